@@ -1,0 +1,51 @@
+/* Dropout's counter-based mask, the same on every backend, device and tile. Freestanding: host and device include it.
+ *
+ * Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key = the 64-bit seed; counter
+ * = (col / 4, row / 2, batch * heads_q + head, offset). The 128 bits are eight 16-bit fields; element (row, col) has
+ * number 4 * (row % 2) + (col % 4), least significant first, and is kept where its field < rapt_keep_threshold(p).
+ */
+#ifndef RAPT_KERNELS_COMMON_PHILOX_H
+#define RAPT_KERNELS_COMMON_PHILOX_H
+
+#include <stdint.h>
+
+#if defined(__HIP__) || defined(__CUDACC__)
+#define RAPT_DEVICE_INLINE static __device__ __host__ inline __attribute__((always_inline))
+#else
+#define RAPT_DEVICE_INLINE static inline __attribute__((always_inline))
+#endif
+
+struct rapt_philox_bits {
+  uint32_t word[4];
+};
+
+RAPT_DEVICE_INLINE struct rapt_philox_bits rapt_philox(uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2,
+                                                       uint32_t c3) {
+  uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+    const uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+    c1 = (uint32_t)p1;
+    c3 = (uint32_t)p0;
+    c0 = n0;
+    c2 = n2;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  struct rapt_philox_bits bits = {{c0, c1, c2, c3}};
+  return bits;
+}
+
+/* Field 4 * (row % 2) + (col % 4) of the bits. */
+RAPT_DEVICE_INLINE uint32_t rapt_philox_field(struct rapt_philox_bits bits, uint32_t row, uint32_t col) {
+  const uint32_t field = 4 * (row % 2) + col % 4;
+  return (bits.word[field / 2] >> (16 * (field % 2))) & 0xFFFFu;
+}
+
+/* round(65536 * (1 - p)): fields below it are kept. */
+RAPT_DEVICE_INLINE uint32_t rapt_keep_threshold(double probability) {
+  return (uint32_t)(65536.0 * (1.0 - probability) + 0.5);
+}
+
+#endif

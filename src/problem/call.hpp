@@ -1,0 +1,172 @@
+// One attention call after validation: sizes, options and where the data lie. Backends read this and check nothing.
+// Every stride is in elements. Plain data, so that building one costs nanoseconds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "problem/problem.hpp"
+
+namespace rapt {
+
+// Element (b, s, h, x) lies at data + (b * batch + s * seq + h * head + x) elements.
+struct View {
+  char* data = nullptr;
+  int64_t batch = 0, seq = 0, head = 0;
+  explicit operator bool() const { return data != nullptr; }
+};
+
+// [batch, heads_q, seqlen_q, seqlen_k]; a broadcast dimension has stride 0.
+struct ScoreView {
+  char* data = nullptr;
+  DType dtype = DType::fp32;  // of a bias; a mask is one byte an element
+  int64_t batch = 0, head = 0, query = 0, key = 0;
+  int64_t shape[4] = {};  // as the caller gave it
+  explicit operator bool() const { return data != nullptr; }
+};
+
+struct HeadVector {  // [heads_q], or [batch, heads_q] where batch is not 0
+  char* data = nullptr;
+  DType dtype = DType::fp32;
+  int64_t batch = 0, head = 0;
+  explicit operator bool() const { return data != nullptr; }
+};
+
+struct LseView {  // [batch, heads_q, seqlen_q]; packed: batch 0, [heads_q, total_q]. fp32, fp64 where the call is fp64
+  char* data = nullptr;
+  int64_t batch = 0, head = 0, query = 0;
+  explicit operator bool() const { return data != nullptr; }
+};
+
+struct Dropout {
+  double probability = 0;
+  uint64_t seed = 0;
+  uint32_t offset = 0;
+};
+
+struct NewKeys {  // appended to the cache, and rotary embedding; the engine does both before a backend runs
+  View k, v;
+  int64_t seqlen = 0;
+  const char* cos = nullptr;  // [positions, rotary_dim / 2]
+  const char* sin = nullptr;
+  DType rotary_dtype = DType::fp32;
+  int64_t rotary_dim = 0, cos_row = 0, sin_row = 0;
+  bool interleaved = false;
+};
+
+struct Call {
+  rapt_device device = {RAPT_CPU, 0};
+  int64_t batch = 0, heads_q = 0, heads_k = 0;
+  int64_t seqlen_q = 0, seqlen_k = 0;  // the largest, where lengths vary
+  int64_t head_dim = 0, head_dim_v = 0;
+  DType dtype = DType::fp32;
+  double scale = 1;
+  bool scale_given = false;
+  rapt_causal causal = RAPT_NOT_CAUSAL;
+  bool window_given = false;
+  int64_t window_left = -1, window_right = -1;  // causal is already folded in: then right = 0
+  double softcap = 0;
+  bool deterministic = false;
+
+  View q, k, v;
+  ScoreView bias, mask;
+  HeadVector alibi, sink;
+  Dropout dropout;
+
+  const int32_t* cu_seqlens_q = nullptr;  // q is packed
+  const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
+  int64_t total_q = 0;                    // rows of packed q
+  const int32_t* seqused_k = nullptr;     // rows of the cache in use, before new_keys.seqlen more
+  const int32_t* cache_batch_idx = nullptr;
+  const int32_t* leftpad_k = nullptr;
+  const int32_t* block_table = nullptr;  // then k.batch strides over pages
+  int64_t block_table_row = 0, page = 0;
+  bool cache = false;
+  NewKeys new_keys;
+
+  int64_t group() const { return heads_q / heads_k; }
+  bool masked() const { return window_left >= 0 || window_right >= 0 || mask; }
+};
+
+struct ForwardCall : Call {
+  View out;
+  LseView lse;
+};
+
+struct BackwardCall : Call {
+  View out, dout;
+  LseView lse;
+  View dq, dk, dv;
+  ScoreView dbias;
+  HeadVector dsink;
+};
+
+// One sequence of the batch: its lengths, and where its rows begin.
+struct Sequence {
+  int64_t index;
+  int64_t seqlen_q, seqlen_k;
+  int64_t first_q;    // row of q, out, lse
+  int64_t first_k;    // row of k and v
+  int64_t batch_q;    // batch index of q, out, lse: 0 when packed
+  int64_t batch_k;    // of k and v: 0 when packed or paged
+  int64_t diagonal;   // off: query i stands at key i + diagonal
+
+  // Keys that query i may attend by causality and window: [key_begin(i), key_end(i)).
+  int64_t key_begin(const Call& call, int64_t i) const {
+    return call.window_left < 0 ? 0 : std::clamp<int64_t>(i + diagonal - call.window_left, 0, seqlen_k);
+  }
+  int64_t key_end(const Call& call, int64_t i) const {
+    return call.window_right < 0 ? seqlen_k : std::clamp<int64_t>(i + diagonal + call.window_right + 1, 0, seqlen_k);
+  }
+};
+
+inline Sequence sequence(const Call& call, int64_t b) {
+  Sequence s;
+  s.index = b;
+  const bool packed_q = call.cu_seqlens_q != nullptr, packed_k = call.cu_seqlens_k != nullptr;
+  s.first_q = packed_q ? call.cu_seqlens_q[b] : 0;
+  s.seqlen_q = packed_q ? call.cu_seqlens_q[b + 1] - s.first_q : call.seqlen_q;
+  s.batch_q = packed_q ? 0 : b;
+  if (packed_k) {
+    s.first_k = call.cu_seqlens_k[b];
+    s.seqlen_k = call.cu_seqlens_k[b + 1] - s.first_k;
+    s.batch_k = 0;
+  } else if (call.cache) {
+    s.first_k = call.leftpad_k ? call.leftpad_k[b] : 0;
+    const int64_t used = call.seqused_k ? call.seqused_k[b] + call.new_keys.seqlen : call.seqlen_k;
+    s.seqlen_k = std::max<int64_t>(used - s.first_k, 0);
+    s.batch_k = call.block_table ? 0 : call.cache_batch_idx ? call.cache_batch_idx[b] : b;
+  } else {
+    s.first_k = 0;
+    s.seqlen_k = call.seqlen_k;
+    s.batch_k = b;
+  }
+  s.diagonal = call.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : s.seqlen_k - s.seqlen_q;
+  return s;
+}
+
+// Element offset of row j (0 <= j < seqlen_k) of head h of k or v.
+inline int64_t key_offset(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t h) {
+  int64_t row = s.first_k + j, batch = s.batch_k;
+  if (call.block_table) {
+    batch = call.block_table[s.index * call.block_table_row + row / call.page];
+    row %= call.page;
+  }
+  return batch * view.batch + row * view.seq + h * view.head;
+}
+
+inline int64_t query_offset(const View& view, const Sequence& s, int64_t i, int64_t h) {
+  return s.batch_q * view.batch + (s.first_q + i) * view.seq + h * view.head;
+}
+
+inline int64_t lse_offset(const LseView& lse, const Sequence& s, int64_t i, int64_t h) {
+  return s.batch_q * lse.batch + h * lse.head + (s.first_q + i) * lse.query;
+}
+
+// Checks everything and fills a call; throws Error with every violation, before anything is written.
+ForwardCall validate(const rapt_forward_call& call);
+BackwardCall validate(const rapt_backward_call& call);
+
+Problem problem_of(const Call& call);
+
+}  // namespace rapt

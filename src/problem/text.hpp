@@ -1,0 +1,26 @@
+// Sentences for errors and explanations, built without a formatting library (the library links the C++ run-time only).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rapt {
+
+std::string number_text(double value);  // shortest text that reads back to the same value
+
+inline void append(std::string& out, std::string_view piece) { out += piece; }
+inline void append(std::string& out, const char* piece) { out += piece; }
+inline void append(std::string& out, double value) { out += number_text(value); }
+inline void append(std::string& out, int32_t value) { out += std::to_string(value); }
+inline void append(std::string& out, int64_t value) { out += std::to_string(value); }
+inline void append(std::string& out, uint64_t value) { out += std::to_string(value); }
+
+template <class... Pieces>
+std::string cat(const Pieces&... pieces) {
+  std::string out;
+  (append(out, pieces), ...);
+  return out;
+}
+
+}  // namespace rapt
