@@ -1,0 +1,20 @@
+# Defaults for working on Rapt itself; a project that includes Rapt keeps its own.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON) # for clang-tidy
+
+find_program(RAPT_CCACHE ccache)
+if(RAPT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${RAPT_CCACHE})
+endif()
+
+if(RAPT_SANITIZE)
+  add_compile_options(-fsanitize=${RAPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${RAPT_SANITIZE})
+endif()
+if(RAPT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
