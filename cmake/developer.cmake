@@ -11,6 +11,12 @@ if(RAPT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${RAPT_CCACHE})
 endif()
 
+if(RAPT_WARNINGS)
+  add_compile_options(-Wall -Wextra -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-array-bounds) # g++-12 fires inside std::sort of a short array
+  endif()
+endif()
 if(RAPT_SANITIZE)
   add_compile_options(-fsanitize=${RAPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${RAPT_SANITIZE})
