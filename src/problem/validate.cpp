@@ -1,0 +1,233 @@
+// Validation of a forward or backward call: everything is checked before anything is written.
+#include <cmath>
+
+#include "problem/validate_parts.hpp"
+
+namespace rapt {
+
+namespace {
+
+View view4(const Tensor& t) { return {t.data, t.stride[0], t.stride[1], t.stride[2]}; }
+View view3(const Tensor& t) { return {t.data, 0, t.stride[0], t.stride[1]}; }
+
+// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] where packed.
+std::optional<Tensor> rows_tensor(Validator& v, const char* name, const rapt_tensor* given, bool packed) {
+  auto t = v.tensor(name, given, packed ? 3 : 4, packed ? 3 : 4);
+  if (t) v.contiguous_rows(*t);
+  return t;
+}
+
+void check_options(Validator& v, const rapt_attention& a, Call& call) {
+  if (a.causal < RAPT_NOT_CAUSAL || a.causal > RAPT_CAUSAL_TOP_LEFT)
+    v.bad.add(cat("causal is ", a.causal, ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
+  call.causal = static_cast<rapt_causal>(a.causal);
+  call.scale_given = a.softmax_scale != nullptr;
+  call.scale = call.scale_given ? *a.softmax_scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(call.head_dim, 1)));
+  if (!std::isfinite(call.scale)) v.bad.add(cat("softmax_scale is ", call.scale, ", must be finite"));
+  call.softcap = a.softcap;
+  if (!(a.softcap >= 0) || std::isinf(a.softcap)) v.bad.add(cat("softcap is ", a.softcap, ", must be finite and at least 0"));
+  if (a.window) {
+    const rapt_window w = read_versioned("window", a.window);
+    if (w.left < -1 || w.right < -1)
+      v.bad.add(cat("window is ", w.left, ",", w.right, ", each side must be -1 (unbounded) or at least 0"));
+    call.window_given = true;
+    call.window_left = w.left;
+    call.window_right = w.right;
+  }
+  if (call.causal != RAPT_NOT_CAUSAL) call.window_right = 0;
+  if (a.dropout) {
+    const rapt_dropout d = read_versioned("dropout", a.dropout);
+    if (!(d.probability >= 0 && d.probability < 1))
+      v.bad.add(cat("dropout.probability is ", d.probability, ", must be in [0, 1)"));
+    if (d.offset > UINT32_MAX) v.bad.add(cat("dropout.offset is ", d.offset, ", must be less than 2^32"));
+    call.dropout = {d.probability, d.seed, static_cast<uint32_t>(d.offset)};
+  }
+}
+
+// q, k and v; leaves the sizes in `call`. k and v may be a cache.
+bool check_qkv(Validator& v, const rapt_attention& a, Call& call, bool packed_q, bool packed_k, CallTensors& t) {
+  t.q = rows_tensor(v, "q", a.q, packed_q);
+  t.k = rows_tensor(v, "k", a.k, packed_k);
+  t.v = rows_tensor(v, "v", a.v, packed_k);
+  if (!t.q || !t.k || !t.v) return false;
+  call.device = *v.call_device;
+  if (!v.dtype(*t.q, {dtype_code(DType::fp32), dtype_code(DType::bf16), dtype_code(DType::fp16), dtype_code(DType::fp64)}))
+    return false;
+  call.dtype = *dtype_from(t.q->dtype);
+  v.dtype(*t.k, {t.q->dtype});
+  v.dtype(*t.v, {t.q->dtype});
+  const int64_t* q = t.q->shape + (packed_q ? 0 : 1);  // [seqlen or total, heads, head_dim]
+  const int64_t* k = t.k->shape + (packed_k ? 0 : 1);
+  const int64_t* value = t.v->shape + (packed_k ? 0 : 1);
+  call.batch = packed_q ? 0 : t.q->shape[0];
+  call.seqlen_q = q[0];
+  call.seqlen_k = k[0];
+  call.heads_q = q[1];
+  call.heads_k = k[1];
+  call.head_dim = q[2];
+  call.head_dim_v = value[2];
+  call.total_q = packed_q ? q[0] : 0;
+  if (call.heads_q < 1) v.bad.add("q has 0 heads, must have at least 1");
+  if (call.heads_k < 1) v.bad.add("k has 0 heads, must have at least 1");
+  else if (call.heads_q % call.heads_k != 0)
+    v.bad.add(cat("q has ", call.heads_q, " heads, must be a multiple of k's ", call.heads_k));
+  for (const auto& [name, dim] : {std::pair{"q", call.head_dim}, std::pair{"v", call.head_dim_v}})
+    if (dim < 1 || dim > kMaxHeadDim) v.bad.add(cat(name, " has head_dim ", dim, ", must be in 1 to ", kMaxHeadDim));
+  if (k[2] != call.head_dim) v.bad.add(cat("k has head_dim ", k[2], ", must be q's ", call.head_dim));
+  if (value[1] != call.heads_k) v.bad.add(cat("v has ", value[1], " heads, must have k's ", call.heads_k));
+  if (value[0] != k[0]) v.bad.add(cat("v has ", value[0], " rows, must have k's ", k[0]));
+  if (!packed_k && t.v->shape[0] != t.k->shape[0])
+    v.bad.add(cat("v has batch ", t.v->shape[0], ", must have k's ", t.k->shape[0]));
+  call.q = packed_q ? view3(*t.q) : view4(*t.q);
+  call.k = packed_k ? view3(*t.k) : view4(*t.k);
+  call.v = packed_k ? view3(*t.v) : view4(*t.v);
+  return v.bad.empty();
+}
+
+Call check_attention(Validator& v, const rapt_attention* given, CallTensors& t) {
+  const rapt_attention a = read_versioned("attention", given);
+  Call call;
+  rapt_varlen varlen = {};
+  if (a.varlen) varlen = read_versioned("varlen", a.varlen);
+  t.packed_q = varlen.cu_seqlens_q != nullptr;
+  t.packed_k = varlen.cu_seqlens_k != nullptr;
+  if (a.varlen && !t.packed_q) v.bad.add("varlen.cu_seqlens_q is null");
+  if (a.varlen && !t.packed_k && !a.kv_cache) v.bad.add("varlen.cu_seqlens_k is null, which only a kv_cache allows");
+  if (t.packed_k && a.kv_cache)
+    v.bad.add("varlen.cu_seqlens_k is given with a kv_cache: give the lengths as kv_cache.seqused_k");
+  v.bad.throw_if_any();
+  if (!check_qkv(v, a, call, t.packed_q, t.packed_k, t)) v.bad.throw_if_any();
+  check_options(v, a, call);
+  if (a.varlen) check_varlen(v, varlen, t, call);
+  if (a.kv_cache) check_cache(v, read_versioned("kv_cache", a.kv_cache), t, call);
+  else if (!t.packed_k && t.k->shape[0] != call.batch)
+    v.bad.add(cat("k has batch ", t.k->shape[0], ", must have q's ", call.batch));
+  v.bad.throw_if_any();
+  if (a.bias) check_scores(v, "bias", a.bias, call, call.bias);
+  if (a.mask) check_scores(v, "mask", a.mask, call, call.mask);
+  if (a.alibi_slopes) check_alibi(v, a.alibi_slopes, call);
+  if (a.sink) check_sink(v, "sink", a.sink, call, call.sink);
+  v.read(*t.q);
+  if (!call.new_keys.k) {
+    v.read(*t.k);
+    v.read(*t.v);
+  }
+  return call;
+}
+
+enum class Access { read, write };
+
+View check_rows(Validator& v, const char* name, const rapt_tensor* given, const Call& call, const Tensor& like, int64_t dim,
+                Access access) {
+  const bool packed = like.ndim == 3;
+  const auto t = rows_tensor(v, name, given, packed);
+  if (!t) return {};
+  v.dtype(*t, {dtype_code(call.dtype)});
+  if (packed) v.shape(*t, {like.shape[0], like.shape[1], dim}, "[total, heads, head_dim]");
+  else v.shape(*t, {like.shape[0], like.shape[1], like.shape[2], dim}, "[batch, seqlen, heads, head_dim]");
+  access == Access::write ? v.written(*t) : v.read(*t);
+  return packed ? view3(*t) : view4(*t);
+}
+
+LseView check_lse(Validator& v, const rapt_tensor* given, const Call& call, bool packed, Access access) {
+  const auto t = v.tensor("lse", given, packed ? 2 : 3, packed ? 2 : 3);
+  if (!t) return {};
+  v.dtype(*t, {dtype_code(call.dtype == DType::fp64 ? DType::fp64 : DType::fp32)});
+  if (packed) v.shape(*t, {call.heads_q, call.total_q}, "[heads_q, total_q]");
+  else v.shape(*t, {call.batch, call.heads_q, call.seqlen_q}, "[batch, heads_q, seqlen_q]");
+  access == Access::write ? v.written(*t) : v.read(*t);
+  if (packed) return {t->data, 0, t->stride[0], t->stride[1]};
+  return {t->data, t->stride[0], t->stride[1], t->stride[2]};
+}
+
+// Empty tensors may have null data; a view of one must still say that it was asked for.
+template <class AnyView>
+void keep_asked_for(AnyView& view) {
+  static char nothing;
+  if (view.data == nullptr) view.data = &nothing;
+}
+
+}  // namespace
+
+ForwardCall validate(const rapt_forward_call& given) {
+  const rapt_forward_call c = read_versioned("call", &given);
+  Validator v;
+  CallTensors t;
+  ForwardCall call{check_attention(v, c.attention, t), {}, {}};
+  call.out = check_rows(v, "out", c.out, call, *t.q, call.head_dim_v, Access::write);
+  if (c.lse) {
+    call.lse = check_lse(v, c.lse, call, t.packed_q, Access::write);
+    keep_asked_for(call.lse);
+  }
+  v.aliasing();
+  v.bad.throw_if_any();
+  return call;
+}
+
+BackwardCall validate(const rapt_backward_call& given) {
+  const rapt_backward_call c = read_versioned("call", &given);
+  if (c.attention && c.attention->struct_size >= sizeof(rapt_attention) && c.attention->kv_cache)
+    throw Error(RAPT_UNSUPPORTED, "attention.kv_cache is given, the backward pass takes no cache");
+  Validator v;
+  CallTensors t;
+  BackwardCall call;
+  static_cast<Call&>(call) = check_attention(v, c.attention, t);
+  call.out = check_rows(v, "out", c.out, call, *t.q, call.head_dim_v, Access::read);
+  call.dout = check_rows(v, "dout", c.dout, call, *t.q, call.head_dim_v, Access::read);
+  call.lse = check_lse(v, c.lse, call, t.packed_q, Access::read);
+  const auto gradient = [&](const char* name, const rapt_tensor* tensor, const Tensor& like, int64_t dim, View& view) {
+    if (!tensor) return;
+    view = check_rows(v, name, tensor, call, like, dim, Access::write);
+    keep_asked_for(view);
+  };
+  gradient("dq", c.dq, *t.q, call.head_dim, call.dq);
+  gradient("dk", c.dk, *t.k, call.head_dim, call.dk);
+  gradient("dv", c.dv, *t.v, call.head_dim_v, call.dv);
+  if (c.dbias && !call.bias) v.bad.add("dbias is given without a bias");
+  else if (c.dbias) {
+    check_scores(v, "dbias", c.dbias, call, call.dbias);
+    if (!std::equal(call.dbias.shape, call.dbias.shape + 4, call.bias.shape))
+      v.bad.add(cat("dbias has shape ", shape_text(call.dbias.shape, 4), ", must be bias's ", shape_text(call.bias.shape, 4)));
+    keep_asked_for(call.dbias);
+  }
+  if (c.dsink && !call.sink) v.bad.add("dsink is given without a sink");
+  else if (c.dsink) check_sink(v, "dsink", c.dsink, call, call.dsink);
+  if (!c.dq && !c.dk && !c.dv && !c.dbias && !c.dsink) v.bad.add("dq, dk, dv, dbias and dsink are all null, must ask for one");
+  v.aliasing();
+  v.bad.throw_if_any();
+  return call;
+}
+
+Problem problem_of(const Call& call) {
+  Problem p;
+  p.batch = call.batch;
+  p.heads_q = call.heads_q;
+  p.heads_k = call.heads_k;
+  p.seqlen_q = call.seqlen_q;
+  p.seqlen_k = call.seqlen_k;
+  p.head_dim = call.head_dim;
+  p.head_dim_v = call.head_dim_v;
+  p.dtype = call.dtype;
+  p.causal = call.causal;
+  if (call.window_given) p.window = Window{call.window_left, call.window_right};
+  const auto broadcast = [](const ScoreView& view) {
+    return (view.batch ? RAPT_PER_BATCH : 0) | (view.head ? RAPT_PER_HEAD : 0) | (view.query ? RAPT_PER_QUERY : 0);
+  };
+  if (call.bias) p.bias = broadcast(call.bias);
+  if (call.mask) p.mask = broadcast(call.mask);
+  p.alibi = static_cast<bool>(call.alibi);
+  p.softcap = call.softcap;
+  p.sink = static_cast<bool>(call.sink);
+  p.dropout = call.dropout.probability;
+  if (call.scale_given) p.softmax_scale = call.scale;
+  if (call.cu_seqlens_q)
+    for (int64_t b = 0; b < call.batch; ++b) {
+      const Sequence s = sequence(call, b);
+      p.varlen.emplace_back(s.seqlen_q, s.seqlen_k);
+    }
+  p.page = call.page;
+  p.deterministic = call.deterministic;
+  return p;
+}
+
+}  // namespace rapt

@@ -1,0 +1,194 @@
+// Validation of lengths: cu_seqlens of packed sequences, and everything of a KV cache.
+#include <vector>
+
+#include "problem/validate_parts.hpp"
+
+namespace rapt {
+
+namespace {
+
+// A compact int32 index tensor, or null with a violation noted.
+const int32_t* indices(Validator& v, const char* name, const rapt_tensor* given, std::initializer_list<int64_t> shape,
+                       const char* meaning) {
+  const int32_t ndim = static_cast<int32_t>(shape.size());
+  const auto t = v.tensor(name, given, ndim, ndim, Validator::Place::call_device_or_host);
+  if (!t || !v.dtype(*t, {kInt32}) || !v.shape(*t, shape, meaning)) return nullptr;
+  if (t->shape[ndim - 1] > 1 && t->stride[ndim - 1] != 1) {
+    v.bad.add(cat(name, " has stride ", t->stride[ndim - 1], " in its last dimension, must be 1"));
+    return nullptr;
+  }
+  v.read(*t);
+  return reinterpret_cast<const int32_t*>(t->data);
+}
+
+// Checks cu_seqlens against the packed tensor's rows; returns the longest sequence.
+int64_t check_cu_seqlens(Validator& v, const char* name, const int32_t* cu, int64_t batch, int64_t total) {
+  int64_t longest = 0;
+  if (cu[0] != 0) v.bad.add(cat(name, "[0] is ", cu[0], ", must be 0"));
+  for (int64_t b = 0; b < batch; ++b) {
+    if (cu[b + 1] < cu[b]) {
+      v.bad.add(cat(name, "[", b + 1, "] is ", cu[b + 1], ", must not be less than the ", cu[b], " before it"));
+      return longest;
+    }
+    longest = std::max<int64_t>(longest, cu[b + 1] - cu[b]);
+  }
+  if (cu[batch] > total) v.bad.add(cat(name, " ends at ", cu[batch], ", beyond the tensor's ", total, " rows"));
+  return longest;
+}
+
+int64_t with_given_max(Validator& v, const char* name, int64_t given, int64_t longest) {
+  if (given != 0 && given < longest)
+    v.bad.add(cat(name, " is ", given, ", must be 0 or at least the longest sequence, ", longest));
+  return std::max(given, longest);
+}
+
+}  // namespace
+
+void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t, Call& call) {
+  const auto rows = v.tensor("varlen.cu_seqlens_q", varlen.cu_seqlens_q, 1, 1, Validator::Place::call_device_or_host);
+  if (!rows) return;
+  if (rows->shape[0] < 1) {
+    v.bad.add("varlen.cu_seqlens_q has 0 elements, must have batch + 1");
+    return;
+  }
+  call.batch = rows->shape[0] - 1;
+  const int32_t* q = indices(v, "varlen.cu_seqlens_q", varlen.cu_seqlens_q, {call.batch + 1}, "[batch + 1]");
+  const int32_t* k = t.packed_k
+                         ? indices(v, "varlen.cu_seqlens_k", varlen.cu_seqlens_k, {call.batch + 1}, "[batch + 1]")
+                         : nullptr;
+  call.cu_seqlens_q = q;
+  call.cu_seqlens_k = k;
+  if (rows->device.type != RAPT_CPU) return;  // device memory: the engine decides
+  if (q)
+    call.seqlen_q = with_given_max(v, "varlen.max_seqlen_q", varlen.max_seqlen_q,
+                                   check_cu_seqlens(v, "varlen.cu_seqlens_q", q, call.batch, t.q->shape[0]));
+  if (k)
+    call.seqlen_k = with_given_max(v, "varlen.max_seqlen_k", varlen.max_seqlen_k,
+                                   check_cu_seqlens(v, "varlen.cu_seqlens_k", k, call.batch, t.k->shape[0]));
+}
+
+namespace {
+
+void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors& t, Call& call) {
+  if (!cache.new_k && !cache.new_v && !cache.rotary_cos && !cache.rotary_sin) return;
+  NewKeys& fresh = call.new_keys;
+  if (!call.seqused_k) v.bad.add("kv_cache.new_k and kv_cache.rotary_cos need kv_cache.seqused_k");
+  if (!cache.new_k != !cache.new_v) v.bad.add("kv_cache.new_k and kv_cache.new_v must be given together");
+  if (!cache.rotary_cos != !cache.rotary_sin) v.bad.add("kv_cache.rotary_cos and kv_cache.rotary_sin must be given together");
+  if (cache.new_k && cache.new_v) {
+    const auto k = v.tensor("kv_cache.new_k", cache.new_k, 4, 4), value = v.tensor("kv_cache.new_v", cache.new_v, 4, 4);
+    if (!k || !value) return;
+    v.dtype(*k, {t.q->dtype});
+    v.dtype(*value, {t.q->dtype});
+    v.contiguous_rows(*k);
+    v.contiguous_rows(*value);
+    v.shape(*k, {call.batch, kAnySize, call.heads_k, call.head_dim}, "[batch, seqlen_new, heads_k, head_dim]");
+    v.shape(*value, {call.batch, k->shape[1], call.heads_k, call.head_dim_v}, "[batch, seqlen_new, heads_k, head_dim_v]");
+    fresh.seqlen = k->shape[1];
+    fresh.k = {k->data, k->stride[0], k->stride[1], k->stride[2]};
+    fresh.v = {value->data, value->stride[0], value->stride[1], value->stride[2]};
+    v.read(*k);
+    v.read(*value);
+    v.written(*t.k);
+    v.written(*t.v);
+  }
+  if (cache.rotary_cos && cache.rotary_sin) {
+    const auto c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2), s = v.tensor("kv_cache.rotary_sin", cache.rotary_sin, 2, 2);
+    if (!c || !s) return;
+    v.dtype(*c, {t.q->dtype, dtype_code(DType::fp32)});
+    v.dtype(*s, {c->dtype});
+    v.contiguous_rows(*c);
+    v.contiguous_rows(*s);
+    v.shape(*s, {c->shape[0], c->shape[1]}, "the shape of rotary_cos");
+    if (c->shape[1] > call.head_dim / 2)
+      v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[1], " columns (rotary_dim / 2), must be at most head_dim / 2 = ", call.head_dim / 2));
+    fresh.cos = c->data;
+    fresh.sin = s->data;
+    fresh.cos_row = c->stride[0];
+    fresh.sin_row = s->stride[0];
+    if (const auto dtype = dtype_from(c->dtype)) fresh.rotary_dtype = *dtype;
+    fresh.rotary_dim = 2 * c->shape[1];
+    fresh.interleaved = cache.rotary_interleaved != 0;
+    v.read(*c);
+    v.read(*s);
+    if (call.seqused_k && call.device.type == RAPT_CPU)
+      for (int64_t b = 0; b < call.batch; ++b) {
+        const int64_t queries = call.cu_seqlens_q ? call.cu_seqlens_q[b + 1] - call.cu_seqlens_q[b] : call.seqlen_q;
+        const int64_t needed = call.seqused_k[b] + std::max(queries, fresh.seqlen);
+        if (needed > c->shape[0]) {
+          v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[0], " positions, sequence ", b, " needs ", needed));
+          break;
+        }
+      }
+  }
+}
+
+// Per sequence: the rows in use fit the cache, the page numbers are real, and no two sequences append to one place.
+void check_cache_contents(Validator& v, const CallTensors& t, int64_t capacity, Call& call) {
+  std::vector<int64_t> written;
+  call.seqlen_k = 0;
+  for (int64_t b = 0; b < call.batch; ++b) {
+    const int64_t used = call.seqused_k ? call.seqused_k[b] : capacity, end = used + call.new_keys.seqlen;
+    const int64_t pad = call.leftpad_k ? call.leftpad_k[b] : 0;
+    if (used < 0 || end > capacity) {
+      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.new_keys.seqlen, " new keys must be in 0 to ", capacity));
+      return;
+    }
+    if (pad < 0 || pad > end) {
+      v.bad.add(cat("kv_cache.leftpad_k[", b, "] is ", pad, ", must be in 0 to ", end));
+      return;
+    }
+    call.seqlen_k = std::max(call.seqlen_k, end - pad);
+    if (call.cache_batch_idx) {
+      const int64_t row = call.cache_batch_idx[b];
+      if (row < 0 || row >= t.k->shape[0]) {
+        v.bad.add(cat("kv_cache.cache_batch_idx[", b, "] is ", row, ", must be in 0 to ", t.k->shape[0] - 1));
+        return;
+      }
+      if (call.new_keys.seqlen > 0) written.push_back(row);
+    }
+    if (!call.block_table) continue;
+    for (int64_t i = pad / call.page; i * call.page < end; ++i) {
+      const int64_t block = call.block_table[b * call.block_table_row + i];
+      if (block < 0 || block >= t.k->shape[0]) {
+        v.bad.add(cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", t.k->shape[0] - 1));
+        return;
+      }
+      if ((i + 1) * call.page > used && call.new_keys.seqlen > 0) written.push_back(block);
+    }
+  }
+  std::sort(written.begin(), written.end());
+  if (std::adjacent_find(written.begin(), written.end()) != written.end())
+    v.bad.add(cat(call.block_table ? "kv_cache.block_table" : "kv_cache.cache_batch_idx",
+                  " makes two sequences append to the same place"));
+}
+
+}  // namespace
+
+void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t, Call& call) {
+  call.cache = true;
+  if (cache.block_table && cache.cache_batch_idx)
+    v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already says where each sequence lies");
+  int64_t capacity = t.k->shape[1];
+  if (cache.seqused_k) call.seqused_k = indices(v, "kv_cache.seqused_k", cache.seqused_k, {call.batch}, "[batch]");
+  if (cache.leftpad_k) call.leftpad_k = indices(v, "kv_cache.leftpad_k", cache.leftpad_k, {call.batch}, "[batch]");
+  if (cache.cache_batch_idx)
+    call.cache_batch_idx = indices(v, "kv_cache.cache_batch_idx", cache.cache_batch_idx, {call.batch}, "[batch]");
+  else if (!cache.block_table && t.k->shape[0] != call.batch)
+    v.bad.add(cat("k has batch ", t.k->shape[0], ", must have q's ", call.batch, " where no cache_batch_idx or block_table is given"));
+  if (cache.block_table) {
+    call.block_table = indices(v, "kv_cache.block_table", cache.block_table, {call.batch, kAnySize}, "[batch, max_blocks]");
+    call.page = t.k->shape[1];
+    if (call.page < 1) v.bad.add("k has pages of 0 rows, must have at least 1");
+    if (const auto table = v.tensor("kv_cache.block_table", cache.block_table, 2, 2, Validator::Place::call_device_or_host)) {
+      call.block_table_row = table->stride[0];
+      capacity = call.page * table->shape[1];
+    }
+  }
+  v.bad.throw_if_any();
+  check_new_keys(v, cache, t, call);
+  v.bad.throw_if_any();
+  if (call.device.type == RAPT_CPU) check_cache_contents(v, t, capacity, call);
+}
+
+}  // namespace rapt
