@@ -1,0 +1,17 @@
+# Tests of the tree and of what was built, beside those of tests/.
+
+add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
+add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)
+
+if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
+  if(BUILD_SHARED_LIBS)
+    add_test(NAME check.exports
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/check-exports ${CMAKE_NM} ${CMAKE_READELF} $<TARGET_FILE:rapt>)
+  endif()
+  add_test(NAME check.tiers
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/check-tiers ${CMAKE_NM}
+      $<FILTER:$<TARGET_OBJECTS:rapt_objects>,INCLUDE,/cpu/tiers/>
+    COMMAND_EXPAND_LISTS)
+  add_test(NAME install
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/install/run.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
+endif()
