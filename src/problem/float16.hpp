@@ -21,11 +21,14 @@ struct Fp16 {
 
   constexpr explicit operator float() const {
     const uint32_t magnitude = bits & 0x7FFFu, shifted = magnitude << 13;
-    const uint32_t normal = shifted + (112u << 23);
-    const uint32_t special = shifted | 0x7F800000u;
-    // A subnormal m * 2^-24 is the float (1 + m / 1024) * 2^-14 less 2^-14; exact, and no subnormal float takes part.
-    const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(shifted | (113u << 23)) - 0x1p-14f);
-    const uint32_t value = magnitude < 0x0400u ? subnormal : magnitude < 0x7C00u ? normal : special;
+    // Masks rather than ?: keep the subtraction unconditional, which lets compilers vectorise it.
+    const uint32_t subnormal = 0u - static_cast<uint32_t>(magnitude < 0x0400u);
+    const uint32_t special = 0u - static_cast<uint32_t>(magnitude >= 0x7C00u);
+    const uint32_t normal = shifted + (112u << 23) + (special & (112u << 23));
+    // A subnormal m * 2^-24 is the float (1 + m / 1024) * 2^-14 less 2^-14: exact, and no subnormal float takes part.
+    const float above = std::bit_cast<float>((shifted & 0x7FFFFFu) | (113u << 23));
+    const uint32_t small = std::bit_cast<uint32_t>(above - 0x1p-14f);
+    const uint32_t value = (small & subnormal) | (normal & ~subnormal);
     return std::bit_cast<float>(value | static_cast<uint32_t>(bits & 0x8000u) << 16);
   }
 

@@ -1,0 +1,94 @@
+// Scalar and row arithmetic of the math backend. T is how a tensor's elements are stored, Acc what they are computed
+// in: float for fp16, bf16 and fp32, double for fp64. Every sum has an order that depends on its length alone.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "problem/float16.hpp"
+#include "problem/problem.hpp"
+
+namespace rapt::math {
+
+template <class T>
+using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T, class Acc>
+T round_to(Acc value) {
+  if constexpr (std::is_same_v<T, Acc>) return value;
+  else return T(static_cast<float>(value));
+}
+
+template <class Acc, class T>
+Acc widen(T value) {
+  if constexpr (std::is_arithmetic_v<T>) return static_cast<Acc>(value);
+  else return static_cast<Acc>(static_cast<float>(value));
+}
+
+// Calls body(std::type_identity<T>()) with the storage type of `dtype`.
+template <class Body>
+auto with_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::fp16: return body(std::type_identity<Fp16>());
+    case DType::bf16: return body(std::type_identity<Bf16>());
+    case DType::fp32: return body(std::type_identity<float>());
+    default: return body(std::type_identity<double>());
+  }
+}
+
+template <class Acc>
+Acc load(const char* data, DType dtype, int64_t index) {
+  return with_type(dtype, [&]<class T>(std::type_identity<T>) {
+    return widen<Acc>(reinterpret_cast<const T*>(data)[index]);
+  });
+}
+
+template <class Acc>
+void store(char* data, DType dtype, int64_t index, Acc value) {
+  with_type(dtype, [&]<class T>(std::type_identity<T>) { reinterpret_cast<T*>(data)[index] = round_to<T>(value); });
+}
+
+template <class T, class Acc>
+void load_row(const T* from, int64_t n, Acc* to) {
+  for (int64_t x = 0; x < n; ++x) to[x] = widen<Acc>(from[x]);
+}
+
+template <class T, class Acc>
+void store_row(const Acc* from, int64_t n, T* to) {
+  for (int64_t x = 0; x < n; ++x) to[x] = round_to<T>(from[x]);
+}
+
+// Sums in 16 lanes: vectorises without reassociation flags, and every compiler gives the same order.
+template <class T, class Acc>
+Acc dot(const Acc* a, const T* b, int64_t n) {
+  constexpr int64_t kLanes = 16;
+  Acc lanes[kLanes] = {};
+  int64_t x = 0;
+  for (; x + kLanes <= n; x += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[x + lane] * widen<Acc>(b[x + lane]);
+  for (int64_t lane = 0; x < n; ++x, ++lane) lanes[lane] += a[x] * widen<Acc>(b[x]);
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  return lanes[0];
+}
+
+template <class T, class Acc>
+void add_scaled(Acc factor, const T* from, int64_t n, Acc* to) {
+  for (int64_t x = 0; x < n; ++x) to[x] += factor * widen<Acc>(from[x]);
+}
+
+template <class Acc>
+void scale_row(Acc factor, int64_t n, Acc* row) {
+  for (int64_t x = 0; x < n; ++x) row[x] *= factor;
+}
+
+// Pairwise: the error grows with log(n), so that lse stays exact to float32 over any number of keys.
+template <class Acc>
+Acc sum(const Acc* values, int64_t n) {
+  if (n > 32) return sum(values, n / 2) + sum(values + n / 2, n - n / 2);
+  Acc total = 0;
+  for (int64_t x = 0; x < n; ++x) total += values[x];
+  return total;
+}
+
+}  // namespace rapt::math
