@@ -220,7 +220,7 @@ Problem problem_of(const Call& call) {
   p.sink = static_cast<bool>(call.sink);
   p.dropout = call.dropout.probability;
   if (call.scale_given) p.softmax_scale = call.scale;
-  if (call.cu_seqlens_q)
+  if (call.cu_seqlens_q && call.device.type == RAPT_CPU)
     for (int64_t b = 0; b < call.batch; ++b) {
       const Sequence s = sequence(call, b);
       p.varlen.emplace_back(s.seqlen_q, s.seqlen_k);

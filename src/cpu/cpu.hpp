@@ -1,0 +1,26 @@
+// The cpu backend: SIMD tile kernels in tiers, one for each instruction set, all compiled from the same sources
+// (tiers/*.cpp) and chosen at run time. Takes every option of a call except fp64.
+#pragma once
+
+#include "problem/call.hpp"
+
+namespace rapt::cpu {
+
+// One compiled copy of the kernels. Results of one tier are bitwise equal for any executor.
+struct Tier {
+  const char* name;
+  const char* needs;     // the instruction sets, in words
+  bool (*runs_here)();
+  const char* (*forward_kernel)(const ForwardCall& call);  // the variant's name
+  const char* (*backward_kernel)(const BackwardCall& call);
+  // Bytes of 64-byte aligned workspace at this concurrency.
+  size_t (*forward_workspace)(const ForwardCall& call, int32_t concurrency);
+  size_t (*backward_workspace)(const BackwardCall& call, int32_t concurrency);
+  void (*forward)(const ForwardCall& call, const rapt_executor& executor, char* workspace);
+  void (*backward)(const BackwardCall& call, const rapt_executor& executor, char* workspace);
+};
+
+size_t tier_count();
+const Tier& tier(size_t index);  // best first; the last, "portable", runs everywhere
+
+}  // namespace rapt::cpu

@@ -1,0 +1,109 @@
+#include "engine/kv_cache.hpp"
+
+#include <cstring>
+
+#include "problem/float16.hpp"
+
+namespace rapt {
+
+namespace {
+
+float load(const char* data, DType dtype, int64_t i) {
+  switch (dtype) {
+    case DType::fp16: return static_cast<float>(reinterpret_cast<const Fp16*>(data)[i]);
+    case DType::bf16: return static_cast<float>(reinterpret_cast<const Bf16*>(data)[i]);
+    default: return reinterpret_cast<const float*>(data)[i];
+  }
+}
+
+template <class T>
+double read(const T& x) {
+  if constexpr (sizeof(T) == 2) return static_cast<float>(x);
+  else return x;
+}
+
+template <class T>
+void write(T& x, double value) {
+  if constexpr (sizeof(T) == 2) x = T(static_cast<float>(value));
+  else x = static_cast<T>(value);
+}
+
+// RoPE (Su et al., "RoFormer", 2021) of one row: the pair (a, b) becomes (a cos - b sin, a sin + b cos).
+template <class T>
+void rotate_row(const NewKeys& rotary, int64_t position, const T* in, T* out, int64_t head_dim) {
+  const int64_t half = rotary.rotary_dim / 2;
+  for (int64_t x = 0; x < half; ++x) {
+    const auto table = [&](const char* data, int64_t row) -> double {
+      if (rotary.rotary_dtype == DType::fp64) return reinterpret_cast<const double*>(data)[position * row + x];
+      return load(data, rotary.rotary_dtype, position * row + x);
+    };
+    const double c = table(rotary.cos, rotary.cos_row), s = table(rotary.sin, rotary.sin_row);
+    const int64_t first = rotary.interleaved ? 2 * x : x, second = rotary.interleaved ? 2 * x + 1 : x + half;
+    const double a = read(in[first]), b = read(in[second]);
+    write(out[first], a * c - b * s);
+    write(out[second], a * s + b * c);
+  }
+  for (int64_t x = rotary.rotary_dim; x < head_dim; ++x) out[x] = in[x];
+}
+
+template <class T>
+void append(const ForwardCall& call) {
+  const NewKeys& fresh = call.new_keys;
+  for (int64_t b = 0; b < call.batch; ++b) {
+    const Sequence s = sequence(call, b);
+    for (int64_t i = 0; i < fresh.seqlen; ++i) {
+      const int64_t position = call.seqused_k[b] + i;
+      for (int64_t h = 0; h < call.heads_k; ++h) {
+        const T* k = reinterpret_cast<const T*>(fresh.k.data) + b * fresh.k.batch + i * fresh.k.seq + h * fresh.k.head;
+        const T* v = reinterpret_cast<const T*>(fresh.v.data) + b * fresh.v.batch + i * fresh.v.seq + h * fresh.v.head;
+        T* to_k = reinterpret_cast<T*>(call.k.data) + key_offset(call, call.k, s, position - s.first_k, h);
+        T* to_v = reinterpret_cast<T*>(call.v.data) + key_offset(call, call.v, s, position - s.first_k, h);
+        if (fresh.rotary_dim > 0) rotate_row(fresh, position, k, to_k, call.head_dim);
+        else std::memcpy(to_k, k, static_cast<size_t>(call.head_dim) * sizeof(T));
+        std::memcpy(to_v, v, static_cast<size_t>(call.head_dim_v) * sizeof(T));
+      }
+    }
+  }
+}
+
+template <class T>
+void rotate_q(ForwardCall& call, char* workspace) {
+  View rotated = {workspace, call.seqlen_q * call.heads_q * call.head_dim, call.heads_q * call.head_dim, call.head_dim};
+  if (call.cu_seqlens_q) rotated.batch = 0;
+  // As flash-attn: without causality or a window every query has the position of the first new key.
+  const bool advances = call.window_left >= 0 || call.window_right >= 0;
+  for (int64_t b = 0; b < call.batch; ++b) {
+    const Sequence s = sequence(call, b);
+    for (int64_t i = 0; i < s.seqlen_q; ++i)
+      for (int64_t h = 0; h < call.heads_q; ++h)
+        rotate_row(call.new_keys, call.seqused_k[b] + (advances ? i : 0),
+                   reinterpret_cast<const T*>(call.q.data) + query_offset(call.q, s, i, h),
+                   reinterpret_cast<T*>(workspace) + query_offset(rotated, s, i, h), call.head_dim);
+  }
+  call.q = rotated;
+}
+
+template <class T>
+void prepare(ForwardCall& call, char* workspace) {
+  if (call.new_keys.seqlen > 0) append<T>(call);
+  if (call.new_keys.rotary_dim > 0) rotate_q<T>(call, workspace);
+}
+
+}  // namespace
+
+size_t rotated_q_bytes(const ForwardCall& call) {
+  if (call.new_keys.rotary_dim == 0) return 0;
+  const int64_t rows = call.cu_seqlens_q ? call.total_q : call.batch * call.seqlen_q;
+  return static_cast<size_t>((rows * call.heads_q * call.head_dim * dtype_bytes(call.dtype) + 63) / 64 * 64);
+}
+
+void prepare_cache(ForwardCall& call, char* workspace) {
+  switch (call.dtype) {
+    case DType::fp16: return prepare<Fp16>(call, workspace);
+    case DType::bf16: return prepare<Bf16>(call, workspace);
+    case DType::fp32: return prepare<float>(call, workspace);
+    case DType::fp64: return prepare<double>(call, workspace);
+  }
+}
+
+}  // namespace rapt
