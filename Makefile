@@ -1,0 +1,80 @@
+# One command for each task; `make` lists them. Builds land in build/<preset> and can be used with cmake directly too.
+
+# Debian's own, not one that happens to be earlier on PATH; on another system: make CMAKE=cmake CTEST=ctest
+CMAKE ?= /usr/bin/cmake
+CTEST ?= /usr/bin/ctest
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+BUDGET ?= 30
+
+# Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
+export CCACHE_BASEDIR := $(CURDIR)
+export CTEST_PARALLEL_LEVEL := $(JOBS)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+# $(call build,PRESET): configure and build; $(call test,PRESET,CTEST ARGUMENTS)
+build = $(CMAKE) --preset $(1) >/dev/null && $(CMAKE) --build --preset $(1)
+test = $(CTEST) --preset $(1) $(2)
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+.PHONY: deps deps-test
+deps: ## install what building needs (Debian's packages; does nothing when they are there)
+	@tools/install-deps build
+deps-test: ## install what testing needs
+	@tools/install-deps test
+
+.PHONY: build dev demo bench install
+build: deps ## build the library and the command, optimised
+	$(CMAKE) --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && $(CMAKE) --build --preset release
+dev: deps-test ## build and test with debug information
+	$(CMAKE) --workflow --preset dev
+demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
+	demo/run.sh build/release build/demo $(BUDGET)
+bench: build ## the named benchmark tables, with a report in build/bench
+	bench/run.sh build/release build/bench
+install: build ## install to PREFIX (/usr/local)
+	$(CMAKE) --install build/release --prefix $(PREFIX)
+
+.PHONY: test test-nightly
+test: deps-test ## everything that must pass before a change lands
+	@tools/run-parts format release asan tsan fuzz cross clean-tree
+test-nightly: deps-test ## the longer lists too
+	@tools/run-parts lint release-nightly asan-nightly tsan fuzz-nightly cross clean-tree
+
+.PHONY: release release-nightly asan asan-nightly tsan fuzz fuzz-nightly cross clean-tree
+release: ## tests of the optimised build, the installed package and the layers
+	$(CMAKE) --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && $(CMAKE) --build --preset release
+	$(call test,release,-LE nightly)
+release-nightly: release
+	$(call test,release,-L nightly)
+asan: ## tests under the address and undefined-behaviour sanitizers
+	$(call build,asan)
+	$(call test,asan,-LE nightly)
+asan-nightly: asan
+	$(call test,asan,-L nightly)
+tsan: ## tests of threads under the thread sanitizer
+	$(call build,tsan)
+	$(call test,tsan,-L threads)
+fuzz: ## the fuzz targets on their corpus, for a few seconds
+	$(call build,fuzz)
+	$(call test,fuzz,-LE nightly)
+fuzz-nightly: fuzz
+	$(call test,fuzz,-L nightly)
+cross: ## tests on 64-bit Arm, under qemu
+	$(call build,aarch64)
+	$(call test,aarch64,-LE nightly)
+clean-tree: ## `make demo` in a fresh clone of HEAD
+	tools/test-clean-tree
+
+.PHONY: lint format reformat clean
+lint: format ## formatting, layers, and clang-tidy on what changed (TIDY=all: on everything)
+	tools/lint --tidy $(TIDY)
+format: ## formatting alone
+	tools/lint
+reformat: ## let clang-format rewrite the sources
+	tools/lint --fix
+clean: ## remove build/
+	rm -rf build
