@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 BUDGET ?= 30
 
 # Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
+export CMAKE
 export CCACHE_BASEDIR := $(CURDIR)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
