@@ -1,21 +1,20 @@
 # One command for each task; `make` lists them. Builds land in build/<preset> and can be used with cmake directly too.
 
-# Debian's own, not one that happens to be earlier on PATH; on another system: make CMAKE=cmake CTEST=ctest
-CMAKE ?= /usr/bin/cmake
-CTEST ?= /usr/bin/ctest
+# Debian's own cmake, ninja and python3, where another happens to be earlier on PATH.
+export PATH := /usr/bin:$(PATH)
+
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
 
 # Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
-export CMAKE
 export CCACHE_BASEDIR := $(CURDIR)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 # $(call build,PRESET): configure and build; $(call test,PRESET,CTEST ARGUMENTS)
-build = $(CMAKE) --preset $(1) >/dev/null && $(CMAKE) --build --preset $(1)
-test = $(CTEST) --preset $(1) $(2)
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1)
+test = ctest --preset $(1) $(2)
 
 .PHONY: help
 help: ## this list
@@ -29,15 +28,15 @@ deps-test: ## install what testing needs
 
 .PHONY: build dev demo bench install
 build: deps ## build the library and the command, optimised
-	$(CMAKE) --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && $(CMAKE) --build --preset release
+	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
 dev: deps-test ## build and test with debug information
-	$(CMAKE) --workflow --preset dev
+	cmake --workflow --preset dev
 demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
 	demo/run.sh build/release build/demo $(BUDGET)
 bench: build ## the named benchmark tables, with a report in build/bench
 	bench/run.sh build/release build/bench
 install: build ## install to PREFIX (/usr/local)
-	$(CMAKE) --install build/release --prefix $(PREFIX)
+	cmake --install build/release --prefix $(PREFIX)
 
 .PHONY: test test-nightly
 test: deps-test ## everything that must pass before a change lands
@@ -47,7 +46,7 @@ test-nightly: deps-test ## the longer lists too
 
 .PHONY: release release-nightly asan asan-nightly tsan fuzz fuzz-nightly cross clean-tree
 release: ## tests of the optimised build, the installed package and the layers
-	$(CMAKE) --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && $(CMAKE) --build --preset release
+	cmake --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && cmake --build --preset release
 	$(call test,release,-LE nightly)
 release-nightly: release
 	$(call test,release,-L nightly)
