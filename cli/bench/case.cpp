@@ -1,0 +1,189 @@
+#include "cli/bench/case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/core/calls.hpp"
+#include "cli/core/dtype.hpp"
+#include "cli/core/machine.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr int64_t kDecodeQueries = 16;  // up to here a KV beyond the caches makes memory the limit
+
+// Bytes of K and V that one forward call must read from memory; 0 where they fit in a cache or are read many times.
+double memory_work(const Problem& p, rapt_op op) {
+  const int64_t bytes =
+      p->batch * p->seqlen_k * p->heads_k * (p->head_dim + p->head_dim_v) * bytes_of(p->dtype);
+  const bool decode = op == RAPT_FORWARD && p->seqlen_q <= kDecodeQueries && bytes > machine().last_level_cache;
+  return decode ? static_cast<double>(bytes) : 0;
+}
+
+// The backends to compare: each by its general name, not once more for every instruction tier.
+std::vector<std::string> default_backends(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const Candidate& c : explain(problem, RAPT_FORWARD, nullptr).candidates)
+    if (c.can_run() && c.backend.find('.') == std::string::npos) names.push_back(c.backend);
+  return names;
+}
+
+const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
+
+}  // namespace
+
+struct BenchRunner::Tensors {
+  Attention inputs;
+  Forward results;
+  std::optional<Array> dout;
+  std::optional<Gradients> gradients;
+
+  Tensors(const Problem& problem, uint64_t seed) : inputs(make_inputs(problem, InputKind::normal, seed)), results(inputs) {}
+
+  // The forward results that backward needs.
+  void prepare_backward(const std::string& backend, const Team& team) {
+    dout.emplace(inputs.q.dtype(), inputs.out_shape());
+    fill_normal(*dout, 1, 99);
+    gradients.emplace(inputs);
+    const Execution execution(backend, team.executor());
+    ForwardCall(inputs, results, execution).run();
+  }
+};
+
+// One backend's call of one op, with its workspace allocated beforehand as a framework's allocator would.
+struct BenchRunner::Entry {
+  BenchRow* row;
+  Execution execution;
+  std::optional<ForwardCall> forward;
+  std::optional<BackwardCall> backward;
+  Contender contender;
+
+  Entry(Tensors& t, BenchRow* row, const Team& team) : row(row), execution(row->backend, team.executor()) {
+    if (row->op == RAPT_FORWARD) forward.emplace(t.inputs, t.results, execution);
+    else backward.emplace(t.inputs, t.results, *t.dout, *t.gradients, execution);
+    contender.call = [this] { forward ? forward->run() : backward->run(); };
+  }
+  size_t workspace_bytes() const { return forward ? forward->workspace_bytes() : backward->workspace_bytes(); }
+
+  // Allocates the workspace and makes the first calls; what they add to this process is the row's extra memory.
+  void warm_up_and_weigh() {
+    if (const size_t bytes = workspace_bytes(); bytes > 0) execution.give_workspace(bytes);
+    const bool weigh = reset_peak_memory();
+    const int64_t before = resident_memory();
+    warm_up(contender);
+    row->extra_bytes = static_cast<int64_t>(execution.workspace_bytes());
+    if (weigh) row->extra_bytes += std::max<int64_t>(0, peak_memory() - before);
+  }
+};
+
+BenchRunner::BenchRunner(const BenchPlan& plan, const Team& team, Progress& progress)
+    : plan_(plan), team_(team), progress_(progress), end_(seconds_now() + plan.budget) {}
+
+double BenchRunner::left() const { return end_ - seconds_now(); }
+
+Sampler& BenchRunner::sampler(rapt_dtype dtype) {
+  auto& slot = samplers_[dtype.code * 256 + dtype.bits];
+  if (!slot) slot = std::make_unique<Sampler>(team_, dtype);
+  return *slot;
+}
+
+std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem& problem) const {
+  std::vector<BenchRow> rows;
+  for (const rapt_op op : plan_.ops) {
+    if (op == RAPT_BACKWARD && which.forward_only) continue;
+    for (const std::string& backend : plan_.backends.empty() ? default_backends(problem) : plan_.backends) {
+      BenchRow row;
+      row.which = which;
+      row.op = op;
+      row.backend = backend;
+      row.dtype = dtype_name(problem->dtype);
+      row.causal = problem->causal != RAPT_NOT_CAUSAL;
+      row.threads = team_.size();
+      row.work = {flops(problem, op), memory_work(problem, op)};
+      try {
+        const Execution execution(backend, team_.executor());
+        const Explanation e = explain(problem, op, execution.get());
+        if (const Candidate* c = e.chosen()) row.kernel = c->kernel;
+        else if (const Candidate* named = e.find(backend)) row.left_out = named->reason;
+        else row.left_out = "no backend takes it";
+      } catch (const LibraryError& e) {
+        if (e.status != RAPT_UNSUPPORTED) throw;
+        row.left_out = e.what();
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+double BenchRunner::rate_guess(const BenchRow& row) {
+  const auto seen = rates_.find({row.backend, row.op});
+  if (seen != rates_.end()) return seen->second;
+  constexpr double kGuess = 0.5, kGuessMath = 0.02;  // of the peak, until one case has been measured
+  const double peak = samplers_.begin()->second->peak_flops_now();
+  return peak * (row.backend == "math" ? kGuessMath : kGuess);
+}
+
+std::string BenchRunner::over_budget(const BenchRow& row) {
+  const double needed = estimated_seconds(row.work.flops / rate_guess(row), plan_.rule);
+  if (needed <= left()) return "";
+  return fmt::format("needs about {:.0f} s, {:.0f} s of the budget are left", needed, std::max(0.0, left()));
+}
+
+void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
+  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<Contender*> contenders;
+  for (BenchRow* row : rows) {
+    row->left_out = over_budget(*row);
+    if (!row->left_out.empty()) continue;
+    progress_.show(fmt::format("{} {} {} {}, {:.0f} s left", row->which.label(), row->which.problem, row->backend,
+                               op_name(row->op), left()));
+    auto entry = std::make_unique<Entry>(tensors, row, team_);
+    const auto workspace = static_cast<int64_t>(entry->workspace_bytes());
+    if (workspace > available_memory()) {
+      row->left_out = fmt::format("needs {} of workspace, {} are available", bytes_text(workspace),
+                                  bytes_text(available_memory()));
+      continue;
+    }
+    try {
+      entry->warm_up_and_weigh();
+    } catch (const LibraryError& e) {
+      row->left_out = fmt::format("failed: {}", e.what());
+      row->failed = true;
+      continue;
+    }
+    rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;
+    contenders.push_back(&entry->contender);
+    entries.push_back(std::move(entry));
+  }
+  if (entries.empty()) return;
+  sampler(tensors.inputs.q.dtype()).measure(contenders, rows.front()->work, plan_.rule);
+  for (const auto& entry : entries) entry->row->measured = entry->contender.result;
+}
+
+std::vector<BenchRow> BenchRunner::run(const BenchCase& which) {
+  const Problem problem(which.problem);
+  sampler(problem->dtype);
+  std::vector<BenchRow> rows = rows_of(which, problem);
+  const bool both = plan_.ops.back() == RAPT_BACKWARD;
+  const int64_t needed = input_bytes(problem) * (both ? 2 : 1), available = available_memory();
+  std::optional<Tensors> tensors;
+  for (const rapt_op op : plan_.ops) {
+    std::vector<BenchRow*> wanted;
+    for (BenchRow& row : rows) {
+      if (row.op != op || !row.left_out.empty()) continue;
+      if (needed > available)
+        row.left_out = fmt::format("its tensors take {}, {} are available", bytes_text(needed), bytes_text(available));
+      else if (row.left_out = over_budget(row); row.left_out.empty()) wanted.push_back(&row);
+    }
+    if (wanted.empty()) continue;
+    if (!tensors) tensors.emplace(problem, plan_.seed);
+    if (op == RAPT_BACKWARD) tensors->prepare_backward(wanted.front()->backend, team_);
+    run_op(*tensors, wanted);
+  }
+  return rows;
+}
+
+}  // namespace rapt::cli

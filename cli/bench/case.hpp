@@ -1,0 +1,62 @@
+// Runs one case of a benchmark on every backend asked for, within the time and memory that are left.
+#pragma once
+
+#include <map>
+
+#include "cli/bench/measure.hpp"
+#include "cli/bench/tables.hpp"
+#include "cli/core/inputs.hpp"
+#include "cli/core/report.hpp"
+
+namespace rapt::cli {
+
+struct BenchRow {
+  BenchCase which;
+  rapt_op op = RAPT_FORWARD;
+  std::string backend, kernel, dtype;
+  bool causal = false;
+  int threads = 1;
+  std::string left_out;  // why; "" where it was measured
+  bool failed = false;   // left out because the call returned an error, which no backend that takes it may do
+  Work work;
+  Measurement measured;
+  int64_t extra_bytes = 0;
+
+  double tflops() const { return work.flops / measured.ms * 1e-9; }
+  double gigabytes() const { return work.bytes / measured.ms * 1e-6; }  // a second
+  double peak_fraction() const { return measured.limit_ms / measured.ms_p20; }
+};
+
+struct BenchPlan {
+  std::vector<BenchCase> cases;
+  std::vector<std::string> backends;  // empty: every one that takes the problem
+  std::vector<rapt_op> ops;
+  SamplingRule rule;
+  uint64_t seed = 1;
+  double budget = 0;  // seconds
+};
+
+class BenchRunner {
+ public:
+  BenchRunner(const BenchPlan& plan, const Team& team, Progress& progress);
+  std::vector<BenchRow> run(const BenchCase& which);  // one row for each op and backend, in that order
+
+ private:
+  struct Tensors;
+  struct Entry;
+  std::vector<BenchRow> rows_of(const BenchCase& which, const Problem& problem) const;
+  void run_op(Tensors& tensors, std::vector<BenchRow*> rows);
+  std::string over_budget(const BenchRow& row);
+  double rate_guess(const BenchRow& row);
+  Sampler& sampler(rapt_dtype dtype);
+  double left() const;
+
+  const BenchPlan& plan_;
+  const Team& team_;
+  Progress& progress_;
+  double end_;
+  std::map<int, std::unique_ptr<Sampler>> samplers_;     // by dtype
+  std::map<std::pair<std::string, int>, double> rates_;  // FLOP/s last seen of a backend and op
+};
+
+}  // namespace rapt::cli

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/bench/output.hpp"
+#include "cli/core/machine.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+// Fixed widths, so that rows line up although each is printed as soon as it is measured.
+constexpr const char* kLine = "{:<{}}  {:<6}  {:<11}  {:<24}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {}\n";
+
+std::string milliseconds(const BenchRow* r) {
+  if (!r || !r->left_out.empty()) return "-";
+  return fmt::format("{:.{}f}", r->measured.ms, r->measured.ms < 1 ? 4 : r->measured.ms < 100 ? 3 : 1);
+}
+std::string tflops(const BenchRow* r) { return !r || !r->left_out.empty() ? "-" : fmt::format("{:.4f}", r->tflops()); }
+std::string percent(const BenchRow* r) {
+  return !r || !r->left_out.empty() ? "-" : fmt::format("{:.1f}", 100 * r->peak_fraction());
+}
+std::string gigabytes(const BenchRow* r) {
+  return !r || !r->left_out.empty() || r->work.bytes == 0 ? "-" : fmt::format("{:.1f}", r->gigabytes());
+}
+
+}  // namespace
+
+BenchTable::BenchTable(const std::vector<BenchCase>& cases) {
+  for (const BenchCase& c : cases) label_width_ = std::max(label_width_, c.label().size());
+}
+
+void BenchTable::print_header(const BenchPlan& plan, int threads) const {
+  fmt::print("device cpu: {} ({}), {} thread{}, best tier {}", machine().cpu, machine().architecture, threads,
+             threads == 1 ? "" : "s", best_cpu_tier());
+  fmt::print("{}\n", plan.budget < 1e9 ? fmt::format("; budget {:.0f} s", plan.budget) : "");
+  fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
+  fmt::print(kLine, "case", label_width_, "device", "backend", "kernel", "fwd ms", "bwd ms", "fwd TF/s", "bwd TF/s",
+             "fwd %", "bwd %", "GB/s", "problem");
+}
+
+void BenchTable::print(const std::vector<BenchRow>& rows) const {
+  std::vector<std::string> backends;
+  for (const BenchRow& r : rows)
+    if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
+  for (const std::string& backend : backends) {
+    const BenchRow *forward = nullptr, *backward = nullptr;
+    for (const BenchRow& r : rows)
+      if (r.backend == backend) (r.op == RAPT_FORWARD ? forward : backward) = &r;
+    const BenchRow& any = forward ? *forward : *backward;
+    fmt::print(kLine, any.which.label(), label_width_, "cpu", backend, any.kernel, milliseconds(forward),
+               milliseconds(backward), tflops(forward), tflops(backward), percent(forward), percent(backward),
+               gigabytes(forward), any.which.problem);
+  }
+  std::fflush(stdout);
+}
+
+void print_comparison(const std::vector<BenchRow>& rows) {
+  std::map<std::pair<std::string, int>, double> math;
+  for (const BenchRow& r : rows)
+    if (r.backend == "math" && r.left_out.empty()) math[{r.which.table + r.which.label(), r.op}] = r.measured.ms;
+  TextTable table({"case", "op", "math ms", "backend", "ms", "speed-up"});
+  bool any = false;
+  for (const BenchRow& r : rows) {
+    const auto it = math.find({r.which.table + r.which.label(), r.op});
+    if (it == math.end() || r.backend == "math" || !r.left_out.empty()) continue;
+    any = true;
+    table.add({r.which.label(), r.op == RAPT_FORWARD ? "fwd" : "bwd", fmt::format("{:.3f}", it->second), r.backend,
+               fmt::format("{:.3f}", r.measured.ms), fmt::format("{:.2f}x", it->second / r.measured.ms)});
+  }
+  if (!any) return;
+  fmt::print("\nagainst the plain definition (math)\n");
+  table.print("  ");
+}
+
+void print_left_out(const std::vector<BenchRow>& rows) {
+  TextTable table({"case", "backend", "op", "why"});
+  size_t count = 0;
+  for (const BenchRow& r : rows) {
+    if (r.left_out.empty()) continue;
+    ++count;
+    table.add({r.which.label(), r.backend, r.op == RAPT_FORWARD ? "fwd" : "bwd", r.left_out});
+  }
+  if (count == 0) return;
+  fmt::print("\nleft out ({} of {} rows)\n", count, rows.size());
+  table.print("  ");
+}
+
+}  // namespace rapt::cli

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/bench/output.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/io/file.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> what, backends;
+  std::string rows, json, html, op = "both";
+  int threads = 0;
+  double budget = 300, seconds = 1;
+  int samples = 30;
+  uint64_t seed = 1;
+  bool progress = false;
+};
+
+std::vector<BenchCase> cases_of(const Options& options) {
+  std::vector<BenchCase> cases;
+  for (const std::string& what : options.what) {
+    if (is_bench_table(what)) {
+      const std::vector<BenchCase> table = bench_table(what);
+      cases.insert(cases.end(), table.begin(), table.end());
+    } else if (what.find(' ') == std::string::npos) {
+      throw InputError(fmt::format("'{}' is neither a table ({}) nor a problem's text", what,
+                                   fmt::join(bench_table_names(), ", ")));
+    } else {
+      cases.push_back({"", "problem", "", Problem(what).text()});
+    }
+  }
+  return options.rows.empty() ? cases : filter_rows(cases, options.rows);
+}
+
+std::vector<rapt_op> ops_of(const std::string& name) {
+  if (name == "fwd") return {RAPT_FORWARD};
+  if (name == "bwd") return {RAPT_BACKWARD};
+  return {RAPT_FORWARD, RAPT_BACKWARD};
+}
+
+int bench_command(const Options& options) {
+  BenchPlan plan{cases_of(options), options.backends, ops_of(options.op), {}, options.seed, options.budget};
+  plan.rule.samples = options.samples;
+  plan.rule.most_seconds = options.seconds;
+  if (plan.budget <= 0) plan.budget = 1e12;  // asked for: no limit
+  const Team team(options.threads);
+  Progress progress(options.progress);
+  BenchRunner runner(plan, team, progress);
+  const BenchTable table(plan.cases);
+  table.print_header(plan, team.size());
+  std::vector<BenchRow> rows;
+  for (const BenchCase& c : plan.cases) {
+    const std::vector<BenchRow> measured = runner.run(c);
+    progress.clear();
+    table.print(measured);
+    rows.insert(rows.end(), measured.begin(), measured.end());
+  }
+  print_comparison(rows);
+  print_left_out(rows);
+  if (!options.json.empty()) write_file(options.json, bench_json(rows));
+  if (!options.html.empty()) write_file(options.html, bench_html(rows));
+  return std::any_of(rows.begin(), rows.end(), [](const BenchRow& r) { return r.failed; }) ? 1 : 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("bench", "Measure problems or named tables against the machine's peak");
+  sub->add_option("what", o->what, fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")))
+      ->required();
+  sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem")
+      ->take_all()->allow_extra_args(false);
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))->capture_default_str();
+  sub->add_option("--op", o->op, "fwd, bwd or both")->check(CLI::IsMember({"fwd", "bwd", "both"}))->capture_default_str();
+  sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");
+  sub->add_option("--budget", o->budget, "Seconds for everything; what does not fit is listed as left out. 0: no limit")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "At most this much sampling for each row and backend")
+      ->check(CLI::PositiveNumber)->capture_default_str();
+  sub->add_option("--samples", o->samples, "Enough samples")->check(CLI::Range(1, 1000000))->capture_default_str();
+  sub->add_option("--seed", o->seed, "Seed of the random inputs")->capture_default_str();
+  sub->add_option("--json", o->json, "Write one JSON object a line to this file");
+  sub->add_option("--html", o->html, "Write a report with plots to this file");
+  sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");
+  sub->footer(
+      "Examples:\n"
+      "  rapt bench strix-halo --rows Tiny..Medium --budget 30\n"
+      "  rapt bench \"b1 hq4 hk4 sq2048 sk2048 d128 bf16\" --threads 1 --backend cpu --op fwd\n"
+      "  rapt bench decode --json rows.json --html report.html");
+  sub->callback([o, &action] { action = [o] { return bench_command(*o); }; });
+}
+
+}  // namespace rapt::cli

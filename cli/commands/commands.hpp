@@ -1,0 +1,20 @@
+// Each add_* adds one subcommand; where the command line names it, `action` becomes what to run.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace rapt::cli {
+
+using Action = std::function<int()>;  // returns the exit code
+
+void add_doctor(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+
+}  // namespace rapt::cli

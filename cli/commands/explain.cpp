@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/core/library.hpp"
+#include "cli/core/report.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+struct Options {
+  std::string problem, backend = "auto";
+  bool backward = false;
+};
+
+int explain_command(const Options& options) {
+  const Problem problem(options.problem);
+  rapt_execution execution = RAPT_INIT(rapt_execution);
+  execution.backend = options.backend.c_str();
+  const Explanation e = explain(problem, options.backward ? RAPT_BACKWARD : RAPT_FORWARD, &execution);
+  fmt::print("{} {}\n", options.backward ? "backward" : "forward", e.problem);
+  print_candidates(e, "  ");
+  return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("explain", "Say which backend and kernel would run a problem, and why not the others");
+  sub->add_option("problem", options->problem, "The problem as text")->required();
+  sub->add_flag("--backward", options->backward, "The backward pass instead of the forward pass");
+  sub->add_option("--backend", options->backend, "Explain what asking for this backend would do")->capture_default_str();
+  sub->footer("Example:\n  rapt explain \"b1 hq8 hk8 sq4096 sk4096 d128 bf16 causal\"");
+  sub->callback([options, &action] { action = [options] { return explain_command(*options); }; });
+}
+
+}  // namespace rapt::cli

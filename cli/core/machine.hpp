@@ -1,0 +1,34 @@
+// What this machine is: the lines of `rapt doctor` and the device of a benchmark row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rapt::cli {
+
+struct Cache {
+  int level = 0;
+  std::string type;  // Data, Instruction, Unified
+  int64_t bytes = 0;
+};
+
+struct Machine {
+  std::string cpu, architecture;
+  int cores = 1;  // that this process may use
+  std::vector<Cache> caches;
+  int64_t last_level_cache = 0;
+  int64_t memory = 0;
+};
+
+const Machine& machine();
+int64_t available_memory();  // now, in bytes
+
+// This process's memory. reset_peak makes the next peak_memory count from now, where the kernel allows it.
+bool reset_peak_memory();
+int64_t resident_memory();
+int64_t peak_memory();
+
+std::string bytes_text(int64_t bytes);  // "1.5 GiB"
+
+}  // namespace rapt::cli

@@ -1,0 +1,80 @@
+#include "cli/probe/peak.hpp"
+
+#include <algorithm>
+
+#include "cli/core/dtype.hpp"
+#include "cli/core/machine.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr int64_t kTasksPerThread = 8;  // so that a thread that is held up loses its share to the others, as in a kernel
+
+struct Choice {
+  const char* tier;
+  bool bf16_only;
+  const char* what;
+  const PeakLoop* loop;
+};
+
+const Choice& choose(rapt_dtype dtype) {
+  static const Choice kChoices[] = {
+#if defined(__x86_64__)
+      {"avx512_bf16", true, "avx512 bf16 dot", &kAvx512Bf16Dot},
+      {"avx512", false, "avx512 fma", &kAvx512Fma},
+      {"avx2", false, "avx2 fma", &kAvx2Fma},
+#endif
+      {"portable", false, "portable multiply-add", &kPortableFma},
+  };
+  const std::vector<Tier> tiers = cpu_tiers();
+  for (const Choice& choice : kChoices) {
+    const bool available = std::any_of(tiers.begin(), tiers.end(),
+                                       [&](const Tier& t) { return t.available && t.name == choice.tier; });
+    if (available && (same(dtype, kBf16) || !choice.bf16_only)) return choice;
+  }
+  return *(std::end(kChoices) - 1);
+}
+
+}  // namespace
+
+PeakProbe::PeakProbe(const Team& team, rapt_dtype dtype) : team_(team), loop_(*choose(dtype).loop) {
+  what_ = choose(dtype).what;
+  constexpr int64_t kFirst = 20000;
+  const double start = seconds_now();
+  loop_.run(kFirst);
+  rate_ = kFirst / (seconds_now() - start);
+}
+
+double PeakProbe::sample(double seconds) {
+  const int64_t tasks = team_.size() == 1 ? 1 : kTasksPerThread * team_.size();
+  const double per_thread = static_cast<double>(tasks) / team_.size();
+  const auto iterations = std::max<int64_t>(1000, static_cast<int64_t>(rate_ * seconds / per_thread));
+  const double start = seconds_now();
+  team_.run(tasks, [&](int64_t) { loop_.run(iterations); });
+  const double elapsed = seconds_now() - start;
+  rate_ = static_cast<double>(iterations) * per_thread / elapsed;
+  return rate_ * team_.size() * loop_.flops_per_iteration;
+}
+
+ReadProbe::ReadProbe(const Team& team)
+    : team_(team), memory_(kUint8, {std::max<int64_t>(4 * machine().last_level_cache, int64_t{64} << 20)}) {
+  rate_ = 10e9;
+  sample(2e-3);
+}
+
+double ReadProbe::sample(double seconds) {
+  constexpr int64_t kChunk = int64_t{1} << 20;
+  const int64_t chunks = std::clamp<int64_t>(static_cast<int64_t>(rate_ * seconds) / kChunk, team_.size(),
+                                             memory_.bytes() / kChunk);
+  const double start = seconds_now();
+  team_.run(chunks, [&](int64_t i) {
+    const int64_t offset = (at_ + i * kChunk) % (memory_.bytes() - kChunk);
+    read_memory(memory_.data() + offset / kChunk * kChunk, kChunk);
+  });
+  rate_ = static_cast<double>(chunks * kChunk) / (seconds_now() - start);
+  at_ = (at_ + chunks * kChunk) % (memory_.bytes() - kChunk);
+  return rate_;
+}
+
+}  // namespace rapt::cli

@@ -1,0 +1,36 @@
+// Short samples of the machine's arithmetic peak and memory read rate, taken between the calls under test.
+#pragma once
+
+#include "cli/core/array.hpp"
+#include "cli/probe/loops.hpp"
+#include "cli/probe/team.hpp"
+
+namespace rapt::cli {
+
+// bf16 is held against the bf16 dot instruction where the machine has one; everything else against fp32 multiply-adds.
+class PeakProbe {
+ public:
+  PeakProbe(const Team& team, rapt_dtype dtype);
+  const std::string& what() const { return what_; }
+  double sample(double seconds);  // FLOP/s of the whole team
+
+ private:
+  const Team& team_;
+  std::string what_;
+  PeakLoop loop_;
+  double rate_ = 0;  // iterations a second of one thread, from the last sample
+};
+
+class ReadProbe {
+ public:
+  explicit ReadProbe(const Team& team);  // allocates four times the last-level cache
+  double sample(double seconds);         // bytes a second of the whole team
+
+ private:
+  const Team& team_;
+  Array memory_;
+  int64_t at_ = 0;
+  double rate_ = 0;
+};
+
+}  // namespace rapt::cli
