@@ -38,9 +38,8 @@ auto with_type(DType dtype, const Body& body) {
 
 template <class Acc>
 Acc load(const char* data, DType dtype, int64_t index) {
-  return with_type(dtype, [&]<class T>(std::type_identity<T>) {
-    return widen<Acc>(reinterpret_cast<const T*>(data)[index]);
-  });
+  return with_type(dtype,
+                   [&]<class T>(std::type_identity<T>) { return widen<Acc>(reinterpret_cast<const T*>(data)[index]); });
 }
 
 template <class Acc>

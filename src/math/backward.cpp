@@ -14,13 +14,16 @@ namespace {
 
 template <class Acc>
 struct BackwardPieces {
-  Acc *q, *dout;             // the row's, [head_dim] and [head_dim_v]
-  Acc *p, *ds, *cap_slope;   // [seqlen_k]
-  Acc *dq, *dk, *dv, *dbias; // [head_dim], [seqlen_k, head_dim], [seqlen_k, head_dim_v], [seqlen_k]
+  Acc *q, *dout;              // the row's, [head_dim] and [head_dim_v]
+  Acc *p, *ds, *cap_slope;    // [seqlen_k]
+  Acc *dq, *dk, *dv, *dbias;  // [head_dim], [seqlen_k, head_dim], [seqlen_k, head_dim_v], [seqlen_k]
   BackwardPieces(const BackwardCall& call, Scratch& scratch)
-      : q(scratch.take<Acc>(call.head_dim)), dout(scratch.take<Acc>(call.head_dim_v)),
-        p(scratch.take<Acc>(call.seqlen_k)), ds(scratch.take<Acc>(call.seqlen_k)),
-        cap_slope(scratch.take<Acc>(call.softcap != 0 ? call.seqlen_k : 0)), dq(scratch.take<Acc>(call.head_dim)),
+      : q(scratch.take<Acc>(call.head_dim)),
+        dout(scratch.take<Acc>(call.head_dim_v)),
+        p(scratch.take<Acc>(call.seqlen_k)),
+        ds(scratch.take<Acc>(call.seqlen_k)),
+        cap_slope(scratch.take<Acc>(call.softcap != 0 ? call.seqlen_k : 0)),
+        dq(scratch.take<Acc>(call.head_dim)),
         dk(scratch.take<Acc>(call.dk ? call.seqlen_k * call.head_dim : 0)),
         dv(scratch.take<Acc>(call.dv ? call.seqlen_k * call.head_dim_v : 0)),
         dbias(scratch.take<Acc>(call.dbias ? call.dbias.shape[3] : 0)) {}
@@ -138,21 +141,19 @@ template <class T>
 void backward_as(const BackwardCall& call, const rapt_executor& executor, char* workspace) {
   using Pieces = BackwardPieces<Accumulator<T>>;
   const auto each = [&](int64_t items, auto body) {
-    parallel_items(executor, items, [&](int64_t task, int64_t item) {
-      body(call, item, task_pieces<Pieces>(call, workspace, task));
-    });
+    parallel_items(executor, items,
+                   [&](int64_t task, int64_t item) { body(call, item, task_pieces<Pieces>(call, workspace, task)); });
   };
   if (call.dq || call.dk || call.dv) each(call.batch * call.heads_k, backward_head<T, Accumulator<T>>);
-  if (call.dbias)
-    each(call.dbias.shape[0] * call.dbias.shape[1] * call.dbias.shape[2], bias_row<T, Accumulator<T>>);
+  if (call.dbias) each(call.dbias.shape[0] * call.dbias.shape[1] * call.dbias.shape[2], bias_row<T, Accumulator<T>>);
   if (call.dsink) each(call.heads_q, sink_head<T, Accumulator<T>>);
 }
 
 }  // namespace
 
 size_t workspace_bytes(const BackwardCall& call, int32_t concurrency) {
-  const size_t bytes = call.dtype == DType::fp64 ? task_bytes<BackwardPieces<double>>(call)
-                                                 : task_bytes<BackwardPieces<float>>(call);
+  const size_t bytes =
+      call.dtype == DType::fp64 ? task_bytes<BackwardPieces<double>>(call) : task_bytes<BackwardPieces<float>>(call);
   return bytes * static_cast<size_t>(std::max(concurrency, 1));
 }
 

@@ -14,7 +14,8 @@ template <class Acc>
 struct ForwardPieces {
   Acc *q, *p, *out;
   ForwardPieces(const ForwardCall& call, Scratch& scratch)
-      : q(scratch.take<Acc>(call.head_dim)), p(scratch.take<Acc>(call.seqlen_k)),
+      : q(scratch.take<Acc>(call.head_dim)),
+        p(scratch.take<Acc>(call.seqlen_k)),
         out(scratch.take<Acc>(call.head_dim_v)) {}
 };
 
@@ -30,8 +31,8 @@ std::pair<Acc, Acc> exponentials(Acc* values, int64_t n, Acc sink) {
 
 template <class T, class Acc>
 void forward_row(const ForwardCall& call, const Row& row, const ForwardPieces<Acc>& piece) {
-  const Acc sink = call.sink ? load<Acc>(call.sink.data, call.sink.dtype, row.head * call.sink.head)
-                             : kMinusInfinity<Acc>;
+  const Acc sink =
+      call.sink ? load<Acc>(call.sink.data, call.sink.dtype, row.head * call.sink.head) : kMinusInfinity<Acc>;
   load_row(row.at_query<T>(call.q), call.head_dim, piece.q);
   logits<T>(row, piece.q, piece.p);
   const auto [largest, total] = exponentials(piece.p, row.keys(), sink);
@@ -61,8 +62,8 @@ void forward_as(const ForwardCall& call, const rapt_executor& executor, char* wo
 }  // namespace
 
 size_t workspace_bytes(const ForwardCall& call, int32_t concurrency) {
-  const size_t bytes = call.dtype == DType::fp64 ? task_bytes<ForwardPieces<double>>(call)
-                                                 : task_bytes<ForwardPieces<float>>(call);
+  const size_t bytes =
+      call.dtype == DType::fp64 ? task_bytes<ForwardPieces<double>>(call) : task_bytes<ForwardPieces<float>>(call);
   return bytes * static_cast<size_t>(std::max(concurrency, 1));
 }
 

@@ -17,8 +17,8 @@ inline constexpr Acc kMinusInfinity = -std::numeric_limits<Acc>::infinity();
 struct Row {
   const Call& call;
   const Sequence& sequence;
-  int64_t head;   // query head
-  int64_t query;  // i, within the sequence
+  int64_t head;        // query head
+  int64_t query;       // i, within the sequence
   int64_t begin, end;  // the keys that causality and window leave
 
   Row(const Call& c, const Sequence& s, int64_t h, int64_t i)

@@ -1,0 +1,36 @@
+// Every case of the table on every backend for CPU tensors, forward and all gradients, held against the math backend in
+// float64 by the rule of docs/architecture.md.
+#include <gtest/gtest.h>
+
+#include "support/allowance.hpp"
+#include "support/cases.hpp"
+
+namespace test {
+
+namespace {
+
+class Correctness : public testing::TestWithParam<Case> {};
+
+TEST_P(Correctness, EveryBackendMeetsTheRule) {
+  const Case& c = GetParam();
+  const Problem problem(c.problem);
+  const Inputs inputs = make_inputs(problem, c.kind, c.layout);
+  const Oracle oracle(inputs);
+  for (const std::string& backend : backends(problem)) {
+    std::string reason;
+    ASSERT_TRUE(takes(backend, problem, RAPT_FORWARD, &reason))
+        << backend << " refuses " << c.problem << ": " << reason;
+    const Results results = run(inputs, {.backend = backend, .layout = c.layout});
+    for (const Measure& m : oracle.measure(results))
+      EXPECT_TRUE(m.ok()) << backend << ", " << c.problem << ", " << m.text();
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) { return name_of(info.param); }
+
+INSTANTIATE_TEST_SUITE_P(Suite, Correctness, testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Nightly, Correctness, testing::ValuesIn(nightly_cases()), case_name);
+
+}  // namespace
+
+}  // namespace test

@@ -1,0 +1,37 @@
+// The correctness rule of docs/architecture.md: for each result X of a backend,
+//   max|X - X64| <= 2 max|X_plain - X64| + 4 u (1 + max|logit|) max|X64|,   u = 2^-24,
+// with X64 from the math backend in float64 and X_plain from the math backend in the tensors' own type. For lse the
+// last term is absolute: 4 u (1 + max|logit|) + 1e-6. NaN and infinities must stand at the same places.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/run.hpp"
+
+namespace test {
+
+struct Measure {
+  std::string tensor;
+  double error = 0, allowance = 0;
+  int64_t misplaced = 0;  // elements where exactly one of X and X64 is NaN or infinite, or the infinities differ
+  bool gaps_untouched = true;
+  bool ok() const { return misplaced == 0 && gaps_untouched && error <= allowance; }
+  std::string text() const;
+};
+
+// The yardstick of some inputs, computed once for all backends.
+class Oracle {
+ public:
+  explicit Oracle(const Inputs& inputs);
+
+  std::vector<Measure> measure(const Results& results) const;
+  const Results& exact() const { return exact_; }  // X64
+  const Results& plain() const { return plain_; }  // X_plain
+
+ private:
+  double max_logit_;
+  Results exact_, plain_;
+};
+
+}  // namespace test
