@@ -65,16 +65,24 @@ struct BenchRunner::Entry {
     else backward.emplace(t.inputs, t.results, *t.dout, *t.gradients, execution);
     contender.call = [this] { forward ? forward->run() : backward->run(); };
   }
-  size_t workspace_bytes() const { return forward ? forward->workspace_bytes() : backward->workspace_bytes(); }
 
   // Allocates the workspace and makes the first calls; what they add to this process is the row's extra memory.
-  void warm_up_and_weigh() {
-    if (const size_t bytes = workspace_bytes(); bytes > 0) execution.give_workspace(bytes);
-    const bool weigh = reset_peak_memory();
-    const int64_t before = resident_memory();
-    warm_up(contender);
-    row->extra_bytes = static_cast<int64_t>(execution.workspace_bytes());
-    if (weigh) row->extra_bytes += std::max<int64_t>(0, peak_memory() - before);
+  // Returns why the row must be left out, or "".
+  std::string prepare() {
+    try {
+      const auto workspace = static_cast<int64_t>(forward ? forward->workspace_bytes() : backward->workspace_bytes());
+      if (const int64_t available = available_memory(); workspace > available)
+        return fmt::format("needs {} of workspace, {} are available", bytes_text(workspace), bytes_text(available));
+      if (workspace > 0) execution.give_workspace(static_cast<size_t>(workspace));
+      const bool weigh = reset_peak_memory();
+      const int64_t before = resident_memory();
+      warm_up(contender);
+      row->extra_bytes = workspace + (weigh ? std::max<int64_t>(0, peak_memory() - before) : 0);
+      return "";
+    } catch (const LibraryError& e) {
+      row->failed = e.status != RAPT_UNSUPPORTED;
+      return e.what();
+    }
   }
 };
 
@@ -141,19 +149,8 @@ void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
     progress_.show(fmt::format("{} {} {} {}, {:.0f} s left", row->which.label(), row->which.problem, row->backend,
                                op_name(row->op), left()));
     auto entry = std::make_unique<Entry>(tensors, row, team_);
-    const auto workspace = static_cast<int64_t>(entry->workspace_bytes());
-    if (workspace > available_memory()) {
-      row->left_out = fmt::format("needs {} of workspace, {} are available", bytes_text(workspace),
-                                  bytes_text(available_memory()));
-      continue;
-    }
-    try {
-      entry->warm_up_and_weigh();
-    } catch (const LibraryError& e) {
-      row->left_out = fmt::format("failed: {}", e.what());
-      row->failed = true;
-      continue;
-    }
+    row->left_out = entry->prepare();
+    if (!row->left_out.empty()) continue;
     rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;
     contenders.push_back(&entry->contender);
     entries.push_back(std::move(entry));
