@@ -137,7 +137,7 @@ double BenchRunner::rate_guess(const BenchRow& row) {
 std::string BenchRunner::over_budget(const BenchRow& row) {
   const double needed = estimated_seconds(row.work.flops / rate_guess(row), plan_.rule);
   if (needed <= left()) return "";
-  return fmt::format("needs about {:.0f} s, {:.0f} s of the budget are left", needed, std::max(0.0, left()));
+  return fmt::format("needs about {:.1f} s, {:.1f} s of the budget are left", needed, std::max(0.0, left()));
 }
 
 void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {

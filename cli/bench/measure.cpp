@@ -69,7 +69,8 @@ void warm_up(Contender& contender) {
 }
 
 double estimated_seconds(double call_seconds, const SamplingRule& rule) {
-  return call_seconds + std::max(call_seconds, rule.most_seconds);
+  const double sampling = std::clamp(rule.samples * (call_seconds + kProbe), rule.least_seconds, rule.most_seconds);
+  return std::max(call_seconds, kWarmUp) + std::max(call_seconds, sampling);
 }
 
 void Sampler::measure(std::vector<Contender*> contenders, const Work& work, const SamplingRule& rule) {

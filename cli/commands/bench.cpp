@@ -12,6 +12,8 @@ namespace rapt::cli {
 
 namespace {
 
+constexpr double kNoBudget = 1e12;  // seconds
+
 struct Options {
   std::vector<std::string> what, backends;
   std::string rows, json, html, op = "both";
@@ -47,8 +49,12 @@ std::vector<rapt_op> ops_of(const std::string& name) {
 int bench_command(const Options& options) {
   BenchPlan plan{cases_of(options), options.backends, ops_of(options.op), {}, options.seed, options.budget};
   plan.rule.samples = options.samples;
+  // A small budget is shared out, so that many rows get a short look rather than a few rows a long one.
+  const double rows = 4.0 * static_cast<double>(std::max<size_t>(plan.cases.size(), 1));  // two passes, two backends
   plan.rule.most_seconds = options.seconds;
-  if (plan.budget <= 0) plan.budget = 1e12;  // asked for: no limit
+  if (plan.budget > 0) plan.rule.most_seconds = std::min(options.seconds, std::max(0.05, plan.budget / rows));
+  plan.rule.least_seconds = std::min(plan.rule.least_seconds, plan.rule.most_seconds);
+  if (plan.budget <= 0) plan.budget = kNoBudget;
   const Team team(options.threads);
   Progress progress(options.progress);
   BenchRunner runner(plan, team, progress);
