@@ -46,15 +46,23 @@ std::vector<rapt_op> ops_of(const std::string& name) {
   return {RAPT_FORWARD, RAPT_BACKWARD};
 }
 
-int bench_command(const Options& options) {
+BenchPlan plan_of(const Options& options) {
   BenchPlan plan{cases_of(options), options.backends, ops_of(options.op), {}, options.seed, options.budget};
   plan.rule.samples = options.samples;
-  // A small budget is shared out, so that many rows get a short look rather than a few rows a long one.
-  const double rows = 4.0 * static_cast<double>(std::max<size_t>(plan.cases.size(), 1));  // two passes, two backends
   plan.rule.most_seconds = options.seconds;
-  if (plan.budget > 0) plan.rule.most_seconds = std::min(options.seconds, std::max(0.05, plan.budget / rows));
+  if (options.budget <= 0) {
+    plan.budget = kNoBudget;
+  } else {
+    // A small budget is shared out: many rows get a short look rather than a few rows a long one.
+    const double measurements = 4.0 * static_cast<double>(std::max<size_t>(plan.cases.size(), 1));
+    plan.rule.most_seconds = std::min(options.seconds, std::max(0.05, plan.budget / measurements));
+  }
   plan.rule.least_seconds = std::min(plan.rule.least_seconds, plan.rule.most_seconds);
-  if (plan.budget <= 0) plan.budget = kNoBudget;
+  return plan;
+}
+
+int bench_command(const Options& options) {
+  const BenchPlan plan = plan_of(options);
   const Team team(options.threads);
   Progress progress(options.progress);
   BenchRunner runner(plan, team, progress);
