@@ -15,7 +15,7 @@ if(RAPT_WARNINGS)
   # Structs are begun with their first fields, the others being 0: struct_size, mostly.
   add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-array-bounds) # g++-12 fires inside std::sort of a short array
+    add_compile_options(-Wno-array-bounds -Wno-maybe-uninitialized -Wno-uninitialized) # g++-12 fires inside std::sort and its own intrinsics
   endif()
 endif()
 if(RAPT_SANITIZE)

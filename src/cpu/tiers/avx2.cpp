@@ -1,16 +1,5 @@
-#include "cpu/cpu.hpp"
-#include "problem/error.hpp"
+#define RAPT_TIER avx2
+#include "cpu/tier.hpp"
 
-namespace rapt::cpu {
-
-extern const Tier kTierAvx2;
-const Tier kTierAvx2 = {"avx2", "a kernel, which is being written",
-                      [] { return false; },
-                      [](const ForwardCall&) { return "none"; },
-                      [](const BackwardCall&) { return "none"; },
-                      [](const ForwardCall&, int32_t) -> size_t { return 0; },
-                      [](const BackwardCall&, int32_t) -> size_t { return 0; },
-                      [](const ForwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); },
-                      [](const BackwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); }};
-
-}  // namespace rapt::cpu
+RAPT_DEFINE_TIER(kTierAvx2, "avx2", "AVX2, FMA and F16C",
+                 __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))

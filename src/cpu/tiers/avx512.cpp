@@ -1,16 +1,6 @@
-#include "cpu/cpu.hpp"
-#include "problem/error.hpp"
+#define RAPT_TIER avx512
+#include "cpu/tier.hpp"
 
-namespace rapt::cpu {
-
-extern const Tier kTierAvx512;
-const Tier kTierAvx512 = {"avx512", "a kernel, which is being written",
-                      [] { return false; },
-                      [](const ForwardCall&) { return "none"; },
-                      [](const BackwardCall&) { return "none"; },
-                      [](const ForwardCall&, int32_t) -> size_t { return 0; },
-                      [](const BackwardCall&, int32_t) -> size_t { return 0; },
-                      [](const ForwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); },
-                      [](const BackwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); }};
-
-}  // namespace rapt::cpu
+RAPT_DEFINE_TIER(kTierAvx512, "avx512", "AVX-512 F, BW, VL and DQ",
+                 __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))

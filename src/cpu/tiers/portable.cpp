@@ -1,16 +1,5 @@
-#include "cpu/cpu.hpp"
-#include "problem/error.hpp"
+// The compiler's vector types of 16 bytes: SSE2, NEON, or whatever the target's baseline has.
+#define RAPT_TIER portable
+#include "cpu/tier.hpp"
 
-namespace rapt::cpu {
-
-extern const Tier kTierPortable;
-const Tier kTierPortable = {"portable", "a kernel, which is being written",
-                      [] { return true; },
-                      [](const ForwardCall&) { return "none"; },
-                      [](const BackwardCall&) { return "none"; },
-                      [](const ForwardCall&, int32_t) -> size_t { return 0; },
-                      [](const BackwardCall&, int32_t) -> size_t { return 0; },
-                      [](const ForwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); },
-                      [](const BackwardCall&, const rapt_executor&, char*) { throw Error(RAPT_UNSUPPORTED, "being written"); }};
-
-}  // namespace rapt::cpu
+RAPT_DEFINE_TIER(kTierPortable, "portable", "nothing", true)

@@ -1,0 +1,297 @@
+// Attention of a few query rows (one token of a group of heads, or a few tokens): bound by reading K and V once, so keys
+// lie in the order of memory, lanes run along head_dim, and each key block is passed over in three phases: products,
+// softmax, values. All rows of the group share each pass.
+#pragma once
+
+#include "cpu/forward_tile.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+inline constexpr int64_t kDecodeRows = 16;
+inline constexpr int64_t kDecodeKeys = 256;
+inline constexpr int64_t kPrefetchBytes = 2048;  // measured best on Zen 4: far enough for DRAM, near enough for L1
+inline constexpr int64_t kMostAhead = 64;
+
+struct DecodeScratch {
+  float *q, *scores, *o, *m, *l;
+  const char** rows;  // of the block's keys, then of its values, then of the next block's keys
+  bool* excluded;     // [rows][keys]
+
+  DecodeScratch(const Call& call, Carver& carve) {
+    q = carve.take<float>(kDecodeRows * padded(call.head_dim));
+    scores = carve.take<float>(kDecodeRows * kDecodeKeys);
+    o = carve.take<float>(kDecodeRows * padded(call.head_dim_v));
+    m = carve.take<float>(kDecodeRows);
+    l = carve.take<float>(kDecodeRows);
+    rows = carve.take<const char*>(2 * kDecodeKeys + kMostAhead);
+    excluded = carve.take<bool>(kDecodeRows * kDecodeKeys);
+  }
+};
+
+template <class T>
+class Decode {
+  static constexpr bool kDot = kDotType<T>;
+
+ public:
+  Decode(const ForwardCall& call, const Sequence& s, int64_t head_k, const DecodeScratch& scratch)
+      : call_(call), s_(s), head_k_(head_k), w_(scratch), words_(words<kDot>(call.head_dim)), q_row_(padded(words_)),
+        o_row_(padded(call.head_dim_v)), scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)) {}
+
+  void run(const QueryRows& rows, int64_t n, int64_t key_first, int64_t key_last, bool with_sink, const PartialRows* partial) {
+    rows_ = rows;
+    n_ = n;
+    prepare(with_sink);
+    int64_t begin = key_last, end = key_first;
+    for (int64_t r = 0; r < n; ++r) {
+      begin = std::min(begin, std::max(s_.key_begin(call_, query(r)), key_first));
+      end = std::max(end, std::min(s_.key_end(call_, query(r)), key_last));
+    }
+    for (int64_t j = begin; j < end; j += kDecodeKeys) block(j, std::min(kDecodeKeys, end - j), end);
+    for (int64_t r = 0; r < n; ++r) write(r, partial);
+  }
+
+ private:
+  int64_t query(int64_t r) const { return r / rows_.heads; }
+  int64_t head(int64_t r) const { return rows_.first_head + r % rows_.heads; }
+
+  void prepare(bool with_sink) {
+    for (int64_t r = 0; r < kDecodeRows; ++r) {
+      float* q = w_.q + r * q_row_;
+      std::memset(q, 0, static_cast<size_t>(q_row_) * sizeof(float));
+      std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
+      if (r >= n_) continue;
+      copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)), call_.head_dim, q);
+      if (!kDot)
+        for (int64_t w = 0; w < q_row_; w += kLanes) store(q + w, load(q + w) * splat(scale_log2_));
+      const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
+      w_.m[r] = sink;
+      w_.l[r] = sink == -INFINITY ? 0.f : 1.f;
+    }
+  }
+
+  void block(int64_t j0, int64_t count, int64_t end) {
+    j0_ = j0;
+    count_ = count;
+    ahead_ = std::clamp<int64_t>(kPrefetchBytes / (call_.head_dim * static_cast<int64_t>(sizeof(T))), 1, kMostAhead);
+    const auto k = [&](int64_t j) { return reinterpret_cast<const char*>(key_row<T>(call_, call_.k, s_, j, head_k_)); };
+    for (int64_t j = 0; j < count; ++j) w_.rows[j] = k(j0 + j);
+    for (int64_t j = 0; j < count; ++j)
+      w_.rows[count + j] = reinterpret_cast<const char*>(key_row<T>(call_, call_.v, s_, j0 + j, head_k_));
+    for (int64_t j = 0; j < ahead_; ++j) w_.rows[2 * count + j] = k(std::min(j0 + count + j, end - 1));
+    if (n_ == 1) products<1>();
+    else if (n_ == 2) products<2>();
+    else products<4>();
+    bool excludes = false;
+    for (int64_t r = 0; r < n_; ++r) excludes |= finish_logits(r);
+    const bool careful = excludes && !rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v);
+    for (int64_t r = 0; r < n_; ++r) softmax(r, careful);
+    if (careful) careful_values();
+    else if (n_ == 1) values<1, 8>();
+    else if (n_ == 2) values<2, 8>();
+    else values<4, 4>();
+  }
+
+  RAPT_INLINE void prefetch_row(int64_t at, int64_t bytes) const {
+    const char* row = w_.rows[at];
+    for (int64_t x = 0; x < bytes; x += 64) prefetch(row + x);
+  }
+
+  // scores[r][j] = q[r] . k[j]: RT rows by kLanes / RT keys give kLanes sums, which one reduction finishes.
+  template <int RT>
+  __attribute__((noinline)) void products() {
+    constexpr int KT = kLanes / RT;
+    const int64_t full = call_.head_dim / (kDot ? 2 * kLanes : kLanes), bytes = call_.head_dim * static_cast<int64_t>(sizeof(T));
+    const bool tail = full * kLanes * (kDot ? 2 : 1) < call_.head_dim;
+    for (int64_t j = 0; j < count_; j += KT) {
+      const T* k[KT];
+      RAPT_UNROLL for (int i = 0; i < KT; ++i) {
+        const int64_t at = std::min(j + i, count_ - 1);
+        k[i] = reinterpret_cast<const T*>(w_.rows[at]);
+        prefetch_row(at + ahead_, bytes);
+      }
+      for (int64_t r0 = 0; r0 < n_; r0 += RT) {
+        F acc[kLanes] = {};
+        const float* q = w_.q + r0 * q_row_;
+        for (int64_t c = 0; c < full; ++c) step<RT>(acc, q + c * kLanes, [&](int i) { return key_words(k[i], c); });
+        if (tail) step<RT>(acc, q + full * kLanes, [&](int i) { return load_words<kDot>(k[i], full * kLanes, call_.head_dim); });
+        alignas(64) float out[kLanes];
+        store(out, sums(acc));
+        RAPT_UNROLL for (int r = 0; r < RT; ++r)
+          std::memcpy(w_.scores + (r0 + r) * kDecodeKeys + j, out + r * KT, KT * sizeof(float));
+      }
+    }
+  }
+
+  static RAPT_INLINE F key_words(const T* row, int64_t c) {
+    if constexpr (kDot) {
+      F v;
+      std::memcpy(&v, row + 2 * c * kLanes, sizeof v);
+      return v;
+    } else {
+      return load_as_float(row + c * kLanes);
+    }
+  }
+
+  template <int RT, class Key>
+  RAPT_INLINE void step(F* acc, const float* q, const Key& key) const {
+    constexpr int KT = kLanes / RT;
+    F qv[RT];
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) qv[r] = load(q + r * q_row_);
+    RAPT_UNROLL for (int i = 0; i < KT; ++i) {
+      const F k = key(i);
+      RAPT_UNROLL for (int r = 0; r < RT; ++r) acc[r * KT + i] = multiply_add<kDot>(acc[r * KT + i], qv[r], k);
+    }
+  }
+
+  // Turns row r's products into log2-domain logits. True if some key may be excluded.
+  bool finish_logits(int64_t r) {
+    float* s = w_.scores + r * kDecodeKeys;
+    const int64_t begin = s_.key_begin(call_, query(r)) - j0_, end = s_.key_end(call_, query(r)) - j0_;
+    if (kDot)
+      for (int64_t j = 0; j < count_; j += kLanes) store(s + j, load(s + j) * splat(scale_log2_));
+    if (options_) score_options(r, s);
+    for (int64_t j = 0; j < std::min(begin, count_); ++j) s[j] = -INFINITY;
+    for (int64_t j = std::max<int64_t>(end, 0); j < count_; ++j) s[j] = -INFINITY;
+    for (int64_t j = count_; j < padded(count_); ++j) s[j] = -INFINITY;
+    return options_ || begin > 0 || end < count_;
+  }
+
+  __attribute__((noinline)) void score_options(int64_t r, float* s) {
+    if (call_.softcap != 0) {
+      const float cap = static_cast<float>(call_.softcap) * kLog2e;
+      for (int64_t j = 0; j < count_; j += kLanes) store(s + j, splat(cap) * tanh(load(s + j) * splat(1 / cap)));
+    }
+    if (call_.bias) {
+      const int64_t from = score_offset(call_.bias, s_, query(r), head(r)) + j0_ * call_.bias.key;
+      for (int64_t j = 0; j < count_; ++j) {
+        const float b = read_float(call_.bias.data, call_.bias.dtype, from + j * call_.bias.key);
+        s[j] = b == -INFINITY ? b : s[j] + kLog2e * b;
+      }
+    }
+    if (call_.alibi) {
+      const float slope = kLog2e * reinterpret_cast<const float*>(call_.alibi.data)[s_.index * call_.alibi.batch + head(r) * call_.alibi.head];
+      const float center = static_cast<float>(query(r) + s_.diagonal);
+      for (int64_t j = 0; j < count_; ++j) s[j] -= slope * std::fabs(center - static_cast<float>(j0_ + j));
+    }
+    if (call_.mask) {
+      const char* from = call_.mask.data + score_offset(call_.mask, s_, query(r), head(r)) + j0_ * call_.mask.key;
+      for (int64_t j = 0; j < count_; ++j)
+        if (from[j * call_.mask.key] == 0) s[j] = -INFINITY;
+    }
+  }
+
+  void softmax(int64_t r, bool careful) {
+    float* s = w_.scores + r * kDecodeKeys;
+    F most = splat(-INFINITY);
+    for (int64_t j = 0; j < count_; j += kLanes) most = max(load(s + j), most);
+    const float now = std::max(w_.m[r], max_of(most)), shift = now == -INFINITY ? 0.f : now;
+    const float alpha = std::exp2(w_.m[r] - shift);
+    w_.m[r] = now;
+    if (careful)
+      for (int64_t j = 0; j < count_; ++j) w_.excluded[r * kDecodeKeys + j] = s[j] == -INFINITY;
+    F total = F{};
+    for (int64_t j = 0; j < count_; j += kLanes) {
+      const F e = exp2(load(s + j) - splat(shift));
+      total = total + e;
+      store(s + j, e);
+    }
+    w_.l[r] = w_.l[r] * alpha + sum(total);
+    if (alpha != 1)
+      for (int64_t x = 0; x < o_row_; x += kLanes) store(w_.o + r * o_row_ + x, load(w_.o + r * o_row_ + x) * splat(alpha));
+    if (call_.dropout.probability != 0) drop(r, s);
+  }
+
+  __attribute__((noinline)) void drop(int64_t r, float* p) const {
+    const uint32_t threshold = rapt_keep_threshold(call_.dropout.probability), row = static_cast<uint32_t>(query(r));
+    const float kept = static_cast<float>(1 / (1 - call_.dropout.probability));
+    const uint32_t stream = static_cast<uint32_t>(s_.index * call_.heads_q + head(r));
+    for (int64_t j = 0; j < count_; ++j) {
+      const uint32_t column = static_cast<uint32_t>(j0_ + j);
+      const rapt_philox_bits bits = rapt_philox(call_.dropout.seed, column / 4, row / 2, stream, call_.dropout.offset);
+      p[j] *= rapt_philox_field(bits, row, column) < threshold ? kept : 0.f;
+    }
+  }
+
+  // o[r] += sum over the block's keys of p[r][j] v[j].
+  template <int RT, int NV>
+  __attribute__((noinline)) void values() {
+    for (int64_t r = 0; r < n_; r += RT) {
+      int64_t c = 0;
+      const int64_t full = call_.head_dim_v / kLanes;
+      for (; c + NV <= full; c += NV) value_columns<RT, NV>(r, c);
+      for (; c < full; ++c) value_columns<RT, 1>(r, c);
+      if (full * kLanes < call_.head_dim_v) value_tail<RT>(r, full);
+    }
+  }
+
+  template <int RT, int NV>
+  RAPT_INLINE void value_columns(int64_t r0, int64_t c) {
+    F acc[RT][NV];
+    float* o = w_.o + r0 * o_row_ + c * kLanes;
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = load(o + r * o_row_ + n * kLanes);
+    const float* p = w_.scores + r0 * kDecodeKeys;
+    for (int64_t j = 0; j < count_; ++j) {
+      const T* v = reinterpret_cast<const T*>(w_.rows[count_ + j]) + c * kLanes;
+      const char* later = w_.rows[count_ + j + ahead_] + c * kLanes * static_cast<int64_t>(sizeof(T));
+      RAPT_UNROLL for (int64_t x = 0; x < static_cast<int64_t>(NV * kLanes * sizeof(T)); x += 64) prefetch(later + x);
+      F vn[NV];
+      RAPT_UNROLL for (int n = 0; n < NV; ++n) vn[n] = load_as_float(v + n * kLanes);
+      RAPT_UNROLL for (int r = 0; r < RT; ++r) {
+        const F weight = splat(p[r * kDecodeKeys + j]);
+        RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = fma(weight, vn[n], acc[r][n]);
+      }
+    }
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) store(o + r * o_row_ + n * kLanes, acc[r][n]);
+  }
+
+  template <int RT>
+  __attribute__((noinline)) void value_tail(int64_t r0, int64_t c) {
+    for (int64_t j = 0; j < count_; ++j) {
+      const F v = load_words<false>(reinterpret_cast<const T*>(w_.rows[count_ + j]), c * kLanes, call_.head_dim_v);
+      for (int r = 0; r < RT; ++r) {
+        float* o = w_.o + (r0 + r) * o_row_ + c * kLanes;
+        store(o, fma(splat(w_.scores[(r0 + r) * kDecodeKeys + j]), v, load(o)));
+      }
+    }
+  }
+
+  // As in ForwardTile: excluded keys with Inf or NaN in V stay out of the sums.
+  __attribute__((noinline)) void careful_values() {
+    for (int64_t r = 0; r < n_; ++r)
+      for (int64_t j = 0; j < count_; ++j) {
+        if (w_.excluded[r * kDecodeKeys + j]) continue;
+        const T* v = reinterpret_cast<const T*>(w_.rows[count_ + j]);
+        for (int64_t x = 0; x < call_.head_dim_v; ++x)
+          w_.o[r * o_row_ + x] += w_.scores[r * kDecodeKeys + j] * static_cast<float>(v[x]);
+      }
+  }
+
+  void write(int64_t r, const PartialRows* partial) {
+    const int64_t dim = call_.head_dim_v;
+    const float* o = w_.o + r * o_row_;
+    if (partial) {
+      std::memcpy(partial->o + r * dim, o, static_cast<size_t>(dim) * sizeof(float));
+      partial->m[r] = w_.m[r];
+      partial->l[r] = w_.l[r];
+      return;
+    }
+    const float factor = w_.l[r] == 0 ? 0.f : 1 / w_.l[r];
+    T* out = reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s_, query(r), head(r));
+    for (int64_t x = 0; x < dim; x += kLanes) store_elements(out, x, dim, load(o + x) * splat(factor));
+    if (call_.lse)
+      reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] = w_.m[r] * kLn2 + std::log(w_.l[r]);
+  }
+
+  const ForwardCall& call_;
+  const Sequence& s_;
+  const int64_t head_k_;
+  const DecodeScratch& w_;
+  const int64_t words_, q_row_, o_row_;
+  const float scale_log2_;
+  const bool options_;
+  QueryRows rows_ = {};
+  int64_t n_ = 0;
+  int64_t j0_ = 0, count_ = 0, ahead_ = 1;
+};
+
+}  // namespace rapt::cpu::RAPT_TIER

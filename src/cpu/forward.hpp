@@ -1,0 +1,160 @@
+// Forward attention on the CPU: how a call is cut into work items, and what each item runs. The cut depends on the
+// problem alone, never on the number of threads, so that results are bitwise equal for any executor.
+#pragma once
+
+#include "cpu/combine.hpp"
+#include "cpu/decode.hpp"
+#include "problem/parallel.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+inline constexpr int64_t kWantedItems = 64;
+inline constexpr int64_t kLeastSplitKeys = 2048;        // of the tile kernel, whose fixed costs a split repeats
+inline constexpr int64_t kLeastSplitKeysDecode = 1024;
+
+struct ForwardCut {
+  bool decode;
+  QueryRows rows;       // first_head is filled in for each item
+  int64_t head_groups;  // items along heads: key heads, or query heads where lanes hold one head
+  int64_t block, blocks, splits;
+
+  explicit ForwardCut(const ForwardCall& call) {
+    const int64_t group = call.group();
+    decode = group * call.seqlen_q <= kDecodeRows;
+    const bool share = decode || (group > 1 && call.seqlen_q < kQueryBlock);
+    rows = {0, share ? group : 1};
+    head_groups = call.heads_q / rows.heads;
+    block = decode ? kDecodeRows : query_block(call);
+    blocks = (call.seqlen_q * rows.heads + block - 1) / block;
+    const int64_t items = std::max<int64_t>(call.batch * head_groups * blocks, 1);
+    const int64_t least = decode ? kLeastSplitKeysDecode : kLeastSplitKeys;
+    splits = std::clamp<int64_t>(kWantedItems / items, 1, std::max<int64_t>(call.seqlen_k / least, 1));
+  }
+
+  int64_t items(const Call& call) const { return call.batch * head_groups * blocks * splits; }
+};
+
+struct ForwardItem {
+  int64_t batch, head_group, block, split;
+
+  ForwardItem(const ForwardCut& cut, int64_t item) {
+    split = item % cut.splits;
+    item /= cut.splits;
+    block = cut.blocks - 1 - item % cut.blocks;  // the longest of a causal problem first
+    item /= cut.blocks;
+    head_group = item % cut.head_groups;
+    batch = item / cut.head_groups;
+  }
+};
+
+struct ForwardMemory {
+  size_t per_task = 0, bytes = 0;
+  char* tasks = nullptr;
+  PartialRows parts;
+
+  ForwardMemory(const ForwardCall& call, const ForwardCut& cut, int32_t concurrency, char* base) {
+    Carver task(nullptr);
+    if (cut.decode) DecodeScratch(call, task);
+    else ForwardScratch(call, task);
+    per_task = task.used();
+    Carver carve(base);
+    const rapt_executor width = {0, concurrency, nullptr, nullptr};
+    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items(call)));
+    if (cut.splits > 1) {
+      const int64_t rows = cut.items(call) * cut.block;
+      parts = {carve.take<float>(rows * call.head_dim_v), carve.take<float>(rows), carve.take<float>(rows)};
+    }
+    bytes = carve.used();
+  }
+
+  PartialRows part(const ForwardCut& cut, const Call& call, const ForwardItem& at, int64_t split) const {
+    const int64_t row = (((at.batch * cut.head_groups + at.head_group) * cut.blocks + at.block) * cut.splits + split) * cut.block;
+    return {parts.o + row * call.head_dim_v, parts.m + row, parts.l + row};
+  }
+};
+
+template <class T>
+class Forward {
+ public:
+  Forward(const ForwardCall& call, char* workspace, int32_t concurrency)
+      : call_(call), cut_(call), memory_(call, cut_, concurrency, workspace) {}
+
+  void run(const rapt_executor& executor) const {
+    parallel_items(executor, cut_.items(call_), [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
+    if (cut_.splits > 1)
+      parallel_items(executor, cut_.items(call_) / cut_.splits,
+                     [&](int64_t, int64_t item) { combine(ForwardItem(cut_, item * cut_.splits)); });
+  }
+
+ private:
+  struct Block {
+    QueryRows rows;
+    int64_t first, n, head_k;
+  };
+
+  // False where a shorter sequence of the batch has no such block.
+  bool find(const ForwardItem& at, const Sequence& s, Block& b) const {
+    b.rows = {at.head_group * cut_.rows.heads, cut_.rows.heads};
+    b.head_k = b.rows.first_head / call_.group();
+    b.first = at.block * cut_.block;
+    b.n = std::min(cut_.block, b.rows.rows(s) - b.first);
+    return b.n > 0;
+  }
+
+  void attend(int64_t task, const ForwardItem& at) const {
+    const Sequence s = sequence(call_, at.batch);
+    Block b;
+    if (!find(at, s, b)) return;
+    // Splits end on whole key blocks, so that one sequence's cut does not depend on the others' lengths.
+    const int64_t share = ((s.seqlen_k + cut_.splits - 1) / cut_.splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+    const int64_t key_first = std::min(at.split * share, s.seqlen_k), key_last = std::min(key_first + share, s.seqlen_k);
+    const PartialRows part = cut_.splits > 1 ? memory_.part(cut_, call_, at, at.split) : PartialRows{};
+    const PartialRows* partial = cut_.splits > 1 ? &part : nullptr;
+    const bool with_sink = call_.sink && at.split == 0;
+    Carver carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
+    if (cut_.decode) {
+      const DecodeScratch scratch(call_, carve);
+      Decode<T>(call_, s, b.head_k, scratch).run(b.rows, b.n, key_first, key_last, with_sink, partial);
+    } else {
+      const ForwardScratch scratch(call_, carve);
+      ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
+    }
+  }
+
+  void combine(const ForwardItem& at) const {
+    const Sequence s = sequence(call_, at.batch);
+    Block b;
+    if (!find(at, s, b)) return;
+    const PartialRows parts = memory_.part(cut_, call_, at, 0);
+    for (int64_t r = 0; r < b.n; ++r) {
+      const int64_t i = (b.first + r) / b.rows.heads, head = b.rows.first_head + (b.first + r) % b.rows.heads;
+      float* lse = call_.lse ? reinterpret_cast<float*>(call_.lse.data) + lse_offset(call_.lse, s, i, head) : nullptr;
+      combine_row(parts, cut_.splits, cut_.block, r, call_.head_dim_v,
+                  reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s, i, head), lse);
+    }
+  }
+
+  const ForwardCall& call_;
+  const ForwardCut cut_;
+  const ForwardMemory memory_;
+};
+
+inline size_t forward_workspace(const ForwardCall& call, int32_t concurrency) {
+  return ForwardMemory(call, ForwardCut(call), concurrency, nullptr).bytes;
+}
+
+inline void forward(const ForwardCall& call, const rapt_executor& executor, char* workspace) {
+  switch (call.dtype) {
+    case DType::fp16: return Forward<Fp16>(call, workspace, executor.concurrency).run(executor);
+    case DType::bf16: return Forward<Bf16>(call, workspace, executor.concurrency).run(executor);
+    default: return Forward<float>(call, workspace, executor.concurrency).run(executor);
+  }
+}
+
+inline const char* forward_kernel(const ForwardCall& call) {
+  const bool dot = call.dtype == DType::bf16 && kHasBf16Dot;
+  if (ForwardCut(call).decode) return dot ? "fwd_decode_dot" : "fwd_decode_fma";
+  return dot ? "fwd_tile_dot" : "fwd_tile_fma";
+}
+
+}  // namespace rapt::cpu::RAPT_TIER

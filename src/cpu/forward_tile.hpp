@@ -1,0 +1,278 @@
+// Forward attention of one block of queries: FlashAttention-2's loop (Dao, 2023) over key blocks, queries in lanes.
+//   Q^T [groups][words][kGroupLanes], O^T [groups][head_dim_v][kGroupLanes]   scratch, fp32 (Q^T of bf16: pairs)
+//   S^T, P^T [keys][kGroupLanes]                                              scratch, in L1
+//   K, V [keys][words]                                                        in place, or copied where the layout asks
+#pragma once
+
+#include "cpu/scratch.hpp"
+#include "cpu/softmax.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+// The result of a range of keys for one query row, before normalisation: merged later in a fixed order.
+struct PartialRows {
+  float* o = nullptr;  // [rows][head_dim_v]
+  float* m = nullptr;  // [rows], log2 domain
+  float* l = nullptr;
+};
+
+struct ForwardScratch {
+  float *q, *o, *s, *p, *keys, *values, *added, *factors, *m, *l;
+  bool* excluded;  // [keys][kGroupLanes]
+  QueryLanes* lanes;
+  Alibi* alibi;
+
+  ForwardScratch(const Call& call, Carver& carve) {
+    const int64_t nq = query_block(call), nk = key_block(call);
+    q = carve.take<float>(nq * call.head_dim);
+    o = carve.take<float>(nq * call.head_dim_v);
+    s = carve.take<float>(nk * kGroupLanes);
+    p = carve.take<float>(nk / 2 * kGroupLanes);
+    keys = carve.take<float>(nk * padded(call.head_dim));
+    values = carve.take<float>(nk * padded(call.head_dim_v));
+    added = carve.take<float>(nk * kGroupLanes);
+    factors = carve.take<float>(nk * kGroupLanes);
+    m = carve.take<float>(nq);
+    l = carve.take<float>(nq);
+    excluded = carve.take<bool>(nk * kGroupLanes);
+    lanes = carve.take<QueryLanes>(1);
+    alibi = carve.take<Alibi>(1);
+  }
+};
+
+template <class T>
+class ForwardTile {
+  static constexpr bool kDot = kDotType<T>;
+
+ public:
+  ForwardTile(const ForwardCall& call, const Sequence& s, int64_t head_k, const ForwardScratch& scratch)
+      : call_(call), s_(s), head_k_(head_k), w_(scratch), words_(words<kDot>(call.head_dim)), dim_v_(call.head_dim_v),
+        scale_log2_(static_cast<float>(call.scale) * kLog2e),
+        // bf16 folds the scale into the exponent, which needs it positive; floats fold it into Q
+        options_(has_score_options(call) || (kDot && !(call.scale > 0))) {}
+
+  // Queries [first, first + n) of `rows` against keys [key_first, key_last). With `partial` the rows' unnormalised
+  // results go there (row index: within this block), otherwise out and lse are written. The sink counts where
+  // `with_sink`.
+  void run(const QueryRows& rows, int64_t first, int64_t n, int64_t key_first, int64_t key_last, bool with_sink,
+           const PartialRows* partial) {
+    prepare(rows, first, n, with_sink);
+    int64_t begin = key_last, end = key_first;
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+      KeyRange& r = range_[g] = key_range(*w_.lanes, g);
+      r.begin = std::max(r.begin, key_first);
+      r.end = std::min(r.end, key_last);
+      if (r.begin >= r.end) continue;
+      begin = std::min(begin, r.begin);
+      end = std::max(end, r.end);
+    }
+    const int64_t step = key_block(call_);
+    for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
+    partial ? write_partial(*partial) : write_result();
+  }
+
+ private:
+  void prepare(const QueryRows& rows, int64_t first, int64_t n, bool with_sink) {
+    QueryLanes& lanes = *w_.lanes;
+    lanes.set(call_, s_, rows, first, n);
+    w_.alibi->set(call_, s_, lanes);
+    for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
+      const T* row[kLanes];
+      for (int i = 0; i < kLanes; ++i) row[i] = at + i < n ? query<const T>(call_.q, at + i) : nullptr;
+      const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
+      transpose_rows<kDot>(row, call_.head_dim, scale_log2_, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
+    }
+    for (int64_t at = 0; at < lanes.groups * kGroupLanes; ++at) {
+      const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head)
+                                   : -INFINITY;
+      w_.m[at] = sink;
+      w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
+    }
+    std::fill(fresh_, fresh_ + kGroups, true);
+  }
+
+  template <class Element>
+  Element* query(const View& view, int64_t lane) const {
+    return reinterpret_cast<Element*>(view.data) + query_offset(view, s_, w_.lanes->query[lane], w_.lanes->head[lane]);
+  }
+
+  void key_block_step(int64_t j0, int64_t count) {
+    block_first_ = j0;
+    block_count_ = count;
+    values_finite_ = -1;
+    const Rows k = block_rows<kDot, T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
+    const Rows v = value_rows();
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+      int64_t low = std::max(j0, range_[g].begin);
+      const int64_t high = std::min(j0 + count, range_[g].end);
+      if (low >= high) continue;
+      if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
+      group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row}, {v.data + (low - j0) / (kDot ? 2 : 1) * v.row, v.row});
+    }
+  }
+
+  Rows value_rows() {
+    if constexpr (kDot) {
+      const int64_t row = padded(dim_v_);
+#if defined(__AVX512BF16__)
+      for (int64_t j = 0; j < block_count_; j += 2) {
+        const Bf16* a = key_row<Bf16>(call_, call_.v, s_, block_first_ + j, head_k_);
+        const Bf16* b = j + 1 < block_count_ ? key_row<Bf16>(call_, call_.v, s_, block_first_ + j + 1, head_k_) : nullptr;
+        interleave_rows(a, b, dim_v_, w_.values + j / 2 * row);
+      }
+#endif
+      return {w_.values, row};
+    } else {
+      return block_rows<false, T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_, w_.values);
+    }
+  }
+
+  // Keys [low, low + rows) for one group: logits, softmax, O.
+  void group_step(int64_t g, int64_t low, int64_t rows, const Rows& k, const Rows& v) {
+    const float* q = w_.q + g * words_ * kGroupLanes;
+    const KeyRange& r = range_[g];
+    const bool edges = low < r.all_begin || low + rows > r.all_end;
+    F most[kVectors];
+    for (F& x : most) x = splat(-INFINITY);
+    if (options_ || edges) masked_logits(g, low, rows, k, q, most);
+    else column<kDot, Out::store_max>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes, most);
+
+    const float factor = kDot && !options_ ? scale_log2_ : 1.f;
+    float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
+    F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
+    for (int i = 0; i < kVectors; ++i) {
+      const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
+      shift[i] = now == splat(-INFINITY) ? F{} : now;
+      alpha[i] = exp2(old - shift[i]);
+      store(m + i * kLanes, now);
+    }
+    const bool careful = (edges || options_) && !values_finite();
+    if (careful) note_excluded(rows);
+    const bool narrow_later = kDot && (call_.dropout.probability != 0 || careful);
+    if (narrow_later) {  // P stays in floats until dropout has been applied
+      for (int i = 0; i < kVectors; ++i) scale_strip(rows, i, factor, shift[i]);
+      const F zero[kVectors] = {};
+      exponentials<false>(w_.s, rows, 1.f, zero, block_sum, nullptr);
+    } else {
+      exponentials<kDot>(w_.s, rows, factor, shift, block_sum, w_.p);
+    }
+    for (int i = 0; i < kVectors; ++i) store(l + i * kLanes, fma(load(l + i * kLanes), alpha[i], block_sum[i]));
+    if (call_.dropout.probability != 0) {
+      dropout_factors(call_, s_, *w_.lanes, g, low, rows, w_.factors);
+      apply_factors(w_.s, w_.factors, rows);
+    }
+    if (careful) return careful_values(g, low, rows, alpha);
+    if (narrow_later) narrow_pairs(w_.s, rows, w_.p);
+    const float* p = kDot ? w_.p : w_.s;
+    float* o = w_.o + g * dim_v_ * kGroupLanes;
+    const int64_t depth = kDot ? (rows + 1) / 2 : rows;
+    if (fresh_[g]) column<kDot, Out::store>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes);
+    else column<kDot, Out::rescale>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+    fresh_[g] = false;
+  }
+
+  // Logits where options or the edge of a mask need more than a product. Without options only the rows at the edges do.
+  __attribute__((noinline)) void masked_logits(int64_t g, int64_t low, int64_t rows, const Rows& k, const float* q, F* most) {
+    const KeyRange& r = range_[g];
+    if (options_) {
+      column<kDot, Out::store>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes);
+      const bool adds = call_.bias || call_.mask;
+      if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
+      apply_score_options(call_, *w_.alibi, g, low, rows, kDot ? scale_log2_ : 1.f, adds ? w_.added : nullptr, w_.s,
+                          kGroupLanes);
+      apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
+      fold_max(w_.s, rows, kGroupLanes, most);
+      return;
+    }
+    const int64_t a = std::clamp(r.all_begin, low, low + rows), b = std::clamp(r.all_end, a, low + rows);
+    const auto edge = [&](int64_t from, int64_t to) {
+      if (from >= to) return;
+      float* s = w_.s + (from - low) * kGroupLanes;
+      column<kDot, Out::store>(to - from, k.data + (from - low) * k.row, k.row, 1, q, kGroupLanes, words_, s, kGroupLanes);
+      apply_edges(*w_.lanes, g, from, to - from, s, kGroupLanes);
+      fold_max(s, to - from, kGroupLanes, most);
+    };
+    edge(low, a);
+    if (a < b)
+      column<kDot, Out::store_max>(b - a, k.data + (a - low) * k.row, k.row, 1, q, kGroupLanes, words_,
+                                   w_.s + (a - low) * kGroupLanes, kGroupLanes, most);
+    edge(b, low + rows);
+  }
+
+  void scale_strip(int64_t rows, int vector, float factor, F shift) {
+    for (int64_t j = 0; j < rows; ++j) {
+      float* at = w_.s + j * kGroupLanes + vector * kLanes;
+      store(at, fms(load(at), splat(factor), shift));
+    }
+  }
+
+  // Excluded keys must not reach the result even where V holds Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
+  // are found once per key block, and take a plain loop over the attended pairs.
+  bool values_finite() {
+    if (values_finite_ < 0) values_finite_ = rows_finite<T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_);
+    return values_finite_ != 0;
+  }
+  void note_excluded(int64_t rows) {
+    for (int64_t i = 0; i < rows * kGroupLanes; ++i) w_.excluded[i] = w_.s[i] == -INFINITY;
+  }
+  __attribute__((noinline)) void careful_values(int64_t g, int64_t low, int64_t rows, const F* alpha) {
+    float* o = w_.o + g * dim_v_ * kGroupLanes;
+    for (int64_t x = 0; x < dim_v_; ++x)
+      for (int v = 0; v < kVectors; ++v) {
+        float* at = o + x * kGroupLanes + v * kLanes;
+        store(at, fresh_[g] ? F{} : load(at) * alpha[v]);
+      }
+    fresh_[g] = false;
+    for (int64_t j = 0; j < rows; ++j) {
+      const T* v = key_row<T>(call_, call_.v, s_, low + j, head_k_);
+      for (int64_t lane = 0; lane < kGroupLanes; ++lane) {
+        if (w_.excluded[j * kGroupLanes + lane]) continue;
+        const float p = w_.s[j * kGroupLanes + lane];
+        for (int64_t x = 0; x < dim_v_; ++x) o[x * kGroupLanes + lane] += p * static_cast<float>(v[x]);
+      }
+    }
+  }
+
+  template <class Element, class RowPointer>
+  void write_rows(const RowPointer& pointer, bool normalise) {
+    for (int64_t at = 0; at < w_.lanes->groups * kGroupLanes; at += kLanes) {
+      const int64_t g = at / kGroupLanes, lane = at % kGroupLanes;
+      Element* row[kLanes];
+      for (int i = 0; i < kLanes; ++i) row[i] = at + i < w_.lanes->count ? pointer(at + i) : nullptr;
+      float* o = w_.o + g * dim_v_ * kGroupLanes + lane;
+      if (fresh_[g])
+        for (int64_t x = 0; x < dim_v_; ++x) store(o + x * kGroupLanes, F{});
+      const F l = load(w_.l + at);
+      const F factor = normalise ? (l == F{} ? F{} : splat(1.f) / l) : splat(1.f);
+      untranspose_rows(o, kGroupLanes, factor, dim_v_, row);
+    }
+  }
+
+  void write_result() {
+    write_rows<T>([&](int64_t lane) { return query<T>(call_.out, lane); }, true);
+    if (!call_.lse) return;
+    float* lse = reinterpret_cast<float*>(call_.lse.data);
+    for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
+      lse[lse_offset(call_.lse, s_, w_.lanes->query[lane], w_.lanes->head[lane])] = w_.m[lane] * kLn2 + std::log(w_.l[lane]);
+  }
+
+  void write_partial(const PartialRows& to) {
+    write_rows<float>([&](int64_t lane) { return to.o + lane * dim_v_; }, false);
+    std::memcpy(to.m, w_.m, static_cast<size_t>(w_.lanes->count) * sizeof(float));
+    std::memcpy(to.l, w_.l, static_cast<size_t>(w_.lanes->count) * sizeof(float));
+  }
+
+  const ForwardCall& call_;
+  const Sequence& s_;
+  const int64_t head_k_;
+  const ForwardScratch& w_;
+  const int64_t words_, dim_v_;
+  const float scale_log2_;
+  const bool options_;
+  KeyRange range_[kGroups];
+  bool fresh_[kGroups];  // O of the group holds nothing yet
+  int64_t block_first_ = 0, block_count_ = 0;
+  int values_finite_ = -1;  // of the current block: unknown, no, yes
+};
+
+}  // namespace rapt::cpu::RAPT_TIER

@@ -1,0 +1,150 @@
+// From products to logits, in the log2 domain: softcap, bias, ALiBi, masks and dropout on a strip [keys][kGroupLanes].
+// Only problems with such options, and blocks at the edge of a mask, come here.
+#pragma once
+
+#include <cmath>
+
+#include "cpu/queries.hpp"
+#include "kernels/common/philox.h"
+
+namespace rapt::cpu::RAPT_TIER {
+
+// To 1.3e-7 relative: near 0 an odd minimax polynomial, elsewhere 1 - 2 / (exp(2x) + 1).
+RAPT_INLINE F tanh(F x) {
+  const F u = x * x;
+  F p = splat(-0.0057049864f);
+  p = fma(p, u, splat(0.020639086f));
+  p = fma(p, u, splat(-0.053739715f));
+  p = fma(p, u, splat(0.13331442f));
+  p = fma(p, u, splat(-0.3333328f));
+  const F near = fma(p * u, x, x);
+  const F size = float_of(bits_of(x) & 0x7FFFFFFF), capped = size > splat(10.f) ? splat(10.f) : size;
+  const F one = splat(1.f), far = one - splat(2.f) / (exp2(capped * splat(2 * kLog2e)) + one);
+  const F signed_far = float_of(bits_of(far) | (bits_of(x) & static_cast<int32_t>(0x80000000u)));
+  return size > splat(0.625f) ? signed_far : near;  // NaN is not greater: it goes through the polynomial
+}
+
+inline float read_float(const char* data, DType dtype, int64_t i) {
+  switch (dtype) {
+    case DType::fp16: return static_cast<float>(reinterpret_cast<const Fp16*>(data)[i]);
+    case DType::bf16: return static_cast<float>(reinterpret_cast<const Bf16*>(data)[i]);
+    default: return reinterpret_cast<const float*>(data)[i];
+  }
+}
+
+// Does every logit need more than scale and the edges of causality or window?
+inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
+
+inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t query, int64_t head) {
+  return s.index * view.batch + head * view.head + query * view.query;
+}
+
+// What is added to the logits of keys [j0, j0 + rows): log2(e) * bias, and -inf where the boolean mask excludes.
+// tile: [rows][kGroupLanes].
+inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0, int64_t rows,
+                         float* tile) {
+  for (int v = 0; v < kVectors; ++v)
+    for (int64_t j = 0; j < rows; j += kLanes) {
+      const int64_t n = std::min<int64_t>(kLanes, rows - j);
+      alignas(64) float block[kLanes][kLanes] = {};  // [lane][key]
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int64_t at = group * kGroupLanes + v * kLanes + lane;
+        if (call.bias) {
+          const int64_t from = score_offset(call.bias, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.bias.key;
+          for (int64_t x = 0; x < n; ++x) block[lane][x] = kLog2e * read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
+        }
+        if (call.mask) {
+          const char* from = call.mask.data + score_offset(call.mask, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.mask.key;
+          for (int64_t x = 0; x < n; ++x)
+            if (from[x * call.mask.key] == 0) block[lane][x] = -INFINITY;
+        }
+      }
+      F r[kLanes];
+      for (int i = 0; i < kLanes; ++i) r[i] = load(block[i]);
+      transpose(r);
+      for (int64_t x = 0; x < n; ++x) store(tile + (j + x) * kGroupLanes + v * kLanes, r[x]);
+    }
+}
+
+// Slope and diagonal of each lane for ALiBi, in the log2 domain.
+struct Alibi {
+  alignas(64) float slope[kQueryBlock];
+  alignas(64) float center[kQueryBlock];
+
+  void set(const Call& call, const Sequence& s, const QueryLanes& lanes) {
+    if (!call.alibi) return;
+    const float* slopes = reinterpret_cast<const float*>(call.alibi.data) + s.index * call.alibi.batch;
+    for (int64_t i = 0; i < lanes.groups * kGroupLanes; ++i) {
+      slope[i] = kLog2e * slopes[lanes.head[i] * call.alibi.head];
+      center[i] = static_cast<float>(lanes.query[i] + s.diagonal);
+    }
+  }
+};
+
+// The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into log2-domain logits in place, -inf
+// where excluded. `factor` turns a product into scale * log2(e) * product. `added` is added_scores' tile or null.
+inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows, float factor,
+                                const float* added, float* s, int64_t row) {
+  const F cap = splat(static_cast<float>(call.softcap) * kLog2e), per_cap = splat(1 / (static_cast<float>(call.softcap) * kLog2e));
+  for (int64_t j = 0; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t lane = group * kGroupLanes + v * kLanes;
+      F x = load(s + j * row + v * kLanes) * splat(factor);
+      if (call.softcap != 0) x = cap * tanh(x * per_cap);
+      if (added) x = x + load(added + j * kGroupLanes + v * kLanes);
+      if (call.alibi) {
+        const F distance = load(alibi.center + lane) - splat(static_cast<float>(j0 + j));
+        x = x - load(alibi.slope + lane) * float_of(bits_of(distance) & 0x7FFFFFFF);
+      }
+      // excluded by the boolean mask or a bias of -inf: whatever was in K there does not count
+      if (added) x = load(added + j * kGroupLanes + v * kLanes) == splat(-INFINITY) ? splat(-INFINITY) : x;
+      store(s + j * row + v * kLanes, x);
+    }
+}
+
+// Excludes what causality and window do not allow.
+inline void apply_edges(const QueryLanes& lanes, int64_t group, int64_t j0, int64_t rows, float* s, int64_t row) {
+  for (int v = 0; v < kVectors; ++v) {
+    const I begin = load_int(lanes.key_begin + group * kGroupLanes + v * kLanes);
+    const I end = load_int(lanes.key_end + group * kGroupLanes + v * kLanes);
+    for (int64_t j = 0; j < rows; ++j) {
+      const I key = I{} + static_cast<int32_t>(j0 + j);
+      const F x = load(s + j * row + v * kLanes);
+      store(s + j * row + v * kLanes, ((key >= begin) & (key < end)) ? x : splat(-INFINITY));
+    }
+  }
+}
+
+inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
+  for (int64_t j = 0; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
+}
+
+// Dropout's factor, 0 or 1 / (1 - p), of keys [j0, j0 + rows): tile [rows][kGroupLanes].
+inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0, int64_t rows,
+                            float* tile) {
+  const uint32_t threshold = rapt_keep_threshold(call.dropout.probability);
+  const float kept = static_cast<float>(1 / (1 - call.dropout.probability));
+  for (int64_t quad = j0 / 4; quad * 4 < j0 + rows; ++quad) {
+    alignas(64) uint32_t low[kGroupLanes], high[kGroupLanes];  // fields of columns 0, 1 and 2, 3 of each lane's row
+    for (int lane = 0; lane < kGroupLanes; ++lane) {
+      const int64_t at = group * kGroupLanes + lane;
+      const uint32_t q = static_cast<uint32_t>(lanes.query[at]);
+      const uint32_t stream = static_cast<uint32_t>(s.index * call.heads_q + lanes.head[at]);
+      const rapt_philox_bits bits =
+          rapt_philox(call.dropout.seed, static_cast<uint32_t>(quad), q / 2, stream, call.dropout.offset);
+      low[lane] = q % 2 ? bits.word[2] : bits.word[0];
+      high[lane] = q % 2 ? bits.word[3] : bits.word[1];
+    }
+    for (int64_t column = 0; column < 4; ++column) {
+      const int64_t j = quad * 4 + column - j0;
+      if (j < 0 || j >= rows) continue;
+      const uint32_t* word = column < 2 ? low : high;
+      const uint32_t shift = 16 * (column % 2);
+      for (int lane = 0; lane < kGroupLanes; ++lane)
+        tile[j * kGroupLanes + lane] = ((word[lane] >> shift) & 0xFFFFu) < threshold ? kept : 0.f;
+    }
+  }
+}
+
+}  // namespace rapt::cpu::RAPT_TIER

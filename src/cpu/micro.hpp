@@ -1,0 +1,101 @@
+// The one micro-kernel behind every matrix product of attention (register blocking after Goto and van de Geijn,
+// "Anatomy of high-performance matrix multiplication", 2008):
+//   C[m][NR vectors] op= sum over k < depth of A(m, k), broadcast, times row k of B, NR vectors
+// A is 32-bit words at a[m * a_row + k * a_depth]: floats, or pairs of bf16 when kDot. Plain loops with constant trip
+// counts on purpose: helper lambdas made compilers spill the accumulators.
+#pragma once
+
+#include "cpu/vec.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+#if defined(__AVX512F__)
+inline constexpr int kRows = 8, kVectors = 2;  // 16 accumulators of 32 registers
+#elif defined(__AVX2__)
+inline constexpr int kRows = 6, kVectors = 2;  // 12 of 16
+#else
+inline constexpr int kRows = 4, kVectors = 2;
+#endif
+
+enum class Out {
+  store,      // C = product
+  store_max,  // and each lane's maximum over the rows is folded into aux[NR]
+  rescale,    // C = C * aux[NR] + product
+  add         // C = C + product
+};
+
+template <bool kDot>
+RAPT_INLINE F multiply_add(F acc, F a, F b) {
+#if defined(__AVX512BF16__)
+  if constexpr (kDot) return dot2(acc, a, b);
+#endif
+  return fma(a, b, acc);
+}
+
+template <bool kDot, Out kOut, int MR, int NR>
+RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth, const float* __restrict b, int64_t b_row,
+                       int64_t depth, float* __restrict c, int64_t c_row, F* __restrict aux) {
+  F acc[MR][NR];
+  RAPT_UNROLL for (int m = 0; m < MR; ++m) {
+    RAPT_UNROLL for (int n = 0; n < NR; ++n) {
+      if constexpr (kOut == Out::rescale) acc[m][n] = aux[n] * load(c + m * c_row + n * kLanes);
+      else if constexpr (kOut == Out::add) acc[m][n] = load(c + m * c_row + n * kLanes);
+      else acc[m][n] = F{};
+    }
+  }
+  _Pragma("GCC unroll 2") for (int64_t k = 0; k < depth; ++k) {
+    F bk[NR];
+    RAPT_UNROLL for (int n = 0; n < NR; ++n) bk[n] = load(b + k * b_row + n * kLanes);
+    RAPT_UNROLL for (int m = 0; m < MR; ++m) {
+      const F am = splat(a[m * a_row + k * a_depth]);
+      RAPT_UNROLL for (int n = 0; n < NR; ++n) acc[m][n] = multiply_add<kDot>(acc[m][n], am, bk[n]);
+    }
+  }
+  RAPT_UNROLL for (int m = 0; m < MR; ++m) {
+    RAPT_UNROLL for (int n = 0; n < NR; ++n) store(c + m * c_row + n * kLanes, acc[m][n]);
+  }
+  if constexpr (kOut == Out::store_max) {
+    RAPT_UNROLL for (int n = 0; n < NR; ++n) {
+      F most = aux[n];
+      RAPT_UNROLL for (int m = 0; m < MR; ++m) most = max(acc[m][n], most);
+      aux[n] = most;
+    }
+  }
+}
+
+template <bool kDot, Out kOut, int MR, int NR>
+RAPT_INLINE void last_rows(int64_t rows, const float* a, int64_t a_row, int64_t a_depth, const float* b, int64_t b_row,
+                           int64_t depth, float* c, int64_t c_row, F* aux) {
+  if constexpr (MR > 0) {
+    if (rows == MR) micro<kDot, kOut, MR, NR>(a, a_row, a_depth, b, b_row, depth, c, c_row, aux);
+    else last_rows<kDot, kOut, MR - 1, NR>(rows, a, a_row, a_depth, b, b_row, depth, c, c_row, aux);
+  }
+}
+
+// Any number of rows of one column of NR vectors.
+template <bool kDot, Out kOut, int NR = kVectors>
+__attribute__((noinline)) void column(int64_t rows, const float* a, int64_t a_row, int64_t a_depth, const float* b,
+                                      int64_t b_row, int64_t depth, float* c, int64_t c_row, F* aux = nullptr) {
+  int64_t m = 0;
+  for (; m + kRows <= rows; m += kRows)
+    micro<kDot, kOut, kRows, NR>(a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
+  last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
+}
+
+// C[rows][vectors] += A B for any number of vectors: the gradients of K and V.
+template <bool kDot>
+__attribute__((noinline)) void accumulate(int64_t rows, int64_t vectors, const float* a, int64_t a_row, int64_t a_depth,
+                                          const float* b, int64_t b_row, int64_t depth, float* c, int64_t c_row) {
+  for (int64_t m = 0; m < rows; m += kRows) {
+    const int64_t count = rows - m < kRows ? rows - m : kRows;
+    int64_t n = 0;
+    for (; n + kVectors <= vectors; n += kVectors)
+      column<kDot, Out::add, kVectors>(count, a + m * a_row, a_row, a_depth, b + n * kLanes, b_row, depth,
+                                       c + m * c_row + n * kLanes, c_row);
+    for (; n < vectors; ++n)
+      column<kDot, Out::add, 1>(count, a + m * a_row, a_row, a_depth, b + n * kLanes, b_row, depth,
+                                c + m * c_row + n * kLanes, c_row);
+  }
+}
+
+}  // namespace rapt::cpu::RAPT_TIER

@@ -1,0 +1,147 @@
+// Rows of tensors as the micro-kernel reads them: 32-bit words, floats or (kDot) pairs of bf16 along head_dim.
+#pragma once
+
+#include <type_traits>
+
+#include "cpu/transpose.hpp"
+#include "problem/call.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+template <class T>
+inline constexpr bool kDotType = std::is_same_v<T, Bf16> && kHasBf16Dot;
+
+// Words a row of `dim` elements takes, and the same padded to whole vectors.
+template <bool kDot>
+constexpr int64_t words(int64_t dim) {
+  return kDot ? (dim + 1) / 2 : dim;
+}
+constexpr int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+// Words [w, w + kLanes) of a row; beyond the row's end zeros, and nothing there is read.
+template <bool kDot, class T>
+RAPT_INLINE F load_words(const T* row, int64_t w, int64_t dim) {
+  constexpr int64_t kElements = kDot ? 2 * kLanes : kLanes;
+  const int64_t first = kDot ? 2 * w : w;
+  T chunk[kElements];
+  const T* from = row + first;
+  if (first + kElements > dim) {
+    std::memset(static_cast<void*>(chunk), 0, sizeof chunk);
+    if (first < dim) std::memcpy(static_cast<void*>(chunk), row + first, static_cast<size_t>(dim - first) * sizeof(T));
+    from = chunk;
+  }
+  if constexpr (kDot) {
+    F v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  } else {
+    return load_as_float(from);
+  }
+}
+
+// Writes [w, min(w + kLanes, dim)) of a row.
+template <class T>
+RAPT_INLINE void store_elements(T* row, int64_t w, int64_t dim, F v) {
+  if (w + kLanes <= dim) return store_from_float(row + w, v);
+  T chunk[kLanes];
+  store_from_float(chunk, v);
+  std::memcpy(static_cast<void*>(row + w), chunk, static_cast<size_t>(dim - w) * sizeof(T));
+}
+
+// Copies rows into [count][padded words], converted to words.
+template <bool kDot, class T>
+RAPT_INLINE void copy_row(const T* row, int64_t dim, float* out) {
+  const int64_t n = words<kDot>(dim);
+  for (int64_t w = 0; w < n; w += kLanes) store(out + w, load_words<kDot>(row, w, dim));
+}
+
+// kLanes rows (null: zeros) into the lanes of [words][row], each word times `factor` where they are floats.
+template <bool kDot, class T>
+inline void transpose_rows(const T* const* rows, int64_t dim, float factor, float* out, int64_t row) {
+  const int64_t n = words<kDot>(dim);
+  for (int64_t w = 0; w < n; w += kLanes) {
+    F r[kLanes];
+    for (int i = 0; i < kLanes; ++i) r[i] = rows[i] ? load_words<kDot>(rows[i], w, dim) : F{};
+    transpose(r);
+    const int64_t count = n - w < kLanes ? n - w : kLanes;
+    for (int64_t i = 0; i < count; ++i) store(out + (w + i) * row, kDot ? r[i] : r[i] * splat(factor));
+  }
+}
+
+// The way back: kLanes lanes of [dim][row] floats, times factor[lane], into rows (null: skipped).
+template <class T>
+inline void untranspose_rows(const float* in, int64_t row, F factor, int64_t dim, T* const* rows) {
+  for (int64_t w = 0; w < dim; w += kLanes) {
+    F r[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) r[i] = w + i < dim ? load(in + (w + i) * row) * factor : F{};
+    transpose(r);
+    for (int i = 0; i < kLanes; ++i)
+      if (rows[i]) store_elements(rows[i], w, dim, r[i]);
+  }
+}
+
+#if defined(__AVX512BF16__)
+// Two bf16 rows (second may be null: zeros) as words (a[x], b[x]): pairs along the row index.
+inline void interleave_rows(const Bf16* a, const Bf16* b, int64_t dim, float* out) {
+  for (int64_t x = 0; x < dim; x += kLanes) {
+    const auto half = [&](const Bf16* row) {
+      Bf16 chunk[kLanes];
+      const Bf16* from = row + x;
+      if (x + kLanes > dim) {
+        std::memset(static_cast<void*>(chunk), 0, sizeof chunk);
+        std::memcpy(static_cast<void*>(chunk), from, static_cast<size_t>(dim - x) * sizeof(Bf16));
+        from = chunk;
+      }
+      return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    };
+    const __m512i low = half(a), high = b ? _mm512_slli_epi32(half(b), 16) : _mm512_setzero_si512();
+    store(out + x, (F)_mm512_or_si512(low, high));
+  }
+}
+#endif
+
+// A row-major operand of the micro-kernel.
+struct Rows {
+  const float* data;  // words
+  int64_t row;        // words from one row to the next
+};
+
+// Pointer to row j of head h of k or v.
+template <class T>
+RAPT_INLINE const T* key_row(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t h) {
+  return reinterpret_cast<const T*>(view.data) + key_offset(call, view, s, j, h);
+}
+
+// Rows further apart than this fall into few cache sets, so a block of them is copied together.
+inline constexpr int64_t kFarRowBytes = 1024;
+
+// Rows [j, j + count) as words: in place where the layout allows it, otherwise copied to `scratch`
+// [count][padded words].
+template <bool kDot, class T>
+inline Rows block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
+                       int64_t dim, float* scratch) {
+  constexpr bool kSameWords = std::is_same_v<T, float> || kDot;
+  const int64_t bytes = view.seq * static_cast<int64_t>(sizeof(T));
+  const bool even = !kDot || (view.seq % 2 == 0 && dim % 2 == 0);
+  if (kSameWords && even && !call.block_table && bytes <= kFarRowBytes)
+    return {reinterpret_cast<const float*>(key_row<T>(call, view, s, j, h)), kDot ? view.seq / 2 : view.seq};
+  const int64_t row = padded(words<kDot>(dim));
+  for (int64_t i = 0; i < count; ++i) copy_row<kDot>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
+  return {scratch, row};
+}
+
+// True if rows [j, j + count) hold no Inf or NaN.
+template <class T>
+inline bool rows_finite(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h, int64_t dim) {
+  F seen = F{};
+  for (int64_t i = 0; i < count; ++i) {
+    const T* row = key_row<T>(call, view, s, j + i, h);
+    for (int64_t w = 0; w < dim; w += kLanes) {
+      const F v = load_words<false>(row, w, dim);
+      seen = seen + (v - v);  // 0, or NaN for Inf and NaN
+    }
+  }
+  return sum(seen) == 0;
+}
+
+}  // namespace rapt::cpu::RAPT_TIER

@@ -1,0 +1,61 @@
+// The online softmax of one strip (Milakov and Gimelshein, 2018): exponentials, row sums and the narrowed P.
+#pragma once
+
+#include "cpu/logits.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+// s [rows][kGroupLanes] becomes P = exp2(factor * s - m), in place for floats; for kDot it goes to p as bf16 pairs of
+// rows, [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
+template <bool kDot>
+inline void exponentials(float* s, int64_t rows, [[maybe_unused]] float factor, const F* m, F* sums,
+                         [[maybe_unused]] float* p) {
+  F total[kVectors] = {};
+  if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+    const F c = splat(factor);
+    int64_t j = 0;
+    for (; j + 2 <= rows; j += 2) {
+      RAPT_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const float* at = s + j * kGroupLanes + v * kLanes;
+        const F a = exp2(fms(load(at), c, m[v])), b = exp2(fms(load(at + kGroupLanes), c, m[v]));
+        total[v] = total[v] + (a + b);
+        store(p + j / 2 * kGroupLanes + v * kLanes, pack_pairs(a, b));
+      }
+    }
+    if (j < rows)
+      for (int v = 0; v < kVectors; ++v) {
+        const F a = exp2(fms(load(s + j * kGroupLanes + v * kLanes), c, m[v]));
+        total[v] = total[v] + a;
+        store(p + j / 2 * kGroupLanes + v * kLanes, pack_pairs(a, F{}));
+      }
+#endif
+  } else {
+    _Pragma("GCC unroll 2") for (int64_t j = 0; j < rows; ++j) {
+      RAPT_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const F e = exp2(load(s + j * kGroupLanes + v * kLanes) - m[v]);
+        total[v] = total[v] + e;
+        store(s + j * kGroupLanes + v * kLanes, e);
+      }
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) sums[v] = sums[v] + total[v];
+}
+
+// P times dropout's factors; where P is not narrowed yet.
+inline void apply_factors(float* p, const float* factors, int64_t rows) {
+  for (int64_t i = 0; i < rows * kGroupLanes; i += kLanes) store(p + i, load(p + i) * load(factors + i));
+}
+
+// [rows][kGroupLanes] floats to bf16 pairs of rows.
+inline void narrow_pairs([[maybe_unused]] const float* p, [[maybe_unused]] int64_t rows, [[maybe_unused]] float* out) {
+#if defined(__AVX512BF16__)
+  for (int64_t j = 0; j < rows; j += 2)
+    for (int v = 0; v < kVectors; ++v) {
+      const float* at = p + j * kGroupLanes + v * kLanes;
+      store(out + j / 2 * kGroupLanes + v * kLanes, pack_pairs(load(at), j + 1 < rows ? load(at + kGroupLanes) : F{}));
+    }
+#endif
+}
+
+}  // namespace rapt::cpu::RAPT_TIER
