@@ -31,8 +31,10 @@ void check_options(Validator& v, const rapt_attention& a, Call& call) {
     if (w.left < -1 || w.right < -1)
       v.bad.add(cat("window is ", w.left, ",", w.right, ", each side must be -1 (unbounded) or at least 0"));
     call.window_given = true;
-    call.window_left = w.left;
-    call.window_right = w.right;
+    // A position plus a window must not overflow; no tensor is this long.
+    constexpr int64_t kWidest = int64_t{1} << 60;
+    call.window_left = std::min(w.left, kWidest);
+    call.window_right = std::min(w.right, kWidest);
   }
   if (call.causal != RAPT_NOT_CAUSAL) call.window_right = 0;
   if (a.dropout) {
