@@ -2,6 +2,7 @@
 // the check of the math backend itself all read it. To add a case, add a row.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Case {
 };
 
 std::string name_of(const Case& c);  // letters, digits and underscores
+inline void PrintTo(const Case& c, std::ostream* out) { *out << c.problem; }
 
 std::vector<Case> option_cases(const std::string& dtype);  // every option and many together, small
 std::vector<Case> cases();                                 // options and shapes in fp32, bf16 and fp16

@@ -1,0 +1,159 @@
+// Results are bitwise the same from call to call, for any number of threads and any executor; and tensors may lie
+// anywhere in memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "support/executor.hpp"
+#include "support/run.hpp"
+
+namespace test {
+
+namespace {
+
+// Large enough for the library to use the executor at all.
+const char* const kProblems[] = {
+    "b2 hq4 hk2 sq130 sk130 d64 fp32 causal",
+    "b1 hq4 hk1 sq100 sk300 d40 bf16 bias=b1h1 sink drop=0.1",
+    "b1 hq2 hk2 sq257 sk129 d64 fp16 alibi softcap=8",
+    "b3 hq2 hk2 sq100 sk200 d64 fp32 causal bias=bNhNq1 varlen=100:70,3:200,64:64",
+    "b1 hq8 hk2 sq1 sk4000 d64 fp32",
+    "b2 hq8 hk1 sq2 sk3000 d64 bf16 causal paged=64",
+};
+
+void expect_same(const Results& a, const Results& b, const std::string& what) {
+  const auto x = a.named(), y = b.named();
+  for (size_t t = 0; t < x.size(); ++t)
+    EXPECT_TRUE(x[t].second->same_elements(*y[t].second)) << what << ", " << x[t].first;
+}
+
+class Determinism : public testing::TestWithParam<const char*> {};
+
+TEST_P(Determinism, AnyExecutorGivesTheSameBits) {
+  const Problem problem(GetParam());
+  const Inputs inputs = make_inputs(problem);
+  for (const std::string& backend : backends(problem)) {
+    Threads one(1);
+    const Results first = run(inputs, {.backend = backend, .executor = one.c()});
+    for (int32_t concurrency : {2, 3, 7}) {
+      Threads threads(concurrency);
+      const Results again = run(inputs, {.backend = backend, .executor = threads.c()});
+      expect_same(first, again, backend + " with " + std::to_string(concurrency) + " threads");
+      EXPECT_LE(threads.most_tasks(), concurrency) << backend;
+    }
+    expect_same(first, run(inputs, {.backend = backend}), backend + " on the default pool");
+  }
+}
+
+TEST_P(Determinism, ThePoolGivesTheSameBits) {
+  const Problem problem(GetParam());
+  const Inputs inputs = make_inputs(problem);
+  Threads one(1);
+  rapt_executor* pool = nullptr;
+  ASSERT_EQ(rapt_pool_create(3, &pool), RAPT_OK);
+  EXPECT_EQ(pool->concurrency, 3);
+  for (const std::string& backend : backends(problem))
+    expect_same(run(inputs, {.backend = backend, .executor = one.c()}),
+                run(inputs, {.backend = backend, .executor = pool}), backend);
+  rapt_pool_destroy(pool);
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, Determinism, testing::ValuesIn(kProblems));
+
+TEST(Determinism, SomeProblemUsesTheThreads) {
+  for (const std::string& backend : backends(Problem(kProblems[0]))) {
+    Threads threads(3);
+    run(make_inputs(Problem(kProblems[0])), {.backend = backend, .executor = threads.c()});
+    EXPECT_GT(threads.most_tasks(), 1) << backend;
+  }
+}
+
+// Virtual memory that is never touched costs nothing, so heads can lie more than 2^31 elements apart.
+class FarApart {
+ public:
+  static constexpr int64_t kHeadStride = (int64_t{1} << 31) + 72;
+
+  explicit FarApart(const Tensor& t) : source_(t) {
+    const int64_t bytes = t.dtype().bits / 8, heads = t.shape()[2];
+    size_ = static_cast<size_t>((kHeadStride * (heads - 1) + t.shape()[1] * t.shape()[3]) * bytes);
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    strides_[1] = t.shape()[3];
+    c_ = t.c();
+    c_.data = memory_;
+    c_.strides = strides_;
+  }
+  ~FarApart() {
+    if (mapped()) munmap(memory_, size_);
+  }
+  FarApart(const FarApart&) = delete;
+  FarApart& operator=(const FarApart&) = delete;
+
+  bool mapped() const { return memory_ != MAP_FAILED; }
+  const rapt_tensor* c() const { return &c_; }
+
+  void copy_in() {
+    copy([](unsigned char* far, unsigned char* near, size_t n) { std::copy_n(near, n, far); });
+  }
+  void copy_out() {
+    copy([](unsigned char* far, unsigned char* near, size_t n) { std::copy_n(far, n, near); });
+  }
+
+ private:
+  template <class Move>
+  void copy(const Move& move) {
+    const size_t row = static_cast<size_t>(source_.shape()[3] * source_.dtype().bits / 8);
+    auto* near = const_cast<unsigned char*>(source_.memory().data());
+    for (int64_t s = 0; s < source_.shape()[1]; ++s)
+      for (int64_t h = 0; h < source_.shape()[2]; ++h, near += row) {
+        const int64_t element = s * strides_[1] + h * kHeadStride;
+        move(static_cast<unsigned char*>(memory_) + element * source_.dtype().bits / 8, near, row);
+      }
+  }
+
+  const Tensor& source_;
+  void* memory_;
+  size_t size_;
+  int64_t strides_[4] = {0, 0, kHeadStride, 1};
+  rapt_tensor c_;
+};
+
+TEST(Strides, MayCross31Bits) {
+  for (const char* text : {"b1 hq4 hk2 sq20 sk70 d16 fp32 causal", "b1 hq4 hk2 sq20 sk70 d16 bf16"}) {
+    const Inputs inputs = make_inputs(Problem(text));
+    for (const std::string& backend : backends(inputs.problem)) {
+      Results near = run(inputs, {.backend = backend}), copied = make_results(inputs, Layout::compact, true);
+      FarApart q(inputs.q), k(inputs.k), v(inputs.v), dout(inputs.dout), out(copied.out), dq(copied.dq), dk(copied.dk),
+          dv(copied.dv);
+      for (FarApart* t : {&q, &k, &v, &dout, &out, &dq, &dk, &dv})
+        if (!t->mapped()) GTEST_SKIP() << "no address space for tensors this far apart";
+      for (FarApart* t : {&q, &k, &v, &dout}) t->copy_in();
+      Attention attention(inputs);
+      attention.c.q = q.c();
+      attention.c.k = k.c();
+      attention.c.v = v.c();
+      auto execution = init<rapt_execution>();
+      execution.backend = backend.c_str();
+      auto forward = init<rapt_forward_call>();
+      forward.attention = &attention.c;
+      forward.execution = &execution;
+      forward.out = out.c();
+      forward.lse = attention.hold(copied.lse);
+      ASSERT_EQ(rapt_forward(&forward), RAPT_OK) << rapt_last_error();
+      auto backward = init<rapt_backward_call>();
+      backward.attention = &attention.c;
+      backward.execution = &execution;
+      backward.out = out.c();
+      backward.lse = forward.lse;
+      backward.dout = dout.c();
+      backward.dq = dq.c();
+      backward.dk = dk.c();
+      backward.dv = dv.c();
+      ASSERT_EQ(rapt_backward(&backward), RAPT_OK) << rapt_last_error();
+      for (FarApart* t : {&out, &dq, &dk, &dv}) t->copy_out();
+      expect_same(near, copied, backend);
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace test
