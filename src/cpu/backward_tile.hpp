@@ -1,0 +1,369 @@
+// The gradients of one key range: FlashAttention-2's backward (Dao, 2023) with queries in lanes, five products a tile.
+//   S^T = K Q^T, P = exp(S - lse), dP^T = V dO^T, dS = P (dP - delta)
+//   dV += P^T dO, dK += dS^T Q, dQ^T += K^T dS^T
+// Q^T, dO^T, dQ^T [groups][words or dim][kGroupLanes]; Q, dO [queries][dim], bf16: pairs of rows; P, dS
+// [keys][kQueryBlock], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
+#pragma once
+
+#include "cpu/scratch.hpp"
+#include "cpu/softmax.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+struct BackwardScratch {
+  float *q_lanes, *do_lanes, *dq_lanes;  // lanes are queries
+  float *q_rows, *do_rows;               // [queries][padded dim]; bf16: [queries / 2][padded dim] pairs
+  float *s, *ds;                         // [keys of a strip][kGroupLanes]
+  float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
+  float *ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
+  float *keys, *key_pairs, *values, *added, *factors, *capped;
+  float *lse, *delta;
+  bool* excluded;  // [keys][kQueryBlock]
+  QueryLanes* lanes;
+  Alibi* alibi;
+
+  BackwardScratch(const Call& call, Carver& carve) {
+    const int64_t nq = query_block(call), nk = key_block(call), d = padded(call.head_dim), dv = padded(call.head_dim_v);
+    q_lanes = carve.take<float>(nq * d);
+    do_lanes = carve.take<float>(nq * dv);
+    dq_lanes = carve.take<float>(nq * d);
+    q_rows = carve.take<float>(nq * d);
+    do_rows = carve.take<float>(nq * dv);
+    s = carve.take<float>(nk * kGroupLanes);
+    ds = carve.take<float>(nk * kGroupLanes);
+    p_block = carve.take<float>(nk * kQueryBlock);
+    ds_block = carve.take<float>(nk * kQueryBlock);
+    ds_pairs = carve.take<float>(nk / 2 * kQueryBlock);
+    keys = carve.take<float>(nk * d);
+    key_pairs = carve.take<float>(nk / 2 * d);
+    values = carve.take<float>(nk * dv);
+    added = carve.take<float>(nk * kGroupLanes);
+    factors = carve.take<float>(nk * kGroupLanes);
+    capped = carve.take<float>(nk * kGroupLanes);
+    lse = carve.take<float>(nq);
+    delta = carve.take<float>(nq);
+    excluded = carve.take<bool>(nk * kQueryBlock);
+    lanes = carve.take<QueryLanes>(1);
+    alibi = carve.take<Alibi>(1);
+  }
+};
+
+// Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are padded(dim) apart.
+struct BackwardSums {
+  float* dk;
+  float* dv;
+  int64_t first_key;
+  float* dbias;  // of the whole un-broadcast bias, or null
+  int64_t dbias_batch, dbias_head, dbias_query, dbias_key;
+};
+
+template <class T>
+class BackwardTile {
+  static constexpr bool kDot = kDotType<T>;
+  static constexpr int64_t kStrip = 32;  // keys whose S and dP stay in L1 together
+
+ public:
+  BackwardTile(const BackwardCall& call, const Sequence& s, int64_t head_k, const BackwardScratch& scratch, const BackwardSums& sums)
+      : call_(call), s_(s), head_k_(head_k), w_(scratch), sums_(sums), words_(words<kDot>(call.head_dim)),
+        words_v_(words<kDot>(call.head_dim_v)), row_(padded(call.head_dim)), row_v_(padded(call.head_dim_v)),
+        scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)) {}
+
+  // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
+  // dQ is kept for write_dq.
+  void run(int64_t head, int64_t first, int64_t n, int64_t key_first, int64_t key_last) {
+    prepare(head, first, n);
+    int64_t begin = key_last, end = key_first;
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+      KeyRange& r = range_[g] = key_range(*w_.lanes, g);
+      if (std::max(r.begin, key_first) >= std::min(r.end, key_last)) continue;
+      begin = std::min(begin, std::max(r.begin, key_first));
+      end = std::max(end, std::min(r.end, key_last));
+    }
+    const int64_t step = key_block(call_);
+    for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
+  }
+
+  // row_of(query) is where the row of dQ goes.
+  template <class Element, class RowOf>
+  void write_dq(const RowOf& row_of) const {
+    const QueryLanes& lanes = *w_.lanes;
+    for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
+      Element* row[kLanes];
+      for (int i = 0; i < kLanes; ++i) row[i] = at + i < lanes.count ? row_of(lanes.query[at + i]) : nullptr;
+      const float* dq = w_.dq_lanes + at / kGroupLanes * lane_words() + at % kGroupLanes;
+      untranspose_rows(dq, kGroupLanes, splat(static_cast<float>(call_.scale)), call_.head_dim, row);
+    }
+  }
+
+  // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta.
+  double sink_sum(float sink) const {
+    double total = 0;
+    for (int64_t at = 0; at < w_.lanes->count; ++at)
+      total += static_cast<double>(std::exp2(sink * kLog2e - w_.lse[at])) * static_cast<double>(w_.delta[at]);
+    return total;
+  }
+
+ private:
+  int64_t lane_words() const { return call_.head_dim * kGroupLanes; }
+
+  const T* query_row(const View& view, int64_t lane) const {
+    return reinterpret_cast<const T*>(view.data) + query_offset(view, s_, w_.lanes->query[lane], w_.lanes->head[lane]);
+  }
+
+  // Rows that attend nothing (lse -inf) count as zero rows: P is then finite and all that it multiplies is 0.
+  void prepare(int64_t head, int64_t first, int64_t n) {
+    QueryLanes& lanes = *w_.lanes;
+    lanes.set(call_, s_, {head, 1}, first, n);
+    w_.alibi->set(call_, s_, lanes);
+    const float* lse = reinterpret_cast<const float*>(call_.lse.data);
+    const int64_t all = lanes.groups * kGroupLanes;
+    const T *q[kQueryBlock], *dout[kQueryBlock];
+    for (int64_t at = 0; at < all; ++at) {
+      const float value = lse[lse_offset(call_.lse, s_, lanes.query[at], head)];
+      const bool used = at < n && value != -INFINITY;
+      q[at] = used ? query_row(call_.q, at) : nullptr;
+      dout[at] = used ? query_row(call_.dout, at) : nullptr;
+      w_.lse[at] = used ? value * kLog2e : INFINITY;  // P is 0
+      w_.delta[at] = used ? dot_rows(query_row(call_.out, at), dout[at]) : 0;
+    }
+    for (int64_t at = 0; at < all; at += kLanes) {
+      const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
+      transpose_rows<kDot>(q + at, call_.head_dim, scale_log2_, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
+      transpose_rows<kDot>(dout + at, call_.head_dim_v, 1.f, w_.do_lanes + group * words_v_ * kGroupLanes + lane, kGroupLanes);
+    }
+    gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
+    gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
+    std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * lane_words()) * sizeof(float));
+    queries_finite_ = finite(q, all, call_.head_dim) && finite(dout, all, call_.head_dim_v);
+  }
+
+  float dot_rows(const T* a, const T* b) const {
+    F total = F{};
+    for (int64_t x = 0; x < call_.head_dim_v; x += kLanes)
+      total = fma(load_words<false>(a, x, call_.head_dim_v), load_words<false>(b, x, call_.head_dim_v), total);
+    return sum(total);
+  }
+
+  static bool finite(const T* const* rows, int64_t count, int64_t dim) {
+    F seen = F{};
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t x = 0; rows[i] && x < dim; x += kLanes) {
+        const F v = load_words<false>(rows[i], x, dim);
+        seen = seen + (v - v);
+      }
+    return sum(seen) == 0;
+  }
+
+  // Rows (null: zeros) row-major as the second operand of dK and dV.
+  static void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
+    if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+      static constexpr Bf16 kZeros[kMaxHeadDim] = {};
+      for (int64_t i = 0; i < count; i += 2)
+        interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
+#endif
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
+        else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
+      }
+    }
+  }
+
+  void key_block_step(int64_t j0, int64_t count) {
+    block_first_ = j0;
+    block_count_ = count;
+    const Rows k = block_rows<kDot, T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
+    const Rows v = block_rows<kDot, T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
+    bool any_masked = options_;
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
+    careful_ = any_masked && !(queries_finite_ && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
+                               rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+      for (int64_t j = 0; j < count; j += kStrip)
+        strip(g, j, std::min(kStrip, count - j), k, v);
+    }
+    careful_ ? careful_products(j0, count) : products(j0, count, k);
+  }
+
+  // Does some lane of the group not attend some of these keys?
+  bool masked(int64_t g, int64_t j0, int64_t count) const { return j0 < range_[g].all_begin || j0 + count > range_[g].all_end; }
+
+  // A strip of P or dS while it is being made: floats in the block itself, bf16 in L1 until they are narrowed.
+  struct Strip {
+    float* data;
+    int64_t row;
+    float* at(int64_t r, int vector) const { return data + r * row + vector * kLanes; }
+  };
+  Strip strip_of(float* own, float* block, int64_t g, int64_t j) const {
+    if constexpr (kDot) return {own, kGroupLanes};
+    return {block + j * kQueryBlock + g * kGroupLanes, kQueryBlock};
+  }
+
+  // P and dS of `rows` keys from the block's key `j` on, for one group.
+  void strip(int64_t g, int64_t j, int64_t rows, const Rows& k, const Rows& v) {
+    const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
+    const Strip s = strip_of(w_.s, w_.p_block, g, j), ds = strip_of(w_.ds, w_.ds_block, g, j);
+    column<kDot, Out::store>(rows, k.data + j * k.row, k.row, 1, w_.q_lanes + g * words_ * kGroupLanes, kGroupLanes, words_, s.data,
+                             s.row);
+    column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes, words_v_,
+                             ds.data, ds.row);
+    if (options_ || masked(g, key, rows) || call_.dropout.probability != 0) {
+      special_strip(g, j, rows, s, ds);
+    } else {
+      F shift[kVectors], delta[kVectors];
+      for (int i = 0; i < kVectors; ++i) {
+        shift[i] = load(w_.lse + lane0 + i * kLanes);
+        delta[i] = load(w_.delta + lane0 + i * kLanes);
+      }
+      const F c = splat(scale_log2_);
+      _Pragma("GCC unroll 2") for (int64_t r = 0; r < rows; ++r) {
+        RAPT_UNROLL for (int i = 0; i < kVectors; ++i) {
+          const F x = load(s.at(r, i)), p = exp2(kDot ? fms(x, c, shift[i]) : x - shift[i]);
+          store(s.at(r, i), p);
+          store(ds.at(r, i), p * (load(ds.at(r, i)) - delta[i]));
+        }
+      }
+    }
+    if constexpr (kDot) narrow(lane0, j, rows);
+  }
+
+  // As the plain strip, with options and dropout, and exactly 0 where a key is excluded whatever its V holds.
+  __attribute__((noinline)) void special_strip(int64_t g, int64_t j, int64_t rows, const Strip& s, const Strip& ds) {
+    const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
+    const bool drops = call_.dropout.probability != 0;
+    special_logits(g, key, rows, s);
+    if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, w_.factors);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int i = 0; i < kVectors; ++i) {
+        const F logit = load(s.at(r, i)), p = exp2(logit - load(w_.lse + lane0 + i * kLanes));
+        F dropped = p, dp = load(ds.at(r, i));
+        if (drops) {
+          const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
+          dropped = p * keep;
+          dp = keep == F{} ? F{} : dp * keep;
+        }
+        const F gradient = p * (dp - load(w_.delta + lane0 + i * kLanes));
+        store(s.at(r, i), dropped);
+        store(ds.at(r, i), logit == splat(-INFINITY) ? F{} : gradient);
+        if (careful_)
+          for (int lane = 0; lane < kLanes; ++lane)
+            w_.excluded[(j + r) * kQueryBlock + lane0 + i * kLanes + lane] = logit[lane] == -INFINITY;
+      }
+    if (sums_.dbias) add_dbias(g, key, rows, ds);
+    if (call_.softcap != 0) softcap_gradient(rows, ds);
+  }
+
+  void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
+    const float factor = kDot ? scale_log2_ : 1.f;
+    if (call_.softcap != 0) {  // kept for its gradient: tanh(s / softcap)
+      const float per_cap = 1 / (static_cast<float>(call_.softcap) * kLog2e);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int i = 0; i < kVectors; ++i)
+          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(factor * per_cap)));
+    }
+    const bool adds = call_.bias || call_.mask;
+    if (adds) added_scores(call_, s_, *w_.lanes, g, key, rows, w_.added);
+    apply_score_options(call_, *w_.alibi, g, key, rows, factor, adds ? w_.added : nullptr, s.data, s.row);
+    apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
+  }
+
+  void softcap_gradient(int64_t rows, const Strip& ds) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int i = 0; i < kVectors; ++i) {
+        const F t = load(w_.capped + r * kGroupLanes + i * kLanes), x = load(ds.at(r, i));
+        store(ds.at(r, i), x == F{} ? x : x * (splat(1.f) - t * t));
+      }
+  }
+
+  __attribute__((noinline)) void add_dbias(int64_t g, int64_t key, int64_t rows, const Strip& ds) {
+    for (int64_t lane = 0; lane < kGroupLanes; ++lane) {
+      const int64_t at = g * kGroupLanes + lane;
+      if (at >= w_.lanes->count) break;
+      float* to = sums_.dbias + s_.index * sums_.dbias_batch + w_.lanes->head[at] * sums_.dbias_head +
+                  w_.lanes->query[at] * sums_.dbias_query + key * sums_.dbias_key;
+      for (int64_t r = 0; r < rows; ++r) to[r * sums_.dbias_key] += ds.data[r * ds.row + lane];
+    }
+  }
+
+#if defined(__AVX512BF16__)
+  // From the strip to the block's P and dS, in the layouts that the three products read.
+  void narrow(int64_t lane0, int64_t j, int64_t rows) {
+    Bf16* p = reinterpret_cast<Bf16*>(w_.p_block) + j * kQueryBlock + lane0;
+    Bf16* ds = reinterpret_cast<Bf16*>(w_.ds_block) + j * kQueryBlock + lane0;
+    for (int64_t r = 0; r < rows; r += 2) {
+      const bool second = r + 1 < rows;
+      RAPT_UNROLL for (int i = 0; i < kVectors; ++i) {
+        const float *from_p = w_.s + r * kGroupLanes + i * kLanes, *from_ds = w_.ds + r * kGroupLanes + i * kLanes;
+        const F a = load(from_ds), b = second ? load(from_ds + kGroupLanes) : F{};
+        store16(p + r * kQueryBlock + i * kLanes, load(from_p));
+        store16(ds + r * kQueryBlock + i * kLanes, a);
+        if (second) {
+          store16(p + (r + 1) * kQueryBlock + i * kLanes, load(from_p + kGroupLanes));
+          store16(ds + (r + 1) * kQueryBlock + i * kLanes, b);
+        }
+        store(w_.ds_pairs + (j + r) / 2 * kQueryBlock + lane0 + i * kLanes, pack_pairs(a, b));
+      }
+    }
+  }
+#else
+  void narrow(int64_t, int64_t, int64_t) {}
+#endif
+
+  void products(int64_t j0, int64_t count, const Rows& k) {
+    const int64_t queries = w_.lanes->groups * kGroupLanes, depth = kDot ? queries / 2 : queries;
+    const int64_t block_row = kDot ? kQueryBlock / 2 : kQueryBlock, at = j0 - sums_.first_key;
+    accumulate<kDot>(count, row_v_ / kLanes, w_.p_block, block_row, 1, w_.do_rows, row_v_, depth, sums_.dv + at * row_v_, row_v_);
+    accumulate<kDot>(count, row_ / kLanes, w_.ds_block, block_row, 1, w_.q_rows, row_, depth, sums_.dk + at * row_, row_);
+    Rows pairs = k;
+    if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+      for (int64_t j = 0; j < count; j += 2)
+        interleave_rows(key_row<Bf16>(call_, call_.k, s_, j0 + j, head_k_),
+                        j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr, call_.head_dim,
+                        w_.key_pairs + j / 2 * row_);
+#endif
+      pairs = {w_.key_pairs, row_};
+    }
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + g * kGroupLanes;
+      column<kDot, Out::add>(call_.head_dim, pairs.data, 1, pairs.row, ds, kQueryBlock, kDot ? (count + 1) / 2 : count,
+                             w_.dq_lanes + g * lane_words(), kGroupLanes);
+    }
+  }
+
+  // The three products over attended pairs alone, where Inf or NaN lies in rows that some pair must not read.
+  __attribute__((noinline)) void careful_products(int64_t j0, int64_t count) {
+    for (int64_t j = 0; j < count; ++j) {
+      const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);
+      float *dk = sums_.dk + (j0 + j - sums_.first_key) * row_, *dv = sums_.dv + (j0 + j - sums_.first_key) * row_v_;
+      for (int64_t lane = 0; lane < w_.lanes->count; ++lane) {
+        const int64_t at = j * kQueryBlock + lane;
+        if (w_.excluded[at]) continue;
+        const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[at];
+        const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[at];
+        const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
+        float* dq = w_.dq_lanes + lane / kGroupLanes * lane_words() + lane % kGroupLanes;
+        for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
+        for (int64_t x = 0; x < call_.head_dim; ++x) {
+          dk[x] += ds * static_cast<float>(q[x]);
+          dq[x * kGroupLanes] += ds * static_cast<float>(k[x]);
+        }
+      }
+    }
+  }
+
+  const BackwardCall& call_;
+  const Sequence& s_;
+  const int64_t head_k_;
+  const BackwardScratch& w_;
+  const BackwardSums& sums_;
+  const int64_t words_, words_v_, row_, row_v_;
+  const float scale_log2_;
+  const bool options_;
+  KeyRange range_[kGroups];
+  int64_t block_first_ = 0, block_count_ = 0;
+  bool queries_finite_ = true, careful_ = false;
+};
+
+}  // namespace rapt::cpu::RAPT_TIER
