@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   rapt::cli::add_doctor(app, action);
   rapt::cli::add_explain(app, action);
   rapt::cli::add_bench(app, action);
+  rapt::cli::add_run(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -44,7 +44,7 @@ struct BenchRunner::Tensors {
 
   // The forward results that backward needs.
   void prepare_backward(const std::string& backend, const Team& team) {
-    dout.emplace(inputs.q.dtype(), inputs.out_shape());
+    dout.emplace(inputs.q.dtype(), results.out.shape());
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
     const Execution execution(backend, team.executor());

@@ -14,12 +14,6 @@ std::optional<Array> copy(const std::optional<Array>& a) {
 
 int64_t Attention::batch() const { return packed() ? cu_seqlens_q->count() - 1 : q.shape()[0]; }
 
-std::vector<int64_t> Attention::out_shape() const {
-  std::vector<int64_t> shape = q.shape();
-  shape.back() = v.shape().back();
-  return shape;
-}
-
 std::vector<int64_t> Attention::lse_shape() const {
   if (packed()) return {heads_q(), q.shape()[0]};
   return {q.shape()[0], heads_q(), q.shape()[1]};

@@ -25,7 +25,6 @@ struct Attention {
   int64_t heads_q() const { return q.shape().end()[-2]; }
   int64_t heads_k() const { return k.shape().end()[-2]; }
   int64_t head_dim() const { return q.shape().back(); }
-  std::vector<int64_t> out_shape() const;
   std::vector<int64_t> lse_shape() const;
   rapt_dtype lse_dtype() const;
   int64_t bytes() const;  // of every tensor it holds

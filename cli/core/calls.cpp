@@ -8,21 +8,22 @@ namespace rapt::cli {
 
 namespace {
 
-// Storage laid out as `like`'s is: gradients of a [b, h, s, d] tensor come in that order too.
-Array same_layout(const Array& like) {
-  Array a(like.dtype(), like.shape());
-  const bool heads_first = like.shape().size() == 4 && like.strides()[1] < like.strides()[2];
-  if (!heads_first) return a;
-  std::vector<int64_t> memory = like.shape();
-  std::swap(memory[1], memory[2]);
-  a = Array(like.dtype(), memory);
-  a.swap_dimensions(1, 2);
+// Storage laid out as `like`'s is: results for a [b, h, s, d] tensor come in that order too.
+Array same_layout(const Array& like, int64_t row) {
+  std::vector<int64_t> shape = like.shape();
+  shape.back() = row;
+  const bool heads_first = shape.size() == 4 && like.strides()[1] < like.strides()[2];
+  if (heads_first) std::swap(shape[1], shape[2]);
+  Array a(like.dtype(), std::move(shape));
+  if (heads_first) a.swap_dimensions(1, 2);
   return a;
 }
+Array same_layout(const Array& like) { return same_layout(like, like.shape().back()); }
 
 }  // namespace
 
-Forward::Forward(const Attention& a) : out(a.q.dtype(), a.out_shape()), lse(a.lse_dtype(), a.lse_shape()) {}
+Forward::Forward(const Attention& a)
+    : out(same_layout(a.q, a.v.shape().back())), lse(a.lse_dtype(), a.lse_shape()) {}
 
 Gradients::Gradients(const Attention& a) : dq(same_layout(a.q)), dk(same_layout(a.k)), dv(same_layout(a.v)) {
   if (a.bias) dbias = Array(a.bias->dtype(), a.bias->shape());

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/tensor_options.hpp"
+#include "cli/core/calls.hpp"
+#include "cli/core/dtype.hpp"
+#include "cli/io/tensors.hpp"
+#include "cli/probe/team.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+struct Options {
+  TensorOptions tensors;
+  std::string output, backend = "auto";
+  int threads = 0;
+  bool lse = false, allow_math = false;
+};
+
+int run_command(const Options& o) {
+  check_output_path(o.output);
+  const Attention attention = load_attention(o.tensors);
+  const Team team(o.threads);
+  const Execution execution(o.backend, team.executor(), o.allow_math);
+  Forward results(attention);
+  const ForwardCall call(attention, results, execution);
+  const Explanation why = call.explain();
+  const double start = seconds_now();
+  call.run();
+  const double elapsed = seconds_now() - start;
+  fmt::print("problem  {}\n", why.problem);
+  if (const Candidate* c = why.chosen()) fmt::print("backend  {} ({}): {}\n", c->backend, c->kernel, c->reason);
+  fmt::print("time     {:.3f} ms\n", elapsed * 1e3);
+
+  if (o.tensors.layout == "bhsd") results.out.swap_dimensions(1, 2);
+  std::vector<std::pair<std::string, const Array*>> tensors = {{"out", &results.out}};
+  if (o.lse) tensors.emplace_back("lse", &results.lse);
+  const std::vector<std::string> paths = save_tensors(o.output, tensors);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    fmt::print("wrote    {} {} {} to {}\n", tensors[i].first, dtype_name(tensors[i].second->dtype()),
+               shape_text(tensors[i].second->shape()), paths[std::min(i, paths.size() - 1)]);
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("run", "Compute attention over tensors from files");
+  add_tensor_options(*sub, o->tensors);
+  sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then beside it)")
+      ->required()->type_name("FILE");
+  sub->add_flag("--lse", o->lse, "Write the log-sum-exp of each row too");
+  sub->add_option("--backend", o->backend, "auto, or a name that `rapt explain` lists")->capture_default_str();
+  sub->add_flag("--allow-math", o->allow_math, "Let auto fall back to the slow definition at any size");
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  sub->footer(
+      "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written beside their target and renamed, so a\n"
+      "failure leaves the old file, or none.\n"
+      "Examples:\n"
+      "  rapt run --q q.npy --k k.npy --v v.npy --causal --output out.npy --lse\n"
+      "  rapt run --input layer0.safetensors --window 127,0 --layout bhsd --output out.safetensors\n"
+      "  rapt run --input layer0.safetensors --bias masks.safetensors:left --output out.safetensors");
+  sub->callback([o, &action] { action = [o] { return run_command(*o); }; });
+}
+
+}  // namespace rapt::cli

@@ -1,0 +1,29 @@
+// The options of commands that take attention's tensors from files.
+#pragma once
+
+#include <string>
+
+#include "cli/core/attention.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace rapt::cli {
+
+struct TensorOptions {
+  std::string input, q, k, v;
+  std::string bias, mask, alibi, sink;
+  std::string window, layout = "bshd";
+  bool causal = false, causal_top_left = false;
+  double softcap = 0, scale = 0, dropout = 0;
+  bool has_scale = false;
+  uint64_t seed = 1;
+
+  bool given() const { return !input.empty() || !q.empty() || !k.empty() || !v.empty(); }
+};
+
+void add_tensor_options(CLI::App& command, TensorOptions& options);
+Attention load_attention(const TensorOptions& options);  // throws InputError
+
+}  // namespace rapt::cli

@@ -1,0 +1,26 @@
+// Tensors in files, of either format.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/core/array.hpp"
+
+namespace rapt::cli {
+
+// FILE.npy, FILE.safetensors, or FILE.safetensors:TENSOR. Without a name, the tensor called `role` is read, or the
+// only one that the file has.
+Array load_tensor(const std::string& spec, const std::string& role);
+
+// The named tensor of a .safetensors file.
+Array load_named(const std::string& path, const std::string& tensor);
+
+// All to one .safetensors file; or, where the path ends in .npy, the first to it and each other to FILE.NAME.npy.
+// Atomic for each file, and no file is replaced before all are completely on disk. Returns the paths written.
+std::vector<std::string> save_tensors(const std::string& path,
+                                      const std::vector<std::pair<std::string, const Array*>>& tensors);
+
+void check_output_path(const std::string& path);  // throws InputError for an ending that is neither format
+
+}  // namespace rapt::cli
