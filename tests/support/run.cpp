@@ -71,7 +71,7 @@ std::vector<std::pair<std::string, const Tensor*>> Results::named() const {
   return all;
 }
 
-bool differentiable(const Problem& problem) { return problem.c.page == 0; }
+bool differentiable(const Inputs& in) { return in.dout && in.problem.c.page == 0; }
 
 Results make_results(const Inputs& in, Layout layout, bool backward) {
   const rapt_problem& p = in.problem.c;
@@ -118,7 +118,7 @@ rapt_status backward(const Inputs& in, Results& results, const How& how) {
 }
 
 Results run(const Inputs& in, const How& how) {
-  const bool with_backward = how.backward && differentiable(in.problem);
+  const bool with_backward = how.backward && differentiable(in);
   Results results = make_results(in, how.layout, with_backward);
   if (forward(in, results, how) != RAPT_OK) throw std::runtime_error(how.backend + ": " + rapt_last_error());
   if (with_backward && backward(in, results, how) != RAPT_OK)

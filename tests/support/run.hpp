@@ -42,7 +42,7 @@ struct How {
   Layout layout = Layout::compact;
 };
 
-bool differentiable(const Problem& problem);  // a KV cache is not
+bool differentiable(const Inputs& inputs);  // it has a dout and no KV cache
 
 // Outputs not yet written, all NaN.
 Results make_results(const Inputs& inputs, Layout layout, bool backward);
