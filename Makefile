@@ -33,8 +33,10 @@ dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
 demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
 	demo/run.sh build/release build/demo $(BUDGET)
-bench: build ## the named benchmark tables, with a report in build/bench
-	bench/run.sh build/release build/bench
+bench: build ## the named benchmark tables, with a report and rows in build/bench
+	mkdir -p build/bench
+	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \
+	  --html build/bench/report.html --json build/bench/rows.json
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 

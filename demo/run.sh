@@ -1,0 +1,30 @@
+#!/bin/sh
+# The main job on this machine, over real text. Usage: run.sh BUILD_DIR OUTPUT_DIR BENCH_SECONDS
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+rapt=$1/cli/rapt out=$2 budget=$3
+
+step() { printf '\n== %s\n' "$1"; }
+
+step "This machine"
+"$rapt" doctor
+
+step "The q, k and v of a transformer layer over real text"
+python3 "$here/embed_text.py" "$out"
+
+step "Causal attention over them"
+for dtype in fp32 bf16; do
+  "$rapt" run --input "$out/text-$dtype.safetensors" --causal --lse --output "$out/attended-$dtype.safetensors"
+done
+python3 "$here/check_output.py" "$out/text-fp32.safetensors" "$out/attended-fp32.safetensors"
+
+step "Forward and backward of the same tensors against the float64 oracle"
+for dtype in fp32 bf16; do
+  "$rapt" verify --input "$out/text-$dtype.safetensors" --causal
+done
+
+step "Rates against the peak probed in the same run, the plain definition (math) beside the cpu backend"
+"$rapt" bench strix-halo --budget "$budget" --html "$out/report.html" --json "$out/report.json"
+
+printf '\nThe report with plots: %s\n' "$out/report.html"
