@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   rapt::cli::Action action;
   rapt::cli::add_doctor(app, action);
   rapt::cli::add_explain(app, action);
+  rapt::cli::add_verify(app, action);
   rapt::cli::add_bench(app, action);
   rapt::cli::add_run(app, action);
   try {

@@ -40,11 +40,12 @@ struct BenchRunner::Tensors {
   std::optional<Array> dout;
   std::optional<Gradients> gradients;
 
-  Tensors(const Problem& problem, uint64_t seed) : inputs(make_inputs(problem, InputKind::normal, seed)), results(inputs) {}
+  Tensors(const Problem& problem, const BenchPlan& plan)
+      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.heads_first)), results(inputs) {}
 
   // The forward results that backward needs.
   void prepare_backward(const std::string& backend, const Team& team) {
-    dout.emplace(inputs.q.dtype(), results.out.shape());
+    dout = results.out.converted(results.out.dtype());
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
     const Execution execution(backend, team.executor());
@@ -126,18 +127,34 @@ std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem
   return rows;
 }
 
-double BenchRunner::rate_guess(const BenchRow& row) {
-  const auto seen = rates_.find({row.backend, row.op});
+double BenchRunner::rate_guess(const std::string& backend, rapt_op op) {
+  const auto seen = rates_.find({backend, op});
   if (seen != rates_.end()) return seen->second;
   constexpr double kGuess = 0.5, kGuessMath = 0.02;  // of the peak, until one case has been measured
   const double peak = samplers_.begin()->second->peak_flops_now();
-  return peak * (row.backend == "math" ? kGuessMath : kGuess);
+  return peak * (backend == "math" ? kGuessMath : kGuess);
+}
+
+// The definition is slow and only there to compare with: it must not use up what the other backends need.
+void BenchRunner::reserve_for_the_rest(const BenchCase& current) {
+  reserved_ = 0;
+  if (plan_.backends == std::vector<std::string>{"math"}) return;
+  bool later = false;
+  for (const BenchCase& c : plan_.cases) {
+    if (later)
+      for (const rapt_op op : plan_.ops) {
+        const double needed = estimated_seconds(flops(Problem(c.problem), op) / rate_guess("cpu", op), plan_.rule);
+        if (reserved_ + needed < left()) reserved_ += needed;
+      }
+    later |= &c == &current;
+  }
 }
 
 std::string BenchRunner::over_budget(const BenchRow& row) {
-  const double needed = estimated_seconds(row.work.flops / rate_guess(row), plan_.rule);
-  if (needed <= left()) return "";
-  return fmt::format("needs about {:.1f} s, {:.1f} s of the budget are left", needed, std::max(0.0, left()));
+  const double needed = estimated_seconds(row.work.flops / rate_guess(row.backend, row.op), plan_.rule);
+  const double usable = std::max(0.0, left() - (row.backend == "math" ? reserved_ : 0));
+  if (needed <= usable) return "";
+  return fmt::format("needs about {:.1f} s, {:.1f} s of the budget are left for it", needed, usable);
 }
 
 void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
@@ -164,6 +181,7 @@ std::vector<BenchRow> BenchRunner::run(const BenchCase& which) {
   const Problem problem(which.problem);
   sampler(problem->dtype);
   std::vector<BenchRow> rows = rows_of(which, problem);
+  if (plan_.budget < kNoBudget) reserve_for_the_rest(which);
   const bool both = plan_.ops.back() == RAPT_BACKWARD;
   const int64_t needed = input_bytes(problem) * (both ? 2 : 1), available = available_memory();
   std::optional<Tensors> tensors;
@@ -176,7 +194,7 @@ std::vector<BenchRow> BenchRunner::run(const BenchCase& which) {
       else if (row.left_out = over_budget(row); row.left_out.empty()) wanted.push_back(&row);
     }
     if (wanted.empty()) continue;
-    if (!tensors) tensors.emplace(problem, plan_.seed);
+    if (!tensors) tensors.emplace(problem, plan_);
     if (op == RAPT_BACKWARD) tensors->prepare_backward(wanted.front()->backend, team_);
     run_op(*tensors, wanted);
   }

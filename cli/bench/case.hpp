@@ -27,19 +27,22 @@ struct BenchRow {
   double peak_fraction() const { return measured.limit_ms / measured.ms_p20; }
 };
 
+inline constexpr double kNoBudget = 1e12;  // seconds
+
 struct BenchPlan {
   std::vector<BenchCase> cases;
   std::vector<std::string> backends;  // empty: every one that takes the problem
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
-  double budget = 0;  // seconds
+  bool heads_first = false;  // memory layout of q, k and v
+  double budget = kNoBudget;  // seconds
 };
 
 class BenchRunner {
  public:
   BenchRunner(const BenchPlan& plan, const Team& team, Progress& progress);
-  std::vector<BenchRow> run(const BenchCase& which);  // one row for each op and backend, in that order
+  std::vector<BenchRow> run(const BenchCase& which);  // of the plan; one row for each op and backend, in that order
 
  private:
   struct Tensors;
@@ -47,7 +50,8 @@ class BenchRunner {
   std::vector<BenchRow> rows_of(const BenchCase& which, const Problem& problem) const;
   void run_op(Tensors& tensors, std::vector<BenchRow*> rows);
   std::string over_budget(const BenchRow& row);
-  double rate_guess(const BenchRow& row);
+  double rate_guess(const std::string& backend, rapt_op op);
+  void reserve_for_the_rest(const BenchCase& current);
   Sampler& sampler(rapt_dtype dtype);
   double left() const;
 
@@ -55,6 +59,7 @@ class BenchRunner {
   const Team& team_;
   Progress& progress_;
   double end_;
+  double reserved_ = 0;  // seconds that the math backend must leave to the cases after this one
   std::map<int, std::unique_ptr<Sampler>> samplers_;     // by dtype
   std::map<std::pair<std::string, int>, double> rates_;  // FLOP/s last seen of a backend and op
 };

@@ -34,7 +34,7 @@ BenchTable::BenchTable(const std::vector<BenchCase>& cases) {
 void BenchTable::print_header(const BenchPlan& plan, int threads) const {
   fmt::print("device cpu: {} ({}), {} thread{}, best tier {}", machine().cpu, machine().architecture, threads,
              threads == 1 ? "" : "s", best_cpu_tier());
-  fmt::print("{}\n", plan.budget < 1e9 ? fmt::format("; budget {:.0f} s", plan.budget) : "");
+  fmt::print("{}\n", plan.budget < kNoBudget ? fmt::format("; budget {:.0f} s", plan.budget) : "");
   fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
   fmt::print(kLine, "case", label_width_, "device", "backend", "kernel", "fwd ms", "bwd ms", "fwd TF/s", "bwd TF/s",
              "fwd %", "bwd %", "GB/s", "problem");

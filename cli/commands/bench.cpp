@@ -12,11 +12,9 @@ namespace rapt::cli {
 
 namespace {
 
-constexpr double kNoBudget = 1e12;  // seconds
-
 struct Options {
   std::vector<std::string> what, backends;
-  std::string rows, json, html, op = "both";
+  std::string rows, json, html, op = "both", layout = "bshd";
   int threads = 0;
   double budget = 300, seconds = 1;
   int samples = 30;
@@ -47,12 +45,16 @@ std::vector<rapt_op> ops_of(const std::string& name) {
 }
 
 BenchPlan plan_of(const Options& options) {
-  BenchPlan plan{cases_of(options), options.backends, ops_of(options.op), {}, options.seed, options.budget};
+  BenchPlan plan;
+  plan.cases = cases_of(options);
+  plan.backends = options.backends;
+  plan.ops = ops_of(options.op);
+  plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
-  if (options.budget <= 0) {
-    plan.budget = kNoBudget;
-  } else {
+  plan.heads_first = options.layout == "bhsd";
+  if (options.budget > 0) {
+    plan.budget = options.budget;
     // A small budget is shared out: many rows get a short look rather than a few rows a long one.
     const double measurements = 4.0 * static_cast<double>(std::max<size_t>(plan.cases.size(), 1));
     plan.rule.most_seconds = std::min(options.seconds, std::max(0.05, plan.budget / measurements));
@@ -100,6 +102,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber)->capture_default_str();
   sub->add_option("--samples", o->samples, "Enough samples")->check(CLI::Range(1, 1000000))->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random inputs")->capture_default_str();
+  sub->add_option("--layout", o->layout, "How q, k and v lie in memory: bshd or bhsd")
+      ->check(CLI::IsMember({"bshd", "bhsd"}))->capture_default_str();
   sub->add_option("--json", o->json, "Write one JSON object a line to this file");
   sub->add_option("--html", o->html, "Write a report with plots to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");

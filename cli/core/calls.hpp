@@ -56,6 +56,7 @@ class BackwardCall {
   BackwardCall(const BackwardCall&) = delete;
   void run() const { check(rapt_backward(&call_)); }
   size_t workspace_bytes() const;
+  Explanation explain() const { return cli::explain(call_); }
 
  private:
   AttentionView attention_;

@@ -139,6 +139,12 @@ InputKind parse_input_kind(const std::string& name) {
   throw InputError(fmt::format("input kind '{}' is unknown; use {}", name, input_kind_names()));
 }
 
+std::string input_kind_name(InputKind wanted) {
+  for (const auto& [text, kind] : kKinds)
+    if (kind == wanted) return text;
+  return "";
+}
+
 std::string input_kind_names() {
   std::string names;
   for (const auto& [text, kind] : kKinds) names += fmt::format("{}{}", names.empty() ? "" : ", ", text);
@@ -159,16 +165,21 @@ void fill_normal(Array& array, uint64_t seed, uint64_t stream) {
     std::memcpy(array.data() + at, array.data(), std::min(block, array.bytes() - at));
 }
 
-Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed) {
+Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first) {
   const rapt_problem& p = problem.value();
+  const auto rows = [&](int64_t seqlen, int64_t heads, int64_t dim) {
+    Array a(p.dtype, {p.batch, heads_first ? heads : seqlen, heads_first ? seqlen : heads, dim});
+    if (heads_first) a.swap_dimensions(1, 2);
+    return a;
+  };
   Attention a;
   if (p.varlen_count != 0) make_packed(p, a);
-  else a.q = Array(p.dtype, {p.batch, p.seqlen_q, p.heads_q, p.head_dim});
+  else a.q = rows(p.seqlen_q, p.heads_q, p.head_dim);
   if (p.page != 0) {
     make_paged(p, seed, a);
   } else if (p.varlen_count == 0) {
-    a.k = Array(p.dtype, {p.batch, p.seqlen_k, p.heads_k, p.head_dim});
-    a.v = Array(p.dtype, {p.batch, p.seqlen_k, p.heads_k, p.head_dim_v});
+    a.k = rows(p.seqlen_k, p.heads_k, p.head_dim);
+    a.v = rows(p.seqlen_k, p.heads_k, p.head_dim_v);
   }
   fill_normal(a.q, seed, kQ);
   fill_normal(a.k, seed, kK);

@@ -54,6 +54,12 @@ Explanation explain(const rapt_forward_call& call) {
   return read(raw);
 }
 
+Explanation explain(const rapt_backward_call& call) {
+  rapt_explanation* raw = nullptr;
+  check(rapt_explain(nullptr, &call, &raw));
+  return read(raw);
+}
+
 Pool make_pool(int num_threads) {
   rapt_executor* executor = nullptr;
   check(rapt_pool_create(num_threads, &executor));

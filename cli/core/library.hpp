@@ -39,6 +39,7 @@ struct Explanation {
 
 Explanation explain(const Problem& problem, rapt_op op, const rapt_execution* execution);
 Explanation explain(const rapt_forward_call& call);
+Explanation explain(const rapt_backward_call& call);
 
 struct PoolDeleter {
   void operator()(rapt_executor* executor) const { rapt_pool_destroy(executor); }

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/tensor_options.hpp"
+#include "cli/core/report.hpp"
+#include "cli/io/file.hpp"
+#include "cli/probe/team.hpp"
+#include "cli/verify/check.hpp"
+#include "cli/verify/suites.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+struct Options {
+  TensorOptions tensors;
+  std::vector<std::string> problems, suites, backends;
+  std::string kind = "normal", op = "both", json;
+  int threads = 0;
+  bool progress = false;
+};
+
+// Counts, prints and records every comparison of a run.
+class Tally {
+ public:
+  void add(const std::string& problem, const std::string& kind, const std::vector<CheckRow>& rows) {
+    for (const CheckRow& r : rows) {
+      fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>6.3f}  {}\n", r.backend, r.kernel, op_name(r),
+                 r.tensor, r.error, r.allowance, r.ratio(), r.ok() ? "ok" : "FAIL");
+      ++checks_;
+      failures_ += r.ok() ? 0 : 1;
+      worst_ = std::max(worst_, r.ratio());
+      nlohmann::ordered_json j = {{"problem", problem}, {"op", op_name(r)},        {"tensor", r.tensor},
+                                  {"backend", r.backend}, {"kernel", r.kernel},    {"error", r.error},
+                                  {"allowance", r.allowance}, {"ok", r.ok()},      {"input", kind}};
+      json_ += j.dump() + "\n";
+    }
+  }
+  void print_header() const {
+    fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10}  {:>10}  {:>6}\n", "backend", "kernel", "op", "tensor", "error",
+               "allowance", "ratio");
+  }
+  int finish(const std::string& path) const {
+    if (!path.empty()) write_file(path, json_);
+    if (checks_ == 0) throw InputError("nothing was checked: no backend takes what was asked for");
+    fmt::print("\n{} checks, {} failed; the largest error is {:.3f} of its allowance\n", checks_, failures_, worst_);
+    return failures_ == 0 ? 0 : 1;
+  }
+
+ private:
+  static const char* op_name(const CheckRow& r) { return r.op == RAPT_FORWARD ? "fwd" : "bwd"; }
+  int checks_ = 0, failures_ = 0;
+  double worst_ = 0;
+  std::string json_;
+};
+
+// Every backend but the oracle itself, each kernel once although it may go by two names.
+std::vector<std::string> default_backends(const Attention& a) {
+  Forward results(a);
+  const Execution any("auto");
+  std::vector<std::string> names;
+  std::set<std::string> kernels;
+  for (const Candidate& c : ForwardCall(a, results, any).explain().candidates) {
+    if (!c.can_run() || c.backend == "math") continue;
+    const Execution named(c.backend);
+    try {
+      const Explanation e = ForwardCall(a, results, named).explain();
+      if (e.chosen() && kernels.insert(e.chosen()->kernel).second) names.push_back(c.backend);
+    } catch (const LibraryError& e) {
+      if (e.status != RAPT_UNSUPPORTED) throw;
+    }
+  }
+  return names;
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Options& options) : options_(options), team_(options.threads), progress_(options.progress) {}
+
+  void check(const std::string& problem, const std::string& kind, const Attention& a) {
+    progress_.show(fmt::format("{} ({})", problem, kind));
+    const std::vector<std::string> backends = options_.backends.empty() ? default_backends(a) : options_.backends;
+    const bool backward = options_.op != "fwd" && !a.block_table;
+    std::vector<CheckRow> rows;
+    if (backward || options_.op != "bwd") {
+      const Checker checker(a, backward, team_.executor());
+      for (const std::string& backend : backends)
+        for (CheckRow& row : checker.check(backend))
+          if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
+    }
+    progress_.clear();
+    fmt::print("{} ({})\n", problem, kind);
+    tally_.add(problem, kind, rows);
+    std::fflush(stdout);
+  }
+  void check(const std::string& problem, InputKind kind) {
+    const Problem p(problem);
+    check(p.text(), input_kind_name(kind), make_inputs(p, kind, options_.tensors.seed));
+  }
+  int run() {
+    tally_.print_header();
+    for (const std::string& problem : options_.problems) check(problem, parse_input_kind(options_.kind));
+    for (const std::string& name : options_.suites)
+      for (const VerifyCase& c : suite(name)) check(c.problem, c.kind);
+    if (options_.tensors.given()) {
+      const Attention a = load_attention(options_.tensors);
+      Forward results(a);
+      const Execution any("auto");
+      check(ForwardCall(a, results, any).explain().problem, "from files", a);
+    }
+    return tally_.finish(options_.json);
+  }
+
+ private:
+  const Options& options_;
+  const Team team_;
+  Progress progress_;
+  Tally tally_;
+};
+
+int verify_command(Options options) {
+  if (options.problems.empty() && options.suites.empty() && !options.tensors.given()) options.suites = {"quick"};
+  return Verifier(options).run();
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("verify", "Hold backends against the fp64 definition");
+  sub->add_option("problem", o->problems, "Problems as text; without any, the suite quick");
+  sub->add_option("--suite", o->suites, fmt::format("Named lists: {}", fmt::join(suite_names(), ", ")))
+      ->take_all()->allow_extra_args(false);
+  sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem but math")
+      ->take_all()->allow_extra_args(false);
+  sub->add_option("--op", o->op, "fwd, bwd or both")->check(CLI::IsMember({"fwd", "bwd", "both"}))->capture_default_str();
+  sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))
+      ->capture_default_str();
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  sub->add_option("--json", o->json, "Write one JSON object a line to this file");
+  sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");
+  add_tensor_options(*sub, o->tensors);
+  sub->footer(
+      "Each result (out, lse, dq, ...) may differ from fp64 by twice what the plain formula in the tensors' own type\n"
+      "does, plus what any float32 sum of the logits may lose. Exit code 1 if one differs by more.\n"
+      "Examples:\n"
+      "  rapt verify\n"
+      "  rapt verify \"b1 hq8 hk8 sq512 sk512 d64 fp32 causal\" --input-kind outliers\n"
+      "  rapt verify --suite hostile --backend cpu --json rows.json\n"
+      "  rapt verify --input layer0.safetensors --causal");
+  sub->callback([o, &action] { action = [o] { return verify_command(*o); }; });
+}
+
+}  // namespace rapt::cli

@@ -1,0 +1,99 @@
+#include "cli/verify/check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cli/core/dtype.hpp"
+#include "cli/core/inputs.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRoundoff = 0x1p-24;
+constexpr uint64_t kDoutStream = 100;
+
+// max|x - exact|. Infinities must agree, but where the exact value does not fit the type, any value will do.
+double distance(const Array& x, const Array& exact) {
+  const double most = largest_finite(x.dtype());
+  double worst = 0;
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const double a = x.get(i), b = exact.get(i);
+    if (std::isfinite(b) && std::fabs(b) > most) continue;
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double d = std::fabs(a - b);
+    worst = std::max(worst, std::isnan(d) ? kInfinity : d);
+  }
+  return worst;
+}
+
+double largest_finite_value(const Array& x) {
+  double most = 0;
+  for (int64_t i = 0; i < x.count(); ++i)
+    if (const double v = std::fabs(x.get(i)); std::isfinite(v)) most = std::max(most, v);
+  return most;
+}
+
+}  // namespace
+
+Checker::Checker(const Attention& attention, bool backward, const rapt_executor* executor)
+    : a_(attention), executor_(executor), a64_(attention.converted(kFp64)), largest_logit_(cli::largest_logit(a64_)),
+      plain_(a_), exact_(a64_) {
+  const Execution math("math", executor_);
+  ForwardCall(a_, plain_, math).run();
+  ForwardCall(a64_, exact_, math).run();
+  if (!backward) return;
+  dout_ = plain_.out.converted(plain_.out.dtype());
+  fill_normal(*dout_, a_.seed, kDoutStream);
+  const Array dout64 = dout_->converted(kFp64);
+  plain_gradients_.emplace(a_);
+  exact_gradients_.emplace(a64_);
+  BackwardCall(a_, plain_, *dout_, *plain_gradients_, math).run();
+  BackwardCall(a64_, exact_, dout64, *exact_gradients_, math).run();
+}
+
+CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const {
+  CheckRow row;
+  row.op = op;
+  row.tensor = tensor;
+  row.error = distance(x, exact);
+  const double logit_term = 4 * kRoundoff * (1 + largest_logit_);
+  const bool lse = row.tensor == "lse";
+  row.allowance = 2 * distance(plain, exact) + (lse ? logit_term + 1e-6 : logit_term * largest_finite_value(exact));
+  return row;
+}
+
+std::vector<CheckRow> Checker::check(const std::string& backend) const {
+  const Execution execution(backend, executor_);
+  Forward results(a_);
+  const ForwardCall forward(a_, results, execution);
+  forward.run();
+  std::vector<CheckRow> rows = {compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
+                                compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)};
+  const auto name = [&](const Explanation& e, size_t first) {
+    for (size_t i = first; i < rows.size(); ++i) {
+      rows[i].backend = backend;
+      if (const Candidate* c = e.chosen()) rows[i].kernel = c->kernel;
+    }
+  };
+  name(forward.explain(), 0);
+  if (!exact_gradients_) return rows;
+
+  Gradients g(a_);
+  const BackwardCall backward(a_, results, *dout_, g, execution);
+  backward.run();
+  const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
+    rows.push_back(compare(RAPT_BACKWARD, tensor, x, plain, exact));
+  };
+  gradient("dq", g.dq, plain_gradients_->dq, exact_gradients_->dq);
+  gradient("dk", g.dk, plain_gradients_->dk, exact_gradients_->dk);
+  gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
+  if (g.dbias) gradient("dbias", *g.dbias, *plain_gradients_->dbias, *exact_gradients_->dbias);
+  if (g.dsink) gradient("dsink", *g.dsink, *plain_gradients_->dsink, *exact_gradients_->dsink);
+  name(backward.explain(), 2);
+  return rows;
+}
+
+}  // namespace rapt::cli

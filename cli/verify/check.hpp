@@ -1,0 +1,45 @@
+// Holds a backend's results against the oracle, by the rule of docs/architecture.md ("Correctness"):
+//   max|X - X64| <= 2 * max|X_plain - X64| + 4 u (1 + max|logit|) * max|X64|,  u = 2^-24
+// where X64 is the math backend in fp64 on the same values and X_plain the math backend in the tensors' own type. For
+// lse the last term is absolute: 4 u (1 + max|logit|) + 1e-6.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/core/calls.hpp"
+
+namespace rapt::cli {
+
+struct CheckRow {
+  rapt_op op = RAPT_FORWARD;
+  std::string tensor, backend, kernel;
+  double error = 0, allowance = 0;
+  bool ok() const { return error <= allowance; }
+  double ratio() const { return error == 0 ? 0 : error / allowance; }
+};
+
+class Checker {
+ public:
+  // Computes what the backends are held against; dout is random, from the attention's seed.
+  Checker(const Attention& attention, bool backward, const rapt_executor* executor);
+  std::vector<CheckRow> check(const std::string& backend) const;
+  double largest_logit() const { return largest_logit_; }
+
+ private:
+  CheckRow compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const;
+
+  const Attention& a_;
+  const rapt_executor* executor_;
+  Attention a64_;
+  double largest_logit_;
+  Forward plain_, exact_;
+  std::optional<Array> dout_;
+  std::optional<Gradients> plain_gradients_, exact_gradients_;
+};
+
+// The largest magnitude among the final logits that the masks keep, sinks included. `a` is in fp64.
+double largest_logit(const Attention& a);
+
+}  // namespace rapt::cli

@@ -1,0 +1,19 @@
+// Named lists of problems for `rapt verify`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/core/inputs.hpp"
+
+namespace rapt::cli {
+
+struct VerifyCase {
+  std::string problem;
+  InputKind kind = InputKind::normal;
+};
+
+const std::vector<std::string>& suite_names();
+std::vector<VerifyCase> suite(const std::string& name);  // throws InputError
+
+}  // namespace rapt::cli
