@@ -1,0 +1,138 @@
+// Problem texts: printing a parsed text gives it back, and an error shows the column and every violation.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/cases.hpp"
+
+namespace test {
+
+namespace {
+
+std::string print(const rapt_problem& problem) {
+  size_t length = 0;
+  EXPECT_EQ(rapt_problem_print(&problem, nullptr, 0, &length), RAPT_OK) << rapt_last_error();
+  std::string text(length + 1, '#');
+  EXPECT_EQ(rapt_problem_print(&problem, text.data(), text.size(), &length), RAPT_OK) << rapt_last_error();
+  EXPECT_EQ(text.back(), '\0');
+  text.pop_back();
+  return text;
+}
+
+std::string refusal(const std::string& text) {
+  auto problem = init<rapt_problem>();
+  int64_t varlen[16];
+  EXPECT_EQ(rapt_problem_parse(text.c_str(), &problem, varlen, 8), RAPT_INVALID_ARGUMENT) << text;
+  return rapt_last_error();
+}
+
+TEST(ProblemText, EveryCaseRoundTrips) {
+  std::vector<Case> all = cases();
+  for (const Case& c : nightly_cases()) all.push_back(c);
+  for (const Case& c : option_cases("fp64")) all.push_back(c);
+  for (const Case& c : all) EXPECT_EQ(print(Problem(c.problem).c), c.problem);
+}
+
+TEST(ProblemText, EveryOptionRoundTrips) {
+  for (const char* text : {
+           "b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal window=127,0",
+           "b0 hq1 hk1 sq0 sk0 d1 fp16",
+           "b1 hq1 hk1 sq1 sk1 d1 fp64 causal-tl window=-1,-1",
+           "b2 hq4 hk1 sq5 sk9 d64 dv32 fp32 causal window=3,0 bias=b1hNq1 mask=bNh1 alibi softcap=1e-05 sink drop=0.1 "
+           "scale=-0.25 varlen=5:9,2:3 paged=16 det",
+       })
+    EXPECT_EQ(print(Problem(text).c), text);
+}
+
+TEST(ProblemText, SizesThatOverflowAreRefused) {
+  for (const char* text :
+       {"b1 hq1 hk1 sq9223372036854775807 sk0 d1 fp16", "b1000000000 hq1000000 hk1 sq1000000 sk1 d1 fp32"})
+    EXPECT_NE(refusal(text).find("2^62"), std::string::npos) << rapt_last_error();
+}
+
+TEST(ProblemText, FieldsAreWhatTheTextSays) {
+  const Problem p(
+      "b2 hq4 hk1 sq5 sk9 d64 dv32 bf16 causal-tl window=3,7 bias=bNh1q1 mask=b1hN alibi softcap=20 sink "
+      "drop=0.5 scale=0.125 varlen=5:9,2:3 paged=16 det");
+  EXPECT_EQ(p.c.batch, 2);
+  EXPECT_EQ(p.c.heads_q, 4);
+  EXPECT_EQ(p.c.heads_k, 1);
+  EXPECT_EQ(p.c.seqlen_q, 5);
+  EXPECT_EQ(p.c.seqlen_k, 9);
+  EXPECT_EQ(p.c.head_dim, 64);
+  EXPECT_EQ(p.c.head_dim_v, 32);
+  EXPECT_EQ(p.c.dtype.code, RAPT_BFLOAT);
+  EXPECT_EQ(p.c.causal, RAPT_CAUSAL_TOP_LEFT);
+  EXPECT_EQ(p.c.window_left, 3);
+  EXPECT_EQ(p.c.window_right, 7);
+  EXPECT_EQ(p.c.bias_shape, RAPT_PER_BATCH);
+  EXPECT_EQ(p.c.mask_shape, RAPT_PER_HEAD | RAPT_PER_QUERY);
+  EXPECT_TRUE(p.c.has_alibi && p.c.has_sink && p.c.deterministic && p.c.has_scale);
+  EXPECT_EQ(p.c.softcap, 20);
+  EXPECT_EQ(p.c.dropout, 0.5);
+  EXPECT_EQ(p.c.softmax_scale, 0.125);
+  EXPECT_EQ(p.varlen, (std::vector<int64_t>{5, 9, 2, 3}));
+  EXPECT_EQ(p.c.page, 16);
+}
+
+TEST(ProblemText, ErrorsShowTheColumn) {
+  const struct {
+    const char* text;
+    int column;
+  } rows[] = {
+      {"", 1},
+      {"hq1", 1},
+      {"b1 hk1", 4},
+      {"bx hq1 hk1 sq1 sk1 d1 fp32", 2},
+      {"b01 hq1 hk1 sq1 sk1 d1 fp32", 2},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp8", 23},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 casual", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 causal causal", 35},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 sink alibi", 33},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 ", 28},
+      {"b1  hq1 hk1 sq1 sk1 d1 fp32", 4},
+      {"b1 hq1 hk1 sq1 sk1 d1 dv1 fp32", 23},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 window=1", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 window=1,x", 37},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 bias=b2h1", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 softcap=0", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 softcap=1.50", 36},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 drop=p", 33},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 paged=0", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 varlen=1", 35},
+      {"b99999999999999999999 hq1 hk1 sq1 sk1 d1 fp32", 2},
+  };
+  for (const auto& row : rows) {
+    const std::string column = "column " + std::to_string(row.column) + ":";
+    EXPECT_NE(refusal(row.text).find(column), std::string::npos) << row.text << ": " << rapt_last_error();
+  }
+}
+
+TEST(ProblemText, EveryViolationIsReported) {
+  const std::string message = refusal("b1 hq3 hk2 sq1 sk1 d600 fp32 window=-2,0 drop=1.5");
+  for (const char* word : {"heads_q is 3", "head_dim is 600", "window is -2,0", "dropout probability is 1.5"})
+    EXPECT_NE(message.find(word), std::string::npos) << word << " is not in: " << message;
+}
+
+TEST(ProblemText, VarlenMustAgreeWithTheSizes) {
+  EXPECT_NE(refusal("b2 hq1 hk1 sq5 sk5 d8 fp32 varlen=5:5").find("batch = 2"), std::string::npos);
+  EXPECT_NE(refusal("b1 hq1 hk1 sq5 sk5 d8 fp32 varlen=4:5").find("largest"), std::string::npos);
+  EXPECT_NE(refusal("b1 hq1 hk1 sq5 sk5 d8 fp32 varlen=5:-5").find("seqlen_k is -5"), std::string::npos);
+}
+
+TEST(ProblemText, BuffersThatAreTooSmallAreRefused) {
+  auto problem = init<rapt_problem>();
+  int64_t varlen[2];
+  EXPECT_EQ(rapt_problem_parse("b2 hq1 hk1 sq5 sk5 d8 fp32 varlen=5:5,1:1", &problem, varlen, 1),
+            RAPT_INVALID_ARGUMENT);
+  ASSERT_EQ(rapt_problem_parse("b1 hq1 hk1 sq5 sk5 d8 fp32", &problem, nullptr, 0), RAPT_OK);
+  char text[8] = "intact!";
+  size_t length = 0;
+  EXPECT_EQ(rapt_problem_print(&problem, text, sizeof text, &length), RAPT_INVALID_ARGUMENT);
+  EXPECT_STREQ(text, "intact!");
+  EXPECT_EQ(length, std::string("b1 hq1 hk1 sq5 sk5 d8 fp32").size());
+}
+
+}  // namespace
+
+}  // namespace test
