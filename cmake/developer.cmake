@@ -15,7 +15,10 @@ if(RAPT_WARNINGS)
   # Structs are begun with their first fields, the others being 0: struct_size, mostly.
   add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-array-bounds -Wno-maybe-uninitialized -Wno-uninitialized) # g++-12 fires inside std::sort and its own intrinsics
+    # g++-12 fires inside std::sort and its own intrinsics.
+    add_compile_options(-Wno-array-bounds -Wno-maybe-uninitialized -Wno-uninitialized)
+  else()
+    add_compile_options(-Wno-deprecated-declarations) # clang fires inside libstdc++ 12's std::stable_sort
   endif()
 endif()
 if(RAPT_SANITIZE)
