@@ -42,7 +42,8 @@ std::vector<Chart> charts_of(const std::vector<BenchRow>& rows) {
   std::vector<Chart> charts;
   for (const BenchRow& r : rows) {
     if (!r.left_out.empty()) continue;
-    const std::string title = fmt::format("{}: {}", r.which.table.empty() ? "problems" : r.which.table, pass_name(r.op));
+    const std::string title =
+        fmt::format("{}: {}", r.which.table.empty() ? "problems" : r.which.table, pass_name(r.op));
     auto it = std::find_if(charts.begin(), charts.end(), [&](const Chart& c) { return c.title == title; });
     if (it == charts.end()) it = charts.insert(charts.end(), Chart{title, {}});
     it->rows.push_back(&r);
@@ -51,7 +52,8 @@ std::vector<Chart> charts_of(const std::vector<BenchRow>& rows) {
 }
 
 std::string bar_label(const BenchRow& r) {
-  std::string label = fmt::format("{:.3f} TFLOP/s, {:.0f} %, {:.3f} ms", r.tflops(), 100 * r.peak_fraction(), r.measured.ms);
+  std::string label =
+      fmt::format("{:.3f} TFLOP/s, {:.0f} %, {:.3f} ms", r.tflops(), 100 * r.peak_fraction(), r.measured.ms);
   if (r.work.bytes > 0) label += fmt::format(", {:.1f} GB/s", r.gigabytes());
   return label;
 }
@@ -77,9 +79,10 @@ std::string chart_svg(const Chart& chart, const std::vector<std::string>& backen
     const double peak = kLabels + r->measured.peak_flops * 1e-12 * scale;
     body += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"#eef1f4\"/>", kLabels, y,
                         peak - kLabels, kBar - 2);
-    body += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>",
-                        kLabels, y, std::max(1.0, r->tflops() * scale), kBar - 2,
-                        kColours[static_cast<size_t>(backend) % std::size(kColours)], escape(r->backend + " " + r->kernel));
+    body +=
+        fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>",
+                    kLabels, y, std::max(1.0, r->tflops() * scale), kBar - 2,
+                    kColours[static_cast<size_t>(backend) % std::size(kColours)], escape(r->backend + " " + r->kernel));
     body += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#1b1f24\"/>", peak, y,
                         y + kBar - 2);
     body += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", kLabels + kPlot + 8, y + 11, bar_label(*r));
@@ -128,12 +131,14 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
   for (const BenchRow& r : rows)
     if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
   std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt bench</title><style>{}</style></head>"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt "
+      "bench</title><style>{}</style></head>"
       "<body>\n<h1>rapt bench</h1>\n<p>{} ({}), {} thread(s), best tier {}; rapt {}</p>\n",
       kStyle, escape(machine().cpu), escape(machine().architecture), rows.empty() ? 0 : rows.front().threads,
       best_cpu_tier(), rapt_version_string());
   page +=
-      "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: the "
+      "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
+      "the "
       "80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
   page += legend(backends);

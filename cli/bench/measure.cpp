@@ -18,8 +18,8 @@ double percentile(std::vector<double> values, double fraction) {
 
 struct Series {
   Contender* contender;
-  int repeats;                                 // calls in a sample
-  std::vector<double> calls, peaks, reads;     // seconds a call, seconds a FLOP, seconds a byte
+  int repeats;                              // calls in a sample
+  std::vector<double> calls, peaks, reads;  // seconds a call, seconds a FLOP, seconds a byte
   double spent = 0;
 
   bool done(const SamplingRule& rule) const {

@@ -16,10 +16,10 @@ struct Work {
 
 struct Measurement {
   int samples = 0;
-  double ms = 0, ms_p20 = 0;         // median and 20th percentile of one call
-  double peak_flops = 0;             // 80th percentiles of the interleaved probes, a second
+  double ms = 0, ms_p20 = 0;  // median and 20th percentile of one call
+  double peak_flops = 0;      // 80th percentiles of the interleaved probes, a second
   double peak_bytes = 0;
-  double limit_ms = 0;               // the least that the probed machine could take: arithmetic or memory
+  double limit_ms = 0;  // the least that the probed machine could take: arithmetic or memory
   bool memory_limited = false;
 };
 
@@ -30,7 +30,7 @@ struct Contender {
 };
 
 struct SamplingRule {
-  int samples = 30;         // enough, if also
+  int samples = 30;  // enough, if also
   double least_seconds = 0.3;
   double most_seconds = 1;  // of sampling; one sample is always taken
 };

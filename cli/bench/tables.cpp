@@ -30,13 +30,16 @@ std::vector<BenchCase> strix_halo() {
     const char* name;
     int64_t batch, heads, seqlen;
   };
-  constexpr Size kSizes[] = {{"Tiny", 1, 1, 128},    {"Small", 2, 4, 512},     {"Medium", 4, 8, 1024},
-                             {"Large", 8, 16, 2048}, {"XLarge", 16, 16, 4096}};
+  constexpr Size kSizes[] = {{"Tiny", 1, 1, 128},
+                             {"Small", 2, 4, 512},
+                             {"Medium", 4, 8, 1024},
+                             {"Large", 8, 16, 2048},
+                             {"XLarge", 16, 16, 4096}};
   std::vector<BenchCase> cases;
   for (const Size& s : kSizes)
     for (const Mask& m : kMasks)
-      cases.push_back({"strix-halo", s.name, m.variant,
-                       square(s.batch, s.heads, s.seqlen, 64, fmt::format("fp16{}", m.token))});
+      cases.push_back(
+          {"strix-halo", s.name, m.variant, square(s.batch, s.heads, s.seqlen, 64, fmt::format("fp16{}", m.token))});
   return cases;
 }
 
@@ -71,7 +74,8 @@ std::vector<BenchCase> decode() {
     while (2 * kHeadsK * kHeadDim * bytes * keys < least) keys *= 2;
     for (const int64_t group : {1, 2, 4, 8})
       cases.push_back({"decode", fmt::format("g{}", group), dtype,
-                       fmt::format("b1 hq{} hk{} sq1 sk{} d{} {}", kHeadsK * group, kHeadsK, keys, kHeadDim, dtype), true});
+                       fmt::format("b1 hq{} hk{} sq1 sk{} d{} {}", kHeadsK * group, kHeadsK, keys, kHeadDim, dtype),
+                       true});
   }
   return cases;
 }

@@ -29,8 +29,8 @@ std::vector<BenchCase> cases_of(const Options& options) {
       const std::vector<BenchCase> table = bench_table(what);
       cases.insert(cases.end(), table.begin(), table.end());
     } else if (what.find(' ') == std::string::npos) {
-      throw InputError(fmt::format("'{}' is neither a table ({}) nor a problem's text", what,
-                                   fmt::join(bench_table_names(), ", ")));
+      throw InputError(
+          fmt::format("'{}' is neither a table ({}) nor a problem's text", what, fmt::join(bench_table_names(), ", ")));
     } else {
       cases.push_back({"", "problem", "", Problem(what).text()});
     }
@@ -92,18 +92,26 @@ void add_bench(CLI::App& app, Action& action) {
   sub->add_option("what", o->what, fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")))
       ->required();
   sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem")
-      ->take_all()->allow_extra_args(false);
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))->capture_default_str();
-  sub->add_option("--op", o->op, "fwd, bwd or both")->check(CLI::IsMember({"fwd", "bwd", "both"}))->capture_default_str();
+      ->take_all()
+      ->allow_extra_args(false);
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  sub->add_option("--op", o->op, "fwd, bwd or both")
+      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
+      ->capture_default_str();
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");
   sub->add_option("--budget", o->budget, "Seconds for everything; what does not fit is listed as left out. 0: no limit")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   sub->add_option("--seconds", o->seconds, "At most this much sampling for each row and backend")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   sub->add_option("--samples", o->samples, "Enough samples")->check(CLI::Range(1, 1000000))->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random inputs")->capture_default_str();
   sub->add_option("--layout", o->layout, "How q, k and v lie in memory: bshd or bhsd")
-      ->check(CLI::IsMember({"bshd", "bhsd"}))->capture_default_str();
+      ->check(CLI::IsMember({"bshd", "bhsd"}))
+      ->capture_default_str();
   sub->add_option("--json", o->json, "Write one JSON object a line to this file");
   sub->add_option("--html", o->html, "Write a report with plots to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");

@@ -29,10 +29,12 @@ int explain_command(const Options& options) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("explain", "Say which backend and kernel would run a problem, and why not the others");
+  CLI::App* sub =
+      app.add_subcommand("explain", "Say which backend and kernel would run a problem, and why not the others");
   sub->add_option("problem", options->problem, "The problem as text")->required();
   sub->add_flag("--backward", options->backward, "The backward pass instead of the forward pass");
-  sub->add_option("--backend", options->backend, "Explain what asking for this backend would do")->capture_default_str();
+  sub->add_option("--backend", options->backend, "Explain what asking for this backend would do")
+      ->capture_default_str();
   sub->footer("Example:\n  rapt explain \"b1 hq8 hk8 sq4096 sk4096 d128 bf16 causal\"");
   sub->callback([options, &action] { action = [options] { return explain_command(*options); }; });
 }

@@ -52,11 +52,13 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("run", "Compute attention over tensors from files");
   add_tensor_options(*sub, o->tensors);
   sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then beside it)")
-      ->required()->type_name("FILE");
+      ->required()
+      ->type_name("FILE");
   sub->add_flag("--lse", o->lse, "Write the log-sum-exp of each row too");
   sub->add_option("--backend", o->backend, "auto, or a name that `rapt explain` lists")->capture_default_str();
   sub->add_flag("--allow-math", o->allow_math, "Let auto fall back to the slow definition at any size");
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+      ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   sub->footer(
       "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written beside their target and renamed, so a\n"

@@ -26,9 +26,9 @@ std::pair<int64_t, int64_t> parse_window(const std::string& text) {
 Array load_role(const TensorOptions& o, const std::string& file, const std::string& role) {
   Array a = !file.empty() ? load_tensor(file, role) : load_named(o.input, role);
   if (a.shape().size() != 4)
-    throw InputError(fmt::format("{} has shape {}, must have 4 dimensions: {}", role, shape_text(a.shape()),
-                                 o.layout == "bshd" ? "[batch, seqlen, heads, head_dim]"
-                                                    : "[batch, heads, seqlen, head_dim]"));
+    throw InputError(
+        fmt::format("{} has shape {}, must have 4 dimensions: {}", role, shape_text(a.shape()),
+                    o.layout == "bshd" ? "[batch, seqlen, heads, head_dim]" : "[batch, heads, seqlen, head_dim]"));
   if (o.layout == "bhsd") a.swap_dimensions(1, 2);
   return a;
 }
@@ -61,16 +61,27 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
   option("--alibi", o.alibi, "ALiBi slopes, fp32: [heads] or [batch, heads]");
   option("--sink", o.sink, "Attention sinks: [heads]");
   command.add_option("--layout", o.layout, "Order of dimensions in q, k, v and the output: bshd or bhsd")
-      ->check(CLI::IsMember({"bshd", "bhsd"}))->capture_default_str()->group("Tensors");
+      ->check(CLI::IsMember({"bshd", "bhsd"}))
+      ->capture_default_str()
+      ->group("Tensors");
   auto* causal = command.add_flag("--causal", o.causal, "Causal, aligned bottom-right")->group("Attention");
   command.add_flag("--causal-tl", o.causal_top_left, "Causal, aligned top-left")->excludes(causal)->group("Attention");
   command.add_option("--window", o.window, "Keys within LEFT before and RIGHT after; -1: unbounded")
-      ->type_name("LEFT,RIGHT")->group("Attention");
+      ->type_name("LEFT,RIGHT")
+      ->group("Attention");
   command.add_option("--softcap", o.softcap, "Cap logits at this magnitude, smoothly; 0: no cap")->group("Attention");
-  command.add_option_function<double>("--scale", [&o](double value) { o.scale = value; o.has_scale = true; },
-                                      "Softmax scale; otherwise 1 / sqrt(head_dim)")->group("Attention");
+  command
+      .add_option_function<double>(
+          "--scale",
+          [&o](double value) {
+            o.scale = value;
+            o.has_scale = true;
+          },
+          "Softmax scale; otherwise 1 / sqrt(head_dim)")
+      ->group("Attention");
   command.add_option("--dropout", o.dropout, "Probability of dropping an attention weight")->group("Attention");
-  command.add_option("--seed", o.seed, "Seed of the dropout and of any random input")->capture_default_str()
+  command.add_option("--seed", o.seed, "Seed of the dropout and of any random input")
+      ->capture_default_str()
       ->group("Attention");
 }
 

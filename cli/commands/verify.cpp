@@ -30,25 +30,25 @@ class Tally {
  public:
   void add(const std::string& problem, const std::string& kind, const std::vector<CheckRow>& rows) {
     for (const CheckRow& r : rows) {
-      fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>6.3f}  {}\n", r.backend, r.kernel, op_name(r),
+      fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
                  r.tensor, r.error, r.allowance, r.ratio(), r.ok() ? "ok" : "FAIL");
       ++checks_;
       failures_ += r.ok() ? 0 : 1;
       worst_ = std::max(worst_, r.ratio());
-      nlohmann::ordered_json j = {{"problem", problem}, {"op", op_name(r)},        {"tensor", r.tensor},
-                                  {"backend", r.backend}, {"kernel", r.kernel},    {"error", r.error},
-                                  {"allowance", r.allowance}, {"ok", r.ok()},      {"input", kind}};
+      nlohmann::ordered_json j = {{"problem", problem},       {"op", op_name(r)},   {"tensor", r.tensor},
+                                  {"backend", r.backend},     {"kernel", r.kernel}, {"error", r.error},
+                                  {"allowance", r.allowance}, {"ok", r.ok()},       {"input", kind}};
       json_ += j.dump() + "\n";
     }
   }
   void print_header() const {
-    fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10}  {:>10}  {:>6}\n", "backend", "kernel", "op", "tensor", "error",
+    fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
                "allowance", "ratio");
   }
   int finish(const std::string& path) const {
     if (!path.empty()) write_file(path, json_);
     if (checks_ == 0) throw InputError("nothing was checked: no backend takes what was asked for");
-    fmt::print("\n{} checks, {} failed; the largest error is {:.3f} of its allowance\n", checks_, failures_, worst_);
+    fmt::print("\n{} checks, {} failed; the largest error is {:.3g} of its allowance\n", checks_, failures_, worst_);
     return failures_ == 0 ? 0 : 1;
   }
 
@@ -82,10 +82,10 @@ class Verifier {
  public:
   explicit Verifier(const Options& options) : options_(options), team_(options.threads), progress_(options.progress) {}
 
-  void check(const std::string& problem, const std::string& kind, const Attention& a) {
+  void check(const std::string& problem, const std::string& kind, const Attention& a, bool forward_only = false) {
     progress_.show(fmt::format("{} ({})", problem, kind));
     const std::vector<std::string> backends = options_.backends.empty() ? default_backends(a) : options_.backends;
-    const bool backward = options_.op != "fwd" && !a.block_table;
+    const bool backward = options_.op != "fwd" && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
     if (backward || options_.op != "bwd") {
       const Checker checker(a, backward, team_.executor());
@@ -98,15 +98,15 @@ class Verifier {
     tally_.add(problem, kind, rows);
     std::fflush(stdout);
   }
-  void check(const std::string& problem, InputKind kind) {
-    const Problem p(problem);
-    check(p.text(), input_kind_name(kind), make_inputs(p, kind, options_.tensors.seed));
+  void check(const VerifyCase& c) {
+    const Problem p(c.problem);
+    check(p.text(), input_kind_name(c.kind), make_inputs(p, c.kind, options_.tensors.seed), c.forward_only);
   }
   int run() {
     tally_.print_header();
-    for (const std::string& problem : options_.problems) check(problem, parse_input_kind(options_.kind));
+    for (const std::string& problem : options_.problems) check({problem, parse_input_kind(options_.kind)});
     for (const std::string& name : options_.suites)
-      for (const VerifyCase& c : suite(name)) check(c.problem, c.kind);
+      for (const VerifyCase& c : suite(name)) check(c);
     if (options_.tensors.given()) {
       const Attention a = load_attention(options_.tensors);
       Forward results(a);
@@ -135,13 +135,19 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("verify", "Hold backends against the fp64 definition");
   sub->add_option("problem", o->problems, "Problems as text; without any, the suite quick");
   sub->add_option("--suite", o->suites, fmt::format("Named lists: {}", fmt::join(suite_names(), ", ")))
-      ->take_all()->allow_extra_args(false);
-  sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem but math")
-      ->take_all()->allow_extra_args(false);
-  sub->add_option("--op", o->op, "fwd, bwd or both")->check(CLI::IsMember({"fwd", "bwd", "both"}))->capture_default_str();
+      ->take_all()
+      ->allow_extra_args(false);
+  sub->add_option("--backend", o->backends,
+                  "Only this backend (repeatable); otherwise all that take the problem but math")
+      ->take_all()
+      ->allow_extra_args(false);
+  sub->add_option("--op", o->op, "fwd, bwd or both")
+      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
+      ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))
       ->capture_default_str();
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")->check(CLI::Range(0, 4096))
+  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+      ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   sub->add_option("--json", o->json, "Write one JSON object a line to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");

@@ -28,9 +28,13 @@ class Array {
   double get(int64_t index) const;  // index in storage order
   void set(int64_t index, double value);
   template <class T>
-  std::span<T> as() { return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(count_)}; }
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(count_)};
+  }
   template <class T>
-  std::span<const T> as() const { return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(count_)}; }
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(count_)};
+  }
 
   // Describes the same storage with two dimensions exchanged: [b, h, s, d] memory as [b, s, h, d].
   void swap_dimensions(size_t a, size_t b);

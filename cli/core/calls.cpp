@@ -22,8 +22,7 @@ Array same_layout(const Array& like) { return same_layout(like, like.shape().bac
 
 }  // namespace
 
-Forward::Forward(const Attention& a)
-    : out(same_layout(a.q, a.v.shape().back())), lse(a.lse_dtype(), a.lse_shape()) {}
+Forward::Forward(const Attention& a) : out(same_layout(a.q, a.v.shape().back())), lse(a.lse_dtype(), a.lse_shape()) {}
 
 Gradients::Gradients(const Attention& a) : dq(same_layout(a.q)), dk(same_layout(a.k)), dv(same_layout(a.v)) {
   if (a.bias) dbias = Array(a.bias->dtype(), a.bias->shape());
@@ -59,8 +58,13 @@ size_t ForwardCall::workspace_bytes() const {
 
 BackwardCall::BackwardCall(const Attention& a, const Forward& results, const Array& dout, Gradients& g,
                            const Execution& execution)
-    : attention_(a), out_(results.out.tensor()), lse_(results.lse.tensor()), dout_(dout.tensor()),
-      dq_(g.dq.tensor()), dk_(g.dk.tensor()), dv_(g.dv.tensor()) {
+    : attention_(a),
+      out_(results.out.tensor()),
+      lse_(results.lse.tensor()),
+      dout_(dout.tensor()),
+      dq_(g.dq.tensor()),
+      dk_(g.dk.tensor()),
+      dv_(g.dv.tensor()) {
   call_.attention = attention_.get();
   call_.out = &out_;
   call_.lse = &lse_;

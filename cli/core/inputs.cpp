@@ -17,9 +17,8 @@ namespace rapt::cli {
 namespace {
 
 constexpr std::pair<const char*, InputKind> kKinds[] = {
-    {"normal", InputKind::normal},       {"outliers", InputKind::outliers},
-    {"large", InputKind::large},         {"identical", InputKind::identical},
-    {"constant-v", InputKind::constant_v}, {"masked-rows", InputKind::masked_rows},
+    {"normal", InputKind::normal},       {"outliers", InputKind::outliers},     {"large", InputKind::large},
+    {"identical", InputKind::identical}, {"constant-v", InputKind::constant_v}, {"masked-rows", InputKind::masked_rows},
 };
 
 class Random {  // splitmix64
@@ -190,7 +189,7 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
     if (kind == InputKind::identical) repeat_first_row(*x);
   }
   if (kind == InputKind::constant_v)
-    for (int64_t i = 0; i < a.v.count(); ++i) a.v.set(i, 0.3);
+    for (int64_t i = 0; i < a.v.count(); ++i) a.v.set(i, 1);
   make_options(p, kind, seed, a);
   return a;
 }

@@ -10,13 +10,13 @@ enum class InputKind {
   outliers,     // normal, but a hundredth of the elements of q and k times 30
   large,        // q and k times 100: logits beyond 1e4
   identical,    // every key row the same, and every query row
-  constant_v,   // v is 0.3 everywhere: so must out be
+  constant_v,   // v is 1 everywhere: so must out be
   masked_rows,  // normal, and the first query sees nothing: -inf in its bias row, zeros in its mask row
 };
 
 InputKind parse_input_kind(const std::string& name);  // throws InputError
 std::string input_kind_name(InputKind kind);
-std::string input_kind_names();                       // for --help
+std::string input_kind_names();  // for --help
 
 // heads_first: q, k and v lie in memory as [batch, heads, seqlen, head_dim], where they are neither packed nor paged.
 Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first = false);

@@ -46,8 +46,8 @@ std::vector<Cache> read_caches() {
     caches.push_back({std::stoi(level), first_line(folder + "type"), std::stoll(size) * unit});
   }
   if (!caches.empty()) return caches;
-  for (const auto& [level, name] : {std::pair{1, _SC_LEVEL1_DCACHE_SIZE}, {2, _SC_LEVEL2_CACHE_SIZE},
-                                    {3, _SC_LEVEL3_CACHE_SIZE}}) {
+  for (const auto& [level, name] :
+       {std::pair{1, _SC_LEVEL1_DCACHE_SIZE}, {2, _SC_LEVEL2_CACHE_SIZE}, {3, _SC_LEVEL3_CACHE_SIZE}}) {
     const long bytes = sysconf(name);
     if (bytes > 0) caches.push_back({level, level == 1 ? "Data" : "Unified", bytes});
   }

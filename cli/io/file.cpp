@@ -73,9 +73,9 @@ void write_file(const std::string& path, std::string_view text) {
 }
 
 MappedFile::MappedFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, not waited for
   if (fd < 0) fail_with_errno(path, "open");
-  struct stat info {};
+  struct stat info{};
   const bool known = fstat(fd, &info) == 0;
   const bool regular = known && S_ISREG(info.st_mode);
   size_ = regular ? static_cast<size_t>(info.st_size) : 0;

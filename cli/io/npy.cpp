@@ -22,7 +22,7 @@ struct TypeName {
   std::string_view descr;
   rapt_dtype dtype;
 };
-constexpr TypeName kTypes[] = {{"<f2", kFp16}, {"<f4", kFp32},  {"<f8", kFp64},
+constexpr TypeName kTypes[] = {{"<f2", kFp16},  {"<f4", kFp32}, {"<f8", kFp64},
                                {"<i4", kInt32}, {"|b1", kBool}, {"|u1", kUint8}};
 
 struct Header {
@@ -140,8 +140,10 @@ rapt_dtype dtype_of(const std::string& name, std::string_view descr) {
   std::string hint;
   if (descr.starts_with('>')) hint = " (big endian)";
   if (descr.find('V') != std::string_view::npos) hint = " (raw bytes: store bf16 as .safetensors)";
-  throw InputError(fmt::format("{}: element type '{}'{} is not supported; use float16, float32, float64, int32, bool or "
-                               "uint8, little endian", name, shown, hint));
+  throw InputError(
+      fmt::format("{}: element type '{}'{} is not supported; use float16, float32, float64, int32, bool or "
+                  "uint8, little endian",
+                  name, shown, hint));
 }
 
 }  // namespace
@@ -159,7 +161,8 @@ Array read_npy(const std::string& name, std::span<const std::byte> bytes) {
   size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > text.size() - start)
-    throw InputError(fmt::format("{}: the .npy header claims {} bytes, {} are left", name, length, text.size() - start));
+    throw InputError(
+        fmt::format("{}: the .npy header claims {} bytes, {} are left", name, length, text.size() - start));
   const Header header = HeaderParser(name, text.substr(start, length)).run();
   const rapt_dtype dtype = dtype_of(name, *header.descr);
   if (*header.fortran_order && header.shape->size() > 1)

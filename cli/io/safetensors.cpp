@@ -24,9 +24,9 @@ struct TypeName {
   std::optional<rapt_dtype> dtype;
 };
 const TypeName kTypes[] = {
-    {"F16", 2, kFp16}, {"BF16", 2, kBf16}, {"F32", 4, kFp32},   {"F64", 8, kFp64},   {"I32", 4, kInt32},
-    {"BOOL", 1, kBool}, {"U8", 1, kUint8}, {"I8", 1, {}},       {"F8_E4M3", 1, {}}, {"F8_E5M2", 1, {}},
-    {"I16", 2, {}},     {"U16", 2, {}},    {"U32", 4, {}},      {"I64", 8, {}},      {"U64", 8, {}},
+    {"F16", 2, kFp16},  {"BF16", 2, kBf16}, {"F32", 4, kFp32}, {"F64", 8, kFp64},  {"I32", 4, kInt32},
+    {"BOOL", 1, kBool}, {"U8", 1, kUint8},  {"I8", 1, {}},     {"F8_E4M3", 1, {}}, {"F8_E5M2", 1, {}},
+    {"I16", 2, {}},     {"U16", 2, {}},     {"U32", 4, {}},    {"I64", 8, {}},     {"U64", 8, {}},
 };
 
 const TypeName* find_type(const std::string& name) {
@@ -150,7 +150,8 @@ void SafeTensors::check_layout(uint64_t data_bytes) {
     if (t.begin > t.end || t.end > data_bytes)
       fail(fmt::format("has data_offsets {} to {}, outside of the {} bytes in the file", t.begin, t.end, data_bytes));
     if (t.end - t.begin != static_cast<uint64_t>(expected))
-      fail(fmt::format("has {} bytes, its shape {} of {} needs {}", t.end - t.begin, shape_text(t.shape), t.type, expected));
+      fail(fmt::format("has {} bytes, its shape {} of {} needs {}", t.end - t.begin, shape_text(t.shape), t.type,
+                       expected));
     order.push_back(&t);
   }
   std::sort(order.begin(), order.end(), [](const StoredTensor* a, const StoredTensor* b) {
@@ -175,8 +176,8 @@ const StoredTensor* SafeTensors::find(const std::string& tensor) const {
 Array SafeTensors::load(const StoredTensor& tensor) const {
   const TypeName* type = find_type(tensor.type);
   if (!type->dtype)
-    throw InputError(fmt::format("{}: tensor '{:.80}' is {}; use F16, BF16, F32, F64, I32, BOOL or U8", name_, tensor.name,
-                                 tensor.type));
+    throw InputError(fmt::format("{}: tensor '{:.80}' is {}; use F16, BF16, F32, F64, I32, BOOL or U8", name_,
+                                 tensor.name, tensor.type));
   Array array(*type->dtype, tensor.shape);
   if (array.bytes() > 0) std::memcpy(array.data(), data_.data() + tensor.begin, static_cast<size_t>(array.bytes()));
   return array;

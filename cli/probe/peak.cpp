@@ -9,7 +9,8 @@ namespace rapt::cli {
 
 namespace {
 
-constexpr int64_t kTasksPerThread = 8;  // so that a thread that is held up loses its share to the others, as in a kernel
+constexpr int64_t kTasksPerThread =
+    8;  // so that a thread that is held up loses its share to the others, as in a kernel
 
 struct Choice {
   const char* tier;
@@ -29,8 +30,8 @@ const Choice& choose(rapt_dtype dtype) {
   };
   const std::vector<Tier> tiers = cpu_tiers();
   for (const Choice& choice : kChoices) {
-    const bool available = std::any_of(tiers.begin(), tiers.end(),
-                                       [&](const Tier& t) { return t.available && t.name == choice.tier; });
+    const bool available =
+        std::any_of(tiers.begin(), tiers.end(), [&](const Tier& t) { return t.available && t.name == choice.tier; });
     if (available && (same(dtype, kBf16) || !choice.bf16_only)) return choice;
   }
   return *(std::end(kChoices) - 1);
@@ -65,8 +66,8 @@ ReadProbe::ReadProbe(const Team& team)
 
 double ReadProbe::sample(double seconds) {
   constexpr int64_t kChunk = int64_t{1} << 20;
-  const int64_t chunks = std::clamp<int64_t>(static_cast<int64_t>(rate_ * seconds) / kChunk, team_.size(),
-                                             memory_.bytes() / kChunk);
+  const int64_t chunks =
+      std::clamp<int64_t>(static_cast<int64_t>(rate_ * seconds) / kChunk, team_.size(), memory_.bytes() / kChunk);
   const double start = seconds_now();
   team_.run(chunks, [&](int64_t i) {
     const int64_t offset = (at_ + i * kChunk) % (memory_.bytes() - kChunk);

@@ -39,8 +39,12 @@ double largest_finite_value(const Array& x) {
 }  // namespace
 
 Checker::Checker(const Attention& attention, bool backward, const rapt_executor* executor)
-    : a_(attention), executor_(executor), a64_(attention.converted(kFp64)), largest_logit_(cli::largest_logit(a64_)),
-      plain_(a_), exact_(a64_) {
+    : a_(attention),
+      executor_(executor),
+      a64_(attention.converted(kFp64)),
+      largest_logit_(cli::largest_logit(a64_)),
+      plain_(a_),
+      exact_(a64_) {
   const Execution math("math", executor_);
   ForwardCall(a_, plain_, math).run();
   ForwardCall(a64_, exact_, math).run();
@@ -54,7 +58,8 @@ Checker::Checker(const Attention& attention, bool backward, const rapt_executor*
   BackwardCall(a64_, exact_, dout64, *exact_gradients_, math).run();
 }
 
-CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const {
+CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
+                          const Array& exact) const {
   CheckRow row;
   row.op = op;
   row.tensor = tensor;
@@ -82,7 +87,7 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   if (!exact_gradients_) return rows;
 
   Gradients g(a_);
-  const BackwardCall backward(a_, results, *dout_, g, execution);
+  const BackwardCall backward(a_, plain_, *dout_, g, execution);
   backward.run();
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
     rows.push_back(compare(RAPT_BACKWARD, tensor, x, plain, exact));

@@ -32,8 +32,8 @@ Sequence sequence(const Attention& a, int64_t b) {
 
 const double* row(const Array& t, bool packed, int64_t batch, int64_t position, int64_t head) {
   const auto& stride = t.strides();
-  const int64_t at = packed ? position * stride[0] + head * stride[1]
-                            : batch * stride[0] + position * stride[1] + head * stride[2];
+  const int64_t at =
+      packed ? position * stride[0] + head * stride[1] : batch * stride[0] + position * stride[1] + head * stride[2];
   return t.as<double>().data() + at;
 }
 

@@ -11,6 +11,7 @@ namespace rapt::cli {
 struct VerifyCase {
   std::string problem;
   InputKind kind = InputKind::normal;
+  bool forward_only = false;
 };
 
 const std::vector<std::string>& suite_names();
