@@ -48,22 +48,33 @@ int64_t Tensor::offset(int64_t index) const {
 
 double Tensor::at(int64_t index) const { return decode(memory_.data() + offset(index) * bytes(), dtype_); }
 
+template <class Body>
+void Tensor::each_offset(const Body& body) const {
+  if (count_ == 0) return;
+  const int64_t last = shape_.back(), step = strides_.back();
+  for (int64_t row = 0; row < count_; row += last) {
+    int64_t at = offset(row);
+    for (int64_t x = 0; x < last; ++x, at += step) body(row + x, at * bytes());
+  }
+}
+
 std::vector<double> Tensor::values() const {
   std::vector<double> out(static_cast<size_t>(count_));
-  for (int64_t i = 0; i < count_; ++i) out[static_cast<size_t>(i)] = at(i);
+  each_offset([&](int64_t i, int64_t at) { out[static_cast<size_t>(i)] = decode(memory_.data() + at, dtype_); });
   return out;
 }
 
 void Tensor::set(int64_t index, double value) { encode(value, memory_.data() + offset(index) * bytes(), dtype_); }
 
 void Tensor::fill(const std::function<double(int64_t index)>& value) {
-  for (int64_t i = 0; i < count_; ++i) set(i, value(i));
+  each_offset([&](int64_t i, int64_t at) { encode(value(i), memory_.data() + at, dtype_); });
 }
 
 Tensor Tensor::as(rapt_dtype dtype) const {
   if (!present_) return {};
   Tensor out(dtype, shape_, layout_, last_);
-  out.fill([&](int64_t i) { return at(i); });
+  const std::vector<double> all = values();
+  out.fill([&](int64_t i) { return all[static_cast<size_t>(i)]; });
   return out;
 }
 
@@ -77,12 +88,9 @@ bool Tensor::same_elements(const Tensor& other) const {
 }
 
 bool Tensor::gaps_untouched() const {
-  std::vector<bool> element(memory_.size(), false);
-  for (int64_t i = 0; i < count_; ++i)
-    for (int64_t b = 0; b < bytes(); ++b) element[static_cast<size_t>(offset(i) * bytes() + b)] = true;
-  for (size_t i = 0; i < memory_.size(); ++i)
-    if (!element[i] && memory_[i] != 0xFF) return false;
-  return true;
+  std::vector<unsigned char> gaps = memory_;
+  each_offset([&](int64_t, int64_t at) { std::memset(gaps.data() + at, 0xFF, static_cast<size_t>(bytes())); });
+  return std::all_of(gaps.begin(), gaps.end(), [](unsigned char byte) { return byte == 0xFF; });
 }
 
 }  // namespace test

@@ -48,6 +48,8 @@ class Tensor {
  private:
   int64_t offset(int64_t index) const;  // in elements
   int64_t bytes() const { return dtype_.bits / 8; }
+  template <class Body>
+  void each_offset(const Body& body) const;  // body(index, byte offset)
 
   bool present_ = false;
   rapt_dtype dtype_ = {};
