@@ -14,7 +14,7 @@ class Carver {
 
   template <class T>
   T* take(int64_t count) {
-    T* piece = reinterpret_cast<T*>(base_ + used_);
+    T* piece = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
     used_ += (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
     return piece;
   }
