@@ -105,8 +105,9 @@ rapt_status backward(const Inputs& in, Results& results, const How& how) {
   const rapt_execution execution = execution_for(how);
   auto call = init<rapt_backward_call>();
   call.attention = &attention.c;
-  call.out = attention.hold(results.out);
-  call.lse = attention.hold(results.lse);
+  const Results& given = how.given ? *how.given : results;
+  call.out = attention.hold(given.out);
+  call.lse = attention.hold(given.lse);
   call.dout = attention.hold(in.dout);
   call.dq = attention.hold(results.dq);
   call.dk = attention.hold(results.dk);

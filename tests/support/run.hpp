@@ -29,7 +29,7 @@ struct Attention {
   std::deque<rapt_tensor> held_;
 };
 
-struct Results {
+struct Results {  // of a forward and a backward pass
   Tensor out, lse, dq, dk, dv, dbias, dsink;
 
   std::vector<std::pair<std::string, const Tensor*>> named() const;  // those that are present
@@ -40,6 +40,7 @@ struct How {
   const rapt_executor* executor = nullptr;
   bool backward = true;
   Layout layout = Layout::compact;
+  const Results* given = nullptr;  // whose out and lse the backward pass gets; null: the results' own
 };
 
 bool differentiable(const Inputs& inputs);  // it has a dout and no KV cache
