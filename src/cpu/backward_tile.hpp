@@ -17,7 +17,7 @@ struct BackwardScratch {
   float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
   float *ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
   float *keys, *key_pairs, *values, *added, *factors, *capped;
-  float *lse, *delta;
+  float *lse, *lse_rest, *delta;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
   bool* excluded;  // [keys][kQueryBlock]
   QueryLanes* lanes;
   Alibi* alibi;
@@ -41,6 +41,7 @@ struct BackwardScratch {
     factors = carve.take<float>(nk * kGroupLanes);
     capped = carve.take<float>(nk * kGroupLanes);
     lse = carve.take<float>(nq);
+    lse_rest = carve.take<float>(nq);
     delta = carve.take<float>(nq);
     excluded = carve.take<bool>(nk * kQueryBlock);
     lanes = carve.take<QueryLanes>(1);
@@ -117,19 +118,23 @@ class BackwardTile {
     w_.alibi->set(call_, s_, lanes);
     const float* lse = reinterpret_cast<const float*>(call_.lse.data);
     const int64_t all = lanes.groups * kGroupLanes;
-    const T *q[kQueryBlock], *dout[kQueryBlock];
+    const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
     for (int64_t at = 0; at < all; ++at) {
       const float value = lse[lse_offset(call_.lse, s_, lanes.query[at], head)];
       const bool used = at < n && value != -INFINITY;
       q[at] = used ? query_row(call_.q, at) : nullptr;
       dout[at] = used ? query_row(call_.dout, at) : nullptr;
-      w_.lse[at] = used ? value * kLog2e : INFINITY;  // P is 0
-      w_.delta[at] = used ? dot_rows(query_row(call_.out, at), dout[at]) : 0;
+      out[at] = used ? query_row(call_.out, at) : nullptr;
+      const double exact = static_cast<double>(value) * 1.4426950408889634;
+      w_.lse[at] = used ? static_cast<float>(exact) : INFINITY;  // P is 0
+      w_.lse_rest[at] = used && std::isfinite(value) ? static_cast<float>(exact - static_cast<double>(w_.lse[at])) : 0;
     }
     for (int64_t at = 0; at < all; at += kLanes) {
       const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
-      transpose_rows<kDot>(q + at, call_.head_dim, scale_log2_, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
-      transpose_rows<kDot>(dout + at, call_.head_dim_v, 1.f, w_.do_lanes + group * words_v_ * kGroupLanes + lane, kGroupLanes);
+      transpose_rows<kDot>(q + at, call_.head_dim, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
+      float* do_lanes = w_.do_lanes + group * words_v_ * kGroupLanes + lane;
+      transpose_rows<kDot>(dout + at, call_.head_dim_v, do_lanes, kGroupLanes);
+      store(w_.delta + at, row_products(out + at, do_lanes));
     }
     gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
     gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
@@ -137,11 +142,15 @@ class BackwardTile {
     queries_finite_ = finite(q, all, call_.head_dim) && finite(dout, all, call_.head_dim_v);
   }
 
-  float dot_rows(const T* a, const T* b) const {
+  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: a row that attends one key has
+  // O = V, and then dP - delta is exactly 0, as it is by the plain formula.
+  F row_products(const T* const* out, const float* do_lanes) const {
+    float* out_lanes = w_.p_block;
+    transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
     F total = F{};
-    for (int64_t x = 0; x < call_.head_dim_v; x += kLanes)
-      total = fma(load_words<false>(a, x, call_.head_dim_v), load_words<false>(b, x, call_.head_dim_v), total);
-    return sum(total);
+    for (int64_t w = 0; w < words_v_; ++w)
+      total = multiply_add<kDot>(total, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
+    return total;
   }
 
   static bool finite(const T* const* rows, int64_t count, int64_t dim) {
@@ -179,12 +188,14 @@ class BackwardTile {
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
     careful_ = any_masked && !(queries_finite_ && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
                                rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
-    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
+    for (int64_t g = 0; g < w_.lanes->groups; ++g)
       for (int64_t j = 0; j < count; j += kStrip)
-        strip(g, j, std::min(kStrip, count - j), k, v);
-    }
+        if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
     careful_ ? careful_products(j0, count) : products(j0, count, k);
   }
+
+  // Does some lane of the group attend some of these keys?
+  bool attends(int64_t g, int64_t j0, int64_t count) const { return j0 < range_[g].end && j0 + count > range_[g].begin; }
 
   // Does some lane of the group not attend some of these keys?
   bool masked(int64_t g, int64_t j0, int64_t count) const { return j0 < range_[g].all_begin || j0 + count > range_[g].all_end; }
@@ -208,18 +219,19 @@ class BackwardTile {
                              s.row);
     column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes, words_v_,
                              ds.data, ds.row);
-    if (options_ || masked(g, key, rows) || call_.dropout.probability != 0) {
+    if (options_ || careful_ || masked(g, key, rows) || call_.dropout.probability != 0) {
       special_strip(g, j, rows, s, ds);
     } else {
-      F shift[kVectors], delta[kVectors];
+      F shift[kVectors], rest[kVectors], delta[kVectors];
       for (int i = 0; i < kVectors; ++i) {
         shift[i] = load(w_.lse + lane0 + i * kLanes);
+        rest[i] = load(w_.lse_rest + lane0 + i * kLanes);
         delta[i] = load(w_.delta + lane0 + i * kLanes);
       }
       const F c = splat(scale_log2_);
       _Pragma("GCC unroll 2") for (int64_t r = 0; r < rows; ++r) {
         RAPT_UNROLL for (int i = 0; i < kVectors; ++i) {
-          const F x = load(s.at(r, i)), p = exp2(kDot ? fms(x, c, shift[i]) : x - shift[i]);
+          const F x = load(s.at(r, i)), p = exp2_subnormal(fms(x, c, shift[i]) - rest[i]);
           store(s.at(r, i), p);
           store(ds.at(r, i), p * (load(ds.at(r, i)) - delta[i]));
         }
@@ -236,35 +248,34 @@ class BackwardTile {
     if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, w_.factors);
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
-        const F logit = load(s.at(r, i)), p = exp2(logit - load(w_.lse + lane0 + i * kLanes));
+        const int64_t lane = lane0 + i * kLanes;
+        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(w_.lse + lane)) - load(w_.lse_rest + lane));
         F dropped = p, dp = load(ds.at(r, i));
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
           dropped = p * keep;
           dp = keep == F{} ? F{} : dp * keep;
         }
-        const F gradient = p * (dp - load(w_.delta + lane0 + i * kLanes));
+        const F gradient = p * (dp - load(w_.delta + lane));
         store(s.at(r, i), dropped);
         store(ds.at(r, i), logit == splat(-INFINITY) ? F{} : gradient);
         if (careful_)
-          for (int lane = 0; lane < kLanes; ++lane)
-            w_.excluded[(j + r) * kQueryBlock + lane0 + i * kLanes + lane] = logit[lane] == -INFINITY;
+          for (int at = 0; at < kLanes; ++at) w_.excluded[(j + r) * kQueryBlock + lane + at] = logit[at] == -INFINITY;
       }
     if (sums_.dbias) add_dbias(g, key, rows, ds);
     if (call_.softcap != 0) softcap_gradient(rows, ds);
   }
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
-    const float factor = kDot ? scale_log2_ : 1.f;
     if (call_.softcap != 0) {  // kept for its gradient: tanh(s / softcap)
       const float per_cap = 1 / (static_cast<float>(call_.softcap) * kLog2e);
       for (int64_t r = 0; r < rows; ++r)
         for (int i = 0; i < kVectors; ++i)
-          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(factor * per_cap)));
+          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(scale_log2_ * per_cap)));
     }
     const bool adds = call_.bias || call_.mask;
     if (adds) added_scores(call_, s_, *w_.lanes, g, key, rows, w_.added);
-    apply_score_options(call_, *w_.alibi, g, key, rows, factor, adds ? w_.added : nullptr, s.data, s.row);
+    apply_score_options(call_, *w_.alibi, g, key, rows, scale_log2_, adds ? w_.added : nullptr, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
   }
 
@@ -310,12 +321,34 @@ class BackwardTile {
   void narrow(int64_t, int64_t, int64_t) {}
 #endif
 
+  // Strips are skipped where a whole group does not attend them: what attends a strip is a run of groups, because
+  // ranges grow with the query.
   void products(int64_t j0, int64_t count, const Rows& k) {
-    const int64_t queries = w_.lanes->groups * kGroupLanes, depth = kDot ? queries / 2 : queries;
-    const int64_t block_row = kDot ? kQueryBlock / 2 : kQueryBlock, at = j0 - sums_.first_key;
-    accumulate<kDot>(count, row_v_ / kLanes, w_.p_block, block_row, 1, w_.do_rows, row_v_, depth, sums_.dv + at * row_v_, row_v_);
-    accumulate<kDot>(count, row_ / kLanes, w_.ds_block, block_row, 1, w_.q_rows, row_, depth, sums_.dk + at * row_, row_);
-    Rows pairs = k;
+    const int64_t block_row = kDot ? kQueryBlock / 2 : kQueryBlock, groups = w_.lanes->groups;
+    for (int64_t j = 0; j < count;) {
+      const auto run_of = [&](int64_t at) {
+        const int64_t rows = std::min(kStrip, count - at);
+        int64_t first = 0, last = groups;
+        while (first < last && !attends(first, j0 + at, rows)) ++first;
+        while (first < last && !attends(last - 1, j0 + at, rows)) --last;
+        return std::pair{first, last};
+      };
+      const auto [first, last] = run_of(j);
+      int64_t end = std::min(j + kStrip, count);
+      while (end < count && run_of(end) == std::pair{first, last}) end = std::min(end + kStrip, count);
+      const int64_t skip = first * kGroupLanes / (kDot ? 2 : 1), depth = (last - first) * kGroupLanes / (kDot ? 2 : 1);
+      const int64_t from = j * block_row + skip, at = j0 + j - sums_.first_key;
+      accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, w_.do_rows + skip * row_v_, row_v_, depth,
+                       sums_.dv + at * row_v_, row_v_);
+      accumulate<kDot>(end - j, row_ / kLanes, w_.ds_block + from, block_row, 1, w_.q_rows + skip * row_, row_, depth,
+                       sums_.dk + at * row_, row_);
+      j = end;
+    }
+    add_dq(j0, count, k);
+  }
+
+  void add_dq(int64_t j0, int64_t count, const Rows& k) {
+    Rows keys = k;
     if constexpr (kDot) {
 #if defined(__AVX512BF16__)
       for (int64_t j = 0; j < count; j += 2)
@@ -323,11 +356,16 @@ class BackwardTile {
                         j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr, call_.head_dim,
                         w_.key_pairs + j / 2 * row_);
 #endif
-      pairs = {w_.key_pairs, row_};
+      keys = {w_.key_pairs, row_};
     }
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
-      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + g * kGroupLanes;
-      column<kDot, Out::add>(call_.head_dim, pairs.data, 1, pairs.row, ds, kQueryBlock, kDot ? (count + 1) / 2 : count,
+      int64_t first = 0, last = count;  // the strips that were made
+      while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
+      while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip)) last = (last - 1) / kStrip * kStrip;
+      if (first >= last) continue;
+      const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
+      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
+      column<kDot, Out::add>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth,
                              w_.dq_lanes + g * lane_words(), kGroupLanes);
     }
   }

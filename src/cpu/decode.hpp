@@ -61,8 +61,6 @@ class Decode {
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
       if (r >= n_) continue;
       copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)), call_.head_dim, q);
-      if (!kDot)
-        for (int64_t w = 0; w < q_row_; w += kLanes) store(q + w, load(q + w) * splat(scale_log2_));
       const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
       w_.m[r] = sink;
       w_.l[r] = sink == -INFINITY ? 0.f : 1.f;
@@ -147,8 +145,7 @@ class Decode {
   bool finish_logits(int64_t r) {
     float* s = w_.scores + r * kDecodeKeys;
     const int64_t begin = s_.key_begin(call_, query(r)) - j0_, end = s_.key_end(call_, query(r)) - j0_;
-    if (kDot)
-      for (int64_t j = 0; j < count_; j += kLanes) store(s + j, load(s + j) * splat(scale_log2_));
+    for (int64_t j = 0; j < count_; j += kLanes) store(s + j, load(s + j) * splat(scale_log2_));
     if (options_) score_options(r, s);
     for (int64_t j = 0; j < std::min(begin, count_); ++j) s[j] = -INFINITY;
     for (int64_t j = std::max<int64_t>(end, 0); j < count_; ++j) s[j] = -INFINITY;

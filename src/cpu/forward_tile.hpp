@@ -48,8 +48,8 @@ class ForwardTile {
   ForwardTile(const ForwardCall& call, const Sequence& s, int64_t head_k, const ForwardScratch& scratch)
       : call_(call), s_(s), head_k_(head_k), w_(scratch), words_(words<kDot>(call.head_dim)), dim_v_(call.head_dim_v),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
-        // bf16 folds the scale into the exponent, which needs it positive; floats fold it into Q
-        options_(has_score_options(call) || (kDot && !(call.scale > 0))) {}
+        // the running maximum of the products is that of the logits only where the scale is positive
+        options_(has_score_options(call) || !(call.scale > 0)) {}
 
   // Queries [first, first + n) of `rows` against keys [key_first, key_last). With `partial` the rows' unnormalised
   // results go there (row index: within this block), otherwise out and lse are written. The sink counts where
@@ -80,7 +80,7 @@ class ForwardTile {
       const T* row[kLanes];
       for (int i = 0; i < kLanes; ++i) row[i] = at + i < n ? query<const T>(call_.q, at + i) : nullptr;
       const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
-      transpose_rows<kDot>(row, call_.head_dim, scale_log2_, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
+      transpose_rows<kDot>(row, call_.head_dim, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
     }
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; ++at) {
       const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head)
@@ -137,7 +137,7 @@ class ForwardTile {
     if (options_ || edges) masked_logits(g, low, rows, k, q, most);
     else column<kDot, Out::store_max>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes, most);
 
-    const float factor = kDot && !options_ ? scale_log2_ : 1.f;
+    const float factor = options_ ? 1.f : scale_log2_;
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
     for (int i = 0; i < kVectors; ++i) {
@@ -148,14 +148,9 @@ class ForwardTile {
     }
     const bool careful = (edges || options_) && !values_finite();
     if (careful) note_excluded(rows);
-    const bool narrow_later = kDot && (call_.dropout.probability != 0 || careful);
-    if (narrow_later) {  // P stays in floats until dropout has been applied
-      for (int i = 0; i < kVectors; ++i) scale_strip(rows, i, factor, shift[i]);
-      const F zero[kVectors] = {};
-      exponentials<false>(w_.s, rows, 1.f, zero, block_sum, nullptr);
-    } else {
-      exponentials<kDot>(w_.s, rows, factor, shift, block_sum, w_.p);
-    }
+    const bool narrow_later = kDot && (call_.dropout.probability != 0 || careful);  // P stays in floats until then
+    if (narrow_later) exponentials<false>(w_.s, rows, factor, shift, block_sum, nullptr);
+    else exponentials<kDot>(w_.s, rows, factor, shift, block_sum, w_.p);
     for (int i = 0; i < kVectors; ++i) store(l + i * kLanes, fma(load(l + i * kLanes), alpha[i], block_sum[i]));
     if (call_.dropout.probability != 0) {
       dropout_factors(call_, s_, *w_.lanes, g, low, rows, w_.factors);
@@ -178,7 +173,7 @@ class ForwardTile {
       column<kDot, Out::store>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes);
       const bool adds = call_.bias || call_.mask;
       if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
-      apply_score_options(call_, *w_.alibi, g, low, rows, kDot ? scale_log2_ : 1.f, adds ? w_.added : nullptr, w_.s,
+      apply_score_options(call_, *w_.alibi, g, low, rows, scale_log2_, adds ? w_.added : nullptr, w_.s,
                           kGroupLanes);
       apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
       fold_max(w_.s, rows, kGroupLanes, most);
@@ -197,13 +192,6 @@ class ForwardTile {
       column<kDot, Out::store_max>(b - a, k.data + (a - low) * k.row, k.row, 1, q, kGroupLanes, words_,
                                    w_.s + (a - low) * kGroupLanes, kGroupLanes, most);
     edge(b, low + rows);
-  }
-
-  void scale_strip(int64_t rows, int vector, float factor, F shift) {
-    for (int64_t j = 0; j < rows; ++j) {
-      float* at = w_.s + j * kGroupLanes + vector * kLanes;
-      store(at, fms(load(at), splat(factor), shift));
-    }
   }
 
   // Excluded keys must not reach the result even where V holds Inf or NaN (0 * NaN is NaN). Such blocks are rare: they

@@ -55,16 +55,16 @@ RAPT_INLINE void copy_row(const T* row, int64_t dim, float* out) {
   for (int64_t w = 0; w < n; w += kLanes) store(out + w, load_words<kDot>(row, w, dim));
 }
 
-// kLanes rows (null: zeros) into the lanes of [words][row], each word times `factor` where they are floats.
+// kLanes rows (null: zeros) into the lanes of [words][row].
 template <bool kDot, class T>
-inline void transpose_rows(const T* const* rows, int64_t dim, float factor, float* out, int64_t row) {
+inline void transpose_rows(const T* const* rows, int64_t dim, float* out, int64_t row) {
   const int64_t n = words<kDot>(dim);
   for (int64_t w = 0; w < n; w += kLanes) {
     F r[kLanes];
     for (int i = 0; i < kLanes; ++i) r[i] = rows[i] ? load_words<kDot>(rows[i], w, dim) : F{};
     transpose(r);
     const int64_t count = n - w < kLanes ? n - w : kLanes;
-    for (int64_t i = 0; i < count; ++i) store(out + (w + i) * row, kDot ? r[i] : r[i] * splat(factor));
+    for (int64_t i = 0; i < count; ++i) store(out + (w + i) * row, r[i]);
   }
 }
 

@@ -8,8 +8,7 @@ namespace rapt::cpu::RAPT_TIER {
 // s [rows][kGroupLanes] becomes P = exp2(factor * s - m), in place for floats; for kDot it goes to p as bf16 pairs of
 // rows, [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
 template <bool kDot>
-inline void exponentials(float* s, int64_t rows, [[maybe_unused]] float factor, const F* m, F* sums,
-                         [[maybe_unused]] float* p) {
+inline void exponentials(float* s, int64_t rows, float factor, const F* m, F* sums, [[maybe_unused]] float* p) {
   F total[kVectors] = {};
   if constexpr (kDot) {
 #if defined(__AVX512BF16__)
@@ -33,7 +32,7 @@ inline void exponentials(float* s, int64_t rows, [[maybe_unused]] float factor, 
   } else {
     _Pragma("GCC unroll 2") for (int64_t j = 0; j < rows; ++j) {
       RAPT_UNROLL for (int v = 0; v < kVectors; ++v) {
-        const F e = exp2(load(s + j * kGroupLanes + v * kLanes) - m[v]);
+        const F e = exp2(fms(load(s + j * kGroupLanes + v * kLanes), splat(factor), m[v]));
         total[v] = total[v] + e;
         store(s + j * kGroupLanes + v * kLanes, e);
       }

@@ -159,6 +159,16 @@ RAPT_INLINE I lane_numbers() {
   return v;
 }
 
+// 2^f for f in [-1/2, 1/2], exactly 1 for 0.
+RAPT_INLINE F exp2_fraction(F f) {
+  F p = splat(0.0013264727f);
+  p = fma(p, f, splat(0.009671513f));
+  p = fma(p, f, splat(0.055507336f));
+  p = fma(p, f, splat(0.24022242f));
+  p = fma(p, f, splat(0.693147f));
+  return fma(p, f, splat(1.0f));
+}
+
 // 2^x to 1.7e-7 relative for x >= -126; exactly 0 below -127 and for -inf; NaN stays NaN. The integer part comes from
 // adding 1.5 * 2^23 (Cody and Waite's method), the rest from a minimax polynomial on [-1/2, 1/2] whose constant term is
 // 1, so that the result at the clamp, 2^-127, has the bits of 0. x must not exceed 127.
@@ -166,14 +176,18 @@ RAPT_INLINE F exp2(F x) {
   const F magic = splat(12582912.f);
   x = max(splat(-127.f), x);
   const F shifted = x + magic;
-  const F f = x - (shifted - magic);
-  F p = splat(0.0013264727f);
-  p = fma(p, f, splat(0.009671513f));
-  p = fma(p, f, splat(0.055507336f));
-  p = fma(p, f, splat(0.24022242f));
-  p = fma(p, f, splat(0.693147f));
-  p = fma(p, f, splat(1.0f));
+  const F p = exp2_fraction(x - (shifted - magic));
   return float_of(bits_of(p) + (bits_of(shifted) << 23));
+}
+
+// The same with subnormal results as exact as their last place allows: the gradients of a row can rest on them alone.
+// Computes 2^(x + 64), the 64 hidden in the rounding constant, and scales it back.
+RAPT_INLINE F exp2_subnormal(F x) {
+  const F magic = splat(12582912.f + 64);
+  x = max(splat(-190.f), x);
+  const F shifted = x + magic;
+  const F p = exp2_fraction(x - (shifted - magic));
+  return float_of(bits_of(p) + (bits_of(shifted) << 23)) * splat(0x1p-64f);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER
