@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 
 #include "cli/commands/commands.hpp"
@@ -44,6 +45,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the size limit is a failed write, with a message
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -69,8 +69,8 @@ std::vector<std::string> save_tensors(const std::string& path,
   const auto data = [](const Array& a) { return std::span(a.data(), static_cast<size_t>(a.bytes())); };
   if (path.ends_with(kSafeTensors)) {
     auto order = tensors;  // widest elements first, so that each tensor is aligned to its own
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-      return bytes_of(a.second->dtype()) > bytes_of(b.second->dtype());
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return std::pair(-bytes_of(a.second->dtype()), a.first) < std::pair(-bytes_of(b.second->dtype()), b.first);
     });
     begin(path, safetensors_header(order));
     for (const auto& [name, array] : order) files.back()->write(data(*array));

@@ -1,0 +1,144 @@
+"""doctor, explain, verify and bench: exit codes, messages, and what they write."""
+
+import json
+import xml.dom.minidom
+
+import support
+from support import CommandTest
+
+PROBLEM = "b1 hq2 hk1 sq40 sk50 d16 fp32 causal"
+BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms", "ms_p20",
+              "tflops", "peak_tflops", "peak_fraction", "extra_bytes", "threads"}
+VERIFY_KEYS = {"problem", "op", "tensor", "backend", "kernel", "error", "allowance", "ok"}
+
+
+class Usage(CommandTest):
+    def test_help(self):
+        self.rapt("--help", says=["doctor", "explain", "verify", "bench", "run", "Exit codes"])
+        for command in ("doctor", "explain", "verify", "bench", "run"):
+            self.rapt(command, "--help", says=["Example"])
+        self.rapt("--version", says=["rapt 0."])
+
+    def test_bad_usage(self):
+        for arguments, message in [
+            ([], "subcommand"),
+            (["nosuch"], "Run with --help"),
+            (["explain"], "problem is required"),
+            (["explain", "b1 hq1"], "column 7"),
+            (["explain", PROBLEM + " causal"], "'causal' is unknown, repeated or out of order"),
+            (["explain", PROBLEM, "--backend", "nosuch"], "must be one of auto, math, cpu"),
+            (["doctor", "b1 hq3 hk2 sq1 sk1 d8 fp32"], "heads_q is 3"),
+            (["verify", "--suite", "nosuch"], "quick"),
+            (["verify", PROBLEM, "--input-kind", "nosuch"], "outliers"),
+            (["verify", PROBLEM, "--op", "sideways"], "--op"),
+            (["bench"], "required"),
+            (["bench", "nosuch"], "strix-halo"),
+            (["bench", "strix-halo", "--rows", "Tiny..Nosuch"], "XLarge"),
+            (["bench", PROBLEM, "--threads", "-1"], "--threads"),
+        ]:
+            with self.subTest(arguments):
+                self.rapt(*arguments, code=2, says=[message])
+
+
+class Reports(CommandTest):
+    def test_doctor(self):
+        self.rapt("doctor", says=["rapt 0.", "caches", "memory", "portable", "hip", "cuda"])
+        self.rapt("doctor", PROBLEM, says=["forward " + PROBLEM, "backward " + PROBLEM])
+
+    def test_explain(self):
+        text = self.rapt("explain", PROBLEM, says=["forward " + PROBLEM, "math", "hip"]).stdout
+        self.assertEqual(text.count("->"), 1)
+        text = self.rapt("explain", PROBLEM, "--backward", "--backend", "math", says=["backward"]).stdout
+        chosen = [line for line in text.splitlines() if "->" in line]
+        self.assertEqual(len(chosen), 1)
+        self.assertIn("math", chosen[0])
+
+
+class Verify(CommandTest):
+    def test_problem(self):
+        self.rapt("verify", PROBLEM, "--json", "rows.json", says=["out", "lse", "dq", "0 failed"])
+        rows = [json.loads(line) for line in (self.folder / "rows.json").read_text().splitlines()]
+        self.assertEqual({row["tensor"] for row in rows}, {"out", "lse", "dq", "dk", "dv"})
+        for row in rows:
+            self.assertLessEqual(VERIFY_KEYS, row.keys())
+            self.assertEqual(row["problem"], PROBLEM)
+            self.assertLessEqual(row["error"], row["allowance"])
+            self.assertIs(row["ok"], True)
+
+    def test_options(self):
+        text = self.rapt("verify", "b1 hq2 hk2 sq20 sk20 d8 bf16 bias=b1hN sink", "--backend", "cpu", "--op", "bwd").stdout
+        self.assertNotIn(" lse ", text)
+        for tensor in ("dq", "dk", "dv", "dbias", "dsink"):
+            self.assertIn(f" {tensor} ", text)
+        self.rapt("verify", "b2 hq4 hk2 sq2 sk33 d16 fp16 causal paged=8", "--input-kind", "outliers", says=["outliers"])
+        self.rapt("verify", "b1 hq1 hk1 sq4 sk4 d8 fp64", code=2, says=["nothing was checked"])
+        self.rapt("verify", "b1 hq1 hk1 sq4 sk4 d8 fp64", "--backend", "cpu", code=2, says=["fp64"])
+
+
+class Bench(CommandTest):
+    def bench(self, *arguments, **options):
+        result = self.rapt("bench", *arguments, "--json", "rows.json", **options)
+        rows = [json.loads(line) for line in (self.folder / "rows.json").read_text().splitlines()]
+        for row in rows:
+            self.assertLessEqual(BENCH_KEYS, row.keys())
+        return result.stdout, rows
+
+    def test_problem(self):
+        text, rows = self.bench(PROBLEM, "--threads", "1", "--samples", "3", "--seconds", "0.2")
+        self.assertEqual({(row["backend"], row["op"]) for row in rows},
+                         {(backend, op) for backend in ("cpu", "math") for op in ("fwd", "bwd")})
+        for row in rows:
+            self.assertEqual((row["problem"], row["dtype"], row["causal"], row["threads"]), (PROBLEM, "fp32", True, 1))
+            self.assertGreater(row["ms"], 0)
+            self.assertLessEqual(row["ms_p20"], row["ms"])
+            self.assertAlmostEqual(row["tflops"] * row["ms"] * 1e9,
+                                   4 * 2 * 40 * 50 * 16 / 2 * (2.5 if row["op"] == "bwd" else 1), delta=1)
+            self.assertGreater(row["peak_tflops"], row["tflops"])
+            self.assertTrue(0 < row["peak_fraction"] < 2)  # a busy machine can slow a probe
+            self.assertGreaterEqual(row["extra_bytes"], 0)
+        self.assertIn("against the plain definition", text)
+
+    def test_table_within_budget(self):
+        text, rows = self.bench("strix-halo", "--rows", "tiny..Large", "--op", "fwd", "--budget", "1.5", "--html",
+                                "report.html")
+        self.assertEqual(len(rows), 4 * 2 * 2)  # sizes, masks, backends
+        left_out = [row for row in rows if "left_out" in row]
+        self.assertTrue(any(row["case"] == "Large" and row["backend"] == "math" for row in left_out))
+        self.assertIn(f"left out ({len(left_out)} of 16 rows)", text)
+        for row in left_out:
+            self.assertIsNone(row["ms"])
+            self.assertIn("of the budget", row["left_out"])
+        html = (self.folder / "report.html").read_text()
+        xml.dom.minidom.parseString(html)
+        self.assertIn("<svg", html)
+        for outside in ("http", "<script", "<link", "src="):
+            self.assertNotIn(outside, html)
+        self.assertEqual(self.names(), ["report.html", "rows.json"])
+
+    def test_what_no_memory_holds(self):
+        _, rows = self.bench("b64 hq64 hk64 sq1000000 sk1000000 d128 fp32", "--budget", "0", "--backend", "cpu")
+        self.assertIn("available", rows[0]["left_out"])
+
+    def test_tables(self):
+        for table, cases in (("mi300x-d256", 4), ("fa3", 72)):
+            _, rows = self.bench(table, "--op", "fwd", "--backend", "cpu", "--budget", "0.0001")
+            self.assertEqual(len({row["problem"] for row in rows}), cases)
+        _, rows = self.bench("decode", "--backend", "cpu", "--budget", "0.0001")
+        self.assertEqual(len(rows), 12)  # types and group sizes; forward alone
+        for row in rows:
+            self.assertLessEqual({"gbps", "peak_gbps", "limit"}, row.keys())
+
+    def test_refusals(self):
+        _, rows = self.bench("b1 hq1 hk1 sq8 sk8 d8 fp64", "--backend", "cpu", "--op", "fwd")
+        self.assertIn("fp64", rows[0]["left_out"])
+        text, rows = self.bench("b1 hq1 hk1 sq2 sk32 d8 fp32 paged=8", "--backend", "cpu", "--seconds", "0.1")
+        self.assertEqual(["left_out" in row for row in rows], [False, True])
+        self.assertIn("backward pass takes no cache", text)
+
+    def test_output_that_cannot_be_written(self):
+        self.rapt("bench", PROBLEM, "--op", "fwd", "--seconds", "0.1", "--json", "no/such/folder.json", code=2,
+                  says=["no/such/folder.json"])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,287 @@
+"""run: its results against numpy, hostile input files, and outputs that are complete or absent."""
+
+import os
+import resource
+import struct
+import subprocess
+
+import numpy as np
+
+import support
+from support import CommandTest, from_bf16, read_safetensors, safetensors_bytes, to_bf16, write_safetensors
+
+
+def attention(q, k, v, causal=None, scale=None, softcap=0, window=(-1, -1), bias=None, mask=None, alibi=None, sink=None):
+    """The definition in float64 over [batch, seqlen, heads, head_dim]; returns out and lse."""
+    q, k, v = (np.asarray(x, dtype=np.float64).transpose(0, 2, 1, 3) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
+    sq, sk = q.shape[2], k.shape[2]
+    s = q @ k.swapaxes(2, 3) * (scale if scale is not None else q.shape[3] ** -0.5)
+    if softcap:
+        s = softcap * np.tanh(s / softcap)
+    if bias is not None:
+        s = s + bias
+    distance = np.arange(sk)[None, :] - np.arange(sq)[:, None] - (0 if causal == "top-left" else sk - sq)
+    if alibi is not None:
+        s = s - alibi[:, None, None] * np.abs(distance)
+    left, right = window[0], 0 if causal else window[1]
+    kept = (distance >= -left if left >= 0 else True) & (distance <= right if right >= 0 else True)
+    kept = np.broadcast_to(kept, s.shape) if mask is None else np.broadcast_to(kept, s.shape) & (mask != 0)
+    s = np.where(kept, s, -np.inf)
+    if sink is not None:
+        s = np.concatenate([s, np.broadcast_to(sink[None, :, None, None], (*s.shape[:3], 1))], axis=3)
+        v = np.concatenate([v, np.zeros((*v.shape[:2], 1, v.shape[3]))], axis=2)
+    most = s.max(axis=3, keepdims=True)
+    p = np.exp(s - np.where(np.isinf(most), 0, most))
+    total = p.sum(axis=3, keepdims=True)
+    out = np.where(total > 0, p @ v / np.where(total > 0, total, 1), 0)
+    with np.errstate(divide="ignore"):
+        lse = np.log(total) + most
+    return out.transpose(0, 2, 1, 3), lse[..., 0]
+
+
+class FilesTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        random = np.random.default_rng(7)
+        self.q = random.standard_normal((2, 9, 4, 8)).astype(np.float32)
+        self.k = random.standard_normal((2, 13, 2, 8)).astype(np.float32)
+        self.v = random.standard_normal((2, 13, 2, 6)).astype(np.float32)
+        self.random = random
+
+    def save(self, **arrays):
+        for name, array in arrays.items():
+            np.save(self.folder / f"{name}.npy", array)
+
+    def qkv(self):
+        self.save(q=self.q, k=self.k, v=self.v)
+        return ["--q", "q.npy", "--k", "k.npy", "--v", "v.npy"]
+
+
+class Results(FilesTest):
+    def check(self, *arguments, **definition):
+        self.rapt("run", *self.qkv(), "--output", "out.npy", "--lse", *arguments, says=["backend", "wrote"])
+        out, lse = attention(self.q, self.k, self.v, **definition)
+        np.testing.assert_allclose(np.load(self.folder / "out.npy"), out, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(np.load(self.folder / "out.lse.npy"), lse, rtol=2e-6, atol=4e-6)
+
+    def test_options(self):
+        self.check()
+        self.check("--causal", causal="bottom-right")
+        self.check("--causal-tl", causal="top-left")
+        self.check("--window", "2,1", "--scale", "0.5", window=(2, 1), scale=0.5)
+        self.check("--window=-1,0", "--softcap", "1.5", window=(-1, 0), softcap=1.5)
+        self.check("--backend", "math", "--threads", "1")
+
+    def test_tensors(self):
+        bias = self.random.standard_normal((2, 1, 9, 13)).astype(np.float32)
+        mask = self.random.random((9, 13)) < 0.7
+        alibi = np.array([0.5, 0.25, 0.125, 0.0625], dtype=np.float32)
+        sink = self.random.standard_normal(4).astype(np.float32)
+        self.save(bias=bias, mask=mask, alibi=alibi, sink=sink)
+        self.check("--bias", "bias.npy", bias=bias)
+        self.check("--mask", "mask.npy", mask=mask)
+        self.check("--alibi", "alibi.npy", "--sink", "sink.npy", alibi=alibi, sink=sink)
+        write_safetensors(self.folder / "more.safetensors", {"left": ("F32", bias), "m": ("U8", mask.astype(np.uint8))})
+        self.check("--bias", "more.safetensors:left", "--mask", "more.safetensors:m", bias=bias, mask=mask)
+
+    def test_layout(self):
+        out, lse = attention(self.q, self.k, self.v, causal="bottom-right")
+        self.save(q=self.q.swapaxes(1, 2).copy(), k=self.k.swapaxes(1, 2).copy(), v=self.v.swapaxes(1, 2).copy())
+        self.rapt("run", "--q", "q.npy", "--k", "k.npy", "--v", "v.npy", "--layout", "bhsd", "--causal", "--lse", "--output",
+                  "both.safetensors")
+        both = read_safetensors(self.folder / "both.safetensors")
+        np.testing.assert_allclose(both["out"], out.swapaxes(1, 2), rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(both["lse"], lse, rtol=2e-6, atol=4e-6)
+
+    def test_types(self):
+        for kind, narrow, widen, tolerance in [
+            ("F16", lambda x: x.astype(np.float16), lambda x: x, 2e-3),
+            ("BF16", to_bf16, from_bf16, 2e-2),
+            ("F64", lambda x: x.astype(np.float64), lambda x: x, 1e-12),
+        ]:
+            with self.subTest(kind):
+                q, k, v = (narrow(x) for x in (self.q, self.k, self.v))
+                write_safetensors(self.folder / "in.safetensors", {"v": (kind, v), "q": (kind, q), "k": (kind, k)})
+                self.rapt("run", "--input", "in.safetensors", "--output", "out.safetensors")
+                out, _ = attention(widen(q), widen(k), widen(v))
+                np.testing.assert_allclose(widen(read_safetensors(self.folder / "out.safetensors")["out"]), out,
+                                           rtol=tolerance, atol=tolerance)
+        self.rapt("verify", "--input", "in.safetensors", code=2, says=["nothing was checked"])  # fp64
+        self.rapt("verify", *self.qkv(), "--causal", says=["from files", "0 failed"])
+
+    def test_dropout_is_the_seed_s(self):
+        run = [*self.qkv(), "--dropout", "0.5", "--output", "out.npy"]
+        outs = []
+        for seed in ("1", "1", "2"):
+            self.rapt("run", *run, "--seed", seed)
+            outs.append(np.load(self.folder / "out.npy"))
+        self.assertTrue((outs[0] == outs[1]).all())
+        self.assertFalse((outs[0] == outs[2]).all())
+
+
+def npy(header, data=b"", version=1, length=None):
+    text = header.encode()
+    size = struct.pack("<H" if version == 1 else "<I", len(text) if length is None else length)
+    return b"\x93NUMPY" + bytes([version, 0]) + size + text + data
+
+
+def st_entry(kind, shape, begin, end):
+    return {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+
+
+GOOD_NPY = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
+HOSTILE_NPY = [
+    (b"", "first bytes"),
+    (b"\x93NUM", "first bytes"),
+    (b"\x93NUMPY\x01\x00", "truncated"),
+    (npy(GOOD_NPY, bytes(8), version=9), "version 9"),
+    (npy(GOOD_NPY, length=60000), "claims 60000 bytes"),
+    (npy(GOOD_NPY, version=3, length=2**32 - 1), "claims"),
+    (npy(GOOD_NPY, bytes(7)), "needs 8 bytes, 7 follow"),
+    (npy(GOOD_NPY, bytes(9)), "needs 8 bytes, 9 follow"),
+    (npy(GOOD_NPY.replace("<f4", ">f4"), bytes(8)), "big endian"),
+    (npy(GOOD_NPY.replace("<f4", "|V2"), bytes(4)), "store bf16 as .safetensors"),
+    (npy(GOOD_NPY.replace("<f4", "<c8"), bytes(16)), "'<c8'"),
+    (npy(GOOD_NPY.replace("'<f4'", "[('a', '<f4')]"), bytes(8)), "structured"),
+    (npy(GOOD_NPY.replace("(2,)", "(1, 2)").replace("False", "True"), bytes(8)), "Fortran order"),
+    (npy(GOOD_NPY.replace("False", "Maybe"), bytes(8)), "True or False"),
+    (npy(GOOD_NPY.replace("(2,)", "(-2,)"), bytes(8)), "dimension"),
+    (npy(GOOD_NPY.replace("(2,)", "(99999999999999999999,)"), bytes(8)), "dimension"),
+    (npy(GOOD_NPY.replace("(2,)", "(4294967296, 4294967296)"), bytes(8)), "exceeds 64 bits"),
+    (npy(GOOD_NPY.replace("(2,)", "(" + "1, " * 40 + ")"), bytes(4)), "more than 8 dimensions"),
+    (npy(GOOD_NPY.replace("{", "{'descr': '<f4', "), bytes(8)), "comes twice"),
+    (npy(GOOD_NPY.replace("'shape'", "'shapes'"), bytes(8)), "a key other than"),
+    (npy("{'descr': '<f4', 'fortran_order': False}\n", bytes(8)), "needs the keys"),
+    (npy("__import__('os').system('true')\n"), "expected '{'"),
+    (npy(GOOD_NPY.strip() + "()\n", bytes(8)), "text follows"),
+]
+
+ONE = {"a": st_entry("F32", [2], 0, 8)}
+HOSTILE_SAFETENSORS = [
+    (b"", "truncated"),
+    (b"\x05\0\0\0", "truncated"),
+    (struct.pack("<Q", 2**63) + b"{}", "claims 9223372036854775808 bytes"),
+    (struct.pack("<Q", 100) + b"{}", "claims 100 bytes, 2 are left"),
+    (safetensors_bytes(b'{"a":'), "no valid JSON"),
+    (safetensors_bytes(b"\xff\xfe"), "no valid JSON"),
+    (safetensors_bytes(b"[1]"), "no JSON object"),
+    (safetensors_bytes(b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"), "list where none belongs"),
+    (safetensors_bytes(b'{"a":' * 5000 + b"1" + b"}" * 5000), "tensor 'a'"),
+    (safetensors_bytes({"a": 7}), "number where none belongs"),
+    (safetensors_bytes({"a": {"dtype": "F32"}}), "lacks"),
+    (safetensors_bytes({"a": {**ONE["a"], "x": 1}}, bytes(8)), "a field other than"),
+    (safetensors_bytes({"a": st_entry("F32", [2.5], 0, 8)}, bytes(8)), "64-bit integer"),
+    (safetensors_bytes({"a": st_entry("F32", [-2], 0, 8)}, bytes(8)), "negative"),
+    (safetensors_bytes({"a": st_entry("F32", [2**63], 0, 8)}, bytes(8)), "beyond 63 bits"),
+    (safetensors_bytes({"a": st_entry("F32", [2**62, 2**62], 0, 8)}, bytes(8)), "exceeds 64 bits"),
+    (safetensors_bytes({"a": st_entry("F33", [2], 0, 8)}, bytes(8)), "unknown type 'F33'"),
+    (safetensors_bytes(ONE, bytes(7)), "outside of the 7 bytes"),
+    (safetensors_bytes({"a": st_entry("F32", [2], 8, 0)}, bytes(8)), "outside"),
+    (safetensors_bytes({"a": st_entry("F32", [3], 0, 8)}, bytes(8)), "needs 12"),
+    (safetensors_bytes(ONE, bytes(9)), "1 bytes follow"),
+    (safetensors_bytes({**ONE, "b": st_entry("U8", [4], 4, 8)}, bytes(8)), "overlapping"),
+    (safetensors_bytes({**ONE, "b": st_entry("U8", [1], 9, 10)}, bytes(10)), "hole"),
+    (safetensors_bytes(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},'
+                       b'"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"\0"), "comes twice"),
+    (safetensors_bytes({"a": st_entry("I64", [1], 0, 8)}, bytes(8)), "is I64"),
+]
+
+
+class Hostile(FilesTest):
+    def test_files(self):
+        good = self.qkv()
+        before = self.names()
+        for suffix, cases in ((".npy", HOSTILE_NPY), (".safetensors", HOSTILE_SAFETENSORS)):
+            for content, message in cases:
+                with self.subTest(message):
+                    path = self.folder / ("bad" + suffix)
+                    path.write_bytes(content)
+                    self.rapt("run", "--q", path.name, *good[2:], "--output", "out.npy", code=2, says=[path.name, message])
+                    path.unlink()
+                    self.assertEqual(self.names(), before)
+
+    def test_what_is_no_file(self):
+        rest = self.qkv()[2:]
+        os.mkfifo(self.folder / "pipe.npy")
+        (self.folder / "folder.npy").mkdir()
+        for name, message in (("missing.npy", "No such file"), ("pipe.npy", "not a regular file"),
+                              ("folder.npy", "not a regular file"), ("q.txt", "must end in .npy")):
+            self.rapt("run", "--q", name, *rest, "--output", "out.npy", code=2, says=[name, message])
+
+    def test_tensors_that_do_not_fit(self):
+        good = self.qkv()
+        write_safetensors(self.folder / "x.safetensors", {"a": ("F32", self.q), "b": ("F32", self.q)})
+        self.save(flat=self.q[0], wide=self.q.astype(np.float64))
+        for arguments, message in [
+            (["--q", "x.safetensors", *good[2:]], "no tensor is named 'q'; it has a, b"),
+            (["--q", "x.safetensors:c", *good[2:]], "no tensor is named 'c'"),
+            (["--q", "flat.npy", *good[2:]], "must have 4 dimensions"),
+            (["--q", "wide.npy", *good[2:]], "fp64"),
+            ([*good, "--bias", "flat.npy"], "bias has shape"),
+            ([*good, "--window", "3"], "LEFT,RIGHT"),
+            ([*good, "--window=-2,0"], "window is -2,0"),
+            ([*good, "--dropout", "1"], "[0, 1)"),
+            ([*good, "--scale", "nan"], "softmax_scale"),
+            ([*good, "--backend", "nosuch"], "must be one of"),
+            (good[:4], "--q, --k and --v"),
+            (["--input", "missing.safetensors"], "missing.safetensors"),
+        ]:
+            with self.subTest(message):
+                self.rapt("run", *arguments, "--output", "out.npy", code=2, says=[message])
+        self.assertNotIn("out.npy", self.names())
+
+
+class FullDisk(FilesTest):
+    def setUp(self):
+        super().setUp()
+        self.q = np.ones((1, 4096, 4, 8), dtype=np.float32)
+
+    def run_onto(self, output, **options):
+        self.rapt("run", *self.qkv_paths, "--lse", "--output", output, code=2, says=[output.name, "cannot write"],
+                  **options)
+
+    def test_file_size_limit(self):
+        self.k, self.v = self.k[:1], self.v[:1]
+        self.qkv_paths = self.qkv()
+        output = self.folder / "out.npy"
+        output.write_bytes(b"old")
+        before = self.names()
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        self.run_onto(output, preexec_fn=limit)
+        self.assertEqual(self.names(), before)
+        self.assertEqual(output.read_bytes(), b"old")
+
+    def test_full_file_system(self):
+        self.k, self.v = self.k[:1], self.v[:1]
+        self.qkv_paths = self.qkv()
+        small = self.folder / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], capture_output=True).returncode != 0:
+            self.skipTest("a small file system cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.run_onto(small / "out.safetensors")
+        self.run_onto(small / "out.npy")
+        self.assertEqual(list(small.iterdir()), [])
+
+
+class Outputs(FilesTest):
+    def test_paths(self):
+        good = self.qkv()
+        self.rapt("run", *good, "--output", "out.txt", code=2, says=["must end in .npy or .safetensors"])
+        self.rapt("run", *good, "--output", "no/such/out.npy", code=2, says=["no/such/out.npy"])
+        write_safetensors(self.folder / "b.safetensors",
+                          {n: ("BF16", to_bf16(x)) for n, x in (("q", self.q), ("k", self.k), ("v", self.v))})
+        self.rapt("run", "--input", "b.safetensors", "--output", "out.npy", code=2, says=[".npy has no bf16"])
+        self.assertNotIn("out.npy", self.names())
+
+    def test_replaces_the_old(self):
+        good = self.qkv()
+        (self.folder / "out.npy").write_bytes(b"old")
+        self.rapt("run", *good, "--output", "out.npy")
+        self.assertEqual(np.load(self.folder / "out.npy").shape, (2, 9, 4, 6))
+        self.assertEqual(self.names(), ["k.npy", "out.npy", "q.npy", "v.npy"])
+
+
+if __name__ == "__main__":
+    support.main()

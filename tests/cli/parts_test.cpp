@@ -1,0 +1,145 @@
+// The command's own arithmetic and bookkeeping: half precision, files, row filters, problem sizes, the largest logit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/bench/tables.hpp"
+#include "cli/core/dtype.hpp"
+#include "cli/core/inputs.hpp"
+#include "cli/io/file.hpp"
+#include "cli/verify/check.hpp"
+
+namespace rapt::cli {
+namespace {
+
+TEST(Half, EveryFp16SurvivesAndTiesGoToEven) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const double value = fp16_to(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(fp16_from(value), bits);
+    if (std::isinf(value) || (bits & 0x7fff) == 0x7bff) continue;
+    const double next = fp16_to(static_cast<uint16_t>(bits + 1)), middle = (value + next) / 2;
+    EXPECT_EQ(fp16_from(middle), bits % 2 == 0 ? bits : bits + 1) << bits;
+    EXPECT_EQ(fp16_from(std::nextafter(middle, next)), bits + 1) << bits;
+    EXPECT_EQ(fp16_from(std::nextafter(middle, value)), bits) << bits;
+  }
+  EXPECT_EQ(fp16_from(65519.9), 0x7bff);
+  EXPECT_EQ(fp16_from(65520), 0x7c00);
+  EXPECT_TRUE(std::isnan(fp16_to(fp16_from(NAN))));
+}
+
+TEST(Half, EveryBf16SurvivesAndIsRoundedOnce) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const double value = bf16_to(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(bf16_from(value), bits);
+    if (std::isinf(value) || (bits & 0x7fff) == 0x7f7f) continue;
+    const double next = bf16_to(static_cast<uint16_t>(bits + 1)), middle = (value + next) / 2;
+    EXPECT_EQ(bf16_from(middle), bits % 2 == 0 ? bits : bits + 1) << bits;
+    if ((bits & 0x7fff) < 0x0100) continue;  // below, float itself is subnormal and the first rounding coarser
+    EXPECT_EQ(bf16_from(std::nextafter(middle, next)), bits + 1) << bits;
+    EXPECT_EQ(bf16_from(std::nextafter(middle, value)), bits) << bits;
+  }
+  EXPECT_TRUE(std::isnan(bf16_to(bf16_from(NAN))));
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(AtomicFile, AppearsWithItsCommitAndNotBefore) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "rapt_atomic_file";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::string path = folder / "file";
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+  };
+  {
+    AtomicFile abandoned(path);
+    abandoned.write("text");
+  }
+  EXPECT_EQ(files(), 0);
+  write_file(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+    EXPECT_EQ(content_of(path), "old");
+    file.commit();
+  }
+  EXPECT_EQ(content_of(path), "new");
+  EXPECT_EQ(files(), 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Rows, FiltersByNameAndRange) {
+  const auto count = [](const char* filter) { return filter_rows(bench_table("strix-halo"), filter).size(); };
+  EXPECT_EQ(count("Small"), 2U);
+  EXPECT_EQ(count("tiny..MEDIUM"), 6U);
+  EXPECT_EQ(count("Tiny,Large..XLarge"), 6U);
+  EXPECT_EQ(count("Large..Tiny"), 0U);
+  EXPECT_THROW(count("Huge"), InputError);
+  EXPECT_THROW(count(""), InputError);
+}
+
+TEST(Tables, EveryProblemParses) {
+  for (const std::string& table : bench_table_names())
+    for (const BenchCase& c : bench_table(table)) EXPECT_EQ(Problem(c.problem).text(), c.problem);
+}
+
+TEST(Flops, CountsPairsOfQueriesAndKeys) {
+  EXPECT_EQ(flops(Problem("b2 hq4 hk2 sq8 sk16 d32 fp32"), RAPT_FORWARD), 4.0 * 2 * 4 * 8 * 16 * 32);
+  EXPECT_EQ(flops(Problem("b2 hq4 hk2 sq8 sk8 d32 fp32 causal"), RAPT_BACKWARD), 2.5 * 2 * 2 * 4 * 8 * 8 * 32);
+  EXPECT_EQ(flops(Problem("b2 hq1 hk1 sq8 sk8 d4 dv8 fp32 varlen=8:2,1:8"), RAPT_FORWARD), 2.0 * 12 * (16 + 8));
+}
+
+TEST(Inputs, AreTheSeedsAndFitTheProblem) {
+  const Problem p("b2 hq4 hk2 sq8 sk16 d4 dv6 fp16 bias=b1hN mask=bNh1q1 alibi sink paged=5");
+  const Attention a = make_inputs(p, InputKind::normal, 3), same = make_inputs(p, InputKind::normal, 3);
+  EXPECT_EQ(a.q.shape(), (std::vector<int64_t>{2, 8, 4, 4}));
+  EXPECT_EQ(a.v.shape(), (std::vector<int64_t>{8, 5, 2, 6}));
+  EXPECT_EQ(a.bias->shape(), (std::vector<int64_t>{1, 4, 8, 16}));
+  EXPECT_EQ(a.mask->shape(), (std::vector<int64_t>{2, 1, 1, 16}));
+  EXPECT_EQ(a.block_table->shape(), (std::vector<int64_t>{2, 4}));
+  const auto values = a.k.as<uint16_t>(), again = same.k.as<uint16_t>();
+  EXPECT_TRUE(std::equal(values.begin(), values.end(), again.begin()));
+  const Attention other = make_inputs(p, InputKind::normal, 4);
+  EXPECT_FALSE(std::equal(values.begin(), values.end(), other.k.as<uint16_t>().begin()));
+}
+
+TEST(LargestLogit, FollowsMasksAndCaps) {
+  const auto largest = [](const char* text) {
+    Attention a = make_inputs(Problem(text), InputKind::normal, 1);
+    const int64_t keys = a.k.count() / a.head_dim();
+    for (int64_t i = 0; i < a.q.count(); ++i) a.q.set(i, 1);
+    for (int64_t j = 0; j < keys; ++j)
+      for (int64_t c = 0; c < a.head_dim(); ++c) a.k.set(j * a.head_dim() + c, static_cast<double>(j));
+    if (a.sink) a.sink->set(0, -50);
+    return largest_logit(a);
+  };
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64"), 4 * 4 / 2.0);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 causal-tl"), 2 * 4 / 2.0);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 scale=-1"), 16);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 softcap=2"), 2 * std::tanh(4));
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink"), 50);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq5 sk5 d4 fp64 window=0,0"), 8);
+}
+
+TEST(Check, RatioAndVerdict) {
+  CheckRow row;
+  row.error = 1;
+  row.allowance = 2;
+  EXPECT_TRUE(row.ok());
+  EXPECT_EQ(row.ratio(), 0.5);
+  row.error = INFINITY;
+  EXPECT_FALSE(row.ok());
+}
+
+}  // namespace
+}  // namespace rapt::cli
