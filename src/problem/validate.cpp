@@ -20,12 +20,14 @@ std::optional<Tensor> rows_tensor(Validator& v, const char* name, const rapt_ten
 void check_options(Validator& v, const rapt_attention& a, Call& call) {
   if (a.causal < RAPT_NOT_CAUSAL || a.causal > RAPT_CAUSAL_TOP_LEFT)
     v.bad.add(cat("causal is ", a.causal, ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
-  call.causal = static_cast<rapt_causal>(a.causal);
+  else call.causal = static_cast<rapt_causal>(a.causal);
   call.scale_given = a.softmax_scale != nullptr;
-  call.scale = call.scale_given ? *a.softmax_scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(call.head_dim, 1)));
+  call.scale =
+      call.scale_given ? *a.softmax_scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(call.head_dim, 1)));
   if (!std::isfinite(call.scale)) v.bad.add(cat("softmax_scale is ", call.scale, ", must be finite"));
   call.softcap = a.softcap;
-  if (!(a.softcap >= 0) || std::isinf(a.softcap)) v.bad.add(cat("softcap is ", a.softcap, ", must be finite and at least 0"));
+  if (!(a.softcap >= 0) || std::isinf(a.softcap))
+    v.bad.add(cat("softcap is ", a.softcap, ", must be finite and at least 0"));
   if (a.window) {
     const rapt_window w = read_versioned("window", a.window);
     if (w.left < -1 || w.right < -1)
@@ -53,7 +55,8 @@ bool check_qkv(Validator& v, const rapt_attention& a, Call& call, bool packed_q,
   t.v = rows_tensor(v, "v", a.v, packed_k);
   if (!t.q || !t.k || !t.v) return false;
   call.device = *v.call_device;
-  if (!v.dtype(*t.q, {dtype_code(DType::fp32), dtype_code(DType::bf16), dtype_code(DType::fp16), dtype_code(DType::fp64)}))
+  if (!v.dtype(*t.q,
+               {dtype_code(DType::fp32), dtype_code(DType::bf16), dtype_code(DType::fp16), dtype_code(DType::fp64)}))
     return false;
   call.dtype = *dtype_from(t.q->dtype);
   v.dtype(*t.k, {t.q->dtype});
@@ -119,8 +122,8 @@ Call check_attention(Validator& v, const rapt_attention* given, CallTensors& t) 
 
 enum class Access { read, write };
 
-View check_rows(Validator& v, const char* name, const rapt_tensor* given, const Call& call, const Tensor& like, int64_t dim,
-                Access access) {
+View check_rows(Validator& v, const char* name, const rapt_tensor* given, const Call& call, const Tensor& like,
+                int64_t dim, Access access) {
   const bool packed = like.ndim == 3;
   const auto t = rows_tensor(v, name, given, packed);
   if (!t) return {};
@@ -189,12 +192,14 @@ BackwardCall validate(const rapt_backward_call& given) {
   else if (c.dbias) {
     check_scores(v, "dbias", c.dbias, call, call.dbias);
     if (!std::equal(call.dbias.shape, call.dbias.shape + 4, call.bias.shape))
-      v.bad.add(cat("dbias has shape ", shape_text(call.dbias.shape, 4), ", must be bias's ", shape_text(call.bias.shape, 4)));
+      v.bad.add(cat("dbias has shape ", shape_text(call.dbias.shape, 4), ", must be bias's ",
+                    shape_text(call.bias.shape, 4)));
     keep_asked_for(call.dbias);
   }
   if (c.dsink && !call.sink) v.bad.add("dsink is given without a sink");
   else if (c.dsink) check_sink(v, "dsink", c.dsink, call, call.dsink);
-  if (!c.dq && !c.dk && !c.dv && !c.dbias && !c.dsink) v.bad.add("dq, dk, dv, dbias and dsink are all null, must ask for one");
+  if (!c.dq && !c.dk && !c.dv && !c.dbias && !c.dsink)
+    v.bad.add("dq, dk, dv, dbias and dsink are all null, must ask for one");
   v.aliasing();
   v.bad.throw_if_any();
   return call;
