@@ -12,12 +12,12 @@ namespace {
 
 // Large enough for the library to use the executor at all.
 const char* const kProblems[] = {
-    "b2 hq4 hk2 sq130 sk130 d64 fp32 causal",
-    "b1 hq4 hk1 sq100 sk300 d40 bf16 bias=b1h1 sink drop=0.1",
-    "b1 hq2 hk2 sq257 sk129 d64 fp16 alibi softcap=8",
-    "b3 hq2 hk2 sq100 sk200 d64 fp32 causal bias=bNhNq1 varlen=100:70,3:200,64:64",
-    "b1 hq8 hk2 sq1 sk4000 d64 fp32",
-    "b2 hq8 hk1 sq2 sk3000 d64 bf16 causal paged=64",
+    "b1 hq4 hk2 sq100 sk100 d64 fp32 causal",
+    "b1 hq4 hk1 sq70 sk150 d40 bf16 bias=b1h1 sink drop=0.1",
+    "b1 hq2 hk2 sq130 sk129 d32 fp16 alibi softcap=8",
+    "b3 hq2 hk2 sq70 sk100 d32 fp32 causal bias=bNhNq1 varlen=70:70,3:100,64:64",
+    "b1 hq8 hk2 sq1 sk1300 d64 fp32",
+    "b2 hq8 hk1 sq2 sk900 d64 bf16 causal paged=64",
 };
 
 void expect_same(const Results& a, const Results& b, const std::string& what) {
