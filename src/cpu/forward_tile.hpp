@@ -67,6 +67,7 @@ class ForwardTile {
       end = std::max(end, r.end);
     }
     const int64_t step = key_block(call_);
+    keys_end_ = end;
     for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
     partial ? write_partial(*partial) : write_result();
   }
@@ -76,6 +77,7 @@ class ForwardTile {
     QueryLanes& lanes = *w_.lanes;
     lanes.set(call_, s_, rows, first, n);
     w_.alibi->set(call_, s_, lanes);
+    for (int64_t lane = 0; lane < n; ++lane) prefetch_row(query<const T>(call_.q, lane), call_.head_dim);
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
       const T* row[kLanes];
       for (int i = 0; i < kLanes; ++i) row[i] = at + i < n ? query<const T>(call_.q, at + i) : nullptr;
@@ -105,9 +107,19 @@ class ForwardTile {
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t low = std::max(j0, range_[g].begin);
       const int64_t high = std::min(j0 + count, range_[g].end);
+      prefetch_next(g);
       if (low >= high) continue;
       if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
       group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row}, {v.data + (low - j0) / (kDot ? 2 : 1) * v.row, v.row});
+    }
+  }
+
+  // A head's K and V outgrow L2: while each group works on this block, its share of the next comes in.
+  void prefetch_next(int64_t g) const {
+    const int64_t groups = w_.lanes->groups, next = block_first_ + block_count_, count = std::min(key_block(call_), keys_end_ - next);
+    for (int64_t j = next + count * g / groups; j < next + count * (g + 1) / groups; ++j) {
+      prefetch_row(key_row<T>(call_, call_.k, s_, j, head_k_), call_.head_dim);
+      prefetch_row(key_row<T>(call_, call_.v, s_, j, head_k_), dim_v_);
     }
   }
 
@@ -259,7 +271,7 @@ class ForwardTile {
   const bool options_;
   KeyRange range_[kGroups];
   bool fresh_[kGroups];  // O of the group holds nothing yet
-  int64_t block_first_ = 0, block_count_ = 0;
+  int64_t block_first_ = 0, block_count_ = 0, keys_end_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
 };
 

@@ -130,6 +130,13 @@ inline Rows block_rows(const Call& call, const View& view, const Sequence& s, in
   return {scratch, row};
 }
 
+// Asks for one row's cache lines, long before they are read.
+template <class T>
+RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
+  const char* bytes = reinterpret_cast<const char*>(row);
+  for (int64_t x = 0; x < dim * static_cast<int64_t>(sizeof(T)); x += 64) prefetch(bytes + x);
+}
+
 // True if rows [j, j + count) hold no Inf or NaN.
 template <class T>
 inline bool rows_finite(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h, int64_t dim) {
