@@ -12,9 +12,9 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-# $(call build,PRESET): configure and build; $(call test,PRESET,CTEST ARGUMENTS)
-build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1)
-test = ctest --preset $(1) $(2)
+# $(call test,PRESET): configure, build and test; $(call nightly,PRESET): the longer lists of what is built
+test = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) && ctest --preset $(1)
+nightly = ctest --test-dir build/$(1) -L nightly --output-on-failure
 
 .PHONY: help
 help: ## this list
@@ -44,32 +44,29 @@ install: build ## install to PREFIX (/usr/local)
 test: deps-test ## everything that must pass before a change lands
 	@tools/run-parts format release asan tsan fuzz cross clean-tree
 test-nightly: deps-test ## the longer lists too
-	@tools/run-parts lint release-nightly asan-nightly tsan fuzz-nightly cross clean-tree
+	@TIDY=all tools/run-parts lint release asan tsan fuzz cross clean-tree nightly
 
-.PHONY: release release-nightly asan asan-nightly tsan fuzz fuzz-nightly cross clean-tree
+.PHONY: release asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
-	cmake --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && cmake --build --preset release
-	$(call test,release,-LE nightly)
-release-nightly: release
-	$(call test,release,-L nightly)
+	cmake --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && cmake --build --preset release && ctest --preset release
 asan: ## tests under the address and undefined-behaviour sanitizers
-	$(call build,asan)
-	$(call test,asan,-LE nightly)
-asan-nightly: asan
-	$(call test,asan,-L nightly)
+	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer
-	$(call build,tsan)
-	$(call test,tsan,-L threads)
+	$(call test,tsan)
 fuzz: ## the fuzz targets on their corpus, for a few seconds
-	$(call build,fuzz)
-	$(call test,fuzz,-LE nightly)
-fuzz-nightly: fuzz
-	$(call test,fuzz,-L nightly)
+	$(call test,fuzz)
 cross: ## tests on 64-bit Arm, under qemu
-	$(call build,aarch64)
-	$(call test,aarch64,-LE nightly)
+	$(call test,aarch64)
 clean-tree: ## `make demo` in a fresh clone of HEAD
 	tools/test-clean-tree
+nightly:
+	$(call nightly,release)
+	$(call nightly,asan)
+	$(call nightly,aarch64)
+	for name in npy safetensors problem; do \
+	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
+	    tests/fuzz/corpus/$$name || exit 1; \
+	done
 
 .PHONY: lint format reformat clean
 lint: format ## formatting, layers, and clang-tidy on what changed (TIDY=all: on everything)
