@@ -179,7 +179,7 @@ std::vector<Case> nightly_cases() {
         for (const char* extra : kExtras) {
           ++turn;
           const std::string text =
-              sizes(1 + turn % 2, 4, turn % 3 ? 2 : 4, q, k, kDims[turn % 4]) + " " + type + mask + extra;
+              sizes(1 + turn % 2, 8, turn % 3 ? 4 : 8, q, k, kDims[turn % 4]) + " " + type + mask + extra;
           const Layout layout = turn % 5 == 0 ? padded : turn % 5 == 1 ? heads_first : compact;
           all.push_back({text, turn % 2 ? outliers : normal, layout});
         }
