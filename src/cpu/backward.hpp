@@ -10,7 +10,7 @@ namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kWantedBackwardItems = 32;
 inline constexpr int64_t kMostBackwardSplits = 8;
-inline constexpr int64_t kLeastBackwardSplitKeys = 512;
+inline constexpr int64_t kLeastBackwardSplitKeys = 1024;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20;
 
 struct BackwardCut {
@@ -100,7 +100,7 @@ class Backward {
     std::fill(sums.dv, sums.dv + (last - first) * row_v, 0.f);
     add_dbias_strides(sums);
     BackwardTile<T> tile(call_, s, head_k, scratch, sums);
-    const int64_t block = query_block(call_);
+    const int64_t block = backward_queries(call_);
     for (int64_t head = head_k * call_.group(); head < (head_k + 1) * call_.group(); ++head) {
       double sink = 0;
       for (int64_t i = 0; i < s.seqlen_q; i += block) {

@@ -10,6 +10,9 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
+inline constexpr int64_t kQueryBlock = 128;
+inline int64_t backward_queries(const Call& call) { return widest_head(call) > 256 ? kQueryBlock / 2 : kQueryBlock; }
+
 struct BackwardScratch {
   float *q_lanes, *do_lanes, *dq_lanes;  // lanes are queries
   float *q_rows, *do_rows;               // [queries][padded dim]; bf16: [queries / 2][padded dim] pairs
@@ -23,7 +26,7 @@ struct BackwardScratch {
   Alibi* alibi;
 
   BackwardScratch(const Call& call, Carver& carve) {
-    const int64_t nq = query_block(call), nk = key_block(call), d = padded(call.head_dim), dv = padded(call.head_dim_v);
+    const int64_t nq = backward_queries(call), nk = key_block(call), d = padded(call.head_dim), dv = padded(call.head_dim_v);
     q_lanes = carve.take<float>(nq * d);
     do_lanes = carve.take<float>(nq * dv);
     dq_lanes = carve.take<float>(nq * d);
@@ -118,6 +121,11 @@ class BackwardTile {
     w_.alibi->set(call_, s_, lanes);
     const float* lse = reinterpret_cast<const float*>(call_.lse.data);
     const int64_t all = lanes.groups * kGroupLanes;
+    for (int64_t lane = 0; lane < n; ++lane) {
+      prefetch_row(query_row(call_.q, lane), call_.head_dim);
+      prefetch_row(query_row(call_.dout, lane), call_.head_dim_v);
+      prefetch_row(query_row(call_.out, lane), call_.head_dim_v);
+    }
     const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
     for (int64_t at = 0; at < all; ++at) {
       const float value = lse[lse_offset(call_.lse, s_, lanes.query[at], head)];
@@ -139,7 +147,7 @@ class BackwardTile {
     gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
     gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
     std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * lane_words()) * sizeof(float));
-    queries_finite_ = finite(q, all, call_.head_dim) && finite(dout, all, call_.head_dim_v);
+    queries_finite_ = -1;
   }
 
   // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: a row that attends one key has
@@ -153,11 +161,15 @@ class BackwardTile {
     return total;
   }
 
-  static bool finite(const T* const* rows, int64_t count, int64_t dim) {
+  bool queries_finite() {
+    if (queries_finite_ < 0) queries_finite_ = lanes_finite(call_.q, call_.head_dim) && lanes_finite(call_.dout, call_.head_dim_v);
+    return queries_finite_ != 0;
+  }
+  bool lanes_finite(const View& view, int64_t dim) const {
     F seen = F{};
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t x = 0; rows[i] && x < dim; x += kLanes) {
-        const F v = load_words<false>(rows[i], x, dim);
+    for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
+      for (int64_t x = 0; x < dim && w_.lse[lane] != INFINITY; x += kLanes) {
+        const F v = load_words<false>(query_row(view, lane), x, dim);
         seen = seen + (v - v);
       }
     return sum(seen) == 0;
@@ -186,7 +198,7 @@ class BackwardTile {
     const Rows v = block_rows<kDot, T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
     bool any_masked = options_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
-    careful_ = any_masked && !(queries_finite_ && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
+    careful_ = any_masked && !(queries_finite() && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
                                rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
     for (int64_t g = 0; g < w_.lanes->groups; ++g)
       for (int64_t j = 0; j < count; j += kStrip)
@@ -399,9 +411,10 @@ class BackwardTile {
   const int64_t words_, words_v_, row_, row_v_;
   const float scale_log2_;
   const bool options_;
-  KeyRange range_[kGroups];
+  KeyRange range_[kMostGroups];
   int64_t block_first_ = 0, block_count_ = 0;
-  bool queries_finite_ = true, careful_ = false;
+  int queries_finite_ = -1;  // of the current block: unknown, no, yes
+  bool careful_ = false;
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -21,10 +21,10 @@ struct ForwardCut {
   explicit ForwardCut(const ForwardCall& call) {
     const int64_t group = call.group();
     decode = group * call.seqlen_q <= kDecodeRows;
-    const bool share = decode || (group > 1 && call.seqlen_q < kQueryBlock);
+    const bool share = decode || (group > 1 && call.seqlen_q < forward_queries(call));
     rows = {0, share ? group : 1};
     head_groups = call.heads_q / rows.heads;
-    block = decode ? kDecodeRows : query_block(call);
+    block = decode ? kDecodeRows : forward_queries(call);
     blocks = (call.seqlen_q * rows.heads + block - 1) / block;
     const int64_t items = std::max<int64_t>(call.batch * head_groups * blocks, 1);
     const int64_t least = decode ? kLeastSplitKeysDecode : kLeastSplitKeys;

@@ -9,6 +9,11 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
+inline int64_t forward_queries(const Call& call) {
+  const int64_t row_bytes = widest_head(call) * (call.dtype == DType::bf16 && kHasBf16Dot ? 2 : 4);
+  return row_bytes <= 256 ? 256 : row_bytes <= 1024 ? 128 : 64;
+}
+
 // The result of a range of keys for one query row, before normalisation: merged later in a fixed order.
 struct PartialRows {
   float* o = nullptr;  // [rows][head_dim_v]
@@ -23,7 +28,7 @@ struct ForwardScratch {
   Alibi* alibi;
 
   ForwardScratch(const Call& call, Carver& carve) {
-    const int64_t nq = query_block(call), nk = key_block(call);
+    const int64_t nq = forward_queries(call), nk = key_block(call);
     q = carve.take<float>(nq * call.head_dim);
     o = carve.take<float>(nq * call.head_dim_v);
     s = carve.take<float>(nk * kGroupLanes);
@@ -90,7 +95,7 @@ class ForwardTile {
       w_.m[at] = sink;
       w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
     }
-    std::fill(fresh_, fresh_ + kGroups, true);
+    std::fill(fresh_, fresh_ + kMostGroups, true);
   }
 
   template <class Element>
@@ -269,8 +274,8 @@ class ForwardTile {
   const int64_t words_, dim_v_;
   const float scale_log2_;
   const bool options_;
-  KeyRange range_[kGroups];
-  bool fresh_[kGroups];  // O of the group holds nothing yet
+  KeyRange range_[kMostGroups];
+  bool fresh_[kMostGroups];  // O of the group holds nothing yet
   int64_t block_first_ = 0, block_count_ = 0, keys_end_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
 };

@@ -68,8 +68,8 @@ inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& 
 
 // Slope and diagonal of each lane for ALiBi, in the log2 domain.
 struct Alibi {
-  alignas(64) float slope[kQueryBlock];
-  alignas(64) float center[kQueryBlock];
+  alignas(64) float slope[kMostQueries];
+  alignas(64) float center[kMostQueries];
 
   void set(const Call& call, const Sequence& s, const QueryLanes& lanes) {
     if (!call.alibi) return;

@@ -10,16 +10,16 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int kGroupLanes = kLanes * kVectors;  // queries that share one column of the micro-kernel
-inline constexpr int kQueryBlock = 128;
 inline constexpr int kKeyBlock = 128;
-inline constexpr int kGroups = kQueryBlock / kGroupLanes;
+inline constexpr int kMostQueries = 256;
+inline constexpr int kMostGroups = kMostQueries / kGroupLanes;
 
 inline constexpr float kLog2e = 1.44269504f;
 inline constexpr float kLn2 = 0.693147182f;
 
-// Wide heads take smaller blocks, so that Q, O, K and V of a block stay in a 1 MiB L2.
-inline int64_t query_block(const Call& call) { return std::max(call.head_dim, call.head_dim_v) > 256 ? kQueryBlock / 2 : kQueryBlock; }
-inline int64_t key_block(const Call& call) { return std::max(call.head_dim, call.head_dim_v) > 256 ? kKeyBlock / 2 : kKeyBlock; }
+// Blocks stay in a 1 MiB L2 with Q, O, K and V; narrow heads share what a key block costs among more queries.
+inline int64_t widest_head(const Call& call) { return std::max(call.head_dim, call.head_dim_v); }
+inline int64_t key_block(const Call& call) { return widest_head(call) > 256 ? kKeyBlock / 2 : kKeyBlock; }
 
 // Rows of one key head's queries: row r is query r / heads of head first_head + r % heads. Short queries of a group of
 // heads share lanes (heads = the group), so K and V are read once for all of them.
@@ -31,10 +31,10 @@ struct QueryRows {
 struct QueryLanes {
   int64_t count = 0;  // lanes in use; the others repeat the last, with zero rows
   int64_t groups = 0;
-  alignas(64) int32_t query[kQueryBlock];
-  alignas(64) int32_t head[kQueryBlock];
-  alignas(64) int32_t key_begin[kQueryBlock];  // by causality and window
-  alignas(64) int32_t key_end[kQueryBlock];
+  alignas(64) int32_t query[kMostQueries];
+  alignas(64) int32_t head[kMostQueries];
+  alignas(64) int32_t key_begin[kMostQueries];  // by causality and window
+  alignas(64) int32_t key_end[kMostQueries];
 
   void set(const Call& call, const Sequence& s, const QueryRows& rows, int64_t first, int64_t n) {
     count = n;
