@@ -12,6 +12,7 @@ namespace rapt::cli {
 
 namespace {
 
+constexpr double kTelling = 1e6;        // FLOP from which a case's rate says something about the next case's
 constexpr int64_t kDecodeQueries = 16;  // up to here a KV beyond the caches makes memory the limit
 
 // Bytes of K and V that one forward call must read from memory; 0 where they fit in a cache or are read many times.
@@ -168,7 +169,8 @@ void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
     auto entry = std::make_unique<Entry>(tensors, row, team_);
     row->left_out = entry->prepare();
     if (!row->left_out.empty()) continue;
-    rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;
+    if (row->work.flops >= kTelling)
+      rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;
     contenders.push_back(&entry->contender);
     entries.push_back(std::move(entry));
   }

@@ -42,8 +42,8 @@ std::vector<Chart> charts_of(const std::vector<BenchRow>& rows) {
   std::vector<Chart> charts;
   for (const BenchRow& r : rows) {
     if (!r.left_out.empty()) continue;
-    const std::string title =
-        fmt::format("{}: {}", r.which.table.empty() ? "problems" : r.which.table, pass_name(r.op));
+    const std::string title = fmt::format("{}: {}, {}", r.which.table.empty() ? "problems" : r.which.table,
+                                          pass_name(r.op), r.work.bytes > 0 ? "GB/s" : "TFLOP/s");
     auto it = std::find_if(charts.begin(), charts.end(), [&](const Chart& c) { return c.title == title; });
     if (it == charts.end()) it = charts.insert(charts.end(), Chart{title, {}});
     it->rows.push_back(&r);
@@ -52,43 +52,50 @@ std::vector<Chart> charts_of(const std::vector<BenchRow>& rows) {
 }
 
 std::string bar_label(const BenchRow& r) {
-  std::string label =
-      fmt::format("{:.3f} TFLOP/s, {:.0f} %, {:.3f} ms", r.tflops(), 100 * r.peak_fraction(), r.measured.ms);
-  if (r.work.bytes > 0) label += fmt::format(", {:.1f} GB/s", r.gigabytes());
-  return label;
+  const std::string rate =
+      r.work.bytes > 0 ? fmt::format("{:.1f} GB/s", r.gigabytes()) : fmt::format("{:.3f} TFLOP/s", r.tflops());
+  return fmt::format("{}, {:.0f} %, {:.3f} ms", rate, 100 * r.peak_fraction(), r.measured.ms);
 }
 
-// Bars of TFLOP/s grouped by case; the mark on each bar's track is the peak probed beside it.
+// What a bar shows, and the mark on its track: the limit probed beside it, in the same unit.
+double bar_value(const BenchRow& r) { return r.work.bytes > 0 ? r.gigabytes() : r.tflops(); }
+double bar_limit(const BenchRow& r) {
+  if (r.measured.limit_ms == 0) return 0;  // an empty problem
+  return r.work.bytes > 0 ? r.work.bytes / r.measured.limit_ms * 1e-6 : r.work.flops / r.measured.limit_ms * 1e-9;
+}
+
+std::string bar(const BenchRow& r, double y, double scale, const char* colour) {
+  constexpr double kLeft = 8, kHeight = 13, kText = 590;
+  const double limit = kLeft + bar_limit(r) * scale;
+  return fmt::format(
+      "<rect x=\"{0}\" y=\"{1}\" width=\"{2:.1f}\" height=\"{3}\" fill=\"#eef1f4\"/>"
+      "<rect x=\"{0}\" y=\"{1}\" width=\"{4:.1f}\" height=\"{3}\" fill=\"{5}\"><title>{6}</title></rect>"
+      "<line x1=\"{7:.1f}\" x2=\"{7:.1f}\" y1=\"{1}\" y2=\"{8}\" stroke=\"#1b1f24\"/>"
+      "<text x=\"{9}\" y=\"{10}\">{11}</text>",
+      kLeft, y, limit - kLeft, kHeight, std::max(1.0, bar_value(r) * scale), colour, escape(r.backend + " " + r.kernel),
+      limit, y + kHeight, kText, y + 11, bar_label(r));
+}
+
+// Bars grouped by case, under its name.
 std::string chart_svg(const Chart& chart, const std::vector<std::string>& backends) {
-  constexpr double kLabels = 190, kPlot = 430, kBar = 15, kGap = 9;
+  constexpr double kPlot = 570, kLine = 15, kGap = 9, kName = 17;
   double most = 0;
-  for (const BenchRow* r : chart.rows) most = std::max({most, r->tflops(), r->measured.peak_flops * 1e-12});
-  const double scale = kPlot / most;
-  std::string body, label;
-  double y = 6;
+  for (const BenchRow* r : chart.rows) most = std::max({most, bar_value(*r), bar_limit(*r)});
+  std::string body, group;
+  double y = 0;
   for (const BenchRow* r : chart.rows) {
-    const std::string name = r->which.table.empty() ? r->which.problem : r->which.label();
-    if (name != label) {
-      label = name;
-      y += kGap;
-      const std::string shown = name.size() > 30 ? name.substr(0, 28) + ".." : name;
-      body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}<title>{}</title></text>", kLabels - 8, y + 12,
-                          escape(shown), escape(r->which.problem));
+    const std::string name =
+        r->which.table.empty() ? r->which.problem : fmt::format("{}: {}", r->which.label(), r->which.problem);
+    if (name != group) {
+      group = name;
+      y += kGap + kName;
+      body += fmt::format("<text x=\"8\" y=\"{}\">{}</text>", y - 5, escape(name));
     }
     const auto backend = std::find(backends.begin(), backends.end(), r->backend) - backends.begin();
-    const double peak = kLabels + r->measured.peak_flops * 1e-12 * scale;
-    body += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"#eef1f4\"/>", kLabels, y,
-                        peak - kLabels, kBar - 2);
-    body +=
-        fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>",
-                    kLabels, y, std::max(1.0, r->tflops() * scale), kBar - 2,
-                    kColours[static_cast<size_t>(backend) % std::size(kColours)], escape(r->backend + " " + r->kernel));
-    body += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#1b1f24\"/>", peak, y,
-                        y + kBar - 2);
-    body += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", kLabels + kPlot + 8, y + 11, bar_label(*r));
-    y += kBar;
+    body += bar(*r, y, most > 0 ? kPlot / most : 0, kColours[static_cast<size_t>(backend) % std::size(kColours)]);
+    y += kLine;
   }
-  return fmt::format("<svg viewBox=\"0 0 940 {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg>\n", y + 8,
+  return fmt::format("<svg viewBox=\"0 0 860 {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg>\n", y + 8,
                      escape(chart.title), body);
 }
 
@@ -97,7 +104,7 @@ std::string legend(const std::vector<std::string>& backends) {
   for (size_t i = 0; i < backends.size(); ++i)
     out += fmt::format("<span style=\"color:{}\">&#9632;</span> {} &#160; ", kColours[i % std::size(kColours)],
                        escape(backends[i]));
-  return out + "<span>|</span> peak probed in the same run</p>\n";
+  return out + "<span>|</span> limit probed in the same run</p>\n";
 }
 
 std::string numbers(const std::vector<BenchRow>& rows) {

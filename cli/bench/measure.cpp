@@ -29,10 +29,16 @@ struct Series {
   }
 };
 
+// A long call, of which there will be few samples, gets several probes before it: their percentile must mean something.
 void take_sample(Series& s, PeakProbe& peak, ReadProbe* read) {
+  constexpr double kCallForEachProbe = 10e-3;
+  constexpr int kMostProbes = 8;
   const double begin = seconds_now();
-  s.peaks.push_back(1 / peak.sample(kProbe));
-  if (read) s.reads.push_back(1 / read->sample(kReadProbe));
+  const int probes = std::clamp(static_cast<int>(s.contender->warm_up_seconds / kCallForEachProbe), 1, kMostProbes);
+  for (int i = 0; i < probes; ++i) {
+    s.peaks.push_back(1 / peak.sample(kProbe));
+    if (read) s.reads.push_back(1 / read->sample(kReadProbe));
+  }
   const double start = seconds_now();
   for (int i = 0; i < s.repeats; ++i) s.contender->call();
   const double end = seconds_now();

@@ -59,15 +59,16 @@ void BenchTable::print(const std::vector<BenchRow>& rows) const {
 void print_comparison(const std::vector<BenchRow>& rows) {
   std::map<std::pair<std::string, int>, double> math;
   for (const BenchRow& r : rows)
-    if (r.backend == "math" && r.left_out.empty()) math[{r.which.table + r.which.label(), r.op}] = r.measured.ms;
-  TextTable table({"case", "op", "math ms", "backend", "ms", "speed-up"});
+    if (r.backend == "math" && r.left_out.empty()) math[{r.which.problem, r.op}] = r.measured.ms;
+  TextTable table({"case", "op", "math ms", "backend", "ms", "speed-up", "problem"});
   bool any = false;
   for (const BenchRow& r : rows) {
-    const auto it = math.find({r.which.table + r.which.label(), r.op});
+    const auto it = math.find({r.which.problem, r.op});
     if (it == math.end() || r.backend == "math" || !r.left_out.empty()) continue;
     any = true;
     table.add({r.which.label(), r.op == RAPT_FORWARD ? "fwd" : "bwd", fmt::format("{:.3f}", it->second), r.backend,
-               fmt::format("{:.3f}", r.measured.ms), fmt::format("{:.2f}x", it->second / r.measured.ms)});
+               fmt::format("{:.3f}", r.measured.ms), fmt::format("{:.2f}x", it->second / r.measured.ms),
+               r.which.problem});
   }
   if (!any) return;
   fmt::print("\nagainst the plain definition (math)\n");
@@ -75,12 +76,12 @@ void print_comparison(const std::vector<BenchRow>& rows) {
 }
 
 void print_left_out(const std::vector<BenchRow>& rows) {
-  TextTable table({"case", "backend", "op", "why"});
+  TextTable table({"case", "backend", "op", "why", "problem"});
   size_t count = 0;
   for (const BenchRow& r : rows) {
     if (r.left_out.empty()) continue;
     ++count;
-    table.add({r.which.label(), r.backend, r.op == RAPT_FORWARD ? "fwd" : "bwd", r.left_out});
+    table.add({r.which.label(), r.backend, r.op == RAPT_FORWARD ? "fwd" : "bwd", r.left_out, r.which.problem});
   }
   if (count == 0) return;
   fmt::print("\nleft out ({} of {} rows)\n", count, rows.size());

@@ -209,14 +209,32 @@ int64_t input_bytes(const Problem& p) {
   return bytes;
 }
 
+namespace {
+
+// Pairs of a query and a key in one sequence. Causal counts as half, as everyone reports it; a window is counted out.
+double attended_pairs(const rapt_problem& p, int64_t seqlen_q, int64_t seqlen_k) {
+  const bool causal = p.causal != RAPT_NOT_CAUSAL;
+  if (!p.has_window) return static_cast<double>(seqlen_q) * static_cast<double>(seqlen_k) * (causal ? 0.5 : 1);
+  const int64_t diagonal = p.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k - seqlen_q;
+  const int64_t all = seqlen_q + seqlen_k;  // a side this long is unbounded
+  const int64_t left = p.window_left < 0 ? all : std::min(p.window_left, all);
+  const int64_t right = causal ? 0 : p.window_right < 0 ? all : std::min(p.window_right, all);
+  double pairs = 0;
+  for (int64_t i = 0; i < seqlen_q; ++i) {
+    const int64_t begin = std::clamp<int64_t>(i + diagonal - left, 0, seqlen_k);
+    pairs += static_cast<double>(std::clamp<int64_t>(i + diagonal + right + 1, begin, seqlen_k) - begin);
+  }
+  return pairs;
+}
+
+}  // namespace
+
 double flops(const Problem& p, rapt_op op) {
-  double pairs = 0;  // of queries and keys
+  double pairs = 0;
   for (int64_t b = 0; b < p->varlen_count; ++b)
-    pairs += static_cast<double>(p->varlen[2 * b]) * static_cast<double>(p->varlen[2 * b + 1]);
-  if (p->varlen_count == 0)
-    pairs = static_cast<double>(p->batch) * static_cast<double>(p->seqlen_q) * static_cast<double>(p->seqlen_k);
-  const double all = 2 * static_cast<double>(p->heads_q * (p->head_dim + p->head_dim_v)) * pairs;
-  return all * (p->causal != RAPT_NOT_CAUSAL ? 0.5 : 1) * (op == RAPT_BACKWARD ? 2.5 : 1);
+    pairs += attended_pairs(p.value(), p->varlen[2 * b], p->varlen[2 * b + 1]);
+  if (p->varlen_count == 0) pairs = static_cast<double>(p->batch) * attended_pairs(p.value(), p->seqlen_q, p->seqlen_k);
+  return 2 * static_cast<double>(p->heads_q * (p->head_dim + p->head_dim_v)) * pairs * (op == RAPT_BACKWARD ? 2.5 : 1);
 }
 
 }  // namespace rapt::cli
