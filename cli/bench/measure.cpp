@@ -29,16 +29,20 @@ struct Series {
   }
 };
 
-// A long call, of which there will be few samples, gets several probes before it: their percentile must mean something.
-void take_sample(Series& s, PeakProbe& peak, ReadProbe* read) {
+// A long call, of which there will be few samples, gets several probes: their percentile must mean something.
+void probe(Series& s, PeakProbe& peak, ReadProbe* read) {
   constexpr double kCallForEachProbe = 10e-3;
   constexpr int kMostProbes = 8;
-  const double begin = seconds_now();
   const int probes = std::clamp(static_cast<int>(s.contender->warm_up_seconds / kCallForEachProbe), 1, kMostProbes);
   for (int i = 0; i < probes; ++i) {
     s.peaks.push_back(1 / peak.sample(kProbe));
     if (read) s.reads.push_back(1 / read->sample(kReadProbe));
   }
+}
+
+void take_sample(Series& s, PeakProbe& peak, ReadProbe* read) {
+  const double begin = seconds_now();
+  probe(s, peak, read);
   const double start = seconds_now();
   for (int i = 0; i < s.repeats; ++i) s.contender->call();
   const double end = seconds_now();
@@ -75,6 +79,7 @@ void warm_up(Contender& contender) {
 }
 
 double estimated_seconds(double call_seconds, const SamplingRule& rule) {
+  if (call_seconds >= rule.most_seconds) return call_seconds;  // its first call is its sample
   const double sampling = std::clamp(rule.samples * (call_seconds + kProbe), rule.least_seconds, rule.most_seconds);
   return std::max(call_seconds, kWarmUp) + std::max(call_seconds, sampling);
 }
@@ -85,6 +90,10 @@ void Sampler::measure(std::vector<Contender*> contenders, const Work& work, cons
   for (Contender* c : contenders) {
     const double repeats = std::ceil(kLeastSample / std::max(c->warm_up_seconds, 1e-9));
     series.push_back({c, static_cast<int>(repeats), {}, {}, {}});
+    if (c->warm_up_seconds < rule.most_seconds) continue;
+    series.back().calls.push_back(c->warm_up_seconds);
+    series.back().spent = c->warm_up_seconds;
+    probe(series.back(), peak_, work.bytes > 0 ? read_.get() : nullptr);
   }
   for (bool active = true; active;) {
     active = false;

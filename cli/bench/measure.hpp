@@ -32,7 +32,7 @@ struct Contender {
 struct SamplingRule {
   int samples = 30;  // enough, if also
   double least_seconds = 0.3;
-  double most_seconds = 1;  // of sampling; one sample is always taken
+  double most_seconds = 1;  // of sampling; a call as long as this is measured by its first run alone
 };
 
 // The first calls: until the caches, the clock and the allocator have settled, at least once.
