@@ -7,8 +7,8 @@ import support
 from support import CommandTest
 
 PROBLEM = "b1 hq2 hk1 sq40 sk50 d16 fp32 causal"
-BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms", "ms_p20",
-              "tflops", "peak_tflops", "peak_fraction", "extra_bytes", "threads"}
+BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms",
+              "ms_p20", "tflops", "peak_tflops", "peak_fraction", "extra_bytes", "threads"}
 VERIFY_KEYS = {"problem", "op", "tensor", "backend", "kernel", "error", "allowance", "ok"}
 
 
@@ -66,11 +66,13 @@ class Verify(CommandTest):
             self.assertIs(row["ok"], True)
 
     def test_options(self):
-        text = self.rapt("verify", "b1 hq2 hk2 sq20 sk20 d8 bf16 bias=b1hN sink", "--backend", "cpu", "--op", "bwd").stdout
+        problem = "b1 hq2 hk2 sq20 sk20 d8 bf16 bias=b1hN sink"
+        text = self.rapt("verify", problem, "--backend", "cpu", "--op", "bwd").stdout
         self.assertNotIn(" lse ", text)
         for tensor in ("dq", "dk", "dv", "dbias", "dsink"):
             self.assertIn(f" {tensor} ", text)
-        self.rapt("verify", "b2 hq4 hk2 sq2 sk33 d16 fp16 causal paged=8", "--input-kind", "outliers", says=["outliers"])
+        self.rapt("verify", "b2 hq4 hk2 sq2 sk33 d16 fp16 causal paged=8", "--input-kind", "outliers",
+                  says=["outliers"])
         self.rapt("verify", "b1 hq1 hk1 sq4 sk4 d8 fp64", code=2, says=["nothing was checked"])
         self.rapt("verify", "b1 hq1 hk1 sq4 sk4 d8 fp64", "--backend", "cpu", code=2, says=["fp64"])
 

@@ -11,7 +11,8 @@ import support
 from support import CommandTest, from_bf16, read_safetensors, safetensors_bytes, to_bf16, write_safetensors
 
 
-def attention(q, k, v, causal=None, scale=None, softcap=0, window=(-1, -1), bias=None, mask=None, alibi=None, sink=None):
+def attention(q, k, v, causal=None, scale=None, softcap=0, window=(-1, -1), bias=None, mask=None, alibi=None,
+              sink=None):
     """The definition in float64 over [batch, seqlen, heads, head_dim]; returns out and lse."""
     q, k, v = (np.asarray(x, dtype=np.float64).transpose(0, 2, 1, 3) for x in (q, k, v))
     k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
@@ -88,8 +89,8 @@ class Results(FilesTest):
     def test_layout(self):
         out, lse = attention(self.q, self.k, self.v, causal="bottom-right")
         self.save(q=self.q.swapaxes(1, 2).copy(), k=self.k.swapaxes(1, 2).copy(), v=self.v.swapaxes(1, 2).copy())
-        self.rapt("run", "--q", "q.npy", "--k", "k.npy", "--v", "v.npy", "--layout", "bhsd", "--causal", "--lse", "--output",
-                  "both.safetensors")
+        self.rapt("run", "--q", "q.npy", "--k", "k.npy", "--v", "v.npy", "--layout", "bhsd", "--causal", "--lse",
+                  "--output", "both.safetensors")
         both = read_safetensors(self.folder / "both.safetensors")
         np.testing.assert_allclose(both["out"], out.swapaxes(1, 2), rtol=2e-5, atol=2e-6)
         np.testing.assert_allclose(both["lse"], lse, rtol=2e-6, atol=4e-6)
@@ -197,7 +198,8 @@ class Hostile(FilesTest):
                 with self.subTest(message):
                     path = self.folder / ("bad" + suffix)
                     path.write_bytes(content)
-                    self.rapt("run", "--q", path.name, *good[2:], "--output", "out.npy", code=2, says=[path.name, message])
+                    self.rapt("run", "--q", path.name, *good[2:], "--output", "out.npy", code=2,
+                              says=[path.name, message])
                     path.unlink()
                     self.assertEqual(self.names(), before)
 
@@ -257,7 +259,8 @@ class FullDisk(FilesTest):
         self.qkv_paths = self.qkv()
         small = self.folder / "small"
         small.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], capture_output=True).returncode != 0:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", small]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
             self.skipTest("a small file system cannot be mounted here")
         self.addCleanup(subprocess.run, ["umount", small], check=True)
         self.run_onto(small / "out.safetensors")
