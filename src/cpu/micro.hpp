@@ -24,6 +24,9 @@ enum class Out {
   add         // C = C + product
 };
 
+// A word of A as it lies: a caller's row of bf16 may begin at any even address.
+typedef float Word __attribute__((aligned(2), may_alias));
+
 template <bool kDot>
 RAPT_INLINE F multiply_add(F acc, F a, F b) {
 #if defined(__AVX512BF16__)
@@ -47,7 +50,7 @@ RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth
     F bk[NR];
     RAPT_UNROLL for (int n = 0; n < NR; ++n) bk[n] = load(b + k * b_row + n * kLanes);
     RAPT_UNROLL for (int m = 0; m < MR; ++m) {
-      const F am = splat(a[m * a_row + k * a_depth]);
+      const F am = splat(reinterpret_cast<const Word*>(a)[m * a_row + k * a_depth]);
       RAPT_UNROLL for (int n = 0; n < NR; ++n) acc[m][n] = multiply_add<kDot>(acc[m][n], am, bk[n]);
     }
   }
