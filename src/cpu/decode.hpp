@@ -9,53 +9,94 @@ namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kDecodeRows = 16;
 inline constexpr int64_t kDecodeKeys = 256;
-inline constexpr int64_t kPrefetchBytes = 2048;  // measured best on Zen 4: far enough for DRAM, near enough for L1
-inline constexpr int64_t kMostAhead = 64;
+inline constexpr int64_t kMostDecodeHeads = 32;
+inline constexpr int64_t kDecodeBlockBytes = 128 << 10;  // of K and V: with the next block, what is asked for ahead, in L2
+
+// Key heads that lie side by side in a row of the cache are read together, so that memory is read in its own order.
+inline int64_t decode_heads(const Call& call) {
+  const bool side_by_side = call.k.head <= call.head_dim * 2 && call.k.seq >= call.k.head * call.heads_k;
+  int64_t heads = side_by_side ? std::min(call.heads_k, kMostDecodeHeads) : 1;
+  while (call.heads_k % heads != 0) --heads;
+  return heads;
+}
+
+inline int64_t decode_keys(const Call& call) {
+  const int64_t row = decode_heads(call) * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
+  return std::clamp<int64_t>(kDecodeBlockBytes / row / kLanes * kLanes, kLanes, kDecodeKeys);
+}
 
 struct DecodeScratch {
-  float *q, *scores, *o, *m, *l;
-  const char** rows;  // of the block's keys, then of its values, then of the next block's keys
-  bool* excluded;     // [rows][keys]
+  float *q, *o, *m, *l;  // of each head
+  float* scores;         // [rows][keys]
+  const char** rows;     // the block's keys, then its values
+  bool* excluded;        // [rows][keys]
 
   DecodeScratch(const Call& call, Carver& carve) {
-    q = carve.take<float>(kDecodeRows * padded(call.head_dim));
+    const int64_t rows_of_heads = decode_heads(call) * kDecodeRows;
+    q = carve.take<float>(rows_of_heads * padded(call.head_dim));
+    o = carve.take<float>(rows_of_heads * padded(call.head_dim_v));
+    m = carve.take<float>(rows_of_heads);
+    l = carve.take<float>(rows_of_heads);
     scores = carve.take<float>(kDecodeRows * kDecodeKeys);
-    o = carve.take<float>(kDecodeRows * padded(call.head_dim_v));
-    m = carve.take<float>(kDecodeRows);
-    l = carve.take<float>(kDecodeRows);
-    rows = carve.take<const char*>(2 * kDecodeKeys + kMostAhead);
+    rows = carve.take<const char*>(2 * kDecodeKeys);
     excluded = carve.take<bool>(kDecodeRows * kDecodeKeys);
   }
 };
 
+// Walks the next block in the order of memory, one row's piece at a time, while this block is worked on.
+template <class T>
+class DecodeAhead {
+ public:
+  DecodeAhead(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads)
+      : call_(call), s_(s), first_head_(first_head), heads_(heads) {}
+
+  void begin(int64_t first_key, int64_t count) {
+    key_ = first_key;
+    end_ = first_key + count;
+    first_ = first_key;
+    head_ = 0;
+    of_values_ = false;
+  }
+  RAPT_INLINE void step() {
+    if (key_ >= end_) return;
+    const T* row = of_values_ ? key_row<T>(call_, call_.v, s_, key_, first_head_ + head_)
+                              : key_row<T>(call_, call_.k, s_, key_, first_head_ + head_);
+    const char* bytes = reinterpret_cast<const char*>(row);
+    const int64_t size = (of_values_ ? call_.head_dim_v : call_.head_dim) * static_cast<int64_t>(sizeof(T));
+    for (int64_t x = 0; x < size; x += 64) prefetch_far(bytes + x);
+    if (++head_ < heads_) return;
+    head_ = 0;
+    if (++key_ < end_ || of_values_) return;
+    of_values_ = true;
+    key_ = first_;
+  }
+
+ private:
+  const ForwardCall& call_;
+  const Sequence& s_;
+  const int64_t first_head_, heads_;
+  int64_t first_ = 0, key_ = 0, end_ = 0, head_ = 0;
+  bool of_values_ = false;
+};
+
+// The rows of one key head.
 template <class T>
 class Decode {
   static constexpr bool kDot = kDotType<T>;
 
  public:
-  Decode(const ForwardCall& call, const Sequence& s, int64_t head_k, const DecodeScratch& scratch)
-      : call_(call), s_(s), head_k_(head_k), w_(scratch), words_(words<kDot>(call.head_dim)), q_row_(padded(words_)),
-        o_row_(padded(call.head_dim_v)), scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)) {}
-
-  void run(const QueryRows& rows, int64_t n, int64_t key_first, int64_t key_last, bool with_sink, const PartialRows* partial) {
-    rows_ = rows;
-    n_ = n;
-    prepare(with_sink);
-    int64_t begin = key_last, end = key_first;
-    for (int64_t r = 0; r < n; ++r) {
-      begin = std::min(begin, std::max(s_.key_begin(call_, query(r)), key_first));
-      end = std::max(end, std::min(s_.key_end(call_, query(r)), key_last));
-    }
-    for (int64_t j = begin; j < end; j += kDecodeKeys) block(j, std::min(kDecodeKeys, end - j), end);
-    for (int64_t r = 0; r < n; ++r) write(r, partial);
+  Decode(const ForwardCall& call, const Sequence& s, int64_t head_k, int64_t slot, const DecodeScratch& scratch, DecodeAhead<T>& ahead)
+      : call_(call), s_(s), head_k_(head_k), n_(call.group() * s.seqlen_q), words_(words<kDot>(call.head_dim)), q_row_(padded(words_)),
+        o_row_(padded(call.head_dim_v)), scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)),
+        ahead_(ahead), w_(scratch) {
+    w_.q += slot * kDecodeRows * padded(call.head_dim);
+    w_.o += slot * kDecodeRows * o_row_;
+    w_.m += slot * kDecodeRows;
+    w_.l += slot * kDecodeRows;
   }
 
- private:
-  int64_t query(int64_t r) const { return r / rows_.heads; }
-  int64_t head(int64_t r) const { return rows_.first_head + r % rows_.heads; }
-
-  void prepare(bool with_sink) {
-    for (int64_t r = 0; r < kDecodeRows; ++r) {
+  void begin(bool with_sink) {
+    for (int64_t r = 0; r < (n_ + 3) / 4 * 4; ++r) {
       float* q = w_.q + r * q_row_;
       std::memset(q, 0, static_cast<size_t>(q_row_) * sizeof(float));
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
@@ -67,15 +108,13 @@ class Decode {
     }
   }
 
-  void block(int64_t j0, int64_t count, int64_t end) {
+  void block(int64_t j0, int64_t count) {
     j0_ = j0;
     count_ = count;
-    ahead_ = std::clamp<int64_t>(kPrefetchBytes / (call_.head_dim * static_cast<int64_t>(sizeof(T))), 1, kMostAhead);
-    const auto k = [&](int64_t j) { return reinterpret_cast<const char*>(key_row<T>(call_, call_.k, s_, j, head_k_)); };
-    for (int64_t j = 0; j < count; ++j) w_.rows[j] = k(j0 + j);
-    for (int64_t j = 0; j < count; ++j)
+    for (int64_t j = 0; j < count; ++j) {
+      w_.rows[j] = reinterpret_cast<const char*>(key_row<T>(call_, call_.k, s_, j0 + j, head_k_));
       w_.rows[count + j] = reinterpret_cast<const char*>(key_row<T>(call_, call_.v, s_, j0 + j, head_k_));
-    for (int64_t j = 0; j < ahead_; ++j) w_.rows[2 * count + j] = k(std::min(j0 + count + j, end - 1));
+    }
     if (n_ == 1) products<1>();
     else if (n_ == 2) products<2>();
     else products<4>();
@@ -89,35 +128,37 @@ class Decode {
     else values<4, 4>();
   }
 
-  RAPT_INLINE void prefetch_row(int64_t at, int64_t bytes) const {
-    const char* row = w_.rows[at];
-    for (int64_t x = 0; x < bytes; x += 64) prefetch(row + x);
+  void write(const PartialRows* partial) const {
+    for (int64_t r = 0; r < n_; ++r) write_row(r, partial);
   }
+
+ private:
+  int64_t query(int64_t r) const { return r / call_.group(); }
+  int64_t head(int64_t r) const { return head_k_ * call_.group() + r % call_.group(); }
 
   // scores[r][j] = q[r] . k[j]: RT rows by kLanes / RT keys give kLanes sums, which one reduction finishes.
   template <int RT>
   __attribute__((noinline)) void products() {
     constexpr int KT = kLanes / RT;
-    const int64_t full = call_.head_dim / (kDot ? 2 * kLanes : kLanes), bytes = call_.head_dim * static_cast<int64_t>(sizeof(T));
+    const int64_t full = call_.head_dim / (kDot ? 2 * kLanes : kLanes);
     const bool tail = full * kLanes * (kDot ? 2 : 1) < call_.head_dim;
-    for (int64_t j = 0; j < count_; j += KT) {
-      const T* k[KT];
-      RAPT_UNROLL for (int i = 0; i < KT; ++i) {
-        const int64_t at = std::min(j + i, count_ - 1);
-        k[i] = reinterpret_cast<const T*>(w_.rows[at]);
-        prefetch_row(at + ahead_, bytes);
-      }
+    for (int64_t j = 0; j < count_; j += KT)
       for (int64_t r0 = 0; r0 < n_; r0 += RT) {
-        F acc[kLanes] = {};
+        F acc[kLanes];
         const float* q = w_.q + r0 * q_row_;
-        for (int64_t c = 0; c < full; ++c) step<RT>(acc, q + c * kLanes, [&](int i) { return key_words(k[i], c); });
-        if (tail) step<RT>(acc, q + full * kLanes, [&](int i) { return load_words<kDot>(k[i], full * kLanes, call_.head_dim); });
+        RAPT_UNROLL for (int i = 0; i < KT; ++i) {  // row by row, as memory has them
+          const T* k = reinterpret_cast<const T*>(w_.rows[std::min(j + i, count_ - 1)]);
+          if (r0 == 0) ahead_.step();
+          F total[RT] = {};
+          for (int64_t c = 0; c < full; ++c) step<RT>(total, q + c * kLanes, key_words(k, c));
+          if (tail) step<RT>(total, q + full * kLanes, load_words<kDot>(k, full * kLanes, call_.head_dim));
+          RAPT_UNROLL for (int r = 0; r < RT; ++r) acc[r * KT + i] = total[r];
+        }
         alignas(64) float out[kLanes];
         store(out, sums(acc));
         RAPT_UNROLL for (int r = 0; r < RT; ++r)
           std::memcpy(w_.scores + (r0 + r) * kDecodeKeys + j, out + r * KT, KT * sizeof(float));
       }
-    }
   }
 
   static RAPT_INLINE F key_words(const T* row, int64_t c) {
@@ -130,15 +171,9 @@ class Decode {
     }
   }
 
-  template <int RT, class Key>
-  RAPT_INLINE void step(F* acc, const float* q, const Key& key) const {
-    constexpr int KT = kLanes / RT;
-    F qv[RT];
-    RAPT_UNROLL for (int r = 0; r < RT; ++r) qv[r] = load(q + r * q_row_);
-    RAPT_UNROLL for (int i = 0; i < KT; ++i) {
-      const F k = key(i);
-      RAPT_UNROLL for (int r = 0; r < RT; ++r) acc[r * KT + i] = multiply_add<kDot>(acc[r * KT + i], qv[r], k);
-    }
+  template <int RT>
+  RAPT_INLINE void step(F* total, const float* q, F k) const {
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) total[r] = multiply_add<kDot>(total[r], load(q + r * q_row_), k);
   }
 
   // Turns row r's products into log2-domain logits. True if some key may be excluded.
@@ -215,13 +250,18 @@ class Decode {
     for (int64_t r = 0; r < n_; r += RT) {
       int64_t c = 0;
       const int64_t full = call_.head_dim_v / kLanes;
-      for (; c + NV <= full; c += NV) value_columns<RT, NV>(r, c);
-      for (; c < full; ++c) value_columns<RT, 1>(r, c);
+      if (r == 0 && NV <= full) {
+        value_columns<true, RT, NV>(r, c);
+        c = NV;
+      }
+      for (; c + NV <= full; c += NV) value_columns<false, RT, NV>(r, c);
+      for (; c + NV / 2 <= full; c += NV / 2) value_columns<false, RT, NV / 2>(r, c);
+      for (; c < full; ++c) value_columns<false, RT, 1>(r, c);
       if (full * kLanes < call_.head_dim_v) value_tail<RT>(r, full);
     }
   }
 
-  template <int RT, int NV>
+  template <bool kFirst, int RT, int NV>
   RAPT_INLINE void value_columns(int64_t r0, int64_t c) {
     F acc[RT][NV];
     float* o = w_.o + r0 * o_row_ + c * kLanes;
@@ -229,8 +269,7 @@ class Decode {
     const float* p = w_.scores + r0 * kDecodeKeys;
     for (int64_t j = 0; j < count_; ++j) {
       const T* v = reinterpret_cast<const T*>(w_.rows[count_ + j]) + c * kLanes;
-      const char* later = w_.rows[count_ + j + ahead_] + c * kLanes * static_cast<int64_t>(sizeof(T));
-      RAPT_UNROLL for (int64_t x = 0; x < static_cast<int64_t>(NV * kLanes * sizeof(T)); x += 64) prefetch(later + x);
+      if (kFirst) ahead_.step();
       F vn[NV];
       RAPT_UNROLL for (int n = 0; n < NV; ++n) vn[n] = load_as_float(v + n * kLanes);
       RAPT_UNROLL for (int r = 0; r < RT; ++r) {
@@ -263,7 +302,7 @@ class Decode {
       }
   }
 
-  void write(int64_t r, const PartialRows* partial) {
+  void write_row(int64_t r, const PartialRows* partial) const {
     const int64_t dim = call_.head_dim_v;
     const float* o = w_.o + r * o_row_;
     if (partial) {
@@ -281,14 +320,35 @@ class Decode {
 
   const ForwardCall& call_;
   const Sequence& s_;
-  const int64_t head_k_;
-  const DecodeScratch& w_;
+  const int64_t head_k_, n_;
   const int64_t words_, q_row_, o_row_;
   const float scale_log2_;
   const bool options_;
-  QueryRows rows_ = {};
-  int64_t n_ = 0;
-  int64_t j0_ = 0, count_ = 0, ahead_ = 1;
+  DecodeAhead<T>& ahead_;
+  DecodeScratch w_;
+  int64_t j0_ = 0, count_ = 0;
 };
+
+// Key heads [first_head, first_head + heads) against keys [key_first, key_last). partial(slot): where the rows of a head
+// go, or null for out and lse.
+template <class T, class Partial>
+inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first, int64_t key_last,
+                   bool with_sink, const DecodeScratch& scratch, const Partial& partial) {
+  DecodeAhead<T> ahead(call, s, first_head, heads);
+  const auto of_head = [&](int64_t slot) { return Decode<T>(call, s, first_head + slot, slot, scratch, ahead); };
+  for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).begin(with_sink);
+  int64_t begin = key_last, end = key_first;
+  for (int64_t i = 0; i < s.seqlen_q; ++i) {
+    begin = std::min(begin, std::max(s.key_begin(call, i), key_first));
+    end = std::max(end, std::min(s.key_end(call, i), key_last));
+  }
+  const int64_t step = decode_keys(call);
+  for (int64_t j = begin; j < end; j += step) {
+    const int64_t next = std::min(j + step, end);
+    ahead.begin(next, std::min(step, end - next));
+    for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).block(j, next - j);
+  }
+  for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).write(partial(slot));
+}
 
 }  // namespace rapt::cpu::RAPT_TIER

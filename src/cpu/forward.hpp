@@ -15,16 +15,16 @@ inline constexpr int64_t kLeastSplitKeysDecode = 1024;
 struct ForwardCut {
   bool decode;
   QueryRows rows;       // first_head is filled in for each item
-  int64_t head_groups;  // items along heads: key heads, or query heads where lanes hold one head
+  int64_t head_groups;  // items along heads
   int64_t block, blocks, splits;
 
   explicit ForwardCut(const ForwardCall& call) {
     const int64_t group = call.group();
     decode = group * call.seqlen_q <= kDecodeRows;
-    const bool share = decode || (group > 1 && call.seqlen_q < forward_queries(call));
-    rows = {0, share ? group : 1};
+    const bool share = group > 1 && call.seqlen_q < forward_queries(call);
+    rows = {0, decode ? group * decode_heads(call) : share ? group : 1};
     head_groups = call.heads_q / rows.heads;
-    block = decode ? kDecodeRows : forward_queries(call);
+    block = decode ? kDecodeRows * decode_heads(call) : forward_queries(call);
     blocks = (call.seqlen_q * rows.heads + block - 1) / block;
     const int64_t items = std::max<int64_t>(call.batch * head_groups * blocks, 1);
     const int64_t least = decode ? kLeastSplitKeysDecode : kLeastSplitKeys;
@@ -114,7 +114,14 @@ class Forward {
     Carver carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     if (cut_.decode) {
       const DecodeScratch scratch(call_, carve);
-      Decode<T>(call_, s, b.head_k, scratch).run(b.rows, b.n, key_first, key_last, with_sink, partial);
+      PartialRows of_head;
+      decode<T>(call_, s, b.head_k, b.rows.heads / call_.group(), key_first, key_last, with_sink, scratch,
+                [&](int64_t slot) -> const PartialRows* {
+                  if (!partial) return nullptr;
+                  const int64_t row = slot * kDecodeRows;
+                  of_head = {part.o + row * call_.head_dim_v, part.m + row, part.l + row};
+                  return &of_head;
+                });
     } else {
       const ForwardScratch scratch(call_, carve);
       ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
@@ -126,8 +133,11 @@ class Forward {
     Block b;
     if (!find(at, s, b)) return;
     const PartialRows parts = memory_.part(cut_, call_, at, 0);
-    for (int64_t r = 0; r < b.n; ++r) {
-      const int64_t i = (b.first + r) / b.rows.heads, head = b.rows.first_head + (b.first + r) % b.rows.heads;
+    for (int64_t n = 0; n < b.n; ++n) {
+      const int64_t i = (b.first + n) / b.rows.heads, of_head = (b.first + n) % b.rows.heads, head = b.rows.first_head + of_head;
+      // decode keeps the rows of each key head together
+      const int64_t group = call_.group();
+      const int64_t r = cut_.decode ? of_head / group * kDecodeRows + i * group + of_head % group : n;
       float* lse = call_.lse ? reinterpret_cast<float*>(call_.lse.data) + lse_offset(call_.lse, s, i, head) : nullptr;
       combine_row(parts, cut_.splits, cut_.block, r, call_.head_dim_v,
                   reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s, i, head), lse);

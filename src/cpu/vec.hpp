@@ -49,6 +49,7 @@ RAPT_INLINE I load_int(const int32_t* p) {
 RAPT_INLINE I bits_of(F v) { return reinterpret_cast<I>(v); }
 RAPT_INLINE F float_of(I v) { return reinterpret_cast<F>(v); }
 RAPT_INLINE void prefetch(const char* p) { __builtin_prefetch(p, 0, 3); }
+RAPT_INLINE void prefetch_far(const char* p) { __builtin_prefetch(p, 0, 2); }
 
 #if defined(__AVX512F__)
 
