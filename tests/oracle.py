@@ -156,8 +156,8 @@ def head(problem, t, b, h):
     mean = (p * dp).sum(axis=1, keepdims=True)
     ds = p * (dp - mean)
     draw = ds * (1 - tanh * tanh) if problem.softcap else ds
-    result = {"out": out, "lse": lse, "dq": problem.scale * weighted(draw, k), "dk": problem.scale * weighted(draw.T, q),
-              "dv": weighted((p * keep).T, dout), "dbias": ds}
+    result = {"out": out, "lse": lse, "dbias": ds, "dv": weighted((p * keep).T, dout)}
+    result |= {"dq": problem.scale * weighted(draw, k), "dk": problem.scale * weighted(draw.T, q)}
     if sink is not None:
         result["dsink"] = -(p_every[:, -1:] * mean).sum()
     return result, largest
@@ -176,7 +176,8 @@ def score_part(tensor, b, h, rows, columns):
     if tensor is None:
         return None
     part = tensor[b if tensor.shape[0] > 1 else 0, h if tensor.shape[1] > 1 else 0]
-    return np.broadcast_to(part, (max(rows, 1) if part.shape[0] == 1 else part.shape[0], part.shape[1]))[:rows, :columns]
+    height = max(rows, 1) if part.shape[0] == 1 else part.shape[0]
+    return np.broadcast_to(part, (height, part.shape[1]))[:rows, :columns]
 
 
 def add_to_bias(dbias, ds, b, h):
@@ -200,17 +201,17 @@ def expected(problem, tensors):
         for h in range(problem.heads_q):
             g = h // group
             if problem.page:
-                table = tensors["block_table"][b].astype(int)
-                pages = [x.reshape(-1, *x.shape[2:])[row] for x in (tensors["k"], tensors["v"])
-                         for row in [[table[j // problem.page] * problem.page + j % problem.page for j in range(columns)]]]
-                k, v = pages[0][:, g], pages[1][:, g]
+                table, j = tensors["block_table"][b].astype(int), np.arange(columns)
+                at = table[j // problem.page], j % problem.page
+                k, v = tensors["k"][at][:, g], tensors["v"][at][:, g]
             else:
                 k, v = tensors["k"][at_k][:, g], tensors["v"][at_k][:, g]
             slopes = tensors.get("alibi")
             slope = None if slopes is None else slopes[b, h] if slopes.ndim == 2 else slopes[h]
             sink = tensors["sink"][h] if "sink" in tensors else None
             parts = [score_part(tensors.get(name), b, h, rows, columns) for name in ("bias", "mask")]
-            found, top = head(problem, (tensors["q"][at_q][:, h], k, v, tensors["dout"][at_q][:, h], *parts, slope, sink), b, h)
+            q, dout = tensors["q"][at_q][:, h], tensors["dout"][at_q][:, h]
+            found, top = head(problem, (q, k, v, dout, *parts, slope, sink), b, h)
             largest = max(largest, top)
             results["out"][at_q][:, h] = found["out"]
             results["lse"][(h, *at_q) if problem.packed else (b, h)] = found["lse"]
