@@ -196,10 +196,16 @@ typedef struct rapt_backward_call {
   const rapt_execution* execution;
 } rapt_backward_call;
 
+/* A struct with its size set and nothing else: rapt_window window = RAPT_INIT(rapt_window). */
 #ifdef __cplusplus
-#define RAPT_INIT(type) type{sizeof(type)}
+#define RAPT_INIT(type)              \
+  ([] {                              \
+    type value = {};                 \
+    value.struct_size = sizeof(type); \
+    return value;                    \
+  }())
 #else
-#define RAPT_INIT(type) ((type){sizeof(type)})
+#define RAPT_INIT(type) ((type){.struct_size = sizeof(type)})
 #endif
 
 RAPT_API rapt_status rapt_forward(const rapt_forward_call* call);
@@ -247,7 +253,7 @@ typedef enum rapt_op { RAPT_FORWARD = 0, RAPT_BACKWARD = 1 } rapt_op;
 
 typedef struct rapt_candidate {
   const char* backend;
-  const char* kernel; /* the variant it runs or would run; "" where it has none for this problem */
+  const char* kernel; /* the variant it runs, or would run if it were taken; "" where it has none */
   int32_t chosen;     /* 1 for at most one candidate */
   const char* reason; /* why it was chosen or refused */
 } rapt_candidate;

@@ -31,7 +31,8 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
     executor = read_versioned("execution.executor", e.executor);
     if (executor.concurrency < 1 || (executor.concurrency > 1 && executor.parallel_for == nullptr))
       throw Error(RAPT_INVALID_ARGUMENT, cat("execution.executor has concurrency ", executor.concurrency,
-                                             executor.parallel_for ? "" : " and no parallel_for", ", must have at least 1 and a parallel_for"));
+                                             executor.parallel_for ? "" : " and no parallel_for",
+                                             ", must have at least 1 and a parallel_for"));
     out.executor = &executor;
   }
   out.workspace = static_cast<char*>(e.workspace);
@@ -120,7 +121,8 @@ rapt_status rapt_pool_create(int32_t num_threads, rapt_executor** executor) {
   return guarded([&] {
     require(executor, "executor");
     if (num_threads < 0 || num_threads > 4096)
-      throw Error(RAPT_INVALID_ARGUMENT, cat("num_threads is ", num_threads, ", must be in 0 (one for each core) to 4096"));
+      throw Error(RAPT_INVALID_ARGUMENT,
+                  cat("num_threads is ", num_threads, ", must be in 0 (one for each core) to 4096"));
     *executor = const_cast<rapt_executor*>(&(new Pool(num_threads))->executor());
   });
 }
@@ -145,7 +147,8 @@ rapt_status rapt_workspace_size(const rapt_forward_call* forward, const rapt_bac
   });
 }
 
-rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_call* backward, rapt_explanation** explanation) {
+rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_call* backward,
+                         rapt_explanation** explanation) {
   return guarded([&] {
     require(explanation, "explanation");
     require_one_call(forward, backward);

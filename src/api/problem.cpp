@@ -22,11 +22,14 @@ Problem from_public(const rapt_problem& given) {
   p.head_dim = g.head_dim;
   p.head_dim_v = g.head_dim_v;
   const auto dtype = dtype_from(g.dtype);
-  if (!dtype) throw Error(RAPT_INVALID_ARGUMENT, cat("problem.dtype is ", dtype_text(g.dtype), ", must be fp16, bf16, fp32 or fp64"));
+  if (!dtype)
+    throw Error(RAPT_INVALID_ARGUMENT,
+                cat("problem.dtype is ", dtype_text(g.dtype), ", must be fp16, bf16, fp32 or fp64"));
   if (g.causal < RAPT_NOT_CAUSAL || g.causal > RAPT_CAUSAL_TOP_LEFT)
     throw Error(RAPT_INVALID_ARGUMENT, cat("problem.causal is ", g.causal, ", must be 0, 1 or 2"));
   if (g.varlen_count < 0 || (g.varlen_count > 0 && g.varlen == nullptr))
-    throw Error(RAPT_INVALID_ARGUMENT, cat("problem.varlen_count is ", g.varlen_count, g.varlen ? "" : " and problem.varlen is null"));
+    throw Error(RAPT_INVALID_ARGUMENT,
+                cat("problem.varlen_count is ", g.varlen_count, g.varlen ? "" : " and problem.varlen is null"));
   p.dtype = *dtype;
   p.causal = static_cast<rapt_causal>(g.causal);
   if (g.has_window) p.window = Window{g.window_left, g.window_right};
@@ -75,7 +78,8 @@ rapt_problem to_public(const Problem& p) {
   return g;
 }
 
-// A call with the problem's sizes and options but no tensors: enough to plan, not to run. Owns the lengths it points to.
+// A call with the problem's sizes and options but no tensors: enough to plan, not to run. Owns the lengths it points
+// to.
 struct PlannedCall {
   std::vector<int32_t> cu_q, cu_k;
   BackwardCall call;
@@ -145,8 +149,8 @@ rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t*
     require(problem, "problem");
     const Problem p = Problem::parse(text);
     if (p.varlen.size() > varlen_capacity || (!p.varlen.empty() && varlen == nullptr))
-      throw Error(RAPT_INVALID_ARGUMENT, cat("varlen_capacity is ", static_cast<uint64_t>(varlen_capacity), ", the text has ",
-                                             static_cast<uint64_t>(p.varlen.size()), " sequences"));
+      throw Error(RAPT_INVALID_ARGUMENT, cat("varlen_capacity is ", static_cast<uint64_t>(varlen_capacity),
+                                             ", the text has ", static_cast<uint64_t>(p.varlen.size()), " sequences"));
     *problem = to_public(p);
     for (size_t i = 0; i < p.varlen.size(); ++i) {
       varlen[2 * i] = p.varlen[i].first;
@@ -171,16 +175,19 @@ rapt_status rapt_problem_print(const rapt_problem* problem, char* text, size_t c
   });
 }
 
-rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_device device, const rapt_execution* execution,
-                                 rapt_explanation** explanation) {
+rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_device device,
+                                 const rapt_execution* execution, rapt_explanation** explanation) {
   return guarded([&] {
     require(problem, "problem");
     require(explanation, "explanation");
     if (op != RAPT_FORWARD && op != RAPT_BACKWARD)
-      throw Error(RAPT_INVALID_ARGUMENT, cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
+      throw Error(RAPT_INVALID_ARGUMENT,
+                  cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
     rapt_executor executor;
     const Wish wish = execution_of(execution, executor).wish;
     const Problem p = from_public(*problem);
+    if (op == RAPT_BACKWARD && p.page > 0)
+      throw Error(RAPT_UNSUPPORTED, cat("problem.page is ", p.page, ", the backward pass takes no cache"));
     const PlannedCall planned(p, device);
     ForwardCall forward;
     static_cast<Call&>(forward) = planned.call;

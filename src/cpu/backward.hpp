@@ -53,7 +53,8 @@ struct BackwardMemory {
     Carver carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
     tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items()));
-    if (cut.splits > 1) partial_dq = carve.take<float>(cut.splits * BackwardCut::query_rows(call) * call.heads_q * call.head_dim);
+    if (cut.splits > 1)
+      partial_dq = carve.take<float>(cut.splits * BackwardCut::query_rows(call) * call.heads_q * call.head_dim);
     dsink = carve.take<double>(call.batch * call.heads_q);
     if (call.dbias) {
       dbias_count = 1;
@@ -82,8 +83,10 @@ class Backward {
 
  private:
   void item_step(int64_t task, int64_t item) const {
-    const int64_t split = item % cut_.splits, head = item / cut_.splits % cut_.heads, batch = item / cut_.splits / cut_.heads;
-    const int64_t batch_end = cut_.join_batches ? call_.batch : batch + 1, head_end = cut_.join_heads ? call_.heads_k : head + 1;
+    const int64_t split = item % cut_.splits, head = item / cut_.splits % cut_.heads,
+                  batch = item / cut_.splits / cut_.heads;
+    const int64_t batch_end = cut_.join_batches ? call_.batch : batch + 1,
+                  head_end = cut_.join_heads ? call_.heads_k : head + 1;
     for (int64_t b = batch; b < batch_end; ++b)
       for (int64_t h = head; h < head_end; ++h) key_head(task, b, h, split);
   }
@@ -91,7 +94,8 @@ class Backward {
   // All gradients of one key head that come from one range of its keys.
   void key_head(int64_t task, int64_t b, int64_t head_k, int64_t split) const {
     const Sequence s = sequence(call_, b);
-    const int64_t share = cut_.share(s.seqlen_k), first = std::min(split * share, s.seqlen_k), last = std::min(first + share, s.seqlen_k);
+    const int64_t share = cut_.share(s.seqlen_k), first = std::min(split * share, s.seqlen_k),
+                  last = std::min(first + share, s.seqlen_k);
     Carver carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     const BackwardScratch scratch(call_, carve);
     const int64_t row = padded(call_.head_dim), row_v = padded(call_.head_dim_v);
@@ -106,7 +110,8 @@ class Backward {
       for (int64_t i = 0; i < s.seqlen_q; i += block) {
         tile.run(head, i, std::min(block, s.seqlen_q - i), first, last);
         if (call_.dq) write_dq(tile, s, head, split);
-        if (call_.dsink && split == 0) sink += tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
+        if (call_.dsink && split == 0)
+          sink += tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
       }
       if (call_.dsink && split == 0) memory_.dsink[b * call_.heads_q + head] = sink;
     }
@@ -126,7 +131,8 @@ class Backward {
 
   float* partial_row(const Sequence& s, int64_t head, int64_t split, int64_t i) const {
     const int64_t row = call_.cu_seqlens_q ? s.first_q + i : s.index * call_.seqlen_q + i;
-    return memory_.partial_dq + ((split * BackwardCut::query_rows(call_) + row) * call_.heads_q + head) * call_.head_dim;
+    return memory_.partial_dq +
+           ((split * BackwardCut::query_rows(call_) + row) * call_.heads_q + head) * call_.head_dim;
   }
   T* dq_row(const Sequence& s, int64_t head, int64_t i) const {
     return reinterpret_cast<T*>(call_.dq.data) + query_offset(call_.dq, s, i, head);
@@ -143,13 +149,14 @@ class Backward {
     for (int64_t i = 0; i < s.seqlen_q; ++i)
       for (int64_t x = 0; x < dim; x += kLanes) {
         F total = load_words<false>(partial_row(s, head, 0, i), x, dim);
-        for (int64_t split = 1; split < cut_.splits; ++split) total = total + load_words<false>(partial_row(s, head, split, i), x, dim);
+        for (int64_t split = 1; split < cut_.splits; ++split)
+          total = total + load_words<false>(partial_row(s, head, split, i), x, dim);
         store_elements(dq_row(s, head, i), x, dim, total);
       }
   }
 
-  void write_key_rows(const View& to, const Sequence& s, int64_t head_k, const float* from, int64_t first, int64_t last, int64_t dim,
-                      float factor) const {
+  void write_key_rows(const View& to, const Sequence& s, int64_t head_k, const float* from, int64_t first, int64_t last,
+                      int64_t dim, float factor) const {
     if (!to) return;
     for (int64_t j = first; j < last; ++j) {
       T* row = reinterpret_cast<T*>(to.data) + key_offset(call_, to, s, j, head_k);

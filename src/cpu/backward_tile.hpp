@@ -18,15 +18,16 @@ struct BackwardScratch {
   float *q_rows, *do_rows;               // [queries][padded dim]; bf16: [queries / 2][padded dim] pairs
   float *s, *ds;                         // [keys of a strip][kGroupLanes]
   float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
-  float *ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
+  float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
   float *keys, *key_pairs, *values, *added, *factors, *capped;
   float *lse, *lse_rest, *delta;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
-  bool* excluded;  // [keys][kQueryBlock]
+  bool* excluded;                 // [keys][kQueryBlock]
   QueryLanes* lanes;
   Alibi* alibi;
 
   BackwardScratch(const Call& call, Carver& carve) {
-    const int64_t nq = backward_queries(call), nk = key_block(call), d = padded(call.head_dim), dv = padded(call.head_dim_v);
+    const int64_t nq = backward_queries(call), nk = key_block(call), d = padded(call.head_dim),
+                  dv = padded(call.head_dim_v);
     q_lanes = carve.take<float>(nq * d);
     do_lanes = carve.take<float>(nq * dv);
     dq_lanes = carve.take<float>(nq * d);
@@ -67,10 +68,19 @@ class BackwardTile {
   static constexpr int64_t kStrip = 32;  // keys whose S and dP stay in L1 together
 
  public:
-  BackwardTile(const BackwardCall& call, const Sequence& s, int64_t head_k, const BackwardScratch& scratch, const BackwardSums& sums)
-      : call_(call), s_(s), head_k_(head_k), w_(scratch), sums_(sums), words_(words<kDot>(call.head_dim)),
-        words_v_(words<kDot>(call.head_dim_v)), row_(padded(call.head_dim)), row_v_(padded(call.head_dim_v)),
-        scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)) {}
+  BackwardTile(const BackwardCall& call, const Sequence& s, int64_t head_k, const BackwardScratch& scratch,
+               const BackwardSums& sums)
+      : call_(call),
+        s_(s),
+        head_k_(head_k),
+        w_(scratch),
+        sums_(sums),
+        words_(words<kDot>(call.head_dim)),
+        words_v_(words<kDot>(call.head_dim_v)),
+        row_(padded(call.head_dim)),
+        row_v_(padded(call.head_dim_v)),
+        scale_log2_(static_cast<float>(call.scale) * kLog2e),
+        options_(has_score_options(call)) {}
 
   // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
   // dQ is kept for write_dq.
@@ -162,7 +172,8 @@ class BackwardTile {
   }
 
   bool queries_finite() {
-    if (queries_finite_ < 0) queries_finite_ = lanes_finite(call_.q, call_.head_dim) && lanes_finite(call_.dout, call_.head_dim_v);
+    if (queries_finite_ < 0)
+      queries_finite_ = lanes_finite(call_.q, call_.head_dim) && lanes_finite(call_.dout, call_.head_dim_v);
     return queries_finite_ != 0;
   }
   bool lanes_finite(const View& view, int64_t dim) const {
@@ -198,8 +209,9 @@ class BackwardTile {
     const Rows v = block_rows<kDot, T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
     bool any_masked = options_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
-    careful_ = any_masked && !(queries_finite() && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
-                               rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
+    careful_ =
+        any_masked && !(queries_finite() && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
+                        rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
     for (int64_t g = 0; g < w_.lanes->groups; ++g)
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
@@ -207,10 +219,14 @@ class BackwardTile {
   }
 
   // Does some lane of the group attend some of these keys?
-  bool attends(int64_t g, int64_t j0, int64_t count) const { return j0 < range_[g].end && j0 + count > range_[g].begin; }
+  bool attends(int64_t g, int64_t j0, int64_t count) const {
+    return j0 < range_[g].end && j0 + count > range_[g].begin;
+  }
 
   // Does some lane of the group not attend some of these keys?
-  bool masked(int64_t g, int64_t j0, int64_t count) const { return j0 < range_[g].all_begin || j0 + count > range_[g].all_end; }
+  bool masked(int64_t g, int64_t j0, int64_t count) const {
+    return j0 < range_[g].all_begin || j0 + count > range_[g].all_end;
+  }
 
   // A strip of P or dS while it is being made: floats in the block itself, bf16 in L1 until they are narrowed.
   struct Strip {
@@ -227,10 +243,10 @@ class BackwardTile {
   void strip(int64_t g, int64_t j, int64_t rows, const Rows& k, const Rows& v) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const Strip s = strip_of(w_.s, w_.p_block, g, j), ds = strip_of(w_.ds, w_.ds_block, g, j);
-    column<kDot, Out::store>(rows, k.data + j * k.row, k.row, 1, w_.q_lanes + g * words_ * kGroupLanes, kGroupLanes, words_, s.data,
-                             s.row);
-    column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes, words_v_,
-                             ds.data, ds.row);
+    column<kDot, Out::store>(rows, k.data + j * k.row, k.row, 1, w_.q_lanes + g * words_ * kGroupLanes, kGroupLanes,
+                             words_, s.data, s.row);
+    column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes,
+                             words_v_, ds.data, ds.row);
     if (options_ || careful_ || masked(g, key, rows) || call_.dropout.probability != 0) {
       special_strip(g, j, rows, s, ds);
     } else {
@@ -350,8 +366,8 @@ class BackwardTile {
       while (end < count && run_of(end) == std::pair{first, last}) end = std::min(end + kStrip, count);
       const int64_t skip = first * kGroupLanes / (kDot ? 2 : 1), depth = (last - first) * kGroupLanes / (kDot ? 2 : 1);
       const int64_t from = j * block_row + skip, at = j0 + j - sums_.first_key;
-      accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, w_.do_rows + skip * row_v_, row_v_, depth,
-                       sums_.dv + at * row_v_, row_v_);
+      accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, w_.do_rows + skip * row_v_, row_v_,
+                       depth, sums_.dv + at * row_v_, row_v_);
       accumulate<kDot>(end - j, row_ / kLanes, w_.ds_block + from, block_row, 1, w_.q_rows + skip * row_, row_, depth,
                        sums_.dk + at * row_, row_);
       j = end;
@@ -365,15 +381,16 @@ class BackwardTile {
 #if defined(__AVX512BF16__)
       for (int64_t j = 0; j < count; j += 2)
         interleave_rows(key_row<Bf16>(call_, call_.k, s_, j0 + j, head_k_),
-                        j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr, call_.head_dim,
-                        w_.key_pairs + j / 2 * row_);
+                        j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr,
+                        call_.head_dim, w_.key_pairs + j / 2 * row_);
 #endif
       keys = {w_.key_pairs, row_};
     }
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t first = 0, last = count;  // the strips that were made
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
-      while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip)) last = (last - 1) / kStrip * kStrip;
+      while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip))
+        last = (last - 1) / kStrip * kStrip;
       if (first >= last) continue;
       const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
       const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;

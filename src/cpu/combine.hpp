@@ -10,7 +10,8 @@ namespace rapt::cpu::RAPT_TIER {
 
 // Row r of every part: part i lies at parts.o + i * part_rows * dim, parts.m + i * part_rows.
 template <class T>
-inline void combine_row(const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r, int64_t dim, T* out, float* lse) {
+inline void combine_row(const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r, int64_t dim, T* out,
+                        float* lse) {
   float m = -INFINITY, l = 0;
   for (int64_t i = 0; i < count; ++i) {
     const float mi = parts.m[i * part_rows + r];

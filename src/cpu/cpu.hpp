@@ -9,7 +9,7 @@ namespace rapt::cpu {
 // One compiled copy of the kernels. Results of one tier are bitwise equal for any executor.
 struct Tier {
   const char* name;
-  const char* needs;     // the instruction sets, in words
+  const char* needs;  // the instruction sets, in words
   bool (*runs_here)();
   const char* (*forward_kernel)(const ForwardCall& call);  // the variant's name
   const char* (*backward_kernel)(const BackwardCall& call);

@@ -1,6 +1,6 @@
-// Attention of a few query rows (one token of a group of heads, or a few tokens): bound by reading K and V once, so keys
-// lie in the order of memory, lanes run along head_dim, and each key block is passed over in three phases: products,
-// softmax, values. All rows of the group share each pass.
+// Attention of a few query rows (one token of a group of heads, or a few tokens): bound by reading K and V once, so
+// keys lie in the order of memory, lanes run along head_dim, and each key block is passed over in three phases:
+// products, softmax, values. All rows of the group share each pass.
 #pragma once
 
 #include "cpu/forward_tile.hpp"
@@ -10,7 +10,8 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kDecodeRows = 16;
 inline constexpr int64_t kDecodeKeys = 256;
 inline constexpr int64_t kMostDecodeHeads = 32;
-inline constexpr int64_t kDecodeBlockBytes = 128 << 10;  // of K and V: with the next block, what is asked for ahead, in L2
+inline constexpr int64_t kDecodeBlockBytes = 64
+                                             << 10;  // of K and V: with the next block, what is asked for ahead, in L2
 
 // Key heads that lie side by side in a row of the cache are read together, so that memory is read in its own order.
 inline int64_t decode_heads(const Call& call) {
@@ -85,10 +86,19 @@ class Decode {
   static constexpr bool kDot = kDotType<T>;
 
  public:
-  Decode(const ForwardCall& call, const Sequence& s, int64_t head_k, int64_t slot, const DecodeScratch& scratch, DecodeAhead<T>& ahead)
-      : call_(call), s_(s), head_k_(head_k), n_(call.group() * s.seqlen_q), words_(words<kDot>(call.head_dim)), q_row_(padded(words_)),
-        o_row_(padded(call.head_dim_v)), scale_log2_(static_cast<float>(call.scale) * kLog2e), options_(has_score_options(call)),
-        ahead_(ahead), w_(scratch) {
+  Decode(const ForwardCall& call, const Sequence& s, int64_t head_k, int64_t slot, const DecodeScratch& scratch,
+         DecodeAhead<T>& ahead)
+      : call_(call),
+        s_(s),
+        head_k_(head_k),
+        n_(call.group() * s.seqlen_q),
+        words_(words<kDot>(call.head_dim)),
+        q_row_(padded(words_)),
+        o_row_(padded(call.head_dim_v)),
+        scale_log2_(static_cast<float>(call.scale) * kLog2e),
+        options_(has_score_options(call)),
+        ahead_(ahead),
+        w_(scratch) {
     w_.q += slot * kDecodeRows * padded(call.head_dim);
     w_.o += slot * kDecodeRows * o_row_;
     w_.m += slot * kDecodeRows;
@@ -101,8 +111,10 @@ class Decode {
       std::memset(q, 0, static_cast<size_t>(q_row_) * sizeof(float));
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
       if (r >= n_) continue;
-      copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)), call_.head_dim, q);
-      const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
+      copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)),
+                     call_.head_dim, q);
+      const float sink =
+          with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
       w_.m[r] = sink;
       w_.l[r] = sink == -INFINITY ? 0.f : 1.f;
     }
@@ -157,7 +169,7 @@ class Decode {
         alignas(64) float out[kLanes];
         store(out, sums(acc));
         RAPT_UNROLL for (int r = 0; r < RT; ++r)
-          std::memcpy(w_.scores + (r0 + r) * kDecodeKeys + j, out + r * KT, KT * sizeof(float));
+            std::memcpy(w_.scores + (r0 + r) * kDecodeKeys + j, out + r * KT, KT * sizeof(float));
       }
   }
 
@@ -201,7 +213,8 @@ class Decode {
       }
     }
     if (call_.alibi) {
-      const float slope = kLog2e * reinterpret_cast<const float*>(call_.alibi.data)[s_.index * call_.alibi.batch + head(r) * call_.alibi.head];
+      const float slope = kLog2e * reinterpret_cast<const float*>(
+                                       call_.alibi.data)[s_.index * call_.alibi.batch + head(r) * call_.alibi.head];
       const float center = static_cast<float>(query(r) + s_.diagonal);
       for (int64_t j = 0; j < count_; ++j) s[j] -= slope * std::fabs(center - static_cast<float>(j0_ + j));
     }
@@ -229,7 +242,8 @@ class Decode {
     }
     w_.l[r] = w_.l[r] * alpha + sum(total);
     if (alpha != 1)
-      for (int64_t x = 0; x < o_row_; x += kLanes) store(w_.o + r * o_row_ + x, load(w_.o + r * o_row_ + x) * splat(alpha));
+      for (int64_t x = 0; x < o_row_; x += kLanes)
+        store(w_.o + r * o_row_ + x, load(w_.o + r * o_row_ + x) * splat(alpha));
     if (call_.dropout.probability != 0) drop(r, s);
   }
 
@@ -265,7 +279,8 @@ class Decode {
   RAPT_INLINE void value_columns(int64_t r0, int64_t c) {
     F acc[RT][NV];
     float* o = w_.o + r0 * o_row_ + c * kLanes;
-    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = load(o + r * o_row_ + n * kLanes);
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] =
+        load(o + r * o_row_ + n * kLanes);
     const float* p = w_.scores + r0 * kDecodeKeys;
     for (int64_t j = 0; j < count_; ++j) {
       const T* v = reinterpret_cast<const T*>(w_.rows[count_ + j]) + c * kLanes;
@@ -277,7 +292,8 @@ class Decode {
         RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = fma(weight, vn[n], acc[r][n]);
       }
     }
-    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) store(o + r * o_row_ + n * kLanes, acc[r][n]);
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n)
+        store(o + r * o_row_ + n * kLanes, acc[r][n]);
   }
 
   template <int RT>
@@ -315,7 +331,8 @@ class Decode {
     T* out = reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s_, query(r), head(r));
     for (int64_t x = 0; x < dim; x += kLanes) store_elements(out, x, dim, load(o + x) * splat(factor));
     if (call_.lse)
-      reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] = w_.m[r] * kLn2 + std::log(w_.l[r]);
+      reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] =
+          w_.m[r] * kLn2 + std::log(w_.l[r]);
   }
 
   const ForwardCall& call_;
@@ -329,11 +346,11 @@ class Decode {
   int64_t j0_ = 0, count_ = 0;
 };
 
-// Key heads [first_head, first_head + heads) against keys [key_first, key_last). partial(slot): where the rows of a head
-// go, or null for out and lse.
+// Key heads [first_head, first_head + heads) against keys [key_first, key_last). partial(slot): where the rows of a
+// head go, or null for out and lse.
 template <class T, class Partial>
-inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first, int64_t key_last,
-                   bool with_sink, const DecodeScratch& scratch, const Partial& partial) {
+inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first,
+                   int64_t key_last, bool with_sink, const DecodeScratch& scratch, const Partial& partial) {
   DecodeAhead<T> ahead(call, s, first_head, heads);
   const auto of_head = [&](int64_t slot) { return Decode<T>(call, s, first_head + slot, slot, scratch, ahead); };
   for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).begin(with_sink);

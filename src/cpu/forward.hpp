@@ -9,7 +9,7 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kWantedItems = 64;
-inline constexpr int64_t kLeastSplitKeys = 2048;        // of the tile kernel, whose fixed costs a split repeats
+inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, whose fixed costs a split repeats
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
 
 struct ForwardCut {
@@ -68,7 +68,8 @@ struct ForwardMemory {
   }
 
   PartialRows part(const ForwardCut& cut, const Call& call, const ForwardItem& at, int64_t split) const {
-    const int64_t row = (((at.batch * cut.head_groups + at.head_group) * cut.blocks + at.block) * cut.splits + split) * cut.block;
+    const int64_t row =
+        (((at.batch * cut.head_groups + at.head_group) * cut.blocks + at.block) * cut.splits + split) * cut.block;
     return {parts.o + row * call.head_dim_v, parts.m + row, parts.l + row};
   }
 };
@@ -80,7 +81,8 @@ class Forward {
       : call_(call), cut_(call), memory_(call, cut_, concurrency, workspace) {}
 
   void run(const rapt_executor& executor) const {
-    parallel_items(executor, cut_.items(call_), [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
+    parallel_items(executor, cut_.items(call_),
+                   [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
     if (cut_.splits > 1)
       parallel_items(executor, cut_.items(call_) / cut_.splits,
                      [&](int64_t, int64_t item) { combine(ForwardItem(cut_, item * cut_.splits)); });
@@ -107,7 +109,8 @@ class Forward {
     if (!find(at, s, b)) return;
     // Splits end on whole key blocks, so that one sequence's cut does not depend on the others' lengths.
     const int64_t share = ((s.seqlen_k + cut_.splits - 1) / cut_.splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
-    const int64_t key_first = std::min(at.split * share, s.seqlen_k), key_last = std::min(key_first + share, s.seqlen_k);
+    const int64_t key_first = std::min(at.split * share, s.seqlen_k),
+                  key_last = std::min(key_first + share, s.seqlen_k);
     const PartialRows part = cut_.splits > 1 ? memory_.part(cut_, call_, at, at.split) : PartialRows{};
     const PartialRows* partial = cut_.splits > 1 ? &part : nullptr;
     const bool with_sink = call_.sink && at.split == 0;
@@ -134,7 +137,8 @@ class Forward {
     if (!find(at, s, b)) return;
     const PartialRows parts = memory_.part(cut_, call_, at, 0);
     for (int64_t n = 0; n < b.n; ++n) {
-      const int64_t i = (b.first + n) / b.rows.heads, of_head = (b.first + n) % b.rows.heads, head = b.rows.first_head + of_head;
+      const int64_t i = (b.first + n) / b.rows.heads, of_head = (b.first + n) % b.rows.heads,
+                    head = b.rows.first_head + of_head;
       // decode keeps the rows of each key head together
       const int64_t group = call_.group();
       const int64_t r = cut_.decode ? of_head / group * kDecodeRows + i * group + of_head % group : n;

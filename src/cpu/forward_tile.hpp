@@ -51,7 +51,12 @@ class ForwardTile {
 
  public:
   ForwardTile(const ForwardCall& call, const Sequence& s, int64_t head_k, const ForwardScratch& scratch)
-      : call_(call), s_(s), head_k_(head_k), w_(scratch), words_(words<kDot>(call.head_dim)), dim_v_(call.head_dim_v),
+      : call_(call),
+        s_(s),
+        head_k_(head_k),
+        w_(scratch),
+        words_(words<kDot>(call.head_dim)),
+        dim_v_(call.head_dim_v),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
         // the running maximum of the products is that of the logits only where the scale is positive
         options_(has_score_options(call) || !(call.scale > 0)) {}
@@ -90,8 +95,9 @@ class ForwardTile {
       transpose_rows<kDot>(row, call_.head_dim, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
     }
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; ++at) {
-      const float sink = with_sink ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head)
-                                   : -INFINITY;
+      const float sink = with_sink
+                             ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head)
+                             : -INFINITY;
       w_.m[at] = sink;
       w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
     }
@@ -115,13 +121,15 @@ class ForwardTile {
       prefetch_next(g);
       if (low >= high) continue;
       if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
-      group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row}, {v.data + (low - j0) / (kDot ? 2 : 1) * v.row, v.row});
+      group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row},
+                 {v.data + (low - j0) / (kDot ? 2 : 1) * v.row, v.row});
     }
   }
 
   // A head's K and V outgrow L2: while each group works on this block, its share of the next comes in.
   void prefetch_next(int64_t g) const {
-    const int64_t groups = w_.lanes->groups, next = block_first_ + block_count_, count = std::min(key_block(call_), keys_end_ - next);
+    const int64_t groups = w_.lanes->groups, next = block_first_ + block_count_,
+                  count = std::min(key_block(call_), keys_end_ - next);
     for (int64_t j = next + count * g / groups; j < next + count * (g + 1) / groups; ++j) {
       prefetch_row(key_row<T>(call_, call_.k, s_, j, head_k_), call_.head_dim);
       prefetch_row(key_row<T>(call_, call_.v, s_, j, head_k_), dim_v_);
@@ -134,7 +142,8 @@ class ForwardTile {
 #if defined(__AVX512BF16__)
       for (int64_t j = 0; j < block_count_; j += 2) {
         const Bf16* a = key_row<Bf16>(call_, call_.v, s_, block_first_ + j, head_k_);
-        const Bf16* b = j + 1 < block_count_ ? key_row<Bf16>(call_, call_.v, s_, block_first_ + j + 1, head_k_) : nullptr;
+        const Bf16* b =
+            j + 1 < block_count_ ? key_row<Bf16>(call_, call_.v, s_, block_first_ + j + 1, head_k_) : nullptr;
         interleave_rows(a, b, dim_v_, w_.values + j / 2 * row);
       }
 #endif
@@ -184,14 +193,14 @@ class ForwardTile {
   }
 
   // Logits where options or the edge of a mask need more than a product. Without options only the rows at the edges do.
-  __attribute__((noinline)) void masked_logits(int64_t g, int64_t low, int64_t rows, const Rows& k, const float* q, F* most) {
+  __attribute__((noinline)) void masked_logits(int64_t g, int64_t low, int64_t rows, const Rows& k, const float* q,
+                                               F* most) {
     const KeyRange& r = range_[g];
     if (options_) {
       column<kDot, Out::store>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes);
       const bool adds = call_.bias || call_.mask;
       if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
-      apply_score_options(call_, *w_.alibi, g, low, rows, scale_log2_, adds ? w_.added : nullptr, w_.s,
-                          kGroupLanes);
+      apply_score_options(call_, *w_.alibi, g, low, rows, scale_log2_, adds ? w_.added : nullptr, w_.s, kGroupLanes);
       apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
       fold_max(w_.s, rows, kGroupLanes, most);
       return;
@@ -200,7 +209,8 @@ class ForwardTile {
     const auto edge = [&](int64_t from, int64_t to) {
       if (from >= to) return;
       float* s = w_.s + (from - low) * kGroupLanes;
-      column<kDot, Out::store>(to - from, k.data + (from - low) * k.row, k.row, 1, q, kGroupLanes, words_, s, kGroupLanes);
+      column<kDot, Out::store>(to - from, k.data + (from - low) * k.row, k.row, 1, q, kGroupLanes, words_, s,
+                               kGroupLanes);
       apply_edges(*w_.lanes, g, from, to - from, s, kGroupLanes);
       fold_max(s, to - from, kGroupLanes, most);
     };
@@ -214,7 +224,8 @@ class ForwardTile {
   // Excluded keys must not reach the result even where V holds Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
   // are found once per key block, and take a plain loop over the attended pairs.
   bool values_finite() {
-    if (values_finite_ < 0) values_finite_ = rows_finite<T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_);
+    if (values_finite_ < 0)
+      values_finite_ = rows_finite<T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_);
     return values_finite_ != 0;
   }
   void note_excluded(int64_t rows) {
@@ -258,7 +269,8 @@ class ForwardTile {
     if (!call_.lse) return;
     float* lse = reinterpret_cast<float*>(call_.lse.data);
     for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
-      lse[lse_offset(call_.lse, s_, w_.lanes->query[lane], w_.lanes->head[lane])] = w_.m[lane] * kLn2 + std::log(w_.l[lane]);
+      lse[lse_offset(call_.lse, s_, w_.lanes->query[lane], w_.lanes->head[lane])] =
+          w_.m[lane] * kLn2 + std::log(w_.l[lane]);
   }
 
   void write_partial(const PartialRows& to) {

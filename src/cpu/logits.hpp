@@ -41,8 +41,8 @@ inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t qu
 
 // What is added to the logits of keys [j0, j0 + rows): log2(e) * bias, and -inf where the boolean mask excludes.
 // tile: [rows][kGroupLanes].
-inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0, int64_t rows,
-                         float* tile) {
+inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
+                         int64_t rows, float* tile) {
   for (int v = 0; v < kVectors; ++v)
     for (int64_t j = 0; j < rows; j += kLanes) {
       const int64_t n = std::min<int64_t>(kLanes, rows - j);
@@ -51,10 +51,12 @@ inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& 
         const int64_t at = group * kGroupLanes + v * kLanes + lane;
         if (call.bias) {
           const int64_t from = score_offset(call.bias, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.bias.key;
-          for (int64_t x = 0; x < n; ++x) block[lane][x] = kLog2e * read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
+          for (int64_t x = 0; x < n; ++x)
+            block[lane][x] = kLog2e * read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
         }
         if (call.mask) {
-          const char* from = call.mask.data + score_offset(call.mask, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.mask.key;
+          const char* from =
+              call.mask.data + score_offset(call.mask, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.mask.key;
           for (int64_t x = 0; x < n; ++x)
             if (from[x * call.mask.key] == 0) block[lane][x] = -INFINITY;
         }
@@ -83,9 +85,10 @@ struct Alibi {
 
 // The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into log2-domain logits in place, -inf
 // where excluded. `factor` turns a product into scale * log2(e) * product. `added` is added_scores' tile or null.
-inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows, float factor,
-                                const float* added, float* s, int64_t row) {
-  const F cap = splat(static_cast<float>(call.softcap) * kLog2e), per_cap = splat(1 / (static_cast<float>(call.softcap) * kLog2e));
+inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows,
+                                float factor, const float* added, float* s, int64_t row) {
+  const F cap = splat(static_cast<float>(call.softcap) * kLog2e),
+          per_cap = splat(1 / (static_cast<float>(call.softcap) * kLog2e));
   for (int64_t j = 0; j < rows; ++j)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lane = group * kGroupLanes + v * kLanes;
@@ -121,8 +124,8 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
 }
 
 // Dropout's factor, 0 or 1 / (1 - p), of keys [j0, j0 + rows): tile [rows][kGroupLanes].
-inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0, int64_t rows,
-                            float* tile) {
+inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
+                            int64_t rows, float* tile) {
   const uint32_t threshold = rapt_keep_threshold(call.dropout.probability);
   const float kept = static_cast<float>(1 / (1 - call.dropout.probability));
   for (int64_t quad = j0 / 4; quad * 4 < j0 + rows; ++quad) {

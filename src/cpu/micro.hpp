@@ -36,8 +36,8 @@ RAPT_INLINE F multiply_add(F acc, F a, F b) {
 }
 
 template <bool kDot, Out kOut, int MR, int NR>
-RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth, const float* __restrict b, int64_t b_row,
-                       int64_t depth, float* __restrict c, int64_t c_row, F* __restrict aux) {
+RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth, const float* __restrict b,
+                       int64_t b_row, int64_t depth, float* __restrict c, int64_t c_row, F* __restrict aux) {
   F acc[MR][NR];
   RAPT_UNROLL for (int m = 0; m < MR; ++m) {
     RAPT_UNROLL for (int n = 0; n < NR; ++n) {
@@ -82,7 +82,8 @@ __attribute__((noinline)) void column(int64_t rows, const float* a, int64_t a_ro
   int64_t m = 0;
   for (; m + kRows <= rows; m += kRows)
     micro<kDot, kOut, kRows, NR>(a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
-  last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
+  last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row,
+                                       aux);
 }
 
 // C[rows][vectors] += A B for any number of vectors: the gradients of K and V.

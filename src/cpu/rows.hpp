@@ -139,7 +139,8 @@ RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
 
 // True if rows [j, j + count) hold no Inf or NaN.
 template <class T>
-inline bool rows_finite(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h, int64_t dim) {
+inline bool rows_finite(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
+                        int64_t dim) {
   F seen = F{};
   for (int64_t i = 0; i < count; ++i) {
     const T* row = key_row<T>(call, view, s, j + i, h);

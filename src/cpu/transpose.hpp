@@ -1,5 +1,5 @@
-// Transposition and horizontal sums of kLanes vectors at once, by Eklundh's exchange: for each bit s of the lane number,
-// vectors i and i + s swap the lanes in which they differ.
+// Transposition and horizontal sums of kLanes vectors at once, by Eklundh's exchange: for each bit s of the lane
+// number, vectors i and i + s swap the lanes in which they differ.
 #pragma once
 
 #include <utility>

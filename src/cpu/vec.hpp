@@ -1,5 +1,5 @@
-// The vector vocabulary of one tier: F is a vector of kLanes floats in the compiler's own vector type, so +, -, *, / and
-// comparisons are the language's; below is what the language lacks. Included once per tier, inside its namespace
+// The vector vocabulary of one tier: F is a vector of kLanes floats in the compiler's own vector type, so +, -, *, /
+// and comparisons are the language's; below is what the language lacks. Included once per tier, inside its namespace
 // (RAPT_TIER), because each tier compiles it for another instruction set.
 #pragma once
 
@@ -147,8 +147,8 @@ RAPT_INLINE F dot2(F acc, F a, F b) { return (F)_mm512_dpbf16_ps((__m512)acc, (_
 
 // Lane l: bf16(lo[l]) in the low half, bf16(hi[l]) in the high half.
 RAPT_INLINE F pack_pairs(F lo, F hi) {
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
-                                         20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21,
+                                         5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return (F)_mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh((__m512)hi, (__m512)lo));
 }
 #endif

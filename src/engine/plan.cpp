@@ -1,5 +1,7 @@
 #include "engine/plan.hpp"
 
+#include <cmath>
+
 #include "problem/error.hpp"
 #include "problem/tensor.hpp"
 #include "problem/text.hpp"
@@ -14,7 +16,7 @@ constexpr double kSmallForMath = 4e9;
 constexpr std::string_view kCpuPrefix = "cpu.";
 
 const cpu::Tier& best_tier() {
-  static const cpu::Tier& best = [] () -> const cpu::Tier& {
+  static const cpu::Tier& best = []() -> const cpu::Tier& {
     size_t i = 0;
     while (!cpu::tier(i).runs_here()) ++i;
     return cpu::tier(i);
@@ -56,8 +58,8 @@ std::string cpu_refusal(const Call& call, const cpu::Tier& tier) {
 std::string math_refusal(const Call& call, rapt_op op, const Wish& wish) {
   if (std::string why = no_device(call); !why.empty()) return why;
   if (wish.backend == "math" || wish.allow_math || operations(call, op) <= kSmallForMath) return "";
-  return cat("slow at this size (", operations(call, op) * 1e-9, " GFLOP, auto takes it up to ", kSmallForMath * 1e-9,
-             "): ask for backend \"math\" or set allow_math");
+  return cat("slow at this size (", std::ceil(operations(call, op) * 1e-9), " GFLOP, auto takes it up to ",
+             kSmallForMath * 1e-9, "): ask for backend \"math\" or set allow_math");
 }
 
 const char* kernel_name(const cpu::Tier& tier, const ForwardCall& call) { return tier.forward_kernel(call); }
@@ -92,7 +94,8 @@ Explanation explain_any(const AnyCall& call, const Wish& wish) {
              automatic || named_tier(wish.backend) == &tier, "asked for by name");
   }
   consider({"math", "row", "", false}, math_refusal(call, op_of(call), wish), automatic || wish.backend == "math",
-           wish.backend == "math" ? "asked for by name" : "no other backend takes the problem, and it is small or math is allowed");
+           wish.backend == "math" ? "asked for by name"
+                                  : "no other backend takes the problem, and it is small or math is allowed");
   for (const char* gpu : {"hip", "cuda"})
     e.candidates.push_back({gpu, "", cat("this build has no ", gpu, " kernels yet"), false});
   return e;

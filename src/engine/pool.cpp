@@ -11,8 +11,7 @@ Pool::Pool(int32_t num_threads) {
   constexpr int32_t kMost = (1 << kParticipantBits) - 1;
   const int32_t cores = static_cast<int32_t>(std::max(std::thread::hardware_concurrency(), 1u));
   const int32_t threads = std::min(num_threads > 0 ? num_threads : cores, kMost);
-  executor_ = {sizeof(rapt_executor), threads, this,
-               [](void* context, int64_t count, rapt_task task, void* argument) {
+  executor_ = {sizeof(rapt_executor), threads, this, [](void* context, int64_t count, rapt_task task, void* argument) {
                  static_cast<Pool*>(context)->parallel_for(count, task, argument);
                }};
   for (int32_t i = 0; i + 1 < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<uint32_t>(i)); });

@@ -23,7 +23,8 @@ using Buffer = std::unique_ptr<char, FreeDeleter>;
 
 Buffer allocate(size_t bytes) {
   Buffer buffer(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
-  if (!buffer) throw Error(RAPT_OUT_OF_MEMORY, cat("cannot allocate ", static_cast<uint64_t>(bytes), " bytes of workspace"));
+  if (!buffer)
+    throw Error(RAPT_OUT_OF_MEMORY, cat("cannot allocate ", static_cast<uint64_t>(bytes), " bytes of workspace"));
   return buffer;
 }
 
@@ -33,8 +34,9 @@ class Workspace {
   Workspace(const Execution& execution, size_t bytes) {
     if (execution.workspace != nullptr) {
       if (execution.workspace_size < bytes)
-        throw Error(RAPT_INVALID_ARGUMENT, cat("execution.workspace_size is ", static_cast<uint64_t>(execution.workspace_size),
-                                               ", must be at least ", static_cast<uint64_t>(bytes)));
+        throw Error(RAPT_INVALID_ARGUMENT,
+                    cat("execution.workspace_size is ", static_cast<uint64_t>(execution.workspace_size),
+                        ", must be at least ", static_cast<uint64_t>(bytes)));
       data_ = execution.workspace;
     } else if (bytes > kKept || t_kept.in_use) {
       own_ = allocate(bytes);
@@ -107,7 +109,8 @@ void run(const BackwardCall& call, const Execution& execution) {
 }
 
 size_t workspace_bytes(const ForwardCall& call, const Execution& execution) {
-  return rotated_q_bytes(call) + backend_bytes(call, plan(call, execution.wish), executor_for(call, RAPT_FORWARD, execution).concurrency);
+  return rotated_q_bytes(call) +
+         backend_bytes(call, plan(call, execution.wish), executor_for(call, RAPT_FORWARD, execution).concurrency);
 }
 
 size_t workspace_bytes(const BackwardCall& call, const Execution& execution) {

@@ -105,11 +105,11 @@ struct BackwardCall : Call {
 struct Sequence {
   int64_t index;
   int64_t seqlen_q, seqlen_k;
-  int64_t first_q;    // row of q, out, lse
-  int64_t first_k;    // row of k and v
-  int64_t batch_q;    // batch index of q, out, lse: 0 when packed
-  int64_t batch_k;    // of k and v: 0 when packed or paged
-  int64_t diagonal;   // off: query i stands at key i + diagonal
+  int64_t first_q;   // row of q, out, lse
+  int64_t first_k;   // row of k and v
+  int64_t batch_q;   // batch index of q, out, lse: 0 when packed
+  int64_t batch_k;   // of k and v: 0 when packed or paged
+  int64_t diagonal;  // off: query i stands at key i + diagonal
 
   // Keys that query i may attend by causality and window: [key_begin(i), key_end(i)).
   int64_t key_begin(const Call& call, int64_t i) const {

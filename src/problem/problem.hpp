@@ -23,7 +23,7 @@ std::optional<DType> dtype_from(rapt_dtype dtype);  // nullopt: not a type that 
 rapt_dtype dtype_code(DType dtype);
 
 struct Window {
-  int64_t left = -1;   // -1: unbounded
+  int64_t left = -1;  // -1: unbounded
   int64_t right = -1;
   bool operator==(const Window&) const = default;
 };
@@ -39,8 +39,9 @@ struct Problem {
   bool sink = false;
   double dropout = 0;
   std::optional<double> softmax_scale;
-  std::vector<std::pair<int64_t, int64_t>> varlen;  // seqlen_q, seqlen_k of each sequence; then seqlen_* are the largest
-  int64_t page = 0;                                 // 0: not paged
+  std::vector<std::pair<int64_t, int64_t>>
+      varlen;        // seqlen_q, seqlen_k of each sequence; then seqlen_* are the largest
+  int64_t page = 0;  // 0: not paged
   bool deterministic = false;
 
   static Problem parse(std::string_view text);  // throws Error with every violation

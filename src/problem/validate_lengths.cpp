@@ -53,9 +53,8 @@ void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t,
   }
   call.batch = rows->shape[0] - 1;
   const int32_t* q = indices(v, "varlen.cu_seqlens_q", varlen.cu_seqlens_q, {call.batch + 1}, "[batch + 1]");
-  const int32_t* k = t.packed_k
-                         ? indices(v, "varlen.cu_seqlens_k", varlen.cu_seqlens_k, {call.batch + 1}, "[batch + 1]")
-                         : nullptr;
+  const int32_t* k =
+      t.packed_k ? indices(v, "varlen.cu_seqlens_k", varlen.cu_seqlens_k, {call.batch + 1}, "[batch + 1]") : nullptr;
   call.cu_seqlens_q = q;
   call.cu_seqlens_k = k;
   if (rows->device.type != RAPT_CPU) return;  // device memory: the engine decides
@@ -74,7 +73,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
   NewKeys& fresh = call.new_keys;
   if (!call.seqused_k) v.bad.add("kv_cache.new_k and kv_cache.rotary_cos need kv_cache.seqused_k");
   if (!cache.new_k != !cache.new_v) v.bad.add("kv_cache.new_k and kv_cache.new_v must be given together");
-  if (!cache.rotary_cos != !cache.rotary_sin) v.bad.add("kv_cache.rotary_cos and kv_cache.rotary_sin must be given together");
+  if (!cache.rotary_cos != !cache.rotary_sin)
+    v.bad.add("kv_cache.rotary_cos and kv_cache.rotary_sin must be given together");
   if (cache.new_k && cache.new_v) {
     const auto k = v.tensor("kv_cache.new_k", cache.new_k, 4, 4), value = v.tensor("kv_cache.new_v", cache.new_v, 4, 4);
     if (!k || !value) return;
@@ -83,7 +83,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.contiguous_rows(*k);
     v.contiguous_rows(*value);
     v.shape(*k, {call.batch, kAnySize, call.heads_k, call.head_dim}, "[batch, seqlen_new, heads_k, head_dim]");
-    v.shape(*value, {call.batch, k->shape[1], call.heads_k, call.head_dim_v}, "[batch, seqlen_new, heads_k, head_dim_v]");
+    v.shape(*value, {call.batch, k->shape[1], call.heads_k, call.head_dim_v},
+            "[batch, seqlen_new, heads_k, head_dim_v]");
     fresh.seqlen = k->shape[1];
     fresh.k = {k->data, k->stride[0], k->stride[1], k->stride[2]};
     fresh.v = {value->data, value->stride[0], value->stride[1], value->stride[2]};
@@ -93,7 +94,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.written(*t.v);
   }
   if (cache.rotary_cos && cache.rotary_sin) {
-    const auto c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2), s = v.tensor("kv_cache.rotary_sin", cache.rotary_sin, 2, 2);
+    const auto c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2),
+               s = v.tensor("kv_cache.rotary_sin", cache.rotary_sin, 2, 2);
     if (!c || !s) return;
     v.dtype(*c, {t.q->dtype, dtype_code(DType::fp32)});
     v.dtype(*s, {c->dtype});
@@ -101,7 +103,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.contiguous_rows(*s);
     v.shape(*s, {c->shape[0], c->shape[1]}, "the shape of rotary_cos");
     if (c->shape[1] > call.head_dim / 2)
-      v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[1], " columns (rotary_dim / 2), must be at most head_dim / 2 = ", call.head_dim / 2));
+      v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[1],
+                    " columns (rotary_dim / 2), must be at most head_dim / 2 = ", call.head_dim / 2));
     fresh.cos = c->data;
     fresh.sin = s->data;
     fresh.cos_row = c->stride[0];
@@ -131,7 +134,8 @@ void check_cache_contents(Validator& v, const CallTensors& t, int64_t capacity, 
     const int64_t used = call.seqused_k ? call.seqused_k[b] : capacity, end = used + call.new_keys.seqlen;
     const int64_t pad = call.leftpad_k ? call.leftpad_k[b] : 0;
     if (used < 0 || end > capacity) {
-      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.new_keys.seqlen, " new keys must be in 0 to ", capacity));
+      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.new_keys.seqlen,
+                    " new keys must be in 0 to ", capacity));
       return;
     }
     if (pad < 0 || pad > end) {
@@ -175,12 +179,15 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   if (cache.cache_batch_idx)
     call.cache_batch_idx = indices(v, "kv_cache.cache_batch_idx", cache.cache_batch_idx, {call.batch}, "[batch]");
   else if (!cache.block_table && t.k->shape[0] != call.batch)
-    v.bad.add(cat("k has batch ", t.k->shape[0], ", must have q's ", call.batch, " where no cache_batch_idx or block_table is given"));
+    v.bad.add(cat("k has batch ", t.k->shape[0], ", must have q's ", call.batch,
+                  " where no cache_batch_idx or block_table is given"));
   if (cache.block_table) {
-    call.block_table = indices(v, "kv_cache.block_table", cache.block_table, {call.batch, kAnySize}, "[batch, max_blocks]");
+    call.block_table =
+        indices(v, "kv_cache.block_table", cache.block_table, {call.batch, kAnySize}, "[batch, max_blocks]");
     call.page = t.k->shape[1];
     if (call.page < 1) v.bad.add("k has pages of 0 rows, must have at least 1");
-    if (const auto table = v.tensor("kv_cache.block_table", cache.block_table, 2, 2, Validator::Place::call_device_or_host)) {
+    if (const auto table =
+            v.tensor("kv_cache.block_table", cache.block_table, 2, 2, Validator::Place::call_device_or_host)) {
       call.block_table_row = table->stride[0];
       capacity = call.page * table->shape[1];
     }

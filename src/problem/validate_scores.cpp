@@ -16,8 +16,8 @@ void check_scores(Validator& v, const char* name, const rapt_tensor* given, cons
     fits &= t->shape[i] == 1 || t->shape[i] == full[i] || wide;
   }
   if (!fits)
-    v.bad.add(cat(name, " has shape ", shape_text(t->shape, 4), ", each size must be 1 or that of [batch, heads_q, seqlen_q, seqlen_k] = ",
-                  shape_text(full, 4)));
+    v.bad.add(cat(name, " has shape ", shape_text(t->shape, 4),
+                  ", each size must be 1 or that of [batch, heads_q, seqlen_q, seqlen_k] = ", shape_text(full, 4)));
   view.data = t->data;
   if (const auto dtype = dtype_from(t->dtype)) view.dtype = *dtype;
   int64_t* const stride[4] = {&view.batch, &view.head, &view.query, &view.key};

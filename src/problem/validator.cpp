@@ -14,7 +14,8 @@ std::optional<Tensor> Validator::tensor(const char* name, const rapt_tensor* giv
   t.dtype = given->dtype;
   t.ndim = given->ndim;
   if (t.ndim < ndim_min || t.ndim > ndim_max) {
-    bad.add(cat(name, " has ", t.ndim, " dimensions, must have ", ndim_min, ndim_max > ndim_min ? cat(" or ", ndim_max) : ""));
+    bad.add(cat(name, " has ", t.ndim, " dimensions, must have ", ndim_min,
+                ndim_max > ndim_min ? cat(" or ", ndim_max) : ""));
     return std::nullopt;
   }
   if (given->shape == nullptr) {

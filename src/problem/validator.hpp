@@ -25,8 +25,9 @@ Struct read_versioned(const char* name, const Struct* given) {
                                            ", must be sizeof the struct, ", static_cast<uint64_t>(sizeof(Struct))));
   const char* bytes = reinterpret_cast<const char*>(given);
   for (size_t i = sizeof(Struct); i < size; ++i)
-    if (bytes[i] != 0) throw Error(RAPT_UNSUPPORTED, cat(name, " uses fields of a newer Rapt than ", RAPT_VERSION_MAJOR, ".",
-                                                         RAPT_VERSION_MINOR, ".", RAPT_VERSION_PATCH));
+    if (bytes[i] != 0)
+      throw Error(RAPT_UNSUPPORTED, cat(name, " uses fields of a newer Rapt than ", RAPT_VERSION_MAJOR, ".",
+                                        RAPT_VERSION_MINOR, ".", RAPT_VERSION_PATCH));
   std::memcpy(&known, given, std::min(size, sizeof(Struct)));
   return known;
 }
@@ -47,7 +48,7 @@ class Validator {
   void contiguous_rows(const Tensor& t);  // the last dimension has stride 1
   void written(const Tensor& t);          // an output: its elements are distinct, and nothing else overlaps it
   void read(const Tensor& t);
-  void aliasing();                        // compares all that written() and read() collected
+  void aliasing();  // compares all that written() and read() collected
 
   Violations bad;
   std::optional<rapt_device> call_device;

@@ -1,0 +1,330 @@
+// Rapt for C++20: the C ABI of rapt.h with values instead of pointers and exceptions instead of status codes. Header
+// only; link rapt::rapt.
+//
+//   rapt::Attention attention{.q = {q, rapt::kFp32, {batch, seqlen, heads, head_dim}}, .k = ..., .v = ...};
+//   attention.causal = RAPT_CAUSAL;
+//   rapt::forward(attention, {out, rapt::kFp32, {batch, seqlen, heads, head_dim}});
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rapt/rapt.h"
+
+namespace rapt {
+inline namespace api {  // apart from the library's own names where both are linked into one program
+
+inline constexpr rapt_dtype kFp16 = {RAPT_FLOAT, 16, 1}, kBf16 = {RAPT_BFLOAT, 16, 1}, kFp32 = {RAPT_FLOAT, 32, 1},
+                            kFp64 = {RAPT_FLOAT, 64, 1}, kInt32 = {RAPT_INT, 32, 1}, kBool = {RAPT_BOOL, 8, 1};
+
+// What every function here throws; what() names the argument, its value and what is allowed.
+class Error : public std::runtime_error {
+ public:
+  Error(rapt_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  rapt_status status() const { return status_; }
+
+ private:
+  rapt_status status_;
+};
+
+inline void check(rapt_status status) {
+  if (status != RAPT_OK) throw Error(status, rapt_last_error());
+}
+
+// Somebody else's memory as a tensor of up to four dimensions. `strides` are in elements; none means compact.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(void* data, rapt_dtype dtype, std::initializer_list<int64_t> shape,
+         std::initializer_list<int64_t> strides = {}, rapt_device device = {RAPT_CPU, 0})
+      : data_(data),
+        device_(device),
+        dtype_(dtype),
+        ndim_(static_cast<int32_t>(shape.size())),
+        strided_(strides.size() != 0) {
+    if (shape.size() > kMaxDims || (strided_ && strides.size() != shape.size()))
+      throw Error(RAPT_INVALID_ARGUMENT, "a tensor has at most 4 dimensions and as many strides as sizes");
+    std::copy(shape.begin(), shape.end(), shape_.begin());
+    std::copy(strides.begin(), strides.end(), strides_.begin());
+  }
+  Tensor(const void* data, rapt_dtype dtype, std::initializer_list<int64_t> shape,
+         std::initializer_list<int64_t> strides = {}, rapt_device device = {RAPT_CPU, 0})
+      : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
+
+  // Points into this object.
+  rapt_tensor c() const {
+    return {data_, device_, ndim_, dtype_, shape_.data(), strided_ ? strides_.data() : nullptr, 0};
+  }
+
+ private:
+  static constexpr size_t kMaxDims = 4;
+  void* data_ = nullptr;
+  rapt_device device_ = {RAPT_CPU, 0};
+  rapt_dtype dtype_ = kFp32;
+  int32_t ndim_ = 0;
+  bool strided_ = false;
+  std::array<int64_t, kMaxDims> shape_ = {}, strides_ = {};
+};
+
+struct Window {
+  int64_t left = -1, right = -1;  // -1: unbounded
+};
+struct Dropout {
+  double probability = 0;
+  uint64_t seed = 0, offset = 0;
+};
+struct Varlen {
+  std::optional<Tensor> cu_seqlens_q, cu_seqlens_k;
+  int64_t max_seqlen_q = 0, max_seqlen_k = 0;
+};
+struct KvCache {
+  std::optional<Tensor> seqused_k, cache_batch_idx, leftpad_k, block_table, new_k, new_v, rotary_cos, rotary_sin;
+  bool rotary_interleaved = false;
+};
+
+// What to compute: rapt_attention, which has the shapes and formulas.
+struct Attention {
+  Tensor q, k, v;
+  std::optional<double> softmax_scale = {};
+  rapt_causal causal = RAPT_NOT_CAUSAL;
+  double softcap = 0;
+  std::optional<Window> window = {};
+  std::optional<Tensor> bias = {}, mask = {}, alibi_slopes = {}, sink = {};
+  std::optional<Dropout> dropout = {};
+  std::optional<Varlen> varlen = {};
+  std::optional<KvCache> kv_cache = {};
+};
+
+// How to run it: rapt_execution.
+struct Execution {
+  std::string backend = "auto";
+  bool deterministic = false, allow_math = false;
+  const rapt_executor* executor = nullptr;
+  void* stream = nullptr;
+  void* workspace = nullptr;
+  size_t workspace_size = 0;
+};
+
+struct Gradients {
+  std::optional<Tensor> dq = {}, dk = {}, dv = {}, dbias = {}, dsink = {};
+};
+
+namespace detail {
+
+// The C structs of one call. They point at each other, so they stay where they are.
+class Structs {
+ public:
+  Structs(const Attention& a, const Execution& e) {
+    attention_.q = hold(a.q);
+    attention_.k = hold(a.k);
+    attention_.v = hold(a.v);
+    if (a.softmax_scale) attention_.softmax_scale = &*a.softmax_scale;
+    attention_.causal = a.causal;
+    attention_.softcap = a.softcap;
+    if (a.window) {
+      window_.left = a.window->left;
+      window_.right = a.window->right;
+      attention_.window = &window_;
+    }
+    attention_.bias = hold(a.bias);
+    attention_.mask = hold(a.mask);
+    attention_.alibi_slopes = hold(a.alibi_slopes);
+    attention_.sink = hold(a.sink);
+    if (a.dropout) {
+      dropout_.probability = a.dropout->probability;
+      dropout_.seed = a.dropout->seed;
+      dropout_.offset = a.dropout->offset;
+      attention_.dropout = &dropout_;
+    }
+    if (a.varlen) {
+      varlen_.cu_seqlens_q = hold(a.varlen->cu_seqlens_q);
+      varlen_.cu_seqlens_k = hold(a.varlen->cu_seqlens_k);
+      varlen_.max_seqlen_q = a.varlen->max_seqlen_q;
+      varlen_.max_seqlen_k = a.varlen->max_seqlen_k;
+      attention_.varlen = &varlen_;
+    }
+    if (a.kv_cache) set_cache(*a.kv_cache);
+    execution_.backend = e.backend.c_str();
+    execution_.deterministic = e.deterministic;
+    execution_.allow_math = e.allow_math;
+    execution_.executor = e.executor;
+    execution_.stream = e.stream;
+    execution_.workspace = e.workspace;
+    execution_.workspace_size = e.workspace_size;
+  }
+  Structs(const Structs&) = delete;
+  Structs& operator=(const Structs&) = delete;
+
+  const rapt_tensor* hold(const Tensor& tensor) {
+    tensors_[count_] = tensor.c();
+    return &tensors_[count_++];
+  }
+  const rapt_tensor* hold(const std::optional<Tensor>& tensor) { return tensor ? hold(*tensor) : nullptr; }
+
+  rapt_forward_call forward(const Tensor& out, const std::optional<Tensor>& lse) {
+    rapt_forward_call call = RAPT_INIT(rapt_forward_call);
+    call.attention = &attention_;
+    call.out = hold(out);
+    call.lse = hold(lse);
+    call.execution = &execution_;
+    return call;
+  }
+  rapt_backward_call backward(const Tensor& out, const Tensor& lse, const Tensor& dout, const Gradients& g) {
+    rapt_backward_call call = RAPT_INIT(rapt_backward_call);
+    call.attention = &attention_;
+    call.out = hold(out);
+    call.lse = hold(lse);
+    call.dout = hold(dout);
+    call.dq = hold(g.dq);
+    call.dk = hold(g.dk);
+    call.dv = hold(g.dv);
+    call.dbias = hold(g.dbias);
+    call.dsink = hold(g.dsink);
+    call.execution = &execution_;
+    return call;
+  }
+
+ private:
+  void set_cache(const KvCache& c) {
+    cache_.seqused_k = hold(c.seqused_k);
+    cache_.cache_batch_idx = hold(c.cache_batch_idx);
+    cache_.leftpad_k = hold(c.leftpad_k);
+    cache_.block_table = hold(c.block_table);
+    cache_.new_k = hold(c.new_k);
+    cache_.new_v = hold(c.new_v);
+    cache_.rotary_cos = hold(c.rotary_cos);
+    cache_.rotary_sin = hold(c.rotary_sin);
+    cache_.rotary_interleaved = c.rotary_interleaved;
+    attention_.kv_cache = &cache_;
+  }
+
+  std::array<rapt_tensor, 32> tensors_ = {};
+  size_t count_ = 0;
+  rapt_attention attention_ = RAPT_INIT(rapt_attention);
+  rapt_window window_ = RAPT_INIT(rapt_window);
+  rapt_dropout dropout_ = RAPT_INIT(rapt_dropout);
+  rapt_varlen varlen_ = RAPT_INIT(rapt_varlen);
+  rapt_kv_cache cache_ = RAPT_INIT(rapt_kv_cache);
+  rapt_execution execution_ = RAPT_INIT(rapt_execution);
+};
+
+}  // namespace detail
+
+// out [batch, seqlen_q, heads_q, head_dim_v], the type of q; lse fp32 [batch, heads_q, seqlen_q].
+inline void forward(const Attention& attention, const Tensor& out, const std::optional<Tensor>& lse = {},
+                    const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_forward_call call = structs.forward(out, lse);
+  check(rapt_forward(&call));
+}
+
+// out and lse are the forward's results. Each gradient is optional, at least one is given.
+inline void backward(const Attention& attention, const Tensor& out, const Tensor& lse, const Tensor& dout,
+                     const Gradients& gradients, const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_backward_call call = structs.backward(out, lse, dout, gradients);
+  check(rapt_backward(&call));
+}
+
+inline size_t forward_workspace_size(const Attention& attention, const Tensor& out, const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_forward_call call = structs.forward(out, {});
+  size_t bytes = 0;
+  check(rapt_workspace_size(&call, nullptr, &bytes));
+  return bytes;
+}
+
+// A fixed set of threads: pass executor() as Execution::executor. 0 threads: one for each core.
+class Pool {
+ public:
+  explicit Pool(int32_t num_threads = 0) { check(rapt_pool_create(num_threads, &executor_)); }
+  ~Pool() { rapt_pool_destroy(executor_); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  const rapt_executor* executor() const { return executor_; }
+
+ private:
+  rapt_executor* executor_ = nullptr;
+};
+
+// A problem as text and as a value: rapt_problem with its own storage for varlen.
+class Problem {
+ public:
+  static Problem parse(const std::string& text) {
+    Problem p;
+    const size_t sequences = static_cast<size_t>(std::count(text.begin(), text.end(), ':'));
+    p.varlen_.resize(2 * sequences);
+    check(rapt_problem_parse(text.c_str(), &p.c_, p.varlen_.data(), sequences));
+    return p;
+  }
+  std::string text() const {
+    const rapt_problem c = this->c();
+    size_t length = 0;
+    check(rapt_problem_print(&c, nullptr, 0, &length));
+    std::string out(length, '\0');
+    check(rapt_problem_print(&c, out.data(), length + 1, nullptr));
+    return out;
+  }
+  rapt_problem c() const {  // points into this object
+    rapt_problem c = c_;
+    c.varlen = varlen_.empty() ? nullptr : varlen_.data();
+    return c;
+  }
+  bool operator==(const Problem& other) const { return text() == other.text(); }
+
+ private:
+  rapt_problem c_ = RAPT_INIT(rapt_problem);
+  std::vector<int64_t> varlen_;
+};
+
+struct Candidate {
+  std::string backend, kernel, reason;
+  bool chosen = false;
+};
+struct Explanation {
+  std::string problem;
+  std::vector<Candidate> candidates;
+};
+
+namespace detail {
+
+inline Explanation take(rapt_explanation* given) {
+  Explanation e{rapt_explanation_problem(given), {}};
+  for (size_t i = 0; i < rapt_explanation_count(given); ++i) {
+    const rapt_candidate c = rapt_explanation_candidate(given, i);
+    e.candidates.push_back({c.backend, c.kernel, c.reason, c.chosen != 0});
+  }
+  rapt_explanation_free(given);
+  return e;
+}
+
+}  // namespace detail
+
+// Which backend and kernel run, and why each other was refused. Computes nothing.
+inline Explanation explain(const Attention& attention, const Tensor& out, const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_forward_call call = structs.forward(out, {});
+  rapt_explanation* given = nullptr;
+  check(rapt_explain(&call, nullptr, &given));
+  return detail::take(given);
+}
+inline Explanation explain(const Problem& problem, rapt_op op = RAPT_FORWARD, rapt_device device = {RAPT_CPU, 0},
+                           const std::string& backend = "auto") {
+  const rapt_problem c = problem.c();
+  rapt_execution execution = RAPT_INIT(rapt_execution);
+  execution.backend = backend.c_str();
+  rapt_explanation* given = nullptr;
+  check(rapt_explain_problem(&c, op, device, &execution, &given));
+  return detail::take(given);
+}
+
+}  // namespace api
+}  // namespace rapt

@@ -1,0 +1,82 @@
+// The C++ header as a user writes with it: values, optional parts, exceptions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "rapt/rapt.hpp"
+
+namespace {
+
+constexpr int64_t kRows = 3, kDim = 4;
+
+std::vector<float> ramp(float step) {
+  std::vector<float> values(kRows * kDim);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = step * static_cast<float>(i);
+  return values;
+}
+
+rapt::Tensor tensor(std::vector<float>& values) { return {values.data(), rapt::kFp32, {1, kRows, 1, kDim}}; }
+
+TEST(CppApi, ForwardAndBackwardOfOneHead) {
+  std::vector<float> q = ramp(0.1f), k = ramp(-0.05f), v = ramp(1), out(q.size()), lse(kRows), dout = ramp(0.3f),
+                     dv(q.size());
+  rapt::Attention attention{.q = tensor(q), .k = tensor(k), .v = tensor(v)};
+  attention.causal = RAPT_CAUSAL;
+  const rapt::Tensor lse_tensor(lse.data(), rapt::kFp32, {1, 1, kRows});
+  rapt::forward(attention, tensor(out), lse_tensor);
+  for (int64_t x = 0; x < kDim; ++x) EXPECT_EQ(out[x], v[x]) << "the first query sees the first key alone";
+  rapt::Execution math;
+  math.backend = "math";
+  std::vector<float> plain(q.size());
+  rapt::forward(attention, tensor(plain), {}, math);
+  for (size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], plain[i], 1e-5);
+
+  rapt::backward(attention, tensor(out), lse_tensor, tensor(dout), {.dv = tensor(dv)});
+  float of_dout = 0, of_dv = 0;  // every row of P sums to 1
+  for (float x : dout) of_dout += x;
+  for (float x : dv) of_dv += x;
+  EXPECT_NEAR(of_dv, of_dout, 1e-4);
+}
+
+TEST(CppApi, ErrorsNameTheArgument) {
+  std::vector<float> q = ramp(1), out(q.size());
+  rapt::Attention attention{.q = tensor(q), .k = tensor(q), .v = tensor(q)};
+  attention.softcap = NAN;
+  try {
+    rapt::forward(attention, tensor(out));
+    FAIL() << "a NaN softcap was accepted";
+  } catch (const rapt::Error& e) {
+    EXPECT_EQ(e.status(), RAPT_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(e.what()).find("softcap"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(rapt::Tensor(q.data(), rapt::kFp32, {1, 2, 3}, {1, 2}), rapt::Error);
+}
+
+TEST(CppApi, WorkspacePoolAndExplanation) {
+  std::vector<float> q = ramp(1), out(q.size());
+  const rapt::Attention attention{.q = tensor(q), .k = tensor(q), .v = tensor(q)};
+  const rapt::Pool pool(2);
+  rapt::Execution execution;
+  execution.executor = pool.executor();
+  EXPECT_GT(rapt::forward_workspace_size(attention, tensor(out), execution), 0u);
+  const rapt::Explanation e = rapt::explain(attention, tensor(out), execution);
+  EXPECT_EQ(e.problem, "b1 hq1 hk1 sq3 sk3 d4 fp32");
+  int chosen = 0;
+  for (const rapt::Candidate& c : e.candidates) {
+    chosen += c.chosen;
+    EXPECT_FALSE(c.reason.empty()) << c.backend;
+  }
+  EXPECT_EQ(chosen, 1);
+}
+
+TEST(CppApi, ProblemsAreValues) {
+  const std::string text = "b2 hq4 hk2 sq9 sk12 d16 bf16 causal varlen=9:3,2:12";
+  const rapt::Problem problem = rapt::Problem::parse(text), copy = problem;
+  EXPECT_EQ(copy.text(), text);
+  EXPECT_EQ(copy, problem);
+  EXPECT_EQ(rapt::explain(problem, RAPT_BACKWARD).problem, text);
+  EXPECT_THROW(rapt::Problem::parse("b2 hq3"), rapt::Error);
+}
+
+}  // namespace
