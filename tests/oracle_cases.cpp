@@ -14,7 +14,7 @@ void write(std::FILE* file, const char* name, const test::Tensor& tensor) {
   for (int64_t size : tensor.shape()) std::fprintf(file, " %lld", static_cast<long long>(size));
   std::fputc('\n', file);
   const std::vector<double> values = tensor.values();
-  std::fwrite(values.data(), sizeof(double), values.size(), file);
+  if (!values.empty()) std::fwrite(values.data(), sizeof(double), values.size(), file);
 }
 
 void write_case(std::FILE* file, const test::Case& c) {

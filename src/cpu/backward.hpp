@@ -44,13 +44,13 @@ struct BackwardMemory {
   int64_t dbias_count = 0;
 
   BackwardMemory(const BackwardCall& call, const BackwardCut& cut, int32_t concurrency, char* base) {
-    Carver task(nullptr);
+    Scratch task(nullptr);
     BackwardScratch(call, task);
     const int64_t keys = std::min(cut.share(call.seqlen_k), call.seqlen_k);
     task.take<float>(keys * padded(call.head_dim));
     task.take<float>(keys * padded(call.head_dim_v));
     per_task = task.used();
-    Carver carve(base);
+    Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
     tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items()));
     if (cut.splits > 1)
@@ -96,7 +96,7 @@ class Backward {
     const Sequence s = sequence(call_, b);
     const int64_t share = cut_.share(s.seqlen_k), first = std::min(split * share, s.seqlen_k),
                   last = std::min(first + share, s.seqlen_k);
-    Carver carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
+    Scratch carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     const BackwardScratch scratch(call_, carve);
     const int64_t row = padded(call_.head_dim), row_v = padded(call_.head_dim_v);
     BackwardSums sums = {carve.take<float>((last - first) * row), carve.take<float>((last - first) * row_v), first};

@@ -32,7 +32,7 @@ struct DecodeScratch {
   const char** rows;     // the block's keys, then its values
   bool* excluded;        // [rows][keys]
 
-  DecodeScratch(const Call& call, Carver& carve) {
+  DecodeScratch(const Call& call, Scratch& carve) {
     const int64_t rows_of_heads = decode_heads(call) * kDecodeRows;
     q = carve.take<float>(rows_of_heads * padded(call.head_dim));
     o = carve.take<float>(rows_of_heads * padded(call.head_dim_v));

@@ -53,11 +53,11 @@ struct ForwardMemory {
   PartialRows parts;
 
   ForwardMemory(const ForwardCall& call, const ForwardCut& cut, int32_t concurrency, char* base) {
-    Carver task(nullptr);
+    Scratch task(nullptr);
     if (cut.decode) DecodeScratch(call, task);
     else ForwardScratch(call, task);
     per_task = task.used();
-    Carver carve(base);
+    Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
     tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items(call)));
     if (cut.splits > 1) {
@@ -114,7 +114,7 @@ class Forward {
     const PartialRows part = cut_.splits > 1 ? memory_.part(cut_, call_, at, at.split) : PartialRows{};
     const PartialRows* partial = cut_.splits > 1 ? &part : nullptr;
     const bool with_sink = call_.sink && at.split == 0;
-    Carver carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
+    Scratch carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     if (cut_.decode) {
       const DecodeScratch scratch(call_, carve);
       PartialRows of_head;

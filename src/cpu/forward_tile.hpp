@@ -4,8 +4,8 @@
 //   K, V [keys][words]                                                        in place, or copied where the layout asks
 #pragma once
 
-#include "cpu/scratch.hpp"
 #include "cpu/softmax.hpp"
+#include "problem/scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -27,7 +27,7 @@ struct ForwardScratch {
   QueryLanes* lanes;
   Alibi* alibi;
 
-  ForwardScratch(const Call& call, Carver& carve) {
+  ForwardScratch(const Call& call, Scratch& carve) {
     const int64_t nq = forward_queries(call), nk = key_block(call);
     q = carve.take<float>(nq * call.head_dim);
     o = carve.take<float>(nq * call.head_dim_v);

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
 "$cmake" -G Ninja -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$cxx"
 "$cmake" --build "$work/build"
-"$work/build/from_c"
+for program in from_c from_cpp; do "$work/build/$program"; done
 
 # The installed command finds the installed library without any environment.
 if [ -x "$work/prefix/bin/rapt" ]; then "$work/prefix/bin/rapt" --version; fi

@@ -1,0 +1,61 @@
+// The memory of one backward task, and the sums that its tiles add to.
+#pragma once
+
+#include "cpu/softmax.hpp"
+#include "problem/scratch.hpp"
+
+namespace rapt::cpu::RAPT_TIER {
+
+inline constexpr int64_t kQueryBlock = 128;
+inline int64_t backward_queries(const Call& call) { return widest_head(call) > 256 ? kQueryBlock / 2 : kQueryBlock; }
+
+struct BackwardScratch {
+  float *q_lanes, *do_lanes, *dq_lanes;  // lanes are queries
+  float *q_rows, *do_rows;               // [queries][padded dim]; bf16: [queries / 2][padded dim] pairs
+  float *s, *ds;                         // [keys of a strip][kGroupLanes]
+  float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
+  float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
+  float *keys, *key_pairs, *values, *added, *factors, *capped;
+  float *lse, *lse_rest, *delta;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
+  bool* excluded;                 // [keys][kQueryBlock]
+  QueryLanes* lanes;
+  Alibi* alibi;
+
+  BackwardScratch(const Call& call, Scratch& carve) {
+    const int64_t nq = backward_queries(call), nk = key_block(call), d = padded(call.head_dim),
+                  dv = padded(call.head_dim_v);
+    q_lanes = carve.take<float>(nq * d);
+    do_lanes = carve.take<float>(nq * dv);
+    dq_lanes = carve.take<float>(nq * d);
+    q_rows = carve.take<float>(nq * d);
+    do_rows = carve.take<float>(nq * dv);
+    s = carve.take<float>(nk * kGroupLanes);
+    ds = carve.take<float>(nk * kGroupLanes);
+    p_block = carve.take<float>(nk * kQueryBlock);
+    ds_block = carve.take<float>(nk * kQueryBlock);
+    ds_pairs = carve.take<float>(nk / 2 * kQueryBlock);
+    keys = carve.take<float>(nk * d);
+    key_pairs = carve.take<float>(nk / 2 * d);
+    values = carve.take<float>(nk * dv);
+    added = carve.take<float>(nk * kGroupLanes);
+    factors = carve.take<float>(nk * kGroupLanes);
+    capped = carve.take<float>(nk * kGroupLanes);
+    lse = carve.take<float>(nq);
+    lse_rest = carve.take<float>(nq);
+    delta = carve.take<float>(nq);
+    excluded = carve.take<bool>(nk * kQueryBlock);
+    lanes = carve.take<QueryLanes>(1);
+    alibi = carve.take<Alibi>(1);
+  }
+};
+
+// Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are padded(dim) apart.
+struct BackwardSums {
+  float* dk;
+  float* dv;
+  int64_t first_key;
+  float* dbias;  // of the whole un-broadcast bias, or null
+  int64_t dbias_batch, dbias_head, dbias_query, dbias_key;
+};
+
+}  // namespace rapt::cpu::RAPT_TIER
