@@ -35,8 +35,8 @@ typedef enum rapt_status {
   RAPT_INVALID_ARGUMENT = 1, /* an argument is wrong; the message names it, its value and what is allowed */
   RAPT_UNSUPPORTED = 2,      /* the arguments are right, but no backend takes them; the message says why */
   RAPT_OUT_OF_MEMORY = 3,
-  RAPT_DEVICE_ERROR = 4,     /* a driver call failed */
-  RAPT_INTERNAL_ERROR = 5    /* a defect in Rapt: please report it */
+  RAPT_DEVICE_ERROR = 4,  /* a driver call failed */
+  RAPT_INTERNAL_ERROR = 5 /* a defect in Rapt: please report it */
 } rapt_status;
 
 /* Packed as major * 10000 + minor * 100 + patch. */
@@ -55,7 +55,13 @@ typedef struct rapt_device {
   int32_t id;
 } rapt_device;
 
-typedef enum rapt_type_code { RAPT_INT = 0, RAPT_UINT = 1, RAPT_FLOAT = 2, RAPT_BFLOAT = 4, RAPT_BOOL = 6 } rapt_type_code;
+typedef enum rapt_type_code {
+  RAPT_INT = 0,
+  RAPT_UINT = 1,
+  RAPT_FLOAT = 2,
+  RAPT_BFLOAT = 4,
+  RAPT_BOOL = 6
+} rapt_type_code;
 
 typedef struct rapt_dtype {
   uint8_t code; /* rapt_type_code */
@@ -77,7 +83,7 @@ typedef struct rapt_tensor {
 
 typedef enum rapt_causal {
   RAPT_NOT_CAUSAL = 0,
-  RAPT_CAUSAL = 1,         /* bottom-right aligned: query i sees keys j <= i + seqlen_k - seqlen_q (flash-attn >= 2.1) */
+  RAPT_CAUSAL = 1, /* bottom-right aligned: query i sees keys j <= i + seqlen_k - seqlen_q (flash-attn >= 2.1) */
   RAPT_CAUSAL_TOP_LEFT = 2 /* query i sees keys j <= i (PyTorch's is_causal) */
 } rapt_causal;
 
@@ -120,9 +126,9 @@ typedef struct rapt_kv_cache {
   const rapt_tensor* block_table;     /* int32 [batch, max_blocks]: page numbers */
   const rapt_tensor* new_k;           /* [batch, seqlen_new, heads_k, head_dim], written to rows seqused_k[b] ... of */
   const rapt_tensor* new_v;           /* the cache before attending; needs seqused_k */
-  const rapt_tensor* rotary_cos;      /* [positions, rotary_dim / 2], the type of q or fp32: rotates new_k at position */
-  const rapt_tensor* rotary_sin;      /* seqused_k[b] + i, and q at seqused_k[b] + i (causal or window) or seqused_k[b] */
-  int32_t rotary_interleaved;         /* 1: pairs (0,1), (2,3), ...; 0: pairs (x, x + rotary_dim / 2) */
+  const rapt_tensor* rotary_cos; /* [positions, rotary_dim / 2], the type of q or fp32: rotates new_k at position */
+  const rapt_tensor* rotary_sin; /* seqused_k[b] + i, and q at seqused_k[b] + i (causal or window) or seqused_k[b] */
+  int32_t rotary_interleaved;    /* 1: pairs (0,1), (2,3), ...; 0: pairs (x, x + rotary_dim / 2) */
 } rapt_kv_cache;
 
 /* s = softmax_scale * (q . k); s = softcap * tanh(s / softcap); s += bias; s -= slope * |i + off - j|; what a mask
@@ -187,8 +193,8 @@ typedef struct rapt_backward_call {
   const rapt_attention* attention; /* as in the forward call; no KV cache */
   const rapt_tensor* out;          /* the forward's results */
   const rapt_tensor* lse;
-  const rapt_tensor* dout;  /* as out */
-  const rapt_tensor* dq;    /* each gradient is optional, at least one is given */
+  const rapt_tensor* dout; /* as out */
+  const rapt_tensor* dq;   /* each gradient is optional, at least one is given */
   const rapt_tensor* dk;
   const rapt_tensor* dv;
   const rapt_tensor* dbias; /* the shape and type of bias: summed over the broadcast dimensions */
@@ -198,11 +204,11 @@ typedef struct rapt_backward_call {
 
 /* A struct with its size set and nothing else: rapt_window window = RAPT_INIT(rapt_window). */
 #ifdef __cplusplus
-#define RAPT_INIT(type)              \
-  ([] {                              \
-    type value = {};                 \
+#define RAPT_INIT(type)               \
+  ([] {                               \
+    type value = {};                  \
     value.struct_size = sizeof(type); \
-    return value;                    \
+    return value;                     \
   }())
 #else
 #define RAPT_INIT(type) ((type){.struct_size = sizeof(type)})
@@ -217,11 +223,8 @@ RAPT_API rapt_status rapt_workspace_size(const rapt_forward_call* forward, const
 
 /* ---- problems as text ------------------------------------------------------------------------------------------- */
 
-typedef enum rapt_broadcast_bits { /* which dimensions a bias or mask really has; the others have size 1 */
-  RAPT_PER_BATCH = 1,
-  RAPT_PER_HEAD = 2,
-  RAPT_PER_QUERY = 4
-} rapt_broadcast_bits;
+/* Which dimensions a bias or mask really has; the others have size 1. */
+typedef enum rapt_broadcast_bits { RAPT_PER_BATCH = 1, RAPT_PER_HEAD = 2, RAPT_PER_QUERY = 4 } rapt_broadcast_bits;
 
 /* A problem without its tensors, e.g. "b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal window=127,0" (docs/naming.md has
  * the grammar). Printing a parsed problem gives the canonical text. */
