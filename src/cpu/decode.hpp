@@ -29,6 +29,7 @@ inline int64_t decode_keys(const Call& call) {
 struct DecodeScratch {
   float *q, *o, *m, *l;  // of each head
   float* scores;         // [rows][keys]
+  Bf16* narrow;          // the same as bf16, where P V is a product of pairs
   const char** rows;     // the block's keys, then its values
   bool* excluded;        // [rows][keys]
 
@@ -39,6 +40,7 @@ struct DecodeScratch {
     m = carve.take<float>(rows_of_heads);
     l = carve.take<float>(rows_of_heads);
     scores = carve.take<float>(kDecodeRows * kDecodeKeys);
+    narrow = carve.take<Bf16>(kDecodeRows * kDecodeKeys);
     rows = carve.take<const char*>(2 * kDecodeKeys);
     excluded = carve.take<bool>(kDecodeRows * kDecodeKeys);
   }
@@ -106,7 +108,7 @@ class Decode {
   }
 
   void begin(bool with_sink) {
-    for (int64_t r = 0; r < (n_ + 3) / 4 * 4; ++r) {
+    for (int64_t r = 0; r < kDecodeRows; ++r) {  // rows that pad a tile are zero
       float* q = w_.q + r * q_row_;
       std::memset(q, 0, static_cast<size_t>(q_row_) * sizeof(float));
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
@@ -135,6 +137,7 @@ class Decode {
     const bool careful = excludes && !rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v);
     for (int64_t r = 0; r < n_; ++r) softmax(r, careful);
     if (careful) careful_values();
+    else if (pairs()) value_pairs();
     else if (n_ == 1) values<1, 8>();
     else if (n_ == 2) values<2, 8>();
     else values<4, 4>();
@@ -152,25 +155,33 @@ class Decode {
   template <int RT>
   __attribute__((noinline)) void products() {
     constexpr int KT = kLanes / RT;
-    const int64_t full = call_.head_dim / (kDot ? 2 * kLanes : kLanes);
-    const bool tail = full * kLanes * (kDot ? 2 : 1) < call_.head_dim;
-    for (int64_t j = 0; j < count_; j += KT)
+    const int64_t full = call_.head_dim / (kDot ? 2 * kLanes : kLanes), all = q_row_ / kLanes;
+    for (int64_t j = 0; j < count_; j += KT) {
+      const T* k[KT];
+      for (int i = 0; i < KT; ++i) k[i] = reinterpret_cast<const T*>(w_.rows[std::min(j + i, count_ - 1)]);
       for (int64_t r0 = 0; r0 < n_; r0 += RT) {
-        F acc[kLanes];
+        F acc[kLanes] = {};
         const float* q = w_.q + r0 * q_row_;
-        RAPT_UNROLL for (int i = 0; i < KT; ++i) {  // row by row, as memory has them
-          const T* k = reinterpret_cast<const T*>(w_.rows[std::min(j + i, count_ - 1)]);
-          if (r0 == 0) ahead_.step();
-          F total[RT] = {};
-          for (int64_t c = 0; c < full; ++c) step<RT>(total, q + c * kLanes, key_words(k, c));
-          if (tail) step<RT>(total, q + full * kLanes, load_words<kDot>(k, full * kLanes, call_.head_dim));
-          RAPT_UNROLL for (int r = 0; r < RT; ++r) acc[r * KT + i] = total[r];
+        const auto key = [&](int i, int64_t c) __attribute__((always_inline)) {
+          return c < full ? key_words(k[i], c) : load_words<kDot>(k[i], c * kLanes, call_.head_dim);
+        };
+        if constexpr (RT < 4) {  // bound by memory: row by row, as it has them
+          RAPT_UNROLL for (int i = 0; i < KT; ++i) {
+            ahead_.step();
+            for (int64_t c = 0; c < all; ++c) step<RT>(acc, i, q + c * kLanes, key(i, c));
+          }
+        } else {  // bound by arithmetic: every load of q serves all the tile's keys
+          for (int i = 0; i < KT && r0 == 0; ++i) ahead_.step();
+          for (int64_t c = 0; c < all; ++c) {
+            RAPT_UNROLL for (int i = 0; i < KT; ++i) step<RT>(acc, i, q + c * kLanes, key(i, c));
+          }
         }
         alignas(64) float out[kLanes];
         store(out, sums(acc));
         RAPT_UNROLL for (int r = 0; r < RT; ++r)
             std::memcpy(w_.scores + (r0 + r) * kDecodeKeys + j, out + r * KT, KT * sizeof(float));
       }
+    }
   }
 
   static RAPT_INLINE F key_words(const T* row, int64_t c) {
@@ -183,9 +194,12 @@ class Decode {
     }
   }
 
+  // acc[r][key i] += q[r] k
   template <int RT>
-  RAPT_INLINE void step(F* total, const float* q, F k) const {
-    RAPT_UNROLL for (int r = 0; r < RT; ++r) total[r] = multiply_add<kDot>(total[r], load(q + r * q_row_), k);
+  RAPT_INLINE void step(F* acc, int i, const float* q, F k) const {
+    constexpr int KT = kLanes / RT;
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) acc[r * KT + i] =
+        multiply_add<kDot>(acc[r * KT + i], load(q + r * q_row_), k);
   }
 
   // Turns row r's products into log2-domain logits. True if some key may be excluded.
@@ -245,7 +259,12 @@ class Decode {
       for (int64_t x = 0; x < o_row_; x += kLanes)
         store(w_.o + r * o_row_ + x, load(w_.o + r * o_row_ + x) * splat(alpha));
     if (call_.dropout.probability != 0) drop(r, s);
+    if (pairs() && !careful)
+      for (int64_t j = 0; j < count_; j += kLanes) store16(w_.narrow + r * kDecodeKeys + j, load(s + j));
   }
+
+  // With several rows bf16 is bound by arithmetic, and P V takes the dot instruction, which narrows P.
+  bool pairs() const { return kDot && n_ >= 4; }
 
   __attribute__((noinline)) void drop(int64_t r, float* p) const {
     const uint32_t threshold = rapt_keep_threshold(call_.dropout.probability), row = static_cast<uint32_t>(query(r));
@@ -306,6 +325,53 @@ class Decode {
       }
     }
   }
+
+#if defined(__AVX512BF16__)
+  void value_pairs() {
+    int64_t r = 0;
+    for (; r + 4 < n_; r += 8) value_pairs_of<8, 2>(r);
+    if (r < n_) value_pairs_of<4, 4>(r);
+  }
+
+  template <int RT, int NV>
+  __attribute__((noinline)) void value_pairs_of(int64_t r0) {
+    const int64_t full = call_.head_dim_v / kLanes;
+    int64_t c = 0;
+    for (; c + NV <= full; c += NV) pair_columns<RT, NV>(r0, c);
+    for (; c < full; ++c) pair_columns<RT, 1>(r0, c);
+    if (full * kLanes < call_.head_dim_v)
+      for (int64_t r = r0; r < std::min(r0 + RT, n_); ++r) value_tail<1>(r, full);
+  }
+
+  // Keys in pairs: words (v[j][x], v[j + 1][x]) times (p[j], p[j + 1]).
+  template <int RT, int NV>
+  RAPT_INLINE void pair_columns(int64_t r0, int64_t c) {
+    static constexpr Bf16 kZeros[kMaxHeadDim] = {};
+    F acc[RT][NV];
+    float* o = w_.o + r0 * o_row_ + c * kLanes;
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] =
+        load(o + r * o_row_ + n * kLanes);
+    for (int64_t j = 0; j < count_; j += 2) {
+      const Bf16* a = reinterpret_cast<const Bf16*>(w_.rows[count_ + j]) + c * kLanes;
+      const Bf16* b = j + 1 < count_ ? reinterpret_cast<const Bf16*>(w_.rows[count_ + j + 1]) + c * kLanes : kZeros;
+      if (r0 == 0 && c == 0) {
+        ahead_.step();
+        ahead_.step();
+      }
+      F v[NV];
+      RAPT_UNROLL for (int n = 0; n < NV; ++n) v[n] = interleave(a + n * kLanes, b + n * kLanes);
+      RAPT_UNROLL for (int r = 0; r < RT; ++r) {
+        float pair;
+        std::memcpy(&pair, w_.narrow + (r0 + r) * kDecodeKeys + j, sizeof pair);
+        RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = dot2(acc[r][n], splat(pair), v[n]);
+      }
+    }
+    RAPT_UNROLL for (int r = 0; r < RT; ++r) RAPT_UNROLL for (int n = 0; n < NV; ++n)
+        store(o + r * o_row_ + n * kLanes, acc[r][n]);
+  }
+#else
+  void value_pairs() {}
+#endif
 
   // As in ForwardTile: excluded keys with Inf or NaN in V stay out of the sums.
   __attribute__((noinline)) void careful_values() {

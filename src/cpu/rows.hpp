@@ -81,21 +81,25 @@ inline void untranspose_rows(const float* in, int64_t row, F factor, int64_t dim
 }
 
 #if defined(__AVX512BF16__)
-// Two bf16 rows (second may be null: zeros) as words (a[x], b[x]): pairs along the row index.
+// Words (a[l], b[l]) of kLanes elements.
+RAPT_INLINE F interleave(const Bf16* a, const Bf16* b) {
+  const auto half = [](const Bf16* p) __attribute__((always_inline)) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  };
+  return (F)_mm512_or_si512(half(a), _mm512_slli_epi32(half(b), 16));
+}
+
+// Two bf16 rows (the second may be null: zeros) as words (a[x], b[x]): pairs along the row index.
 inline void interleave_rows(const Bf16* a, const Bf16* b, int64_t dim, float* out) {
-  for (int64_t x = 0; x < dim; x += kLanes) {
-    const auto half = [&](const Bf16* row) {
-      Bf16 chunk[kLanes];
-      const Bf16* from = row + x;
-      if (x + kLanes > dim) {
-        std::memset(static_cast<void*>(chunk), 0, sizeof chunk);
-        std::memcpy(static_cast<void*>(chunk), from, static_cast<size_t>(dim - x) * sizeof(Bf16));
-        from = chunk;
-      }
-      return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-    };
-    const __m512i low = half(a), high = b ? _mm512_slli_epi32(half(b), 16) : _mm512_setzero_si512();
-    store(out + x, (F)_mm512_or_si512(low, high));
+  int64_t x = 0;
+  if (b != nullptr)
+    for (; x + kLanes <= dim; x += kLanes) store(out + x, interleave(a + x, b + x));
+  for (; x < dim; x += kLanes) {
+    Bf16 low[kLanes] = {}, high[kLanes] = {};
+    const size_t bytes = static_cast<size_t>(dim - x < kLanes ? dim - x : kLanes) * sizeof(Bf16);
+    std::memcpy(static_cast<void*>(low), a + x, bytes);
+    if (b != nullptr) std::memcpy(static_cast<void*>(high), b + x, bytes);
+    store(out + x, interleave(low, high));
   }
 }
 #endif
