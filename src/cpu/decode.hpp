@@ -162,20 +162,20 @@ class Decode {
       for (int64_t r0 = 0; r0 < n_; r0 += RT) {
         F acc[kLanes] = {};
         const float* q = w_.q + r0 * q_row_;
-        const auto key = [&](int i, int64_t c) __attribute__((always_inline)) {
-          return c < full ? key_words(k[i], c) : load_words<kDot>(k[i], c * kLanes, call_.head_dim);
-        };
         if constexpr (RT < 4) {  // bound by memory: row by row, as it has them
           RAPT_UNROLL for (int i = 0; i < KT; ++i) {
             ahead_.step();
-            for (int64_t c = 0; c < all; ++c) step<RT>(acc, i, q + c * kLanes, key(i, c));
+            for (int64_t c = 0; c < full; ++c) step<RT>(acc, i, q + c * kLanes, key_words(k[i], c));
           }
         } else {  // bound by arithmetic: every load of q serves all the tile's keys
           for (int i = 0; i < KT && r0 == 0; ++i) ahead_.step();
-          for (int64_t c = 0; c < all; ++c) {
-            RAPT_UNROLL for (int i = 0; i < KT; ++i) step<RT>(acc, i, q + c * kLanes, key(i, c));
+          for (int64_t c = 0; c < full; ++c) {
+            RAPT_UNROLL for (int i = 0; i < KT; ++i) step<RT>(acc, i, q + c * kLanes, key_words(k[i], c));
           }
         }
+        if (full < all)
+          RAPT_UNROLL for (int i = 0; i < KT; ++i)
+              step<RT>(acc, i, q + full * kLanes, load_words<kDot>(k[i], full * kLanes, call_.head_dim));
         alignas(64) float out[kLanes];
         store(out, sums(acc));
         RAPT_UNROLL for (int r = 0; r < RT; ++r)

@@ -39,20 +39,33 @@ RAPT_INLINE void transpose(F* r) {
   if constexpr (kLanes >= 16) exchange<8>(r);
 }
 
-template <int S>
-RAPT_INLINE void fold(F* r) {
-  RAPT_UNROLL for (int i = 0; i < kLanes; i += 2 * S) {
-    const F a = r[i], b = r[i + S];
-    r[i] = lower_halves<S>(a, b, AllLanes()) + upper_halves<S>(a, b, AllLanes());
-  }
+// One exchange of a horizontal sum: halves of a and b that are then added. Written as the shuffles that cost least:
+// single floats and pairs inside 16 bytes (unpack), then whole 16-byte parts.
+enum class Unit { one, two, four };
+
+template <Unit kUnit, bool kSecond>
+constexpr int summand_lane(size_t lane) {
+  const int part = static_cast<int>(lane / 4), at = static_cast<int>(lane % 4), second = kSecond ? 1 : 0;
+  if (kUnit == Unit::one) return (at % 2 ? kLanes : 0) + 4 * part + 2 * second + at / 2;
+  if (kUnit == Unit::two) return (at < 2 ? 0 : kLanes) + 4 * part + 2 * second + at % 2;
+  constexpr int kHalf = kLanes >= 8 ? kLanes / 8 : 1;  // parts that come from a
+  return (part < kHalf ? 0 : kLanes) + 4 * (2 * (part % kHalf) + second) + at;
+}
+template <Unit kUnit, size_t... L>
+RAPT_INLINE F add_exchanged(F a, F b, std::index_sequence<L...>) {
+  return __builtin_shufflevector(a, b, summand_lane<kUnit, false>(L)...) +
+         __builtin_shufflevector(a, b, summand_lane<kUnit, true>(L)...);
 }
 
 // Lane l of the result is the sum of the lanes of r[l]. Overwrites r.
 RAPT_INLINE F sums(F* r) {
-  fold<1>(r);
-  fold<2>(r);
-  if constexpr (kLanes >= 8) fold<4>(r);
-  if constexpr (kLanes >= 16) fold<8>(r);
+  RAPT_UNROLL for (int i = 0; i < kLanes / 2; ++i) r[i] = add_exchanged<Unit::one>(r[2 * i], r[2 * i + 1], AllLanes());
+  RAPT_UNROLL for (int i = 0; i < kLanes / 4; ++i) r[i] = add_exchanged<Unit::two>(r[2 * i], r[2 * i + 1], AllLanes());
+  if constexpr (kLanes >= 8) {
+    RAPT_UNROLL for (int n = kLanes / 8; n > 0; n /= 2) {
+      RAPT_UNROLL for (int i = 0; i < n; ++i) r[i] = add_exchanged<Unit::four>(r[2 * i], r[2 * i + 1], AllLanes());
+    }
+  }
   return r[0];
 }
 
