@@ -12,9 +12,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-# $(call test,PRESET): configure, build and test; $(call nightly,PRESET): the longer lists of what is built
+# $(call test,PRESET): configure, build and test
 test = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) && ctest --preset $(1)
-nightly = ctest --test-dir build/$(1) -L nightly --output-on-failure
 
 .PHONY: help
 help: ## this list
@@ -59,10 +58,10 @@ cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a fresh clone of HEAD
 	tools/test-clean-tree
-nightly:
-	$(call nightly,release)
-	$(call nightly,asan)
-	$(call nightly,aarch64)
+nightly: # after the parts above: every case where they sample, and minutes of fuzzing
+	ctest --test-dir build/release -L nightly --output-on-failure
+	build/asan/tests/correctness_test --gtest_brief=1
+	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
 	for name in npy safetensors problem; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
