@@ -56,7 +56,7 @@ fuzz: ## the fuzz targets on their corpus, for a few seconds
 	$(call test,fuzz)
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
-clean-tree: ## `make demo` in a fresh clone of HEAD
+clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, and minutes of fuzzing
 	ctest --test-dir build/release -L nightly --output-on-failure
