@@ -1,6 +1,6 @@
 // rapt.h implemented over the engine: version, errors, pools, forward and backward.
 #include <cstdio>
-#include <memory>
+#include <utility>
 
 #include "api/execution.hpp"
 #include "api/guard.hpp"
@@ -27,6 +27,7 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
   const rapt_execution e = read_versioned("execution", given);
   if (e.backend) out.wish.backend = e.backend;
   out.wish.allow_math = e.allow_math != 0;
+  out.deterministic = e.deterministic != 0;
   if (e.executor) {
     executor = read_versioned("execution.executor", e.executor);
     if (executor.concurrency < 1 || (executor.concurrency > 1 && executor.parallel_for == nullptr))
@@ -44,33 +45,37 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
 
 namespace {
 
+// A call as the engine takes it, and how to run it.
 template <class PublicCall>
-auto validated(const PublicCall& given, const rapt_execution* execution) {
-  auto call = validate(given);
-  call.deterministic = execution != nullptr && read_versioned("execution", execution).deterministic != 0;
-  return call;
-}
+struct Checked {
+  rapt_executor executor;
+  Execution execution;  // may point to executor
+  decltype(validate(std::declval<const PublicCall&>())) call;
 
-template <class PublicCall>
-const rapt_execution* execution_pointer(const PublicCall* call) {
-  return read_versioned("call", call).execution;
-}
+  explicit Checked(const PublicCall& given)
+      : execution(execution_of(read_versioned("call", &given).execution, executor)), call(validate(given)) {
+    call.deterministic = execution.deterministic;
+  }
+  Checked(const Checked&) = delete;
+};
 
 template <class PublicCall>
 void run_call(const PublicCall* given) {
   require(given, "call");
-  rapt_executor executor;
-  const rapt_execution* wanted = execution_pointer(given);
-  const Execution execution = execution_of(wanted, executor);
-  run(validated(*given, wanted), execution);
+  const Checked checked(*given);
+  run(checked.call, checked.execution);
 }
 
 template <class PublicCall>
 size_t workspace_of(const PublicCall& given) {
-  rapt_executor executor;
-  const rapt_execution* wanted = execution_pointer(&given);
-  Execution execution = execution_of(wanted, executor);
-  return workspace_bytes(validated(given, wanted), execution);
+  const Checked checked(given);
+  return workspace_bytes(checked.call, checked.execution);
+}
+
+template <class PublicCall>
+Explanation explain_call(const PublicCall& given) {
+  const Checked checked(given);
+  return explain(checked.call, checked.execution.wish);
 }
 
 void require_one_call(const void* forward, const void* backward) {
@@ -78,21 +83,11 @@ void require_one_call(const void* forward, const void* backward) {
     throw Error(RAPT_INVALID_ARGUMENT, "exactly one of forward and backward must be given, the other null");
 }
 
-// What rapt_explanation_candidate hands out points into this.
-Explanation explain_call(const rapt_forward_call* forward, const rapt_backward_call* backward) {
-  rapt_executor executor;
-  if (forward) {
-    const rapt_execution* wanted = execution_pointer(forward);
-    return explain(validated(*forward, wanted), execution_of(wanted, executor).wish);
-  }
-  const rapt_execution* wanted = execution_pointer(backward);
-  return explain(validated(*backward, wanted), execution_of(wanted, executor).wish);
-}
-
 }  // namespace
 
 }  // namespace rapt
 
+// What rapt_explanation_candidate hands out points into this.
 struct rapt_explanation {
   rapt::Explanation value;
 };
@@ -152,7 +147,7 @@ rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_c
   return guarded([&] {
     require(explanation, "explanation");
     require_one_call(forward, backward);
-    *explanation = new_explanation(explain_call(forward, backward));
+    *explanation = new_explanation(forward ? explain_call(*forward) : explain_call(*backward));
   });
 }
 

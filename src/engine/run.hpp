@@ -8,6 +8,7 @@ namespace rapt {
 // rapt_execution as the engine uses it.
 struct Execution {
   Wish wish;
+  bool deterministic = false;
   const rapt_executor* executor = nullptr;
   char* workspace = nullptr;
   size_t workspace_size = 0;
