@@ -6,11 +6,8 @@
 
 namespace rapt::cpu {
 
-// One compiled copy of the kernels. Results of one tier are bitwise equal for any executor.
-struct Tier {
-  const char* name;
-  const char* needs;  // the instruction sets, in words
-  bool (*runs_here)();
+// One compiled copy of the kernels. Its results are bitwise equal for any executor.
+struct Kernels {
   const char* (*forward_kernel)(const ForwardCall& call);  // the variant's name
   const char* (*backward_kernel)(const BackwardCall& call);
   // Bytes of 64-byte aligned workspace at this concurrency.
@@ -18,6 +15,13 @@ struct Tier {
   size_t (*backward_workspace)(const BackwardCall& call, int32_t concurrency);
   void (*forward)(const ForwardCall& call, const rapt_executor& executor, char* workspace);
   void (*backward)(const BackwardCall& call, const rapt_executor& executor, char* workspace);
+};
+
+struct Tier {
+  const char* name;
+  const char* needs;  // the instruction sets, in words
+  bool (*runs_here)();
+  const Kernels& kernels;
 };
 
 size_t tier_count();

@@ -1,24 +1,48 @@
-// The list of tiers and whether this machine runs each.
+// The list of tiers and whether this machine runs each. That is asked here, in code built for every machine: a function
+// in a tier's own object may hold the instructions that it asks about.
 #include "cpu/cpu.hpp"
 
 namespace rapt::cpu {
 
-extern const Tier kTierPortable;
+namespace portable {
+extern const Kernels kKernels;
+}
 #ifdef RAPT_X86_TIERS
-extern const Tier kTierAvx512Bf16, kTierAvx512, kTierAvx2;
+namespace avx2 {
+extern const Kernels kKernels;
+}
+namespace avx512 {
+extern const Kernels kKernels;
+}
+namespace avx512_bf16 {
+extern const Kernels kKernels;
+}
 #endif
 
 namespace {
 
-const Tier* const kTiers[] = {
 #ifdef RAPT_X86_TIERS
-    &kTierAvx512Bf16, &kTierAvx512, &kTierAvx2,
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 #endif
-    &kTierPortable};
+
+const Tier kTiers[] = {
+#ifdef RAPT_X86_TIERS
+    {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, avx512_bf16::kKernels},
+    {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, avx512::kKernels},
+    {"avx2", "AVX2, FMA and F16C", has_avx2, avx2::kKernels},
+#endif
+    {"portable", "nothing", [] { return true; }, portable::kKernels}};
 
 }  // namespace
 
 size_t tier_count() { return sizeof kTiers / sizeof kTiers[0]; }
-const Tier& tier(size_t index) { return *kTiers[index]; }
+const Tier& tier(size_t index) { return kTiers[index]; }
 
 }  // namespace rapt::cpu

@@ -62,8 +62,8 @@ std::string math_refusal(const Call& call, rapt_op op, const Wish& wish) {
              kSmallForMath * 1e-9, "): ask for backend \"math\" or set allow_math");
 }
 
-const char* kernel_name(const cpu::Tier& tier, const ForwardCall& call) { return tier.forward_kernel(call); }
-const char* kernel_name(const cpu::Tier& tier, const BackwardCall& call) { return tier.backward_kernel(call); }
+const char* kernel_name(const cpu::Tier& tier, const ForwardCall& call) { return tier.kernels.forward_kernel(call); }
+const char* kernel_name(const cpu::Tier& tier, const BackwardCall& call) { return tier.kernels.backward_kernel(call); }
 rapt_op op_of(const ForwardCall&) { return RAPT_FORWARD; }
 rapt_op op_of(const BackwardCall&) { return RAPT_BACKWARD; }
 
@@ -114,7 +114,7 @@ Plan plan_any(const AnyCall& call, const Wish& wish) {
   if (!known(wish.backend)) fail_unknown(wish.backend);
   if (wish.backend != "math") {
     const cpu::Tier* tier = automatic || wish.backend == "cpu" ? &best_tier() : named_tier(wish.backend);
-    if (cpu_refusal(call, *tier).empty()) return {Plan::Backend::cpu, tier};
+    if (cpu_refusal(call, *tier).empty()) return {Plan::Backend::cpu, &tier->kernels};
   }
   if ((automatic || wish.backend == "math") && math_refusal(call, op_of(call), wish).empty())
     return {Plan::Backend::math, nullptr};

@@ -19,7 +19,7 @@ struct Wish {
 struct Plan {
   enum class Backend { math, cpu };
   Backend backend = Backend::math;
-  const cpu::Tier* tier = nullptr;  // of the cpu backend
+  const cpu::Kernels* kernels = nullptr;  // of the cpu backend
 };
 
 struct Candidate {

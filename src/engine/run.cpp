@@ -82,10 +82,10 @@ const rapt_executor& executor_for(const Call& call, rapt_op op, const Execution&
 }
 
 size_t backend_bytes(const ForwardCall& call, const Plan& plan, int32_t concurrency) {
-  return plan.tier ? plan.tier->forward_workspace(call, concurrency) : math::workspace_bytes(call, concurrency);
+  return plan.kernels ? plan.kernels->forward_workspace(call, concurrency) : math::workspace_bytes(call, concurrency);
 }
 size_t backend_bytes(const BackwardCall& call, const Plan& plan, int32_t concurrency) {
-  return plan.tier ? plan.tier->backward_workspace(call, concurrency) : math::workspace_bytes(call, concurrency);
+  return plan.kernels ? plan.kernels->backward_workspace(call, concurrency) : math::workspace_bytes(call, concurrency);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void run(ForwardCall call, const Execution& execution) {
   const size_t rotated = rotated_q_bytes(call);
   const Workspace workspace(execution, rotated + backend_bytes(call, chosen, executor.concurrency));
   prepare_cache(call, workspace.data());
-  if (chosen.tier) chosen.tier->forward(call, executor, workspace.data() + rotated);
+  if (chosen.kernels) chosen.kernels->forward(call, executor, workspace.data() + rotated);
   else math::forward(call, executor, workspace.data() + rotated);
 }
 
@@ -104,7 +104,7 @@ void run(const BackwardCall& call, const Execution& execution) {
   const Plan chosen = plan(call, execution.wish);
   const rapt_executor& executor = executor_for(call, RAPT_BACKWARD, execution);
   const Workspace workspace(execution, backend_bytes(call, chosen, executor.concurrency));
-  if (chosen.tier) chosen.tier->backward(call, executor, workspace.data());
+  if (chosen.kernels) chosen.kernels->backward(call, executor, workspace.data());
   else math::backward(call, executor, workspace.data());
 }
 
