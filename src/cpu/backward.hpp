@@ -5,6 +5,7 @@
 
 #include "cpu/backward_tile.hpp"
 #include "problem/parallel.hpp"
+#include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -166,11 +167,7 @@ class Backward {
   }
 
   static void write_float(char* data, DType dtype, int64_t i, float value) {
-    switch (dtype) {
-      case DType::fp16: reinterpret_cast<Fp16*>(data)[i] = Fp16(value); break;
-      case DType::bf16: reinterpret_cast<Bf16*>(data)[i] = Bf16(value); break;
-      default: reinterpret_cast<float*>(data)[i] = value;
-    }
+    with_float_type(dtype, [&]<class E>(std::type_identity<E>) { reinterpret_cast<E*>(data)[i] = E(value); });
   }
 
   void write_dsink() const {
@@ -203,11 +200,9 @@ inline size_t backward_workspace(const BackwardCall& call, int32_t concurrency) 
 }
 
 inline void backward(const BackwardCall& call, const rapt_executor& executor, char* workspace) {
-  switch (call.dtype) {
-    case DType::fp16: return Backward<Fp16>(call, workspace, executor.concurrency).run(executor);
-    case DType::bf16: return Backward<Bf16>(call, workspace, executor.concurrency).run(executor);
-    default: return Backward<float>(call, workspace, executor.concurrency).run(executor);
-  }
+  with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
+    Backward<T>(call, workspace, executor.concurrency).run(executor);
+  });
 }
 
 inline const char* backward_kernel(const BackwardCall& call) {

@@ -5,6 +5,7 @@
 #include "cpu/combine.hpp"
 #include "cpu/decode.hpp"
 #include "problem/parallel.hpp"
+#include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -158,11 +159,9 @@ inline size_t forward_workspace(const ForwardCall& call, int32_t concurrency) {
 }
 
 inline void forward(const ForwardCall& call, const rapt_executor& executor, char* workspace) {
-  switch (call.dtype) {
-    case DType::fp16: return Forward<Fp16>(call, workspace, executor.concurrency).run(executor);
-    case DType::bf16: return Forward<Bf16>(call, workspace, executor.concurrency).run(executor);
-    default: return Forward<float>(call, workspace, executor.concurrency).run(executor);
-  }
+  with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
+    Forward<T>(call, workspace, executor.concurrency).run(executor);
+  });
 }
 
 inline const char* forward_kernel(const ForwardCall& call) {

@@ -6,6 +6,7 @@
 
 #include "cpu/queries.hpp"
 #include "kernels/common/philox.h"
+#include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -25,11 +26,8 @@ RAPT_INLINE F tanh(F x) {
 }
 
 inline float read_float(const char* data, DType dtype, int64_t i) {
-  switch (dtype) {
-    case DType::fp16: return static_cast<float>(reinterpret_cast<const Fp16*>(data)[i]);
-    case DType::bf16: return static_cast<float>(reinterpret_cast<const Bf16*>(data)[i]);
-    default: return reinterpret_cast<const float*>(data)[i];
-  }
+  return with_float_type(
+      dtype, [&]<class T>(std::type_identity<T>) { return static_cast<float>(reinterpret_cast<const T*>(data)[i]); });
 }
 
 // Does every logit need more than scale and the edges of causality or window?

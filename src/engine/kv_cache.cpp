@@ -2,19 +2,11 @@
 
 #include <cstring>
 
-#include "problem/float16.hpp"
+#include "problem/with_type.hpp"
 
 namespace rapt {
 
 namespace {
-
-float load(const char* data, DType dtype, int64_t i) {
-  switch (dtype) {
-    case DType::fp16: return static_cast<float>(reinterpret_cast<const Fp16*>(data)[i]);
-    case DType::bf16: return static_cast<float>(reinterpret_cast<const Bf16*>(data)[i]);
-    default: return reinterpret_cast<const float*>(data)[i];
-  }
-}
 
 template <class T>
 double read(const T& x) {
@@ -33,9 +25,10 @@ template <class T>
 void rotate_row(const NewKeys& rotary, int64_t position, const T* in, T* out, int64_t head_dim) {
   const int64_t half = rotary.rotary_dim / 2;
   for (int64_t x = 0; x < half; ++x) {
-    const auto table = [&](const char* data, int64_t row) -> double {
-      if (rotary.rotary_dtype == DType::fp64) return reinterpret_cast<const double*>(data)[position * row + x];
-      return load(data, rotary.rotary_dtype, position * row + x);
+    const auto table = [&](const char* data, int64_t row) {
+      return with_type(rotary.rotary_dtype, [&]<class E>(std::type_identity<E>) {
+        return read(reinterpret_cast<const E*>(data)[position * row + x]);
+      });
     };
     const double c = table(rotary.cos, rotary.cos_row), s = table(rotary.sin, rotary.sin_row);
     const int64_t first = rotary.interleaved ? 2 * x : x, second = rotary.interleaved ? 2 * x + 1 : x + half;
@@ -98,12 +91,7 @@ size_t rotated_q_bytes(const ForwardCall& call) {
 }
 
 void prepare_cache(ForwardCall& call, char* workspace) {
-  switch (call.dtype) {
-    case DType::fp16: return prepare<Fp16>(call, workspace);
-    case DType::bf16: return prepare<Bf16>(call, workspace);
-    case DType::fp32: return prepare<float>(call, workspace);
-    case DType::fp64: return prepare<double>(call, workspace);
-  }
+  with_type(call.dtype, [&]<class T>(std::type_identity<T>) { prepare<T>(call, workspace); });
 }
 
 }  // namespace rapt

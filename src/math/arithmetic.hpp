@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "problem/float16.hpp"
-#include "problem/problem.hpp"
+#include "problem/with_type.hpp"
 
 namespace rapt::math {
 
@@ -24,17 +23,6 @@ template <class Acc, class T>
 Acc widen(T value) {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<Acc>(value);
   else return static_cast<Acc>(static_cast<float>(value));
-}
-
-// Calls body(std::type_identity<T>()) with the storage type of `dtype`.
-template <class Body>
-auto with_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::fp16: return body(std::type_identity<Fp16>());
-    case DType::bf16: return body(std::type_identity<Bf16>());
-    case DType::fp32: return body(std::type_identity<float>());
-    default: return body(std::type_identity<double>());
-  }
 }
 
 template <class Acc>
