@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/core/error.hpp"
+#include "rapt/rapt.h"
 
 namespace {
 

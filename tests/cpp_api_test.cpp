@@ -70,6 +70,48 @@ TEST(CppApi, WorkspacePoolAndExplanation) {
   EXPECT_EQ(chosen, 1);
 }
 
+TEST(CppApi, WorkspaceAndExplanationOfTheBackwardPass) {
+  std::vector<float> q = ramp(0.1f), out(q.size()), lse(kRows), dq(q.size());
+  const rapt::Attention attention{.q = tensor(q), .k = tensor(q), .v = tensor(q)};
+  const rapt::Tensor lse_tensor(lse.data(), rapt::kFp32, {1, 1, kRows});
+  rapt::Execution execution{.backend = "cpu"};
+  const rapt::Explanation e = explain(attention, tensor(out), lse_tensor, tensor(out), {.dq = tensor(dq)}, execution);
+  ASSERT_NE(e.chosen(), nullptr);
+  EXPECT_EQ(e.chosen()->backend, "cpu");
+  EXPECT_NE(e.chosen()->kernel.find("bwd"), std::string::npos) << e.chosen()->kernel;
+
+  const size_t bytes =
+      backward_workspace_size(attention, tensor(out), lse_tensor, tensor(out), {.dq = tensor(dq)}, execution);
+  ASSERT_GT(bytes, 0u);
+  std::vector<char> memory(bytes + 64);
+  execution.workspace = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+  execution.workspace_size = bytes - 1;
+  EXPECT_THROW(rapt::backward(attention, tensor(out), lse_tensor, tensor(q), {.dq = tensor(dq)}, execution),
+               rapt::Error);
+  execution.workspace_size = bytes;
+  rapt::backward(attention, tensor(out), lse_tensor, tensor(q), {.dq = tensor(dq)}, execution);
+}
+
+TEST(CppApi, ShapesAndStridesFromVectors) {
+  std::vector<float> q = ramp(1), out(q.size()), again(q.size());
+  const std::vector<int64_t> shape = {1, kRows, 1, kDim};
+  rapt::forward({.q = tensor(q), .k = tensor(q), .v = tensor(q)}, tensor(out));
+  const rapt::Tensor from_vectors(q.data(), rapt::kFp32, shape, std::vector<int64_t>{kRows * kDim, kDim, kDim, 1});
+  rapt::forward({.q = from_vectors, .k = from_vectors, .v = from_vectors}, {again.data(), rapt::kFp32, shape});
+  EXPECT_EQ(out, again);
+  EXPECT_THROW(rapt::Tensor(q.data(), rapt::kFp32, std::vector<int64_t>(5, 1)), rapt::Error);
+}
+
+TEST(CppApi, TheBestAvailableTierIsTheOneChosen) {
+  std::string best;
+  for (const rapt::CpuTier& tier : rapt::cpu_tiers())
+    if (tier.available && best.empty()) best = tier.name;
+  const rapt::Explanation e =
+      rapt::explain(rapt::Problem::parse("b1 hq1 hk1 sq8 sk8 d8 fp32"), RAPT_FORWARD, {.backend = "cpu"});
+  ASSERT_NE(e.chosen(), nullptr);
+  EXPECT_TRUE(e.chosen()->kernel.starts_with(best + ".")) << e.chosen()->kernel;
+}
+
 TEST(CppApi, ProblemsAreValues) {
   const std::string text = "b2 hq4 hk2 sq9 sk12 d16 bf16 causal varlen=9:3,2:12";
   const rapt::Problem problem = rapt::Problem::parse(text), copy = problem;

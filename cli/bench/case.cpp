@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/core/calls.hpp"
 #include "cli/core/dtype.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/core/results.hpp"
 
 namespace rapt::cli {
 
@@ -16,18 +16,22 @@ constexpr double kTelling = 1e6;        // FLOP from which a case's rate says so
 constexpr int64_t kDecodeQueries = 16;  // up to here a KV beyond the caches makes memory the limit
 
 // Bytes of K and V that one forward call must read from memory; 0 where they fit in a cache or are read many times.
-double memory_work(const Problem& p, rapt_op op) {
-  const int64_t bytes = p->batch * p->seqlen_k * p->heads_k * (p->head_dim + p->head_dim_v) * bytes_of(p->dtype);
-  const bool decode = op == RAPT_FORWARD && p->seqlen_q <= kDecodeQueries && bytes > machine().last_level_cache;
+double memory_work(const rapt_problem& p, rapt_op op) {
+  const int64_t bytes = p.batch * p.seqlen_k * p.heads_k * (p.head_dim + p.head_dim_v) * bytes_of(p.dtype);
+  const bool decode = op == RAPT_FORWARD && p.seqlen_q <= kDecodeQueries && bytes > machine().last_level_cache;
   return decode ? static_cast<double>(bytes) : 0;
 }
 
 // The backends to compare: each by its general name, not once more for every instruction tier.
 std::vector<std::string> default_backends(const Problem& problem) {
   std::vector<std::string> names;
-  for (const Candidate& c : explain(problem, RAPT_FORWARD, nullptr).candidates)
-    if (c.can_run() && c.backend.find('.') == std::string::npos) names.push_back(c.backend);
+  for (const Candidate& c : explain(problem).candidates)
+    if (!c.kernel.empty() && c.backend.find('.') == std::string::npos) names.push_back(c.backend);
   return names;
+}
+
+Execution how(const std::string& backend, const Team& team) {
+  return {.backend = backend, .allow_math = true, .executor = team.executor()};
 }
 
 const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
@@ -48,40 +52,57 @@ struct BenchRunner::Tensors {
     dout = results.out.converted(results.out.dtype());
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
-    const Execution execution(backend, team.executor());
-    ForwardCall(inputs, results, execution).run();
+    rapt::forward(inputs.view(), results.out.tensor(), results.lse.tensor(), how(backend, team));
   }
 };
 
 // One backend's call of one op, with its workspace allocated beforehand as a framework's allocator would.
 struct BenchRunner::Entry {
   BenchRow* row;
+  rapt::Attention attention;
+  Tensor out, lse, dout;
+  rapt::Gradients gradients;
   Execution execution;
-  std::optional<ForwardCall> forward;
-  std::optional<BackwardCall> backward;
+  Array workspace;
   Contender contender;
 
-  Entry(Tensors& t, BenchRow* row, const Team& team) : row(row), execution(row->backend, team.executor()) {
-    if (row->op == RAPT_FORWARD) forward.emplace(t.inputs, t.results, execution);
-    else backward.emplace(t.inputs, t.results, *t.dout, *t.gradients, execution);
-    contender.call = [this] { forward ? forward->run() : backward->run(); };
+  Entry(const Tensors& t, BenchRow* row, const Team& team)
+      : row(row),
+        attention(t.inputs.view()),
+        out(t.results.out.tensor()),
+        lse(t.results.lse.tensor()),
+        execution(how(row->backend, team)) {
+    if (row->op == RAPT_FORWARD) {
+      contender.call = [this] { rapt::forward(attention, out, lse, execution); };
+    } else {
+      dout = t.dout->tensor();
+      gradients = t.gradients->view();
+      contender.call = [this] { rapt::backward(attention, out, lse, dout, gradients, execution); };
+    }
+  }
+
+  size_t workspace_bytes() const {
+    return row->op == RAPT_FORWARD ? forward_workspace_size(attention, out, execution)
+                                   : backward_workspace_size(attention, out, lse, dout, gradients, execution);
   }
 
   // Allocates the workspace and makes the first calls; what they add to this process is the row's extra memory.
   // Returns why the row must be left out, or "".
   std::string prepare() {
     try {
-      const auto workspace = static_cast<int64_t>(forward ? forward->workspace_bytes() : backward->workspace_bytes());
-      if (const int64_t available = available_memory(); workspace > available)
-        return fmt::format("needs {} of workspace, {} are available", bytes_text(workspace), bytes_text(available));
-      if (workspace > 0) execution.give_workspace(static_cast<size_t>(workspace));
+      execution.workspace_size = workspace_bytes();
+      const auto bytes = static_cast<int64_t>(execution.workspace_size);
+      if (const int64_t available = available_memory(); bytes > available)
+        return fmt::format("needs {} of workspace, {} are available", bytes_text(bytes), bytes_text(available));
+      workspace = Array(kUint8, {bytes});
+      execution.workspace = workspace.data();
       const bool weigh = reset_peak_memory();
       const int64_t before = resident_memory();
       warm_up(contender);
-      row->extra_bytes = workspace + (weigh ? std::max<int64_t>(0, peak_memory() - before) : 0);
+      row->extra_bytes = bytes + (weigh ? std::max<int64_t>(0, peak_memory() - before) : 0);
       return "";
-    } catch (const LibraryError& e) {
-      row->failed = e.status != RAPT_UNSUPPORTED;
+    } catch (const Error& e) {
+      row->failed = e.status() != RAPT_UNSUPPORTED;
       return e.what();
     }
   }
@@ -99,6 +120,7 @@ Sampler& BenchRunner::sampler(rapt_dtype dtype) {
 }
 
 std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem& problem) const {
+  const rapt_problem sizes = problem.c();
   std::vector<BenchRow> rows;
   for (const rapt_op op : plan_.ops) {
     if (op == RAPT_BACKWARD && which.forward_only) continue;
@@ -107,18 +129,18 @@ std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem
       row.which = which;
       row.op = op;
       row.backend = backend;
-      row.dtype = dtype_name(problem->dtype);
-      row.causal = problem->causal != RAPT_NOT_CAUSAL;
+      row.dtype = dtype_name(sizes.dtype);
+      row.causal = sizes.causal != RAPT_NOT_CAUSAL;
       row.threads = team_.size();
-      row.work = {flops(problem, op), memory_work(problem, op)};
+      row.work = {flops(problem, op), memory_work(sizes, op)};
       try {
-        const Execution execution(backend, team_.executor());
-        const Explanation e = explain(problem, op, execution.get());
-        if (const Candidate* c = e.chosen()) row.kernel = c->kernel;
-        else if (const Candidate* named = e.find(backend)) row.left_out = named->reason;
-        else row.left_out = "no backend takes it";
-      } catch (const LibraryError& e) {
-        if (e.status != RAPT_UNSUPPORTED) throw;
+        const Explanation e = explain(problem, op, how(backend, team_));
+        const auto named = std::find_if(e.candidates.begin(), e.candidates.end(),
+                                        [&](const Candidate& c) { return c.backend == backend; });
+        if (const Candidate* chosen = e.chosen()) row.kernel = chosen->kernel;
+        else row.left_out = named == e.candidates.end() ? "no backend takes it" : named->reason;
+      } catch (const Error& e) {
+        if (e.status() != RAPT_UNSUPPORTED) throw;
         row.left_out = e.what();
       }
       rows.push_back(std::move(row));
@@ -144,7 +166,8 @@ void BenchRunner::reserve_for_the_rest(const BenchCase& current) {
   for (const BenchCase& c : plan_.cases) {
     if (later)
       for (const rapt_op op : plan_.ops) {
-        const double needed = estimated_seconds(flops(Problem(c.problem), op) / rate_guess("cpu", op), plan_.rule);
+        const double needed =
+            estimated_seconds(flops(Problem::parse(c.problem), op) / rate_guess("cpu", op), plan_.rule);
         if (reserved_ + needed < kMost * left()) reserved_ += needed;
       }
     later |= &c == &current;
@@ -180,8 +203,8 @@ void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
 }
 
 std::vector<BenchRow> BenchRunner::run(const BenchCase& which) {
-  const Problem problem(which.problem);
-  sampler(problem->dtype);
+  const Problem problem = Problem::parse(which.problem);
+  sampler(problem.c().dtype);
   std::vector<BenchRow> rows = rows_of(which, problem);
   if (plan_.budget < kNoBudget) reserve_for_the_rest(which);
   const bool both = plan_.ops.back() == RAPT_BACKWARD;

@@ -32,7 +32,7 @@ std::vector<BenchCase> cases_of(const Options& options) {
       throw InputError(
           fmt::format("'{}' is neither a table ({}) nor a problem's text", what, fmt::join(bench_table_names(), ", ")));
     } else {
-      cases.push_back({"", "problem", "", Problem(what).text()});
+      cases.push_back({"", "problem", "", Problem::parse(what).text()});
     }
   }
   return options.rows.empty() ? cases : filter_rows(cases, options.rows);

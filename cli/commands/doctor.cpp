@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/core/library.hpp"
 #include "cli/core/machine.hpp"
 #include "cli/core/report.hpp"
 
@@ -32,7 +31,7 @@ void print_machine() {
 void print_tiers() {
   fmt::print("\ncpu instruction tiers, best first\n");
   bool used = false;
-  for (const Tier& tier : cpu_tiers()) {
+  for (const CpuTier& tier : cpu_tiers()) {
     const char* state = !tier.available ? "not on this machine" : used ? "available" : "used";
     used |= tier.available;
     fmt::print("  {:<12}  {}\n", tier.name, state);
@@ -40,11 +39,11 @@ void print_tiers() {
 }
 
 void print_problem(const std::string& text) {
-  const Problem problem(text);
+  const Problem problem = Problem::parse(text);
   for (const rapt_op op : {RAPT_FORWARD, RAPT_BACKWARD}) {
-    if (op == RAPT_BACKWARD && problem->page != 0) continue;  // a cache has no gradients
+    if (op == RAPT_BACKWARD && problem.c().page != 0) continue;  // a cache has no gradients
     fmt::print("\n{} {}\n", op == RAPT_FORWARD ? "forward" : "backward", problem.text());
-    print_candidates(explain(problem, op, nullptr), "  ");
+    print_candidates(explain(problem, op), "  ");
   }
 }
 

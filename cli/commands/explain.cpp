@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/core/library.hpp"
 #include "cli/core/report.hpp"
 
 namespace rapt::cli {
@@ -16,10 +15,8 @@ struct Options {
 };
 
 int explain_command(const Options& options) {
-  const Problem problem(options.problem);
-  rapt_execution execution = RAPT_INIT(rapt_execution);
-  execution.backend = options.backend.c_str();
-  const Explanation e = explain(problem, options.backward ? RAPT_BACKWARD : RAPT_FORWARD, &execution);
+  const Problem problem = Problem::parse(options.problem);
+  const Explanation e = explain(problem, options.backward ? RAPT_BACKWARD : RAPT_FORWARD, {.backend = options.backend});
   fmt::print("{} {}\n", options.backward ? "backward" : "forward", e.problem);
   print_candidates(e, "  ");
   return 0;

@@ -4,7 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/tensor_options.hpp"
-#include "cli/core/calls.hpp"
+#include "cli/core/results.hpp"
 #include "cli/core/dtype.hpp"
 #include "cli/io/tensors.hpp"
 #include "cli/probe/team.hpp"
@@ -24,12 +24,11 @@ int run_command(const Options& o) {
   check_output_path(o.output);
   const Attention attention = load_attention(o.tensors);
   const Team team(o.threads);
-  const Execution execution(o.backend, team.executor(), o.allow_math);
+  const Execution execution{.backend = o.backend, .allow_math = o.allow_math, .executor = team.executor()};
   Forward results(attention);
-  const ForwardCall call(attention, results, execution);
-  const Explanation why = call.explain();
+  const Explanation why = explain(attention.view(), results.out.tensor(), execution);
   const double start = seconds_now();
-  call.run();
+  rapt::forward(attention.view(), results.out.tensor(), results.lse.tensor(), execution);
   const double elapsed = seconds_now() - start;
   fmt::print("problem  {}\n", why.problem);
   if (const Candidate* c = why.chosen()) fmt::print("backend  {} ({}): {}\n", c->backend, c->kernel, c->reason);

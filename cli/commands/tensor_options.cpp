@@ -12,7 +12,7 @@ namespace rapt::cli {
 
 namespace {
 
-std::pair<int64_t, int64_t> parse_window(const std::string& text) {
+Window parse_window(const std::string& text) {
   int64_t left = 0, right = 0;
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, left);

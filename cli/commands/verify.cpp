@@ -61,18 +61,16 @@ class Tally {
 
 // Every backend but the oracle itself, each kernel once although it may go by two names.
 std::vector<std::string> default_backends(const Attention& a) {
-  Forward results(a);
-  const Execution any("auto");
+  const Forward results(a);
   std::vector<std::string> names;
   std::set<std::string> kernels;
-  for (const Candidate& c : ForwardCall(a, results, any).explain().candidates) {
-    if (!c.can_run() || c.backend == "math") continue;
-    const Execution named(c.backend);
+  for (const Candidate& c : explain(a.view(), results.out.tensor()).candidates) {
+    if (c.kernel.empty() || c.backend == "math") continue;
     try {
-      const Explanation e = ForwardCall(a, results, named).explain();
+      const Explanation e = explain(a.view(), results.out.tensor(), {.backend = c.backend});
       if (e.chosen() && kernels.insert(e.chosen()->kernel).second) names.push_back(c.backend);
-    } catch (const LibraryError& e) {
-      if (e.status != RAPT_UNSUPPORTED) throw;
+    } catch (const Error& e) {
+      if (e.status() != RAPT_UNSUPPORTED) throw;
     }
   }
   return names;
@@ -99,7 +97,7 @@ class Verifier {
     std::fflush(stdout);
   }
   void check(const VerifyCase& c) {
-    const Problem p(c.problem);
+    const Problem p = Problem::parse(c.problem);
     check(p.text(), input_kind_name(c.kind), make_inputs(p, c.kind, options_.tensors.seed), c.forward_only);
   }
   int run() {
@@ -109,9 +107,7 @@ class Verifier {
       for (const VerifyCase& c : suite(name)) check(c);
     if (options_.tensors.given()) {
       const Attention a = load_attention(options_.tensors);
-      Forward results(a);
-      const Execution any("auto");
-      check(ForwardCall(a, results, any).explain().problem, "from files", a);
+      check(explain(a.view(), Forward(a).out.tensor()).problem, "from files", a);
     }
     return tally_.finish(options_.json);
   }

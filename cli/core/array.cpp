@@ -72,9 +72,7 @@ Array Array::converted(rapt_dtype dtype) const {
   return result;
 }
 
-rapt_tensor Array::tensor() const {
-  return {data_.get(), {RAPT_CPU, 0}, static_cast<int32_t>(shape_.size()), dtype_, shape_.data(), strides_.data(), 0};
-}
+Tensor Array::tensor() const { return {data_.get(), dtype_, shape_, strides_}; }
 
 std::string shape_text(const std::vector<int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 

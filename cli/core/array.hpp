@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "rapt/rapt.h"
+#include "rapt/rapt.hpp"
 
 namespace rapt::cli {
 
@@ -41,7 +42,7 @@ class Array {
   void prepend_dimensions(size_t ndim);  // with size 1, up to ndim
 
   Array converted(rapt_dtype dtype) const;  // same shape and strides, every element rounded once
-  rapt_tensor tensor() const;               // valid while this array neither moves nor ends
+  Tensor tensor() const;                    // valid while this array neither moves nor ends
 
  private:
   struct Free {
@@ -53,6 +54,9 @@ class Array {
   std::unique_ptr<std::byte[], Free> data_;
 };
 
+inline std::optional<Tensor> tensor_of(const std::optional<Array>& a) {
+  return a ? std::optional(a->tensor()) : std::nullopt;
+}
 std::string shape_text(const std::vector<int64_t>& shape);
 
 }  // namespace rapt::cli

@@ -21,13 +21,6 @@ std::vector<int64_t> Attention::lse_shape() const {
 
 rapt_dtype Attention::lse_dtype() const { return same(q.dtype(), kFp64) ? kFp64 : kFp32; }
 
-int64_t Attention::bytes() const {
-  int64_t total = q.bytes() + k.bytes() + v.bytes();
-  for (const auto* a : {&bias, &mask, &alibi_slopes, &sink, &cu_seqlens_q, &cu_seqlens_k, &seqused_k, &block_table})
-    if (*a) total += (*a)->bytes();
-  return total;
-}
-
 Attention Attention::converted(rapt_dtype dtype) const {
   Attention r;
   r.q = q.converted(dtype);
@@ -50,45 +43,20 @@ Attention Attention::converted(rapt_dtype dtype) const {
   return r;
 }
 
-const rapt_tensor* AttentionView::keep(const Array& array) {
-  tensors_[used_] = array.tensor();
-  return &tensors_[used_++];
-}
-
-AttentionView::AttentionView(const Attention& from) {
-  attention_.q = keep(from.q);
-  attention_.k = keep(from.k);
-  attention_.v = keep(from.v);
-  attention_.bias = keep(from.bias);
-  attention_.mask = keep(from.mask);
-  attention_.alibi_slopes = keep(from.alibi_slopes);
-  attention_.sink = keep(from.sink);
-  attention_.causal = from.causal;
-  attention_.softcap = from.softcap;
-  if (from.scale) {
-    scale_ = *from.scale;
-    attention_.softmax_scale = &scale_;
-  }
-  if (from.window) {
-    window_.left = from.window->first;
-    window_.right = from.window->second;
-    attention_.window = &window_;
-  }
-  if (from.dropout != 0) {
-    dropout_.probability = from.dropout;
-    dropout_.seed = from.seed;
-    attention_.dropout = &dropout_;
-  }
-  if (from.packed()) {
-    varlen_.cu_seqlens_q = keep(from.cu_seqlens_q);
-    varlen_.cu_seqlens_k = keep(from.cu_seqlens_k);
-    attention_.varlen = &varlen_;
-  }
-  if (from.block_table) {
-    cache_.seqused_k = keep(from.seqused_k);
-    cache_.block_table = keep(from.block_table);
-    attention_.kv_cache = &cache_;
-  }
+rapt::Attention Attention::view() const {
+  rapt::Attention r{.q = q.tensor(), .k = k.tensor(), .v = v.tensor()};
+  r.softmax_scale = scale;
+  r.causal = causal;
+  r.softcap = softcap;
+  r.window = window;
+  r.bias = tensor_of(bias);
+  r.mask = tensor_of(mask);
+  r.alibi_slopes = tensor_of(alibi_slopes);
+  r.sink = tensor_of(sink);
+  if (dropout != 0) r.dropout = Dropout{.probability = dropout, .seed = seed};
+  if (packed()) r.varlen = Varlen{.cu_seqlens_q = tensor_of(cu_seqlens_q), .cu_seqlens_k = tensor_of(cu_seqlens_k)};
+  if (block_table) r.kv_cache = KvCache{.seqused_k = tensor_of(seqused_k), .block_table = tensor_of(block_table)};
+  return r;
 }
 
 }  // namespace rapt::cli

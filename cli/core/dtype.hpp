@@ -6,12 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "rapt/rapt.h"
+#include "rapt/rapt.hpp"
 
 namespace rapt::cli {
-
-inline constexpr rapt_dtype kFp16{RAPT_FLOAT, 16, 1}, kBf16{RAPT_BFLOAT, 16, 1}, kFp32{RAPT_FLOAT, 32, 1},
-    kFp64{RAPT_FLOAT, 64, 1}, kInt32{RAPT_INT, 32, 1}, kUint8{RAPT_UINT, 8, 1}, kBool{RAPT_BOOL, 8, 1};
 
 constexpr bool same(rapt_dtype a, rapt_dtype b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
 constexpr int64_t bytes_of(rapt_dtype dtype) { return dtype.bits / 8; }

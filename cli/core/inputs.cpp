@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/core/dtype.hpp"
+#include "cli/core/error.hpp"
 
 namespace rapt::cli {
 
@@ -123,8 +124,8 @@ void make_options(const rapt_problem& p, InputKind kind, uint64_t seed, Attentio
     fill_normal(*a.sink, seed, kSink);
   }
   if (p.has_scale) a.scale = p.softmax_scale;
-  if (p.has_window) a.window = {p.window_left, p.window_right};
-  a.causal = p.causal;
+  if (p.has_window) a.window = Window{p.window_left, p.window_right};
+  a.causal = static_cast<rapt_causal>(p.causal);
   a.softcap = p.softcap;
   a.dropout = p.dropout;
   a.seed = seed;
@@ -165,7 +166,7 @@ void fill_normal(Array& array, uint64_t seed, uint64_t stream) {
 }
 
 Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first) {
-  const rapt_problem& p = problem.value();
+  const rapt_problem p = problem.c();
   const auto rows = [&](int64_t seqlen, int64_t heads, int64_t dim) {
     Array a(p.dtype, {p.batch, heads_first ? heads : seqlen, heads_first ? seqlen : heads, dim});
     if (heads_first) a.swap_dimensions(1, 2);
@@ -194,16 +195,17 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
   return a;
 }
 
-int64_t input_bytes(const Problem& p) {
-  const int64_t q_rows = p->batch * p->heads_q * p->seqlen_q, k_rows = p->batch * p->heads_k * p->seqlen_k;
-  int64_t elements = (q_rows + k_rows) * (p->head_dim + p->head_dim_v);
-  if (p->has_bias) {
-    const auto shape = score_shape(p.value(), p->bias_shape);
+int64_t input_bytes(const Problem& problem) {
+  const rapt_problem p = problem.c();
+  const int64_t q_rows = p.batch * p.heads_q * p.seqlen_q, k_rows = p.batch * p.heads_k * p.seqlen_k;
+  int64_t elements = (q_rows + k_rows) * (p.head_dim + p.head_dim_v);
+  if (p.has_bias) {
+    const auto shape = score_shape(p, p.bias_shape);
     elements += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   }
-  int64_t bytes = elements * bytes_of(p->dtype);
-  if (p->has_mask) {
-    const auto shape = score_shape(p.value(), p->mask_shape);
+  int64_t bytes = elements * bytes_of(p.dtype);
+  if (p.has_mask) {
+    const auto shape = score_shape(p, p.mask_shape);
     bytes += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   }
   return bytes;
@@ -229,12 +231,12 @@ double attended_pairs(const rapt_problem& p, int64_t seqlen_q, int64_t seqlen_k)
 
 }  // namespace
 
-double flops(const Problem& p, rapt_op op) {
+double flops(const Problem& problem, rapt_op op) {
+  const rapt_problem p = problem.c();
   double pairs = 0;
-  for (int64_t b = 0; b < p->varlen_count; ++b)
-    pairs += attended_pairs(p.value(), p->varlen[2 * b], p->varlen[2 * b + 1]);
-  if (p->varlen_count == 0) pairs = static_cast<double>(p->batch) * attended_pairs(p.value(), p->seqlen_q, p->seqlen_k);
-  return 2 * static_cast<double>(p->heads_q * (p->head_dim + p->head_dim_v)) * pairs * (op == RAPT_BACKWARD ? 2.5 : 1);
+  for (int64_t b = 0; b < p.varlen_count; ++b) pairs += attended_pairs(p, p.varlen[2 * b], p.varlen[2 * b + 1]);
+  if (p.varlen_count == 0) pairs = static_cast<double>(p.batch) * attended_pairs(p, p.seqlen_q, p.seqlen_k);
+  return 2 * static_cast<double>(p.heads_q * (p.head_dim + p.head_dim_v)) * pairs * (op == RAPT_BACKWARD ? 2.5 : 1);
 }
 
 }  // namespace rapt::cli

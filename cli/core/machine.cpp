@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "rapt/rapt.hpp"
+
 namespace rapt::cli {
 
 namespace {
@@ -75,6 +77,12 @@ Machine read_machine() {
 const Machine& machine() {
   static const Machine m = read_machine();
   return m;
+}
+
+std::string best_cpu_tier() {
+  for (const CpuTier& tier : cpu_tiers())
+    if (tier.available) return tier.name;
+  return "";
 }
 
 int64_t available_memory() { return kibibytes("/proc/meminfo", "MemAvailable"); }

@@ -22,7 +22,8 @@ struct Machine {
 };
 
 const Machine& machine();
-int64_t available_memory();  // now, in bytes
+std::string best_cpu_tier();  // that it runs
+int64_t available_memory();   // now, in bytes
 
 // This process's memory. reset_peak makes the next peak_memory count from now, where the kernel allows it.
 bool reset_peak_memory();

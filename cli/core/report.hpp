@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/core/library.hpp"
+#include "rapt/rapt.hpp"
 
 namespace rapt::cli {
 

@@ -28,10 +28,10 @@ const Choice& choose(rapt_dtype dtype) {
 #endif
       {"portable", false, "portable multiply-add", &kPortableFma},
   };
-  const std::vector<Tier> tiers = cpu_tiers();
+  const std::vector<CpuTier> tiers = cpu_tiers();
   for (const Choice& choice : kChoices) {
     const bool available =
-        std::any_of(tiers.begin(), tiers.end(), [&](const Tier& t) { return t.available && t.name == choice.tier; });
+        std::any_of(tiers.begin(), tiers.end(), [&](const CpuTier& t) { return t.available && t.name == choice.tier; });
     if (available && (same(dtype, kBf16) || !choice.bf16_only)) return choice;
   }
   return *(std::end(kChoices) - 1);

@@ -6,7 +6,7 @@
 
 namespace rapt::cli {
 
-Team::Team(int num_threads) : executor_(make_pool(num_threads)) {
+Team::Team(int num_threads) : pool_(num_threads) {
   if (size() != 1) return;
   cpu_set_t here;
   CPU_ZERO(&here);
@@ -22,7 +22,7 @@ void Team::run(int64_t count, const std::function<void(int64_t)>& task) const {
   const auto call = [](void* argument, int64_t index) {
     (*static_cast<const std::function<void(int64_t)>*>(argument))(index);
   };
-  executor_->parallel_for(executor_->context, count, call, const_cast<std::function<void(int64_t)>*>(&task));
+  executor()->parallel_for(executor()->context, count, call, const_cast<std::function<void(int64_t)>*>(&task));
 }
 
 double seconds_now() {

@@ -3,19 +3,19 @@
 
 #include <functional>
 
-#include "cli/core/library.hpp"
+#include "rapt/rapt.hpp"
 
 namespace rapt::cli {
 
 class Team {
  public:
   explicit Team(int num_threads);  // 0: one for each core. A team of one pins the calling thread to its core
-  int size() const { return executor_->concurrency; }
-  const rapt_executor* executor() const { return executor_.get(); }
+  int size() const { return executor()->concurrency; }
+  const rapt_executor* executor() const { return pool_.executor(); }
   void run(int64_t count, const std::function<void(int64_t)>& task) const;
 
  private:
-  Pool executor_;
+  Pool pool_;
 };
 
 double seconds_now();

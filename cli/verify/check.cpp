@@ -45,17 +45,18 @@ Checker::Checker(const Attention& attention, bool backward, const rapt_executor*
       largest_logit_(cli::largest_logit(a64_)),
       plain_(a_),
       exact_(a64_) {
-  const Execution math("math", executor_);
-  ForwardCall(a_, plain_, math).run();
-  ForwardCall(a64_, exact_, math).run();
+  const Execution math{.backend = "math", .executor = executor_};
+  rapt::forward(a_.view(), plain_.out.tensor(), plain_.lse.tensor(), math);
+  rapt::forward(a64_.view(), exact_.out.tensor(), exact_.lse.tensor(), math);
   if (!backward) return;
   dout_ = plain_.out.converted(plain_.out.dtype());
   fill_normal(*dout_, a_.seed, kDoutStream);
   const Array dout64 = dout_->converted(kFp64);
   plain_gradients_.emplace(a_);
   exact_gradients_.emplace(a64_);
-  BackwardCall(a_, plain_, *dout_, *plain_gradients_, math).run();
-  BackwardCall(a64_, exact_, dout64, *exact_gradients_, math).run();
+  rapt::backward(a_.view(), plain_.out.tensor(), plain_.lse.tensor(), dout_->tensor(), plain_gradients_->view(), math);
+  rapt::backward(a64_.view(), exact_.out.tensor(), exact_.lse.tensor(), dout64.tensor(), exact_gradients_->view(),
+                 math);
 }
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
@@ -71,10 +72,11 @@ CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const 
 }
 
 std::vector<CheckRow> Checker::check(const std::string& backend) const {
-  const Execution execution(backend, executor_);
+  const Execution execution{.backend = backend, .allow_math = true, .executor = executor_};
+  const rapt::Attention attention = a_.view();
   Forward results(a_);
-  const ForwardCall forward(a_, results, execution);
-  forward.run();
+  const Tensor out = results.out.tensor();
+  rapt::forward(attention, out, results.lse.tensor(), execution);
   std::vector<CheckRow> rows = {compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
                                 compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)};
   const auto name = [&](const Explanation& e, size_t first) {
@@ -83,12 +85,12 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
       if (const Candidate* c = e.chosen()) rows[i].kernel = c->kernel;
     }
   };
-  name(forward.explain(), 0);
+  name(explain(attention, out, execution), 0);
   if (!exact_gradients_) return rows;
 
   Gradients g(a_);
-  const BackwardCall backward(a_, plain_, *dout_, g, execution);
-  backward.run();
+  const Tensor plain_out = plain_.out.tensor(), plain_lse = plain_.lse.tensor(), dout = dout_->tensor();
+  rapt::backward(attention, plain_out, plain_lse, dout, g.view(), execution);
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
     rows.push_back(compare(RAPT_BACKWARD, tensor, x, plain, exact));
   };
@@ -97,7 +99,7 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
   if (g.dbias) gradient("dbias", *g.dbias, *plain_gradients_->dbias, *exact_gradients_->dbias);
   if (g.dsink) gradient("dsink", *g.dsink, *plain_gradients_->dsink, *exact_gradients_->dsink);
-  name(backward.explain(), 2);
+  name(explain(attention, plain_out, plain_lse, dout, g.view(), execution), 2);
   return rows;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/core/calls.hpp"
+#include "cli/core/results.hpp"
 
 namespace rapt::cli {
 

@@ -59,8 +59,8 @@ struct KeyRange {
 };
 
 KeyRange kept_keys(const Attention& a, const Sequence& s, int64_t diagonal, int64_t i) {
-  const int64_t left = a.window ? a.window->first : -1;
-  const int64_t right = a.causal != RAPT_NOT_CAUSAL ? 0 : a.window ? a.window->second : -1;
+  const int64_t left = a.window ? a.window->left : -1;
+  const int64_t right = a.causal != RAPT_NOT_CAUSAL ? 0 : a.window ? a.window->right : -1;
   const int64_t center = i + diagonal;
   const bool whole_left = left < 0 || left >= center, whole_right = right < 0 || right >= s.seqlen_k - center;
   return {whole_left ? 0 : center - left, whole_right ? s.seqlen_k : std::max<int64_t>(0, center + right + 1)};

@@ -23,7 +23,8 @@ namespace rapt {
 inline namespace api {  // apart from the library's own names where both are linked into one program
 
 inline constexpr rapt_dtype kFp16 = {RAPT_FLOAT, 16, 1}, kBf16 = {RAPT_BFLOAT, 16, 1}, kFp32 = {RAPT_FLOAT, 32, 1},
-                            kFp64 = {RAPT_FLOAT, 64, 1}, kInt32 = {RAPT_INT, 32, 1}, kBool = {RAPT_BOOL, 8, 1};
+                            kFp64 = {RAPT_FLOAT, 64, 1}, kInt32 = {RAPT_INT, 32, 1}, kUint8 = {RAPT_UINT, 8, 1},
+                            kBool = {RAPT_BOOL, 8, 1};
 
 // What every function here throws; what() names the argument, its value and what is allowed.
 class Error : public std::runtime_error {
@@ -39,39 +40,49 @@ inline void check(rapt_status status) {
   if (status != RAPT_OK) throw Error(status, rapt_last_error());
 }
 
-// Somebody else's memory as a tensor of up to four dimensions. `strides` are in elements; none means compact.
+// A shape or strides: up to four numbers, as {2, 16, 8, 64} or from a vector.
+class Dims {
+ public:
+  Dims() = default;
+  Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), values.size()) {}
+  Dims(const std::vector<int64_t>& values) : Dims(values.data(), values.size()) {}
+  size_t size() const { return size_; }
+  const int64_t* data() const { return values_.data(); }
+
+ private:
+  Dims(const int64_t* values, size_t size) : size_(size) {
+    if (size > values_.size()) throw Error(RAPT_INVALID_ARGUMENT, "a tensor has at most 4 dimensions");
+    std::copy_n(values, size, values_.begin());
+  }
+  size_t size_ = 0;
+  std::array<int64_t, 4> values_ = {};
+};
+
+// Somebody else's memory as a tensor. `strides` are in elements; none means compact.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(void* data, rapt_dtype dtype, std::initializer_list<int64_t> shape,
-         std::initializer_list<int64_t> strides = {}, rapt_device device = {RAPT_CPU, 0})
-      : data_(data),
-        device_(device),
-        dtype_(dtype),
-        ndim_(static_cast<int32_t>(shape.size())),
-        strided_(strides.size() != 0) {
-    if (shape.size() > kMaxDims || (strided_ && strides.size() != shape.size()))
-      throw Error(RAPT_INVALID_ARGUMENT, "a tensor has at most 4 dimensions and as many strides as sizes");
-    std::copy(shape.begin(), shape.end(), shape_.begin());
-    std::copy(strides.begin(), strides.end(), strides_.begin());
+  Tensor(void* data, rapt_dtype dtype, const Dims& shape, const Dims& strides = {}, rapt_device device = {RAPT_CPU, 0})
+      : data_(data), device_(device), dtype_(dtype), shape_(shape), strides_(strides) {
+    if (strides.size() != 0 && strides.size() != shape.size())
+      throw Error(RAPT_INVALID_ARGUMENT, "a tensor has as many strides as sizes, or none");
   }
-  Tensor(const void* data, rapt_dtype dtype, std::initializer_list<int64_t> shape,
-         std::initializer_list<int64_t> strides = {}, rapt_device device = {RAPT_CPU, 0})
+  Tensor(const void* data, rapt_dtype dtype, const Dims& shape, const Dims& strides = {},
+         rapt_device device = {RAPT_CPU, 0})
       : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
 
   // Points into this object.
   rapt_tensor c() const {
-    return {data_, device_, ndim_, dtype_, shape_.data(), strided_ ? strides_.data() : nullptr, 0};
+    return {data_,  device_,       static_cast<int32_t>(shape_.size()),
+            dtype_, shape_.data(), strides_.size() == 0 ? nullptr : strides_.data(),
+            0};
   }
 
  private:
-  static constexpr size_t kMaxDims = 4;
   void* data_ = nullptr;
   rapt_device device_ = {RAPT_CPU, 0};
   rapt_dtype dtype_ = kFp32;
-  int32_t ndim_ = 0;
-  bool strided_ = false;
-  std::array<int64_t, kMaxDims> shape_ = {}, strides_ = {};
+  Dims shape_, strides_;
 };
 
 struct Window {
@@ -119,10 +130,23 @@ struct Gradients {
 
 namespace detail {
 
+// Points into `e`.
+inline rapt_execution c(const Execution& e) {
+  rapt_execution execution = RAPT_INIT(rapt_execution);
+  execution.backend = e.backend.c_str();
+  execution.deterministic = e.deterministic;
+  execution.allow_math = e.allow_math;
+  execution.executor = e.executor;
+  execution.stream = e.stream;
+  execution.workspace = e.workspace;
+  execution.workspace_size = e.workspace_size;
+  return execution;
+}
+
 // The C structs of one call. They point at each other, so they stay where they are.
 class Structs {
  public:
-  Structs(const Attention& a, const Execution& e) {
+  Structs(const Attention& a, const Execution& e) : execution_(c(e)) {
     attention_.q = hold(a.q);
     attention_.k = hold(a.k);
     attention_.v = hold(a.v);
@@ -152,13 +176,6 @@ class Structs {
       attention_.varlen = &varlen_;
     }
     if (a.kv_cache) set_cache(*a.kv_cache);
-    execution_.backend = e.backend.c_str();
-    execution_.deterministic = e.deterministic;
-    execution_.allow_math = e.allow_math;
-    execution_.executor = e.executor;
-    execution_.stream = e.stream;
-    execution_.workspace = e.workspace;
-    execution_.workspace_size = e.workspace_size;
   }
   Structs(const Structs&) = delete;
   Structs& operator=(const Structs&) = delete;
@@ -213,7 +230,7 @@ class Structs {
   rapt_dropout dropout_ = RAPT_INIT(rapt_dropout);
   rapt_varlen varlen_ = RAPT_INIT(rapt_varlen);
   rapt_kv_cache cache_ = RAPT_INIT(rapt_kv_cache);
-  rapt_execution execution_ = RAPT_INIT(rapt_execution);
+  rapt_execution execution_;
 };
 
 }  // namespace detail
@@ -239,6 +256,15 @@ inline size_t forward_workspace_size(const Attention& attention, const Tensor& o
   const rapt_forward_call call = structs.forward(out, {});
   size_t bytes = 0;
   check(rapt_workspace_size(&call, nullptr, &bytes));
+  return bytes;
+}
+
+inline size_t backward_workspace_size(const Attention& attention, const Tensor& out, const Tensor& lse,
+                                      const Tensor& dout, const Gradients& gradients, const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_backward_call call = structs.backward(out, lse, dout, gradients);
+  size_t bytes = 0;
+  check(rapt_workspace_size(nullptr, &call, &bytes));
   return bytes;
 }
 
@@ -292,6 +318,13 @@ struct Candidate {
 struct Explanation {
   std::string problem;
   std::vector<Candidate> candidates;
+
+  // Null where no backend takes the problem.
+  const Candidate* chosen() const {
+    for (const Candidate& c : candidates)
+      if (c.chosen) return &c;
+    return nullptr;
+  }
 };
 
 namespace detail {
@@ -316,14 +349,35 @@ inline Explanation explain(const Attention& attention, const Tensor& out, const 
   check(rapt_explain(&call, nullptr, &given));
   return detail::take(given);
 }
-inline Explanation explain(const Problem& problem, rapt_op op = RAPT_FORWARD, rapt_device device = {RAPT_CPU, 0},
-                           const std::string& backend = "auto") {
-  const rapt_problem c = problem.c();
-  rapt_execution execution = RAPT_INIT(rapt_execution);
-  execution.backend = backend.c_str();
+inline Explanation explain(const Attention& attention, const Tensor& out, const Tensor& lse, const Tensor& dout,
+                           const Gradients& gradients, const Execution& execution = {}) {
+  detail::Structs structs(attention, execution);
+  const rapt_backward_call call = structs.backward(out, lse, dout, gradients);
   rapt_explanation* given = nullptr;
-  check(rapt_explain_problem(&c, op, device, &execution, &given));
+  check(rapt_explain(nullptr, &call, &given));
   return detail::take(given);
+}
+inline Explanation explain(const Problem& problem, rapt_op op = RAPT_FORWARD, const Execution& execution = {},
+                           rapt_device device = {RAPT_CPU, 0}) {
+  const rapt_problem c = problem.c();
+  const rapt_execution how = detail::c(execution);
+  rapt_explanation* given = nullptr;
+  check(rapt_explain_problem(&c, op, device, &how, &given));
+  return detail::take(given);
+}
+
+// An instruction tier of the cpu backend, and whether this machine runs it.
+struct CpuTier {
+  std::string name;
+  bool available;
+};
+
+// Best first.
+inline std::vector<CpuTier> cpu_tiers() {
+  std::vector<CpuTier> tiers;
+  int32_t available = 0;
+  for (size_t i = 0; const char* name = rapt_cpu_tier(i, &available); ++i) tiers.push_back({name, available != 0});
+  return tiers;
 }
 
 }  // namespace api

@@ -90,20 +90,20 @@ TEST(Rows, FiltersByNameAndRange) {
 
 TEST(Tables, EveryProblemParses) {
   for (const std::string& table : bench_table_names())
-    for (const BenchCase& c : bench_table(table)) EXPECT_EQ(Problem(c.problem).text(), c.problem);
+    for (const BenchCase& c : bench_table(table)) EXPECT_EQ(Problem::parse(c.problem).text(), c.problem);
 }
 
 TEST(Flops, CountsPairsOfQueriesAndKeys) {
-  EXPECT_EQ(flops(Problem("b2 hq4 hk2 sq8 sk16 d32 fp32"), RAPT_FORWARD), 4.0 * 2 * 4 * 8 * 16 * 32);
-  EXPECT_EQ(flops(Problem("b2 hq4 hk2 sq8 sk8 d32 fp32 causal"), RAPT_BACKWARD), 2.5 * 2 * 2 * 4 * 8 * 8 * 32);
-  EXPECT_EQ(flops(Problem("b1 hq1 hk1 sq10 sk10 d1 fp32 window=1,1"), RAPT_FORWARD), 4.0 * 28);
-  EXPECT_EQ(flops(Problem("b1 hq1 hk1 sq10 sk12 d1 fp32 causal window=2,5"), RAPT_FORWARD), 4.0 * 30);
-  EXPECT_EQ(flops(Problem("b1 hq1 hk1 sq4 sk4 d1 fp32 window=9223372036854775807,-1"), RAPT_FORWARD), 4.0 * 16);
-  EXPECT_EQ(flops(Problem("b2 hq1 hk1 sq8 sk8 d4 dv8 fp32 varlen=8:2,1:8"), RAPT_FORWARD), 2.0 * 12 * (16 + 8));
+  EXPECT_EQ(flops(Problem::parse("b2 hq4 hk2 sq8 sk16 d32 fp32"), RAPT_FORWARD), 4.0 * 2 * 4 * 8 * 16 * 32);
+  EXPECT_EQ(flops(Problem::parse("b2 hq4 hk2 sq8 sk8 d32 fp32 causal"), RAPT_BACKWARD), 2.5 * 2 * 2 * 4 * 8 * 8 * 32);
+  EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq10 sk10 d1 fp32 window=1,1"), RAPT_FORWARD), 4.0 * 28);
+  EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq10 sk12 d1 fp32 causal window=2,5"), RAPT_FORWARD), 4.0 * 30);
+  EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq4 sk4 d1 fp32 window=9223372036854775807,-1"), RAPT_FORWARD), 4.0 * 16);
+  EXPECT_EQ(flops(Problem::parse("b2 hq1 hk1 sq8 sk8 d4 dv8 fp32 varlen=8:2,1:8"), RAPT_FORWARD), 2.0 * 12 * (16 + 8));
 }
 
 TEST(Inputs, AreTheSeedsAndFitTheProblem) {
-  const Problem p("b2 hq4 hk2 sq8 sk16 d4 dv6 fp16 bias=b1hN mask=bNh1q1 alibi sink paged=5");
+  const Problem p = Problem::parse("b2 hq4 hk2 sq8 sk16 d4 dv6 fp16 bias=b1hN mask=bNh1q1 alibi sink paged=5");
   const Attention a = make_inputs(p, InputKind::normal, 3), same = make_inputs(p, InputKind::normal, 3);
   EXPECT_EQ(a.q.shape(), (std::vector<int64_t>{2, 8, 4, 4}));
   EXPECT_EQ(a.v.shape(), (std::vector<int64_t>{8, 5, 2, 6}));
@@ -118,7 +118,7 @@ TEST(Inputs, AreTheSeedsAndFitTheProblem) {
 
 TEST(LargestLogit, FollowsMasksAndCaps) {
   const auto largest = [](const char* text) {
-    Attention a = make_inputs(Problem(text), InputKind::normal, 1);
+    Attention a = make_inputs(Problem::parse(text), InputKind::normal, 1);
     const int64_t keys = a.k.count() / a.head_dim();
     for (int64_t i = 0; i < a.q.count(); ++i) a.q.set(i, 1);
     for (int64_t j = 0; j < keys; ++j)

@@ -1,0 +1,34 @@
+#include "cli/core/results.hpp"
+
+#include <utility>
+
+namespace rapt::cli {
+
+namespace {
+
+// Storage laid out as `like`'s is: results for a [b, h, s, d] tensor come in that order too.
+Array same_layout(const Array& like, int64_t row) {
+  std::vector<int64_t> shape = like.shape();
+  shape.back() = row;
+  const bool heads_first = shape.size() == 4 && like.strides()[1] < like.strides()[2];
+  if (heads_first) std::swap(shape[1], shape[2]);
+  Array a(like.dtype(), std::move(shape));
+  if (heads_first) a.swap_dimensions(1, 2);
+  return a;
+}
+Array same_layout(const Array& like) { return same_layout(like, like.shape().back()); }
+
+}  // namespace
+
+Forward::Forward(const Attention& a) : out(same_layout(a.q, a.v.shape().back())), lse(a.lse_dtype(), a.lse_shape()) {}
+
+Gradients::Gradients(const Attention& a) : dq(same_layout(a.q)), dk(same_layout(a.k)), dv(same_layout(a.v)) {
+  if (a.bias) dbias = Array(a.bias->dtype(), a.bias->shape());
+  if (a.sink) dsink = Array(a.sink->dtype(), a.sink->shape());
+}
+
+rapt::Gradients Gradients::view() const {
+  return {dq.tensor(), dk.tensor(), dv.tensor(), tensor_of(dbias), tensor_of(dsink)};
+}
+
+}  // namespace rapt::cli
