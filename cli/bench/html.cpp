@@ -12,10 +12,10 @@ namespace rapt::cli {
 namespace {
 
 constexpr const char* kStyle =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:62em;padding:0 1em;color:#1b1f24}"
+    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:66em;padding:0 1em;color:#1b1f24}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse;font-size:13px}"
-    "th,td{padding:.2em .7em;text-align:right;border-bottom:1px solid #dde1e6}"
-    "th:first-child,td:first-child,td.t{text-align:left}svg{width:100%;height:auto;font:12px system-ui,sans-serif}"
+    "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #dde1e6;white-space:nowrap}"
+    ".t{text-align:left}.wide{overflow-x:auto}svg{width:100%;height:auto;font:12px system-ui,sans-serif}"
     "p.note{color:#57606a}";
 constexpr const char* kColours[] = {"#2563a8", "#c2703d", "#3c8d5a", "#8b5fb0", "#a33c4c", "#5f6b76"};
 
@@ -109,17 +109,19 @@ std::string legend(const std::vector<std::string>& backends) {
 
 std::string numbers(const std::vector<BenchRow>& rows) {
   std::string out =
-      "<h2>Numbers</h2>\n<table><tr><th>problem</th><th>pass</th><th>backend</th><th>kernel</th><th>ms</th>"
-      "<th>ms (20th pct.)</th><th>TFLOP/s</th><th>% of limit</th><th>extra memory</th></tr>\n";
+      "<h2>Numbers</h2>\n<div class=\"wide\"><table><tr><th class=\"t\">problem</th><th class=\"t\">pass</th>"
+      "<th class=\"t\">backend</th><th class=\"t\">kernel</th><th>ms</th><th>ms (20th pct.)</th><th>TFLOP/s</th>"
+      "<th>% of limit</th><th>extra memory</th></tr>\n";
   for (const BenchRow& r : rows) {
     if (!r.left_out.empty()) continue;
     out += fmt::format(
-        "<tr><td>{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td>{:.4f}</td>"
+        "<tr><td class=\"t\">{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td "
+        "class=\"t\">{}</td><td>{:.4f}</td>"
         "<td>{:.4f}</td><td>{:.4f}</td><td>{:.1f}</td><td>{}</td></tr>\n",
         escape(r.which.problem), pass_name(r.op), escape(r.backend), escape(r.kernel), r.measured.ms, r.measured.ms_p20,
         r.tflops(), 100 * r.peak_fraction(), bytes_text(r.extra_bytes));
   }
-  return out + "</table>\n";
+  return out + "</table></div>\n";
 }
 
 std::string left_out(const std::vector<BenchRow>& rows) {
@@ -137,16 +139,16 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
   std::vector<std::string> backends;
   for (const BenchRow& r : rows)
     if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
+  const int threads = rows.empty() ? 0 : rows.front().threads;
   std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt "
-      "bench</title><style>{}</style></head>"
-      "<body>\n<h1>rapt bench</h1>\n<p>{} ({}), {} thread(s), best tier {}; rapt {}</p>\n",
-      kStyle, escape(machine().cpu), escape(machine().architecture), rows.empty() ? 0 : rows.front().threads,
-      best_cpu_tier(), rapt_version_string());
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt bench</title>"
+      "<style>{}</style></head>"
+      "<body>\n<h1>rapt bench</h1>\n<p>{} ({}), {} thread{}, best tier {}; rapt {}</p>\n",
+      kStyle, escape(machine().cpu), escape(machine().architecture), threads, threads == 1 ? "" : "s", best_cpu_tier(),
+      rapt_version_string());
   page +=
       "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
-      "the "
-      "80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
+      "the 80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
   page += legend(backends);
   for (const Chart& chart : charts_of(rows))
