@@ -17,6 +17,7 @@ constexpr int kThreads = 6, kCalls = 5;
 template <class Body>
 void in_threads(const Body& body) {
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) threads.emplace_back([&body, t] { body(t); });
   for (std::thread& thread : threads) thread.join();
 }

@@ -114,10 +114,15 @@ TEST(CppApi, TheBestAvailableTierIsTheOneChosen) {
 
 TEST(CppApi, ProblemsAreValues) {
   const std::string text = "b2 hq4 hk2 sq9 sk12 d16 bf16 causal varlen=9:3,2:12";
-  const rapt::Problem problem = rapt::Problem::parse(text), copy = problem;
-  EXPECT_EQ(copy.text(), text);
-  EXPECT_EQ(copy, problem);
-  EXPECT_EQ(rapt::explain(problem, RAPT_BACKWARD).problem, text);
+  rapt::Problem copy = rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d1 fp32");
+  {
+    const rapt::Problem problem = rapt::Problem::parse(text);
+    EXPECT_FALSE(copy == problem);
+    copy = problem;
+    EXPECT_EQ(copy, problem);
+  }
+  EXPECT_EQ(copy.text(), text) << "a copy outlives what it was made of";
+  EXPECT_EQ(rapt::explain(copy, RAPT_BACKWARD).problem, text);
   EXPECT_THROW(rapt::Problem::parse("b2 hq3"), rapt::Error);
 }
 

@@ -144,8 +144,9 @@ const BadRow kOptions[] = {
     {"WorkspaceAlignment",
      kPlain,
      [](C& c) {
-       c.execution.workspace = reinterpret_cast<void*>(uintptr_t{68});
-       c.execution.workspace_size = 1 << 20;
+       alignas(64) static char memory[1 << 20];
+       c.execution.workspace = memory + 4;
+       c.execution.workspace_size = sizeof memory - 4;
      },
      {"execution.workspace", "64"}},
 };

@@ -164,7 +164,8 @@ class CachedCall {
   }
   double angle(int64_t i) const {
     const int64_t half = setup_.rotary_dim / 2;
-    return static_cast<double>(i / half) *
+    const int64_t position = i / half;
+    return static_cast<double>(position) *
            std::pow(10000.0, -static_cast<double>(i % half) / static_cast<double>(half));
   }
   // A unit in the last place of the type, where the largest key is below 8: the last bit may round either way.

@@ -84,7 +84,7 @@ double estimated_seconds(double call_seconds, const SamplingRule& rule) {
   return std::max(call_seconds, kWarmUp) + std::max(call_seconds, sampling);
 }
 
-void Sampler::measure(std::vector<Contender*> contenders, const Work& work, const SamplingRule& rule) {
+void Sampler::measure(const std::vector<Contender*>& contenders, const Work& work, const SamplingRule& rule) {
   if (work.bytes > 0 && !read_) read_ = std::make_unique<ReadProbe>(team_);
   std::vector<Series> series;
   for (Contender* c : contenders) {

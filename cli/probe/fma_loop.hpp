@@ -31,7 +31,8 @@ void fma_loop(int64_t iterations) {
 
 template <class Vector>
 constexpr PeakLoop fma_peak() {
-  return {2.0 * kAccumulators * (sizeof(Vector) / sizeof(float)), fma_loop<Vector>};
+  constexpr size_t kLanes = sizeof(Vector) / sizeof(float);
+  return {2.0 * kAccumulators * kLanes, fma_loop<Vector>};
 }
 
 }  // namespace
