@@ -2,6 +2,10 @@
 // in a tier's own object may hold the instructions that it asks about.
 #include "cpu/cpu.hpp"
 
+#ifdef RAPT_X86_TIERS
+#include <cpuid.h>
+#endif
+
 namespace rapt::cpu {
 
 namespace portable {
@@ -22,9 +26,12 @@ extern const Kernels kKernels;
 namespace {
 
 #ifdef RAPT_X86_TIERS
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+// clang 16's __builtin_cpu_supports does not know f16c. It has no registers of its own: avx2 implies the system's part.
+bool has_f16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
