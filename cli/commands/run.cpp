@@ -65,6 +65,7 @@ void add_run(CLI::App& app, Action& action) {
       "Examples:\n"
       "  rapt run --q q.npy --k k.npy --v v.npy --causal --output out.npy --lse\n"
       "  rapt run --input layer0.safetensors --window 127,0 --layout bhsd --output out.safetensors\n"
+      "  rapt run --input packed.safetensors --cu-seqlens-q cu.npy --cu-seqlens-k cu.npy --output out.safetensors\n"
       "  rapt run --input layer0.safetensors --bias masks.safetensors:left --output out.safetensors");
   sub->callback([o, &action] { action = [o] { return run_command(*o); }; });
 }

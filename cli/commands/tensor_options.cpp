@@ -25,24 +25,29 @@ Window parse_window(const std::string& text) {
 
 Array load_role(const TensorOptions& o, const std::string& file, const std::string& role) {
   Array a = !file.empty() ? load_tensor(file, role) : load_named(o.input, role);
-  if (a.shape().size() != 4)
-    throw InputError(
-        fmt::format("{} has shape {}, must have 4 dimensions: {}", role, shape_text(a.shape()),
-                    o.layout == "bshd" ? "[batch, seqlen, heads, head_dim]" : "[batch, heads, seqlen, head_dim]"));
+  const bool packed = !o.cu_seqlens_q.empty();
+  const char* const dimensions = packed               ? "3 dimensions: [total, heads, head_dim]"
+                                 : o.layout == "bshd" ? "4 dimensions: [batch, seqlen, heads, head_dim]"
+                                                      : "4 dimensions: [batch, heads, seqlen, head_dim]";
+  if (a.shape().size() != (packed ? 3 : 4))
+    throw InputError(fmt::format("{} has shape {}, must have {}", role, shape_text(a.shape()), dimensions));
   if (o.layout == "bhsd") a.swap_dimensions(1, 2);
+  return a;
+}
+
+std::optional<Array> load_optional(const std::string& file, const std::string& role) {
+  if (file.empty()) return std::nullopt;
+  Array a = load_tensor(file, role);
+  if (a.shape().size() > 4)
+    throw InputError(fmt::format("{} has shape {}, must have at most 4 dimensions", role, shape_text(a.shape())));
   return a;
 }
 
 // [.., seqlen_q, seqlen_k] with or without the leading dimensions.
 std::optional<Array> load_scores(const std::string& file, const std::string& role) {
-  if (file.empty()) return std::nullopt;
-  Array a = load_tensor(file, role);
-  a.prepend_dimensions(4);
+  std::optional<Array> a = load_optional(file, role);
+  if (a) a->prepend_dimensions(4);
   return a;
-}
-
-std::optional<Array> load_optional(const std::string& file, const std::string& role) {
-  return file.empty() ? std::nullopt : std::optional(load_tensor(file, role));
 }
 
 }  // namespace
@@ -60,6 +65,9 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
   option("--mask", o.mask, "The same shape, bool or uint8: nonzero attends");
   option("--alibi", o.alibi, "ALiBi slopes, fp32: [heads] or [batch, heads]");
   option("--sink", o.sink, "Attention sinks: [heads]");
+  option("--cu-seqlens-q", o.cu_seqlens_q,
+         "Packed sequences: q is [total, heads, head_dim], sequence b its rows cu[b] to cu[b + 1] - 1; int32");
+  option("--cu-seqlens-k", o.cu_seqlens_k, "The same of k and v; given with --cu-seqlens-q");
   command.add_option("--layout", o.layout, "Order of dimensions in q, k, v and the output: bshd or bhsd")
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str()
@@ -88,6 +96,10 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
 Attention load_attention(const TensorOptions& o) {
   if (o.input.empty() && (o.q.empty() || o.k.empty() || o.v.empty()))
     throw InputError("give --input FILE.safetensors, or all of --q, --k and --v");
+  if (o.cu_seqlens_q.empty() != o.cu_seqlens_k.empty())
+    throw InputError("give both --cu-seqlens-q and --cu-seqlens-k, or neither");
+  if (!o.cu_seqlens_q.empty() && o.layout != "bshd")
+    throw InputError("--layout bhsd is for 4 dimensions; packed tensors are [total, heads, head_dim]");
   Attention a;
   a.q = load_role(o, o.q, "q");
   a.k = load_role(o, o.k, "k");
@@ -96,6 +108,8 @@ Attention load_attention(const TensorOptions& o) {
   a.mask = load_scores(o.mask, "mask");
   a.alibi_slopes = load_optional(o.alibi, "alibi");
   a.sink = load_optional(o.sink, "sink");
+  a.cu_seqlens_q = load_optional(o.cu_seqlens_q, "cu_seqlens_q");
+  a.cu_seqlens_k = load_optional(o.cu_seqlens_k, "cu_seqlens_k");
   a.causal = o.causal ? RAPT_CAUSAL : o.causal_top_left ? RAPT_CAUSAL_TOP_LEFT : RAPT_NOT_CAUSAL;
   a.softcap = o.softcap;
   if (!o.window.empty()) a.window = parse_window(o.window);

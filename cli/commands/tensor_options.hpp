@@ -14,6 +14,7 @@ namespace rapt::cli {
 struct TensorOptions {
   std::string input, q, k, v;
   std::string bias, mask, alibi, sink;
+  std::string cu_seqlens_q, cu_seqlens_k;
   std::string window, layout = "bshd";
   bool causal = false, causal_top_left = false;
   double softcap = 0, scale = 0, dropout = 0;

@@ -95,6 +95,32 @@ class Results(FilesTest):
         np.testing.assert_allclose(both["out"], out.swapaxes(1, 2), rtol=2e-5, atol=2e-6)
         np.testing.assert_allclose(both["lse"], lse, rtol=2e-6, atol=4e-6)
 
+    def test_packed(self):
+        of_q, of_k = [0, 3, 3, 12], [0, 5, 7, 20]  # three sequences, the second without queries
+        q, k, v = (x.reshape(-1, *x.shape[2:])[:n] for x, n in ((self.q, 12), (self.k, 20), (self.v, 20)))
+        self.save(q=q, k=k, v=v, of_q=np.array(of_q, dtype=np.int32))
+        write_safetensors(self.folder / "lengths.safetensors",
+                          {"of_k": ("I32", np.array(of_k, dtype=np.int32))})
+        packed = ["--cu-seqlens-q", "of_q.npy", "--cu-seqlens-k", "lengths.safetensors:of_k"]
+        tensors = ["--q", "q.npy", "--k", "k.npy", "--v", "v.npy"]
+        self.rapt("run", *tensors, *packed, "--causal", "--lse", "--output", "out.npy", says=["varlen=3:5,0:2,9:13"])
+        out, lse = np.load(self.folder / "out.npy"), np.load(self.folder / "out.lse.npy")
+        self.assertEqual((out.shape, lse.shape), ((12, 4, 6), (4, 12)))
+        for b in range(3):
+            rows, keys = slice(of_q[b], of_q[b + 1]), slice(of_k[b], of_k[b + 1])
+            wanted, wanted_lse = attention(q[None, rows], k[None, keys], v[None, keys], causal="bottom-right")
+            np.testing.assert_allclose(out[rows], wanted[0], rtol=2e-5, atol=2e-6)
+            np.testing.assert_allclose(lse[:, rows], wanted_lse[0], rtol=2e-6, atol=4e-6)
+        self.rapt("verify", *tensors, *packed, says=[" 0 failed"])
+
+        output = ["--output", "new.npy"]
+        self.rapt("run", *tensors, *packed[:2], *output, code=2, says=["--cu-seqlens-k"])
+        self.rapt("run", *tensors, *packed, "--layout", "bhsd", *output, code=2, says=["bhsd", "packed"])
+        self.save(of_q=np.array([0, 3, 2, 12], dtype=np.int32))
+        self.rapt("run", *tensors, *packed, *output, code=2, says=["cu_seqlens_q"])
+        self.rapt("run", *self.qkv(), *packed, *output, code=2, says=["3 dimensions"])
+        self.assertFalse((self.folder / "new.npy").exists())
+
     def test_types(self):
         for kind, narrow, widen, tolerance in [
             ("F16", lambda x: x.astype(np.float16), lambda x: x, 2e-3),
