@@ -124,10 +124,10 @@ void add_head_dims(std::vector<Case>& all) {
   for (const char* type : kTypes)
     for (int64_t d : kHeadDims) {
       ++turn;
-      const std::string t = std::string(" ") + type, other = " dv" + std::to_string(d == 64 ? 40 : 64);
+      const std::string t = std::string(" ").append(type), other = std::to_string(d == 64 ? 40 : 64);
       const char* causal = turn % 2 ? " causal" : "";
       all.push_back({sizes(1, 4, 2, 35, 67, d).append(t).append(causal), turn % 3 ? normal : outliers, padded});
-      all.push_back({sizes(1, 4, 4, 18, 50, d) + other + t});
+      all.push_back({sizes(1, 4, 4, 18, 50, d).append(" dv").append(other).append(t)});
     }
 }
 
