@@ -12,7 +12,7 @@ namespace rapt::cli {
 namespace {
 
 constexpr const char* kStyle =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:66em;padding:0 1em;color:#1b1f24}"
+    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24}"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse;font-size:13px}"
     "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #dde1e6;white-space:nowrap}"
     ".t{text-align:left}.wide{overflow-x:auto}svg{width:100%;height:auto;font:12px system-ui,sans-serif}"
