@@ -69,4 +69,35 @@ RAPT_INLINE F sums(F* r) {
   return r[0];
 }
 
+// Vectors of R parts, kCount = kLanes / R of them: lane l of part p of the result is the sum of part p of r[l].
+template <int kCount>
+RAPT_INLINE F part_sums(const F* r) {
+  if constexpr (kCount >= 4) {
+    F quad[kCount / 4];
+    RAPT_UNROLL for (int i = 0; i < kCount / 4; ++i) quad[i] =
+        add_exchanged<Unit::two>(add_exchanged<Unit::one>(r[4 * i], r[4 * i + 1], AllLanes()),
+                                 add_exchanged<Unit::one>(r[4 * i + 2], r[4 * i + 3], AllLanes()), AllLanes());
+    if constexpr (kCount == 4) return quad[0];
+    else return lower_halves<4>(quad[0], quad[1], AllLanes()) + upper_halves<4>(quad[0], quad[1], AllLanes());
+  } else if constexpr (kCount == 2) {
+    return lower_halves<1>(r[0], r[1], AllLanes()) + upper_halves<1>(r[0], r[1], AllLanes());
+  } else {
+    return r[0];
+  }
+}
+
+// Each lane: the maximum of its aligned part of kCount lanes.
+template <int S, size_t... L>
+RAPT_INLINE F neighbours(F v, std::index_sequence<L...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(L ^ S)...);
+}
+template <int kCount>
+RAPT_INLINE F part_max(F v) {
+  if constexpr (kCount >= 2) v = max(v, neighbours<1>(v, AllLanes()));
+  if constexpr (kCount >= 4) v = max(v, neighbours<2>(v, AllLanes()));
+  if constexpr (kCount >= 8) v = max(v, neighbours<4>(v, AllLanes()));
+  if constexpr (kCount >= 16) v = max(v, neighbours<8>(v, AllLanes()));
+  return v;
+}
+
 }  // namespace rapt::cpu::RAPT_TIER

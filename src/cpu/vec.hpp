@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "problem/float16.hpp"
 
@@ -60,12 +61,12 @@ RAPT_INLINE F fms(F a, F b, F c) { return (F)_mm512_fmsub_ps((__m512)a, (__m512)
 RAPT_INLINE F max(F a, F b) { return (F)_mm512_max_ps((__m512)a, (__m512)b); }
 RAPT_INLINE float sum(F v) { return _mm512_reduce_add_ps((__m512)v); }
 RAPT_INLINE float max_of(F v) { return _mm512_reduce_max_ps((__m512)v); }
-RAPT_INLINE F load16(const Bf16* p) {
-  const __m256i raw = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  return (F)_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16);
-}
-RAPT_INLINE F load16(const Fp16* p) {
-  return (F)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+using Half = __m256i;  // kLanes elements of 16 bits
+RAPT_INLINE F widen(const Bf16*, Half raw) { return (F)_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16); }
+RAPT_INLINE F widen(const Fp16*, Half raw) { return (F)_mm512_cvtph_ps(raw); }
+template <class T16>
+RAPT_INLINE F load16(const T16* p) {
+  return widen(p, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 RAPT_INLINE void store16(Fp16* p, F v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
@@ -77,11 +78,13 @@ RAPT_INLINE F splat(float x) { return (F)_mm256_set1_ps(x); }
 RAPT_INLINE F fma(F a, F b, F c) { return (F)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 RAPT_INLINE F fms(F a, F b, F c) { return (F)_mm256_fmsub_ps((__m256)a, (__m256)b, (__m256)c); }
 RAPT_INLINE F max(F a, F b) { return (F)_mm256_max_ps((__m256)a, (__m256)b); }
-RAPT_INLINE F load16(const Bf16* p) {
-  const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  return (F)_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16);
+using Half = __m128i;  // kLanes elements of 16 bits
+RAPT_INLINE F widen(const Bf16*, Half raw) { return (F)_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16); }
+RAPT_INLINE F widen(const Fp16*, Half raw) { return (F)_mm256_cvtph_ps(raw); }
+template <class T16>
+RAPT_INLINE F load16(const T16* p) {
+  return widen(p, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-RAPT_INLINE F load16(const Fp16* p) { return (F)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 RAPT_INLINE void store16(Fp16* p, F v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
 }
@@ -120,6 +123,49 @@ RAPT_INLINE float max_of(F v) {
   return m;
 }
 #endif
+
+// kLanes / R words from any address, R times over.
+template <int R>
+RAPT_INLINE F repeat_words(const void* p) {
+#if defined(__AVX512F__)
+  if constexpr (R == 2) return (F)_mm512_broadcast_f32x8(_mm256_loadu_ps(static_cast<const float*>(p)));
+  else return (F)_mm512_broadcast_f32x4(_mm_loadu_ps(static_cast<const float*>(p)));
+#elif defined(__AVX2__)
+  if constexpr (R == 2) {
+    return (F)_mm256_broadcast_ps(static_cast<const __m128*>(p));
+  } else {
+    double pair;
+    std::memcpy(&pair, p, sizeof pair);
+    return (F)_mm256_set1_pd(pair);
+  }
+#else
+  float part[kLanes / R];
+  std::memcpy(part, p, sizeof part);
+  F v;
+  for (int i = 0; i < kLanes; ++i) v[i] = part[i % (kLanes / R)];
+  return v;
+#endif
+}
+
+// The same of elements of 16 bits.
+template <int R, class T16>
+RAPT_INLINE F repeat16(const T16* p) {
+#if defined(__AVX2__)
+  if constexpr (kLanes / R == 8) {
+    return widen(p, _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  } else {
+    using Part = std::conditional_t<kLanes / R == 4, long long, int>;
+    typedef Part Parts __attribute__((vector_size(2 * kLanes)));
+    Part part;
+    std::memcpy(&part, p, sizeof part);
+    return widen(p, (Half)(Parts{} + part));
+  }
+#else
+  F v;
+  for (int i = 0; i < kLanes; ++i) v[i] = static_cast<float>(p[i % (kLanes / R)]);
+  return v;
+#endif
+}
 
 RAPT_INLINE F load_as_float(const float* p) { return load(p); }
 RAPT_INLINE F load_as_float(const Fp16* p) { return load16(p); }
