@@ -220,7 +220,7 @@ class BackwardTile {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const bool drops = call_.dropout.probability != 0;
     special_logits(g, key, rows, s);
-    if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, w_.factors);
+    if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, dropout_scale(call_), w_.factors);
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
         const int64_t lane = lane0 + i * kLanes;

@@ -160,7 +160,6 @@ class Decode {
 
   __attribute__((noinline)) void drop() const {
     const uint32_t threshold = rapt_keep_threshold(call_.dropout.probability);
-    const float kept = static_cast<float>(1 / (1 - call_.dropout.probability));
     for (int64_t r = 0; r < n_; ++r) {
       const uint32_t row = static_cast<uint32_t>(query(r));
       const uint32_t stream = static_cast<uint32_t>(s_.index * call_.heads_q + head(r));
@@ -168,7 +167,7 @@ class Decode {
         const uint32_t column = static_cast<uint32_t>(j0_ + j);
         const rapt_philox_bits bits =
             rapt_philox(call_.dropout.seed, column / 4, row / 2, stream, call_.dropout.offset);
-        w_.scores[at(r, j)] *= rapt_philox_field(bits, row, column) < threshold ? kept : 0.f;
+        if (rapt_philox_field(bits, row, column) >= threshold) w_.scores[at(r, j)] *= 0.f;  // NaN stays
       }
     }
   }
@@ -189,7 +188,8 @@ class Decode {
   void write_row(int64_t r, const PartialRows* partial) const {
     const int64_t dim = call_.head_dim_v;
     alignas(64) float o[kMaxHeadDim];
-    for (int64_t x = 0; x < dim; ++x) o[x] = w_.o[r * o_row_ + place(x)];
+    const float scale = dropout_scale(call_);  // as in ForwardTile, not in P
+    for (int64_t x = 0; x < dim; ++x) o[x] = scale * w_.o[r * o_row_ + place(x)];
     const float m = w_.m[at(r, 0)];
     float l = 0;
     for (int64_t i = 0; i < W; ++i) l += w_.l[at(r, i)];

@@ -179,7 +179,7 @@ class ForwardTile {
     else exponentials<kDot>(w_.s, rows, factor, shift, block_sum, w_.p);
     for (int i = 0; i < kVectors; ++i) store(l + i * kLanes, fma(load(l + i * kLanes), alpha[i], block_sum[i]));
     if (call_.dropout.probability != 0) {
-      dropout_factors(call_, s_, *w_.lanes, g, low, rows, w_.factors);
+      dropout_factors(call_, s_, *w_.lanes, g, low, rows, 1.f, w_.factors);
       apply_factors(w_.s, w_.factors, rows);
     }
     if (careful) return careful_values(g, low, rows, alpha);
@@ -259,7 +259,9 @@ class ForwardTile {
       if (fresh_[g])
         for (int64_t x = 0; x < dim_v_; ++x) store(o + x * kGroupLanes, F{});
       const F l = load(w_.l + at);
-      const F factor = normalise ? (l == F{} ? F{} : splat(1.f) / l) : splat(1.f);
+      // dropout's scale is applied here: in P it would be rounded with it, the same way for every row's largest key
+      const F scale = splat(dropout_scale(call_));
+      const F factor = normalise ? (l == F{} ? F{} : scale / l) : scale;
       untranspose_rows(o, kGroupLanes, factor, dim_v_, row);
     }
   }

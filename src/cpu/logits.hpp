@@ -121,11 +121,13 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
     for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
 }
 
-// Dropout's factor, 0 or 1 / (1 - p), of keys [j0, j0 + rows): tile [rows][kGroupLanes].
+// What dropout multiplies the probabilities by that it keeps.
+inline float dropout_scale(const Call& call) { return static_cast<float>(1 / (1 - call.dropout.probability)); }
+
+// For each of keys [j0, j0 + rows) `kept` where dropout keeps it, otherwise 0: tile [rows][kGroupLanes].
 inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
-                            int64_t rows, float* tile) {
+                            int64_t rows, float kept, float* tile) {
   const uint32_t threshold = rapt_keep_threshold(call.dropout.probability);
-  const float kept = static_cast<float>(1 / (1 - call.dropout.probability));
   for (int64_t quad = j0 / 4; quad * 4 < j0 + rows; ++quad) {
     alignas(64) uint32_t low[kGroupLanes], high[kGroupLanes];  // fields of columns 0, 1 and 2, 3 of each lane's row
     for (int lane = 0; lane < kGroupLanes; ++lane) {
