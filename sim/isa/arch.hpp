@@ -28,4 +28,4 @@ std::string_view name(Arch arch);
 // "gfx942", also with target features behind it ("gfx90a:sramecc+:xnack-"); none for an unknown one.
 std::optional<Arch> parse_arch(std::string_view text);
 
-} // namespace rapt::sim
+}  // namespace rapt::sim
