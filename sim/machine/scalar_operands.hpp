@@ -15,7 +15,7 @@ inline constexpr std::uint64_t private_aperture = std::uint64_t{2} << 48;
 namespace source_code {
 inline constexpr unsigned shared_base = 235, shared_limit = 236, private_base = 237, private_limit = 238;
 inline constexpr unsigned pops_exiting_wave_id = 239, vccz = 251, execz = 252, scc = 253, lds_direct = 254;
-} // namespace source_code
+}  // namespace source_code
 
 inline std::uint64_t read_special(const Wave& wave, const Operand& operand) {
   switch (operand.index) {
@@ -27,19 +27,18 @@ inline std::uint64_t read_special(const Wave& wave, const Operand& operand) {
     case source_code::execz: return wave.exec() == 0;
     case source_code::scc: return wave.scc;
     case source_code::pops_exiting_wave_id: return 0;
-    default: throw Fault(FaultKind::illegal_instruction, "source " + std::to_string(operand.index) + " is not modelled");
+    default:
+      throw Fault(FaultKind::illegal_instruction, "source " + std::to_string(operand.index) + " is not modelled");
   }
 }
 
-// The aperture registers give their upper dword to a 32-bit operand: the low one is always 0.
+// A 32-bit read of an aperture gives its low dword, which is 0 (LLVM's SITargetLowering::getSegmentAperture says so
+// too).
 inline std::uint32_t read_scalar32(const Wave& wave, const Operand& operand) {
   switch (operand.kind) {
     case OperandKind::sgpr: return operand.index == sreg::null ? 0 : wave.sgpr[operand.index];
     case OperandKind::constant: return static_cast<std::uint32_t>(operand.value);
-    case OperandKind::special: {
-      const std::uint64_t value = read_special(wave, operand);
-      return static_cast<std::uint32_t>(operand.index <= source_code::private_limit ? value >> 32 : value);
-    }
+    case OperandKind::special: return static_cast<std::uint32_t>(read_special(wave, operand));
     default: return 0;
   }
 }
@@ -67,10 +66,8 @@ inline std::uint64_t read_mask(const Wave& wave, const Operand& operand) {
 }
 
 inline void write_mask(Wave& wave, const Operand& operand, std::uint64_t value) {
-  if (wave.lanes == 32)
-    write_scalar32(wave, operand, static_cast<std::uint32_t>(value));
-  else
-    write_scalar64(wave, operand, value);
+  if (wave.lanes == 32) write_scalar32(wave, operand, static_cast<std::uint32_t>(value));
+  else write_scalar64(wave, operand, value);
 }
 
-} // namespace rapt::sim
+}  // namespace rapt::sim
