@@ -1,0 +1,289 @@
+// How a VALU operation is executed: an operation is a lambda on one lane's values, and `add` makes handlers of it:
+//
+//   add<f32(f32, f32, f32)>(table, "v_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); });
+//
+// The signature's tags (valu_types.hpp) say what the operands hold. A lambda may take the Wave before its operands
+// where it depends on the mode or the architecture. Sources are read as rows of the register file; modifiers, DPP, SDWA
+// and a mode other than the usual one (round to nearest, denormals kept) take the slow path. Results go to a buffer and
+// are written under EXEC, so a destination may be a source.
+#pragma once
+
+#include "sim/machine/handlers.hpp"
+#include "sim/machine/valu_types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace rapt::sim::valu {
+
+template <unsigned N>
+using Row = std::array<std::uint32_t, N>;
+template <unsigned N>
+inline constexpr std::uint64_t full_mask = N == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << N % 64) - 1;
+
+// ---- sources (valu_source.cpp) ----
+
+// Bits of an operand that is the same in every lane: an SGPR, a constant or a special one.
+std::uint64_t scalar_source(const Wave& w, const Operand& o);
+
+// A dword of an operand in every lane: the register's row itself, or `scratch` filled.
+template <unsigned N>
+inline const std::uint32_t* row_source(Wave& w, const Operand& o, unsigned dword, Row<N>& scratch) {
+  if (o.kind == OperandKind::vgpr) [[likely]]
+    return w.vgpr + std::size_t{o.index + dword} * N;
+  if (o.kind == OperandKind::agpr) return w.vgpr + std::size_t{Wave::agpr_row + o.index + dword} * N;
+  const auto bits = o.kind == OperandKind::constant ? static_cast<std::uint32_t>(o.value >> 32 * dword)
+                                                    : static_cast<std::uint32_t>(scalar_source(w, o) >> 32 * dword);
+  scratch.fill(bits);
+  return scratch.data();
+}
+
+// Source k as the operation sees it: lanes moved by DPP, SDWA's selection, the half, the sign modifiers and flushing.
+// Filled into lo (and hi for 64 bits), of which the first points at the unmodified rows.
+template <unsigned N>
+void modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo type, const std::uint32_t* lo,
+                   const std::uint32_t* hi, Row<N>& new_lo, Row<N>& new_hi);
+
+// EXEC without the lanes that DPP leaves alone (masks, and no valid source lane without bound_ctrl).
+template <unsigned N>
+std::uint64_t enabled_lanes(const Wave& w, const Instruction& i);
+
+// ---- results (valu_result.cpp) ----
+
+// omod, clamp and flushing of a floating result.
+template <unsigned N>
+void modify_result(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* lo, std::uint32_t* hi);
+
+// Puts 8 or 16 bit results where SDWA, op_sel or a register half wants them; `keep`: the rest of the register stays.
+template <unsigned N>
+void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::uint32_t* lo);
+
+// ---- the common path ----
+
+// Rows to write: `lanes` has a bit for each lane that is.
+template <unsigned N>
+inline void write_row(std::uint32_t* to, const std::uint32_t* from, std::uint64_t lanes) {
+  if (lanes == full_mask<N>) [[likely]] {
+    std::memcpy(to, from, N * sizeof *to);
+    return;
+  }
+  static constexpr auto bit = [] {
+    std::array<std::uint32_t, 32> bits{};
+    for (unsigned l = 0; l < 32; ++l) bits[l] = 1U << l;
+    return bits;
+  }();
+  for (unsigned half = 0; half < N; half += 32) {
+    const auto mask = static_cast<std::uint32_t>(lanes >> half);
+#pragma GCC ivdep
+    for (unsigned l = 0; l < 32; ++l) to[half + l] = (mask & bit[l]) != 0 ? from[half + l] : to[half + l];
+  }
+}
+
+template <class T, unsigned N>
+struct Source {
+  const std::uint32_t* lo;
+  const std::uint32_t* hi;
+  std::conditional_t<T::bits == 64, std::uint64_t, std::uint32_t> bits(unsigned l) const {
+    if constexpr (T::bits == 64) return lo[l] | std::uint64_t{hi[l]} << 32;
+    else if constexpr (T::bits == 16) return lo[l] & 0xffff;
+    else return lo[l];
+  }
+  typename T::Value operator[](unsigned l) const { return T::decode(bits(l)); }
+};
+
+// The MODE bits that matter to an operand of the type, and their usual value.
+template <class T>
+constexpr std::uint32_t mode_bits() {
+  if constexpr (!T::is_float) return 0;
+  else
+    return T::bits == 32 || T::format.mantissa == format_bf16.mantissa ? mode::round_f32 | mode::denorm_f32
+                                                                       : mode::round_f16_f64 | mode::denorm_f16_f64;
+}
+inline constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_f64;  // round to nearest even
+
+// No modifier and nothing else that the slow path is for.
+template <class... T>
+inline bool is_plain(const Wave& w, const Instruction& i) {
+  constexpr std::uint32_t relevant = (mode_bits<T>() | ...);
+  return (i.neg | i.abs | i.op_sel | i.omod | static_cast<unsigned>(i.clamp) | static_cast<unsigned>(i.lane_map)) ==
+             0 &&
+         ((w.mode ^ usual_mode) & relevant) == 0;
+}
+
+template <class T>
+inline Round rounding(const Wave& w) {
+  constexpr bool single = (mode_bits<T>() & mode::round_f32) != 0;
+  return static_cast<Round>(single ? w.mode & mode::round_f32 : (w.mode & mode::round_f16_f64) >> 2);
+}
+
+// The host rounds as the mode says while it lives.
+class HostRounding {
+ public:
+  explicit HostRounding(Round round);
+  ~HostRounding();
+  HostRounding(const HostRounding&) = delete;
+  HostRounding& operator=(const HostRounding&) = delete;
+
+ private:
+  int before_;
+};
+
+template <unsigned N>
+struct Scratch {
+  alignas(64) Row<N> lo;
+  alignas(64) Row<N> hi;
+};
+
+template <class T, unsigned N>
+inline Source<T, N> fetch(Wave& w, const Instruction& i, unsigned k, bool plain, Scratch<N>& scratch) {
+  const Operand& o = i.src[k];
+  Source<T, N> s{row_source<N>(w, o, 0, scratch.lo), nullptr};
+  if constexpr (T::bits == 64) s.hi = row_source<N>(w, o, 1, scratch.hi);
+  if (!plain || (T::bits == 16 && o.high)) [[unlikely]] {
+    modify_source<N>(w, i, k, info<T>(), s.lo, s.hi, scratch.lo, scratch.hi);
+    s = {scratch.lo.data(), scratch.hi.data()};
+  }
+  return s;
+}
+
+// Whether a 16-bit result leaves the other half of the register alone. On gfx9 most operations clear it (LLVM's
+// zeroesHigh16BitsOfDest lists them); those that do not are added with keep_half.
+enum class Half : std::uint8_t { clear_on_gfx9, keep };
+
+template <class T, unsigned N, Half half = Half::clear_on_gfx9>
+inline void write(Wave& w, const Instruction& i, std::uint64_t lanes, std::uint32_t* lo,
+                  const std::uint32_t* hi = nullptr) {
+  std::uint32_t* to = w.row(i.dst);
+  if constexpr (T::bits == 16) {
+    const bool keep = half == Half::keep || is_rdna(w.arch);
+    if (keep || (i.op_sel & 8) != 0 || i.lane_map == LaneMap::sdwa) place_part<N>(w, i, 16, keep, lo);
+  } else if (i.lane_map == LaneMap::sdwa) [[unlikely]]
+    place_part<N>(w, i, 32, false, lo);
+  write_row<N>(to, lo, lanes);
+  if constexpr (T::bits == 64) write_row<N>(to + N, hi, lanes);
+}
+
+// A NaN result: the first source that is a NaN, quieted; else the positive default NaN. For lanes whose result is a
+// NaN.
+template <class R, class... A, unsigned N>
+[[gnu::noinline]] void settle_nans(const std::tuple<Source<A, N>...>& sources, std::uint32_t* lo, std::uint32_t* hi) {
+  constexpr FloatFormat to = R::format;
+  for (unsigned l = 0; l < N; ++l) {
+    std::uint64_t bits = lo[l];
+    if constexpr (R::bits == 64) bits |= std::uint64_t{hi[l]} << 32;
+    if (!to.is_nan(bits)) continue;
+    bits = to.default_nan();
+    bool found = false;
+    const auto look = [&]<class T>(const Source<T, N>& s) {
+      if constexpr (T::is_float) {
+        const std::uint64_t v = s.bits(l);
+        if (found || !T::format.is_nan(v)) return;
+        found = true;
+        const std::uint64_t sign = (v & T::format.sign()) != 0 ? to.sign() : 0;
+        const std::uint64_t payload =
+            (v & T::format.mantissa_mask()) << (63 - T::format.mantissa) >> (63 - to.mantissa);
+        bits = sign | to.default_nan() | payload;
+      }
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, sources);
+    lo[l] = static_cast<std::uint32_t>(bits);
+    if constexpr (R::bits == 64) hi[l] = static_cast<std::uint32_t>(bits >> 32);
+  }
+}
+
+template <class F, class... V>
+constexpr auto call(const Wave& w, V... values) {
+  if constexpr (std::is_invocable_v<F, const Wave&, V...>) return F{}(w, values...);
+  else return F{}(values...);
+}
+
+// Runs the lanes: results into lo and hi.
+template <class R, class F, unsigned N, class... A>
+[[gnu::always_inline]] inline void run_lanes(const Wave& w, const Instruction& i,
+                                             const std::tuple<Source<A, N>...>& sources, Round round,
+                                             std::uint32_t* __restrict lo, std::uint32_t* __restrict hi) {
+  using Result = decltype(call<F>(w, typename A::Value{}...));
+  constexpr bool wider = !R::is_float && std::is_integral_v<Result> && sizeof(Result) > sizeof(typename R::Value);
+  const auto result = [&](unsigned l) [[gnu::always_inline]] {
+    return std::apply([&](const auto&... s) [[gnu::always_inline]] { return call<F>(w, s[l]...); }, sources);
+  };
+  const auto put = [&](unsigned l, auto bits) [[gnu::always_inline]] {
+    lo[l] = static_cast<std::uint32_t>(bits);
+    if constexpr (R::bits == 64) hi[l] = static_cast<std::uint32_t>(bits >> 32);
+  };
+  if constexpr (wider) {
+    if (i.clamp) [[unlikely]] {
+      for (unsigned l = 0; l < N; ++l) put(l, R::saturate(result(l)));
+      return;
+    }
+  }
+  if constexpr (R::is_float) {
+    std::uint32_t nans = 0;
+#pragma GCC ivdep
+    for (unsigned l = 0; l < N; ++l) {
+      const auto value = result(l);
+      put(l, R::encode(value, round));
+      nans |= value != value ? 1U : 0U;
+    }
+    if (nans != 0) [[unlikely]]
+      settle_nans<R>(sources, lo, hi);
+  } else {
+#pragma GCC ivdep
+    for (unsigned l = 0; l < N; ++l) put(l, R::encode(result(l), round));
+  }
+}
+
+template <class Signature, class F, Half half>
+struct Operation;
+
+template <class R, class... A, class F, Half half>
+struct Operation<R(A...), F, half> {
+  template <unsigned N>
+  static void run(Wave& w, const Instruction& i) {
+    run(w, i, std::index_sequence_for<A...>{}, lanes<N>{});
+  }
+
+ private:
+  template <unsigned N>
+  using lanes = std::integral_constant<unsigned, N>;
+
+  template <std::size_t... K, unsigned N>
+  static void run(Wave& w, const Instruction& i, std::index_sequence<K...>, lanes<N>) {
+    const bool plain = is_plain<R, A...>(w, i);
+    std::array<Scratch<N>, sizeof...(A)> scratch;
+    const std::tuple<Source<A, N>...> sources{fetch<A, N>(w, i, K, plain, scratch[K])...};
+    alignas(64) std::uint32_t lo[N];
+    alignas(64) std::uint32_t hi[R::bits == 64 ? N : 1];
+    std::uint64_t enabled = w.exec();
+    if (plain) [[likely]] {
+      run_lanes<R, F, N>(w, i, sources, Round::nearest, lo, hi);
+    } else {
+      run_modified(w, i, sources, lo, hi);
+      enabled = enabled_lanes<N>(w, i);
+    }
+    write<R, N, half>(w, i, enabled, lo, hi);
+  }
+
+  template <unsigned N>
+  [[gnu::noinline]] static void run_modified(const Wave& w, const Instruction& i,
+                                             const std::tuple<Source<A, N>...>& sources, std::uint32_t* lo,
+                                             std::uint32_t* hi) {
+    const Round round = R::is_float ? rounding<R>(w) : Round::nearest;
+    {
+      const HostRounding host(round);
+      run_lanes<R, F, N>(w, i, sources, round, lo, hi);
+    }
+    if constexpr (R::is_float) modify_result<N>(w, i, info<R>(), lo, hi);
+  }
+};
+
+// Adds an operation whose operands are as the signature of tags says.
+template <class Signature, Half half = Half::clear_on_gfx9, class F>
+void add(HandlerTable& table, std::string_view name, F, ArchSet archs = every_arch) {
+  using Op = Operation<Signature, F, half>;
+  table.add(name, &Op::template run<32>, &Op::template run<64>, archs);
+}
+
+}  // namespace rapt::sim::valu
