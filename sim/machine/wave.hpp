@@ -40,7 +40,9 @@ struct Wave {
   std::uint32_t vgpr_count = 0, agpr_count = 0;
   std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
   std::uint32_t scratch_bytes_per_lane = 0;
-  std::uint64_t instructions = 0;
+  std::uint64_t instructions = 0;   // executed so far
+  std::uint64_t cycles = 0;         // what the clock registers give: four for each instruction
+  std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
 
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
   std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? agpr_row : 0)); }
