@@ -3,9 +3,11 @@
 
 #include "sim/isa/arch.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,14 +23,33 @@ struct LoadError : std::runtime_error {
 };
 
 enum class ArgumentKind : std::uint8_t {
-  by_value, global_buffer, dynamic_shared_pointer,
-  hidden_block_count_x, hidden_block_count_y, hidden_block_count_z,
-  hidden_group_size_x, hidden_group_size_y, hidden_group_size_z,
-  hidden_remainder_x, hidden_remainder_y, hidden_remainder_z,
-  hidden_global_offset_x, hidden_global_offset_y, hidden_global_offset_z,
-  hidden_grid_dims, hidden_printf_buffer, hidden_hostcall_buffer, hidden_multigrid_sync_arg, hidden_heap_v1,
-  hidden_default_queue, hidden_completion_action, hidden_private_base, hidden_shared_base, hidden_queue_ptr,
-  hidden_dynamic_lds_size, hidden_none,
+  by_value,
+  global_buffer,
+  dynamic_shared_pointer,
+  hidden_block_count_x,
+  hidden_block_count_y,
+  hidden_block_count_z,
+  hidden_group_size_x,
+  hidden_group_size_y,
+  hidden_group_size_z,
+  hidden_remainder_x,
+  hidden_remainder_y,
+  hidden_remainder_z,
+  hidden_global_offset_x,
+  hidden_global_offset_y,
+  hidden_global_offset_z,
+  hidden_grid_dims,
+  hidden_printf_buffer,
+  hidden_hostcall_buffer,
+  hidden_multigrid_sync_arg,
+  hidden_heap_v1,
+  hidden_default_queue,
+  hidden_completion_action,
+  hidden_private_base,
+  hidden_shared_base,
+  hidden_queue_ptr,
+  hidden_dynamic_lds_size,
+  hidden_none,
 };
 
 struct Argument {
@@ -51,13 +72,14 @@ static_assert(sizeof(KernelDescriptor) == 64);
 struct Kernel {
   std::string name;
   KernelDescriptor descriptor;
-  std::uint64_t entry = 0; // address of the first instruction
+  std::uint64_t entry = 0;  // address of the first instruction
   unsigned lanes = 64;
-  std::uint32_t vgpr_count = 0, agpr_count = 0, sgpr_count = 0; // as metadata says
+  std::uint32_t vgpr_count = 0, agpr_count = 0, sgpr_count = 0;  // as metadata says
   std::uint32_t max_flat_workgroup_size = 1024;
   std::uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
-  std::uint32_t required_workgroup_size[3] = {0, 0, 0}; // 0: any
+  std::uint32_t required_workgroup_size[3] = {0, 0, 0};  // 0: any
   bool uses_dynamic_stack = false;
+  bool uniform_workgroups = false;  // compiled for grids without a ragged end
   std::vector<Argument> arguments;
 };
 
@@ -66,33 +88,41 @@ struct Symbol {
   std::uint64_t address, size;
 };
 
+class Image;  // loader/image.hpp
+
 // A code object in memory: its segments are loaded and relocated, its text is at Kernel::entry and on.
 class CodeObject {
-public:
-  // bytes: one ELF for `arch` (LoadError where it is for another, or broken). Copied; external symbols are not resolved.
+ public:
+  // bytes: one ELF for `arch` (LoadError where it is for another, or broken). Copied; external symbols are not
+  // resolved.
   static std::unique_ptr<CodeObject> load(std::span<const std::byte> bytes, Arch arch, int device);
   ~CodeObject();
 
   Arch arch() const { return arch_; }
   const std::vector<Kernel>& kernels() const { return kernels_; }
-  const std::vector<Symbol>& variables() const { return variables_; } // __device__ and __constant__ globals
-  std::span<const std::byte> text() const { return text_; }         // executable segment, as loaded
-  std::span<const std::byte> file() const { return file_; }         // the ELF itself, for debug information
+  const std::vector<Symbol>& variables() const { return variables_; }  // __device__ and __constant__ globals
+  std::span<const std::byte> text() const { return text_; }            // executable segment, as loaded
+  std::span<const std::byte> file() const { return file_; }            // the ELF itself, for debug information
 
-private:
-  CodeObject() = default;
+  // The decoded text for waves of 32 and of 64 lanes, kept here by the machine for as long as the code is loaded.
+  mutable std::array<std::shared_ptr<const void>, 2> decoded;
+  mutable std::mutex decoding;
+
+ private:
+  CodeObject();
   Arch arch_{};
   std::vector<Kernel> kernels_;
   std::vector<Symbol> variables_;
   std::span<const std::byte> text_;
   std::vector<std::byte> file_;
-  void* image_ = nullptr;
+  std::unique_ptr<Image> image_;
 };
 
-// The ELF for `arch` inside `bytes`, which is an ELF, an offload bundle, or a compressed bundle. Decompressed bytes are put
-// into `storage`. LoadError lists what is there where none fits.
-std::span<const std::byte> select_code_object(std::span<const std::byte> bytes, Arch arch, std::vector<std::byte>& storage);
+// The ELF for `arch` inside `bytes`, which is an ELF, an offload bundle, or a compressed bundle. Decompressed bytes are
+// put into `storage`. LoadError lists what is there where none fits.
+std::span<const std::byte> select_code_object(std::span<const std::byte> bytes, Arch arch,
+                                              std::vector<std::byte>& storage);
 // The size of the bundle or ELF that begins at `image`, as hipModuleLoadData gets it without a length.
 std::size_t image_size(const void* image);
 
-} // namespace rapt::sim
+}  // namespace rapt::sim
