@@ -63,8 +63,10 @@ inline std::uint32_t counted(bool& scc, int count) {
   return static_cast<std::uint32_t>(count);
 }
 
-void register_scalar_exec(HandlerTable& table);    // EXEC manipulation, PC, relative moves
-void register_scalar_float(HandlerTable& table);   // gfx1151 and gfx12
-void register_scalar_memory(HandlerTable& table);  // SMEM
+void register_scalar_exec(HandlerTable& table);         // EXEC manipulation, PC, relative moves
+void register_scalar_float(HandlerTable& table);        // gfx1151 and gfx12
+void register_scalar_memory(HandlerTable& table);       // SMEM
+void register_scalar_atomics(HandlerTable& table);      // gfx9's
+void register_hardware_registers(HandlerTable& table);  // s_getreg, s_setreg
 
 }  // namespace rapt::sim
