@@ -87,7 +87,7 @@ struct Instruction {
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
 
   std::int32_t immediate = 0;
-  std::unique_ptr<Instruction> dual;  // VOPD's Y half
+  std::shared_ptr<Instruction> dual;  // VOPD's Y half; shared, so that an instruction can be copied
 };
 
 }  // namespace rapt::sim

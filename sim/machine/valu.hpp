@@ -16,12 +16,23 @@
 #include <tuple>
 #include <utility>
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 namespace rapt::sim::valu {
 
 template <unsigned N>
 using Row = std::array<std::uint32_t, N>;
 template <unsigned N>
 inline constexpr std::uint64_t full_mask = N == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << N % 64) - 1;
+
+enum class Direction : std::uint8_t { input, output };
+// Whether the mode keeps denormals of the type; bf16 goes with f32.
+constexpr bool keeps_denormals(const Wave& w, TypeInfo type, Direction direction) {
+  const bool single = type.bits == 32 || type.mantissa == format_bf16.mantissa;
+  return (w.mode >> (single ? 4 : 6) >> static_cast<unsigned>(direction) & 1) != 0;
+}
 
 // ---- sources (valu_source.cpp) ----
 
@@ -50,6 +61,10 @@ void modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo typ
 template <unsigned N>
 std::uint64_t enabled_lanes(const Wave& w, const Instruction& i);
 
+// gfx9's VGPR indexing (MODE.gpr_idx_en): runs the handler on the instruction with its registers moved by M0, and says
+// so.
+bool run_indexed(Wave& w, const Instruction& i, Handler handler);
+
 // ---- results (valu_result.cpp) ----
 
 // omod, clamp and flushing of a floating result.
@@ -69,6 +84,10 @@ inline void write_row(std::uint32_t* to, const std::uint32_t* from, std::uint64_
     std::memcpy(to, from, N * sizeof *to);
     return;
   }
+#ifdef __AVX512F__
+  for (unsigned l = 0; l < N; l += 16)
+    _mm512_mask_storeu_epi32(to + l, static_cast<__mmask16>(lanes >> l), _mm512_loadu_si512(from + l));
+#else
   static constexpr auto bit = [] {
     std::array<std::uint32_t, 32> bits{};
     for (unsigned l = 0; l < 32; ++l) bits[l] = 1U << l;
@@ -79,6 +98,7 @@ inline void write_row(std::uint32_t* to, const std::uint32_t* from, std::uint64_
 #pragma GCC ivdep
     for (unsigned l = 0; l < 32; ++l) to[half + l] = (mask & bit[l]) != 0 ? from[half + l] : to[half + l];
   }
+#endif
 }
 
 template <class T, unsigned N>
@@ -106,22 +126,23 @@ inline constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_
 // No modifier and nothing else that the slow path is for.
 template <class... T>
 inline bool is_plain(const Wave& w, const Instruction& i) {
-  constexpr std::uint32_t relevant = (mode_bits<T>() | ...);
+  constexpr std::uint32_t relevant = (mode_bits<T>() | ...) | mode::gpr_idx_en;
   return (i.neg | i.abs | i.op_sel | i.omod | static_cast<unsigned>(i.clamp) | static_cast<unsigned>(i.lane_map)) ==
              0 &&
          ((w.mode ^ usual_mode) & relevant) == 0;
 }
 
 template <class T>
-inline Round rounding(const Wave& w) {
+inline Rounding rounding(const Wave& w) {
   constexpr bool single = (mode_bits<T>() & mode::round_f32) != 0;
-  return static_cast<Round>(single ? w.mode & mode::round_f32 : (w.mode & mode::round_f16_f64) >> 2);
+  const auto round = static_cast<Round>(single ? w.mode & mode::round_f32 : (w.mode & mode::round_f16_f64) >> 2);
+  return {round, T::bits == 16 && (w.mode & mode::fp16_ovfl) != 0};
 }
 
 // The host rounds as the mode says while it lives.
 class HostRounding {
  public:
-  explicit HostRounding(Round round);
+  explicit HostRounding(Round mode);
   ~HostRounding();
   HostRounding(const HostRounding&) = delete;
   HostRounding& operator=(const HostRounding&) = delete;
@@ -202,7 +223,7 @@ constexpr auto call(const Wave& w, V... values) {
 // Runs the lanes: results into lo and hi.
 template <class R, class F, unsigned N, class... A>
 [[gnu::always_inline]] inline void run_lanes(const Wave& w, const Instruction& i,
-                                             const std::tuple<Source<A, N>...>& sources, Round round,
+                                             const std::tuple<Source<A, N>...>& sources, Rounding rounding,
                                              std::uint32_t* __restrict lo, std::uint32_t* __restrict hi) {
   using Result = decltype(call<F>(w, typename A::Value{}...));
   constexpr bool wider = !R::is_float && std::is_integral_v<Result> && sizeof(Result) > sizeof(typename R::Value);
@@ -224,14 +245,14 @@ template <class R, class F, unsigned N, class... A>
 #pragma GCC ivdep
     for (unsigned l = 0; l < N; ++l) {
       const auto value = result(l);
-      put(l, R::encode(value, round));
+      put(l, R::encode(value, rounding));
       nans |= value != value ? 1U : 0U;
     }
     if (nans != 0) [[unlikely]]
       settle_nans<R>(sources, lo, hi);
   } else {
 #pragma GCC ivdep
-    for (unsigned l = 0; l < N; ++l) put(l, R::encode(result(l), round));
+    for (unsigned l = 0; l < N; ++l) put(l, R::encode(result(l), rounding));
   }
 }
 
@@ -252,6 +273,8 @@ struct Operation<R(A...), F, half> {
   template <std::size_t... K, unsigned N>
   static void run(Wave& w, const Instruction& i, std::index_sequence<K...>, lanes<N>) {
     const bool plain = is_plain<R, A...>(w, i);
+    if (!plain && run_indexed(w, i, &Operation::template run<N>)) [[unlikely]]
+      return;
     std::array<Scratch<N>, sizeof...(A)> scratch;
     const std::tuple<Source<A, N>...> sources{fetch<A, N>(w, i, K, plain, scratch[K])...};
     alignas(64) std::uint32_t lo[N];
@@ -270,12 +293,16 @@ struct Operation<R(A...), F, half> {
   [[gnu::noinline]] static void run_modified(const Wave& w, const Instruction& i,
                                              const std::tuple<Source<A, N>...>& sources, std::uint32_t* lo,
                                              std::uint32_t* hi) {
-    const Round round = R::is_float ? rounding<R>(w) : Round::nearest;
-    {
-      const HostRounding host(round);
-      run_lanes<R, F, N>(w, i, sources, round, lo, hi);
+    if constexpr (R::is_float) {
+      const Rounding as_mode = rounding<R>(w);
+      {
+        const HostRounding host(as_mode.mode);
+        run_lanes<R, F, N>(w, i, sources, as_mode, lo, hi);
+      }
+      modify_result<N>(w, i, info<R>(), lo, hi);
+    } else {
+      run_lanes<R, F, N>(w, i, sources, Round::nearest, lo, hi);
     }
-    if constexpr (R::is_float) modify_result<N>(w, i, info<R>(), lo, hi);
   }
 };
 

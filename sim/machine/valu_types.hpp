@@ -25,6 +25,12 @@ inline constexpr FloatFormat format_f16{16, 10}, format_bf16{16, 7}, format_f32{
 
 // The values of the MODE register's rounding fields.
 enum class Round : std::uint8_t { nearest, up, down, zero };
+struct Rounding {
+  constexpr Rounding(Round mode_, bool saturate_ = false)
+      : mode(mode_), saturate(saturate_) {}  // NOLINT: a Round is one
+  Round mode;
+  bool saturate;  // MODE.FP16_OVFL: a finite value never becomes an f16 infinity
+};
 
 // Exact; the payload and the signalling state of a NaN stay.
 inline float half_to_float(std::uint32_t h) {
@@ -49,25 +55,26 @@ inline std::uint32_t shift_rounded(std::uint32_t value, std::uint32_t shift, boo
 }  // namespace detail
 
 // Independent of the host's rounding mode. A NaN keeps the payload's upper bits and its state as far as they hold it.
-inline std::uint32_t float_to_half(float x, Round round) {
+inline std::uint32_t float_to_half(float x, Rounding rounding) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffff, exponent = magnitude >> 23;
   const bool negative = (bits >> 31) != 0, tiny = exponent < 113;  // below 2^-14
   const std::uint32_t fraction = (magnitude & 0x7fffff) | (exponent != 0 ? 0x800000 : 0);
   const std::uint32_t value = tiny ? fraction : magnitude - (112U << 23);
   const std::uint32_t shift = tiny ? (exponent < 100 ? 26 : 126 - exponent) : 13;
-  std::uint32_t half = detail::shift_rounded(value, shift, negative, round);
-  const bool to_infinity = round == Round::nearest || round == (negative ? Round::down : Round::up);
+  std::uint32_t half = detail::shift_rounded(value, shift, negative, rounding.mode);
+  const bool to_infinity =
+      !rounding.saturate && (rounding.mode == Round::nearest || rounding.mode == (negative ? Round::down : Round::up));
   half = half >= 0x7c00 ? (to_infinity || magnitude == 0x7f800000 ? 0x7c00 : 0x7bff) : half;
   const std::uint32_t payload = (magnitude >> 13) & 0x3ff;
   half = magnitude > 0x7f800000 ? 0x7c00 | (payload != 0 ? payload : 0x200) : half;
   return half | ((bits >> 16) & 0x8000);
 }
 
-inline std::uint32_t float_to_bf16(float x, Round round) {
+inline std::uint32_t float_to_bf16(float x, Rounding rounding) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffff;
   const bool negative = (bits >> 31) != 0;
-  std::uint32_t result = detail::shift_rounded(magnitude, 16, negative, round);
-  const bool to_infinity = round == Round::nearest || round == (negative ? Round::down : Round::up);
+  std::uint32_t result = detail::shift_rounded(magnitude, 16, negative, rounding.mode);
+  const bool to_infinity = rounding.mode == Round::nearest || rounding.mode == (negative ? Round::down : Round::up);
   result = result >= 0x7f80 && magnitude < 0x7f800000 && !to_infinity ? 0x7f7f : result;
   const std::uint32_t payload = (magnitude >> 16) & 0x7f;
   result = magnitude > 0x7f800000 ? 0x7f80 | (payload != 0 ? payload : 0x40) : result;
@@ -92,7 +99,7 @@ struct f32 {
   static constexpr unsigned bits = 32;
   static constexpr bool is_float = true;
   static float decode(std::uint32_t v) { return std::bit_cast<float>(v); }
-  static std::uint32_t encode(float v, Round) { return std::bit_cast<std::uint32_t>(v); }
+  static std::uint32_t encode(float v, Rounding) { return std::bit_cast<std::uint32_t>(v); }
 };
 struct f64 {
   using Value = double;
@@ -100,7 +107,7 @@ struct f64 {
   static constexpr unsigned bits = 64;
   static constexpr bool is_float = true;
   static double decode(std::uint64_t v) { return std::bit_cast<double>(v); }
-  static std::uint64_t encode(double v, Round) { return std::bit_cast<std::uint64_t>(v); }
+  static std::uint64_t encode(double v, Rounding) { return std::bit_cast<std::uint64_t>(v); }
 };
 struct f16 {  // lambdas see it as float and may answer in double where float would round twice
   using Value = float;
@@ -108,8 +115,8 @@ struct f16 {  // lambdas see it as float and may answer in double where float wo
   static constexpr unsigned bits = 16;
   static constexpr bool is_float = true;
   static float decode(std::uint32_t v) { return half_to_float(v); }
-  static std::uint32_t encode(float v, Round round) { return float_to_half(v, round); }
-  static std::uint32_t encode(double v, Round round) { return float_to_half(narrow_to_odd(v), round); }
+  static std::uint32_t encode(float v, Rounding rounding) { return float_to_half(v, rounding); }
+  static std::uint32_t encode(double v, Rounding rounding) { return float_to_half(narrow_to_odd(v), rounding); }
 };
 struct bf16 {
   using Value = float;
@@ -117,8 +124,8 @@ struct bf16 {
   static constexpr unsigned bits = 16;
   static constexpr bool is_float = true;
   static float decode(std::uint32_t v) { return bf16_to_float(v & 0xffff); }
-  static std::uint32_t encode(float v, Round round) { return float_to_bf16(v, round); }
-  static std::uint32_t encode(double v, Round round) { return float_to_bf16(narrow_to_odd(v), round); }
+  static std::uint32_t encode(float v, Rounding rounding) { return float_to_bf16(v, rounding); }
+  static std::uint32_t encode(double v, Rounding rounding) { return float_to_bf16(narrow_to_odd(v), rounding); }
 };
 
 // Integers. A result of a wider type is saturated when the instruction has CLAMP, else cut.
@@ -130,7 +137,7 @@ struct Integer {
   using Bits = std::conditional_t<bits == 64, std::uint64_t, std::uint32_t>;
   static T decode(Bits v) { return static_cast<T>(v); }
   template <class R>
-  static Bits encode(R v, Round) {
+  static Bits encode(R v, Rounding) {
     return static_cast<std::make_unsigned_t<T>>(v);
   }
   template <class R>
