@@ -19,7 +19,6 @@ inline constexpr std::uint32_t denorm_f16_f64 = 0xc0;
 inline constexpr std::uint32_t dx10_clamp = 0x100;     // a clamped NaN becomes 0 (always so on gfx12)
 inline constexpr std::uint32_t ieee = 0x200;           // signalling NaNs are quieted by min, max, ... (gone on gfx12)
 inline constexpr std::uint32_t fp16_ovfl = 1U << 23;   // a finite value never becomes an f16 infinity
-inline constexpr std::uint32_t fp16_ovfl = 1U << 23;   // f16 overflow gives the largest finite number
 inline constexpr std::uint32_t gpr_idx_en = 1U << 27;  // gfx9: M0 moves VGPR operands
 }  // namespace mode
 
