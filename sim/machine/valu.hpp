@@ -67,9 +67,10 @@ bool run_indexed(Wave& w, const Instruction& i, Handler handler);
 
 // ---- results (valu_result.cpp) ----
 
-// omod, clamp and flushing of a floating result.
+// omod, clamp and flushing of a floating result; one that is a source is not flushed.
 template <unsigned N>
-void modify_result(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* lo, std::uint32_t* hi);
+void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool selected, std::uint32_t* lo,
+                   std::uint32_t* hi);
 
 // Puts 8 or 16 bit results where SDWA, op_sel or a register half wants them; `keep`: the rest of the register stays.
 template <unsigned N>
@@ -169,24 +170,30 @@ inline Source<T, N> fetch(Wave& w, const Instruction& i, unsigned k, bool plain,
   return s;
 }
 
-// Whether a 16-bit result leaves the other half of the register alone. On gfx9 most operations clear it (LLVM's
-// zeroesHigh16BitsOfDest lists them); those that do not are added with keep_half.
-enum class Half : std::uint8_t { clear_on_gfx9, keep };
+// What an operation's result has beyond the usual.
+struct Options {
+  // A 16-bit result leaves the other half of the register alone on gfx9 too, where most operations clear it (LLVM's
+  // zeroesHigh16BitsOfDest lists those). From gfx11 on all leave it.
+  bool keep_half = false;
+  // The result is one of the sources (min, max, ...): its NaN and, whatever the mode keeps of outputs, its denormal.
+  bool selects = false;
+};
 
-template <class T, unsigned N, Half half = Half::clear_on_gfx9>
+template <class T, unsigned N>
 inline void write(Wave& w, const Instruction& i, std::uint64_t lanes, std::uint32_t* lo,
-                  const std::uint32_t* hi = nullptr) {
+                  const std::uint32_t* hi = nullptr, bool keep_half = false) {
   std::uint32_t* to = w.row(i.dst);
   if constexpr (T::bits == 16) {
-    const bool keep = half == Half::keep || is_rdna(w.arch);
+    const bool keep = keep_half || is_rdna(w.arch);
     if (keep || (i.op_sel & 8) != 0 || i.lane_map == LaneMap::sdwa) place_part<N>(w, i, 16, keep, lo);
-  } else if (i.lane_map == LaneMap::sdwa) [[unlikely]]
+  } else if (i.lane_map == LaneMap::sdwa) [[unlikely]] {
     place_part<N>(w, i, 32, false, lo);
+  }
   write_row<N>(to, lo, lanes);
   if constexpr (T::bits == 64) write_row<N>(to + N, hi, lanes);
 }
 
-// A NaN result: the first source that is a NaN, quieted; else the positive default NaN. For lanes whose result is a
+// A NaN result: the first source that is a NaN, quieted; else the default NaN. For lanes whose result is a
 // NaN.
 template <class R, class... A, unsigned N>
 [[gnu::noinline]] void settle_nans(const std::tuple<Source<A, N>...>& sources, std::uint32_t* lo, std::uint32_t* hi) {
@@ -205,7 +212,7 @@ template <class R, class... A, unsigned N>
         const std::uint64_t sign = (v & T::format.sign()) != 0 ? to.sign() : 0;
         const std::uint64_t payload =
             (v & T::format.mantissa_mask()) << (63 - T::format.mantissa) >> (63 - to.mantissa);
-        bits = sign | to.default_nan() | payload;
+        bits = sign | to.infinity() | to.quiet() | payload;
       }
     };
     std::apply([&](const auto&... s) { (look(s), ...); }, sources);
@@ -221,7 +228,7 @@ constexpr auto call(const Wave& w, V... values) {
 }
 
 // Runs the lanes: results into lo and hi.
-template <class R, class F, unsigned N, class... A>
+template <class R, Options options, class F, unsigned N, class... A>
 [[gnu::always_inline]] inline void run_lanes(const Wave& w, const Instruction& i,
                                              const std::tuple<Source<A, N>...>& sources, Rounding rounding,
                                              std::uint32_t* __restrict lo, std::uint32_t* __restrict hi) {
@@ -240,7 +247,7 @@ template <class R, class F, unsigned N, class... A>
       return;
     }
   }
-  if constexpr (R::is_float) {
+  if constexpr (R::is_float && !options.selects) {
     std::uint32_t nans = 0;
 #pragma GCC ivdep
     for (unsigned l = 0; l < N; ++l) {
@@ -256,11 +263,11 @@ template <class R, class F, unsigned N, class... A>
   }
 }
 
-template <class Signature, class F, Half half>
+template <class Signature, class F, Options options>
 struct Operation;
 
-template <class R, class... A, class F, Half half>
-struct Operation<R(A...), F, half> {
+template <class R, class... A, class F, Options options>
+struct Operation<R(A...), F, options> {
   template <unsigned N>
   static void run(Wave& w, const Instruction& i) {
     run(w, i, std::index_sequence_for<A...>{}, lanes<N>{});
@@ -281,12 +288,12 @@ struct Operation<R(A...), F, half> {
     alignas(64) std::uint32_t hi[R::bits == 64 ? N : 1];
     std::uint64_t enabled = w.exec();
     if (plain) [[likely]] {
-      run_lanes<R, F, N>(w, i, sources, Round::nearest, lo, hi);
+      run_lanes<R, options, F, N>(w, i, sources, Round::nearest, lo, hi);
     } else {
       run_modified(w, i, sources, lo, hi);
       enabled = enabled_lanes<N>(w, i);
     }
-    write<R, N, half>(w, i, enabled, lo, hi);
+    write<R, N>(w, i, enabled, lo, hi, options.keep_half);
   }
 
   template <unsigned N>
@@ -297,19 +304,19 @@ struct Operation<R(A...), F, half> {
       const Rounding as_mode = rounding<R>(w);
       {
         const HostRounding host(as_mode.mode);
-        run_lanes<R, F, N>(w, i, sources, as_mode, lo, hi);
+        run_lanes<R, options, F, N>(w, i, sources, as_mode, lo, hi);
       }
-      modify_result<N>(w, i, info<R>(), lo, hi);
+      modify_result<N>(w, i, info<R>(), options.selects, lo, hi);
     } else {
-      run_lanes<R, F, N>(w, i, sources, Round::nearest, lo, hi);
+      run_lanes<R, options, F, N>(w, i, sources, Round::nearest, lo, hi);
     }
   }
 };
 
 // Adds an operation whose operands are as the signature of tags says.
-template <class Signature, Half half = Half::clear_on_gfx9, class F>
+template <class Signature, Options options = Options{}, class F>
 void add(HandlerTable& table, std::string_view name, F, ArchSet archs = every_arch) {
-  using Op = Operation<Signature, F, half>;
+  using Op = Operation<Signature, F, options>;
   table.add(name, &Op::template run<32>, &Op::template run<64>, archs);
 }
 

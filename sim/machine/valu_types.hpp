@@ -16,7 +16,8 @@ struct FloatFormat {
   constexpr std::uint64_t mantissa_mask() const { return (std::uint64_t{1} << mantissa) - 1; }
   constexpr std::uint64_t infinity() const { return (sign() - 1) & ~mantissa_mask(); }
   constexpr std::uint64_t quiet() const { return std::uint64_t{1} << (mantissa - 1); }
-  constexpr std::uint64_t default_nan() const { return infinity() | quiet(); }
+  // What an invalid operation gives: negative, as the ISA documents' examples have it (log2 of -1 is 0xffc00000).
+  constexpr std::uint64_t default_nan() const { return sign() | infinity() | quiet(); }
   constexpr bool is_nan(std::uint64_t v) const { return (v & (sign() - 1)) > infinity(); }
   constexpr bool is_signalling(std::uint64_t v) const { return is_nan(v) && (v & quiet()) == 0; }
   constexpr bool is_denormal(std::uint64_t v) const { return (v & infinity()) == 0 && (v & mantissa_mask()) != 0; }
