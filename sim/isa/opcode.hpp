@@ -76,23 +76,37 @@ enum class Type : std::uint8_t {
 unsigned dwords(Type type, unsigned lanes);
 
 // What the operand types and the format do not say of an operation. A floating-point source takes neg and abs, a
-// floating-point result clamp and omod, VOP1, VOP2 and VOPC have VOP3, DPP and SDWA forms: a trait is an exception from
-// that.
-using Traits = std::uint32_t;
+// floating-point result clamp and omod; VOP1, VOP2 and VOPC have VOP3, DPP and SDWA forms: most traits are exceptions.
+using Traits = std::uint64_t;
 namespace trait {
-inline constexpr Traits no_e64 = 1U << 0;  // has no VOP3 form
-inline constexpr Traits no_e32 = 1U << 1;  // has no other form than VOP3
-inline constexpr Traits no_dpp = 1U << 2;
-inline constexpr Traits no_sdwa = 1U << 3;
-inline constexpr Traits no_modifiers = 1U << 4;  // neither neg nor abs though the sources are floating-point
-inline constexpr Traits modifiers = 1U << 5;     // neg and abs though they are not
-inline constexpr Traits no_omod = 1U << 6;
-inline constexpr Traits omod = 1U << 7;
-inline constexpr Traits no_clamp = 1U << 8;
-inline constexpr Traits clamp = 1U << 9;
-inline constexpr Traits op_sel = 1U << 10;      // VOP3 with op_sel
-inline constexpr Traits reads_dst = 1U << 11;   // the destination is also a source: printed once
-inline constexpr Traits family_bit = 1U << 16;  // from here on a family's own
+constexpr Traits bit(unsigned n) { return Traits{1} << n; }
+inline constexpr Traits no_e64 = bit(0);         // has no VOP3 form
+inline constexpr Traits no_dpp = bit(1);         // ... DPP form
+inline constexpr Traits no_sdwa = bit(2);        // ... SDWA form
+inline constexpr Traits no_modifiers = bit(3);   // neither neg nor abs though the sources are floating-point
+inline constexpr Traits modifiers = bit(4);      // neg and abs though they are not
+inline constexpr Traits lax_modifiers = bit(5);  // neg and abs bits of sources that have none are ignored, not refused
+inline constexpr Traits no_omod = bit(6);
+inline constexpr Traits omod = bit(7);
+inline constexpr Traits no_clamp = bit(8);
+inline constexpr Traits clamp = bit(9);
+inline constexpr Traits op_sel = bit(10);         // VOP3 with op_sel
+inline constexpr Traits no_op_sel = bit(25);  // VOP3P without
+inline constexpr Traits op_sel_src2 = bit(11);    // op_sel has a bit for src2, which the operation does not have
+inline constexpr Traits truth_table = bit(12);    // neg, omod and abs hold a table of three inputs: `immediate`
+inline constexpr Traits fetch_control = bit(13);  // op_sel's bits are fi and bound_ctrl
+inline constexpr Traits reads_dst = bit(14);      // the destination is also a source: printed once
+inline constexpr Traits scalar_dst = bit(15);     // a VALU result in an SGPR
+inline constexpr Traits vgpr_src0 = bit(16);      // src0 is a VGPR, no scalar
+inline constexpr Traits scalar_sources = bit(24);  // the other sources are no VGPRs
+inline constexpr Traits acc_dst = bit(17);        // the destination is an AGPR
+inline constexpr Traits acc_src0 = bit(18);       // src0 is an AGPR
+inline constexpr Traits matrix = bit(19);         // MFMA, WMMA
+inline constexpr Traits sparse = bit(20);         // SMFMAC, SWMMAC
+inline constexpr Traits two_offsets = bit(21);    // DS: two 8-bit offsets
+inline constexpr Traits to_lds = bit(22);         // loads to LDS
+inline constexpr Traits lds_option = bit(23);     // loads to LDS if its lds bit is set
+inline constexpr unsigned family_bits = 26;       // from here on a family's own
 }  // namespace trait
 
 struct Opcode {
