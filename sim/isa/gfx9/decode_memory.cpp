@@ -51,6 +51,7 @@ bool decode_smem(Reader& reader) {
     }
   }
   if (row.src[0] == Type::none) return true;
+  if (data_type == Type::none) out.immediate = static_cast<std::int32_t>(reader.bits(6, 7));  // s_atc_probe's
   out.src[0] = reader.scalar(reader.bits(0, 6) * 2, reader.dwords(row.src[0]));
   // imm says that there is an offset of 21 bits, soffset_en that soffset's field names a register; without either the
   // offset's field holds the register.

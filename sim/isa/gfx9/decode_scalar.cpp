@@ -55,7 +55,7 @@ bool sopk(Reader& reader) {
 bool sopp(Reader& reader) {
   if (!reader.begin(Format::sopp, reader.bits(16, 7), 1)) return false;
   reader.out.immediate = static_cast<std::int16_t>(reader.bits(0, 16));
-  return true;
+  return reader.out.immediate == 0 || !reader.is(trait::no_immediate);
 }
 
 }  // namespace

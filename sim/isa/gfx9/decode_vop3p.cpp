@@ -39,7 +39,8 @@ bool decode_vop3p(Reader& reader) {
   reader.require(((neg | neg_hi | op_sel) & ~used) == 0);
   if (!reader.is(trait::lax_modifiers)) {
     out.neg = static_cast<std::uint8_t>(neg);
-    out.neg_hi = static_cast<std::uint8_t>(neg_hi);
+    // v_fma_mix has abs in neg_hi's place.
+    (row.name.starts_with("v_fma_mix") ? out.abs : out.neg_hi) = static_cast<std::uint8_t>(neg_hi);
   }
   if (reader.is(trait::no_op_sel)) {
     reader.require(op_sel == 0);
