@@ -70,8 +70,8 @@ class Collector {
   unsigned mask_registers() const { return lanes_ / 32; }
 
  private:
-  static std::optional<Access> place(const Operand& o) {
-    const auto make = [&o](RegisterFile file) { return Access{file, 0, o.index, o.dwords, Use::value}; };
+  static std::optional<RegisterAccess> place(const Operand& o) {
+    const auto make = [&o](RegisterFile file) { return RegisterAccess{file, 0, o.index, o.dwords, Use::value}; };
     switch (o.kind) {
       case OperandKind::vgpr: return make(RegisterFile::vgpr);
       case OperandKind::agpr: return make(RegisterFile::agpr);

@@ -39,7 +39,7 @@ enum class Use : std::uint8_t {
   condition,  // decides a branch
 };
 
-struct Access {
+struct RegisterAccess {
   RegisterFile file;
   std::uint8_t source = 0;  // for reads: the number of the operand; 255: implied (vcc, scc, m0, exec, flat_scratch)
   std::uint16_t first = 0;
@@ -54,15 +54,15 @@ struct Effects {
   bool loads = false, stores = false, atomic = false;  // of memory
   bool per_lane = false;                               // works under EXEC
   bool partial_dst = false;  // leaves bits of a written VGPR as they were: halves, bytes, single lanes
-  std::span<const Access> reads() const { return {reads_.data(), read_count_}; }
-  std::span<const Access> writes() const { return {writes_.data(), write_count_}; }
+  std::span<const RegisterAccess> reads() const { return {reads_.data(), read_count_}; }
+  std::span<const RegisterAccess> writes() const { return {writes_.data(), write_count_}; }
 
-  void read(Access access) { reads_[read_count_++] = access; }
-  void write(Access access) { writes_[write_count_++] = access; }
+  void read(RegisterAccess access) { reads_[read_count_++] = access; }
+  void write(RegisterAccess access) { writes_[write_count_++] = access; }
 
  private:
-  std::array<Access, 14> reads_{};
-  std::array<Access, 6> writes_{};
+  std::array<RegisterAccess, 14> reads_{};
+  std::array<RegisterAccess, 6> writes_{};
   std::uint8_t read_count_ = 0, write_count_ = 0;
 };
 
