@@ -81,6 +81,7 @@ struct Instruction {
   bool gds = false, lds = false, tfe = false, offen = false, idxen = false;
   bool glc = false, slc = false, dlc = false, scc = false;  // gfx940+: sc0, nt, -, sc1
   std::uint8_t temporal_hint = 0, scope = 0;                // gfx12
+  bool nv = false;                            // gfx12: non-volatile
   std::uint8_t data_format = 0, number_format = 0;          // mtbuf; gfx11+: the unified format in data_format
 
   // matrix

@@ -1,0 +1,112 @@
+#include "sim/isa/gfx11/print.hpp"
+#include "sim/isa/gfx11/traits.hpp"
+#include "sim/isa/gfx11/vector.hpp"
+
+namespace rapt::sim::rdna_isa {
+namespace {
+
+constexpr std::string_view multipliers[] = {"", "mul:2", "mul:4", "div:2"};
+
+std::string source_text(const Text& text, unsigned index) {
+  const Instruction& instruction = text.instruction();
+  std::string out = operand_text(text.arch(), instruction.src[index], text.row().src[index]);
+  const bool neg = (instruction.neg >> index & 1) != 0;
+  if ((instruction.abs >> index & 1) != 0) out = '|' + out + '|';
+  // A negated constant could be read as another constant.
+  if (neg && out.front() != '|' && instruction.src[index].kind == OperandKind::constant) return "neg(" + out + ')';
+  return neg ? '-' + out : out;
+}
+
+bool prints_op_sel(const Text& text) {
+  return is_true16(text.row()) || text.is(trait::op_sel | trait::byte_select) || text.row().src[0] == Type::b8;
+}
+
+}  // namespace
+
+void print_lane_map(Text& text) {
+  const Instruction& instruction = text.instruction();
+  if (instruction.lane_map == LaneMap::none) return;
+  const unsigned control = instruction.dpp_ctrl;
+  const auto list = [](std::string_view name, unsigned value, unsigned bits, unsigned count) {
+    std::string out(name);
+    for (unsigned i = 0; i < count; ++i) {
+      out += i == 0 ? ":[" : ",";
+      out += std::to_string(value >> i * bits & ((1U << bits) - 1));
+    }
+    return out + ']';
+  };
+  if (instruction.lane_map == LaneMap::dpp8) {
+    text.flag(list("dpp8", instruction.dpp8, 3, 8));
+    text.flag("fi:1", instruction.fetch_inactive);
+    return;
+  }
+  const std::string lanes = std::to_string(control & 15);
+  switch (control >> 4) {
+    case 0x10: text.flag("row_shl:" + lanes); break;
+    case 0x11: text.flag("row_shr:" + lanes); break;
+    case 0x12: text.flag("row_ror:" + lanes); break;
+    case 0x14: text.flag(control == 0x140 ? "row_mirror" : "row_half_mirror"); break;
+    case 0x15: text.flag("row_share:" + lanes); break;
+    case 0x16: text.flag("row_xmask:" + lanes); break;
+    default: text.flag(list("quad_perm", control, 2, 4)); break;
+  }
+  const auto hex_digit = [](unsigned value) { return std::string(1, "0123456789abcdef"[value]); };
+  text.flag("row_mask:0x" + hex_digit(instruction.row_mask));
+  text.flag("bank_mask:0x" + hex_digit(instruction.bank_mask));
+  text.flag("bound_ctrl:1", instruction.bound_ctrl);
+  text.flag("fi:1", instruction.fetch_inactive);
+}
+
+void print_vector(Text& text) {
+  const Instruction& instruction = text.instruction();
+  const Opcode& row = text.row();
+  const bool implied_exec = row.format == Format::vopc && row.name.starts_with("v_cmpx");
+  if (row.dst != Type::none && !implied_exec) text.operand(operand_text(text.arch(), instruction.dst, row.dst));
+  if (row.dst2 != Type::none) text.operand(operand_text(text.arch(), instruction.dst2, row.dst2));
+  for (unsigned i = 0; i < encoded_sources(row); ++i) text.operand(source_text(text, i));
+
+  if (instruction.e64 || row.format == Format::vop3) {
+    const unsigned count = encoded_sources(row);
+    if (prints_op_sel(text) && instruction.op_sel != 0) {
+      const unsigned sources = instruction.op_sel & ((1U << count) - 1);
+      const bool with_dst = row.dst != Type::mask;
+      text.bits("op_sel", with_dst ? sources | (instruction.op_sel >> 3) << count : sources,
+                count + (with_dst ? 1 : 0));
+    }
+    text.flag("clamp", instruction.clamp);
+    text.flag(multipliers[instruction.omod], instruction.omod != 0);
+  }
+  print_lane_map(text);
+}
+
+void print_vop3p(Text& text) {
+  const Instruction& instruction = text.instruction();
+  const Opcode& row = text.row();
+  const unsigned count = encoded_sources(row);
+  const bool matrix = text.is(trait::matrix);
+  const bool mix = text.is(trait::mix);
+  text.operand(operand_text(text.arch(), instruction.dst, mix ? Type::f32 : row.dst));
+  for (unsigned i = 0; i < count; ++i) {
+    std::string source = operand_text(text.arch(), instruction.src[i], row.src[i]);
+    if (mix) {
+      if ((instruction.neg_hi >> i & 1) != 0) source = '|' + source + '|';
+      if ((instruction.neg >> i & 1) != 0) source = '-' + source;
+    }
+    text.operand(source);
+  }
+  const bool integer_dot = text.is(trait::no_op_sel);
+  if (text.is(trait::index_key)) {
+    if (instruction.op_sel != 0) text.flag("index_key:" + std::to_string(instruction.op_sel));
+  } else {
+    text.bits("op_sel", instruction.op_sel, count);
+  }
+  if (!matrix && !integer_dot) text.bits("op_sel_hi", instruction.op_sel_hi, count, !mix);
+  if (!mix) {
+    text.bits("neg_lo", instruction.neg, count);
+    text.bits("neg_hi", instruction.neg_hi, count);
+  }
+  text.flag("clamp", instruction.clamp);
+  print_lane_map(text);
+}
+
+}  // namespace rapt::sim::rdna_isa
