@@ -70,7 +70,7 @@ std::optional<unsigned> inline_code(std::uint64_t bits, Type type) {
 std::uint64_t literal_constant(std::uint32_t literal, Type type) {
   if (type == Type::f64) return std::uint64_t{literal} << 32;
   if (type == Type::i64) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(literal)});
-  return literal;
+  return literal & width_mask(type);
 }
 
 }  // namespace rapt::sim

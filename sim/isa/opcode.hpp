@@ -107,7 +107,9 @@ inline constexpr Traits two_offsets = bit(21);     // DS: two 8-bit offsets
 inline constexpr Traits to_lds = bit(22);          // loads to LDS
 inline constexpr Traits lds_option = bit(23);      // loads to LDS if its lds bit is set
 inline constexpr Traits no_immediate = bit(26);    // SOPP whose immediate must be 0
-inline constexpr unsigned family_bits = 27;        // from here on a family's own
+inline constexpr Traits sgpr_src0 = bit(27);       // src0 is a scalar register, no constant
+inline constexpr Traits no_gds = bit(28);          // DS for LDS alone
+inline constexpr unsigned family_bits = 29;        // from here on a family's own
 }  // namespace trait
 
 struct Opcode {

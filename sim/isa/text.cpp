@@ -33,6 +33,8 @@ std::string named_pair(std::string name, unsigned half, unsigned count) {
 std::string inline_text(unsigned code, Type type) {
   if (code <= 192) return std::to_string(code - 128);
   if (code <= 208) return std::to_string(192 - static_cast<int>(code));
+  const bool integer16 = type == Type::b16 || type == Type::i16 || type == Type::u16;
+  if (integer16) return hex(*inline_constant(code, type));
   if (code == 248 && inline_constant(code, type) > 0xffffffffU) return "0.15915494309189532";
   return std::string(inline_floats[code - 240]);
 }

@@ -8,6 +8,19 @@ bool begin(Reader& reader, bool typed) {
                : reader.begin(Format::mubuf, reader.bits(18, 7), 2);
 }
 
+// Write-back and invalidation have no operands, and few of the bits.
+bool cache_control(Reader& reader) {
+  Instruction& out = reader.out;
+  if (out.offen || out.idxen || out.lds || reader.bit(55)) return false;
+  const bool scoped = reader.arch() == Arch::gfx942 || reader.arch() == Arch::gfx950;
+  if (!scoped) {
+    if ((out.glc || reader.bit(15)) && reader.row().name != "buffer_wbl2") return false;
+    out.glc = out.scc = false;
+  }
+  out.slc = false;
+  return true;
+}
+
 }  // namespace
 
 bool decode_buffer(Reader& reader) {
@@ -25,11 +38,13 @@ bool decode_buffer(Reader& reader) {
     out.number_format = static_cast<std::uint8_t>(reader.bits(23, 3));
   } else {
     out.lds = reader.bit(16);
-    if (out.lds && !reader.is(trait::lds_option)) return false;
+    const bool wide = dwords(row.dst, 64) > 2;  // gfx950's
+    if (out.lds && (!reader.is(trait::lds_option) || (wide && reader.arch() != Arch::gfx950))) return false;
   }
-  if (row.src[2] == Type::none) return true;  // cache control
+  if (row.src[2] == Type::none) return cache_control(reader);
 
   out.offset = static_cast<std::int32_t>(reader.bits(0, 12));
+  if (out.lds && reader.bit(55)) return false;
   // gfx90a put "the data are in AGPRs" in the place of tfe.
   const bool bit55 = reader.bit(55), accumulator = bit55 && reader.arch() != Arch::gfx908;
   out.tfe = bit55 && !accumulator;

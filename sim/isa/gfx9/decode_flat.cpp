@@ -27,7 +27,7 @@ bool decode_flat(Reader& reader) {
   Instruction& out = reader.out;
   const bool gfx94 = contains(only(Arch::gfx942) | only(Arch::gfx950), reader.arch());
   const bool accumulator = reader.bit(55);
-  if (accumulator && reader.arch() == Arch::gfx908) return false;
+  if (accumulator && (reader.arch() == Arch::gfx908 || reader.is(trait::to_lds))) return false;
 
   if (format == Format::flat) {
     if (reader.bits(48, 7) != 0) return false;
@@ -47,7 +47,10 @@ bool decode_flat(Reader& reader) {
   const auto [vaddr, saddr] = addressing(reader, format);
   const bool wide = format != Format::scratch && !saddr;
   if (vaddr) out.src[0] = reader.vgpr(reader.bits(32, 8), wide ? 2 : 1);
-  if (saddr) out.src[2] = reader.scalar(reader.bits(48, 7), format == Format::scratch ? 1 : 2);
+  if (saddr) {
+    out.src[2] = reader.scalar(reader.bits(48, 7), format == Format::scratch ? 1 : 2);
+    reader.require(out.src[2].index < sreg::exec);
+  }
   if (row.src[1] != Type::none) out.src[1] = reader.vector(accumulator, reader.bits(40, 8), reader.dwords(row.src[1]));
   const bool returns = row.dst != Type::none && !out.lds && (row.src[1] == Type::none || out.glc);
   if (returns) out.dst = reader.vector(accumulator, reader.bits(56, 8), reader.dwords(row.dst));

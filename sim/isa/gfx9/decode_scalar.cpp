@@ -12,7 +12,8 @@ void sources(Reader& reader, std::initializer_list<unsigned> codes) {
   unsigned i = 0;
   for (const unsigned code : codes) {
     const Type type = reader.row().src[i];
-    if (type != Type::none) reader.out.src[i] = reader.source(code, type, Sources::scalar);
+    const bool sgpr = i == 0 && reader.is(trait::sgpr_src0);
+    if (type != Type::none) reader.out.src[i] = reader.source(code, type, sgpr ? Sources::sgpr : Sources::scalar);
     ++i;
   }
 }

@@ -1,7 +1,6 @@
 #include "sim/isa/gfx9/decode.hpp"
 
 namespace rapt::sim::gfx9 {
-namespace {
 
 bool is_float(Type type) {
   switch (type) {
@@ -15,6 +14,8 @@ bool is_float(Type type) {
     default: return false;
   }
 }
+
+namespace {
 
 bool has(const Opcode& row, Traits trait) { return (row.traits & trait) != 0; }
 
@@ -40,8 +41,7 @@ Sources allowed(const Opcode& row, unsigned i) {
   if (row.src[i] == Type::mask) return Sources::sgpr;
   if (i == 0 && has(row, trait::vgpr_src0)) return Sources::vgpr;
   if (has(row, trait::scalar_sources)) return Sources::scalar;
-  if (dwords(row.src[i], 64) <= 2) return Sources::any;
-  return row.name == "v_mqsad_u32_u8" ? Sources::registers : Sources::vgpr;
+  return dwords(row.src[i], 64) <= 2 ? Sources::any : Sources::vgpr;
 }
 
 void sources(Reader& reader) {
@@ -76,7 +76,7 @@ void op_sel(Reader& reader) {
     reader.out.bound_ctrl = (field & 2) != 0;
     reader.out.fetch_inactive = (field & 1) != 0;
   }
-  if (!has(row, trait::op_sel)) return;
+  if (!has(row, trait::op_sel | trait::op_sel_src2)) return;
   const unsigned sources = has(row, trait::op_sel_src2) ? 3 : encoded_sources(row);
   const unsigned used = 8U | ((1U << sources) - 1);
   reader.require((field & ~used) == 0);
@@ -124,7 +124,7 @@ unsigned encoded_sources(const Opcode& row) {
 
 bool decode_vop3(Reader& reader) {
   if (!begin(reader)) return false;
-  if (reader.row().dst == Type::none) return reader.bits(32, 32) == 0 && reader.bits(0, 16) == 0;
+  if (reader.row().dst == Type::none) return reader.bits(0, 16) == 0 && reader.bits(59, 5) == 0;
   destinations(reader);
   sources(reader);
   op_sel(reader);

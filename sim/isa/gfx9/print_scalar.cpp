@@ -87,7 +87,7 @@ void print_smem(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
   if (row.name.starts_with("s_atc_probe")) {
-    text.operand(std::to_string(instruction.immediate));
+    text.operand(count(static_cast<unsigned>(instruction.immediate)));
   } else if (row.src[2] != Type::none) {
     text.operand(instruction.src[2], row.src[2]);
   } else if (row.dst != Type::none) {
@@ -101,7 +101,8 @@ void print_smem(Text& text) {
     text.operand(offset);
   } else {
     text.operand(instruction.src[1], row.src[1]);
-    text.flag("offset:" + offset, instruction.offset != 0);
+    const bool beside = instruction.immediate != 0 && !row.name.starts_with("s_atc_probe");
+    text.flag("offset:" + offset, instruction.offset != 0 || beside);
   }
   text.flag("glc", instruction.glc);
 }

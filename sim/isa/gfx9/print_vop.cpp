@@ -10,7 +10,9 @@ bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 void source(Text& text, unsigned i) {
   const Instruction& instruction = text.instruction();
   const Operand& operand = instruction.src[i];
-  std::string out = text::operand(text.arch(), operand, text.row().src[i]);
+  // A literal that is part of the operation is never taken for an inline constant.
+  const bool mandatory = operand.literal && text.is(trait::no_e64) && i == (text.row().name[5] == 'm' ? 1U : 2U);
+  std::string out = mandatory ? text::hex(operand.value) : text::operand(text.arch(), operand, text.row().src[i]);
   if (bit(instruction.abs, i)) out = '|' + out + '|';
   if (bit(instruction.sext, i)) out = "sext(" + out + ')';
   if (bit(instruction.neg, i)) {
@@ -68,7 +70,7 @@ void sdwa(Text& text, unsigned sources) {
   constexpr std::array<std::string_view, 3> unused = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   const Instruction& instruction = text.instruction();
   const auto flag = [&](std::string name, std::string_view value) { text.flag(name.append(value)); };
-  if (text.row().format != Format::vopc) {
+  if (text.row().format != Format::vopc && text.row().src[0] != Type::pk_fp8) {
     flag("dst_sel:", select[static_cast<unsigned>(instruction.dst_sel)]);
     flag("dst_unused:", unused[static_cast<unsigned>(instruction.dst_unused)]);
   }
@@ -103,7 +105,7 @@ void print_vop(Text& text) {
   }
   op_sel(text, sources);
   output_modifiers(text);
-  if (instruction.lane_map == LaneMap::sdwa) sdwa(text, sources);
+  if (instruction.lane_map == LaneMap::sdwa) sdwa(text, row.src[1] == Type::none ? 1 : 2);
 }
 
 void print_vop3p(Text& text) {

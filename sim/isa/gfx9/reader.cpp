@@ -10,10 +10,10 @@ constexpr unsigned sgpr_count = 102;
 // Registers with names of their own go by pairs and do not mix with the numbered ones.
 bool is_scalar_range(unsigned first, unsigned count) {
   const unsigned end = first + count;
-  if (end <= sgpr_count) return true;
-  if (first >= sreg::ttmp0)
-    return end <= sreg::ttmp0 + 16 || (first >= sreg::m0 && first != sreg::null && count == 1) ||
-           (first == sreg::exec && count == 2);
+  // Four registers and more may run into flat_scratch, which is SGPR 102 and 103.
+  if (end <= (count > 2 ? sgpr_count + 2 : sgpr_count)) return true;
+  if (first >= sreg::m0) return first != sreg::null && end <= sreg::count && (count == 1 || first == sreg::exec);
+  if (first >= sreg::ttmp0) return end <= sreg::ttmp0 + 16;
   return first >= sgpr_count && count <= 2;
 }
 
@@ -52,8 +52,10 @@ Operand Reader::scalar(unsigned code, unsigned count) {
 }
 
 Operand Reader::literal(Type type) {
-  // One literal an instruction, behind the first word: VOP3 and longer formats have none.
-  if (out.size != 4) return invalid();
+  // One literal an instruction, behind the first word; VOP3 and longer formats have none.
+  if (out.size != 4 && !has_literal_) return invalid();
+  out.size = 8;
+  has_literal_ = true;
   Operand operand{.kind = OperandKind::constant, .literal = true, .dwords = static_cast<std::uint8_t>(dwords(type))};
   operand.value = literal_constant(word(1), type);
   return operand;
@@ -62,18 +64,18 @@ Operand Reader::literal(Type type) {
 Operand Reader::source(unsigned code, Type type, Sources allowed) {
   const unsigned count = dwords(type);
   if (code >= 256) {
-    const bool takes_vgpr = allowed == Sources::any || allowed == Sources::registers || allowed == Sources::vgpr;
-    return takes_vgpr ? vgpr(code - 256, count) : invalid();
+    return allowed == Sources::any || allowed == Sources::vgpr ? vgpr(code - 256, count) : invalid();
   }
   if (allowed == Sources::vgpr) return invalid();
   if (code < 128) return scalar(code, count);
-  if (allowed == Sources::registers || allowed == Sources::sgpr) return invalid();
+  if (allowed == Sources::sgpr) return invalid();
   if (const auto value = inline_constant(code, type)) {
     return {.kind = OperandKind::constant, .dwords = static_cast<std::uint8_t>(count), .value = *value};
   }
   if (code == 255) return literal(type);
-  const bool special = (code >= 235 && code <= 239) || (code >= 251 && code <= 254);
-  if (!special) return invalid();
+  const bool lds_direct = code == 254 && count == 1 && allowed == Sources::any;
+  const bool special = (code >= 235 && code <= 239) || (code >= 251 && code <= 253);
+  if (!special && !lds_direct) return invalid();
   return {.kind = OperandKind::special,
           .dwords = static_cast<std::uint8_t>(count),
           .index = static_cast<std::uint16_t>(code)};

@@ -7,10 +7,9 @@ namespace rapt::sim::gfx9 {
 
 // Which sources an operand's field may name.
 enum class Sources : std::uint8_t {
-  any,        // scalar registers, constants, VGPRs
-  scalar,     // scalar registers and constants
-  registers,  // scalar registers and VGPRs
-  sgpr,       // scalar registers
+  any,     // scalar registers, constants, VGPRs
+  scalar,  // scalar registers and constants
+  sgpr,    // scalar registers
   vgpr,
 };
 
@@ -64,6 +63,7 @@ class Reader {
   const OpcodeIndex& index_;
   std::span<const std::uint32_t> words_;
   bool valid_ = true;
+  bool has_literal_ = false;
 };
 
 }  // namespace rapt::sim::gfx9

@@ -85,7 +85,7 @@ constexpr Opcode vop1_rows[] = {
     {"v_cvt_norm_i16_f16", vop1, 0x4d, cdna, i16, none, {f16}, clamp | omod},
     {"v_cvt_norm_u16_f16", vop1, 0x4e, cdna, u16, none, {f16}, clamp | omod},
     {"v_sat_pk_u8_i16", vop1, 0x4f, cdna, b16, none, {pk_i16}},
-    {"v_swap_b32", vop1, 0x51, cdna, b32, none, {b32}, no_e64 | no_dpp | no_sdwa | reads_dst},
+    {"v_swap_b32", vop1, 0x51, cdna, b32, none, {b32}, no_e64 | no_dpp | no_sdwa | reads_dst | vgpr_src0},
     {"v_accvgpr_mov_b32", vop1, 0x52, from_90a, b32, none, {b32}, no_e64 | no_dpp | no_sdwa | acc_dst | acc_src0},
     {"v_cvt_f32_fp8", vop1, 0x54, from_942, f32, none, {pk_fp8}},
     {"v_cvt_f32_bf8", vop1, 0x55, from_942, f32, none, {pk_fp8}},
