@@ -30,11 +30,13 @@ std::string named_pair(std::string name, unsigned half, unsigned count) {
   return name;
 }
 
+// LLVM writes these in hexadecimal where others are floats.
+bool is_integer16(Type type) { return type == Type::b16 || type == Type::i16 || type == Type::u16; }
+
 std::string inline_text(unsigned code, Type type) {
   if (code <= 192) return std::to_string(code - 128);
   if (code <= 208) return std::to_string(192 - static_cast<int>(code));
-  const bool integer16 = type == Type::b16 || type == Type::i16 || type == Type::u16;
-  if (integer16) return hex(*inline_constant(code, type));
+  if (is_integer16(type)) return hex(*inline_constant(code, type));
   if (code == 248 && inline_constant(code, type) > 0xffffffffU) return "0.15915494309189532";
   return std::string(inline_floats[code - 240]);
 }
@@ -69,7 +71,7 @@ std::string constant(const Operand& operand, Type type) {
   const std::optional<unsigned> code = inline_code(operand.value, type);
   if (!operand.literal) return code ? inline_text(*code, type) : hex(operand.value);
   const std::uint64_t literal = type == Type::f64 ? operand.value >> 32 : operand.value & 0xffffffffU;
-  return code ? "lit(" + hex(literal) + ')' : hex(literal);
+  return code && !is_integer16(type) ? "lit(" + hex(literal) + ')' : hex(literal);
 }
 
 std::string operand(Arch arch, const Operand& operand, Type type) {

@@ -48,6 +48,10 @@ bool decode_buffer(Reader& reader) {
   // gfx90a put "the data are in AGPRs" in the place of tfe.
   const bool bit55 = reader.bit(55), accumulator = bit55 && reader.arch() != Arch::gfx908;
   out.tfe = bit55 && !accumulator;
+  const bool atomic = row.name.starts_with("buffer_atomic");
+  if (out.tfe && (typed || atomic)) return false;
+  if (out.glc && reader.is(trait::no_return)) return false;
+  if (out.scc && atomic && is_float(row.src[1]) && reader.arch() == Arch::gfx90a) return false;  // there is none
   const unsigned addresses = static_cast<unsigned>(out.offen) + static_cast<unsigned>(out.idxen);
   if (addresses != 0) out.src[0] = reader.vgpr(reader.bits(32, 8), addresses);
   out.src[2] = reader.scalar(reader.bits(48, 5) * 4, 4);

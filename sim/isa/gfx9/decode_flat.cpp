@@ -26,8 +26,9 @@ bool decode_flat(Reader& reader) {
   const Opcode& row = reader.row();
   Instruction& out = reader.out;
   const bool gfx94 = contains(only(Arch::gfx942) | only(Arch::gfx950), reader.arch());
+  const bool gfx90a = reader.arch() == Arch::gfx90a;
   const bool accumulator = reader.bit(55);
-  if (accumulator && (reader.arch() == Arch::gfx908 || reader.is(trait::to_lds))) return false;
+  if (accumulator && (reader.arch() == Arch::gfx908)) return false;
 
   if (format == Format::flat) {
     if (reader.bits(48, 7) != 0) return false;
@@ -43,13 +44,18 @@ bool decode_flat(Reader& reader) {
   const bool bit13 = reader.bit(13) && !(gfx94 && format == Format::scratch);
   if (bit13 && !(reader.is(trait::lds_option) && !gfx94)) return false;
   out.lds = bit13 || reader.is(trait::to_lds);
+  if (out.lds && accumulator) return false;
+  if (out.glc && reader.is(trait::no_return)) return false;
+  // gfx90a's floating-point atomics have no scc.
+  const bool float_atomic = is_float(row.src[1]);
+  if (out.scc && float_atomic && gfx90a) return false;
 
   const auto [vaddr, saddr] = addressing(reader, format);
   const bool wide = format != Format::scratch && !saddr;
   if (vaddr) out.src[0] = reader.vgpr(reader.bits(32, 8), wide ? 2 : 1);
   if (saddr) {
     out.src[2] = reader.scalar(reader.bits(48, 7), format == Format::scratch ? 1 : 2);
-    reader.require(out.src[2].index < sreg::exec);
+    reader.require(format == Format::scratch || out.src[2].index < sreg::exec);
   }
   if (row.src[1] != Type::none) out.src[1] = reader.vector(accumulator, reader.bits(40, 8), reader.dwords(row.src[1]));
   const bool returns = row.dst != Type::none && !out.lds && (row.src[1] == Type::none || out.glc);

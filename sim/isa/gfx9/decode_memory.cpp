@@ -24,6 +24,7 @@ bool decode_ds(Reader& reader) {
   const bool accumulator = reader.bit(25);
   const bool has_data = row.src[1] != Type::none || row.dst != Type::none;
   if (accumulator && (gfx908 || !has_data)) return false;
+  if (row.name == "ds_nop" && reader.bits(0, 16) != 0) return false;
   if (reader.bit(16) && reader.is(trait::no_gds)) return false;
   out.gds = gfx908 && reader.bit(16);
   if (reader.is(trait::two_offsets)) {
@@ -67,8 +68,9 @@ bool decode_smem(Reader& reader) {
   } else if (!imm) {
     out.src[1] = reader.scalar(reader.bits(32, 7), 1);
   }
-  // What only the text shows: s_atc_probe's permissions, or that an offset of 0 stands beside a register.
-  out.immediate = static_cast<std::int32_t>(data_type == Type::none ? data_code : imm && soffset_en ? 1 : 0);
+  // What only the text shows: s_atc_probe's permissions, and whether an offset stands beside a register.
+  out.immediate = static_cast<std::int32_t>((row.name.starts_with("s_atc_probe") ? data_code : 0) |
+                                            (imm && soffset_en ? 0x80U : 0));
   return true;
 }
 

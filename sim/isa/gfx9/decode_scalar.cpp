@@ -12,8 +12,9 @@ void sources(Reader& reader, std::initializer_list<unsigned> codes) {
   unsigned i = 0;
   for (const unsigned code : codes) {
     const Type type = reader.row().src[i];
-    const bool sgpr = i == 0 && reader.is(trait::sgpr_src0);
-    if (type != Type::none) reader.out.src[i] = reader.source(code, type, sgpr ? Sources::sgpr : Sources::scalar);
+    const bool registers = i == 0 && reader.is(trait::sgpr_src0);
+    if (type != Type::none)
+      reader.out.src[i] = reader.source(code, type, registers ? Sources::registers : Sources::scalar);
     ++i;
   }
 }
@@ -42,7 +43,6 @@ bool sopc(Reader& reader) {
 
 bool sopk(Reader& reader) {
   if (!reader.begin(Format::sopk, reader.bits(23, 5), 1)) return false;
-  reader.out.immediate = static_cast<std::int16_t>(reader.bits(0, 16));
   reader.out.dst = destination(reader, reader.bits(16, 7));
   const Type type = reader.row().src[0];
   if (reader.row().name == "s_setreg_imm32_b32") {
@@ -50,6 +50,7 @@ bool sopk(Reader& reader) {
   } else if (type != Type::none) {
     reader.out.src[0] = reader.scalar(reader.bits(16, 7), reader.dwords(type));
   }
+  reader.out.immediate = static_cast<std::int16_t>(reader.bits(0, 16));
   return true;
 }
 

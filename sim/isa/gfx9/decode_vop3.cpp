@@ -86,7 +86,7 @@ void op_sel(Reader& reader) {
 // v_bitop3: the table's bits are where abs, omod and neg are elsewhere.
 void truth_table(Reader& reader) {
   reader.out.immediate =
-      static_cast<std::int32_t>(reader.bits(8, 3) | reader.bits(59, 2) << 3 | reader.bits(61, 3) << 5);
+      static_cast<std::int32_t>(reader.bits(61, 3) | reader.bits(8, 3) << 3 | reader.bits(59, 2) << 6);
 }
 
 void output_modifiers(Reader& reader) {
@@ -124,13 +124,13 @@ unsigned encoded_sources(const Opcode& row) {
 
 bool decode_vop3(Reader& reader) {
   if (!begin(reader)) return false;
-  if (reader.row().dst == Type::none) return reader.bits(0, 16) == 0 && reader.bits(59, 5) == 0;
+  if (reader.row().dst == Type::none) return reader.bits(0, 11) == 0 && !reader.bit(15) && reader.bits(59, 5) == 0;
   destinations(reader);
   sources(reader);
   op_sel(reader);
   if (reader.is(trait::truth_table)) {
     truth_table(reader);
-    return true;
+    return !reader.bit(15);
   }
   neg_and_abs(reader);
   output_modifiers(reader);

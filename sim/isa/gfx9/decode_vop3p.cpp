@@ -27,6 +27,7 @@ bool decode_vop3p(Reader& reader) {
   if (!reader.begin(Format::vop3p, code, 2)) return false;
   if (reader.is(trait::matrix | trait::sparse)) return decode_matrix(reader);
   if (reader.is(trait::acc_dst | trait::acc_src0)) return accvgpr(reader);
+  if (code == code_scale_prefix && reader.bits(0, 8) != 0) return false;
 
   const Opcode& row = reader.row();
   Instruction& out = reader.out;

@@ -87,7 +87,7 @@ void print_smem(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
   if (row.name.starts_with("s_atc_probe")) {
-    text.operand(count(static_cast<unsigned>(instruction.immediate)));
+    text.operand(count(instruction.immediate & 0x7f));
   } else if (row.src[2] != Type::none) {
     text.operand(instruction.src[2], row.src[2]);
   } else if (row.dst != Type::none) {
@@ -101,8 +101,7 @@ void print_smem(Text& text) {
     text.operand(offset);
   } else {
     text.operand(instruction.src[1], row.src[1]);
-    const bool beside = instruction.immediate != 0 && !row.name.starts_with("s_atc_probe");
-    text.flag("offset:" + offset, instruction.offset != 0 || beside);
+    text.flag("offset:" + offset, (instruction.immediate & 0x80) != 0);
   }
   text.flag("glc", instruction.glc);
 }

@@ -10,9 +10,11 @@ bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 void source(Text& text, unsigned i) {
   const Instruction& instruction = text.instruction();
   const Operand& operand = instruction.src[i];
+  const auto literal = static_cast<std::uint32_t>(instruction.immediate);  // all its bits, used or not
   // A literal that is part of the operation is never taken for an inline constant.
   const bool mandatory = operand.literal && text.is(trait::no_e64) && i == (text.row().name[5] == 'm' ? 1U : 2U);
-  std::string out = mandatory ? text::hex(operand.value) : text::operand(text.arch(), operand, text.row().src[i]);
+  std::string out = mandatory ? text::hex(literal) : text::operand(text.arch(), operand, text.row().src[i]);
+  if (out.starts_with("lit(")) out = "lit(" + text::hex(literal) + ')';
   if (bit(instruction.abs, i)) out = '|' + out + '|';
   if (bit(instruction.sext, i)) out = "sext(" + out + ')';
   if (bit(instruction.neg, i)) {
@@ -142,8 +144,9 @@ void print_matrix(Text& text) {
   if (scaled) {
     text.operand(instruction.src[3], row.src[3]);
     text.operand(instruction.src[4], row.src[4]);
-    text.bits("op_sel", instruction.op_sel, 2);
-    text.bits("op_sel_hi", instruction.op_sel_hi, 2, true);
+    // LLVM lists a third source, which is not there.
+    text.bits("op_sel", instruction.op_sel, 3);
+    text.bits("op_sel_hi", instruction.op_sel_hi, 3, true);
   }
   const auto number = [&](std::string name, unsigned value) { text.flag(name + std::to_string(value), value != 0); };
   number("cbsz:", instruction.cbsz);

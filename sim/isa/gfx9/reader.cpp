@@ -58,6 +58,7 @@ Operand Reader::literal(Type type) {
   has_literal_ = true;
   Operand operand{.kind = OperandKind::constant, .literal = true, .dwords = static_cast<std::uint8_t>(dwords(type))};
   operand.value = literal_constant(word(1), type);
+  out.immediate = static_cast<std::int32_t>(word(1));
   return operand;
 }
 
@@ -69,10 +70,11 @@ Operand Reader::source(unsigned code, Type type, Sources allowed) {
   if (allowed == Sources::vgpr) return invalid();
   if (code < 128) return scalar(code, count);
   if (allowed == Sources::sgpr) return invalid();
-  if (const auto value = inline_constant(code, type)) {
+  const bool constants = allowed != Sources::registers;
+  if (const auto value = inline_constant(code, type); value && constants) {
     return {.kind = OperandKind::constant, .dwords = static_cast<std::uint8_t>(count), .value = *value};
   }
-  if (code == 255) return literal(type);
+  if (code == 255) return constants ? literal(type) : invalid();
   const bool lds_direct = code == 254 && count == 1 && allowed == Sources::any;
   const bool special = (code >= 235 && code <= 239) || (code >= 251 && code <= 253);
   if (!special && !lds_direct) return invalid();

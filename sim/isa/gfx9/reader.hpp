@@ -7,9 +7,10 @@ namespace rapt::sim::gfx9 {
 
 // Which sources an operand's field may name.
 enum class Sources : std::uint8_t {
-  any,     // scalar registers, constants, VGPRs
-  scalar,  // scalar registers and constants
-  sgpr,    // scalar registers
+  any,        // scalar registers, constants, VGPRs
+  scalar,     // scalar registers and constants
+  registers,  // scalar registers, those with a value of their own (vccz) among them
+  sgpr,       // scalar registers that hold what was written to them
   vgpr,
 };
 

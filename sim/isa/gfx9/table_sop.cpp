@@ -37,7 +37,7 @@ constexpr Opcode sop1_rows[] = {
     {"s_bitset1_b64", sop1, 0x1b, cdna, b64, none, {u32}, reads_dst},
     {"s_getpc_b64", sop1, 0x1c, cdna, b64},
     {"s_setpc_b64", sop1, 0x1d, cdna, none, none, {b64}, sgpr_src0},
-    {"s_swappc_b64", sop1, 0x1e, cdna, b64, none, {b64}, sgpr_src0},
+    {"s_swappc_b64", sop1, 0x1e, cdna, b64, none, {b64}},
     {"s_rfe_b64", sop1, 0x1f, cdna, none, none, {b64}, sgpr_src0},
     {"s_and_saveexec_b64", sop1, 0x20, cdna, b64, none, {b64}},
     {"s_or_saveexec_b64", sop1, 0x21, cdna, b64, none, {b64}},
