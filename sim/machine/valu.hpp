@@ -67,9 +67,9 @@ bool run_indexed(Wave& w, const Instruction& i, Handler handler);
 
 // ---- results (valu_result.cpp) ----
 
-// omod, clamp and flushing of a floating result; one that is a source is not flushed.
+// omod, clamp and flushing of a floating result.
 template <unsigned N>
-void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool selected, std::uint32_t* lo,
+void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep_denormal, std::uint32_t* lo,
                    std::uint32_t* hi);
 
 // Puts 8 or 16 bit results where SDWA, op_sel or a register half wants them; `keep`: the rest of the register stays.
@@ -175,8 +175,9 @@ struct Options {
   // A 16-bit result leaves the other half of the register alone on gfx9 too, where most operations clear it (LLVM's
   // zeroesHigh16BitsOfDest lists those). From gfx11 on all leave it.
   bool keep_half = false;
-  // The result is one of the sources (min, max, ...): its NaN and, whatever the mode keeps of outputs, its denormal.
-  bool selects = false;
+  bool own_nan = false;  // a NaN result is as the lambda gives it
+  bool keeps_denormal =
+      false;  // a denormal result stays whatever the mode says (min and max: the sources' mode counts)
 };
 
 template <class T, unsigned N>
@@ -247,7 +248,7 @@ template <class R, Options options, class F, unsigned N, class... A>
       return;
     }
   }
-  if constexpr (R::is_float && !options.selects) {
+  if constexpr (R::is_float && !options.own_nan) {
     std::uint32_t nans = 0;
 #pragma GCC ivdep
     for (unsigned l = 0; l < N; ++l) {
@@ -306,7 +307,7 @@ struct Operation<R(A...), F, options> {
         const HostRounding host(as_mode.mode);
         run_lanes<R, options, F, N>(w, i, sources, as_mode, lo, hi);
       }
-      modify_result<N>(w, i, info<R>(), options.selects, lo, hi);
+      modify_result<N>(w, i, info<R>(), options.keeps_denormal, lo, hi);
     } else {
       run_lanes<R, options, F, N>(w, i, sources, Round::nearest, lo, hi);
     }

@@ -19,10 +19,10 @@ auto load(const std::uint32_t* lo, const std::uint32_t* hi, unsigned l) {
 }
 
 template <class T, unsigned N>
-void modify(const Wave& w, const Instruction& i, bool selected, std::uint32_t* lo, std::uint32_t* hi) {
+void modify(const Wave& w, const Instruction& i, bool keep_denormal, std::uint32_t* lo, std::uint32_t* hi) {
   constexpr FloatFormat format = T::format;
   using Value = typename T::Value;
-  const bool flush = !selected && !keeps_denormals(w, info<T>(), Direction::output);
+  const bool flush = !keep_denormal && !keeps_denormals(w, info<T>(), Direction::output);
   const auto factor = static_cast<Value>(multiplier(w, i, info<T>()));
   const bool nan_to_zero = contains(gfx12, w.arch) || (w.mode & mode::dx10_clamp) != 0;
   const Rounding as_mode = rounding<T>(w);
@@ -64,14 +64,14 @@ std::uint32_t insert(std::uint32_t old, std::uint32_t value, SdwaSelect part, Sd
 }  // namespace
 
 template <unsigned N>
-void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool selected, std::uint32_t* lo,
+void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep_denormal, std::uint32_t* lo,
                    std::uint32_t* hi) {
   switch (type.bits) {
-    case 64: return modify<f64, N>(w, i, selected, lo, hi);
-    case 32: return modify<f32, N>(w, i, selected, lo, hi);
+    case 64: return modify<f64, N>(w, i, keep_denormal, lo, hi);
+    case 32: return modify<f32, N>(w, i, keep_denormal, lo, hi);
     default:
-      return type.mantissa == format_f16.mantissa ? modify<f16, N>(w, i, selected, lo, hi)
-                                                  : modify<bf16, N>(w, i, selected, lo, hi);
+      return type.mantissa == format_f16.mantissa ? modify<f16, N>(w, i, keep_denormal, lo, hi)
+                                                  : modify<bf16, N>(w, i, keep_denormal, lo, hi);
   }
 }
 

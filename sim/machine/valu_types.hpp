@@ -24,6 +24,20 @@ struct FloatFormat {
 };
 inline constexpr FloatFormat format_f16{16, 10}, format_bf16{16, 7}, format_f32{32, 23}, format_f64{64, 52};
 
+// NaNs as float and double, in which lambdas see them (an f16's quiet bit becomes the float's).
+template <class T>
+T quiet(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr auto bit = static_cast<Bits>((sizeof(T) == 8 ? format_f64 : format_f32).quiet());
+  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(x) | bit));
+}
+template <class T>
+bool is_signalling(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr auto bit = static_cast<Bits>((sizeof(T) == 8 ? format_f64 : format_f32).quiet());
+  return x != x && (std::bit_cast<Bits>(x) & bit) == 0;
+}
+
 // The values of the MODE register's rounding fields.
 enum class Round : std::uint8_t { nearest, up, down, zero };
 struct Rounding {
