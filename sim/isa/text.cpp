@@ -49,6 +49,8 @@ std::string hex(std::uint64_t value) {
   return out.data();
 }
 
+std::string count(std::uint64_t value) { return value <= 64 ? std::to_string(value) : hex(value); }
+
 std::string registers(std::string_view file, unsigned first, unsigned count) {
   std::string out(file);
   if (count == 1) return out + std::to_string(first);

@@ -16,6 +16,7 @@ std::string constant(const Operand& operand, Type type);
 // Register, constant or special source; `type` matters for constants alone.
 std::string operand(Arch arch, const Operand& operand, Type type);
 
-std::string hex(std::uint64_t value);  // 0x1f
+std::string hex(std::uint64_t value);    // 0x1f
+std::string count(std::uint64_t value);  // in decimal up to 64
 
 }  // namespace rapt::sim::text

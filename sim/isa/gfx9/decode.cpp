@@ -1,7 +1,21 @@
 #include "sim/isa/gfx9/decode.hpp"
 
+#include "sim/isa/gfx9/tables.hpp"
+
 namespace rapt::sim::gfx9 {
 namespace {
+
+// Known by name alone: bits and operands are not looked at.
+bool refused(Reader& reader) {
+  switch (reader.bits(26, 6)) {
+    case 0x31: return reader.begin(Format::unsupported, refused_exp(0), 2);
+    case 0x34: return reader.begin(Format::unsupported, refused_vop3(reader.bits(16, 10)), 2);
+    case 0x35: return reader.begin(Format::unsupported, refused_vintrp(reader.bits(16, 2)), 1);
+    case 0x36: return reader.begin(Format::unsupported, refused_ds(reader.bits(17, 8)), 2);
+    case 0x3c: return reader.begin(Format::unsupported, refused_mimg(reader.bits(18, 7)), 2);
+    default: return false;
+  }
+}
 
 bool dispatch(Reader& reader) {
   if (!reader.bit(31)) return decode_vop(reader);
@@ -21,8 +35,12 @@ bool dispatch(Reader& reader) {
 
 std::optional<Instruction> decode(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words) {
   Reader reader(mode, index, words);
-  if (!dispatch(reader) || !reader.valid()) return std::nullopt;
-  return std::move(reader.out);
+  if (dispatch(reader)) {
+    if (reader.valid()) return std::move(reader.out);
+  } else if (reader.out.opcode == nullptr && refused(reader)) {
+    return std::move(reader.out);
+  }
+  return std::nullopt;
 }
 
 }  // namespace rapt::sim::gfx9

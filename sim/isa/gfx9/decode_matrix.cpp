@@ -75,8 +75,8 @@ bool decode_scaled_matrix(Reader& reader) {
   reader.require(plain.valid());
   plain.out.size = out.size;
   out = std::move(plain.out);
-  for (unsigned i = 0; i < 2; ++i) out.src[3 + i] = reader.source(reader.bits(32 + 9 * i, 9), out.opcode->src[3 + i]);
-  for (unsigned i = 3; i < 5; ++i) reader.require(out.src[i].kind != OperandKind::sgpr);
+  for (unsigned i = 0; i < 2; ++i)
+    out.src[3 + i] = reader.source(reader.bits(32 + 9 * i, 9), out.opcode->src[3 + i], Sources::vgpr);
   out.op_sel = static_cast<std::uint8_t>(reader.bits(11, 2));
   out.op_sel_hi = static_cast<std::uint8_t>(reader.bits(59, 2));
   return true;

@@ -73,17 +73,22 @@ bool is_control(Reader& reader, unsigned control) {
   return control <= 0x143;
 }
 
-void dpp(Reader& reader) {
+void dpp_controls(Reader& reader) {
   Instruction& out = reader.out;
   out.size = 8;
   out.lane_map = LaneMap::dpp16;
   reader.word(1);
-  out.src[0] = reader.vgpr(reader.bits(32, 8), reader.dwords(reader.row().src[0]));
   out.dpp_ctrl = static_cast<std::uint16_t>(reader.bits(40, 9));
   reader.require(is_control(reader, out.dpp_ctrl));
   out.bound_ctrl = reader.bit(51);
   out.bank_mask = static_cast<std::uint8_t>(reader.bits(56, 4));
   out.row_mask = static_cast<std::uint8_t>(reader.bits(60, 4));
+}
+
+void dpp(Reader& reader) {
+  Instruction& out = reader.out;
+  dpp_controls(reader);
+  out.src[0] = reader.vgpr(reader.bits(32, 8), reader.dwords(reader.row().src[0]));
   for (unsigned i = 0; i < 2; ++i) {
     const bool takes = takes_modifiers(reader.row(), i), lax = reader.is(trait::lax_modifiers);
     out.neg |= modifier(reader, i, reader.bit(52 + 2 * i), takes, lax);
@@ -120,6 +125,17 @@ void fused_literal(Reader& reader) {
   out.src[2] = middle ? second : literal;
 }
 
+// v_nop has no source, but a second word where src0's field announces one.
+bool second_word(Reader& reader) {
+  const unsigned code = reader.bits(0, 9);
+  if (code == code_dpp) dpp_controls(reader);
+  if (code == code_sdwa) {
+    reader.word(1);
+    reader.out.size = 8;
+  }
+  return true;
+}
+
 bool vopc(Reader& reader) {
   if (!reader.begin(Format::vopc, reader.bits(17, 8), 1)) return false;
   reader.out.dst = Reader::vcc();
@@ -130,7 +146,7 @@ bool vopc(Reader& reader) {
 bool vop1(Reader& reader) {
   if (!reader.begin(Format::vop1, reader.bits(9, 8), 1)) return false;
   const Type type = reader.row().dst;
-  if (type == Type::none) return reader.bits(17, 8) == 0;
+  if (type == Type::none) return reader.bits(17, 8) == 0 && second_word(reader);
   const unsigned index = reader.bits(17, 8), count = reader.dwords(type);
   reader.out.dst = reader.is(trait::scalar_dst) ? reader.scalar(index, count)
                                                 : reader.vector(reader.is(trait::acc_dst), index, count);

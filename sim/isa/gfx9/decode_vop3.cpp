@@ -130,7 +130,7 @@ bool decode_vop3(Reader& reader) {
   op_sel(reader);
   if (reader.is(trait::truth_table)) {
     truth_table(reader);
-    return !reader.bit(15);
+    return !reader.bit(15) && (reader.is(trait::op_sel) || reader.bits(11, 4) == 0);
   }
   neg_and_abs(reader);
   output_modifiers(reader);

@@ -6,7 +6,8 @@ namespace rapt::sim::gfx9 {
 namespace {
 
 std::string_view suffix(const Instruction& instruction) {
-  if (instruction.e64) return instruction.opcode->dst == Type::none ? "" : "_e64";
+  if (instruction.opcode->dst == Type::none) return "";
+  if (instruction.e64) return "_e64";
   switch (instruction.lane_map) {
     case LaneMap::sdwa: return "_sdwa";
     case LaneMap::dpp16: return "_dpp";
@@ -14,7 +15,7 @@ std::string_view suffix(const Instruction& instruction) {
   }
   const Opcode& row = *instruction.opcode;
   const bool has_forms = row.format == Format::vop1 || row.format == Format::vop2 || row.format == Format::vopc;
-  const bool one_form = (row.traits & trait::no_e64) != 0 || row.dst == Type::none;
+  const bool one_form = (row.traits & trait::no_e64) != 0;
   return has_forms && !one_form ? "_e32" : "";
 }
 
@@ -37,6 +38,7 @@ std::string print(DecodeMode mode, const Instruction& instruction) {
   const Opcode& row = *instruction.opcode;
   Text text(mode.arch, instruction, std::string(row.name).append(suffix(instruction)));
   switch (row.format) {
+    case Format::unsupported: break;
     case Format::smem: print_smem(text); break;
     case Format::vop1:
     case Format::vop2:

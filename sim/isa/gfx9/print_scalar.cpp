@@ -6,9 +6,6 @@ namespace {
 
 unsigned immediate16(const Instruction& instruction) { return static_cast<std::uint16_t>(instruction.immediate); }
 
-// Immediates of instructions that count something: small ones in decimal.
-std::string count(unsigned value) { return value <= 64 ? std::to_string(value) : text::hex(value); }
-
 std::string waits(unsigned immediate) {
   const unsigned vm = (immediate & 15) | (immediate >> 14 & 3) << 4, exp = immediate >> 4 & 7,
                  lgkm = immediate >> 8 & 15;
@@ -40,7 +37,7 @@ void sopp(Text& text) {
   } else if (name == "s_endpgm") {
     if (immediate != 0) text.operand(std::to_string(immediate));
   } else if (!text.is(trait::no_immediate)) {
-    text.operand(count(immediate));
+    text.operand(text::count(immediate));
   }
 }
 
@@ -87,7 +84,7 @@ void print_smem(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
   if (row.name.starts_with("s_atc_probe")) {
-    text.operand(count(instruction.immediate & 0x7f));
+    text.operand(text::count(instruction.immediate & 0x7f));
   } else if (row.src[2] != Type::none) {
     text.operand(instruction.src[2], row.src[2]);
   } else if (row.dst != Type::none) {

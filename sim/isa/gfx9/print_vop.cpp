@@ -92,14 +92,17 @@ void op_sel(Text& text, unsigned sources) {
 void print_vop(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
-  if (row.dst == Type::none) return;
+  if (row.dst == Type::none) {  // v_nop
+    if (instruction.lane_map == LaneMap::dpp16) dpp(text);
+    return;
+  }
   text.operand(instruction.dst, row.dst);
   if (row.dst2 != Type::none) text.operand(instruction.dst2, row.dst2);
   const unsigned sources = encoded_sources(row);
   for (unsigned i = 0; i < sources; ++i) source(text, i);
   if (instruction.lane_map == LaneMap::dpp16) return dpp(text);
   if (text.is(trait::truth_table)) {
-    text.flag("bitop3:" + text::hex(static_cast<unsigned>(instruction.immediate)), instruction.immediate != 0);
+    text.flag("bitop3:" + text::count(static_cast<unsigned>(instruction.immediate)), instruction.immediate != 0);
   }
   if (text.is(trait::fetch_control)) {
     text.flag("bound_ctrl:1", instruction.bound_ctrl);

@@ -50,6 +50,7 @@ constexpr Opcode mubuf_rows[] = {
     {"buffer_wbl2", mubuf, 0x28, from_90a},
     {"buffer_invl2", mubuf, 0x29, only_90a},
     {"buffer_inv", mubuf, 0x29, from_942},
+    {"buffer_store_lds_dword", mubuf, 0x3d, to_90a, none, none, {none, none, b128, b32}, lds_option},
     {"buffer_wbinvl1", mubuf, 0x3e, to_90a},
     {"buffer_wbinvl1_vol", mubuf, 0x3f, to_90a},
     {"buffer_atomic_swap", mubuf, 0x40, cdna, b32, none, {b32, b32, b128, b32}},

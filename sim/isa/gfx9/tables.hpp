@@ -13,6 +13,13 @@ extern const Table ds_table, flat_table, global_table, scratch_table, mubuf_tabl
 // Matrix operations behind gfx950's scale prefix have rows of their own.
 constexpr std::uint16_t scaled_code(unsigned code) { return static_cast<std::uint16_t>(code | 0x80); }
 
+// Rows of Format::unsupported stand for several encodings: the code says which.
+constexpr std::uint16_t refused_ds(unsigned code) { return static_cast<std::uint16_t>(code); }
+constexpr std::uint16_t refused_exp(unsigned code) { return static_cast<std::uint16_t>(0x100 | code); }
+constexpr std::uint16_t refused_vintrp(unsigned code) { return static_cast<std::uint16_t>(0x200 | code); }
+constexpr std::uint16_t refused_mimg(unsigned code) { return static_cast<std::uint16_t>(0x300 | code); }
+constexpr std::uint16_t refused_vop3(unsigned code) { return static_cast<std::uint16_t>(0x400 | code); }
+
 // The names that rows are written with.
 namespace row {
 using enum Format;
