@@ -69,11 +69,19 @@ std::string scalar(Arch arch, unsigned index, unsigned count) {
   return registers("s", index, count);
 }
 
+std::string literal(std::uint32_t word, Type type) {
+  const bool half = type == Type::f16;
+  const bool integer = is_integer16(type);
+  const std::uint64_t seen = integer ? word : type == Type::bf16 ? word & 0xffffU : literal_constant(word, type);
+  if (inline_code(seen, integer ? Type::b32 : type)) return "lit(" + hex(word) + ')';
+  return hex(half || integer ? word & 0xffffU : word);
+}
+
 std::string constant(const Operand& operand, Type type) {
+  if (operand.literal)
+    return literal(static_cast<std::uint32_t>(type == Type::f64 ? operand.value >> 32 : operand.value), type);
   const std::optional<unsigned> code = inline_code(operand.value, type);
-  if (!operand.literal) return code ? inline_text(*code, type) : hex(operand.value);
-  const std::uint64_t literal = type == Type::f64 ? operand.value >> 32 : operand.value & 0xffffffffU;
-  return code && !is_integer16(type) ? "lit(" + hex(literal) + ')' : hex(literal);
+  return code ? inline_text(*code, type) : hex(operand.value);
 }
 
 std::string operand(Arch arch, const Operand& operand, Type type) {

@@ -39,6 +39,7 @@ bool decode_buffer(Reader& reader) {
   } else {
     out.lds = reader.bit(16);
     const bool wide = dwords(row.dst, 64) > 2;  // gfx950's
+    if (row.src[0] == Type::none && row.src[2] != Type::none && (!out.lds || out.offen || out.idxen)) return false;
     if (out.lds && (!reader.is(trait::lds_option) || (wide && reader.arch() != Arch::gfx950))) return false;
   }
   if (row.src[2] == Type::none) return cache_control(reader);

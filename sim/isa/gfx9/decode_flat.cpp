@@ -45,7 +45,7 @@ bool decode_flat(Reader& reader) {
   if (bit13 && !(reader.is(trait::lds_option) && !gfx94)) return false;
   out.lds = bit13 || reader.is(trait::to_lds);
   if (out.lds && accumulator) return false;
-  if (reader.is(trait::no_return) && (out.glc || reader.bits(56, 8) != 0)) return false;
+  if (reader.is(trait::no_return) && (out.glc || reader.bit(25))) return false;
   // gfx90a's floating-point atomics have no scc.
   const bool float_atomic = is_float(row.src[1]);
   if (out.scc && float_atomic && gfx90a) return false;

@@ -73,7 +73,7 @@ bool is_control(Reader& reader, unsigned control) {
   return control <= 0x143;
 }
 
-void dpp_controls(Reader& reader) {
+void dpp(Reader& reader) {
   Instruction& out = reader.out;
   out.size = 8;
   out.lane_map = LaneMap::dpp16;
@@ -83,11 +83,6 @@ void dpp_controls(Reader& reader) {
   out.bound_ctrl = reader.bit(51);
   out.bank_mask = static_cast<std::uint8_t>(reader.bits(56, 4));
   out.row_mask = static_cast<std::uint8_t>(reader.bits(60, 4));
-}
-
-void dpp(Reader& reader) {
-  Instruction& out = reader.out;
-  dpp_controls(reader);
   out.src[0] = reader.vgpr(reader.bits(32, 8), reader.dwords(reader.row().src[0]));
   for (unsigned i = 0; i < 2; ++i) {
     const bool takes = takes_modifiers(reader.row(), i), lax = reader.is(trait::lax_modifiers);
@@ -95,6 +90,9 @@ void dpp(Reader& reader) {
     out.abs |= modifier(reader, i, reader.bit(53 + 2 * i), takes, lax);
   }
 }
+
+// The operations without sources do not look at src0's field, but a second word would belong to them.
+bool announces_word(unsigned code) { return code == code_sdwa || code == code_dpp || code == 255; }
 
 // src0's field may announce a second word instead of naming a source.
 bool first_source(Reader& reader) {
@@ -125,17 +123,6 @@ void fused_literal(Reader& reader) {
   out.src[2] = middle ? second : literal;
 }
 
-// v_nop has no source, but a second word where src0's field announces one.
-bool second_word(Reader& reader) {
-  const unsigned code = reader.bits(0, 9);
-  if (code == code_dpp) dpp_controls(reader);
-  if (code == code_sdwa) {
-    reader.word(1);
-    reader.out.size = 8;
-  }
-  return true;
-}
-
 bool vopc(Reader& reader) {
   if (!reader.begin(Format::vopc, reader.bits(17, 8), 1)) return false;
   reader.out.dst = Reader::vcc();
@@ -146,7 +133,7 @@ bool vopc(Reader& reader) {
 bool vop1(Reader& reader) {
   if (!reader.begin(Format::vop1, reader.bits(9, 8), 1)) return false;
   const Type type = reader.row().dst;
-  if (type == Type::none) return reader.bits(17, 8) == 0 && second_word(reader);
+  if (type == Type::none) return reader.bits(17, 8) == 0 && !announces_word(reader.bits(0, 9));
   const unsigned index = reader.bits(17, 8), count = reader.dwords(type);
   reader.out.dst = reader.is(trait::scalar_dst) ? reader.scalar(index, count)
                                                 : reader.vector(reader.is(trait::acc_dst), index, count);

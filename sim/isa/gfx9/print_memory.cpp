@@ -65,7 +65,8 @@ void print_buffer(Text& text) {
   } else if (instruction.dst.kind != OperandKind::none) {
     text.operand(instruction.dst, row.dst);
   }
-  address(text, instruction.src[0]);
+  const bool from_lds = row.src[0] == Type::none;  // buffer_store_lds_dword
+  if (!from_lds) address(text, instruction.src[0]);
   text.operand(instruction.src[2], row.src[2]);
   text.operand(instruction.src[3], row.src[3]);
   if (row.format == Format::mtbuf) {
@@ -75,9 +76,10 @@ void print_buffer(Text& text) {
   text.flag("idxen", instruction.idxen);
   text.flag("offen", instruction.offen);
   offset(text, instruction.offset);
+  text.flag("lds", from_lds);
   cache_bits(text);
   text.flag("tfe", instruction.tfe);
-  text.flag("lds", instruction.lds);
+  text.flag("lds", instruction.lds && !from_lds);
 }
 
 }  // namespace rapt::sim::gfx9

@@ -49,8 +49,9 @@ void sopk(Text& text) {
   const bool sets = name.starts_with("s_setreg");
   if (sets) text.operand(hardware_register(text.arch(), immediate));
   if (name == "s_setreg_imm32_b32") {
-    const auto value = static_cast<std::int32_t>(instruction.src[0].value);
-    text.operand(value >= -16 && value <= 64 ? std::to_string(value) : text::hex(instruction.src[0].value));
+    Operand value = instruction.src[0];
+    value.literal = false;  // shown as if it could be an inline constant
+    text.operand(value, Type::b32);
     return;
   }
   if (row.dst != Type::none) {

@@ -10,11 +10,14 @@ bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 void source(Text& text, unsigned i) {
   const Instruction& instruction = text.instruction();
   const Operand& operand = instruction.src[i];
+  const Type type = text.row().src[i];
   const auto literal = static_cast<std::uint32_t>(instruction.immediate);  // all its bits, used or not
-  // A literal that is part of the operation is never taken for an inline constant.
-  const bool mandatory = operand.literal && text.is(trait::no_e64) && i == (text.row().name[5] == 'm' ? 1U : 2U);
-  std::string out = mandatory ? text::hex(literal) : text::operand(text.arch(), operand, text.row().src[i]);
-  if (out.starts_with("lit(")) out = "lit(" + text::hex(literal) + ')';
+  std::string out = text::operand(text.arch(), operand, type);
+  if (operand.literal) {
+    // A literal that is part of the operation is never taken for an inline constant.
+    const bool mandatory = text.is(trait::no_e64) && i == (text.row().name[5] == 'm' ? 1U : 2U);
+    out = mandatory ? text::hex(literal) : text::literal(literal, type);
+  }
   if (bit(instruction.abs, i)) out = '|' + out + '|';
   if (bit(instruction.sext, i)) out = "sext(" + out + ')';
   if (bit(instruction.neg, i)) {
@@ -92,17 +95,16 @@ void op_sel(Text& text, unsigned sources) {
 void print_vop(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
-  if (row.dst == Type::none) {  // v_nop
-    if (instruction.lane_map == LaneMap::dpp16) dpp(text);
-    return;
-  }
+  if (row.dst == Type::none) return;  // v_nop
   text.operand(instruction.dst, row.dst);
   if (row.dst2 != Type::none) text.operand(instruction.dst2, row.dst2);
   const unsigned sources = encoded_sources(row);
   for (unsigned i = 0; i < sources; ++i) source(text, i);
   if (instruction.lane_map == LaneMap::dpp16) return dpp(text);
   if (text.is(trait::truth_table)) {
-    text.flag("bitop3:" + text::count(static_cast<unsigned>(instruction.immediate)), instruction.immediate != 0);
+    const auto bits = static_cast<unsigned>(instruction.immediate);
+    const std::string table = bits <= 10 ? std::to_string(bits) : text::hex(bits);
+    text.flag("bitop3:" + table, instruction.immediate != 0);
   }
   if (text.is(trait::fetch_control)) {
     text.flag("bound_ctrl:1", instruction.bound_ctrl);
