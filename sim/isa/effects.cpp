@@ -116,7 +116,11 @@ void scalar_effects(const Instruction& i, Collector& c) {
   const bool memory = i.opcode->format == Format::smem;
   const bool jump = any_of(name, {"s_setpc", "s_swappc"});
   for (unsigned n = 0; n < i.src.size(); ++n)
-    c.read(i.src[n], n, memory ? (n == 2 ? Use::store : Use::address) : jump ? Use::address : Use::value);
+    c.read(i.src[n], n,
+           memory                     ? (n == 2 ? Use::store : Use::address)
+           : jump                     ? Use::address
+           : is_control_operand(i, n) ? Use::control
+                                      : Use::value);
   if (i.opcode->traits & trait::reads_dst || any_of(name, {"s_bitset", "s_cmov", "s_fmac", "s_addk", "s_mulk"}))
     c.read(i.dst, Effects::implied, Use::value);
   if (!memory || name.find("load") != name.npos || name.find("time") != name.npos || i.glc) c.write(i.dst);
@@ -135,23 +139,9 @@ void scalar_effects(const Instruction& i, Collector& c) {
   if (any_of(name, {"s_set_gpr_idx"})) c.write_implied(RegisterFile::sgpr, sreg::m0, 1);
 }
 
-// Operands that select rather than flow: an undefined one makes the whole result undefined.
-bool is_control(std::string_view name, const Opcode& row, unsigned n) {
-  if (row.src[n] == Type::mask) return true;
-  if (any_of(name, {"v_lshlrev", "v_lshrrev", "v_ashrrev", "v_pk_lshlrev", "v_pk_lshrrev", "v_pk_ashrrev"}))
-    return n == 0;
-  if (any_of(name, {"v_bfe", "v_lshl_add", "v_lshl_or", "v_readlane"}))
-    return n == 1 || (n == 2 && name.starts_with("v_bfe"));
-  if (any_of(name, {"v_add_lshl", "v_perm_b32", "v_alignbit", "v_alignbyte"})) return n == 2;
-  if (any_of(name, {"v_permlane16_b32", "v_permlanex16_b32"})) return n > 0;
-  if (name.starts_with("v_writelane")) return n == 1;
-  return false;
-}
-
 void valu_effects(const Instruction& i, Effects& e, Collector& c) {
   const std::string_view name = i.opcode->name;
-  for (unsigned n = 0; n < i.src.size(); ++n)
-    c.read(i.src[n], n, is_control(name, *i.opcode, n) ? Use::control : Use::value);
+  for (unsigned n = 0; n < i.src.size(); ++n) c.read(i.src[n], n, is_control_operand(i, n) ? Use::control : Use::value);
   if (i.opcode->traits & trait::reads_dst) c.read(i.dst, Effects::implied, Use::value);
   c.write(i.dst);
   c.write(i.dst2);
@@ -194,6 +184,20 @@ void memory_effects(const Instruction& i, Effects& e, Collector& c) {
 }
 
 }  // namespace
+
+bool is_control_operand(const Instruction& i, unsigned n) {
+  std::string_view name = i.opcode->name;
+  if (i.opcode->src[n] == Type::mask) return true;
+  if (any_of(name, {"s_lshl_b", "s_lshr_b", "s_ashr_i", "s_bfe"})) return n == 1;
+  std::string plain;
+  if (name.starts_with("v_dual_")) name = plain = "v_" + std::string(name.substr(7));
+  if (any_of(name, {"v_lshlrev", "v_lshrrev", "v_ashrrev", "v_pk_lshlrev", "v_pk_lshrrev", "v_pk_ashrrev"}))
+    return n == 0;
+  if (any_of(name, {"v_bfe"})) return n > 0;
+  if (any_of(name, {"v_lshl_add", "v_lshl_or", "v_readlane", "v_writelane"})) return n == 1;
+  if (any_of(name, {"v_add_lshl", "v_perm_b32", "v_alignbit", "v_alignbyte"})) return n == 2;
+  return any_of(name, {"v_permlane16_b32", "v_permlanex16_b32"}) && n > 0;
+}
 
 Effects effects(const Instruction& i, unsigned lanes) {
   Effects e;

@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace rapt::sim {
 
@@ -67,5 +68,9 @@ struct Effects {
 };
 
 Effects effects(const Instruction& instruction, unsigned lanes);
+
+// Whether source n selects rather than flows: a shift count, a selector, a lane mask. An undefined one leaves nothing
+// of the result defined.
+bool is_control_operand(const Instruction& instruction, unsigned n);
 
 }  // namespace rapt::sim
