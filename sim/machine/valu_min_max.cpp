@@ -1,58 +1,9 @@
 // Minimum, maximum and median of floating point values.
-#include "sim/machine/valu.hpp"
+#include "sim/machine/valu_min_max.hpp"
 #include "sim/machine/valu_tables.hpp"
 
 namespace rapt::sim::valu {
 namespace {
-
-// -0 is less than +0 everywhere.
-template <bool max, class T>
-T of_numbers(T a, T b) {
-  const bool first = a == b ? std::signbit(a) != max : (a > b) == max;
-  return first ? a : b;
-}
-
-// The ISA documents' V_MAX_F32 and V_MIN_F32: a number wins over a NaN; a signalling NaN comes out quieted where
-// MODE.IEEE is set. Of two NaNs CDNA takes the second, RDNA3 the first, and RDNA4's V_MAX_NUM_F32 (no IEEE bit) the
-// first, quieted.
-template <bool max, class T>
-T number(const Wave& w, T a, T b) {
-  const bool rdna4 = contains(gfx12, w.arch), first_nan = is_rdna(w.arch), ieee = !rdna4 && (w.mode & mode::ieee) != 0;
-  const bool a_nan = a != a, b_nan = b != b;
-  const T nan = rdna4 ? quiet(a) : first_nan ? a : b;
-  T result = of_numbers<max>(a, b);
-  result = b_nan ? a : result;
-  result = a_nan ? b : result;
-  result = a_nan && b_nan ? nan : result;
-  result = ieee && is_signalling(b) ? quiet(b) : result;
-  return ieee && is_signalling(a) ? quiet(a) : result;
-}
-
-// IEEE 754-2019's maximum and minimum: a NaN wins, a signalling one before a quiet one.
-template <bool max, class T>
-T propagating(T a, T b) {
-  T result = of_numbers<max>(a, b);
-  result = b != b ? quiet(b) : result;
-  result = a != a ? quiet(a) : result;
-  return is_signalling(b) && !is_signalling(a) ? quiet(b) : result;
-}
-
-constexpr auto min_number = [](const Wave& w, auto a, auto b) { return number<false>(w, a, b); };
-constexpr auto max_number = [](const Wave& w, auto a, auto b) { return number<true>(w, a, b); };
-constexpr auto min_propagating = [](const Wave&, auto a, auto b) { return propagating<false>(a, b); };
-constexpr auto max_propagating = [](const Wave&, auto a, auto b) { return propagating<true>(a, b); };
-constexpr auto median = [](const Wave& w, auto a, auto b, auto c) {
-  const auto greatest = max_number(w, max_number(w, a, b), c);
-  const auto of_the_rest = greatest == a   ? max_number(w, b, c)
-                           : greatest == b ? max_number(w, a, c)
-                                           : max_number(w, a, b);
-  return a != a || b != b || c != c ? min_number(w, min_number(w, a, b), c) : of_the_rest;
-};
-// first(a, b), then second with c.
-template <class First, class Second>
-constexpr auto then(First, Second) {
-  return [](const Wave& w, auto a, auto b, auto c) { return Second{}(w, First{}(w, a, b), c); };
-}
 
 constexpr Options selects{.own_nan = true, .keeps_denormal = true};
 constexpr Options selects_in_vop3{.keep_half = true, .own_nan = true, .keeps_denormal = true};
