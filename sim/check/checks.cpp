@@ -3,6 +3,9 @@
 namespace rapt::sim {
 
 Checks::Checks(const CheckOptions& options, Workgroup& group) {
+  access_hooks.check = [](Wave& wave, const Instruction& instruction, const Access& access) {
+    wave.group->checks->access(wave, instruction, access);
+  };
   // What is undefined is found before its consequences are.
   if (options.values) checks_.push_back(make_value_check(group));
   if (options.waits) checks_.push_back(make_wait_check(group));

@@ -22,6 +22,13 @@ void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
   auto* aligned = registers_.data();
   while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
   setup_.start(group_, aligned, scratch_base_, scratch_offset_);
+  if (check_options().any()) {
+    // Private memory of a group that ran here before is not this group's.
+    Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
+                                     setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
+    checks_ = std::make_unique<Checks>(check_options(), group_);
+    group_.checks = checks_.get();
+  }
   next_ = 0;
   random_order_ = seed != 0;
   random_.seed(seed ^ (id[0] + (std::uint64_t{id[1]} << 20) + (std::uint64_t{id[2]} << 40)));

@@ -1,6 +1,7 @@
 // One workgroup on the host: its memory, and turns for its waves.
 #pragma once
 
+#include "sim/check/checks.hpp"
 #include "sim/device/launch_setup.hpp"
 
 #include <random>
@@ -30,6 +31,7 @@ class GroupRunner {
   std::uint64_t scratch_base_, scratch_offset_;
   std::vector<std::uint32_t> registers_;
   Workgroup group_;
+  std::unique_ptr<Checks> checks_;
   std::size_t next_ = 0;  // whose turn it is
   bool random_order_ = false;
   std::mt19937_64 random_;

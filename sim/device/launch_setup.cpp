@@ -181,7 +181,9 @@ void LaunchSetup::start_scalars(Wave& wave, const Workgroup& group, u64 scratch_
     if (bits(rsrc2, 10, 1)) wave.sgpr[next++] = waves_per_group_;  // work-group information
     if (bits(rsrc2, 0, 1) && !architected_scratch(arch_)) wave.sgpr[next++] = static_cast<u32>(scratch_offset);
   }
-  if (architected_scratch(arch_)) wave.set_pair(sreg::flat_scratch, wave.scratch_base);
+  wave.initial_sgprs = static_cast<u16>(next);
+  wave.initial_flat_scratch = architected_scratch(arch_);
+  if (wave.initial_flat_scratch) wave.set_pair(sreg::flat_scratch, wave.scratch_base);
 }
 
 void LaunchSetup::start_work_items(Wave& wave, const Workgroup& group) const {
@@ -190,6 +192,7 @@ void LaunchSetup::start_work_items(Wave& wave, const Workgroup& group) const {
   for (unsigned d = 0; d < 3; ++d)
     if (launch_.last_group_size[d] && group.id[d] + 1 == launch_.groups[d]) size[d] = launch_.last_group_size[d];
   const u32 threads = size[0] * size[1] * size[2];
+  wave.initial_vgprs = static_cast<u16>(packed_work_items(arch_) ? 1 : std::min(ids, 2U) + 1);
   u64 exec = 0;
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
     const u32 flat = wave.index * wave.lanes + lane;

@@ -53,6 +53,7 @@ const Entry& Program::decode_at(std::uint64_t pc) const {
                     std::string(name(mode_.arch)),
                 {}, pc);
   count_registers(*instruction, entry);
+  entry.effects = effects(*instruction, mode_.lanes);
   entry.slot = static_cast<std::uint32_t>(slot);
   entry.instruction = std::move(*instruction);
   storage_.push_back(std::move(entry));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/isa/decode.hpp"
+#include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
 
 #include <atomic>
@@ -15,6 +16,7 @@ namespace rapt::sim {
 struct Entry {
   Handler handler = nullptr;
   Instruction instruction;
+  Effects effects;
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };

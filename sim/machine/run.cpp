@@ -1,5 +1,6 @@
 #include "sim/machine/run.hpp"
 
+#include "sim/check/checks.hpp"
 #include "sim/loader/code_object.hpp"
 #include "sim/machine/program.hpp"
 
@@ -24,9 +25,8 @@ void check_registers(const Wave& wave, const Entry& entry) {
                                                     " AGPRs that the kernel allocates");
 }
 
-}  // namespace
-
-std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
+template <bool Checked>
+std::uint64_t run(Wave& wave, std::uint64_t budget) {
   const Program& program = *wave.group->program;
   std::uint64_t pc = wave.pc, executed = 0;
   const Entry* entry = nullptr;
@@ -39,7 +39,9 @@ std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
       wave.pc = pc + entry->instruction.size;
       wave.cycles += 4;
       ++executed;
+      if constexpr (Checked) wave.group->checks->before(wave, *entry);
       entry->handler(wave, entry->instruction);
+      if constexpr (Checked) wave.group->checks->after(wave, *entry);
       if (wave.state != WaveState::running) break;
     }
   } catch (const Fault& fault) {
@@ -49,6 +51,12 @@ std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
   }
   wave.instructions += executed;
   return executed;
+}
+
+}  // namespace
+
+std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
+  return wave.group->checks ? run<true>(wave, budget) : run<false>(wave, budget);
 }
 
 }  // namespace rapt::sim

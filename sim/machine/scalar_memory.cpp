@@ -1,15 +1,12 @@
 // SMEM: loads, stores and atomics of scalar registers (ISA documents, "Scalar Memory Operations"). Caches have no
 // effect here.
+#include "sim/machine/flat_access.hpp"
 #include "sim/machine/scalar.hpp"
-#include "sim/memory/memory.hpp"
 
 #include <bit>
 
 namespace rapt::sim {
 namespace {
-
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
 
 unsigned char* reached(u64 address, std::size_t bytes) {
   const Allocation* allocation = Memory::process().find(address);
@@ -51,6 +48,7 @@ void load(Wave& w, const Instruction& i) {
   const u64 address = plain_address<u32, true>(w, i);
   u32 values[Count];
   std::memcpy(values, reached(address, sizeof values), sizeof values);
+  note_access(w, i, {Space::global, Action::load, sizeof values, 1, &address});
   if (i.dst.index != sreg::null) std::memcpy(&w.sgpr[i.dst.index], values, sizeof values);
 }
 

@@ -45,6 +45,10 @@ struct Wave {
   std::uint64_t cycles = 0;         // what the clock registers give: four for each instruction
   std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
 
+  // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
+  std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
+  bool initial_flat_scratch = false;
+
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
   std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? agpr_row : 0)); }
   std::uint64_t pair(unsigned index) const { return sgpr[index] | std::uint64_t{sgpr[index + 1]} << 32; }

@@ -229,6 +229,15 @@ void Memory::mark_written(std::uint64_t address, std::size_t bytes) {
   for (; at < end; ++at) set(at / 8, 1U << at % 8);
 }
 
+void Memory::mark_unwritten(std::uint64_t address, std::size_t bytes) {
+  const Allocation* allocation = find(address);
+  if (!allocation || !allocation->written) return;
+  const std::uint64_t begin = address - allocation->base,
+                      end = std::min<std::uint64_t>(begin + bytes, allocation->size);
+  for (std::uint64_t at = begin; at < end; ++at)
+    __atomic_fetch_and(&allocation->written[at / 8], static_cast<unsigned char>(~(1U << at % 8)), __ATOMIC_RELAXED);
+}
+
 bool Memory::is_written(std::uint64_t address, std::size_t bytes) const {
   const Allocation* allocation = find(address);
   if (!allocation || !allocation->written) return true;

@@ -52,6 +52,8 @@ class Memory {
 
   // Marks host writes (copies, memsets) as defined.
   void mark_written(std::uint64_t address, std::size_t bytes);
+  // Makes bytes undefined again: reused private memory, and spilled values that were undefined.
+  void mark_unwritten(std::uint64_t address, std::size_t bytes);
   // False where a byte was never written; true where nothing is known (tracking off, or memory of the host).
   bool is_written(std::uint64_t address, std::size_t bytes) const;
   // Whether allocations made from now on have a `written` map. Off at first, on where RAPT_SIM_CHECK is set and not
