@@ -169,7 +169,7 @@ FloatRules lds_float_rules(const Wave& w, FloatUse use) {
 
 void check_aligned(const Access& access) {
   for_lanes(access.lanes, [&](unsigned lane) {
-    if (access.at[lane] % access.bytes != 0)
+    if ((access.at[lane] & (access.bytes - 1)) != 0)
       throw Fault(FaultKind::illegal_address,
                   "atomic of " + std::to_string(access.bytes) + " bytes at a misaligned address", lane,
                   access.at[lane]);

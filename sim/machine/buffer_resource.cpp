@@ -35,6 +35,7 @@ BufferLanes::BufferLanes(Wave& w, const Instruction& i, bool format)
   if (i.idxen) index_row_ = w.row(i.src[0]);
   if (i.offen) offset_row_ = w.row(i.src[0]) + (i.idxen ? w.lanes : 0);
   if (resource_.gfx9 && resource_.add_tid && !format) resource_.stride |= u32{resource_.data_format} << 14;
+  set_limits();
 }
 
 template <unsigned L>
@@ -64,41 +65,49 @@ template bool BufferLanes::linear<64>(u64, unsigned, Addresses&) const;
 // dword, follows AMD's rocjitsu, which was held against gfx950. RDNA: OOB_SELECT 0 structured, 1 by index alone, 2 none
 // but for an empty buffer, 3 raw (structured if swizzled with a stride); the scalar offset counts in a raw buffer,
 // again as rocjitsu.
-bool BufferLanes::in_range(u32 index, u64 offset, u64 end) const {
+void BufferLanes::set_limits() {
   const BufferResource& r = resource_;
+  const auto structured = [&](bool offsets_too) {
+    index_limit_ = r.records;
+    if (offsets_too) end_limit_ = r.stride;
+  };
+  const std::int64_t raw = std::int64_t{r.records} - soffset_;
   if (r.gfx9) {
-    if (r.add_tid && !idxen_) return true;
-    if (idxen_ && r.stride != 0) return index < r.records;
-    return offset + soffset_ + end <= r.records;
+    if (r.add_tid && !idxen_) return;
+    if (idxen_ && r.stride != 0) structured(false);
+    else end_limit_ = raw;
+    return;
   }
   switch (r.out_of_bounds) {
-    case 0: return index < r.records && offset + end <= r.stride;
-    case 1: return index < r.records;
-    case 2: return r.records != 0;
+    case 0: structured(true); break;
+    case 1: structured(false); break;
+    case 2: index_limit_ = r.records != 0 ? ~u64{0} : 0; break;
     default:
-      if (r.swizzled && r.stride != 0) return index < r.records && offset + end <= r.stride;
-      return offset + soffset_ + end <= r.records;
+      if (r.swizzled && r.stride != 0) structured(true);
+      else end_limit_ = raw;
   }
 }
 
 u64 BufferLanes::part(u64 lanes, u32 plus, unsigned bytes, Addresses& a) const {
-  const BufferResource& r = resource_;
+  const BufferResource r = resource_;
+  const u64 start = r.base + soffset_;
+  const std::int64_t last = end_limit_ - std::int64_t{plus} - bytes;
   u64 inside = 0;
-  for_lanes(lanes, [&](unsigned lane) {
+  const auto place = [&](unsigned lane) {
     const u32 index = (index_row_ ? index_row_[lane] : 0) + (r.add_tid ? lane : 0);
     const u32 first = (offset_row_ ? offset_row_[lane] : 0) + inst_offset_;  // wraps at 32 bits
+    inside |= static_cast<u64>((index < index_limit_) & (std::int64_t{first} <= last)) << lane;
     const u64 offset = u64{first} + plus;
-    // A structured buffer that is not swizzled is addressed by records too; its index counts, not the offset.
-    if (in_range(index, first, u64{plus} + bytes)) inside |= u64{1} << lane;
     u64 within = u64{index} * r.stride + offset;
     if (r.swizzled) {
       const u64 low_index = index & ((1U << r.index_shift) - 1), low_offset = offset & ((1U << r.element_shift) - 1);
       within = ((u64{index >> r.index_shift} * r.stride + (offset - low_offset)) << r.index_shift) +
                (low_index << r.element_shift) + low_offset;
     }
-    a.at[lane] = r.base + soffset_ + within;
-  });
-  return inside;
+    a.at[lane] = start + within;
+  };
+  for (unsigned lane = 0; lane < wave_.lanes; ++lane) place(lane);
+  return inside & lanes;
 }
 
 void BufferLanes::check(const Access& access) const {

@@ -39,7 +39,7 @@ class BufferLanes {
   void check(const Access& access) const;
 
  private:
-  bool in_range(u32 index, u64 offset, u64 end) const;
+  void set_limits();
 
   Wave& wave_;
   BufferResource resource_;
@@ -47,6 +47,9 @@ class BufferLanes {
   const u32* index_row_ = nullptr;
   const u32* offset_row_ = nullptr;
   u32 inst_offset_, soffset_;
+  // In range: the index is less, and the offset of the access's end at most, than these.
+  u64 index_limit_ = ~u64{0};
+  std::int64_t end_limit_ = INT64_MAX;
 };
 
 }  // namespace rapt::sim

@@ -27,15 +27,18 @@ void check_lanes(const Access& access) {
 
 template <unsigned L>
 void check_global(const Wave& w, const Access& access) {
-  if (access.lanes == w.all_lanes()) [[likely]] {
-    const Allocation* allocation = Memory::process().find(access.at[0]);
-    if (allocation && allocation->size >= access.bytes) [[likely]] {
-      const u64 base = allocation->base, last = allocation->size - access.bytes;
-      u64 outside = 0;  // its top bit: an offset is negative or more than `last`
+  if (access.lanes == 0) return;
+  const Allocation* allocation = Memory::process().find(access.at[std::countr_zero(access.lanes)]);
+  if (allocation && allocation->size >= access.bytes) [[likely]] {
+    const u64 base = allocation->base, last = allocation->size - access.bytes;
+    u64 outside = 0;  // its top bit: an offset is negative or more than `last`
+    if (access.lanes == w.all_lanes()) [[likely]] {
       for (unsigned l = 0; l < L; ++l) outside |= (access.at[l] - base) | (last - (access.at[l] - base));
-      if (static_cast<std::int64_t>(outside) >= 0) [[likely]]
-        return;
+    } else {
+      for_lanes(access.lanes, [&](unsigned l) { outside |= (access.at[l] - base) | (last - (access.at[l] - base)); });
     }
+    if (static_cast<std::int64_t>(outside) >= 0) [[likely]]
+      return;
   }
   check_lanes(access);
 }

@@ -57,21 +57,25 @@ inline bool keeps_other_half(const Wave& w) { return is_rdna(w.arch); }
 
 template <Data D, unsigned L>
 inline void zero_rows(u32* rows, u64 lanes, bool keep) {
-  alignas(16) static constexpr unsigned char zeros[16] = {};
-  Addresses a;
-  for (u64& at : a.at) at = reinterpret_cast<u64>(zeros);
-  load_rows<D, L>(rows, a.at, lanes, keep);
+  constexpr u32 kept = D == Data::u8_low || D == Data::i8_low || D == Data::b16_low ? 0xffff0000
+                       : is_half(D)                                                 ? 0xffff
+                                                                                    : 0;
+  for_lanes(lanes, [&](unsigned l) {
+    for (unsigned d = 0; d < rows_of(D); ++d) rows[d * L + l] &= keep ? kept : 0;
+  });
 }
 
 // Every data that loads and stores have, for explicit instantiations: M(data, lanes).
 #define RAPT_BOTH_WAVES(M, d) M(d, 32) M(d, 64)
 #define RAPT_EACH_STORE(M)                                                                                 \
   RAPT_BOTH_WAVES(M, u8)                                                                                   \
-  RAPT_BOTH_WAVES(M, u16) RAPT_BOTH_WAVES(M, u8_high) RAPT_BOTH_WAVES(M, b16_high) RAPT_BOTH_WAVES(M, b32) \
-      RAPT_BOTH_WAVES(M, b64) RAPT_BOTH_WAVES(M, b96) RAPT_BOTH_WAVES(M, b128)
-#define RAPT_EACH_LOAD(M)                                                                              \
-  RAPT_EACH_STORE(M)                                                                                   \
-  RAPT_BOTH_WAVES(M, i8) RAPT_BOTH_WAVES(M, i16) RAPT_BOTH_WAVES(M, u8_low) RAPT_BOTH_WAVES(M, i8_low) \
-      RAPT_BOTH_WAVES(M, i8_high) RAPT_BOTH_WAVES(M, b16_low)
+  RAPT_BOTH_WAVES(M, u16)                                                                                  \
+  RAPT_BOTH_WAVES(M, u8_high) RAPT_BOTH_WAVES(M, b16_high) RAPT_BOTH_WAVES(M, b32) RAPT_BOTH_WAVES(M, b64) \
+      RAPT_BOTH_WAVES(M, b96) RAPT_BOTH_WAVES(M, b128)
+#define RAPT_EACH_LOAD(M)                                                                                   \
+  RAPT_EACH_STORE(M)                                                                                        \
+  RAPT_BOTH_WAVES(M, i8)                                                                                    \
+  RAPT_BOTH_WAVES(M, i16) RAPT_BOTH_WAVES(M, u8_low) RAPT_BOTH_WAVES(M, i8_low) RAPT_BOTH_WAVES(M, i8_high) \
+      RAPT_BOTH_WAVES(M, b16_low)
 
 }  // namespace rapt::sim

@@ -46,14 +46,15 @@ void two(Wave& w, const Instruction& i) {
   Offsets first, second;
   ds_offsets<L>(w, i, static_cast<u32>(i.offset) * step, first);
   ds_offsets<L>(w, i, u32{i.offset1} * step, second);
-  if constexpr (Kind != Two::store) {
+  if constexpr (Kind == Two::load) {
+    lds_load<D, L>(w, i, first, lanes, w.row(i.dst));
+    lds_load<D, L>(w, i, second, lanes, w.row(i.dst) + rows_of(D) * L);
+  } else if constexpr (Kind == Two::exchange) {
     alignas(64) u32 rows[2 * rows_of(D) * L];
     lds_load<D, L>(w, i, first, lanes, rows);
     lds_load<D, L>(w, i, second, lanes, rows + rows_of(D) * L);
-    if constexpr (Kind == Two::exchange) {
-      lds_store<D, L>(w, i, first, lanes, w.row(i.src[1]));
-      if (i.offset != i.offset1) lds_store<D, L>(w, i, second, lanes, w.row(i.src[2]));
-    }
+    lds_store<D, L>(w, i, first, lanes, w.row(i.src[1]));
+    if (i.offset != i.offset1) lds_store<D, L>(w, i, second, lanes, w.row(i.src[2]));
     u32* out = w.row(i.dst);
     if (lanes == w.all_lanes()) std::memcpy(out, rows, sizeof rows);
     else

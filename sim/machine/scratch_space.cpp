@@ -28,22 +28,39 @@ void unstage(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, c
   });
 }
 
-// Holds the offsets against the lane's size; true where no access straddles dwords that it need not.
-bool check(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
+[[noreturn]] void refuse(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
   const u32 limit = w.scratch_bytes_per_lane;
-  bool whole = true;
+  static constexpr const char* verbs[] = {"load", "store", "atomic"};
   for_lanes(lanes, [&](unsigned lane) {
     const u32 offset = offsets.at[lane];
-    whole &= bytes < 4 ? offset % 4 + bytes <= 4 : offset % 4 == 0;
-    if (offset <= limit && limit - offset >= bytes) return;
-    static constexpr const char* verbs[] = {"load", "store", "atomic"};
-    throw Fault(FaultKind::illegal_address,
-                std::string("private ") + verbs[static_cast<unsigned>(action)] + " of " + std::to_string(bytes) +
-                    " bytes at byte " + std::to_string(static_cast<std::int32_t>(offset)) + ": a lane has " +
-                    std::to_string(limit),
-                lane, offset);
+    if (offset > limit || limit - offset < bytes)
+      throw Fault(FaultKind::illegal_address,
+                  std::string("private ") + verbs[static_cast<unsigned>(action)] + " of " + std::to_string(bytes) +
+                      " bytes at byte " + std::to_string(static_cast<std::int32_t>(offset)) + ": a lane has " +
+                      std::to_string(limit),
+                  lane, offset);
   });
-  return whole;
+  throw Fault(FaultKind::illegal_address, "private access without private memory");
+}
+
+// Holds the offsets against the lane's size; true where no access straddles dwords that it need not.
+template <unsigned L>
+[[gnu::noinline]] bool check(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
+  const u32 limit = w.scratch_bytes_per_lane;
+  if (limit < bytes) refuse(w, offsets, lanes, bytes, action);
+  const u32 last = limit - bytes;
+  const u32 room = bytes < 4 ? 4 - bytes : 0;  // how far into a dword an access may begin
+  u32 outside = 0, straddles = 0;              // their top bits
+  const auto look = [&](unsigned l) {
+    const u32 offset = offsets.at[l];
+    outside |= offset | (last - offset);
+    straddles |= room - (offset & 3);
+  };
+  if (lanes == w.all_lanes())
+    for (unsigned l = 0; l < L; ++l) look(l);
+  else for_lanes(lanes, look);
+  if (outside >> 31 != 0) refuse(w, offsets, lanes, bytes, action);
+  return straddles >> 31 == 0;
 }
 
 // Where the dword that is `plus` bytes into every lane's access begins.
@@ -60,7 +77,7 @@ template <unsigned L>
 template <Data D, unsigned L>
 void private_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, u32* rows) {
   const bool keep = keeps_other_half(w);
-  if (!check(w, offsets, lanes, bytes_of(D), Action::load)) {
+  if (!check<L>(w, offsets, lanes, bytes_of(D), Action::load)) {
     Staged staged;
     stage(w, offsets, lanes, bytes_of(D), staged);
     load_rows<D, L>(rows, staged.a.at, lanes, keep);
@@ -77,7 +94,7 @@ void private_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lan
 
 template <Data D, unsigned L>
 void private_store(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows) {
-  if (!check(w, offsets, lanes, bytes_of(D), Action::store)) {
+  if (!check<L>(w, offsets, lanes, bytes_of(D), Action::store)) {
     Staged staged;
     store_rows<D, L>(rows, staged.a.at, lanes);
     unstage(w, offsets, lanes, bytes_of(D), staged);
