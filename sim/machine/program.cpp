@@ -25,6 +25,15 @@ void count_registers(const Instruction& i, Entry& entry) {
 
 }  // namespace
 
+Entry make_entry(DecodeMode mode, Instruction instruction) {
+  Entry entry;
+  count_registers(instruction, entry);
+  entry.effects = effects(instruction, mode.lanes);
+  entry.waits = wait_facts(instruction, entry.effects, mode.arch);
+  entry.instruction = std::move(instruction);
+  return entry;
+}
+
 Program::Program(std::span<const std::byte> text, DecodeMode mode)
     : mode_(mode),
       base_(reinterpret_cast<std::uint64_t>(text.data())),
@@ -45,17 +54,15 @@ const Entry& Program::decode_at(std::uint64_t pc) const {
   if (!instruction)
     throw Fault(FaultKind::illegal_instruction,
                 hexadecimal(words[0], 8) + " is no instruction of " + std::string(name(mode_.arch)), {}, pc);
-  Entry entry;
-  entry.handler = handlers().find(instruction->opcode->name, mode_.arch, mode_.lanes);
-  if (!entry.handler)
+  const Handler handler = handlers().find(instruction->opcode->name, mode_.arch, mode_.lanes);
+  if (!handler)
     throw Fault(FaultKind::illegal_instruction,
                 std::string(instruction->opcode->name) + " (" + hexadecimal(words[0], 8) + ") is not simulated on " +
                     std::string(name(mode_.arch)),
                 {}, pc);
-  count_registers(*instruction, entry);
-  entry.effects = effects(*instruction, mode_.lanes);
+  Entry entry = make_entry(mode_, std::move(*instruction));
+  entry.handler = handler;
   entry.slot = static_cast<std::uint32_t>(slot);
-  entry.instruction = std::move(*instruction);
   storage_.push_back(std::move(entry));
   entries_[slot].store(&storage_.back(), std::memory_order_release);
   return storage_.back();

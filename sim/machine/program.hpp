@@ -1,6 +1,7 @@
 // The decoded text of a code object: each static instruction once, when a wave first comes to it.
 #pragma once
 
+#include "sim/check/waits_facts.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
@@ -17,9 +18,13 @@ struct Entry {
   Handler handler = nullptr;
   Instruction instruction;
   Effects effects;
+  WaitFacts waits;
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };
+
+// An entry of what the instruction itself tells; without handler and slot.
+Entry make_entry(DecodeMode mode, Instruction instruction);
 
 class Program {
  public:
