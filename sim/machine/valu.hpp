@@ -118,9 +118,9 @@ struct Source {
 template <class T>
 constexpr std::uint32_t mode_bits() {
   if constexpr (!T::is_float) return 0;
-  else
-    return T::bits == 32 || T::format.mantissa == format_bf16.mantissa ? mode::round_f32 | mode::denorm_f32
-                                                                       : mode::round_f16_f64 | mode::denorm_f16_f64;
+  else if constexpr (T::bits == 32 || T::format.mantissa == format_bf16.mantissa)
+    return mode::round_f32 | mode::denorm_f32;
+  else return mode::round_f16_f64 | mode::denorm_f16_f64 | (T::bits == 16 ? mode::fp16_ovfl : 0);
 }
 inline constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_f64;  // round to nearest even
 
