@@ -56,21 +56,10 @@ AllocationNote find_note(const void* base) {
 
 void* allocate_memory(Device& device, std::size_t bytes, MemoryKind kind, AllocationNote note) {
   if (bytes == 0) return nullptr;
-  if (kind == MemoryKind::device) {
-    // Counted first, so that two threads cannot both take the last bytes.
-    const std::size_t limit = device.properties.memory_bytes;
-    if (bytes > limit || device.used.fetch_add(bytes) > limit - bytes) {
-      if (bytes <= limit) device.used -= bytes;
-      throw Failure(Error::out_of_memory, std::to_string(bytes) + " bytes of device memory are more than is left");
-    }
-  }
   void* pointer = nullptr;
   if (bytes < std::size_t{1} << 46)
     pointer = Memory::process().allocate(bytes, bytes < 4096 ? 256 : 4096, kind, device.id);
-  if (pointer == nullptr) {
-    if (kind == MemoryKind::device) device.used -= bytes;
-    throw Failure(Error::out_of_memory, std::to_string(bytes) + " bytes cannot be had");
-  }
+  if (pointer == nullptr) throw Failure(Error::out_of_memory, std::to_string(bytes) + " bytes are more than is left");
   if (note.pool) note.pool->add(bytes);
   if (note.flags != 0 || note.pool) note_allocation(pointer, std::move(note));
   return pointer;
@@ -85,8 +74,6 @@ const Allocation& need_allocation(const void* pointer) {
 
 void release_memory(void* pointer) {
   const Allocation& allocation = need_allocation(pointer);
-  if (allocation.kind == MemoryKind::device)
-    Runtime::get().device(allocation.device).used -= static_cast<std::size_t>(allocation.size);
   const AllocationNote note = find_note(pointer);
   if (note.pool) note.pool->remove(static_cast<std::size_t>(allocation.size));
   {

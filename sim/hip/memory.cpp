@@ -111,7 +111,7 @@ RAPT_HIP Error hipMemGetInfo(std::size_t* left, std::size_t* total) {
   return api(__func__, [&] {
     const Device& device = current_device();
     if (total != nullptr) *total = device.properties.memory_bytes;
-    if (left != nullptr) *left = device.properties.memory_bytes - device.used;
+    if (left != nullptr) *left = device.properties.memory_bytes - Memory::process().used(device.id);
     return Error::success;
   });
 }

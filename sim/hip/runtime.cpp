@@ -53,8 +53,11 @@ Error Device::synchronize() {
 
 Runtime::Runtime() {
   Memory::process();  // begun before the streams, so that it outlives them
-  for (const Arch arch : configured())
-    devices_.push_back(std::make_unique<Device>(static_cast<int>(devices_.size()), arch));
+  for (const Arch arch : configured()) {
+    const int id = static_cast<int>(devices_.size());
+    devices_.push_back(std::make_unique<Device>(id, arch));
+    Memory::process().set_limit(id, sim::properties(arch).memory_bytes);
+  }
   std::atexit([] { get().drain(); });
 }
 

@@ -29,7 +29,6 @@ struct Device {
   std::set<std::shared_ptr<Stream>> streams;  // all, the default one too
   // What a kernel failed with: kept until the device is reset, as HIP does.
   std::atomic<Error> failure{Error::success};
-  std::atomic<std::size_t> used{0};  // bytes of device memory
   std::atomic<unsigned> flags{0};
   std::set<int> peers;  // devices whose memory was enabled here
   std::shared_ptr<Pool> default_pool, pool;

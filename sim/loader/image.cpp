@@ -44,9 +44,10 @@ void Image::release() {
 void Image::place(std::span<const std::byte> file, const std::vector<elf::Segment>& segments) {
   std::uint64_t end = 0;
   for (const auto& segment : segments) {
-    if (segment.type != elf::segment_load || segment.memory_size == 0) continue;
+    if (segment.type != elf::segment_load) continue;
     const std::string where = "segment at " + hex(segment.address);
     if (segment.file_size > segment.memory_size) broken(where + " has more bytes in the file than in memory");
+    if (segment.memory_size == 0) continue;
     if (segment.address > largest_image || segment.memory_size > largest_image - segment.address)
       broken(where + " of " + hex(segment.memory_size) + " bytes is out of range");
     // The gABI wants loadable segments in ascending order.
