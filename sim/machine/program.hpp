@@ -1,6 +1,7 @@
 // The decoded text of a code object: each static instruction once, when a wave first comes to it.
 #pragma once
 
+#include "sim/check/hazards_facts.hpp"
 #include "sim/check/waits_facts.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
@@ -19,6 +20,7 @@ struct Entry {
   Instruction instruction;
   Effects effects;
   WaitFacts waits;
+  HazardFacts hazards;
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };
