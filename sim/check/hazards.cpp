@@ -9,7 +9,9 @@ namespace {
 template <typename Hazards>
 class HazardCheck final : public Check {
  public:
-  explicit HazardCheck(const Workgroup& group) { waves_.assign(group.waves.begin(), group.waves.end()); }
+  explicit HazardCheck(const Workgroup& group) {
+    for (const Wave& wave : group.waves) waves_.emplace_back(wave);
+  }
   void before(Wave& wave, const Entry& entry) override { waves_[wave.index].step(entry); }
 
  private:
