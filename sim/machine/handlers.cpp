@@ -21,6 +21,7 @@ const HandlerTable& handlers() {
     register_control(t);
     register_valu(t);
     register_matrix(t);
+    register_packed(t);
     register_vector_memory(t);
     register_lds(t);
     return t;
