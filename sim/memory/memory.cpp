@@ -197,20 +197,19 @@ std::string Memory::describe(std::uint64_t address) const {
   for (auto freed = state_->quarantine.rbegin(); freed != state_->quarantine.rend(); ++freed)
     if (address - (*freed)->base < (*freed)->size)
       return hex(address) + ", byte " + std::to_string(address - (*freed)->base) + " of freed " + bytes_at(**freed);
-  constexpr std::uint64_t near = std::uint64_t{1} << 20;
+  // The nearest one, if it is near.
   const auto after = state_->live.upper_bound(address);
-  if (after != state_->live.begin()) {
-    const Block& before = *std::prev(after)->second;
-    const std::uint64_t distance = address - before.base;
-    if (distance < before.size)
-      return hex(address) + ", byte " + std::to_string(distance) + " of the " + bytes_at(before);
-    if (distance - before.size < near)
-      return hex(address) + ", " + std::to_string(distance - before.size) + " bytes past the end of the " +
-             bytes_at(before);
-  }
-  if (after != state_->live.end() && after->first - address < near)
-    return hex(address) + ", " + std::to_string(after->first - address) + " bytes before the " +
-           bytes_at(*after->second);
+  std::uint64_t behind = ~std::uint64_t{0}, ahead = behind;
+  const Block* before = after == state_->live.begin() ? nullptr : std::prev(after)->second.get();
+  if (before && address - before->base < before->size)
+    return hex(address) + ", byte " + std::to_string(address - before->base) + " of the " + bytes_at(*before);
+  if (before) behind = address - before->base - before->size;
+  if (after != state_->live.end()) ahead = after->first - address;
+  constexpr std::uint64_t near = std::uint64_t{1} << 20;
+  if (behind < near && behind <= ahead)
+    return hex(address) + ", " + std::to_string(behind) + " bytes past the end of the " + bytes_at(*before);
+  if (ahead < near)
+    return hex(address) + ", " + std::to_string(ahead) + " bytes before the " + bytes_at(*after->second);
   return hex(address) + ", in no allocation";
 }
 
