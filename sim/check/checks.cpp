@@ -2,7 +2,7 @@
 
 namespace rapt::sim {
 
-Checks::Checks(const CheckOptions& options, Workgroup& group) {
+Checks::Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races) {
   access_hooks.check = [](Wave& wave, const Instruction& instruction, const Access& access) {
     wave.group->checks->access(wave, instruction, access);
   };
@@ -12,7 +12,7 @@ Checks::Checks(const CheckOptions& options, Workgroup& group) {
   if (options.hazards) checks_.push_back(make_hazard_check(group));
   if (options.operands) checks_.push_back(make_operand_check(group));
   if (options.alignment) checks_.push_back(make_alignment_check(group));
-  if (options.races) checks_.push_back(make_race_check(group));
+  if (options.races) checks_.push_back(make_race_check(group, *races));
   if (options.barriers) checks_.push_back(make_barrier_check(group));
 }
 

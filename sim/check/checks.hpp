@@ -21,9 +21,12 @@ class Check {
   virtual void access(Wave&, const Instruction&, const Access&) {}
 };
 
+class RaceLaunch;
+
 class Checks {
  public:
-  Checks(const CheckOptions& options, Workgroup& group);
+  // `races` is what the launch's groups share; needed where races are checked.
+  Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races = nullptr);
   void before(Wave& wave, const Entry& entry) {
     for (const auto& check : checks_) check->before(wave, entry);
   }
@@ -42,7 +45,7 @@ class Checks {
 std::unique_ptr<Check> make_value_check(Workgroup& group);
 std::unique_ptr<Check> make_wait_check(Workgroup& group);
 std::unique_ptr<Check> make_hazard_check(Workgroup& group);
-std::unique_ptr<Check> make_race_check(Workgroup& group);
+std::unique_ptr<Check> make_race_check(Workgroup& group, RaceLaunch& launch);
 std::unique_ptr<Check> make_barrier_check(Workgroup& group);
 std::unique_ptr<Check> make_operand_check(Workgroup& group);
 std::unique_ptr<Check> make_alignment_check(Workgroup& group);

@@ -1,5 +1,6 @@
 // A launch: workgroups handed out in order to the host's threads. A group that does not end in its turn makes room for
 // the next ones, so code that waits for another workgroup ends too.
+#include "sim/check/races_launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
 #include "sim/device/workers.hpp"
@@ -50,7 +51,8 @@ class Dispatch {
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
         order_(launch.groups, environment().seed),
-        device_(device) {}
+        device_(device),
+        races_(check_options().races ? std::make_unique<RaceLaunch>() : nullptr) {}
 
   LaunchResult run() {
     const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(environment().threads, order_.total()));
@@ -65,7 +67,7 @@ class Dispatch {
   // A group's own memory, kept for the next one.
   struct Place {
     Place(const Dispatch& d, std::uint64_t bytes)
-        : scratch(bytes, d.device_), runner(d.setup_, d.program_, scratch.address(), 0) {}
+        : scratch(bytes, d.device_), runner(d.setup_, d.program_, scratch.address(), 0, d.races_.get()) {}
     LaunchMemory scratch;
     GroupRunner runner;
   };
@@ -117,6 +119,7 @@ class Dispatch {
   const Program& program_;
   GroupOrder order_;
   int device_;
+  std::unique_ptr<RaceLaunch> races_;
   std::atomic<std::uint64_t> next_group_{0}, instructions_{0}, longest_{0};
   std::atomic<bool> failed_{false};
 };

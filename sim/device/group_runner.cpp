@@ -8,8 +8,8 @@
 namespace rapt::sim {
 
 GroupRunner::GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
-                         std::uint64_t scratch_offset)
-    : setup_(setup), scratch_base_(scratch_base), scratch_offset_(scratch_offset) {
+                         std::uint64_t scratch_offset, RaceLaunch* races)
+    : setup_(setup), scratch_base_(scratch_base), scratch_offset_(scratch_offset), races_(races) {
   group_.program = &program;
   group_.lds.resize((setup.lds_bytes() + 511) / 512 * 512);
 }
@@ -26,7 +26,7 @@ void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
     // Private memory of a group that ran here before is not this group's.
     Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
                                      setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
-    checks_ = std::make_unique<Checks>(check_options(), group_);
+    checks_ = std::make_unique<Checks>(check_options(), group_, races_);
     group_.checks = checks_.get();
   }
   next_ = 0;

@@ -12,9 +12,9 @@ class Program;
 
 class GroupRunner {
  public:
-  // scratch_offset: where this runner's waves find their private memory.
+  // scratch_offset: where this runner's waves find their private memory. races: the launch's, where races are checked.
   GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
-              std::uint64_t scratch_offset);
+              std::uint64_t scratch_offset, RaceLaunch* races);
 
   void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed);
   // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended.
@@ -29,6 +29,7 @@ class GroupRunner {
 
   const LaunchSetup& setup_;
   std::uint64_t scratch_base_, scratch_offset_;
+  RaceLaunch* races_;
   std::vector<std::uint32_t> registers_;
   Workgroup group_;
   std::unique_ptr<Checks> checks_;
