@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -83,10 +82,7 @@ std::vector<std::byte> compress_bundle(const std::vector<std::byte>& bundle, int
 }
 
 std::string with_bundler() {
-  for (const char* folder : {"/usr/lib/llvm-22/bin", "/usr/lib/llvm-19/bin"})
-    if (std::filesystem::exists(std::string(folder) + "/clang-offload-bundler"))
-      return "PATH=" + std::string(folder) + ":$PATH ";
-  return "";
+  return "PATH=$PATH:/usr/lib/llvm-22/bin:/usr/lib/llvm-19/bin ";
 }
 
 std::vector<std::byte> read_file(const std::string& path) {
