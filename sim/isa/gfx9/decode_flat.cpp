@@ -55,7 +55,7 @@ bool decode_flat(Reader& reader) {
   if (vaddr) out.src[0] = reader.vgpr(reader.bits(32, 8), wide ? 2 : 1);
   if (saddr) {
     out.src[2] = reader.scalar(reader.bits(48, 7), format == Format::scratch ? 1 : 2);
-    reader.require(format == Format::scratch || reader.is(trait::to_lds) || out.src[2].index < sreg::exec);
+    reader.require(format == Format::scratch || out.lds || out.src[2].index < sreg::exec);
   }
   if (row.src[1] != Type::none) out.src[1] = reader.vector(accumulator, reader.bits(40, 8), reader.dwords(row.src[1]));
   const bool returns = row.dst != Type::none && !out.lds && (row.src[1] == Type::none || out.glc);

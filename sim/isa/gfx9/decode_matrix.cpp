@@ -68,7 +68,6 @@ bool begin_scaled_matrix(Reader& reader) {
 }
 
 bool decode_scaled_matrix(Reader& reader) {
-  if (reader.bit(15)) return false;
   Instruction& out = reader.out;
   Reader plain = reader.behind(2);
   plain.out.opcode = out.opcode;

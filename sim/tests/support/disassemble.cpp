@@ -10,6 +10,11 @@
 namespace rapt::sim::test {
 namespace {
 
+// s_nop on every architecture. It stands behind each sample, for llvm-objdump goes on decoding there and does not
+// survive every instruction that ends too early.
+constexpr const char* padding = "0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000";
+constexpr std::size_t stride = 2 * sizeof(Sample);
+
 std::string new_stem() {
   static std::atomic<unsigned> count{0};
   return temporary_folder() + "/d" + std::to_string(count++);
@@ -47,6 +52,16 @@ bool parse(const std::string& line, Disassembled& out) {
   return true;
 }
 
+// A branch to where a sample happens to begin is printed with its symbol: back to the number of words.
+void resolve_target(Disassembled& one) {
+  constexpr std::string_view symbol = " sample";
+  const std::size_t at = one.text.find(symbol);
+  if (at == one.text.npos) return;
+  const std::uint64_t target = std::stoull(one.text.substr(at + symbol.size())) * stride;
+  const auto distance = static_cast<std::uint16_t>((target - one.address - 4) / 4);
+  one.text.replace(at + 1, one.text.npos, std::to_string(distance));
+}
+
 std::string objdump(Arch arch, unsigned lanes, const std::string& object) {
   std::string attributes;
   if (is_rdna(arch)) {
@@ -67,7 +82,7 @@ std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const
   for (std::size_t i = 0; i < samples.size(); ++i) {
     source << "sample" << i << ":\n.long";
     for (std::size_t w = 0; w < samples[i].size(); ++w) source << (w == 0 ? " " : ", ") << samples[i][w];
-    source << '\n';
+    source << ", " << padding << '\n';
   }
   source.close();
   shell("llvm-mc-22 -arch=amdgcn -mcpu=" + std::string(name(arch)) + " -filetype=obj -o " + stem + ".o " + stem + ".s");
@@ -76,8 +91,9 @@ std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const
   std::ifstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     Disassembled one;
-    if (!parse(line, one) || one.address % sizeof(Sample) != 0) continue;
-    const std::size_t index = one.address / sizeof(Sample);
+    if (!parse(line, one) || one.address % stride != 0) continue;
+    resolve_target(one);
+    const std::size_t index = one.address / stride;
     if (index < result.size()) result[index] = std::move(one);
   }
   for (const char* end : {".s", ".o", ".o.txt"}) std::filesystem::remove(stem + end);
