@@ -68,9 +68,9 @@ class Module {
  private:
   template <typename T>
   static void append(std::vector<std::byte>& bytes, const T& value) {
-    bytes.resize((bytes.size() + alignof(T) - 1) / alignof(T) * alignof(T));
-    const auto* from = reinterpret_cast<const std::byte*>(&value);
-    bytes.insert(bytes.end(), from, from + sizeof value);
+    const std::size_t at = (bytes.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
   }
   std::unique_ptr<CodeObject> object_;
 };
