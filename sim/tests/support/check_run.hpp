@@ -6,10 +6,45 @@
 
 #include <deque>
 #include <memory>
+#include <sstream>
+#include <tuple>
 
 namespace rapt::sim::test {
 
 using MakeCheck = std::unique_ptr<Check> (*)(Workgroup&);
+
+// Lines of assembly, one instruction each, decoded; the assembler starts once for all that are new.
+class DecodedLines {
+ public:
+  std::vector<Instruction> get(Arch arch, unsigned lanes, const std::string& text) {
+    std::vector<std::string> lines, fresh;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+      if (!line.empty()) lines.push_back(line);
+    std::string source;
+    for (const std::string& line : lines) {
+      if (known_.contains({arch, lanes, line})) continue;
+      fresh.push_back(line);
+      source += line + "\n";
+    }
+    if (!fresh.empty()) {
+      const auto decoded = decode_all(arch, lanes, assemble(arch, lanes, source));
+      if (decoded.size() != fresh.size()) throw std::runtime_error("more or fewer instructions than lines: " + source);
+      for (std::size_t n = 0; n < fresh.size(); ++n) known_.insert({{arch, lanes, fresh[n]}, decoded[n]});
+    }
+    std::vector<Instruction> all;
+    for (const std::string& line : lines) all.push_back(known_.at({arch, lanes, line}));
+    return all;
+  }
+
+ private:
+  std::map<std::tuple<Arch, unsigned, std::string>, Instruction> known_;
+};
+
+inline DecodedLines& decoded_lines() {
+  static DecodedLines lines;
+  return lines;
+}
 
 class CheckRun {
  public:
@@ -25,7 +60,7 @@ class CheckRun {
   std::string run(const std::string& text, unsigned n = 0) {
     Wave& wave = wave_.group.waves[n];
     try {
-      for (const Instruction& i : decode_all(wave.arch, wave.lanes, assemble(wave.arch, wave.lanes, text))) {
+      for (const Instruction& i : decoded_lines().get(wave.arch, wave.lanes, text)) {
         const Entry& entry = entries_.emplace_back(make_entry({wave.arch, wave.lanes}, i));
         check_->before(wave, entry);
         check_->after(wave, entry);
