@@ -34,19 +34,20 @@ void write_lane(Wave& w, const Instruction& i) {
 }
 
 // Lane l takes the first source's lane from(l); a source lane that is off gives 0 or leaves the destination, as
-// bound_ctrl says, unless inactive lanes are fetched.
+// bound_ctrl says (OP_SEL[1]), unless inactive lanes are fetched (OP_SEL[0]).
 template <unsigned N, class From>
 void permute(Wave& w, const Instruction& i, From from) {
   Row<N> source, scratch;
   std::copy_n(row_source<N>(w, i.src[0], 0, scratch), N, source.begin());
   const std::uint64_t exec = w.exec();
   std::uint64_t written = exec;
+  const bool fetch_inactive = (i.op_sel & 1) != 0, bound_ctrl = (i.op_sel & 2) != 0;
   Row<N> result;
   for (unsigned l = 0; l < N; ++l) {
     const unsigned k = from(l);
-    const bool valid = i.fetch_inactive || (exec >> k & 1) != 0;
+    const bool valid = fetch_inactive || (exec >> k & 1) != 0;
     result[l] = valid ? source[k] : 0;
-    if (!valid && !i.bound_ctrl) written &= ~(std::uint64_t{1} << l);
+    if (!valid && !bound_ctrl) written &= ~(std::uint64_t{1} << l);
   }
   write_row<N>(w.row(i.dst), result.data(), written);
 }

@@ -145,9 +145,8 @@ bool run_indexed(Wave& w, const Instruction& i, Handler handler) {
     o.index = static_cast<std::uint16_t>(o.index + (m0 & 0xff));
   };
   Instruction moved = i;
-  const Format format = i.opcode->format;
-  const bool accumulates = (format == Format::vop2 || format == Format::vop3) && i.src[2].kind == OperandKind::vgpr &&
-                           i.src[2].index == i.dst.index && i.opcode->src[2] == Type::none;
+  const bool accumulates = i.opcode->format == Format::vop2 && i.src[2].kind == OperandKind::vgpr &&
+                           i.src[2].index == i.dst.index && !i.src[1].literal;  // not v_madmk
   move(moved.src[0], 12);
   move(moved.src[1], 13);
   move(moved.src[2], accumulates ? 15 : 14);
