@@ -14,7 +14,8 @@ void decode_vop3(Reader& in);
 void decode_vop3p(Reader& in);
 void decode_vopd(Reader& in);
 void decode_ds(Reader& in);
-void decode_flat(Reader& in);    // FLAT, GLOBAL, SCRATCH
+void decode_flat(Reader& in);  // FLAT, GLOBAL, SCRATCH
+void decode_unsupported(Reader& in);
 void decode_buffer(Reader& in);  // MUBUF, MTBUF, VBUFFER
 
 }  // namespace rapt::sim::rdna_isa

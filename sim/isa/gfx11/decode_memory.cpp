@@ -15,6 +15,20 @@ bool is_atomic(const Opcode& row) { return row.name.find("_atomic_") != std::str
 void read_policy(Reader& in, unsigned hint, unsigned scope) {
   in.out.temporal_hint = static_cast<std::uint8_t>(in.field(hint + 2, hint));
   in.out.scope = static_cast<std::uint8_t>(in.field(scope + 1, scope));
+  in.out.nv = in.bit(7);
+}
+
+// Transposing loads give 64 lanes half the registers.
+Type result_type(const Reader& in) {
+  const Type type = in.row().dst;
+  if (!in.is(trait::transposes) || in.mode.lanes == 32) return type;
+  return type == Type::b128 ? Type::b64 : Type::b32;
+}
+
+// Not exec, and for scratch not exec_hi (LLVM's register classes).
+Operand base_register(Reader& in, unsigned code, bool scratch) {
+  in.require(code != (scratch ? sreg::exec + 1 : sreg::exec));
+  return in.scalar(code, in.row().src[2]);
 }
 
 void decode_flat_gfx11(Reader& in) {
@@ -29,14 +43,15 @@ void decode_flat_gfx11(Reader& in) {
   out.glc = in.bit(14);
   out.slc = in.bit(15);
   out.dlc = in.bit(13);
-  in.require(!in.bit(25));
 
   const unsigned saddr = in.field(54, 48);
   const bool has_saddr = segment != 0 && saddr != in.null_code;
   const bool sve = in.bit(55);
+  in.require(scratch || !sve);
+  in.require(segment != 0 || saddr == in.null_code);
   if (row->dst != Type::none && (!is_atomic(*row) || out.glc)) out.dst = in.vgpr(in.field(63, 56), row->dst);
   if (row->src[1] != Type::none) out.src[1] = in.vgpr(in.field(47, 40), row->src[1]);
-  if (has_saddr) out.src[2] = in.scalar(saddr, row->src[2]);
+  if (has_saddr) out.src[2] = base_register(in, saddr, scratch);
   if (row->src[0] == Type::none) return;
   if (scratch ? sve : true) out.src[0] = in.vgpr(in.field(39, 32), has_saddr ? Type::b32 : row->src[0]);
 }
@@ -53,10 +68,16 @@ void decode_flat_gfx12(Reader& in) {
   const unsigned saddr = in.field(6, 0);
   const bool has_saddr = saddr != in.null_code;
   const bool sve = in.bit(49);
+  in.require(segment == 1 || !sve);
+  // Flat addresses, and operations without an address, have no SGPR part.
+  const bool no_saddr = segment == 0 || row->src[2] == Type::none;
+  in.require(!no_saddr || !has_saddr);
+  in.require(!in.bit(48));  // gfx1250's scale_offset
   const bool returns = !is_atomic(*row) || (out.temporal_hint & 1) != 0;
-  if (row->dst != Type::none && returns) out.dst = in.vgpr(in.field(39, 32), row->dst);
+  if (row->src[1] == Type::none && row->dst == Type::none) out.offset = 0;  // cache control
+  if (row->dst != Type::none && returns) out.dst = in.vgpr(in.field(39, 32), result_type(in));
   if (row->src[1] != Type::none) out.src[1] = in.vgpr(in.field(62, 55), row->src[1]);
-  if (row->src[2] != Type::none && has_saddr) out.src[2] = in.scalar(saddr, row->src[2]);
+  if (row->src[2] != Type::none && has_saddr) out.src[2] = base_register(in, saddr, segment == 1);
   if (row->src[0] == Type::none) return;
   if (segment != 1 || sve) out.src[0] = in.vgpr(in.word(2) & 0xff, has_saddr ? Type::b32 : row->src[0]);
 }
@@ -77,7 +98,10 @@ Type with_status(Type type) {
 void buffer_operands(Reader& in, const Buffer& at, bool returns) {
   Instruction& out = in.out;
   const Opcode& row = in.row();
-  if (row.src[2] == Type::none) return;  // cache control
+  if (row.src[2] == Type::none) {  // cache control
+    in.require(!out.tfe && !out.offen && !out.idxen && !out.glc && !out.dlc);
+    return;
+  }
   if (row.dst != Type::none && returns) out.dst = in.vgpr(at.data, out.tfe ? with_status(row.dst) : row.dst);
   if (out.offen || out.idxen) {
     out.src[0] = in.vgpr(at.address, out.offen && out.idxen ? Type::b64 : Type::b32);
@@ -86,7 +110,7 @@ void buffer_operands(Reader& in, const Buffer& at, bool returns) {
     out.src[1] = in.vgpr(at.data, out.tfe && row.dst == Type::none ? with_status(row.src[1]) : row.src[1]);
   }
   out.src[2] = in.scalar(at.resource, Type::b128);
-  in.require(at.soffset != 255 && at.soffset < 256);
+  in.require(at.soffset != 255 && at.soffset != 254 && at.soffset < 256);
   out.src[3] = in.source(at.soffset, row.src[3]);
 }
 
@@ -105,7 +129,7 @@ void decode_buffer_gfx11(Reader& in) {
   out.offen = in.bit(54);
   out.idxen = in.bit(55);
   if (typed) out.data_format = static_cast<std::uint8_t>(in.field(25, 19));
-  in.require(!out.tfe || !is_atomic(*row));
+  in.require(!out.tfe || (!typed && !is_atomic(*row)));
   buffer_operands(in, {in.field(47, 40), in.field(39, 32), in.field(52, 48) << 2, in.field(63, 56)},
                   !is_atomic(*row) || out.glc);
 }
@@ -122,8 +146,9 @@ void decode_buffer_gfx12(Reader& in) {
   out.offen = in.bit(62);
   out.idxen = in.bit(63);
   out.data_format = static_cast<std::uint8_t>(in.field(61, 55));
-  in.require(!out.tfe || !is_atomic(*row));
-  buffer_operands(in, {in.field(39, 32), in.word(2) & 0xff, in.field(49, 41), in.field(6, 0)},
+  in.require(!out.tfe || (!typed && !is_atomic(*row)));
+  in.require(in.field(49, 48) == 0 && out.offset >= 0);
+  buffer_operands(in, {in.field(39, 32), in.word(2) & 0xff, in.field(47, 41), in.field(6, 0)},
                   !is_atomic(*row) || (out.temporal_hint & 1) != 0);
 }
 
@@ -131,7 +156,7 @@ void decode_buffer_gfx12(Reader& in) {
 
 void decode_ds(Reader& in) {
   const Opcode* row = in.begin(Format::ds, in.field(25, 18), 2);
-  if (row == nullptr) return;
+  if (row == nullptr) return decode_unsupported(in);
   Instruction& out = in.out;
   if (in.is(trait::two_offsets)) {
     out.offset = static_cast<std::int32_t>(in.field(7, 0));
@@ -140,7 +165,8 @@ void decode_ds(Reader& in) {
     out.offset = static_cast<std::int32_t>(in.field(15, 0));
   }
   out.gds = in.bit(17);
-  in.require(!out.gds || !in.gfx12());
+  in.require(!out.gds || !(in.gfx12() || in.is(trait::no_gds)));
+  in.require(row->src[0] != Type::none || row->src[1] != Type::none || row->dst != Type::none || out.offset == 0);
   const std::array fields = {in.field(39, 32), in.field(47, 40), in.field(55, 48)};
   for (unsigned i = 0; i < 3; ++i) {
     if (row->src[i] != Type::none) out.src[i] = in.vgpr(fields[i], row->src[i]);

@@ -7,7 +7,11 @@ namespace {
 
 Operand scalar_source(Reader& in, unsigned low, Type type) {
   const unsigned code = in.field(low + 7, low);
-  if (in.is(trait::register_src0)) return in.scalar(code, type);
+  if (in.is(trait::register_src0)) {
+    const Operand out = in.source(code, type);
+    in.require(out.kind != OperandKind::constant && code != 254);
+    return out;
+  }
   in.require(code != 254 && !(code == 255 && in.is(trait::no_literal)));
   return in.source(code, type);
 }
@@ -87,6 +91,7 @@ void decode_smem(Reader& in) {
   const unsigned soffset = in.field(63, 57);
   if (row->dst != Type::none) {
     in.out.dst = in.scalar(in.field(12, 6), row->dst);
+    in.require(in.out.dst.index != sreg::m0 && in.out.dst.index < sreg::exec);
   } else {
     in.out.immediate = static_cast<std::int32_t>(in.field(12, 6));  // s_prefetch: the length
   }
@@ -94,12 +99,20 @@ void decode_smem(Reader& in) {
   if (row->src[1] != Type::none && soffset != in.null_code) in.out.src[1] = in.scalar(soffset, row->src[1]);
   if (gfx12) {
     in.out.offset = static_cast<std::int32_t>(in.field(55, 32) << 8) >> 8;
+    in.require(row->src[0] != Type::b128 || in.out.offset >= 0);
+    if (row->dst == Type::none) {
+      in.require(in.out.immediate < 32 || row->src[1] == Type::none);
+      return;
+    }
     in.out.temporal_hint = static_cast<std::uint8_t>(in.field(24, 23));
     in.out.scope = static_cast<std::uint8_t>(in.field(22, 21));
+    in.out.nv = in.bit(20);
+    in.require(!in.bit(56));  // gfx1250's scale_offset
   } else {
     in.out.offset = static_cast<std::int32_t>(in.field(52, 32) << 11) >> 11;
     in.out.glc = in.bit(14);
     in.out.dlc = in.bit(13);
+    in.require(row->dst != Type::none || in.field(14, 13) == 0);
   }
 }
 

@@ -17,7 +17,9 @@ Operand first_source(Reader& in, Type type) {
   }
   if (code >= 256) return short_vgpr(in, code - 256, type);
   in.require(!in.is(trait::vgpr_src0));
-  return in.source(code, type);
+  Operand out = in.source(code, type);
+  if (in.is(trait::splat) && out.kind == OperandKind::constant && !out.literal) out.value |= out.value << 16;
+  return out;
 }
 
 const Opcode* begin(Reader& in) {
@@ -35,7 +37,10 @@ Operand destination(Reader& in) {
   }
   const unsigned field = in.field(24, 17);
   if (row.dst == Type::none) return {};
-  return in.is(trait::scalar_dst) ? in.scalar(field, row.dst) : short_vgpr(in, field, row.dst);
+  if (!in.is(trait::scalar_dst)) return short_vgpr(in, field, row.dst);
+  const Operand out = in.scalar(field, row.dst);
+  in.require(out.index != sreg::m0);
+  return out;
 }
 
 }  // namespace
@@ -47,7 +52,7 @@ void decode_short_vector(Reader& in) {
   out.dst = destination(in);
   if (row->dst2 == Type::mask) out.dst2 = in.vcc_mask();
   if (row->src[0] == Type::none) {
-    in.require(in.field(8, 0) == 0 || row->name == "v_nop");
+    in.require(in.field(24, 17) == 0);
     return;
   }
   out.src[0] = first_source(in, row->src[0]);

@@ -42,9 +42,17 @@ void read_modifiers(Reader& in) {
 Operand destination(Reader& in) {
   const Opcode& row = in.row();
   const unsigned field = in.field(7, 0);
-  if (row.dst == Type::none) return {};
+  if (row.dst == Type::none) {
+    in.require(field == 0);
+    return {};
+  }
   if (row.format == Format::vopc && row.name.starts_with("v_cmpx")) return in.exec_mask();
-  if (row.dst == Type::mask || in.is(trait::scalar_dst)) return in.scalar(field, row.dst);
+  if (row.dst == Type::mask || in.is(trait::scalar_dst)) {
+    const Operand out = in.scalar(field, row.dst);
+    const bool v_s = row.name.starts_with("v_s_");  // not exec; v_readlane not m0
+    in.require(row.dst == Type::mask || (v_s ? out.index < sreg::exec : out.index != sreg::m0));
+    return out;
+  }
   Operand out = in.vgpr(field, row.dst);
   if (is_half(row.dst)) out.high = (in.out.op_sel & 8) != 0;
   return out;
@@ -58,22 +66,26 @@ void decode_vop3(Reader& in) {
   Instruction& out = in.out;
   out.e64 = row->format != Format::vop3;
   read_modifiers(in);
+  // Packed sources beside a 16-bit one have op_sel bits that mean nothing.
+  for (unsigned i = 0; i < 3; ++i) {
+    if (is_true16(*row) && is_packed(row->src[i])) out.op_sel &= static_cast<std::uint8_t>(~(1U << i));
+  }
   out.dst = destination(in);
   if (row->dst2 == Type::mask) out.dst2 = in.scalar(in.field(14, 8), Type::mask);
 
   std::array codes = {in.field(40, 32), in.field(49, 41), in.field(58, 50)};
-  const bool dpp = dpp_code(codes[0]) != Dpp::none;
+  const bool dpp = encoded_sources(*row) > 0 && dpp_code(codes[0]) != Dpp::none;
   if (dpp) {
     in.require(has_dpp(*row) && !in.is(trait::no_e64_dpp));
     codes[0] = 256 + read_dpp(in, codes[0], false);
-    // From gfx1150 on src1 of a DPP form may be a scalar.
-    in.require(codes[1] >= 256 || in.mode.arch != Arch::gfx1100 || row->src[1] == Type::none);
+    in.require(codes[1] >= 256 || encoded_sources(*row) < 2 || dpp_takes_scalar(in.mode.arch));
   }
   for (unsigned i = 0; i < encoded_sources(*row); ++i) {
     in.require(!dpp || codes[i] != 255);
     out.src[i] = vector_source(in, i, codes[i]);
   }
   in.require(!in.is(trait::scalar_src0) || codes[0] < 256);
+  in.require(!in.is(trait::scalar_sources) || (codes[1] < 256 && codes[2] < 256));
   in.require(!in.is(trait::scalar_src1) || (codes[1] < 256 && codes[1] != 255));
   if (in.is(trait::reads_dst)) out.src[encoded_sources(*row)] = out.dst;
 }

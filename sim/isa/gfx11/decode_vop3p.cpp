@@ -23,7 +23,7 @@ Type operand_type(const Reader& in, Type type, bool result) {
 }
 
 struct Reserved {
-  unsigned neg, neg_hi, op_sel, op_sel_hi;
+  unsigned neg, neg_hi, op_sel, op_sel_hi;  // op_sel_hi: bits that are 1
   bool clamp;
 };
 
@@ -32,7 +32,12 @@ Reserved reserved_modifiers(const Reader& in) {
   Reserved out{~all, ~all, ~all, 0, in.is(trait::no_clamp)};
   if (in.is(trait::no_op_sel)) out.op_sel = 7;
   if (!in.gfx12() || !in.is(trait::matrix)) return out;
-  out.op_sel = in.is(trait::index_key) ? (in.is(trait::wide_index_key) ? 4 : 6) : 7;
+  if (in.is(trait::sparse)) {  // which part of the index register: 64 lanes leave a choice of twice as many
+    const unsigned bits = (in.is(trait::index_key) ? 1 : 0) + (in.mode.lanes == 64 ? 1 : 0);
+    out.op_sel = 7 & ~((1U << bits) - 1);
+  } else {
+    out.op_sel = 7;
+  }
   out.op_sel_hi = 7;
   out.clamp = !in.is(trait::integer_sources);
   if (in.is(trait::sparse)) out.neg = out.neg_hi = 4;
@@ -56,8 +61,12 @@ void read_modifiers(Reader& in) {
   out.clamp = in.bit(15);
   const Reserved reserved = reserved_modifiers(in);
   in.require((out.neg & reserved.neg) == 0 && (out.neg_hi & reserved.neg_hi) == 0 &&
-             (out.op_sel & reserved.op_sel) == 0 && (out.op_sel_hi & reserved.op_sel_hi) == 0 &&
+             (out.op_sel & reserved.op_sel) == 0 && (out.op_sel_hi & reserved.op_sel_hi) == reserved.op_sel_hi &&
              !(out.clamp && reserved.clamp));
+}
+
+bool is_vgpr_or_constant(unsigned code) {
+  return code >= 256 || (code >= 128 && code < 230) || (code >= 240 && code < 249);
 }
 
 // What an inline constant of matrix C, or of a mixed-precision source, means.
@@ -84,9 +93,12 @@ void decode_vop3p(Reader& in) {
   if (dpp) {
     in.require(has_dpp(*row));
     codes[0] = 256 + read_dpp(in, codes[0], false);
-    in.require(codes[1] >= 256 || in.mode.arch != Arch::gfx1100);
+    in.require(codes[1] >= 256 || (dpp_takes_scalar(in.mode.arch) && !in.is(trait::mix)));
   }
   constexpr std::array vgprs_alone = {trait::vgpr_src0, trait::vgpr_src1, trait::vgpr_src2};
+  // Matrix C: VGPRs or an inline constant.
+  in.require(!in.is(trait::matrix) || is_vgpr_or_constant(codes[2]) || in.is(trait::vgpr_src2) ||
+             !is_wide(row->src[2]));
   for (unsigned i = 0; i < encoded_sources(*row); ++i) {
     in.require(codes[i] >= 256 || !in.is(vgprs_alone[i]));
     in.require(!(dpp || in.is(trait::matrix)) || codes[i] != 255);

@@ -20,6 +20,7 @@ void decode_half(Reader& in, Instruction& out, const Half& half) {
     return;
   }
   if (row.src[1] != Type::none) out.src[1] = in.vgpr(half.src1, row.src[1]);
+  in.require(row.src[1] != Type::none || half.src1 == 0);
   if (is(trait::literal_src2)) out.src[2] = in.literal(row.src[2]);
   if (is(trait::reads_dst)) out.src[2] = out.dst;
   if (row.src[2] == Type::mask) out.src[2] = in.vcc_mask();

@@ -1,5 +1,7 @@
 #include "sim/isa/gfx11/print.hpp"
 
+#include "sim/isa/constants.hpp"
+
 #include "sim/isa/gfx11/traits.hpp"
 #include "sim/isa/gfx11/vector.hpp"
 #include "sim/isa/text.hpp"
@@ -22,7 +24,7 @@ std::string mnemonic(const Instruction& instruction) {
     } else if (!dpp) {
       out += "_e32";
     }
-  } else if (row.format == Format::vop3 && dpp) {
+  } else if ((row.format == Format::vop3 || row.format == Format::vop3p) && dpp) {
     out += "_e64";
   }
   // The short DPP forms of comparisons have no suffix.
@@ -35,16 +37,40 @@ std::string dual_half(Arch arch, const Instruction& half) {
   Text text(arch, half, std::string(row.name));
   text.operand(operand_text(arch, half.dst, row.dst));
   for (unsigned i = 0; i < encoded_sources(row); ++i) {
-    if (row.src[i] != Type::mask) text.operand(operand_text(arch, half.src[i], row.src[i]));
+    if (row.src[i] != Type::mask) text.operand(source_text(text, i));
   }
   return text.take();
 }
 
+// LLVM writes a 16-bit literal's lower half, but a whole one where that half could be taken for an inline constant; in
+// integer operands floats in hexadecimal.
+std::string half_constant(const Operand& operand, Type type) {
+  const auto low = static_cast<std::uint16_t>(operand.value);
+  const std::optional<unsigned> code = inline_code(low, type);
+  const bool integer = !is_float(type);
+  const std::uint32_t literal = low | std::uint32_t{operand.index} << 16;
+  constexpr unsigned last_integer_code = 208;
+  if (!operand.literal) return integer && *code > last_integer_code ? text::hex(low) : text::constant(operand, type);
+  if (integer) {
+    const auto value = static_cast<std::int32_t>(literal);
+    return value >= -16 && value <= 64 ? "lit(" + text::hex(literal) + ')' : text::hex(low);
+  }
+  return code ? "lit(" + text::hex(literal) + ')' : text::hex(low);
+}
+
 }  // namespace
 
+std::string whole_literal(const Operand& operand) {
+  const std::uint64_t value = (operand.value & 0xffff) | std::uint64_t{operand.index} << 16;
+  return text::constant({.kind = OperandKind::constant, .literal = true, .value = value}, Type::b32);
+}
+
 std::string operand_text(Arch arch, const Operand& operand, Type type) {
-  if (operand.kind == OperandKind::special && operand.index < 235) {
-    return operand.index == 230 ? "src_flat_scratch_base_lo" : "src_flat_scratch_base_hi";
+  if (operand.kind == OperandKind::constant && is_half(type)) return half_constant(operand, type);
+  if (operand.literal && type == Type::b8) return whole_literal(operand);
+  if (operand.literal && type == Type::f64) {
+    const std::optional<unsigned> code = inline_code(operand.value, type);
+    if (code) return text::operand(arch, {.kind = OperandKind::constant, .value = operand.value}, type);
   }
   std::string out = text::operand(arch, operand, type);
   if (operand.kind == OperandKind::vgpr && is_half(type)) out += operand.high ? ".h" : ".l";
@@ -69,6 +95,7 @@ std::string print(DecodeMode mode, const Instruction& instruction) {
     case Format::scratch: print_flat(text); break;
     case Format::mubuf:
     case Format::mtbuf: print_buffer(text); break;
+    case Format::unsupported: break;
     default: print_scalar(text); break;
   }
   return text.take();

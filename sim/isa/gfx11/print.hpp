@@ -23,6 +23,12 @@ void print_buffer(Text& text);
 
 // An operand with its half (.l, .h) where the type is 16 bits wide.
 std::string operand_text(Arch arch, const Operand& operand, Type type);
+// A literal of an operand that sees less than 32 bits of it.
+std::string whole_literal(const Operand& operand);
+// A vector operation's source with its modifiers.
+std::string source_text(const Text& text, unsigned index);
+// Small numbers in decimal, others in hexadecimal, as LLVM writes most immediates.
+std::string small_or_hex(unsigned value);
 
 std::string waits(unsigned immediate);                         // s_waitcnt's
 std::string delays(unsigned immediate);                        // s_delay_alu's

@@ -117,6 +117,11 @@ std::string_view number_format(char letter) {
 
 }  // namespace
 
+std::string small_or_hex(unsigned value) {
+  constexpr unsigned largest_inline = 64;
+  return value <= largest_inline ? std::to_string(value) : text::hex(value);
+}
+
 std::string waits(unsigned immediate) {
   static constexpr std::array<Field, 3> fields = {{{"vmcnt", 10, 6}, {"expcnt", 0, 3}, {"lgkmcnt", 4, 6}}};
   return counters(fields, immediate);

@@ -17,7 +17,7 @@ constexpr unsigned scope_device = 2, scope_system = 3;
 std::string atomic_hint(unsigned hint, unsigned scope) {
   constexpr unsigned returns = 1, non_temporal = 2, cascade = 4;
   if ((hint & cascade) != 0) {
-    if (scope < scope_device) return text::hex(hint);
+    if (scope < scope_device) return "TH_ATOMIC_" + text::hex(hint);
     return (hint & non_temporal) != 0 ? "TH_ATOMIC_CASCADE_NT" : "TH_ATOMIC_CASCADE_RT";
   }
   if ((hint & non_temporal) != 0) return (hint & returns) != 0 ? "TH_ATOMIC_NT_RETURN" : "TH_ATOMIC_NT";
@@ -31,7 +31,7 @@ std::string temporal_hint(Access kind, unsigned hint, unsigned scope) {
   const bool store = kind == Access::store;
   if (hint == 7 && !store) return text::hex(hint);
   const std::string prefix = store ? "TH_STORE_" : "TH_LOAD_";
-  if (hint == 3) return prefix + (scope == scope_system ? "BYPASS" : store ? "RT_WB" : "LU");
+  if (hint == 3) return prefix + (scope == scope_system ? "BYPASS" : store ? "WB" : "LU");
   return prefix + std::string(names[hint]);
 }
 
@@ -78,7 +78,7 @@ void print_smem(Text& text) {
   if (row.dst != Type::none) operand_if(text, instruction.dst);
   const bool probe = row.name.starts_with("s_atc_probe");
   const bool prefetch = !probe && row.dst == Type::none;
-  if (probe) text.operand(std::to_string(instruction.immediate));
+  if (probe) text.operand(small_or_hex(static_cast<unsigned>(instruction.immediate)));
   operand_if(text, instruction.src[0]);
   if (prefetch) {
     text.operand(signed_hex(instruction.offset));

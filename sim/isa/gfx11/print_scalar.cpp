@@ -21,10 +21,11 @@ void print_sopp(Text& text) {
     text.operand(message(text.arch(), immediate));
   } else if (name.starts_with("s_branch") || name.starts_with("s_cbranch")) {
     text.operand(std::to_string(immediate));
-  } else if (name.starts_with("s_wait_") || is("s_clause", "s_round_mode", "s_ttracedata_imm")) {
+  } else if (name.starts_with("s_wait_") ||
+             is("s_set_inst_prefetch_distance", "s_clause", "s_round_mode", "s_ttracedata_imm")) {
     text.operand(text::hex(immediate));
   } else {
-    text.operand(immediate == 0 ? "0" : text::hex(immediate));
+    text.operand(name == "s_endpgm" ? std::to_string(immediate) : small_or_hex(immediate));
   }
 }
 
@@ -47,7 +48,7 @@ void print_sopk(Text& text) {
     text.operand(text::hex(immediate));
   }
   if (set)
-    text.operand(text.is(trait::literal_src0) ? text::hex(instruction.src[0].value)
+    text.operand(text.is(trait::literal_src0) ? small_or_hex(static_cast<unsigned>(instruction.src[0].value))
                                               : operand_text(text.arch(), instruction.src[0], row.src[0]));
 }
 
@@ -62,7 +63,16 @@ void print_scalar(Text& text) {
   const bool implied = text.is(trait::reads_dst);
   for (unsigned i = 0; i < 3 && row.src[i] != Type::none; ++i) {
     if (implied && row.src[i + 1] == Type::none) break;
-    text.operand(operand_text(text.arch(), instruction.src[i], row.src[i]));
+    if ((i == 1 && text.is(trait::literal_src1)) || (i == 2 && text.is(trait::literal_src2))) {
+      text.operand(text::hex(instruction.src[i].value));
+      continue;
+    }
+    if (row.format == Format::sop1 && instruction.src[i].literal && row.src[i] == Type::f16) {
+      text.operand(whole_literal(instruction.src[i]));
+      continue;
+    }
+    const bool constant = row.src[i] == Type::f16 && row.format == Format::sopc;
+    text.operand(operand_text(text.arch(), instruction.src[i], constant ? Type::u16 : row.src[i]));
   }
   if (row.format == Format::sop1 && row.src[0] == Type::none && row.name.starts_with("s_sendmsg")) {
     text.operand(message(text.arch(), static_cast<unsigned>(instruction.immediate)));

@@ -1,27 +1,50 @@
+#include "sim/isa/constants.hpp"
 #include "sim/isa/gfx11/print.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 #include "sim/isa/gfx11/vector.hpp"
+#include "sim/isa/text.hpp"
 
 namespace rapt::sim::rdna_isa {
 namespace {
 
 constexpr std::string_view multipliers[] = {"", "mul:2", "mul:4", "div:2"};
 
-std::string source_text(const Text& text, unsigned index) {
-  const Instruction& instruction = text.instruction();
-  std::string out = operand_text(text.arch(), instruction.src[index], text.row().src[index]);
-  const bool neg = (instruction.neg >> index & 1) != 0;
-  if ((instruction.abs >> index & 1) != 0) out = '|' + out + '|';
-  // A negated constant could be read as another constant.
-  if (neg && out.front() != '|' && instruction.src[index].kind == OperandKind::constant) return "neg(" + out + ')';
-  return neg ? '-' + out : out;
-}
-
 bool prints_op_sel(const Text& text) {
   return is_true16(text.row()) || text.is(trait::op_sel | trait::byte_select) || text.row().src[0] == Type::b8;
 }
 
+// A negated constant could be read as another constant: neg(1).
+std::string with_sign(std::string operand, const Operand& source, bool neg, bool abs) {
+  if (abs) operand = '|' + operand + '|';
+  if (!neg) return operand;
+  const bool needs_call = !abs && source.kind == OperandKind::constant && !operand.starts_with("lit(");
+  return needs_call ? "neg(" + operand + ')' : '-' + operand;
+}
+
 }  // namespace
+
+std::string source_text(const Text& text, unsigned index) {
+  const Instruction& instruction = text.instruction();
+  const Operand& source = instruction.src[index];
+  const Type type = text.row().src[index];
+  if ((index == 1 && text.is(trait::literal_src1)) || (index == 2 && text.is(trait::literal_src2))) {
+    return text::hex(is_half(type) ? source.value | std::uint32_t{source.index} << 16 : source.value);
+  }
+  std::string out = operand_text(text.arch(), source, type);
+  if (text.is(trait::splat) && source.kind == OperandKind::constant) {
+    const Operand half{.kind = OperandKind::constant, .value = source.value & 0xffff};
+    const bool splat = source.value == half.value * 0x10001;
+    const bool readable = splat && inline_code(half.value, Type::f16);
+    if (!source.literal) {
+      out = operand_text(text.arch(), half, Type::f16);
+    } else {
+      out = readable ? "lit(" + text::hex(source.value) + ')' : text::hex(source.value);
+    }
+  }
+  // Integer sources may have the bits, which mean nothing, but for those that v_cndmask passes through.
+  if (text.row().src[2] != Type::mask && (!is_float(type) || text.row().dst == Type::pk_f32)) return out;
+  return with_sign(std::move(out), source, (instruction.neg >> index & 1) != 0, (instruction.abs >> index & 1) != 0);
+}
 
 void print_lane_map(Text& text) {
   const Instruction& instruction = text.instruction();
@@ -66,10 +89,19 @@ void print_vector(Text& text) {
   for (unsigned i = 0; i < encoded_sources(row); ++i) text.operand(source_text(text, i));
 
   if (instruction.e64 || row.format == Format::vop3) {
-    const unsigned count = encoded_sources(row);
-    if (prints_op_sel(text) && instruction.op_sel != 0) {
+    const unsigned count = encoded_sources(row) + (text.is(trait::reads_dst) ? 1 : 0);
+    if (row.src[0] == Type::b8 || text.is(trait::byte_select)) {
+      // A source's byte has its number's bits in reverse order.
+      const unsigned bits = instruction.op_sel;
+      const unsigned byte = text.is(trait::byte_select) ? bits >> 2 : (bits >> 1 & 1) | (bits & 1) << 1;
+      text.flag("byte_sel:" + std::to_string(byte), byte != 0);
+    } else if (text.is(trait::fetch_control)) {
+      text.bits("op_sel", instruction.op_sel, 2);
+    } else if (prints_op_sel(text) && instruction.op_sel != 0 && row.src[2] != Type::mask) {
       const unsigned sources = instruction.op_sel & ((1U << count) - 1);
-      const bool with_dst = row.dst != Type::mask;
+      // Comparisons show a bit for a half of their destination too, which they do not have, but not with DPP.
+      const bool plain = instruction.lane_map == LaneMap::none;
+      const bool with_dst = row.dst != Type::mask || (plain && !implied_exec);
       text.bits("op_sel", with_dst ? sources | (instruction.op_sel >> 3) << count : sources,
                 count + (with_dst ? 1 : 0));
     }
@@ -87,20 +119,24 @@ void print_vop3p(Text& text) {
   const bool mix = text.is(trait::mix);
   text.operand(operand_text(text.arch(), instruction.dst, mix ? Type::f32 : row.dst));
   for (unsigned i = 0; i < count; ++i) {
-    std::string source = operand_text(text.arch(), instruction.src[i], row.src[i]);
+    const Operand& operand = instruction.src[i];
+    const bool half = mix && (operand.literal || (instruction.op_sel_hi >> i & 1) != 0);
+    const bool constant = operand.kind == OperandKind::constant;
+    std::string source = operand_text(text.arch(), operand, half && constant ? Type::f16 : row.src[i]);
     if (mix) {
-      if ((instruction.neg_hi >> i & 1) != 0) source = '|' + source + '|';
-      if ((instruction.neg >> i & 1) != 0) source = '-' + source;
+      const bool abs = (instruction.neg_hi >> i & 1) != 0;  // not packed: the bits mean this
+      source = with_sign(std::move(source), operand, (instruction.neg >> i & 1) != 0, abs);
     }
     text.operand(source);
   }
   const bool integer_dot = text.is(trait::no_op_sel);
-  if (text.is(trait::index_key)) {
+  if (text.is(trait::sparse)) {
     if (instruction.op_sel != 0) text.flag("index_key:" + std::to_string(instruction.op_sel));
   } else {
     text.bits("op_sel", instruction.op_sel, count);
   }
-  if (!matrix && !integer_dot) text.bits("op_sel_hi", instruction.op_sel_hi, count, !mix);
+  const bool gfx12_matrix = matrix && contains(gfx12, text.arch());
+  if (!gfx12_matrix && !integer_dot) text.bits("op_sel_hi", instruction.op_sel_hi, count, !mix);
   if (!mix) {
     text.bits("neg_lo", instruction.neg, count);
     text.bits("neg_hi", instruction.neg_hi, count);

@@ -27,6 +27,7 @@ Operand Reader::literal(Type type) {
   return {.kind = OperandKind::constant,
           .literal = true,
           .dwords = static_cast<std::uint8_t>(dwords(type, mode.lanes)),
+          .index = static_cast<std::uint16_t>(*literal_ >> 16),  // 16-bit operands do not see it, but the text may
           .value = literal_constant(*literal_, type)};
 }
 
@@ -38,7 +39,6 @@ Operand Reader::vgpr(unsigned index, Type type) {
           .index = static_cast<std::uint16_t>(index)};
 }
 
-// A register group that is not aligned is rounded down, as LLVM's disassembler does.
 Operand Reader::scalar(unsigned code, Type type) {
   const unsigned count = dwords(type, mode.lanes);
   unsigned index = code;
@@ -49,8 +49,7 @@ Operand Reader::scalar(unsigned code, Type type) {
     require(count == 1);
   } else if (code < sgprs || (code >= sreg::ttmp0 && code < sreg::ttmp0 + ttmps)) {
     const unsigned alignment = count == 1 ? 1 : count == 2 ? 2 : 4;
-    index = code / alignment * alignment;
-    require(index + count <= (code < sgprs ? sgprs : sreg::ttmp0 + ttmps));
+    require(code % alignment == 0 && code + count <= (code < sgprs ? sgprs : sreg::ttmp0 + ttmps));
   } else {
     require(code < 128 && (count == 1 || (count == 2 && code % 2 == 0)));
   }
@@ -67,9 +66,7 @@ Operand Reader::source(unsigned code, Type type, Type constant) {
     return {.kind = OperandKind::constant, .dwords = count, .value = *value};
   }
   if (code == 255) return literal(type);
-  // gfx12 has the scratch base too (LLVM: src_flat_scratch_base_lo and _hi).
-  require((code >= (gfx12() ? 230U : 235U) && code <= 239 && code != 232 && code != 233 && code != 234) ||
-          (code >= 251 && code <= 254));
+  require((code >= 235 && code <= 239) || (code >= 251 && (code <= 253 || count == 1)));
   return {.kind = OperandKind::special, .dwords = count, .index = static_cast<std::uint16_t>(code)};
 }
 

@@ -25,12 +25,20 @@ inline constexpr Traits no_e64_dpp = family(10);    // DPP in its short form alo
 inline constexpr Traits literal_src0 = family(17);  // s_setreg_imm32
 inline constexpr Traits no_immediate = family(18);  // simm16 is 0
 
+// VOP2
+inline constexpr Traits splat = family(21);  // v_pk_fmac_f16: an inline constant goes to both halves
+
+// GLOBAL
+inline constexpr Traits transposes = family(22);  // global_load_tr
+
+// DS
+inline constexpr Traits no_gds = family(20);  // works on no memory
+
 // VOP3P
 inline constexpr Traits mix = family(11);              // op_sel_hi: the source is half of its register, not an f32
 inline constexpr Traits integer_sources = family(12);  // matrix A and B: neg tells signed from unsigned
 inline constexpr Traits fp8_sources = family(13);      // matrix A and B have no modifiers
 inline constexpr Traits index_key = family(14);        // op_sel picks the part of the index register
-inline constexpr Traits wide_index_key = family(19);   // two bits of it
 inline constexpr Traits f16_result = family(15);       // matrix C and D of f16: what an inline constant means
 inline constexpr Traits bf16_result = family(16);
 

@@ -23,6 +23,8 @@ bool is_float(Type type) {
   }
 }
 
+bool is_packed(Type type) { return type == Type::pk_f16 || type == Type::pk_bf16; }
+
 bool is_wide(Type type) { return type != Type::mask && dwords(type, 32) > 1; }
 
 bool is_true16(const Opcode& row) {
@@ -50,11 +52,13 @@ Allowed allowed_modifiers(const Opcode& row) {
   if (row.dst != Type::mask) out.op_sel |= 8;
   if (is(trait::byte_select)) out.op_sel = 12;
   if (count == 1 && row.src[0] == Type::b8) out.op_sel = 3;
-  if (!true16 && !is(trait::op_sel | trait::byte_select) && row.src[0] != Type::b8) out.op_sel = 15;  // ignored
+  if (!true16 && !is(trait::op_sel | trait::fetch_control | trait::byte_select) && row.src[0] != Type::b8)
+    out.op_sel = 15;  // ignored
   const bool float_result = is_float(row.dst);
   const bool float_comparison = row.dst == Type::mask && is_float(row.src[0]);
   out.clamp = (float_result || float_comparison || is(trait::clamp)) && !is(trait::no_clamp);
   out.omod = (float_result || is(trait::omod)) && !is(trait::no_omod);
+  if (row.src[0] == Type::b8) out.clamp = out.omod = false;
   return out;
 }
 

@@ -7,7 +7,8 @@ namespace rapt::sim::rdna_isa {
 
 bool is_half(Type type);   // 16 bits alone: the operand names a half of its register
 bool is_float(Type type);  // also packed
-bool is_wide(Type type);   // 64 bits or more
+bool is_packed(Type type);
+bool is_wide(Type type);  // 64 bits or more
 
 // Operations some operand of which is 16 bits wide have op_sel, neg and abs bits for all sources.
 bool is_true16(const Opcode& row);
@@ -28,6 +29,8 @@ Dpp dpp_code(unsigned source);
 // Reads the DPP word; the number of the register that stands for src0.
 unsigned read_dpp(Reader& in, unsigned source, bool with_modifiers);
 bool has_dpp(const Opcode& row);
+// VOP3's DPP forms take a scalar as src1 from gfx1150 on (LLVM's FeatureDPPSrc1SGPR).
+constexpr bool dpp_takes_scalar(Arch arch) { return arch != Arch::gfx1100; }
 
 // Short encodings name a half by bit 7 of the register's field.
 Operand short_vgpr(Reader& in, unsigned field, Type type);

@@ -124,8 +124,8 @@ constexpr Opcode rows[] = {
     {"v_cvt_u32_u16", Format::vop1, 0x6b, rdna, u32, none, {u16}},
     {"v_cvt_f32_fp8", Format::vop1, 0x6c, gfx12, f32, none, {b8}},
     {"v_cvt_f32_bf8", Format::vop1, 0x6d, gfx12, f32, none, {b8}},
-    {"v_cvt_pk_f32_fp8", Format::vop1, 0x6e, gfx12, pk_f32, none, {f16}},
-    {"v_cvt_pk_f32_bf8", Format::vop1, 0x6f, gfx12, pk_f32, none, {f16}},
+    {"v_cvt_pk_f32_fp8", Format::vop1, 0x6e, gfx12, pk_f32, none, {f16}, trait::no_clamp | trait::no_omod},
+    {"v_cvt_pk_f32_bf8", Format::vop1, 0x6f, gfx12, pk_f32, none, {f16}, trait::no_clamp | trait::no_omod},
 };
 
 }  // namespace
