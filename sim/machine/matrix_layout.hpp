@@ -38,7 +38,9 @@ struct InputLayout {
 };
 
 // C and D: `height` consecutive rows of a block stand in consecutive items (registers, pairs of them for f64) of a
-// lane, the next `height` rows in the next N lanes. `abreast` blocks share an item; then the next items follow.
+// lane, the next `height` rows in the next N lanes. `abreast` blocks share an item; then the next items follow. Where
+// blocks share one (f64 4x4x4) the calculator and hardware (measured for ROCm's fpsan) have the blocks inside, the rows
+// outside; the CDNA3 document's formula has it the other way round.
 struct OutputLayout {
   unsigned m, n, height, abreast, lanes;
   bool swapped = false;  // of four strips the middle ones change places
@@ -50,7 +52,7 @@ struct OutputLayout {
     const unsigned items = m / strips;                                  // a block takes
     const unsigned order = strip % strips, position = swapped ? order >> 1 | (order & 1) << 1 : order;
     return {row % height + height * (strip / strips) + items * (block / abreast),
-            n * (position + strips * (block % abreast))};
+            n * (position * abreast + block % abreast)};
   }
 };
 

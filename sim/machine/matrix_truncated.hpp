@@ -54,6 +54,7 @@ float truncated_sum(const Tile& t, unsigned block, unsigned row, unsigned column
 // Sums with exponents outside this range, where floats would lose bits, go to the scalar form. Products below the last
 // one are aligned to it: they are too far below any sum in range to change it.
 inline constexpr std::int32_t smallest_fast = -90, largest_fast = 120, smallest_product = -100;
+inline constexpr std::int32_t farthest_fast = 170;  // how far c may lie below the products for its sign not to be lost
 
 template <class F, class I>
 [[gnu::always_inline]] inline F power_of_two(I exponent) {
@@ -66,7 +67,7 @@ template <class F, class I, bool drops>
 [[gnu::always_inline]] inline F add_to_sum(I sum, I exponent, F c, I& unsure) {
   const I c_exponent = larger(bits_of<I>(c) >> 23 & 255, I{} + 1) - 127;
   const I top = larger(exponent, c_exponent);
-  unsure |= (top - smallest_fast) | (largest_fast - top);
+  unsure |= (top - smallest_fast) | (largest_fast - top) | (c_exponent + farthest_fast - top);
   const I shift = smaller(top - exponent, I{} + 31);
   I c_units = rounded_down<I>(c * power_of_two<F>(24 - top));
   if constexpr (drops) c_units &= top - c_exponent <= 25;

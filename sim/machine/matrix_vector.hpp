@@ -71,7 +71,7 @@ template <class I, class F>
 template <class I, class H>
 [[gnu::always_inline]] inline I widened(H v) {
 #ifdef __AVX512F__
-  if constexpr (sizeof(I) == 64) return bits_of<I>(_mm512_cvtepi16_epi32(bits_of<__m256i>(v)));
+  if constexpr (sizeof(I) == 64) return bits_of<I>(_mm512_maskz_cvtepi16_epi32(0xffff, bits_of<__m256i>(v)));
 #endif
   return __builtin_convertvector(v, I);
 }

@@ -140,7 +140,7 @@ Place place_d(const MatrixName& m, unsigned block, unsigned i, unsigned j) {
   const unsigned b_i = (64 + m.n * m.m / h - 1) / (m.n * m.m / h);
   const unsigned m_i = 64 / b_i / m.n, g = m.m / (h * m_i);
   const unsigned item = i % h + h * (i / (h * m_i) + g * (block / b_i));
-  return {item * type_bits(m.d), j + m.n * (i / h % m_i + m_i * (block % b_i))};
+  return {item * type_bits(m.d), j + m.n * (block % b_i + b_i * (i / h % m_i))};
 }
 
 void put(OneWave& w, unsigned base, Place at, unsigned bits, std::uint64_t value) {
