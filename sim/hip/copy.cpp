@@ -77,18 +77,12 @@ namespace {
 
 Error copy(const char* function, void* to, const void* from, std::size_t bytes, CopyKind kind,
            StreamHandle stream = nullptr) {
-  return api(function, [&] {
-    submit_and_wait(find_stream(stream), plain_copy(to, from, bytes, kind));
-    return Error::success;
-  });
+  return stream_call(function, Return::when_done, stream, [&] { return plain_copy(to, from, bytes, kind); });
 }
 
 Error copy_later(const char* function, void* to, const void* from, std::size_t bytes, CopyKind kind,
                  StreamHandle stream) {
-  return api(function, [&] {
-    submit(find_stream(stream), plain_copy(to, from, bytes, kind));
-    return Error::success;
-  });
+  return stream_call(function, Return::at_once, stream, [&] { return plain_copy(to, from, bytes, kind); });
 }
 
 }  // namespace
@@ -129,26 +123,21 @@ RAPT_HIP Error hipMemcpyDtoDAsync(void* to, void* from, std::size_t bytes, Strea
 
 namespace {
 
-void need_devices(int to, int from) {
-  Runtime::get().device(to);
-  Runtime::get().device(from);
+CopyWork peer_copy(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  Runtime::get().device(to_device);
+  Runtime::get().device(from_device);
+  return plain_copy(to, from, bytes, CopyKind::device_to_device);
 }
 
 }  // namespace
 
 RAPT_HIP Error hipMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
-  return api(__func__, [&] {
-    need_devices(to_device, from_device);
-    submit_and_wait(find_stream(nullptr), plain_copy(to, from, bytes, CopyKind::device_to_device));
-    return Error::success;
-  });
+  return stream_call(__func__, Return::when_done, nullptr,
+                     [&] { return peer_copy(to, to_device, from, from_device, bytes); });
 }
 
 RAPT_HIP Error hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
                                   StreamHandle stream) {
-  return api(__func__, [&] {
-    need_devices(to_device, from_device);
-    submit(find_stream(stream), plain_copy(to, from, bytes, CopyKind::device_to_device));
-    return Error::success;
-  });
+  return stream_call(__func__, Return::at_once, stream,
+                     [&] { return peer_copy(to, to_device, from, from_device, bytes); });
 }

@@ -7,25 +7,6 @@ using namespace rapt::sim::hip;
 
 namespace {
 
-struct Wait {};
-
-// `make` gives the work; with Wait the call returns when it is done.
-template <typename Make>
-Error copy(const char* function, Wait, StreamHandle stream, Make&& make) {
-  return api(function, [&] {
-    submit_and_wait(find_stream(stream), make());
-    return Error::success;
-  });
-}
-
-template <typename Make>
-Error copy(const char* function, StreamHandle stream, Make&& make) {
-  return api(function, [&] {
-    submit(find_stream(stream), make());
-    return Error::success;
-  });
-}
-
 // Which of host and device pointer the release's memory type means.
 template <typename Pointer>
 Pointer choose(int type, Pointer host, Pointer device) {
@@ -80,46 +61,48 @@ CopyWork make(const Copy3D* p) {
 
 RAPT_HIP Error hipMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                            std::size_t height, CopyKind kind) {
-  return copy(__func__, Wait{}, nullptr,
-              [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
+  return stream_call(__func__, Return::when_done, nullptr,
+                     [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 RAPT_HIP Error hipMemcpy2D_spt(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                std::size_t width, std::size_t height, CopyKind kind) {
-  return copy(__func__, Wait{}, own(nullptr),
-              [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
+  return stream_call(__func__, Return::when_done, own(nullptr),
+                     [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 RAPT_HIP Error hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                 std::size_t width, std::size_t height, CopyKind kind, StreamHandle stream) {
-  return copy(__func__, stream, [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
+  return stream_call(__func__, Return::at_once, stream,
+                     [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 RAPT_HIP Error hipMemcpy2DAsync_spt(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                     std::size_t width, std::size_t height, CopyKind kind, StreamHandle stream) {
-  return copy(__func__, own(stream), [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
+  return stream_call(__func__, Return::at_once, own(stream),
+                     [&] { return pitched_copy(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 RAPT_HIP Error hipMemcpyParam2D(const DriverCopy2D* p) {
-  return copy(__func__, Wait{}, nullptr, [&] { return make(p); });
+  return stream_call(__func__, Return::when_done, nullptr, [&] { return make(p); });
 }
 RAPT_HIP Error hipDrvMemcpy2DUnaligned(const DriverCopy2D* p) {
-  return copy(__func__, Wait{}, nullptr, [&] { return make(p); });
+  return stream_call(__func__, Return::when_done, nullptr, [&] { return make(p); });
 }
 RAPT_HIP Error hipMemcpyParam2DAsync(const DriverCopy2D* p, StreamHandle stream) {
-  return copy(__func__, stream, [&] { return make(p); });
+  return stream_call(__func__, Return::at_once, stream, [&] { return make(p); });
 }
 RAPT_HIP Error hipMemcpy3D(const Copy3D* p) {
-  return copy(__func__, Wait{}, nullptr, [&] { return make(p); });
+  return stream_call(__func__, Return::when_done, nullptr, [&] { return make(p); });
 }
 RAPT_HIP Error hipMemcpy3D_spt(const Copy3D* p) {
-  return copy(__func__, Wait{}, own(nullptr), [&] { return make(p); });
+  return stream_call(__func__, Return::when_done, own(nullptr), [&] { return make(p); });
 }
 RAPT_HIP Error hipMemcpy3DAsync(const Copy3D* p, StreamHandle stream) {
-  return copy(__func__, stream, [&] { return make(p); });
+  return stream_call(__func__, Return::at_once, stream, [&] { return make(p); });
 }
 RAPT_HIP Error hipMemcpy3DAsync_spt(const Copy3D* p, StreamHandle stream) {
-  return copy(__func__, own(stream), [&] { return make(p); });
+  return stream_call(__func__, Return::at_once, own(stream), [&] { return make(p); });
 }
 RAPT_HIP Error hipDrvMemcpy3D(const void* p) {
-  return copy(__func__, Wait{}, nullptr, [&] { return make_driver_3d(p); });
+  return stream_call(__func__, Return::when_done, nullptr, [&] { return make_driver_3d(p); });
 }
 RAPT_HIP Error hipDrvMemcpy3DAsync(const void* p, StreamHandle stream) {
-  return copy(__func__, stream, [&] { return make_driver_3d(p); });
+  return stream_call(__func__, Return::at_once, stream, [&] { return make_driver_3d(p); });
 }

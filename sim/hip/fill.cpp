@@ -37,29 +37,20 @@ using namespace rapt::sim::hip;
 
 namespace {
 
-template <typename Make>
-Error fill(const char* function, bool wait, StreamHandle stream, Make&& make) {
-  return api(function, [&] {
-    const auto on = find_stream(stream);
-    if (wait) submit_and_wait(on, make());
-    else submit(on, make());
-    return Error::success;
-  });
-}
-
-Error fill_bytes(const char* function, bool wait, StreamHandle stream, void* to, std::uint32_t value, unsigned size,
+Error fill_bytes(const char* function, Return when, StreamHandle stream, void* to, std::uint32_t value, unsigned size,
                  std::size_t count) {
-  return fill(function, wait, stream, [&] { return plain_fill(to, value, size, count); });
+  return stream_call(function, when, stream, [&] { return plain_fill(to, value, size, count); });
 }
 
-Error fill_2d(const char* function, bool wait, StreamHandle stream, void* to, std::size_t pitch, std::uint32_t value,
+Error fill_2d(const char* function, Return when, StreamHandle stream, void* to, std::size_t pitch, std::uint32_t value,
               unsigned size, std::size_t width, std::size_t height) {
-  return fill(function, wait, stream, [&] { return pitched_fill(to, pitch, value, size, {width, height, 1}, 0); });
+  return stream_call(function, when, stream,
+                     [&] { return pitched_fill(to, pitch, value, size, {width, height, 1}, 0); });
 }
 
-Error fill_3d(const char* function, bool wait, StreamHandle stream, const PitchedPointer& to, int value,
+Error fill_3d(const char* function, Return when, StreamHandle stream, const PitchedPointer& to, int value,
               const Extent& extent) {
-  return fill(function, wait, stream, [&] {
+  return stream_call(function, when, stream, [&] {
     return pitched_fill(to.pointer, to.pitch, static_cast<unsigned>(value), 1, extent, to.pitch * to.height);
   });
 }
@@ -69,77 +60,77 @@ using Size = std::size_t;
 }  // namespace
 
 RAPT_HIP Error hipMemset(void* to, int value, Size bytes) {
-  return fill_bytes(__func__, true, nullptr, to, static_cast<unsigned>(value), 1, bytes);
+  return fill_bytes(__func__, Return::when_done, nullptr, to, static_cast<unsigned>(value), 1, bytes);
 }
 RAPT_HIP Error hipMemset_spt(void* to, int value, Size bytes) {
-  return fill_bytes(__func__, true, own(nullptr), to, static_cast<unsigned>(value), 1, bytes);
+  return fill_bytes(__func__, Return::when_done, own(nullptr), to, static_cast<unsigned>(value), 1, bytes);
 }
 RAPT_HIP Error hipMemsetAsync(void* to, int value, Size bytes, StreamHandle stream) {
-  return fill_bytes(__func__, false, stream, to, static_cast<unsigned>(value), 1, bytes);
+  return fill_bytes(__func__, Return::at_once, stream, to, static_cast<unsigned>(value), 1, bytes);
 }
 RAPT_HIP Error hipMemsetAsync_spt(void* to, int value, Size bytes, StreamHandle stream) {
-  return fill_bytes(__func__, false, own(stream), to, static_cast<unsigned>(value), 1, bytes);
+  return fill_bytes(__func__, Return::at_once, own(stream), to, static_cast<unsigned>(value), 1, bytes);
 }
 RAPT_HIP Error hipMemsetD8(void* to, unsigned char value, Size count) {
-  return fill_bytes(__func__, true, nullptr, to, value, 1, count);
+  return fill_bytes(__func__, Return::when_done, nullptr, to, value, 1, count);
 }
 RAPT_HIP Error hipMemsetD8Async(void* to, unsigned char value, Size count, StreamHandle stream) {
-  return fill_bytes(__func__, false, stream, to, value, 1, count);
+  return fill_bytes(__func__, Return::at_once, stream, to, value, 1, count);
 }
 RAPT_HIP Error hipMemsetD16(void* to, unsigned short value, Size count) {
-  return fill_bytes(__func__, true, nullptr, to, value, 2, count);
+  return fill_bytes(__func__, Return::when_done, nullptr, to, value, 2, count);
 }
 RAPT_HIP Error hipMemsetD16Async(void* to, unsigned short value, Size count, StreamHandle stream) {
-  return fill_bytes(__func__, false, stream, to, value, 2, count);
+  return fill_bytes(__func__, Return::at_once, stream, to, value, 2, count);
 }
 RAPT_HIP Error hipMemsetD32(void* to, int value, Size count) {
-  return fill_bytes(__func__, true, nullptr, to, static_cast<unsigned>(value), 4, count);
+  return fill_bytes(__func__, Return::when_done, nullptr, to, static_cast<unsigned>(value), 4, count);
 }
 RAPT_HIP Error hipMemsetD32Async(void* to, int value, Size count, StreamHandle stream) {
-  return fill_bytes(__func__, false, stream, to, static_cast<unsigned>(value), 4, count);
+  return fill_bytes(__func__, Return::at_once, stream, to, static_cast<unsigned>(value), 4, count);
 }
 
 RAPT_HIP Error hipMemset2D(void* to, Size pitch, int value, Size width, Size height) {
-  return fill_2d(__func__, true, nullptr, to, pitch, static_cast<unsigned>(value), 1, width, height);
+  return fill_2d(__func__, Return::when_done, nullptr, to, pitch, static_cast<unsigned>(value), 1, width, height);
 }
 RAPT_HIP Error hipMemset2D_spt(void* to, Size pitch, int value, Size width, Size height) {
-  return fill_2d(__func__, true, own(nullptr), to, pitch, static_cast<unsigned>(value), 1, width, height);
+  return fill_2d(__func__, Return::when_done, own(nullptr), to, pitch, static_cast<unsigned>(value), 1, width, height);
 }
 RAPT_HIP Error hipMemset2DAsync(void* to, Size pitch, int value, Size width, Size height, StreamHandle stream) {
-  return fill_2d(__func__, false, stream, to, pitch, static_cast<unsigned>(value), 1, width, height);
+  return fill_2d(__func__, Return::at_once, stream, to, pitch, static_cast<unsigned>(value), 1, width, height);
 }
 RAPT_HIP Error hipMemset2DAsync_spt(void* to, Size pitch, int value, Size width, Size height, StreamHandle stream) {
-  return fill_2d(__func__, false, own(stream), to, pitch, static_cast<unsigned>(value), 1, width, height);
+  return fill_2d(__func__, Return::at_once, own(stream), to, pitch, static_cast<unsigned>(value), 1, width, height);
 }
 RAPT_HIP Error hipMemsetD2D8(void* to, Size pitch, unsigned char value, Size width, Size height) {
-  return fill_2d(__func__, true, nullptr, to, pitch, value, 1, width, height);
+  return fill_2d(__func__, Return::when_done, nullptr, to, pitch, value, 1, width, height);
 }
 RAPT_HIP Error hipMemsetD2D8Async(void* to, Size pitch, unsigned char value, Size width, Size height, StreamHandle s) {
-  return fill_2d(__func__, false, s, to, pitch, value, 1, width, height);
+  return fill_2d(__func__, Return::at_once, s, to, pitch, value, 1, width, height);
 }
 RAPT_HIP Error hipMemsetD2D16(void* to, Size pitch, unsigned short value, Size width, Size height) {
-  return fill_2d(__func__, true, nullptr, to, pitch, value, 2, width, height);
+  return fill_2d(__func__, Return::when_done, nullptr, to, pitch, value, 2, width, height);
 }
 RAPT_HIP Error hipMemsetD2D16Async(void* to, Size pitch, unsigned short value, Size width, Size height,
                                    StreamHandle s) {
-  return fill_2d(__func__, false, s, to, pitch, value, 2, width, height);
+  return fill_2d(__func__, Return::at_once, s, to, pitch, value, 2, width, height);
 }
 RAPT_HIP Error hipMemsetD2D32(void* to, Size pitch, unsigned value, Size width, Size height) {
-  return fill_2d(__func__, true, nullptr, to, pitch, value, 4, width, height);
+  return fill_2d(__func__, Return::when_done, nullptr, to, pitch, value, 4, width, height);
 }
 RAPT_HIP Error hipMemsetD2D32Async(void* to, Size pitch, unsigned value, Size width, Size height, StreamHandle s) {
-  return fill_2d(__func__, false, s, to, pitch, value, 4, width, height);
+  return fill_2d(__func__, Return::at_once, s, to, pitch, value, 4, width, height);
 }
 
 RAPT_HIP Error hipMemset3D(PitchedPointer to, int value, Extent extent) {
-  return fill_3d(__func__, true, nullptr, to, value, extent);
+  return fill_3d(__func__, Return::when_done, nullptr, to, value, extent);
 }
 RAPT_HIP Error hipMemset3D_spt(PitchedPointer to, int value, Extent extent) {
-  return fill_3d(__func__, true, own(nullptr), to, value, extent);
+  return fill_3d(__func__, Return::when_done, own(nullptr), to, value, extent);
 }
 RAPT_HIP Error hipMemset3DAsync(PitchedPointer to, int value, Extent extent, StreamHandle stream) {
-  return fill_3d(__func__, false, stream, to, value, extent);
+  return fill_3d(__func__, Return::at_once, stream, to, value, extent);
 }
 RAPT_HIP Error hipMemset3DAsync_spt(PitchedPointer to, int value, Extent extent, StreamHandle stream) {
-  return fill_3d(__func__, false, own(stream), to, value, extent);
+  return fill_3d(__func__, Return::at_once, own(stream), to, value, extent);
 }

@@ -78,4 +78,16 @@ void submit(const std::shared_ptr<Stream>& stream, Work work);
 // The same for calls that return when the work is done.
 void submit_and_wait(const std::shared_ptr<Stream>& stream, Work work);
 
+// A HIP function that puts the work of `make` into a stream.
+enum class Return : bool { at_once, when_done };
+template <std::invocable Make>
+Error stream_call(const char* function, Return when, StreamHandle handle, Make&& make) {
+  return api(function, [&] {
+    const auto stream = find_stream(handle);
+    if (when == Return::when_done) submit_and_wait(stream, make());
+    else submit(stream, make());
+    return Error::success;
+  });
+}
+
 }  // namespace rapt::sim::hip

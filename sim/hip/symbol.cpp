@@ -20,16 +20,6 @@ CopyWork from_symbol(void* to, const void* symbol, std::size_t bytes, std::size_
   return plain_copy(to, variable_part(symbol, offset, bytes), bytes, kind);
 }
 
-template <typename Make>
-Error copy(const char* function, bool wait, StreamHandle stream, Make&& make) {
-  return api(function, [&] {
-    const auto on = find_stream(stream);
-    if (wait) submit_and_wait(on, make());
-    else submit(on, make());
-    return Error::success;
-  });
-}
-
 }  // namespace
 
 RAPT_HIP Error hipGetSymbolAddress(void** pointer, const void* symbol) {
@@ -50,32 +40,38 @@ RAPT_HIP Error hipGetSymbolSize(std::size_t* size, const void* symbol) {
 
 RAPT_HIP Error hipMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                  CopyKind kind) {
-  return copy(__func__, true, nullptr, [&] { return to_symbol(symbol, from, bytes, offset, kind); });
+  return stream_call(__func__, Return::when_done, nullptr,
+                     [&] { return to_symbol(symbol, from, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyToSymbol_spt(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                      CopyKind kind) {
-  return copy(__func__, true, own(nullptr), [&] { return to_symbol(symbol, from, bytes, offset, kind); });
+  return stream_call(__func__, Return::when_done, own(nullptr),
+                     [&] { return to_symbol(symbol, from, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                       CopyKind kind, StreamHandle stream) {
-  return copy(__func__, false, stream, [&] { return to_symbol(symbol, from, bytes, offset, kind); });
+  return stream_call(__func__, Return::at_once, stream, [&] { return to_symbol(symbol, from, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyToSymbolAsync_spt(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                           CopyKind kind, StreamHandle stream) {
-  return copy(__func__, false, own(stream), [&] { return to_symbol(symbol, from, bytes, offset, kind); });
+  return stream_call(__func__, Return::at_once, own(stream),
+                     [&] { return to_symbol(symbol, from, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, CopyKind kind) {
-  return copy(__func__, true, nullptr, [&] { return from_symbol(to, symbol, bytes, offset, kind); });
+  return stream_call(__func__, Return::when_done, nullptr,
+                     [&] { return from_symbol(to, symbol, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyFromSymbol_spt(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                        CopyKind kind) {
-  return copy(__func__, true, own(nullptr), [&] { return from_symbol(to, symbol, bytes, offset, kind); });
+  return stream_call(__func__, Return::when_done, own(nullptr),
+                     [&] { return from_symbol(to, symbol, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                         CopyKind kind, StreamHandle stream) {
-  return copy(__func__, false, stream, [&] { return from_symbol(to, symbol, bytes, offset, kind); });
+  return stream_call(__func__, Return::at_once, stream, [&] { return from_symbol(to, symbol, bytes, offset, kind); });
 }
 RAPT_HIP Error hipMemcpyFromSymbolAsync_spt(void* to, const void* symbol, std::size_t bytes, std::size_t offset,
                                             CopyKind kind, StreamHandle stream) {
-  return copy(__func__, false, own(stream), [&] { return from_symbol(to, symbol, bytes, offset, kind); });
+  return stream_call(__func__, Return::at_once, own(stream),
+                     [&] { return from_symbol(to, symbol, bytes, offset, kind); });
 }

@@ -105,7 +105,8 @@ TEST_P(HipAbi, EveryFunctionIsThere) {
     count++;
     // Templates and inline functions of the headers have no symbol in ROCm's library either.
     const std::regex inline_function("(static|inline|template)[^;{}]*hipError_t\\s+" + name + "\\s*\\(");
-    if (dlsym(hip.handle(), name.c_str()) == nullptr) EXPECT_TRUE(std::regex_search(api_, inline_function)) << name;
+    const bool there = dlsym(hip.handle(), name.c_str()) != nullptr;
+    EXPECT_TRUE(there || std::regex_search(api_, inline_function)) << name;
   }
   EXPECT_GT(count, 350U);
 }

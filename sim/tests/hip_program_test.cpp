@@ -105,9 +105,7 @@ std::string build(const std::string& name, const std::string& library, const std
   return stem;
 }
 
-std::string run(const std::string& file) {
-  return shell("RAPT_SIM_ARCH=gfx942,gfx1100,gfx1201 RAPT_SIM_LOG=stderr " + file + " 2>&1");
-}
+std::string run(const std::string& file) { return shell("RAPT_SIM_ARCH=gfx942,gfx1100,gfx1201 " + file + " 2>&1"); }
 
 class HipProgram : public testing::TestWithParam<int> {};
 
@@ -119,6 +117,15 @@ TEST_P(HipProgram, RunsOnEachLibrary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Majors, HipProgram, testing::Values(5, 6, 7));
+
+TEST(HipPrograms, SayWhyOnRequest) {
+  const auto file = build("logged", folder + "/libamdhip64.so", "");
+  const std::string output = shell("RAPT_SIM_LOG=stderr " + file + " 2>&1");
+  EXPECT_NE(output.find("hipLaunchKernel: hipErrorInvalidValue: too many work-items"), std::string::npos) << output;
+  const std::string log = temporary_folder() + "/log";
+  EXPECT_EQ(shell("RAPT_SIM_LOG=" + log + " " + file + " 2>&1"), "1 devices right\n");
+  EXPECT_NE(shell("cat " + log).find("too many work-items"), std::string::npos);
+}
 
 TEST(HipPrograms, RunWithACompressedFatBinary) {
   const auto file = build("compressed", folder + "/libamdhip64.so", "--offload-compress");
