@@ -62,6 +62,8 @@ void RaceCheck::access(Wave& wave, const Instruction& i, const Access& access) {
       for_lanes(access.lanes, [&](unsigned lane) { to_acquire_.emplace_back(access.space, access.at[lane]); });
   }
   touch_access(wave, i, access);
+  // This may be a flag that nothing marks as one: what comes later is not let go with it.
+  if (access.action == Action::store && std::has_single_bit(access.lanes)) clock.end_epoch();
 }
 
 void RaceCheck::after(Wave& wave, const Entry& entry) {

@@ -80,6 +80,8 @@ class WaveClock {
     released_ = true;
     return {group_, wave_, clock_, group_floor_, known_};
   }
+  // Later accesses get a later stamp.
+  void end_epoch() { released_ = true; }
   // True where something new was learned.
   bool acquire(std::span<const Release> releases, const Known* more);
   // A barrier: what the group's waves knew of each other when they came to it, and of other groups.
