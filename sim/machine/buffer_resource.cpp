@@ -40,18 +40,17 @@ BufferLanes::BufferLanes(Wave& w, const Instruction& i, bool format)
 
 template <unsigned L>
 bool BufferLanes::linear(u64 lanes, unsigned bytes, Addresses& a) const {
-  if (idxen_ || resource_.add_tid || resource_.swizzled || lanes != wave_.all_lanes()) return false;
+  if (idxen_ || resource_.add_tid || resource_.swizzled) return false;
   if (!resource_.gfx9 && resource_.out_of_bounds != 3) return false;
   const u64 room = resource_.records, taken = u64{soffset_} + bytes;
   if (taken > room) return false;
   const u64 last = room - taken, start = resource_.base + soffset_;
   u64 outside = 0;  // its top bit: an offset is more than `last`
   if (offset_row_) {
-    for (unsigned l = 0; l < L; ++l) {
-      const u64 offset = offset_row_[l] + inst_offset_;
-      outside |= last - offset;
-      a.at[l] = start + offset;
-    }
+    for (unsigned l = 0; l < L; ++l) a.at[l] = start + (offset_row_[l] + inst_offset_);
+    if (lanes == wave_.all_lanes())
+      for (unsigned l = 0; l < L; ++l) outside |= last - (a.at[l] - start);
+    else for_lanes(lanes, [&](unsigned l) { outside |= last - (a.at[l] - start); });
   } else {
     outside = last - inst_offset_;
     for (unsigned l = 0; l < L; ++l) a.at[l] = start + inst_offset_;

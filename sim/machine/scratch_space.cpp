@@ -16,16 +16,19 @@ unsigned char* private_byte(const Wave& w, u32 offset, unsigned lane) {
   return reinterpret_cast<unsigned char*>(w.scratch_base + (u64{offset / 4} * w.lanes + lane) * 4 + offset % 4);
 }
 
-void stage(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Staged& staged) {
-  for_lanes(lanes, [&](unsigned lane) {
-    for (unsigned b = 0; b < bytes; ++b) staged.bytes[lane][b] = *private_byte(w, offsets.at[lane] + b, lane);
-  });
-}
-
-void unstage(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, const Staged& staged) {
-  for_lanes(lanes, [&](unsigned lane) {
-    for (unsigned b = 0; b < bytes; ++b) *private_byte(w, offsets.at[lane] + b, lane) = staged.bytes[lane][b];
-  });
+enum class Move : u8 { in, out };
+template <Move M>
+void move_bytes(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, unsigned bytes, Staged& staged) {
+  Addresses a;
+  for (unsigned b = 0; b < bytes; ++b) {
+    for_lanes(lanes, [&](unsigned l) { a.at[l] = reinterpret_cast<u64>(private_byte(w, offsets.at[l] + b, l)); });
+    note_access(w, i, {Space::scratch, M == Move::in ? Action::load : Action::store, 1, lanes, a.at});
+    for_lanes(lanes, [&](unsigned l) {
+      auto* byte = reinterpret_cast<unsigned char*>(a.at[l]);
+      if (M == Move::in) staged.bytes[l][b] = *byte;
+      else *byte = staged.bytes[l][b];
+    });
+  }
 }
 
 [[noreturn]] void refuse(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
@@ -79,7 +82,7 @@ void private_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lan
   const bool keep = keeps_other_half(w);
   if (!check<L>(w, offsets, lanes, bytes_of(D), Action::load)) {
     Staged staged;
-    stage(w, offsets, lanes, bytes_of(D), staged);
+    move_bytes<Move::in>(w, i, offsets, lanes, bytes_of(D), staged);
     load_rows<D, L>(rows, staged.a.at, lanes, keep);
     return;
   }
@@ -97,7 +100,7 @@ void private_store(Wave& w, const Instruction& i, const Offsets& offsets, u64 la
   if (!check<L>(w, offsets, lanes, bytes_of(D), Action::store)) {
     Staged staged;
     store_rows<D, L>(rows, staged.a.at, lanes);
-    unstage(w, offsets, lanes, bytes_of(D), staged);
+    move_bytes<Move::out>(w, i, offsets, lanes, bytes_of(D), staged);
     return;
   }
   constexpr Data part = bytes_of(D) < 4 ? D : Data::b32;
