@@ -1,5 +1,6 @@
 #include "sim/check/hazards_rdna.hpp"
 
+#include "sim/check/halves.hpp"
 #include "sim/check/hazards_report.hpp"
 
 #include <algorithm>
@@ -14,9 +15,15 @@ bool is(const Entry& entry, kind::Kinds kinds) { return (entry.hazards.kinds & k
 
 bool named_vgpr(const RegisterAccess& use) { return use.file == RegisterFile::vgpr && use.source != Effects::implied; }
 
-bool writes(const Entry& entry, const RegisterAccess& use) {
-  for (const RegisterAccess& result : entry.effects.writes())
-    if (common_register(result, use)) return true;
+bool has_literal(const Instruction& i) {
+  return std::any_of(i.src.begin(), i.src.end(), [](const Operand& o) { return o.literal; });
+}
+
+// Whether a VALU instruction wrote any of what another one reads.
+bool writes(const Entry& past, const Entry& entry, const RegisterAccess& use) {
+  for (const RegisterAccess& result : past.effects.writes())
+    if (const auto common = common_register(result, use))
+      if (written_halves(past.instruction, *common) & read_halves(entry.instruction, *common)) return true;
   return false;
 }
 
@@ -66,7 +73,7 @@ void RdnaHazards::check_transcendental(const Entry& entry) const {
   for (const Event& past : transcendentals_) {
     if (!past.entry || valus_ - past.before - 1 > 5) return;
     for (const RegisterAccess& use : entry.effects.reads())
-      if (named_vgpr(use) && writes(*past.entry, use))
+      if (named_vgpr(use) && writes(*past.entry, entry, use))
         fail(register_name(use.file, use.first) + " is read", *past.entry, "needs s_waitcnt_depctr va_vdst(0)");
   }
 }
@@ -96,7 +103,7 @@ void RdnaHazards::check_forwarding(const Entry& entry) const {
       continue;
     }
     for (std::size_t o = 0; o < count;) {
-      if (!writes(*past.entry, *open[o])) {
+      if (!writes(*past.entry, entry, *open[o])) {
         ++o;
         continue;
       }
@@ -140,6 +147,7 @@ void RdnaHazards::check_masks(const Entry& entry) const {
 
 void RdnaHazards::note_masks(const Entry& entry) {
   if (is(entry, kind::waits_sdst)) {
+    read_as_mask_.clear();
     rewritten_.clear();
     any_rewritten_ = false;
   }
@@ -154,6 +162,9 @@ void RdnaHazards::note_masks(const Entry& entry) {
     for (unsigned n = 0; n < result.count; ++n)
       read_as_mask_.remove(RegisterMask::place(result.file, result.first + n));
   }
+  // A VALU instruction that reads another scalar ends the hazard of the masks before it (LLVM 19; later ones are
+  // stricter).
+  if (is(entry, kind::valu) && (is(entry, kind::reads_scalar) || has_literal(entry.instruction))) read_as_mask_.clear();
   if (!is(entry, kind::reads_mask)) return;
   for (unsigned n = 0; n < entry.instruction.src.size(); ++n) {
     const Operand& source = entry.instruction.src[n];

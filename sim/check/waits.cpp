@@ -3,6 +3,7 @@
 #include "sim/check/waits.hpp"
 
 #include "sim/check/checks.hpp"
+#include "sim/check/halves.hpp"
 #include "sim/check/register_name.hpp"
 
 #include <algorithm>
@@ -61,30 +62,15 @@ const OutstandingOperations::Operation* OutstandingOperations::writer(const Regi
 
 namespace {
 
-enum Halves : unsigned { lower = 1, upper = 2, both = 3 };
-
-bool is_half(Type type) {
-  return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 || type == Type::bf16;
-}
-
-// The halves of register v that a VALU operation of gfx11 and later names.
-unsigned halves_of(const Instruction& i, unsigned v) {
-  unsigned halves = 0;
-  const auto add = [&](const Operand& o, Type type) {
-    if (o.kind == OperandKind::vgpr && v >= o.index && v < o.index + std::max<unsigned>(1, o.dwords))
-      halves |= is_half(type) ? (o.high ? upper : lower) : both;
-  };
-  add(i.dst, i.opcode->dst);
-  for (unsigned n = 0; n < i.src.size(); ++n) add(i.src[n], i.opcode->src[n]);
-  return halves;
-}
-
 // The halves of its destination that a load writes.
 unsigned loaded_halves(const Entry& load) {
-  if (!load.effects.partial_dst) return both;
-  return load.instruction.dst.high || load.instruction.opcode->name.find("d16_hi") != std::string_view::npos ? upper
-                                                                                                             : lower;
+  if (!load.effects.partial_dst) return halves::both;
+  return load.instruction.dst.high || load.instruction.opcode->name.find("d16_hi") != std::string_view::npos
+             ? halves::upper
+             : halves::lower;
 }
+
+unsigned named_halves(const Instruction& i, unsigned vgpr) { return read_halves(i, vgpr) | written_halves(i, vgpr); }
 
 class WaitCheck final : public Check {
  public:
@@ -131,7 +117,7 @@ class WaitCheck final : public Check {
                          access.file != RegisterFile::scc;  // a load that leaves half of its destination
       if ((written || keeps) && in_order(wave, entry, *writer)) continue;
       if (is_rdna(wave.arch) && access.file == RegisterFile::vgpr && !entry.waits.counted &&
-          (halves_of(entry.instruction, access.first + n) & loaded_halves(*writer->entry)) == 0)
+          (named_halves(entry.instruction, access.first + n) & loaded_halves(*writer->entry)) == 0)
         continue;
       report(register_name(access.file, access.first + n) + (written ? " is overwritten" : " is used") +
              " before the wait for " + text(wave, state, *writer));
