@@ -39,7 +39,10 @@ constexpr const char* source = R"(
   }
   extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void small(int* out) { out[TID] = 1; }
   extern "C" __global__ void ids(int* out) {
-    out[BID * 64 + TID] = (int)__builtin_amdgcn_workgroup_size_x();
+    // As ROCm's device library has it: whole groups, their size, the size of a rest.
+    const auto* hidden = (const __attribute__((address_space(4))) uint*)__builtin_amdgcn_implicitarg_ptr();
+    const auto* sizes = (const __attribute__((address_space(4))) ushort*)hidden;
+    out[BID * 64 + TID] = BID < hidden[0] ? sizes[6] : sizes[9];
   })";
 
 const std::vector<std::byte>& bundle() {
