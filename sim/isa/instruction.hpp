@@ -50,9 +50,11 @@ enum class SdwaUnused : std::uint8_t { pad, sext, preserve };
 //   vopd     the X half here, the Y half in `dual`
 //   mfma     dst, src0 = A, src1 = B, src2 = C; smfmac and swmmac: src2 = index, C is dst;
 //            gfx950's scaled forms: src3, src4 = scales of A and B
-//   ds       dst, src0 = address, src1, src2 = data; offset (and offset1 of the two-address forms, in elements as
-//   encoded) flat, global, scratch  dst, src0 = vaddr or none, src1 = vdata, src2 = saddr or none; offset mubuf, mtbuf
+//   ds       dst, src0 = address, src1, src2 = data; offset (of two addresses also offset1, both in elements as
+//   encoded) flat, global, scratch: dst, src0 = vaddr or none, src1 = vdata, src2 = saddr or none; offset mubuf, mtbuf:
 //   dst (loads, returning atomics), src0 = vaddr or none, src1 = vdata, src2 = srsrc, src3 = soffset
+// `immediate` also holds v_bitop3's table of three inputs, a literal word as it came, and bits that only the text
+// needs.
 struct Instruction {
   const Opcode* opcode = nullptr;
   std::uint8_t size = 0;  // bytes: 4, 8, 12 or 16
@@ -81,7 +83,7 @@ struct Instruction {
   bool gds = false, lds = false, tfe = false, offen = false, idxen = false;
   bool glc = false, slc = false, dlc = false, scc = false;  // gfx940+: sc0, nt, -, sc1
   std::uint8_t temporal_hint = 0, scope = 0;                // gfx12
-  bool nv = false;                            // gfx12: non-volatile
+  bool nv = false;                                          // gfx12: non-volatile
   std::uint8_t data_format = 0, number_format = 0;          // mtbuf; gfx11+: the unified format in data_format
 
   // matrix

@@ -70,11 +70,14 @@ std::string scalar(Arch arch, unsigned index, unsigned count) {
 }
 
 std::string literal(std::uint32_t word, Type type) {
-  const bool half = type == Type::f16;
-  const bool integer = is_integer16(type);
-  const std::uint64_t seen = integer ? word : type == Type::bf16 ? word & 0xffffU : literal_constant(word, type);
-  if (inline_code(seen, integer ? Type::b32 : type)) return "lit(" + hex(word) + ')';
-  return hex(half || integer ? word & 0xffffU : word);
+  if (type == Type::f64) {
+    const std::optional<unsigned> code = inline_code(literal_constant(word, type), type);
+    return code ? inline_text(*code, type) : hex(word);
+  }
+  const bool half = type == Type::f16 || type == Type::bf16;
+  const bool integer16 = is_integer16(type);
+  if (inline_code(half ? word & 0xffffU : word, integer16 ? Type::b32 : type)) return "lit(" + hex(word) + ')';
+  return hex(type == Type::f16 || integer16 ? word & 0xffffU : word);
 }
 
 std::string constant(const Operand& operand, Type type) {

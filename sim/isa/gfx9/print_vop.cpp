@@ -10,7 +10,9 @@ bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 void source(Text& text, unsigned i) {
   const Instruction& instruction = text.instruction();
   const Operand& operand = instruction.src[i];
-  const Type type = text.row().src[i];
+  // LLVM takes the exponent of v_ldexp_f16 for an f16.
+  const bool exponent = i == 1 && text.row().name == "v_ldexp_f16";
+  const Type type = exponent ? Type::f16 : text.row().src[i];
   const auto literal = static_cast<std::uint32_t>(instruction.immediate);  // all its bits, used or not
   std::string out = text::operand(text.arch(), operand, type);
   if (operand.literal) {

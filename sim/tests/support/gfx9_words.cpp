@@ -70,6 +70,9 @@ std::uint32_t second_word(Random& random) {
   return out;
 }
 
+// Literals that some type has as an inline constant.
+constexpr std::uint32_t literals[] = {0, 0x40, 0x10005, 0x3c00, 0x3f80, 0x3f800000, 0x3ff00000, 0xffffffff};
+
 // Operands that most operations take: none, VGPRs, one VGPR beside scalars, a destination alone, whole SDWA registers.
 constexpr std::uint32_t plain_second_words[] = {0, 0x04020100, 0x00000100, 0x02000000, 0x06060600};
 
@@ -93,8 +96,8 @@ bool has_mandatory_literal(const Sample& s) {
 
 bool operand_is_literal(const Sample& s) {
   const unsigned format = s[0] >> 26;
-  const bool comparison = s[0] >> 24 == 0xd0;
-  if (comparison && (s[0] & 0xff) == 255) return true;
+  const bool scalar_result = s[0] >> 24 == 0xd0 || s[0] >> 16 == 0xd289;  // a comparison's, v_readlane_b32's
+  if (scalar_result && (s[0] & 0xff) == 255) return true;
   if (format == 0x34) return (s[1] & 0x1ff) == 255 || (s[1] >> 9 & 0x1ff) == 255 || (s[1] >> 18 & 0x1ff) == 255;
   return (format == 0x38 || format == 0x3a) && s[1] >> 24 == 255;
 }
@@ -129,7 +132,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 // Add, minimum and maximum of gfx942's FLAT and GLOBAL that return what was there.
 bool returns_float_to_agprs(Arch arch, const Sample& s) {
   const unsigned code = s[0] >> 18 & 0x7f;
-  const bool float_atomic = s[0] >> 26 == 0x37 && (code == 0x4d || code == 0x4e || code == 0x50 || code == 0x51);
+  const bool float_atomic = s[0] >> 26 == 0x37 && code >= 0x4d && code <= 0x51;
   const bool returns = (s[0] >> 16 & 1) != 0, agprs = (s[1] >> 23 & 1) != 0;
   return (arch == Arch::gfx942 || arch == Arch::gfx950) && float_atomic && returns && agprs;
 }
@@ -163,6 +166,7 @@ std::vector<Sample> random_gfx9_words(unsigned count, unsigned seed) {
       for (const std::uint32_t low : {0x0U, 0x102U & encoding.free}) {
         for (const std::uint32_t second : plain_second_words) add({first | low, second, nop, nop});
       }
+      for (const std::uint32_t literal : literals) add({first | (0xffU & encoding.free), literal, nop, nop});
       for (unsigned i = 0; i < count; ++i) {
         const std::uint32_t low = random.sparse({0xffffff00, 0xffff00ff, 0xfffe80ff, 0xff01fffe}) & encoding.free;
         add({first | low, second_word(random), nop, nop});
@@ -188,22 +192,25 @@ bool crashes_llvm(const Sample& s) {
 
 Exception llvm_exception(Arch arch, const Sample& s, const Disassembled& llvm) {
   const std::string& text = llvm.text;
-  const bool sources_name_special = contains(text, "src_");
   // LLVM decodes what the ISA documents reserve or do not have: the simulator refuses it.
   const auto refused = [](std::string_view reason) { return Exception{Expect::refused, reason}; };
   if (contains(text, "null") && !text.starts_with("exp")) return refused("code 125 is reserved on gfx9");
   if (contains(text, "src_flat_scratch_base")) return refused("codes 230 and 231 are reserved on gfx9");
   if (tuples(text).past_end) return refused("registers past 255");
   if (arch != Arch::gfx908 && tuples(text).odd) return refused("tuples begin at an even register since gfx90a");
-  if (starts_with_any(text, {"v_cmp"}) && text.find(" src_") == text.find(' ')) {
-    return refused("a comparison's result in a register that cannot be written");
+  if (starts_with_any(text, {"v_cmp", "v_read"}) && text.find(" src_") == text.find(' ')) {
+    return refused("a scalar result in a register that cannot be written");
   }
   if (starts_with_any(text, {"v_cndmask_b32_e64", "v_addc", "v_subb"}) &&
       (contains(text.substr(text.rfind(',')), "v[") || contains(text.substr(text.rfind(',')), "src_"))) {
     return refused("a carry in that is no SGPR pair");
   }
-  if (sources_name_special && starts_with_any(text, {"v_swap", "v_permlane", "v_readlane", "v_readfirstlane",
-                                                     "v_accvgpr_read", "v_accvgpr_mov", "v_mfma", "v_smfmac"})) {
+  const bool first_is_special = text.find(", src_") != text.npos && text.find(", src_") == text.find(", ");
+  const bool matrix = starts_with_any(text, {"v_mfma_f", "v_mfma_i", "v_mfma_scale", "v_smfmac"});
+  if ((matrix && contains(text, "src_")) ||
+      (first_is_special &&
+       starts_with_any(text, {"v_swap", "v_permlane", "v_readlane", "v_readfirstlane", "v_accvgpr_read",
+                              "v_accvgpr_mov", "v_cvt_scalef32_sr_pk_fp4_f32"}))) {
     return refused("a special register where only a VGPR can be");
   }
   if (contains(text, "dst_unused") && (s[1] >> 11 & 3) == 3) {

@@ -12,7 +12,7 @@ namespace rapt::sim::test {
 std::vector<Sample> random_gfx9_words(unsigned count, unsigned seed);
 
 // LLVM 22 reaches an assertion or reads beside its tables for these words: an SDWA select of 7; a literal (255) in
-// VOP3, MUBUF or MTBUF, which have none, or as a comparison's result; scalar A or B of the f8f6f4 operations; 255 as
+// VOP3, MUBUF or MTBUF, which have none, or as a scalar result; scalar A or B of the f8f6f4 operations; 255 as
 // the literal of v_madmk and the like.
 bool crashes_llvm(const Sample& sample);
 
