@@ -50,11 +50,10 @@ enum class SdwaUnused : std::uint8_t { pad, sext, preserve };
 //   vopd     the X half here, the Y half in `dual`
 //   mfma     dst, src0 = A, src1 = B, src2 = C; smfmac and swmmac: src2 = index, C is dst;
 //            gfx950's scaled forms: src3, src4 = scales of A and B
-//   ds       dst, src0 = address, src1, src2 = data; offset (of two addresses also offset1, both in elements as
-//   encoded) flat, global, scratch: dst, src0 = vaddr or none, src1 = vdata, src2 = saddr or none; offset mubuf, mtbuf:
-//   dst (loads, returning atomics), src0 = vaddr or none, src1 = vdata, src2 = srsrc, src3 = soffset
-// `immediate` also holds v_bitop3's table of three inputs, a literal word as it came, and bits that only the text
-// needs.
+//   ds       dst, src0 = address, src1, src2 = data; offset; the two-address forms: offset1 too, both in elements
+//   flat, global, scratch: dst, src0 = vaddr or none, src1 = vdata, src2 = saddr or none; offset
+//   mubuf, mtbuf: dst (loads, returning atomics), src0 = vaddr or none, src1 = vdata, src2 = srsrc, src3 = soffset
+// `immediate` also holds v_bitop3's table of three inputs, a literal word as it came, and bits that only text needs.
 struct Instruction {
   const Opcode* opcode = nullptr;
   std::uint8_t size = 0;  // bytes: 4, 8, 12 or 16
