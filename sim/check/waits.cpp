@@ -13,22 +13,25 @@ namespace rapt::sim {
 // Of a queue in order all but the last n have ended once the counter is at most n, whatever else it counts. What ends
 // in any order has ended for certain only at 0.
 void OutstandingOperations::wait(const WaitFacts& facts) {
+  bool all = true;
   for (unsigned c = 0; c < counter_count; ++c) {
-    Line& barriers = lines_[c][static_cast<unsigned>(Queue::barrier)];
-    if (facts.ends_barriers) barriers.ended = barriers.begun;
     const std::uint32_t most = facts.at_most[c];
-    if (most == WaitFacts::no_wait) continue;
     for (unsigned q = 0; q < queue_count; ++q) {
       Line& line = lines_[c][q];
-      if (line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
+      if (facts.ends_barriers && q == static_cast<unsigned>(Queue::barrier)) line.ended = line.begun;
+      if (most != WaitFacts::no_wait && line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
         line.ended = std::max(line.ended, line.begun - most);
+      all = all && line.ended == line.begun;
     }
   }
+  if (all && !none_) mask_.clear();
+  none_ = all;
 }
 
 OutstandingOperations::Operation OutstandingOperations::begin(const Entry& entry) {
   Operation operation;
   operation.entry = &entry;
+  none_ = false;
   for (unsigned c = 0; c < counter_count; ++c)
     if (entry.waits.queue[c] != WaitFacts::uncounted) operation.place[c] = ++lines_[c][entry.waits.queue[c]].begun;
   for (const RegisterAccess& access : entry.effects.writes()) {
@@ -79,10 +82,12 @@ class WaitCheck final : public Check {
 
   void before(Wave& wave, const Entry& entry) override {
     WaveState& state = waves_[wave.index];
-    for (const RegisterAccess& access : entry.effects.reads())
-      if (state.outstanding.touches(access)) check_use(wave, state, entry, access, false);
-    for (const RegisterAccess& access : entry.effects.writes())
-      if (state.outstanding.touches(access)) check_use(wave, state, entry, access, true);
+    if (!state.outstanding.none()) {
+      for (const RegisterAccess& access : entry.effects.reads())
+        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, false);
+      for (const RegisterAccess& access : entry.effects.writes())
+        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, true);
+    }
     if (entry.waits.waits) state.outstanding.wait(entry.waits);
     state.fills_lds = entry.waits.to_lds;
     if (entry.waits.counted) state.latest = state.outstanding.begin(entry);

@@ -27,6 +27,7 @@ class OutstandingOperations {
 
   // Whether any register of the access may be written by an operation that has not ended.
   bool touches(const RegisterAccess& access) const { return mask_.touches(access); }
+  bool none() const { return none_; }
   // The operation that is to write register n of an access, or none.
   const Operation* writer(const RegisterAccess& access, unsigned n);
 
@@ -37,6 +38,7 @@ class OutstandingOperations {
 
   std::array<std::array<Line, queue_count>, counter_count> lines_;
   RegisterMask mask_;
+  bool none_ = true;                      // all have ended
   std::unique_ptr<Operation[]> pending_;  // by register, where the mask says so
 };
 

@@ -158,6 +158,7 @@ const char* const gfx940_products = R"(
     r = __builtin_amdgcn_cvt_sr_fp8_f32(a[TID], r, r, 3);
     o[TID + 64] = r + __builtin_amdgcn_readfirstlane(r);
   }
+  #if __clang_major__ > 19  // which fails on this
   extern "C" __global__ void fill(float* o, const float* a, uint n) {
     __shared__ float s[64];
     for (uint i = 0; i < n; ++i) {
@@ -167,7 +168,9 @@ const char* const gfx940_products = R"(
       o[i * 64 + TID] = s[(TID + 3) & 63];
       SYNC();
     }
-  })";
+  }
+  #endif
+  )";
 
 const char* const rdna_products = R"(
   #ifdef __gfx1201__
@@ -275,6 +278,31 @@ TEST_P(Compiled, RunsAreClean) {
   launch("wide", out.data(), floats.data(), 7U);
   if (is_cdna(arch())) launch("product", out.data(), floats.data(), floats.data(), 9U);
   else launch("product", out.data(), floats.data(), 9U);
+}
+
+// That the checks were at work: one instruction out of its place in assembly.
+TEST_P(Compiled, RunsWithoutWaitsAreFound) {
+  const char* const load = is_cdna(arch()) ? "global_load_dword" : "global_load_b32";
+  const char* const add = is_cdna(arch()) ? "v_add_u32" : "v_add_nc_u32";
+  const char* const wait = arch() == Arch::gfx1201 ? "s_wait_loadcnt 0x0" : "s_waitcnt vmcnt(0)";
+  for (const bool early : {true, false}) {
+    const std::string first = std::string(add) + " %0, 1, %0", assembly = std::string(load) + " %0, %1, off\\n";
+    const Module module(arch(), "extern \"C\" __global__ void k(const uint* in, uint* out) { uint v; asm volatile(\"" +
+                                    assembly + (early ? first + "\\n" + wait : wait + std::string("\\n") + first) +
+                                    "\" : \"=&v\"(v) : \"v\"(in + TID)); out[TID] = v; }");
+    const Buffer<std::uint32_t> in(std::vector<std::uint32_t>(64, 5)), out(64);
+    std::string found;
+    try {
+      module.launch("k", {1, 1, 1}, {64, 1, 1}, 0, in.data(), out.data());
+    } catch (const Fault& fault) {
+      found = fault.what();
+    }
+    if (!early) EXPECT_EQ(found + std::to_string(out[63]), "6");
+    else
+      EXPECT_TRUE(found.find("before the wait for " + std::string(load)) != found.npos &&
+                  found.find("at k+0x") != found.npos)
+          << found;
+  }
 }
 
 TEST_P(Compiled, AttentionIsClean) { EXPECT_NO_THROW(Attention(arch(), 256, 1).run()); }
