@@ -249,7 +249,8 @@ class ValueCheck final : public Check {
         if (r.space == Space::lds) {
           lds_.set_bits(address - reinterpret_cast<std::uint64_t>(group_.lds.data()), bytes, bits);
         } else {
-          for (unsigned b = 0; b < bytes; ++b)
+          Memory::process().mark_written(address, bytes);
+          for (unsigned b = 0; bits != 0 && b < bytes; ++b)
             if ((bits >> 8 * b & 0xff) != 0) Memory::process().mark_unwritten(address + b, 1);
         }
       }
