@@ -9,6 +9,7 @@ namespace rapt::sim {
 namespace {
 
 constexpr unsigned product_reach = 19;
+constexpr unsigned longest_window = 5;
 
 bool is_vector(RegisterFile file) { return file == RegisterFile::vgpr || file == RegisterFile::agpr; }
 
@@ -157,10 +158,16 @@ void Pair::check_wide_store() const {
 
 void CdnaHazards::step(const Entry& entry) {
   const HazardFacts& facts = entry.hazards;
-  if (facts.window > 0) check_recent(entry);
+  if ((newer_ | older_) & facts.watches) check_recent(entry);
   if (now_ - product(0).end < product_reach) check_products(entry);
   now_ += facts.wait_states;
   if (facts.kinds == 0) return;
+  if (now_ - newer_begin_ >= longest_window) {
+    older_ = newer_;
+    newer_ = 0;
+    newer_begin_ = now_;
+  }
+  newer_ |= facts.kinds;
   recent_[recent_end_++ % recent_.size()] = {&entry, facts.kinds, now_};
   if ((facts.kinds & kind::product) == 0) return;
   if (now_ - product(0).end > product_reach) product_registers_.clear();

@@ -18,7 +18,6 @@ class RegisterMask {
 
   bool has(unsigned place) const { return (words_[place / 64] >> place % 64 & 1) != 0; }
   void remove(unsigned place) { words_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
-  void add(unsigned place) { words_[place / 64] |= std::uint64_t{1} << place % 64; }
   void clear() { words_ = {}; }
 
   // At most 32 registers, which lie in two words.
@@ -29,7 +28,10 @@ class RegisterMask {
     return shift + access.count <= 64 ? here != 0 : (here | (words_[first / 64 + 1] & bits >> (64 - shift))) != 0;
   }
   void add(const RegisterAccess& access) {
-    for (unsigned n = 0; n < access.count; ++n) add(place(access.file, access.first + n));
+    const unsigned first = place(access.file, access.first), shift = first % 64;
+    const std::uint64_t bits = (std::uint64_t{1} << access.count) - 1;
+    words_[first / 64] |= bits << shift;
+    if (shift + access.count > 64) words_[first / 64 + 1] |= bits >> (64 - shift);
   }
 
  private:
