@@ -197,6 +197,10 @@ void RaceCheck::touch(RaceGranule& granule, std::uint64_t base, unsigned from, u
     const bool ordered = (own && (mark.waves == actor_.bit || mark.clock <= actor_.floor)) ||
                          clocks_[actor_.wave].knows(mark.group, mark.waves, mark.clock);
     if (ordered) {
+      // A lock that the wave took since the last barrier is let go.
+      if (both != 0 && writes && mark.kind & RaceMark::atomic && own && mark.waves == actor_.bit &&
+          mark.clock > actor_.floor && !marks_stores(mark) && !(kind & RaceMark::atomic))
+        become_atomic(kind, base + static_cast<unsigned>(std::countr_zero(both)));
       // Whoever races with the older one races with this one too.
       if (writes || !(mark.kind & RaceMark::writes)) mark.bytes = static_cast<std::uint16_t>(mark.bytes & ~both);
       // Nobody else sees the LDS, and all waves have passed the barrier after that access.
@@ -225,10 +229,6 @@ void RaceCheck::conflict(const RaceGranule& granule, const RaceMark& mark, std::
   const bool writes = kind & RaceMark::writes, atomic = kind & RaceMark::atomic;
   const bool mark_writes = mark.kind & RaceMark::writes, mark_atomic = mark.kind & RaceMark::atomic;
   const std::uint64_t address = base + static_cast<unsigned>(std::countr_zero(bytes));
-  // gfx9 before gfx940, gfx11 and the LDS have no mark on an atomic store.
-  const Arch arch = group_.waves[0].arch;
-  const bool marks_stores = space_ == Space::global && mark.group != number_ &&
-                            (arch == Arch::gfx942 || arch == Arch::gfx950 || contains(gfx12, arch));
   if (writes && mark_writes && !atomic && !mark_atomic) {
     bool equal = data && !(mark.kind & RaceMark::unknown_value);
     for (unsigned b = 0; equal && b < RaceGranule::size; ++b)
@@ -236,7 +236,7 @@ void RaceCheck::conflict(const RaceGranule& granule, const RaceMark& mark, std::
     if (!equal) fail(mark, base, bytes);
   } else if (!writes) {
     // A load meets a store (an atomic one where the load is plain).
-    if (atomic ? marks_stores : !code_.synchronises(actor_.slot)) fail(mark, base, bytes);
+    if (atomic ? marks_stores(mark) : !code_.synchronises(actor_.slot)) fail(mark, base, bytes);
     kind |= RaceMark::atomic;
     if (mark_atomic) acquire(address);
     else acquire_from(mark);
@@ -246,13 +246,24 @@ void RaceCheck::conflict(const RaceGranule& granule, const RaceMark& mark, std::
     if (mark_writes) acquire_from(mark);
   } else {
     // A plain store meets a load or an atomic.
-    const bool flag = mark_atomic && !mark_writes && !marks_stores;
+    const bool flag = mark_atomic && !mark_writes && !marks_stores(mark);
     const bool lock =
-        mark_atomic && !marks_stores && (code_.polls(mark.slot) || atomics().has(address, number_, actor_.wave));
+        mark_atomic && !marks_stores(mark) && (code_.polls(mark.slot) || atomics().has(address, number_, actor_.wave));
     if (!flag && !lock && !(!mark_atomic && code_.synchronises(mark.slot))) fail(mark, base, bytes);
-    kind |= RaceMark::atomic;
-    atomics().add(address, clocks_[actor_.wave].release());
+    become_atomic(kind, address);
   }
+}
+
+// gfx9 before gfx940, gfx11 and the LDS have no mark on an atomic store; nor have others between waves of a group.
+bool RaceCheck::marks_stores(const RaceMark& mark) const {
+  const Arch arch = group_.waves[0].arch;
+  return space_ == Space::global && mark.group != number_ &&
+         (arch == Arch::gfx942 || arch == Arch::gfx950 || contains(gfx12, arch));
+}
+
+void RaceCheck::become_atomic(std::uint8_t& kind, std::uint64_t address) {
+  kind |= RaceMark::atomic;
+  atomics().add(address, clocks_[actor_.wave].release());
 }
 
 void RaceCheck::acquire_from(const RaceMark& mark) {

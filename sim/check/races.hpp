@@ -48,6 +48,8 @@ class RaceCheck final : public Check {
   void conflict(const RaceGranule& granule, const RaceMark& mark, std::uint64_t base, std::uint16_t bytes,
                 unsigned from, const unsigned char* data, std::uint8_t& kind);
   [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
+  bool marks_stores(const RaceMark& mark) const;
+  void become_atomic(std::uint8_t& kind, std::uint64_t address);
   // A store that nothing marks as atomic turns out to be one.
   void acquire_from(const RaceMark& mark);
   void acquire(std::uint64_t address);
