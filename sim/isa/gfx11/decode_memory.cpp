@@ -27,7 +27,8 @@ Type result_type(const Reader& in) {
 
 // Not exec, and for scratch not exec_hi (LLVM's register classes).
 Operand base_register(Reader& in, unsigned code, bool scratch) {
-  in.require(code != (scratch ? sreg::exec + 1 : sreg::exec));
+  const bool whole_address = in.row().src[0] != Type::none;  // not so for addtid
+  in.require(code != (scratch ? sreg::exec + 1 : sreg::exec) || !whole_address);
   return in.scalar(code, in.row().src[2]);
 }
 

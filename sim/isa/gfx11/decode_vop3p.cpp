@@ -73,9 +73,7 @@ bool is_vgpr_or_constant(unsigned code) {
 Type constant_type(const Reader& in, unsigned index) {
   const Type type = in.row().src[index];
   if (in.is(trait::mix)) return (in.out.op_sel_hi >> index & 1) != 0 ? Type::f16 : type;
-  if (!in.is(trait::matrix) || index != 2) return type;
-  if (in.is(trait::f16_result)) return Type::pk_f16;
-  return in.is(trait::bf16_result) ? Type::pk_bf16 : Type::f32;
+  return in.is(trait::matrix) && index == 2 ? matrix_constant(in.row()) : type;
 }
 
 }  // namespace
@@ -93,7 +91,7 @@ void decode_vop3p(Reader& in) {
   if (dpp) {
     in.require(has_dpp(*row));
     codes[0] = 256 + read_dpp(in, codes[0], false);
-    in.require(codes[1] >= 256 || (dpp_takes_scalar(in.mode.arch) && !in.is(trait::mix)));
+    in.require(codes[1] >= 256 || (dpp_takes_scalar(in.mode.arch) && !in.is(trait::mix) && !in.is(trait::fp8_sources)));
   }
   constexpr std::array vgprs_alone = {trait::vgpr_src0, trait::vgpr_src1, trait::vgpr_src2};
   // Matrix C: VGPRs or an inline constant.
@@ -101,7 +99,7 @@ void decode_vop3p(Reader& in) {
              !is_wide(row->src[2]));
   for (unsigned i = 0; i < encoded_sources(*row); ++i) {
     in.require(codes[i] >= 256 || !in.is(vgprs_alone[i]));
-    in.require(!(dpp || in.is(trait::matrix)) || codes[i] != 255);
+    in.require(!(dpp || in.is(trait::vgpr_src0)) || codes[i] != 255);
     out.src[i] = in.source(codes[i], operand_type(in, row->src[i], i == 2), constant_type(in, i));
   }
 }

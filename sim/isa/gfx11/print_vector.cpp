@@ -42,6 +42,7 @@ std::string source_text(const Text& text, unsigned index) {
     }
   }
   // Integer sources may have the bits, which mean nothing, but for those that v_cndmask passes through.
+  if (index == 1 && text.is(trait::integer_src1)) return out;
   if (text.row().src[2] != Type::mask && (!is_float(type) || text.row().dst == Type::pk_f32)) return out;
   return with_sign(std::move(out), source, (instruction.neg >> index & 1) != 0, (instruction.abs >> index & 1) != 0);
 }
@@ -111,6 +112,13 @@ void print_vector(Text& text) {
   print_lane_map(text);
 }
 
+// LLVM takes gfx11's matrix C for doubles.
+std::string matrix_constant_text(const Text& text, const Operand& source) {
+  const Type shown = contains(gfx12, text.arch()) ? Type::f32 : Type::f64;
+  const unsigned code = *inline_code(source.value, matrix_constant(text.row()));
+  return operand_text(text.arch(), {.kind = OperandKind::constant, .value = *inline_constant(code, shown)}, shown);
+}
+
 void print_vop3p(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
@@ -123,6 +131,7 @@ void print_vop3p(Text& text) {
     const bool half = mix && (operand.literal || (instruction.op_sel_hi >> i & 1) != 0);
     const bool constant = operand.kind == OperandKind::constant;
     std::string source = operand_text(text.arch(), operand, half && constant ? Type::f16 : row.src[i]);
+    if (matrix && i == 2 && constant) source = matrix_constant_text(text, operand);
     if (mix) {
       const bool abs = (instruction.neg_hi >> i & 1) != 0;  // not packed: the bits mean this
       source = with_sign(std::move(source), operand, (instruction.neg >> i & 1) != 0, abs);

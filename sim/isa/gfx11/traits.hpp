@@ -28,6 +28,9 @@ inline constexpr Traits no_immediate = family(18);  // simm16 is 0
 // VOP2
 inline constexpr Traits splat = family(21);  // v_pk_fmac_f16: an inline constant goes to both halves
 
+// v_ldexp_f16: an integer, but with the inline constants of f16
+inline constexpr Traits integer_src1 = family(23);
+
 // GLOBAL
 inline constexpr Traits transposes = family(22);  // global_load_tr
 

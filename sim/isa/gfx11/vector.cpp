@@ -62,6 +62,11 @@ Allowed allowed_modifiers(const Opcode& row) {
   return out;
 }
 
+Type matrix_constant(const Opcode& row) {
+  if ((row.traits & trait::f16_result) != 0) return Type::pk_f16;
+  return (row.traits & trait::bf16_result) != 0 ? Type::pk_bf16 : Type::f32;
+}
+
 bool has_dpp(const Opcode& row) {
   return (row.traits & trait::no_dpp) == 0 && !is_wide(row.dst) &&
          std::none_of(row.src.begin(), row.src.end(), is_wide);

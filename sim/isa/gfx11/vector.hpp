@@ -29,6 +29,8 @@ Dpp dpp_code(unsigned source);
 // Reads the DPP word; the number of the register that stands for src0.
 unsigned read_dpp(Reader& in, unsigned source, bool with_modifiers);
 bool has_dpp(const Opcode& row);
+// What an inline constant means as matrix C.
+Type matrix_constant(const Opcode& row);
 // VOP3's DPP forms take a scalar as src1 from gfx1150 on (LLVM's FeatureDPPSrc1SGPR).
 constexpr bool dpp_takes_scalar(Arch arch) { return arch != Arch::gfx1100; }
 

@@ -96,7 +96,7 @@ constexpr Opcode rows[] = {
      trait::literal_src2 | trait::no_dpp | trait::no_e64},
     {"v_max_f16", Format::vop2, 0x39, gfx11, f16, none, {f16, f16}},
     {"v_min_f16", Format::vop2, 0x3a, gfx11, f16, none, {f16, f16}},
-    {"v_ldexp_f16", Format::vop2, 0x3b, rdna, f16, none, {f16, i16}},
+    {"v_ldexp_f16", Format::vop2, 0x3b, rdna, f16, none, {f16, f16}, trait::integer_src1},
     {"v_pk_fmac_f16",
      Format::vop2,
      0x3c,

@@ -2,6 +2,7 @@
 
 #include "sim/isa/decode.hpp"
 
+#include <algorithm>
 #include <random>
 #include <regex>
 
@@ -100,14 +101,14 @@ void shape_words(Random& random, Shape shape, Sample& s) {
       if (random.one_in(3)) s[1] |= 0x04020100;  // VGPRs
       if (random.one_in(4)) s[1] |= 0x00020100;
       maybe_special_source(random, s[1]);
-      if (random.one_in(3)) {  // no modifiers: VGPRs, or scalars
+      if (random.one_in(2)) {  // no modifiers: VGPRs, or scalars
         s[0] &= 0xffff00ff;
         s[0] |= random.one_in(2) ? 0x4000 : 0;
         switch (random.word() % 4) {
           case 0: s[1] = (random.word() & 0x03fdfeff) | 0x1c020100; break;  // three VGPRs, op_sel_hi
           case 1: s[1] = (random.word() & 0x0080c0ff) | 0x00000100; break;  // a VGPR and scalars
           case 2:
-            s[1] = random.word() & 0x0000007f;
+            s[1] = random.word() & (random.one_in(2) ? 0x0000007f : 0x0000c07f);
             s[0] &= 0xffffff3f;
             break;  // a scalar, to a scalar
           default: s[1] = (random.word() & 0x07ffffff) | (random.one_in(2) ? 0x04020100 : 0); break;
@@ -128,7 +129,10 @@ void shape_words(Random& random, Shape shape, Sample& s) {
       s[1] = random.word() &
              random.one_of({0, 0xff, 0xffff, 0xff0000ff, 0xff00ffff, 0x00ffffff, 0xffffffff, 0xff000000, 0xff00});
       if (!random.one_in(4)) s[0] &= 0xfffdffff;
-      if (random.one_in(4)) s[0] &= 0xffff0000;
+      if (random.one_in(5)) {
+        s[0] &= 0xffff0000;
+        s[1] = 0;
+      }
       break;
     case Shape::memory:
       if (random.one_in(2)) put(s[1], 16, 0x7f, 0x7c);
@@ -137,6 +141,7 @@ void shape_words(Random& random, Shape shape, Sample& s) {
       if (random.one_in(2)) s[1] &= 0xfffcffff;
       if (random.one_in(3)) put(s[0], 0, 0x7f, 0x7c);
       if (random.one_in(2)) s[2] &= 0x7fffffff;
+      if (random.one_in(2)) s[1] &= 0xfffff9ff;  // gfx12's buffer descriptor: four aligned registers
       if (random.one_in(2)) s[0] &= 0xffbfffff;
       if (random.one_in(3)) s[1] = (s[1] & 0x00ffffff) | random.one_of({0, 0x10000000, 0x80000000});
       break;
@@ -202,8 +207,11 @@ std::vector<Sample> random_rdna_words(Arch arch, unsigned count, unsigned seed) 
 }
 
 bool crashes_llvm_rdna(const Sample& s) {
-  const std::uint32_t code = s[0] >> 8 & 0xff;
-  return s[0] >> 23 == 0x17d && code >= 0x4e && code <= 0x52 && (s[0] & 0xff) == 255;
+  // llvm-objdump goes on behind the first instruction: any word may be one.
+  return std::any_of(s.begin(), s.end(), [](std::uint32_t word) {
+    const std::uint32_t code = word >> 8 & 0xff;
+    return word >> 23 == 0x17d && code >= 0x4e && code <= 0x52 && (word & 0xff) == 255;
+  });
 }
 
 Exception llvm_exception_rdna(Arch arch, const Sample& s, const Disassembled& llvm) {
