@@ -167,7 +167,7 @@ TEST_P(DecoderGfx9, AgreesOverCompiledCode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cdna, DecoderGfx9, testing::Values(Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& test) { return std::string(name(test.param)); });
 
 }  // namespace
 }  // namespace rapt::sim::test
