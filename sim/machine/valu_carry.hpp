@@ -23,8 +23,8 @@ struct CarryOperation<R(A...), carry, F> {
 
  private:
   template <std::size_t... K, unsigned N>
-  static void run(Wave& w, const Instruction& i, bool plain, std::index_sequence<K...>,
-                  std::integral_constant<unsigned, N>) {
+  [[gnu::flatten]] static void run(Wave& w, const Instruction& i, bool plain, std::index_sequence<K...>,
+                                   std::integral_constant<unsigned, N>) {
     std::array<Scratch<N>, sizeof...(A)> scratch;
     const std::tuple<Source<A, N>...> sources{fetch<A, N>(w, i, K, plain, scratch[K])...};
     alignas(64) std::uint32_t lo[N], hi[R::bits == 64 ? N : 1], in[N], out[N];

@@ -20,7 +20,7 @@ struct Comparison;
 template <class A, class B, Writes writes, class F>
 struct Comparison<bool(A, B), writes, F> {
   template <unsigned N>
-  static void run(Wave& w, const Instruction& i) {
+  [[gnu::flatten]] static void run(Wave& w, const Instruction& i) {
     const bool plain = is_plain<A, B>(w, i);
     if (!plain && run_indexed(w, i, &Comparison::template run<N>)) [[unlikely]]
       return;

@@ -24,7 +24,7 @@ template <class To>
 To to_normalised(float x) {
   constexpr double scale = std::numeric_limits<To>::max(), low = std::is_signed_v<To> ? -1 : 0;
   const double inside = x > low ? (x < 1 ? static_cast<double>(x) : 1.0) : low;
-  return x != x ? To{0} : static_cast<To>(static_cast<std::int32_t>(__builtin_roundeven(inside * scale)));
+  return x != x ? To{0} : static_cast<To>(static_cast<std::int32_t>(round_even(inside * scale)));
 }
 
 template <class To, class From>

@@ -25,7 +25,20 @@ constexpr auto normalised_i16 = [](float a, float b) { return pack_normalised<st
 constexpr auto normalised_u16 = [](float a, float b) { return pack_normalised<std::uint16_t>(a, b); };
 
 // Towards zero whatever the mode says: a value too great becomes the greatest finite one.
-constexpr auto toward_zero = [](float a, float b) { return pack(to_half(a, Round::zero), to_half(b, Round::zero)); };
+struct TowardZero {
+  std::uint32_t operator()(float a, float b) const { return pack(to_half(a, Round::zero), to_half(b, Round::zero)); }
+  template <unsigned N>
+  static bool rows(const std::tuple<Source<f32, N>, Source<f32, N>>& sources, std::uint32_t* lo, std::uint32_t*) {
+    FloatRow<N> a, b;
+    std::memcpy(a.values, std::get<0>(sources).lo, sizeof a.values);
+    std::memcpy(b.values, std::get<1>(sources).lo, sizeof b.values);
+    Row<N> high;
+    floats_to_halves<Round::zero, N>(a.values, lo);
+    floats_to_halves<Round::zero, N>(b.values, high.data());
+    for (unsigned l = 0; l < N; ++l) lo[l] |= high[l] << 16;
+    return true;
+  }
+};
 
 template <class To>
 std::uint32_t shift_and_saturate(std::int32_t a, std::int32_t b, std::uint32_t shift) {
@@ -38,8 +51,8 @@ std::uint32_t shift_and_saturate(std::int32_t a, std::int32_t b, std::uint32_t s
 }  // namespace
 
 void register_convert_packed(HandlerTable& t) {
-  add<b32(f32, f32)>(t, "v_cvt_pkrtz_f16_f32", toward_zero);
-  add<b32(f32, f32)>(t, "v_cvt_pk_rtz_f16_f32", toward_zero);
+  add<b32(f32, f32)>(t, "v_cvt_pkrtz_f16_f32", TowardZero{});
+  add<b32(f32, f32)>(t, "v_cvt_pk_rtz_f16_f32", TowardZero{});
   // gfx950: to the nearest even whatever the mode says.
   add<b32(f32, f32)>(t, "v_cvt_pk_f16_f32", [](const Wave& w, float a, float b) {
     const Rounding nearest(Round::nearest, (w.mode & mode::fp16_ovfl) != 0);

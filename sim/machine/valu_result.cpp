@@ -24,6 +24,7 @@ void modify(const Wave& w, const Instruction& i, bool keep_denormal, std::uint32
   using Value = typename T::Value;
   const bool flush = !keep_denormal && !keeps_denormals(w, info<T>(), Direction::output);
   const auto factor = static_cast<Value>(multiplier(w, i, info<T>()));
+  if (!flush && factor == 1 && !i.clamp) return;
   const bool nan_to_zero = contains(gfx12, w.arch) || (w.mode & mode::dx10_clamp) != 0;
   const Rounding as_mode = rounding<T>(w);
   const HostRounding host(as_mode.mode);

@@ -5,10 +5,6 @@
 namespace rapt::sim::valu {
 namespace {
 
-// To the nearest even integer whatever the host's rounding mode is.
-float round_even(float x) { return __builtin_roundevenf(x); }
-double round_even(double x) { return __builtin_roundeven(x); }
-
 constexpr auto truncated = [](auto x) { return std::trunc(x); };
 constexpr auto ceiling = [](auto x) { return std::ceil(x); };
 constexpr auto floored = [](auto x) { return std::floor(x); };

@@ -19,6 +19,10 @@ constexpr unsigned wave_shr = 0x138, wave_ror = 0x13c, row_mirror = 0x140, row_h
 constexpr unsigned row_bcast15 = 0x142, row_bcast31 = 0x143, row_share = 0x150, row_xmask = 0x160;
 }  // namespace dpp
 
+Fault reserved_control(unsigned control) {
+  return {FaultKind::illegal_instruction, "DPP control " + std::to_string(control) + " is reserved"};
+}
+
 // The lane that lane l reads; none where there is no such lane.
 std::optional<unsigned> dpp16_lane(unsigned control, unsigned l, unsigned lanes) {
   const unsigned row = l & ~15U, in_row = l & 15, amount = control & 15;
@@ -41,32 +45,57 @@ std::optional<unsigned> dpp16_lane(unsigned control, unsigned l, unsigned lanes)
     case dpp::row_ror: return row + ((in_row - amount) & 15);
     case dpp::row_share: return row + amount;
     case dpp::row_xmask: return row + (in_row ^ amount);
-    default: throw Fault(FaultKind::illegal_instruction, "DPP control " + std::to_string(control) + " is reserved");
+    default: return std::nullopt;
   }
 }
 
-constexpr std::uint8_t no_lane = 255;
-
-// For each lane the one it reads, or no_lane. An inactive source lane counts as none but for fetch_inactive (RDNA3 ISA,
-// table 31; its row for BC = 0, FI = 1 contradicts the fields' description, which is followed here).
+// For each control and lane the lane it reads, itself where there is none, and a mask of the lanes that have one.
 template <unsigned N>
-std::array<std::uint8_t, N> source_lanes(const Wave& w, const Instruction& i) {
-  std::array<std::uint8_t, N> from;
+struct LaneMaps {
+  struct Map {
+    std::array<std::uint8_t, N> from{};
+    std::uint64_t valid = 0;
+  };
+  std::array<Map, 0x170> of_control;
+  LaneMaps() {
+    for (unsigned control = 0; control < of_control.size(); ++control)
+      for (unsigned l = 0; l < N; ++l) {
+        const auto lane = dpp16_lane(control, l, N);
+        of_control[control].from[l] = static_cast<std::uint8_t>(lane.value_or(l));
+        if (lane) of_control[control].valid |= std::uint64_t{1} << l;
+      }
+  }
+};
+
+// What DPP reads: an inactive source lane counts as none but for fetch_inactive (RDNA3 ISA, table 31; its row for BC =
+// 0, FI = 1 contradicts the fields' description, which is followed here).
+template <unsigned N>
+typename LaneMaps<N>::Map source_lanes(const Wave& w, const Instruction& i) {
+  typename LaneMaps<N>::Map map;
+  if (i.lane_map == LaneMap::dpp8) {
+    for (unsigned l = 0; l < N; ++l) map.from[l] = static_cast<std::uint8_t>((l & ~7U) + (i.dpp8 >> 3 * (l & 7) & 7));
+    map.valid = full_mask<N>;
+  } else {
+    static const LaneMaps<N> maps;
+    if (i.dpp_ctrl >= maps.of_control.size()) throw reserved_control(i.dpp_ctrl);
+    map = maps.of_control[i.dpp_ctrl];
+    if (map.valid == 0) throw reserved_control(i.dpp_ctrl);
+  }
   const std::uint64_t exec = w.exec();
-  for (unsigned l = 0; l < N; ++l) {
-    const auto lane = i.lane_map == LaneMap::dpp8 ? std::optional((l & ~7U) + (i.dpp8 >> 3 * (l & 7) & 7))
-                                                  : dpp16_lane(i.dpp_ctrl, l, N);
-    const bool valid = lane && (i.fetch_inactive || (exec >> *lane & 1) != 0);
-    from[l] = valid ? static_cast<std::uint8_t>(*lane) : no_lane;
-  }
-  return from;
+  if (i.fetch_inactive || exec == full_mask<N>) return map;
+  std::uint64_t active = 0;
+  for (unsigned l = 0; l < N; ++l) active |= (exec >> map.from[l] & 1) << l;
+  map.valid &= active;
+  return map;
 }
 
 template <unsigned N>
-void permute(const std::array<std::uint8_t, N>& from, const std::uint32_t* row, Row<N>& to) {
-  Row<N> moved;
-  for (unsigned l = 0; l < N; ++l) moved[l] = from[l] == no_lane ? 0 : row[from[l]];
-  to = moved;
+void permute(const typename LaneMaps<N>::Map& map, const std::uint32_t* row, Row<N>& to) {
+  Row<N> moved, valid;
+  for (unsigned l = 0; l < N; ++l) moved[l] = row[map.from[l]];
+  valid.fill(0);
+  write_row<N>(valid.data(), moved.data(), map.valid);
+  to = valid;
 }
 
 // A byte or word of each lane, zero- or sign-extended.
@@ -95,11 +124,17 @@ void flush_denormals(FloatFormat format, Row<N>& lo, Row<N>& hi) {
 }  // namespace
 
 template <unsigned N>
-void modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo type, const std::uint32_t* lo,
+bool modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo type, const std::uint32_t* lo,
                    const std::uint32_t* hi, Row<N>& new_lo, Row<N>& new_hi) {
   const bool wide = type.bits == 64;
+  const bool moved = k == 0 && (i.lane_map == LaneMap::dpp16 || i.lane_map == LaneMap::dpp8);
+  const bool part = i.lane_map == LaneMap::sdwa && k < 2;
+  const bool high = type.bits == 16 && (i.src[k].high || (i.op_sel >> k & 1) != 0);
+  const bool flush = type.is_float && !keeps_denormals(w, type, Direction::input);
+  const bool abs = (i.abs >> k & 1) != 0, neg = (i.neg >> k & 1) != 0;
+  if (!(moved || part || high || flush || abs || neg)) return false;
   const bool vector = i.src[k].kind == OperandKind::vgpr || i.src[k].kind == OperandKind::agpr;
-  if (k == 0 && (i.lane_map == LaneMap::dpp16 || i.lane_map == LaneMap::dpp8)) {
+  if (moved) {
     const auto from = source_lanes<N>(w, i);
     permute<N>(from, lo, new_lo);
     if (wide) permute<N>(from, hi, new_hi);
@@ -107,30 +142,36 @@ void modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo typ
     std::copy_n(lo, N, new_lo.begin());
     if (wide) std::copy_n(hi, N, new_hi.begin());
   }
-  if (i.lane_map == LaneMap::sdwa && k < 2) select<N>(i.src_sel[k], (i.sext >> k & 1) != 0, new_lo);
-  if (type.bits == 16 && (i.src[k].high || (i.op_sel >> k & 1) != 0))
+  if (part) select<N>(i.src_sel[k], (i.sext >> k & 1) != 0, new_lo);
+  if (high)
     for (std::uint32_t& v : new_lo) v >>= 16;
 
   Row<N>& top = wide ? new_hi : new_lo;
   const std::uint32_t sign = type.bits == 16 ? 0x8000U : 0x80000000U;
-  if ((i.abs >> k & 1) != 0)
+  if (abs)
     for (std::uint32_t& v : top) v &= ~sign;
-  if ((i.neg >> k & 1) != 0)
+  if (neg)
     for (std::uint32_t& v : top) v ^= sign;
-  if (type.is_float && !keeps_denormals(w, type, Direction::input)) flush_denormals<N>(type.format(), new_lo, new_hi);
+  if (flush) flush_denormals<N>(type.format(), new_lo, new_hi);
+  return true;
+}
+
+// Each bit of the mask `width` times.
+template <unsigned width>
+static std::uint64_t spread(unsigned mask, unsigned bits) {
+  std::uint64_t result = 0;
+  for (unsigned k = 0; k < bits; ++k)
+    if ((mask >> k & 1) != 0) result |= ((std::uint64_t{1} << width) - 1) << width * k;
+  return result;
 }
 
 template <unsigned N>
 std::uint64_t enabled_lanes(const Wave& w, const Instruction& i) {
   const std::uint64_t exec = w.exec();
   if (i.lane_map != LaneMap::dpp16) return exec;
-  const auto from = source_lanes<N>(w, i);
-  std::uint64_t enabled = 0;
-  for (unsigned l = 0; l < N; ++l) {
-    const bool row = (i.row_mask >> l / 16 & 1) != 0, bank = (i.bank_mask >> l / 4 % 4 & 1) != 0;
-    enabled |= std::uint64_t{row && bank && (i.bound_ctrl || from[l] != no_lane)} << l;
-  }
-  return exec & enabled;
+  const std::uint64_t rows = spread<16>(i.row_mask, 4), banks = spread<4>(i.bank_mask, 4) * 0x0001000100010001;
+  const std::uint64_t sources = i.bound_ctrl ? full_mask<N> : source_lanes<N>(w, i).valid;
+  return exec & rows & banks & sources;
 }
 
 // CDNA3 ISA 6.6. The accumulator that v_mac and v_fmac read is the destination and moves with it.
@@ -157,14 +198,13 @@ bool run_indexed(Wave& w, const Instruction& i, Handler handler) {
   return true;
 }
 
-HostRounding::HostRounding(Round mode) : before_(std::fegetround()) {
+void HostRounding::set(Round mode) {
   static constexpr std::array<int, 4> host{FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
   std::fesetround(host[static_cast<unsigned>(mode)]);
 }
-HostRounding::~HostRounding() { std::fesetround(before_); }
 
 #define RAPT_SIM_LANES(N)                                                                                   \
-  template void modify_source<N>(const Wave&, const Instruction&, unsigned, TypeInfo, const std::uint32_t*, \
+  template bool modify_source<N>(const Wave&, const Instruction&, unsigned, TypeInfo, const std::uint32_t*, \
                                  const std::uint32_t*, Row<N>&, Row<N>&);                                   \
   template std::uint64_t enabled_lanes<N>(const Wave&, const Instruction&);
 RAPT_SIM_LANES(32)

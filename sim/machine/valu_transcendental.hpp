@@ -11,7 +11,7 @@ inline constexpr float infinity_f32 = std::numeric_limits<float>::infinity();
 // 2^x for -127 <= x < 129: a polynomial on [-1/2, 1/2], and the whole part added to the exponent. Exact for
 // integers. Fused on every host, so that results do not depend on the build.
 inline float exp2_normal(float x) {
-  const float n = __builtin_roundevenf(x), r = x - n;
+  const float n = std::floor(x + 0.5F), r = x - n;
   float p = 0x1.4485ep-13F;
   p = std::fma(p, r, 0x1.5f4824p-10F);
   p = std::fma(p, r, 0x1.3b29b8p-7F);
@@ -62,14 +62,17 @@ inline double sine_quarter(double r) {
                                                                z * (1.0 / 6227020800 + z * (-1.0 / 1307674368000)))))));
 }
 
+// x without whole turns, in [-1/2, 1/2].
+inline double part_of_turn(double x) { return x - std::floor(x + 0.5); }
+
 // Sine and cosine of x turns. Infinities give NaN through the subtraction.
 inline double sine_turns(float x) {
-  const double r = static_cast<double>(x) - __builtin_roundeven(static_cast<double>(x));  // in [-1/2, 1/2]
+  const double r = part_of_turn(x);
   const double folded = std::fabs(r) > 0.25 ? std::copysign(0.5, r) - r : r;
   return x == 0 ? static_cast<double>(x) : sine_quarter(folded);
 }
 inline double cosine_turns(float x) {
-  const double r = static_cast<double>(x) - __builtin_roundeven(static_cast<double>(x));
+  const double r = part_of_turn(x);
   return sine_quarter(0.25 - std::fabs(r));
 }
 

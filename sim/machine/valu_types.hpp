@@ -35,7 +35,7 @@ template <class T>
 bool is_signalling(T x) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   constexpr auto bit = static_cast<Bits>((sizeof(T) == 8 ? format_f64 : format_f32).quiet());
-  return x != x && (std::bit_cast<Bits>(x) & bit) == 0;
+  return (x != x) & ((std::bit_cast<Bits>(x) & bit) == 0);
 }
 
 // The values of the MODE register's rounding fields.
@@ -77,9 +77,9 @@ inline std::uint32_t float_to_half(float x, Rounding rounding) {
   const std::uint32_t value = tiny ? fraction : magnitude - (112U << 23);
   const std::uint32_t shift = tiny ? (exponent < 100 ? 26 : 126 - exponent) : 13;
   std::uint32_t half = detail::shift_rounded(value, shift, negative, rounding.mode);
-  const bool to_infinity =
-      !rounding.saturate && (rounding.mode == Round::nearest || rounding.mode == (negative ? Round::down : Round::up));
-  half = half >= 0x7c00 ? (to_infinity || magnitude == 0x7f800000 ? 0x7c00 : 0x7bff) : half;
+  const bool away = rounding.mode == (negative ? Round::down : Round::up);
+  const bool nearest = rounding.mode == Round::nearest, to_infinity = (nearest | away) & (rounding.saturate == false);
+  half = half >= 0x7c00 ? (to_infinity | (magnitude == 0x7f800000) ? 0x7c00 : 0x7bff) : half;
   const std::uint32_t payload = (magnitude >> 13) & 0x3ff;
   half = magnitude > 0x7f800000 ? 0x7c00 | (payload != 0 ? payload : 0x200) : half;
   return half | ((bits >> 16) & 0x8000);
@@ -96,13 +96,22 @@ inline std::uint32_t float_to_bf16(float x, Rounding rounding) {
   return result | ((bits >> 16) & 0x8000);
 }
 
+// To the nearest even integer whatever the host's rounding mode is, in a form that loops can vectorise.
+template <class T>
+T round_even(T x) {
+  const T whole = std::trunc(x), rest = std::fabs(x - whole), half = whole * T{0.5};
+  const bool odd = half != std::trunc(half);
+  const bool up = (rest > T{0.5}) | ((rest == T{0.5}) & odd);
+  return std::copysign(std::fabs(whole) + (up ? T{1} : T{0}), x);
+}
+
 // A float that a further rounding to f16 or bf16 takes where it would take the double (rounding to odd).
 inline float narrow_to_odd(double d) {
   const float f = static_cast<float>(d);
   std::uint32_t bits = std::bit_cast<std::uint32_t>(f);
   const double back = static_cast<double>(f);
   bits = std::fabs(back) > std::fabs(d) ? bits - 1 : bits;
-  bits |= back != d && d == d ? 1U : 0U;
+  bits |= (back != d) & (d == d) ? 1U : 0U;
   return std::bit_cast<float>(bits);
 }
 
