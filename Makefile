@@ -50,7 +50,8 @@ release: ## tests of the optimised build, the installed package and the layers
 	cmake --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && cmake --build --preset release && ctest --preset release
 sim: ## the AMD GPU simulator and its tests
 	@tools/install-deps sim
-	$(call test,sim)
+	test -d build/hip-headers/7 || sim/tests/hip_abi/fetch_headers.sh build/hip-headers
+	RAPT_HIP_HEADERS=$(CURDIR)/build/hip-headers; export RAPT_HIP_HEADERS; $(call test,sim)
 asan: ## tests under the address and undefined-behaviour sanitizers
 	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer
