@@ -34,7 +34,7 @@ struct Operand {
   bool high = false;        // true 16-bit registers: the upper half of the register
   bool literal = false;     // a constant that came as a literal word (the text shows it in hexadecimal)
   std::uint8_t dwords = 0;  // 32-bit registers covered (a 16-bit value counts one)
-  std::uint16_t index = 0;
+  std::uint16_t index = 0;  // of a 16-bit operand's literal its upper half, which nothing but the text sees
   std::uint64_t value = 0;
 };
 
@@ -61,7 +61,8 @@ struct Instruction {
   Operand dst, dst2;
   std::array<Operand, 5> src;
 
-  // VALU modifiers; one bit a source (op_sel: bit 3 is the destination)
+  // VALU modifiers; one bit a source (op_sel: bit 3 is the destination; from gfx11 on 16-bit operands say it by `high`
+  // too)
   std::uint8_t neg = 0, neg_hi = 0, abs = 0, op_sel = 0, op_sel_hi = 0;
   std::uint8_t omod = 0;  // 0 none, 1 *2, 2 *4, 3 /2
   bool clamp = false;

@@ -86,7 +86,9 @@ void print_smem(Text& text) {
     text.operand(std::to_string(instruction.immediate & 31));
     return;
   }
-  if (soffset.kind == OperandKind::none) {
+  if (soffset.kind == OperandKind::none && instruction.offset == 0 && !contains(gfx12, text.arch())) {
+    text.operand("null");
+  } else if (soffset.kind == OperandKind::none) {
     text.operand(signed_hex(instruction.offset));
   } else {
     operand_if(text, soffset);

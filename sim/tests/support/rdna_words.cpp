@@ -94,6 +94,7 @@ void shape_words(Random& random, Shape shape, Sample& s) {
     case Shape::smem:
       if (random.one_in(2)) put(s[1], 25, 0x7f, 0x7c);
       if (random.one_in(2)) s[0] &= 0xfffffffe;
+      if (random.one_in(4)) s[1] &= 0xfe000000;  // no offset
       break;
     case Shape::vop_short: maybe_special_source(random, s[0]); break;
     case Shape::vop3:

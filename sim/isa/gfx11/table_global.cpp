@@ -1,4 +1,4 @@
-// GLOBAL.
+// GLOBAL (gfx12: VGLOBAL): src0 the address, src1 the data, src2 the scalar base.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

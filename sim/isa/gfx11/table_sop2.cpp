@@ -1,4 +1,4 @@
-// SOP2.
+// SOP2: two scalar sources; the floating-point ones from gfx1150 on.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// SCRATCH.
+// SCRATCH (gfx12: VSCRATCH): src0 and src2 the vector and scalar parts of the address, src1 the data.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

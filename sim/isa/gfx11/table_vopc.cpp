@@ -1,4 +1,4 @@
-// VOPC.
+// VOPC, and by the same code in VOP3 encoding.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

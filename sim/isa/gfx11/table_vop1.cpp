@@ -1,4 +1,4 @@
-// VOP1.
+// VOP1, and by code + 0x180 the same operations in VOP3 encoding.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// SOPP.
+// SOPP: a 16-bit immediate alone: control flow, waits, messages.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// MUBUF.
+// MUBUF (gfx12: VBUFFER up to code 0x7f): src0 the address, src1 the data, src2 the descriptor, src3 the offset.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// SOPC.
+// SOPC: comparisons into scc.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// DS.
+// DS: src0 the address, src1 and src2 the data.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

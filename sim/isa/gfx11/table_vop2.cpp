@@ -1,4 +1,4 @@
-// VOP2.
+// VOP2, and by code + 0x100 the same operations in VOP3 encoding.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// SOP1.
+// SOP1: one scalar source. Codes and names: LLVM 22, which has them from the RDNA3, RDNA3.5 and RDNA4 ISA documents.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

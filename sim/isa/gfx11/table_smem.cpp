@@ -1,4 +1,4 @@
-// SMEM.
+// SMEM: src0 the base, src1 the offset register. gfx12 has other codes.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// FLAT.
+// FLAT (gfx12: VFLAT): src0 the address, src1 the data, src2 the scalar base where there is one.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

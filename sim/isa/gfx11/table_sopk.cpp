@@ -1,4 +1,4 @@
-// SOPK.
+// SOPK: a register and a 16-bit immediate.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 

@@ -1,4 +1,4 @@
-// MTBUF.
+// MTBUF (gfx12: VBUFFER from code 0x80 on): as MUBUF, with a format in the instruction.
 #include "sim/isa/gfx11/tables.hpp"
 #include "sim/isa/gfx11/traits.hpp"
 
