@@ -1,0 +1,97 @@
+// Data races: two waves touch the same bytes, one of them stores, not both by atomics, and nothing orders them. Waves
+// of a workgroup are ordered by its barriers, any two by an atomic of one that follows an atomic of the other on the
+// same location, everything by the start and the end of a launch. Two plain stores of equal bytes are no finding: code
+// that sets a flag or a value from every wave is common, and right on this hardware.
+#pragma once
+
+#include "sim/check/checks.hpp"
+#include "sim/check/races_code.hpp"
+#include "sim/check/races_launch.hpp"
+
+namespace rapt::sim {
+
+class RaceCheck final : public Check {
+ public:
+  RaceCheck(Workgroup& group, RaceLaunch& launch);
+
+  void before(Wave& wave, const Entry& entry) override;
+  void after(Wave& wave, const Entry& entry) override;
+  void access(Wave& wave, const Instruction& i, const Access& access) override;
+
+ private:
+  // The access at hand.
+  struct Actor {
+    unsigned wave = 0;
+    std::uint32_t bit = 0, slot = 0;
+    std::uint8_t kind = 0;
+    Stamp clock = 0, floor = 0;
+  };
+  // Bytes beside each other, of lanes beside each other.
+  struct Run {
+    std::uint64_t begin, end;
+    const unsigned char* data;  // of a store, where it is known
+  };
+  struct BarrierState {
+    Release arrived;
+    bool signalled = false;  // in the phase that is not complete yet
+    bool accessed = false;   // memory, since it signalled
+    bool waits = false;
+    bool passed = true;  // knows what the last complete phase brought
+  };
+
+  void touch_access(const Wave& wave, const Instruction& i, const Access& access);
+  void touch_run(const Run& run);
+  void touch_lds(const Run& run);
+  void touch_global(const Run& run);
+  RacePage& locked_page(std::uint64_t number);
+  void touch(RaceGranule& granule, std::uint64_t base, unsigned from, unsigned to, const unsigned char* data);
+  void conflict(const RaceGranule& granule, const RaceMark& mark, std::uint64_t base, std::uint16_t bytes,
+                unsigned from, const unsigned char* data, std::uint8_t& kind);
+  [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
+  bool marks_stores(const RaceMark& mark) const;
+  void become_atomic(std::uint8_t& kind, std::uint64_t address);
+  // A store that nothing marks as atomic turns out to be one.
+  void acquire_from(const RaceMark& mark);
+  void acquire(std::uint64_t address);
+  void learned();
+
+  const unsigned char* stored_data(const Wave& wave, const Instruction& i, const Access& access, unsigned first,
+                                   unsigned end);
+  void barrier(unsigned wave, std::string_view name);
+  void complete_phase();
+  void pass(unsigned wave, Stamp now);
+
+  SyncTable& atomics() { return space_ == Space::lds ? lds_atomics_ : launch_.atomics; }
+
+  Workgroup& group_;
+  RaceLaunch& launch_;
+  mutable RaceCode code_;
+  std::uint32_t number_;
+  std::vector<WaveClock> clocks_;
+  std::vector<RaceGranule> lds_;
+  SyncTable lds_atomics_{256};
+
+  // Of the instruction at hand.
+  const Entry* entry_ = nullptr;
+  Actor actor_;
+  Space space_ = Space::global;
+  const Access* access_ = nullptr;
+  unsigned stored_dwords_ = 0;
+  bool raw_store_ = false;
+  std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
+  struct Later {
+    Access access;
+    std::array<std::uint64_t, 64> at;
+  };
+  std::vector<Later> later_;
+  std::array<unsigned char, 64 * 16> data_;
+
+  std::array<RacePage*, 64> pages_{};
+
+  std::uint64_t phase_ = 0;
+  std::vector<BarrierState> barrier_;
+  std::array<Stamp, WaveClock::max_waves> phase_clocks_{};
+  std::vector<Release> phase_releases_;
+};
+
+}  // namespace rapt::sim

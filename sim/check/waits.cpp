@@ -1,0 +1,189 @@
+// Data used before the wait for it: a register that a memory operation is to write is read or overwritten, or LDS that
+// a load is to fill is touched, while no wait covers that operation.
+#include "sim/check/waits.hpp"
+
+#include "sim/check/checks.hpp"
+#include "sim/check/halves.hpp"
+#include "sim/check/register_name.hpp"
+
+#include <algorithm>
+
+namespace rapt::sim {
+
+// Of a queue in order all but the last n have ended once the counter is at most n, whatever else it counts. What ends
+// in any order has ended for certain only at 0.
+void OutstandingOperations::wait(const WaitFacts& facts) {
+  bool all = true;
+  for (unsigned c = 0; c < counter_count; ++c) {
+    const std::uint32_t most = facts.at_most[c];
+    for (unsigned q = 0; q < queue_count; ++q) {
+      Line& line = lines_[c][q];
+      if (facts.ends_barriers && q == static_cast<unsigned>(Queue::barrier)) line.ended = line.begun;
+      if (most != WaitFacts::no_wait && line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
+        line.ended = std::max(line.ended, line.begun - most);
+      all = all && line.ended == line.begun;
+    }
+  }
+  if (all && !none_) mask_.clear();
+  none_ = all;
+}
+
+OutstandingOperations::Operation OutstandingOperations::begin(const Entry& entry) {
+  Operation operation;
+  operation.entry = &entry;
+  none_ = false;
+  for (unsigned c = 0; c < counter_count; ++c)
+    if (entry.waits.queue[c] != WaitFacts::uncounted) operation.place[c] = ++lines_[c][entry.waits.queue[c]].begun;
+  for (const RegisterAccess& access : entry.effects.writes()) {
+    mask_.add(access);
+    for (unsigned n = 0; n < access.count; ++n)
+      pending_[RegisterMask::place(access.file, access.first + n)] = operation;
+  }
+  return operation;
+}
+
+bool OutstandingOperations::ended(const Operation& operation) const {
+  for (unsigned c = 0; c < counter_count; ++c)
+    if (operation.place[c] > 0 && operation.place[c] > lines_[c][operation.entry->waits.queue[c]].ended) return false;
+  return true;
+}
+
+Counter OutstandingOperations::open_counter(const Operation& operation) const {
+  for (unsigned c = 0; c < counter_count; ++c)
+    if (operation.place[c] > 0 && operation.place[c] > lines_[c][operation.entry->waits.queue[c]].ended)
+      return static_cast<Counter>(c);
+  return Counter::load;
+}
+
+const OutstandingOperations::Operation* OutstandingOperations::writer(const RegisterAccess& access, unsigned n) {
+  const unsigned place = RegisterMask::place(access.file, access.first + n);
+  if (!mask_.has(place)) return nullptr;
+  if (!ended(pending_[place])) return &pending_[place];
+  mask_.remove(place);
+  return nullptr;
+}
+
+namespace {
+
+// The halves of its destination that a load writes.
+unsigned loaded_halves(const Entry& load) {
+  if (!load.effects.partial_dst) return halves::both;
+  return load.instruction.dst.high || load.instruction.opcode->name.find("d16_hi") != std::string_view::npos
+             ? halves::upper
+             : halves::lower;
+}
+
+unsigned named_halves(const Instruction& i, unsigned vgpr) { return read_halves(i, vgpr) | written_halves(i, vgpr); }
+
+class WaitCheck final : public Check {
+ public:
+  explicit WaitCheck(Workgroup& group)
+      : lds_(reinterpret_cast<std::uint64_t>(group.lds.data())), waves_(group.waves.size()) {}
+
+  void before(Wave& wave, const Entry& entry) override {
+    WaveState& state = waves_[wave.index];
+    if (!state.outstanding.none()) {
+      for (const RegisterAccess& access : entry.effects.reads())
+        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, false);
+      for (const RegisterAccess& access : entry.effects.writes())
+        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, true);
+    }
+    if (entry.waits.waits) state.outstanding.wait(entry.waits);
+    state.fills_lds = entry.waits.to_lds;
+    if (entry.waits.counted) state.latest = state.outstanding.begin(entry);
+  }
+
+  void access(Wave& wave, const Instruction&, const Access& access) override {
+    if (access.space != Space::lds) return;
+    WaveState& state = waves_[wave.index];
+    if (state.fills_lds) remember_fill(wave, state, access);
+    else if (!fills_.empty()) check_fills(wave, access);
+  }
+
+ private:
+  struct WaveState {
+    OutstandingOperations outstanding;
+    OutstandingOperations::Operation latest;
+    bool fills_lds = false;
+  };
+  // LDS that a load of a wave is to write: [first, last), by address on the host.
+  struct Fill {
+    unsigned wave;
+    OutstandingOperations::Operation operation;
+    std::uint64_t first, last;
+  };
+
+  static void check_use(const Wave& wave, WaveState& state, const Entry& entry, const RegisterAccess& access,
+                        bool written) {
+    for (unsigned n = 0; n < access.count; ++n) {
+      const auto* writer = state.outstanding.writer(access, n);
+      if (!writer) continue;
+      const bool keeps = !written && access.source == Effects::implied && access.file != RegisterFile::sgpr &&
+                         access.file != RegisterFile::scc;  // a load that leaves half of its destination
+      if ((written || keeps) && in_order(wave, entry, *writer)) continue;
+      if (is_rdna(wave.arch) && access.file == RegisterFile::vgpr && !entry.waits.counted &&
+          (named_halves(entry.instruction, access.first + n) & loaded_halves(*writer->entry)) == 0)
+        continue;
+      report(register_name(access.file, access.first + n) + (written ? " is overwritten" : " is used") +
+             " before the wait for " + text(wave, state, *writer));
+    }
+  }
+
+  // Loads of one queue write their registers in order, up to gfx11 (LLVM: VmemWriteVgprInOrder); those that write a
+  // part of a register are left to gfx12 too.
+  static bool in_order(const Wave& wave, const Entry& entry, const OutstandingOperations::Operation& writer) {
+    if (contains(gfx12, wave.arch) && !entry.effects.partial_dst && entry.effects.unit != Unit::lds) return false;
+    const WaitFacts& mine = entry.waits;
+    const WaitFacts& its = writer.entry->waits;
+    return mine.counted && mine.queue == its.queue &&
+           std::find(mine.queue.begin(), mine.queue.end(), static_cast<std::uint8_t>(Queue::none)) == mine.queue.end();
+  }
+
+  static std::string text(const Wave& wave, const WaveState& state, const OutstandingOperations::Operation& operation) {
+    return print({wave.arch, wave.lanes}, operation.entry->instruction) + " (" +
+           std::string(counter_name(wave.arch, state.outstanding.open_counter(operation))) + ")";
+  }
+
+  void remember_fill(const Wave& wave, const WaveState& state, const Access& access) {
+    for_lanes(access.lanes, [&](unsigned lane) {
+      const std::uint64_t first = access.at[lane], last = first + access.bytes;
+      if (!fills_.empty() && fills_.back().wave == wave.index && fills_.back().last == first &&
+          fills_.back().operation.place == state.latest.place)
+        fills_.back().last = last;
+      else fills_.push_back({wave.index, state.latest, first, last});
+    });
+  }
+
+  // Another wave's load is as much outstanding as one's own: only its own wait, then a barrier, makes its data visible.
+  void check_fills(const Wave& wave, const Access& access) {
+    std::erase_if(fills_, [this](const Fill& fill) { return waves_[fill.wave].outstanding.ended(fill.operation); });
+    if (fills_.empty()) return;
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    for_lanes(access.lanes, [&](unsigned lane) {
+      lowest = std::min(lowest, access.at[lane]);
+      highest = std::max(highest, access.at[lane] + access.bytes);
+    });
+    for (const Fill& fill : fills_) {
+      if (fill.last <= lowest || fill.first >= highest) continue;
+      for_lanes(access.lanes, [&](unsigned lane) {
+        if (access.at[lane] >= fill.last || access.at[lane] + access.bytes <= fill.first) return;
+        const std::string whose =
+            fill.wave == wave.index ? "the wait for " : "wave " + std::to_string(fill.wave) + "'s wait for ";
+        report("LDS byte " + std::to_string(access.at[lane] - lds_) +
+                   (access.action == Action::load ? " is used before " : " is overwritten before ") + whose +
+                   text(wave, waves_[fill.wave], fill.operation),
+               lane, access.at[lane]);
+      });
+    }
+  }
+
+  std::uint64_t lds_;
+  std::vector<WaveState> waves_;
+  std::vector<Fill> fills_;
+};
+
+}  // namespace
+
+std::unique_ptr<Check> make_wait_check(Workgroup& group) { return std::make_unique<WaitCheck>(group); }
+
+}  // namespace rapt::sim

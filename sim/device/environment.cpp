@@ -1,0 +1,30 @@
+#include "sim/device/environment.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+namespace rapt::sim {
+namespace {
+
+std::uint64_t number(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  if (!text || !*text) return otherwise;
+  char* end = nullptr;
+  const std::uint64_t value = std::strtoull(text, &end, 0);
+  return *end == 0 ? value : otherwise;
+}
+
+}  // namespace
+
+const Environment& environment() {
+  static const Environment read = {
+      static_cast<unsigned>(std::clamp<std::uint64_t>(
+          number("RAPT_SIM_THREADS", std::max(1U, std::thread::hardware_concurrency())), 1, 1024)),
+      number("RAPT_SIM_SEED", 0),
+      std::max<std::uint64_t>(1, number("RAPT_SIM_LIMIT", 10'000'000'000)),
+  };
+  return read;
+}
+
+}  // namespace rapt::sim

@@ -1,0 +1,79 @@
+#include "sim/device/group_runner.hpp"
+
+#include "sim/machine/fault.hpp"
+#include "sim/machine/run.hpp"
+
+#include <algorithm>
+
+namespace rapt::sim {
+
+GroupRunner::GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
+                         std::uint64_t scratch_offset, RaceLaunch* races)
+    : setup_(setup), scratch_base_(scratch_base), scratch_offset_(scratch_offset), races_(races) {
+  group_.program = &program;
+  group_.lds.resize((setup.lds_bytes() + 511) / 512 * 512);
+}
+
+void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
+  group_.id = id;
+  // Registers begin on a line of the host's cache: a row is one or more whole lines.
+  constexpr std::size_t line = 64 / sizeof(std::uint32_t);
+  registers_.resize(setup_.registers_per_group() + line);
+  auto* aligned = registers_.data();
+  while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
+  setup_.start(group_, aligned, scratch_base_, scratch_offset_);
+  if (check_options().any()) {
+    // Private memory of a group that ran here before is not this group's.
+    Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
+                                     setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
+    checks_ = std::make_unique<Checks>(check_options(), group_, races_);
+    group_.checks = checks_.get();
+  }
+  next_ = 0;
+  random_order_ = seed != 0;
+  random_.seed(seed ^ (id[0] + (std::uint64_t{id[1]} << 20) + (std::uint64_t{id[2]} << 40)));
+}
+
+bool GroupRunner::turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_limit, std::uint64_t& spent) {
+  if (wave.state == WaveState::sleeping) wave.state = WaveState::running;
+  if (wave.state != WaveState::running) return false;
+  spent += run_wave(wave, quantum);
+  if (wave.instructions > wave_limit)
+    throw Fault(FaultKind::endless, "wave " + std::to_string(wave.index) + " of workgroup (" +
+                                        std::to_string(group_.id[0]) + ", " + std::to_string(group_.id[1]) + ", " +
+                                        std::to_string(group_.id[2]) + ") ran " + std::to_string(wave.instructions) +
+                                        " instructions without an end");
+  return true;
+}
+
+bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
+  constexpr std::uint64_t long_turn = 4096;  // long enough for the host's cache, short enough for waves that spin
+  std::uint64_t spent = 0;
+  while (group_.live_waves > 0 && spent < budget) {
+    bool any = false;
+    if (random_order_) next_ = random_() % group_.waves.size();
+    for (std::size_t n = 0; n < group_.waves.size(); ++n) {
+      Wave& wave = group_.waves[(next_ + n) % group_.waves.size()];
+      any |= turn(wave, random_order_ ? 1 + random_() % 64 : long_turn, wave_limit, spent);
+    }
+    if (!any && group_.live_waves > 0)
+      throw Fault(FaultKind::endless, "every wave of workgroup (" + std::to_string(group_.id[0]) + ", " +
+                                          std::to_string(group_.id[1]) + ", " + std::to_string(group_.id[2]) +
+                                          ") waits at a barrier that none can complete");
+  }
+  return group_.live_waves == 0;
+}
+
+std::uint64_t GroupRunner::instructions() const {
+  std::uint64_t sum = 0;
+  for (const Wave& wave : group_.waves) sum += wave.instructions;
+  return sum;
+}
+
+std::uint64_t GroupRunner::longest_wave() const {
+  std::uint64_t longest = 0;
+  for (const Wave& wave : group_.waves) longest = std::max(longest, wave.cycles);
+  return longest;
+}
+
+}  // namespace rapt::sim

@@ -1,0 +1,41 @@
+// One workgroup on the host: its memory, and turns for its waves.
+#pragma once
+
+#include "sim/check/checks.hpp"
+#include "sim/device/launch_setup.hpp"
+
+#include <random>
+
+namespace rapt::sim {
+
+class Program;
+
+class GroupRunner {
+ public:
+  // scratch_offset: where this runner's waves find their private memory. races: the launch's, where races are checked.
+  GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
+              std::uint64_t scratch_offset, RaceLaunch* races);
+
+  void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed);
+  // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended.
+  // Throws Fault, also when no wave can go on or one passes `wave_limit` instructions.
+  bool advance(std::uint64_t budget, std::uint64_t wave_limit);
+
+  std::uint64_t instructions() const;
+  std::uint64_t longest_wave() const;
+
+ private:
+  bool turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_limit, std::uint64_t& spent);
+
+  const LaunchSetup& setup_;
+  std::uint64_t scratch_base_, scratch_offset_;
+  RaceLaunch* races_;
+  std::vector<std::uint32_t> registers_;
+  Workgroup group_;
+  std::unique_ptr<Checks> checks_;
+  std::size_t next_ = 0;  // whose turn it is
+  bool random_order_ = false;
+  std::mt19937_64 random_;
+};
+
+}  // namespace rapt::sim

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "sim/hip/abi_device.hpp"
+#include "sim/hip/runtime.hpp"
+
+namespace rapt::sim::hip {
+
+struct Version {
+  int major, minor, stepping;
+};
+Version arch_version(Arch arch);
+unsigned wall_clock_khz(Arch arch);  // of the counter that does not follow the core's clock
+
+PropertiesR0600 properties_r0600(const Device& device);
+PropertiesR0000 properties_r0000(const Device& device);
+
+}  // namespace rapt::sim::hip

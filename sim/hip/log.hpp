@@ -1,0 +1,10 @@
+// RAPT_SIM_LOG: "stderr" or a file that messages are appended to. Nothing is said without it.
+#pragma once
+
+#include <string>
+
+namespace rapt::sim::hip {
+
+void log(const std::string& message);
+
+}  // namespace rapt::sim::hip

@@ -1,0 +1,33 @@
+// The instruction tables of gfx908, gfx90a, gfx942 and gfx950: a file for each group of formats, rows in the order of
+// their codes. Names and codes are those of LLVM 22, whose disassembler they are held against in a test.
+#pragma once
+
+#include "sim/isa/family.hpp"
+
+namespace rapt::sim::gfx9 {
+
+extern const Table sop1_table, sop2_table, sopc_table, sopk_table, sopp_table, smem_table;
+extern const Table vop1_table, vop2_table, vopc_table, vop3_table, vop3p_table, matrix_table;
+extern const Table ds_table, flat_table, global_table, scratch_table, mubuf_table, mtbuf_table, unsupported_table;
+
+// Matrix operations behind gfx950's scale prefix have rows of their own.
+constexpr std::uint16_t scaled_code(unsigned code) { return static_cast<std::uint16_t>(code | 0x80); }
+
+// Rows of Format::unsupported stand for several encodings: the code says which.
+constexpr std::uint16_t refused_ds(unsigned code) { return static_cast<std::uint16_t>(code); }
+constexpr std::uint16_t refused_exp(unsigned code) { return static_cast<std::uint16_t>(0x100 | code); }
+constexpr std::uint16_t refused_vintrp(unsigned code) { return static_cast<std::uint16_t>(0x200 | code); }
+constexpr std::uint16_t refused_mimg(unsigned code) { return static_cast<std::uint16_t>(0x300 | code); }
+constexpr std::uint16_t refused_vop3(unsigned code) { return static_cast<std::uint16_t>(0x400 | code); }
+
+// The names that rows are written with.
+namespace row {
+using enum Format;
+using enum Type;
+using namespace trait;
+inline constexpr ArchSet only_908 = only(Arch::gfx908), only_90a = only(Arch::gfx90a), only_942 = only(Arch::gfx942),
+                         only_950 = only(Arch::gfx950);
+inline constexpr ArchSet to_90a = only_908 | only_90a, from_90a = cdna & ~only_908, from_942 = only_942 | only_950;
+}  // namespace row
+
+}  // namespace rapt::sim::gfx9

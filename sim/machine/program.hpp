@@ -1,0 +1,59 @@
+// The decoded text of a code object: each static instruction once, when a wave first comes to it.
+#pragma once
+
+#include "sim/check/hazards_facts.hpp"
+#include "sim/check/waits_facts.hpp"
+#include "sim/isa/decode.hpp"
+#include "sim/isa/effects.hpp"
+#include "sim/machine/handlers.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+
+namespace rapt::sim {
+
+struct Entry {
+  Handler handler = nullptr;
+  Instruction instruction;
+  Effects effects;
+  WaitFacts waits;
+  HazardFacts hazards;
+  std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
+  std::uint32_t slot = 0;              // dwords from the start of the text
+};
+
+// An entry of what the instruction itself tells; without handler and slot.
+Entry make_entry(DecodeMode mode, Instruction instruction);
+
+class Program {
+ public:
+  Program(std::span<const std::byte> text, DecodeMode mode);
+
+  // The instruction at an address; Fault where that is outside the text, no instruction, or one that is refused.
+  const Entry& at(std::uint64_t pc) const {
+    const std::uint64_t slot = (pc - base_) / 4;
+    if (slot < slots_) [[likely]]
+      if (const Entry* entry = entries_[slot].load(std::memory_order_acquire)) [[likely]]
+        return *entry;
+    return decode_at(pc);
+  }
+
+  DecodeMode mode() const { return mode_; }
+  std::uint64_t base() const { return base_; }
+  std::size_t slots() const { return slots_; }
+
+ private:
+  const Entry& decode_at(std::uint64_t pc) const;
+
+  DecodeMode mode_;
+  std::uint64_t base_;
+  std::size_t slots_;
+  mutable std::unique_ptr<std::atomic<const Entry*>[]> entries_;
+  mutable std::mutex mutex_;
+  mutable std::deque<Entry> storage_;
+};
+
+}  // namespace rapt::sim

@@ -1,0 +1,64 @@
+// The state of one wave.
+#pragma once
+
+#include "sim/isa/instruction.hpp"
+
+#include <cstring>
+
+namespace rapt::sim {
+
+class Workgroup;
+class Checks;
+
+// Fields of the MODE register, as every listed architecture has them (ISA documents, "Mode register").
+namespace mode {
+inline constexpr std::uint32_t round_f32 = 0x3;  // 0 nearest even, 1 up, 2 down, 3 to zero
+inline constexpr std::uint32_t round_f16_f64 = 0xc;
+inline constexpr std::uint32_t denorm_f32 = 0x30;  // bit 0 of a pair: keep inputs, bit 1: keep outputs
+inline constexpr std::uint32_t denorm_f16_f64 = 0xc0;
+inline constexpr std::uint32_t dx10_clamp = 0x100;     // a clamped NaN becomes 0 (always so on gfx12)
+inline constexpr std::uint32_t ieee = 0x200;           // signalling NaNs are quieted by min, max, ... (gone on gfx12)
+inline constexpr std::uint32_t fp16_ovfl = 1U << 23;   // a finite value never becomes an f16 infinity
+inline constexpr std::uint32_t gpr_idx_en = 1U << 27;  // gfx9: M0 moves VGPR operands
+}  // namespace mode
+
+enum class WaveState : std::uint8_t { running, at_barrier, sleeping, ended };
+
+struct Wave {
+  // Row r holds lane l at vgpr[r * lanes + l]. AGPR i is row agpr_row + i.
+  std::uint32_t* vgpr = nullptr;
+  static constexpr unsigned agpr_row = 256;
+  unsigned lanes = 64;
+  Arch arch = Arch::gfx942;
+  WaveState state = WaveState::running;
+  bool scc = false;
+  std::uint64_t pc = 0;                              // already past the instruction that runs
+  alignas(64) std::uint32_t sgpr[sreg::count] = {};  // vcc, ttmp, m0, exec among them (sreg)
+
+  std::uint32_t mode = 0, status = 0, trapsts = 0;
+  Workgroup* group = nullptr;
+  unsigned index = 0;  // in its workgroup
+  std::uint32_t vgpr_count = 0, agpr_count = 0;
+  std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
+  std::uint32_t scratch_bytes_per_lane = 0;
+  std::uint64_t instructions = 0;   // executed so far
+  std::uint64_t cycles = 0;         // what the clock registers give: four for each instruction
+  std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
+
+  // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
+  std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
+  bool initial_flat_scratch = false;
+
+  std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
+  std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? agpr_row : 0)); }
+  std::uint64_t pair(unsigned index) const { return sgpr[index] | std::uint64_t{sgpr[index + 1]} << 32; }
+  void set_pair(unsigned index, std::uint64_t value) {
+    sgpr[index] = static_cast<std::uint32_t>(value);
+    sgpr[index + 1] = static_cast<std::uint32_t>(value >> 32);
+  }
+  // Lanes that take part; bits beyond the wave's size are 0.
+  std::uint64_t exec() const { return lanes == 32 ? sgpr[sreg::exec] : pair(sreg::exec); }
+  std::uint64_t all_lanes() const { return lanes == 32 ? 0xffffffffU : ~std::uint64_t{0}; }
+};
+
+}  // namespace rapt::sim

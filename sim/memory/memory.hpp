@@ -1,0 +1,87 @@
+// The memory that kernels see. A device address is the host's address, so that host pointers, managed memory and copies
+// need no translation; every access is held against the list of live allocations.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace rapt::sim {
+
+enum class MemoryKind : std::uint8_t { device, host, managed, registered, code };
+
+struct Allocation {
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  MemoryKind kind = MemoryKind::device;
+  int device = 0;
+  bool freed = false;                // kept for a while after release, to name a late access
+  unsigned char* written = nullptr;  // one bit a byte, when tracking is on: the byte has been written
+};
+
+// All allocations of the process. Reading is lock-free; any thread may call anything.
+class Memory {
+ public:
+  static Memory& process();
+
+  // Guarded by unmapped or poisoned bytes at both ends; null when the limit of the device's memory is passed. Fresh
+  // device memory holds fresh_pattern, a NaN in f32, f16 and bf16.
+  void* allocate(std::size_t bytes, std::size_t alignment, MemoryKind kind, int device);
+  static constexpr std::uint32_t fresh_pattern = 0xfff5fff5;
+  // Memory that the caller owns (hipHostRegister, code segments). False where it overlaps a live allocation.
+  bool adopt(void* base, std::size_t bytes, MemoryKind kind, int device);
+  // False where base is not the start of a live allocation.
+  bool release(void* base);
+
+  // Device and managed memory of one device: what may be allocated, and what is.
+  void set_limit(int device, std::uint64_t bytes);
+  std::uint64_t used(int device) const;
+
+  // The live allocation that holds the address; null where there is none. Valid until it is released.
+  const Allocation* find(std::uint64_t address) const {
+    const Recent& recent = recent_;
+    if (recent.generation == generation_.load(std::memory_order_acquire))
+      for (const Recent::Entry& entry : recent.entries)
+        if (address - entry.base < entry.size) return entry.allocation;
+    return find_and_remember(address);
+  }
+  // What is known about an address that find() does not know: "3 bytes past the end of the 4096 bytes at 0x..", ...
+  std::string describe(std::uint64_t address) const;
+
+  // Marks host writes (copies, memsets) as defined.
+  void mark_written(std::uint64_t address, std::size_t bytes);
+  // Makes bytes undefined again: reused private memory, and spilled values that were undefined.
+  void mark_unwritten(std::uint64_t address, std::size_t bytes);
+  // False where a byte was never written; true where nothing is known (tracking off, or memory of the host).
+  bool is_written(std::uint64_t address, std::size_t bytes) const;
+  // Whether allocations made from now on have a `written` map. Off at first, on where RAPT_SIM_CHECK is set and not
+  // "0".
+  static void set_tracking(bool on) { tracking_.store(on, std::memory_order_relaxed); }
+  static bool tracking() { return tracking_.load(std::memory_order_relaxed); }
+
+ private:
+  // The allocations that this thread found last, good for one state of the list.
+  struct Recent {
+    struct Entry {
+      std::uint64_t base = 0, size = 0;
+      const Allocation* allocation = nullptr;
+    };
+    std::uint64_t generation = 0;
+    Entry entries[4];
+    unsigned next = 0;
+  };
+
+  Memory();
+  ~Memory();
+  const Allocation* find_and_remember(std::uint64_t address) const;
+
+  static constinit thread_local Recent recent_;
+  static std::atomic<std::uint64_t> generation_;
+  static std::atomic<bool> tracking_;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rapt::sim

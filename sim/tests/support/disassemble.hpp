@@ -1,0 +1,31 @@
+// Words to text by llvm-objdump of LLVM 22, which decoders are held against.
+#pragma once
+
+#include "sim/isa/arch.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rapt::sim::test {
+
+struct Disassembled {
+  std::uint64_t address = 0;
+  std::vector<std::uint32_t> words;  // those that the instruction takes
+  std::string text;                  // single spaces; empty where LLVM knows no instruction or finds fault with one
+  std::string raw;                   // what LLVM printed, for messages
+};
+
+// Four words each: an instruction at the first, and what may follow it.
+using Sample = std::array<std::uint32_t, 4>;
+
+// The instruction at the beginning of each sample, seen apart from the others.
+std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const Sample> samples);
+
+// Every instruction in the .text section of a code object, in order.
+std::vector<Disassembled> disassemble_object(Arch arch, unsigned lanes, std::span<const std::byte> object);
+
+}  // namespace rapt::sim::test

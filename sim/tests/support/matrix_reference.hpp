@@ -1,0 +1,43 @@
+// Matrix instructions taken apart by name, and where AMD's documents put their elements: written from the formulas of
+// the CDNA3 document ("General input and output layout") and the tables of the RDNA3 and RDNA4 documents.
+#pragma once
+
+#include "sim/machine/handlers.hpp"
+#include "sim/tests/support/one_wave.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rapt::sim::test {
+
+struct MatrixName {
+  std::string name;
+  Arch arch;
+  unsigned lanes;
+  std::string a, b, d;  // types: f64 f32 xf32 f16 bf16 i8 iu8 iu4 fp8 bf8 fp6 bf6 fp4
+  unsigned m = 0, n = 0, k = 0, blocks = 1;
+  bool sparse = false;
+};
+
+// Those of the decoder's tables, F8F6F4 left out.
+std::vector<MatrixName> matrix_names(Arch arch, unsigned lanes);
+MatrixName parse_matrix_name(const std::string& name, Arch arch, unsigned lanes);
+
+unsigned type_bits(const std::string& type);
+// The bits of a small integer in the type: -8 to 7, of floats those that the type has.
+std::uint64_t encode_small(const std::string& type, Arch arch, int value);
+
+struct Place {
+  unsigned bit;  // counted from the operand's first register
+  unsigned lane;
+};
+// Of the stored elements: where A is sparse, k counts these.
+std::vector<Place> place_a(const MatrixName& m, unsigned block, unsigned i, unsigned k);  // gfx11: every copy
+std::vector<Place> place_b(const MatrixName& m, unsigned block, unsigned k, unsigned j);
+Place place_d(const MatrixName& m, unsigned block, unsigned i, unsigned j);
+
+// Puts bits at a place of the operand that begins at register `base`.
+void put(OneWave& w, unsigned base, Place at, unsigned bits, std::uint64_t value);
+std::uint64_t get(OneWave& w, unsigned base, Place at, unsigned bits);
+
+}  // namespace rapt::sim::test

@@ -1,0 +1,96 @@
+// A wave with memory of every kind around it: global, LDS, private; many instructions assembled at once.
+#pragma once
+
+#include "sim/memory/memory.hpp"
+#include "sim/tests/support/one_wave.hpp"
+
+#include <random>
+#include <tuple>
+
+namespace rapt::sim::test {
+
+struct Target {
+  Arch arch;
+  unsigned lanes;
+};
+inline std::vector<Target> every_target() {
+  return {{Arch::gfx908, 64},  {Arch::gfx90a, 64},  {Arch::gfx942, 64},  {Arch::gfx950, 64}, {Arch::gfx1100, 32},
+          {Arch::gfx1100, 64}, {Arch::gfx1151, 32}, {Arch::gfx1201, 32}, {Arch::gfx1201, 64}};
+}
+inline std::string describe(const Target& t) { return std::string(name(t.arch)) + " of " + std::to_string(t.lanes); }
+
+// Device memory of the test's own.
+class Block {
+ public:
+  explicit Block(std::size_t bytes)
+      : data_(static_cast<unsigned char*>(Memory::process().allocate(bytes, 4096, MemoryKind::device, 0))),
+        size_(bytes) {}
+  ~Block() { Memory::process().release(data_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  unsigned char* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(data_); }
+  template <typename T>
+  T& at(std::size_t index) const {
+    return reinterpret_cast<T*>(data_)[index];
+  }
+  void randomize(std::mt19937& random) {
+    for (std::size_t n = 0; n < size_; ++n) data_[n] = static_cast<unsigned char>(random());
+  }
+
+ private:
+  unsigned char* data_;
+  std::size_t size_;
+};
+
+class MemoryWave : public OneWave {
+ public:
+  static constexpr std::uint32_t private_bytes = 512;
+
+  explicit MemoryWave(Target target, std::uint32_t lds_bytes = 65536)
+      : OneWave(target.arch, target.lanes, lds_bytes), scratch(std::size_t{private_bytes} * target.lanes) {
+    wave().scratch_base = scratch.address();
+    wave().scratch_bytes_per_lane = private_bytes;
+  }
+
+  // Assembles the lines, which are an instruction each, in one run of the assembler.
+  void prepare(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    std::vector<Instruction> all = decode_all(wave().arch, wave().lanes, assemble(wave().arch, wave().lanes, text));
+    if (all.size() != lines.size()) throw std::runtime_error("a line is not one instruction");
+    for (std::size_t n = 0; n < lines.size(); ++n) prepared_[lines[n]] = {std::move(all[n])};
+  }
+  void go(const std::string& line) { run(instruction(line)); }
+  const Instruction& instruction(const std::string& line) {
+    const auto found = prepared_.find(line);
+    if (found == prepared_.end()) throw std::runtime_error("not prepared: " + line);
+    return found->second[0];
+  }
+
+  // The byte of a lane's private memory, as the machine lays it out (Wave::scratch_base).
+  unsigned char& private_byte(unsigned lane, std::uint32_t offset) {
+    return scratch.data()[(std::size_t{offset / 4} * wave().lanes + lane) * 4 + offset % 4];
+  }
+  void set_exec(std::uint64_t mask) { wave().set_pair(sreg::exec, mask & wave().all_lanes()); }
+  std::uint64_t random_exec(std::mt19937& random) {
+    const std::uint64_t bits = random() | std::uint64_t{random()} << 32;
+    set_exec(random() % 3 == 0 ? ~std::uint64_t{0} : bits);
+    return wave().exec();
+  }
+  // A raw buffer descriptor in four SGPRs.
+  void set_raw_buffer(unsigned sgpr, std::uint64_t base, std::uint32_t bytes) {
+    s(sgpr) = static_cast<std::uint32_t>(base);
+    s(sgpr + 1) = static_cast<std::uint32_t>(base >> 32);
+    s(sgpr + 2) = bytes;
+    s(sgpr + 3) = is_cdna(wave().arch) ? 0x00027fac : 0x31014fac;  // identity selection; gfx11: OOB_SELECT raw
+  }
+
+  Block scratch;
+
+ private:
+  std::map<std::string, std::vector<Instruction>> prepared_;
+};
+
+}  // namespace rapt::sim::test
