@@ -4,6 +4,8 @@
 #include "sim/machine/handlers.hpp"
 #include "sim/machine/matrix_operands.hpp"
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace rapt::sim {
@@ -12,21 +14,30 @@ namespace matrix {
 
 namespace {
 
+Sums& chosen_sums() {
+  static Sums chosen = [] {
+    const char* wish = std::getenv("RAPT_SIM_MATRIX");
+    return wish != nullptr && std::string_view(wish) == "measured" ? Sums::measured : Sums::fused;
+  }();
+  return chosen;
+}
+
 const Kernels& arithmetic(const Op& op, Arch arch) {
+  const bool measured = sums() == Sums::measured;
   const unsigned lane_k = op.shape.k * op.shape.m * op.shape.blocks / 64;  // bf16 before "_1k" has two k in a lane
-  const Kernels& truncated = op.shape.k == 4 ? truncated4_kernels : truncated_kernels;
+  const Kernels& aligned = op.shape.k == 4 ? truncated4_kernels : truncated_kernels;
   switch (op.a) {
     case Element::f16:
-      if (is_rdna(arch)) return exact_product_kernels;
-      return arch == Arch::gfx908 ? exact4_kernels : arch == Arch::gfx90a ? pairs4_kernels : truncated;
+      if (arch == Arch::gfx90a) return pairs4_kernels;
+      if (is_rdna(arch) || !measured) return exact_product_kernels;
+      return arch == Arch::gfx908 ? exact4_kernels : aligned;
     case Element::bf16:
-      if (is_rdna(arch)) return fused_kernels;
-      if (arch == Arch::gfx908) return exact2_kernels;
       if (arch == Arch::gfx90a) return lane_k == 2 ? pairs2_flush_kernels : pairs4_flush_kernels;
-      return truncated;
-    case Element::xf32: return truncated4_kernels;
+      if (is_rdna(arch) || !measured) return fused_kernels;
+      return arch == Arch::gfx908 ? exact2_kernels : aligned;
+    case Element::xf32: return measured ? truncated4_kernels : fused_kernels;
     case Element::fp8:
-    case Element::bf8: return is_rdna(arch) ? exact_product_kernels : truncated_fp8_kernels;
+    case Element::bf8: return is_rdna(arch) || !measured ? exact_product_kernels : truncated_fp8_kernels;
     case Element::f32: return fused_kernels;
     default: return integer_kernels;
   }
@@ -102,6 +113,9 @@ void add_all(HandlerTable& table, std::index_sequence<index...>) {
 }
 
 }  // namespace
+
+Sums sums() { return chosen_sums(); }
+void set_sums(Sums sums) { chosen_sums() = sums; }
 
 }  // namespace matrix
 

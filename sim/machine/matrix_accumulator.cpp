@@ -76,7 +76,10 @@ void Accumulator::widen_input(const Operand& c) {
   const std::uint32_t* const registers = w_.row(c);
   for (unsigned row = 0; row < 16; ++row) {
     const Half half = narrow_place(plan_, i_, row);
-    for (unsigned n = 0; n < 16; ++n) buffer_[row * 16 + n] = widen_one(registers[half.at + n] >> half.shift);
+    std::uint32_t words[16];
+    std::memcpy(words, registers + half.at, sizeof words);
+    for (std::uint32_t& v : words) v = widen_one(v >> half.shift);
+    std::memcpy(buffer_ + row * 16, words, sizeof words);
   }
 }
 
@@ -107,13 +110,15 @@ void Accumulator::finish(const Tile& t) {
     const valu::Rounding rounding{valu::Round::nearest, (w_.mode & mode::fp16_ovfl) != 0};
     for (unsigned row = 0; row < 16; ++row) {
       const Half half = narrow_place(plan_, i_, row);
-      for (unsigned n = 0; n < 16; ++n) {
-        const float v = std::bit_cast<float>(buffer_[row * 16 + n]);
-        const std::uint32_t narrow =
-            op.d == Element::f16 ? valu::float_to_half(v, rounding) : valu::float_to_bf16(v, valu::Round::nearest);
-        std::uint32_t& word = registers[half.at + n];
-        word = (word & 0xffff0000U >> half.shift) | narrow << half.shift;
-      }
+      std::uint32_t words[16], old[16];
+      std::memcpy(words, buffer_ + row * 16, sizeof words);
+      std::memcpy(old, registers + half.at, sizeof old);
+      if (op.d == Element::f16)
+        for (std::uint32_t& v : words) v = valu::float_to_half(std::bit_cast<float>(v), rounding);
+      else
+        for (std::uint32_t& v : words) v = valu::float_to_bf16(std::bit_cast<float>(v), valu::Round::nearest);
+      for (unsigned n = 0; n < 16; ++n) words[n] = (old[n] & 0xffff0000U >> half.shift) | words[n] << half.shift;
+      std::memcpy(registers + half.at, words, sizeof words);
     }
     return;
   }

@@ -31,15 +31,19 @@ void execute_f64(const Plan& plan, Wave& w, const Instruction& i) {
   const double fixed = std::bit_cast<double>(code ? *inline_constant(*code, Type::f64) : c.value);
   const unsigned n_count = plan.op->shape.n;
   for (unsigned block = 0; block < plan.blocks; ++block)
-    for (unsigned row = 0; row < plan.rows; ++row)
-      for (unsigned n = 0; n < n_count; ++n) {
-        const unsigned place = block * plan.rows + row;
-        double sum = constant ? fixed : value(w.row(c) + plan.d_at[place], n);
-        if ((negated & 4) != 0) sum = -sum;
-        for (unsigned k = 0; k < plan.k; ++k)
-          sum = std::fma(a[plan.a_at[block * plan.k + k] + row], b[plan.b_at[block * plan.k + k] + n], sum);
-        d[place * n_count + n] = sum;
+    for (unsigned row = 0; row < plan.rows; ++row) {
+      const unsigned place = block * plan.rows + row;
+      double* const sums = d + place * n_count;
+      for (unsigned n = 0; n < n_count; ++n) sums[n] = constant ? fixed : value(w.row(c) + plan.d_at[place], n);
+      if ((negated & 4) != 0)
+        for (unsigned n = 0; n < n_count; ++n) sums[n] = -sums[n];
+      for (unsigned k = 0; k < plan.k; ++k) {
+        const double factor = a[plan.a_at[block * plan.k + k] + row];
+        const double* const from = b + plan.b_at[block * plan.k + k];
+#pragma GCC ivdep
+        for (unsigned n = 0; n < n_count; ++n) sums[n] = std::fma(factor, from[n], sums[n]);
       }
+    }
   for (unsigned place = 0; place < plan.blocks * plan.rows; ++place)
     for (unsigned n = 0; n < n_count; ++n) {
       const auto bits = std::bit_cast<std::uint64_t>(d[place * n_count + n]);

@@ -49,25 +49,24 @@ void read_scales(Wave& w, const Operand& o, unsigned byte, double* to) {
   }
 }
 
-template <unsigned N>
+template <int N>
 void add_blocks(const Plan& plan, const Tile& t, const double* a_scale, const double* b_scale) {
-  for (unsigned row = 0; row < t.rows; ++row) {
-    float sums[N];
-    std::memcpy(sums, t.c + t.c_at[row], sizeof sums);
-    for (unsigned first = 0; first < plan.k; first += block_k) {
-      double dot[N] = {};
-      for (unsigned k = first; k < first + block_k; ++k) {
-        const float a = t.a[t.a_at[k] + row];
-        const float* b = t.b + t.b_at[k];
-        for (unsigned n = 0; n < N; ++n) dot[n] += static_cast<double>(a * b[n]);  // the product is exact
+  constexpr int W = 8;
+  using F = Vec<float, W>;
+  using D = Vec<double, W>;
+  for (unsigned row = 0; row < t.rows; ++row)
+    for (int n = 0; n < N; n += W) {
+      F sum = load<F>(t.c + t.c_at[row] + n);
+      for (unsigned first = 0; first < plan.k; first += block_k) {
+        D dot{};
+        for (unsigned k = first; k < first + block_k; ++k)  // the products are exact as floats
+          dot += __builtin_convertvector(t.a[t.a_at[k] + row] * load<F>(t.b + t.b_at[k] + n), D);
+        const unsigned group = first / block_k * N;
+        const D scale = a_scale[group + row] * load<D>(b_scale + group + n);
+        sum = __builtin_convertvector(__builtin_convertvector(sum, D) + dot * scale, F);
       }
-      const unsigned group = first / block_k * N;
-      for (unsigned n = 0; n < N; ++n)
-        sums[n] =
-            static_cast<float>(static_cast<double>(sums[n]) + dot[n] * (a_scale[group + row] * b_scale[group + n]));
+      store(t.d + t.d_at[row] + n, sum);
     }
-    std::memcpy(t.d + t.d_at[row], sums, sizeof sums);
-  }
 }
 
 }  // namespace

@@ -1,21 +1,28 @@
 // One matrix instruction as the arithmetic sees it: rows of the result, each N values side by side in a register's
 // lanes.
 //
-// Sums and rounding. AMD documents no order of summation. Followed is what was measured on hardware and reproduced bit
-// for bit by Microsoft's MMA-Sim (P. Xie et al., arXiv 2511.10909v2), which covers CDNA1, CDNA2 and CDNA3:
+// Sums and rounding. AMD documents no order of summation. Measured on hardware and reproduced bit for bit by
+// Microsoft's MMA-Sim (P. Xie et al., arXiv 2511.10909v2), for CDNA1, CDNA2 and CDNA3, is:
 //   f32, f64        fused multiply-adds in the order of k
 //   gfx908 f16 bf16 4 (bf16: 2) products and the sum so far added exactly, rounded once
 //   gfx90a f16 bf16 products added in pairs, pairs of pairs (4; the old bf16 forms 2), then to the sum; denormals
 //   flushed gfx942 f16 bf16 8 products cut to 24 bits below the largest one's exponent, then added to the sum cut
 //   likewise
 //          xf32     the same with 4; fp8 with 16, even and odd ones apart
-// Nothing is known of gfx950, taken to be as gfx942, of its F8F6F4 forms (a block of 32 k exactly, then rounded into
-// the sum), nor of RDNA (fused multiply-adds in the order of k; f16 and bf16 results rounded once at the end).
+// That is what Sums::measured does, gfx950 taken to be as gfx942. Of f16, bf16, xf32 and fp8 on gfx908, gfx942 and
+// gfx950 it takes three to six times as long as Sums::fused, fused multiply-adds in the order of k, which is therefore
+// the default. Nothing is known of gfx950's F8F6F4 forms (here a block of 32 k exactly, then rounded into the sum), nor
+// of RDNA (fused multiply-adds in the order of k; f16 and bf16 results rounded once at the end).
 #pragma once
 
 #include <cstdint>
 
 namespace rapt::sim::matrix {
+
+enum class Sums : std::uint8_t { fused, measured };
+// RAPT_SIM_MATRIX=measured asks for the measured ones.
+Sums sums();
+void set_sums(Sums sums);
 
 struct Tile {
   unsigned rows;    // of a block

@@ -10,44 +10,87 @@ namespace rapt::sim::matrix {
 
 namespace {
 
-template <int W, int C, unsigned group>
-void truncated(const Tile& t) {
+// Of every row of a block: the exponents to align to, the sums of the aligned products, the new values. A pass each, so
+// that the rows do not wait for each other.
+template <int W, int C, unsigned group, bool bounded>
+struct Truncated {
+  static constexpr int columns = W * C;
   using F = Vec<float, W>;
   using I = Vec<std::int32_t, W>;
-  using H = Vec<std::int16_t, W * C>;
-  const Exponents exponents(t);
-  if (exponents.too_large()) return truncated_scalar(t, W * C, group);
-  const bool small = exponents.some_small();
-  Factors<group, W * C> factors;
-  for (unsigned block = 0; block < t.blocks; ++block)
-    for (unsigned first = 0; first < t.k; first += group) {
-      const std::uint16_t* a_at = t.a_at + block * t.k + first;
-      factors.take_a(t, exponents, a_at);
-      for (unsigned row = 0; row < t.rows; ++row) {
-        if (row == 0 || t.b_by_row) factors.take_b(t, exponents, t.b_steps(block, row) + first);
-        const unsigned place = block * t.rows + row;
-        const std::uint32_t* from = first == 0 ? t.c + t.c_at[place] : t.d + t.d_at[place];
-        H top = H{} + smallest_product;
-        for (unsigned k = 0; k < group; ++k)
-          top = larger(top, load<H>(factors.b_exponent[k]) + factors.a_exponent[k][row]);
-        std::int16_t tops[W * C];
-        store(tops, top);
-        for (int c = 0; c < C; ++c) {
-          const I exponent = widened<I>(load<Vec<std::int16_t, W>>(tops + c * W));
-          const F scale = power_of_two<F>(24 - exponent);
-          I sum{};
-          for (unsigned k = 0; k < group; ++k)
-            sum += __builtin_convertvector(factors.a[k][row] * load<F>(factors.b[k] + c * W) * scale, I);
-          const F before = load<F>(from + c * W);
-          I unsure{};
-          F after = add_to_sum<F, I, false>(sum, exponent, before, unsure);
-          if (small) unsure |= (exponent == smallest_product) & ((bits_of<I>(before) >> 23 & 255) < 67);
-          if (any_negative(unsure)) [[unlikely]]
-            after = settled<W>(t, block, row, c * W, first, group, before, after, sum, unsure, !small, false);
-          store(t.d + t.d_at[place] + c * W, after);
+  using H = Vec<std::int16_t, columns>;
+
+  static void run(const Tile& t, const Exponents& exponents) {
+    Truncated pass{t, exponents.some_small()};
+    for (unsigned block = 0; block < t.blocks; ++block)
+      for (unsigned first = 0; first < t.k; first += group) {
+        const unsigned at = block * t.k + first;
+        pass.factors.take_a(t, exponents, t.a_at + at);
+        if (!t.b_by_row) pass.factors.take_b(t, exponents, t.b_at + at);
+        for (unsigned row = 0; row < t.rows; ++row) {
+          if (t.b_by_row) pass.factors.take_b(t, exponents, t.b_steps(block, row) + first);
+          pass.align(row);
+          if (t.b_by_row) pass.sum_up(row);
         }
+        if (!t.b_by_row)
+          for (unsigned row = 0; row < t.rows; ++row) pass.sum_up(row);
+        pass.add(block, first);
+      }
+  }
+
+ private:
+  Truncated(const Tile& tile, bool some_small) : t(tile), small(some_small) {}
+
+  [[gnu::always_inline]] void align(unsigned row) {
+    H top = lowest;
+    for (unsigned k = 0; k < group; ++k) top = larger(top, load<H>(factors.b_exponent[k]) + factors.a_exponent[k][row]);
+    store(tops[row], top);
+  }
+
+  [[gnu::always_inline]] void sum_up(unsigned row) {
+    for (int c = 0; c < columns; c += W) {
+      const I scale = adder.scale(widened<I>(load<Vec<std::int16_t, W>>(tops[row] + c)));
+      I sum{};
+      for (unsigned k = 0; k < group; ++k)
+        sum += __builtin_convertvector(adder.scaled(factors.a[k][row] * load<F>(factors.b[k] + c), scale), I);
+      store(sums[row] + c, sum);
+    }
+  }
+
+  void add(unsigned block, unsigned first) {
+    for (unsigned row = 0; row < t.rows; ++row) {
+      const unsigned place = block * t.rows + row;
+      const std::uint32_t* from = first == 0 ? t.c + t.c_at[place] : t.d + t.d_at[place];
+      std::uint32_t* const to = t.d + t.d_at[place];
+      for (int c = 0; c < columns; c += W) {
+        const I exponent = widened<I>(load<Vec<std::int16_t, W>>(tops[row] + c));
+        const I sum = load<I>(sums[row] + c);
+        const F before = load<F>(from + c);
+        I unsure{};
+        F after = adder.add(sum, exponent, before, unsure);
+        if (small) unsure |= (exponent == smallest_product) & ((bits_of<I>(before) >> 23 & 255) < 67);
+        if (any_negative(unsure)) [[unlikely]]
+          after = settled<W>(t, block, row, static_cast<unsigned>(c), first, group, before, after, sum, unsure, !small,
+                             false);
+        store(to + c, after);
       }
     }
+  }
+
+  const Tile& t;
+  const bool small;  // a product may be so small that a float does not hold it
+  const Adder<F, I, false, bounded> adder;
+  const H lowest = kept(H{} + smallest_product);
+  Factors<group, columns> factors;
+  alignas(64) std::int16_t tops[32][columns];
+  alignas(64) std::int32_t sums[32][columns];
+};
+
+template <int W, int C, unsigned group>
+void truncated(const Tile& t) {
+  const Exponents exponents(t);
+  if (exponents.too_large()) truncated_scalar(t, W * C, group);
+  else if (exponents.all_bounded()) Truncated<W, C, group, true>::run(t, exponents);
+  else Truncated<W, C, group, false>::run(t, exponents);
 }
 
 }  // namespace

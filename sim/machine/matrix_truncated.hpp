@@ -19,6 +19,7 @@ struct Exponents {
   explicit Exponents(const Tile& t);
   bool too_large() const;  // for the vector form
   bool some_small() const;
+  bool all_bounded() const;
   Range range_a, range_b;
   alignas(64) std::int16_t a[largest_operand], b[largest_operand];
 };
@@ -56,30 +57,44 @@ float truncated_sum(const Tile& t, unsigned block, unsigned row, unsigned column
 inline constexpr std::int32_t smallest_fast = -90, largest_fast = 120, smallest_product = -100;
 inline constexpr std::int32_t farthest_fast = 170;  // how far c may lie below the products for its sign not to be lost
 
-template <class F, class I>
-[[gnu::always_inline]] inline F power_of_two(I exponent) {
-  return bits_of<F>((exponent + 127) << 23);
-}
+// Adds a group to the sum so far. `drops`: fp8 drops a sum that is far below the products. `bounded`: no product
+// reaches 2^(bound + 2), so that none is too far above a sum.
+inline constexpr std::int32_t bound = 24;
+template <class F, class I, bool drops, bool bounded>
+struct Adder {
+  // `sum` * 2^(exponent - 24) added to c. Where `unsure` is negative the scalar form must have a look.
+  [[gnu::always_inline]] F add(I sum, I exponent, F c, I& unsure) const {
+    const I c_exponent =
+        (bits_of<I>(c) >> 23 & byte) - bias;  // of a denormal one too low, which is out of range anyway
+    const I top = larger(exponent, c_exponent);
+    unsure |= (top - smallest) | (largest - top);
+    if constexpr (!bounded) unsure |= c_exponent - top + farthest;
+    const I shift = smaller(top - exponent, thirty_one);
+    I c_units = rounded_down<I>(c * bits_of<F>((up - top) << 23));
+    if constexpr (drops) c_units &= top - c_exponent <= 25;
+    // In units of 2^(top - 24): `units` whole ones and `fraction` of 128 parts.
+    const I units = (sum >> shift) + c_units;
+    using U = Vec<std::uint32_t, sizeof(I) / 4>;
+    const U parts = bits_of<U>(sum) << bits_of<U>(thirty_one - shift);
+    const U fraction = (parts + parts) >> 25;
+    // The lowest 15 bits as the mantissa of 2^16 + ...; the others less 2^16. Their sum is rounded once.
+    const U lower = (bits_of<U>(units) << 24) >> 17 | fraction | bits_of<U>(two_to_16);
+    const F value = __builtin_convertvector((units & not_byte) - 65536, F) + bits_of<F>(lower);
+    return value * bits_of<F>((top + down) << 23);
+  }
+  // What scaled() takes for products to become multiples of 2^(exponent - 24).
+  [[gnu::always_inline]] I scale(I exponent) const { return ((bounded ? to_units : up) - exponent) << 23; }
+  // Of a bounded product it is enough to raise the exponent field: zeros and denormals stay below 1.
+  [[gnu::always_inline]] F scaled(F product, I scale) const {
+    if constexpr (bounded) return bits_of<F>(bits_of<I>(product) + scale);
+    else return product * bits_of<F>(scale);
+  }
 
-// `sum` * 2^(exponent - 24) added to c. Where `unsure` is negative the scalar form must have a look. fp8 drops a c that
-// is far below the products.
-template <class F, class I, bool drops>
-[[gnu::always_inline]] inline F add_to_sum(I sum, I exponent, F c, I& unsure) {
-  const I c_exponent = larger(bits_of<I>(c) >> 23 & 255, I{} + 1) - 127;
-  const I top = larger(exponent, c_exponent);
-  unsure |= (top - smallest_fast) | (largest_fast - top) | (c_exponent + farthest_fast - top);
-  const I shift = smaller(top - exponent, I{} + 31);
-  I c_units = rounded_down<I>(c * power_of_two<F>(24 - top));
-  if constexpr (drops) c_units &= top - c_exponent <= 25;
-  // In units of 2^(top - 24): `units` whole ones and `fraction` of 128 parts.
-  const I units = (sum >> shift) + c_units;
-  using U = Vec<std::uint32_t, sizeof(I) / 4>;
-  const U parts = bits_of<U>(sum) << bits_of<U>(31 - shift);
-  const I fraction = bits_of<I>((parts << 1) >> 25);
-  const I upper = units & ~255, lower = (units & 255) << 7 | fraction;
-  const F value = __builtin_convertvector(upper, F) + __builtin_convertvector(lower, F) * 0x1p-7F;  // rounds once
-  return value * power_of_two<F>(top - 24);
-}
+  I byte = kept(I{} + 255), not_byte = kept(I{} - 256), bias = kept(I{} + 127), thirty_one = kept(I{} + 31);
+  I smallest = kept(I{} + smallest_fast), largest = kept(I{} + largest_fast), farthest = kept(I{} + farthest_fast);
+  I up = kept(I{} + (24 + 127)), down = kept(I{} + (127 - 24)), to_units = kept(I{} + 24);
+  F two_to_16 = kept(F{} + 65536);
+};
 
 // Where `unsure` is negative the scalar form, else what is there. `plain`: no product is too small for a float, so that
 // zeros show that nothing is added to nothing.

@@ -16,6 +16,8 @@ void truncated_fp8(const Tile& t) {
   const Exponents exponents(t);
   if (exponents.too_large()) return truncated_scalar(t, W * C, group, true);
   Factors<group, W * C> factors;
+  const H lowest = kept(H{} + smallest_product);
+  const Adder<F, I, true, false> adder;
   for (unsigned block = 0; block < t.blocks; ++block)
     for (unsigned first = 0; first < t.k; first += group) {
       const std::uint16_t* a_at = t.a_at + block * t.k + first;
@@ -27,21 +29,22 @@ void truncated_fp8(const Tile& t) {
         for (int c = 0; c < C; ++c) {
           I tops[2], sums[2];
           for (unsigned odd = 0; odd < 2; ++odd) {
-            H top = H{} + smallest_product;
+            H top = lowest;
             for (unsigned k = odd; k < group; k += 2)
               top = larger(top, load<H>(factors.b_exponent[k] + c * W) + factors.a_exponent[k][row]);
             tops[odd] = widened<I>(top);
-            const F scale = power_of_two<F>(24 - tops[odd]);
+            const I scale = adder.scale(tops[odd]);
             sums[odd] = I{};
             for (unsigned k = odd; k < group; k += 2)
-              sums[odd] += __builtin_convertvector(factors.a[k][row] * load<F>(factors.b[k] + c * W) * scale, I);
+              sums[odd] +=
+                  __builtin_convertvector(adder.scaled(factors.a[k][row] * load<F>(factors.b[k] + c * W), scale), I);
           }
           const I exponent = larger(tops[0], tops[1]);
           const I sum =
               (sums[0] >> smaller(exponent - tops[0], I{} + 31)) + (sums[1] >> smaller(exponent - tops[1], I{} + 31));
           const F before = load<F>(from + c * W);
           I unsure{};
-          F after = add_to_sum<F, I, true>(sum, exponent, before, unsure);
+          F after = adder.add(sum, exponent, before, unsure);
           if (any_negative(unsure)) [[unlikely]]
             after = settled<W>(t, block, row, c * W, first, group, before, after, sum, unsure, true, true);
           store(t.d + t.d_at[place] + c * W, after);

@@ -29,6 +29,7 @@ Exponents::Exponents(const Tile& t)
       range_b(exponents_of(t.b, t.b_count, t.smallest_exponent_b, b)) {}
 bool Exponents::too_large() const { return range_a.largest + range_b.largest > largest_fast; }
 bool Exponents::some_small() const { return range_a.smallest + range_b.smallest < smallest_product; }
+bool Exponents::all_bounded() const { return range_a.largest + range_b.largest <= bound; }
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -75,6 +75,14 @@ template <class I, class H>
 #endif
   return __builtin_convertvector(v, I);
 }
+// A constant that stays in a register: the compiler would make it anew in every turn of a loop.
+template <class V>
+[[gnu::always_inline]] inline V kept(V v) {
+#ifdef __AVX512F__
+  if constexpr (sizeof v == 64) asm("" : "+v"(v));
+#endif
+  return v;
+}
 // Element-wise fused multiply-add.
 template <class F>
 [[gnu::always_inline]] inline F fused(F a, F b, F c) {
@@ -82,8 +90,21 @@ template <class F>
   if constexpr (sizeof a == 64)
     return bits_of<F>(_mm512_fmadd_ps(bits_of<__m512>(a), bits_of<__m512>(b), bits_of<__m512>(c)));
 #endif
+#ifdef __FMA__
+  if constexpr (sizeof a == 16) {
+    return bits_of<F>(_mm_fmadd_ps(bits_of<__m128>(a), bits_of<__m128>(b), bits_of<__m128>(c)));
+  } else {
+    using Halves = __m256[2];
+    Halves x, y, z;
+    std::memcpy(x, &a, sizeof a), std::memcpy(y, &b, sizeof b), std::memcpy(z, &c, sizeof c);
+    for (int h = 0; h < 2; ++h) z[h] = _mm256_fmadd_ps(x[h], y[h], z[h]);
+    std::memcpy(&c, z, sizeof c);
+    return c;
+  }
+#else
   for (unsigned i = 0; i < sizeof a / sizeof a[0]; ++i) c[i] = std::fma(a[i], b[i], c[i]);
   return c;
+#endif
 }
 
 }  // namespace rapt::sim::matrix

@@ -19,7 +19,7 @@ void mix_source(Wave& w, const Instruction& i, unsigned k, Row<N>& to) {
   if (!keeps) flush<N>(half ? valu::format_f16 : valu::format_f32, to);
   if (half)
     for (std::uint32_t& v : to) v = std::bit_cast<std::uint32_t>(valu::half_to_float(v));
-  if ((i.neg_hi >> k & 1) != 0)
+  if (((i.neg_hi | i.abs) >> k & 1) != 0)
     for (std::uint32_t& v : to) v &= 0x7fffffff;
   if ((i.neg >> k & 1) != 0)
     for (std::uint32_t& v : to) v ^= 0x80000000;

@@ -9,7 +9,7 @@ namespace {
 class AttentionOn : public testing::TestWithParam<int> {};
 
 TEST_P(AttentionOn, MatchesFloat64) {
-  Attention attention(static_cast<Arch>(GetParam()), 256, 1);
+  Attention attention(static_cast<Arch>(GetParam()), 256, 2);
   attention.run();
   const auto [out, lse] = attention.error();
   EXPECT_LT(out, 0.01);  // P and the output are truncated to bf16

@@ -1,5 +1,6 @@
-// The sums of matrix products bit by bit, against models written from the description in arXiv 2511.10909v2 with exact
-// integers: what CDNA1, CDNA2 and CDNA3 hardware was measured to do.
+// The sums of matrix products bit by bit: the measured ones against models written from the description in arXiv
+// 2511.10909v2 with exact integers, and the default, fused multiply-adds in the order of k.
+#include "sim/machine/matrix_tile.hpp"
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/matrix_product.hpp"
 
@@ -194,7 +195,16 @@ const Draw any_half = [](std::mt19937& random, const std::string&) -> std::uint6
     if (const std::uint64_t bits = random() & 0xffff; (bits & 0x7c00) != 0x7c00) return bits;
 };
 
-TEST(Rounding, gfx908_adds_groups_exactly) {
+class Rounding : public testing::Test {
+ protected:
+  Rounding() { matrix::set_sums(matrix::Sums::measured); }
+  ~Rounding() override { matrix::set_sums(before_); }
+
+ private:
+  matrix::Sums before_ = matrix::sums();
+};
+
+TEST_F(Rounding, gfx908_adds_groups_exactly) {
   const Model four = [](const Values& a, const Values& b, float c) { return exact(a, b, c, 4); };
   const Model two = [](const Values& a, const Values& b, float c) { return exact(a, b, c, 2); };
   compare(Arch::gfx908, "v_mfma_f32_32x32x8f16", four, spread(-8, 8), spread(-12, 12), 6);
@@ -203,7 +213,7 @@ TEST(Rounding, gfx908_adds_groups_exactly) {
   compare(Arch::gfx908, "v_mfma_f32_32x32x4bf16", two, spread(-12, 6), spread(-12, 12), 6);
 }
 
-TEST(Rounding, gfx90a_adds_pairs) {
+TEST_F(Rounding, gfx90a_adds_pairs) {
   const Model four = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 4); };
   const Model two = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 2); };
   compare(Arch::gfx90a, "v_mfma_f32_32x32x8f16", four, spread(-8, 8), spread(-12, 12), 6);
@@ -212,7 +222,7 @@ TEST(Rounding, gfx90a_adds_pairs) {
   compare(Arch::gfx90a, "v_mfma_f32_16x16x8bf16", two, spread(-66, -56), spread(-126, -110), 20);
 }
 
-TEST(Rounding, gfx942_aligns_products) {
+TEST_F(Rounding, gfx942_aligns_products) {
   const auto model = [](std::size_t group, int smallest) {
     return [=](const Values& a, const Values& b, float c) { return aligned(a, b, c, group, smallest, smallest, 1); };
   };
@@ -229,7 +239,7 @@ TEST(Rounding, gfx942_aligns_products) {
       spread(-12, 12), 20);
 }
 
-TEST(Rounding, gfx942_beyond_the_range_of_floats) {
+TEST_F(Rounding, gfx942_beyond_the_range_of_floats) {
   const auto model = [](const Values& a, const Values& b, float c) { return aligned(a, b, c, 8, -126, -126, 1); };
   compare(Arch::gfx942, "v_mfma_f32_16x16x16_bf16", model, spread(-126, 60), spread(-126, 20), 20);
   compare(Arch::gfx942, "v_mfma_f32_16x16x16_bf16", model, spread(-75, -55), spread(-126, -90), 20);
@@ -237,7 +247,7 @@ TEST(Rounding, gfx942_beyond_the_range_of_floats) {
   compare(Arch::gfx942, "v_mfma_f32_32x32x8_bf16", model, spread(50, 62), spread(80, 126), 4);
 }
 
-TEST(Rounding, gfx942_aligns_fp8_in_halves) {
+TEST_F(Rounding, gfx942_aligns_fp8_in_halves) {
   for (const char* types : {"fp8_fp8", "fp8_bf8", "bf8_fp8", "bf8_bf8"})
     for (const char* shape : {"32x32x16_", "16x16x32_"}) {
       const auto smallest = [&](char first) { return first == 'f' ? -7 : -15; };
@@ -249,7 +259,19 @@ TEST(Rounding, gfx942_aligns_fp8_in_halves) {
     }
 }
 
-TEST(Rounding, f32_is_fused) {
+TEST_F(Rounding, fused_sums_are_the_default) {
+  matrix::set_sums(matrix::Sums::fused);
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    compare(arch, "v_mfma_f32_32x32x8_f16", fused, any_half, spread(-30, 20), 4);
+    compare(arch, "v_mfma_f32_16x16x16_bf16", fused, spread(-20, 20), spread(-30, 30), 10);
+    compare(arch, "v_mfma_f32_16x16x32_fp8_bf8", fused, any_byte(arch), spread(-30, 20), 10);
+  }
+  compare(Arch::gfx942, "v_mfma_f32_32x32x4_xf32", fused, spread(-20, 20), spread(-30, 30), 4);
+  compare(Arch::gfx908, "v_mfma_f32_16x16x16f16", fused, any_half, spread(-30, 20), 10);
+  compare(Arch::gfx908, "v_mfma_f32_32x32x4bf16", fused, spread(-20, 20), spread(-30, 30), 4);
+}
+
+TEST_F(Rounding, f32_is_fused) {
   compare(Arch::gfx942, "v_mfma_f32_32x32x2_f32", fused, spread(-20, 20), spread(-20, 20), 4);
   compare(Arch::gfx908, "v_mfma_f32_16x16x4f32", fused, spread(-20, 20), spread(-20, 20), 10);
   compare(Arch::gfx90a, "v_mfma_f32_4x4x1f32", fused, spread(-20, 20), spread(-20, 20), 10);

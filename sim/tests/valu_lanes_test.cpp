@@ -205,10 +205,10 @@ TEST(ValuDual, ReadsBeforeWriting) {
     wave.s(sreg::vcc) = 1;
     wave.fill(4, 1);
     wave.fill(5, 2);
-    wave.run("v_dual_cndmask_b32 v6, v4, v5 :: v_dual_lshlrev_b32 v7, 4, v5");
+    wave.run("v_dual_cndmask_b32 v6, v4, v5 :: v_dual_lshlrev_b32 v7, 4, v4");
     EXPECT_EQ(wave.v(6, 0), 2U);
     EXPECT_EQ(wave.v(6, 1), 1U);
-    EXPECT_EQ(wave.v(7), 32U);
+    EXPECT_EQ(wave.v(7), 16U);
   }
 }
 

@@ -35,7 +35,7 @@ fwd(const char*__restrict__ Q,const char*__restrict__ K,const char*__restrict__ 
   const int t=TID, lane=t&63, w=__builtin_amdgcn_readfirstlane(t>>6), r=lane&31, h=lane>>5;
   const int q0=(__builtin_amdgcn_workgroup_id_x()*NW+w)*32*QT;
   const long hoff=(long)__builtin_amdgcn_workgroup_id_y()*sk*D*2;
-  K+=hoff;V+=hoff;Q+=hoff;
+  K+=hoff;V+=hoff;Q+=hoff;L+=(long)__builtin_amdgcn_workgroup_id_y()*sk;
   uu4 q[QT][D/16];
 #pragma unroll
   for(int a=0;a<QT;a++)

@@ -38,7 +38,7 @@ extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(NW*32,NW*3
 fwd(const char*__restrict__ Q,const char*__restrict__ K,const char*__restrict__ V,char*__restrict__ O,float*__restrict__ L,int sk,float sc){
   const int t=TID, lane=t&31, w=__builtin_amdgcn_readfirstlane(t>>5), r=lane&15, h=lane>>4;
   const int q0=(__builtin_amdgcn_workgroup_id_x()*NW+w)*16*QT;
-  const long hoff=(long)__builtin_amdgcn_workgroup_id_y()*sk*D*2; K+=hoff;V+=hoff;Q+=hoff;O+=hoff;
+  const long hoff=(long)__builtin_amdgcn_workgroup_id_y()*sk*D*2; K+=hoff;V+=hoff;Q+=hoff;O+=hoff;L+=(long)__builtin_amdgcn_workgroup_id_y()*sk;
 #ifndef QLDS
   FR q[QT][D/16];
 #pragma unroll

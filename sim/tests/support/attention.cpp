@@ -94,8 +94,7 @@ Attention::Error Attention::error() const {
         top = std::max(top, p[j]);
       }
       for (double& x : p) sum += x = std::exp2(x - top);
-      // The kernels keep lse only in the first row of heads.
-      if (h == heads_ - 1) worst.lse = std::max(worst.lse, std::fabs(lse_[i] - (top + std::log2(sum))));
+      worst.lse = std::max(worst.lse, std::fabs(lse_[std::size_t{h} * seqlen_ + i] - (top + std::log2(sum))));
       for (unsigned c = 0; c < d; ++c) {
         double o = 0;
         for (unsigned j = 0; j < seqlen_; ++j) o += p[j] * v_[head + j * d + c];

@@ -49,11 +49,14 @@ std::uint32_t nearest_bits(const FormatModel& f, double value, bool saturate) {
     if (f.fnuz) return sign;
     return result(f.infinity ? largest + 1 : sign - 1);
   }
-  std::uint32_t best = 0;
-  for (std::uint32_t m = 0; m <= largest; ++m) {
-    const double off = std::fabs(value_of(f, m) - size), best_off = std::fabs(value_of(f, best) - size);
-    if (off < best_off || (off == best_off && (m & 1) == 0)) best = m;
+  std::uint32_t low = 0, high = largest + 1;  // value(low) <= size < value(high)
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    (value_of(f, middle) <= size ? low : high) = middle;
   }
+  if (low == largest) return result(largest);
+  const double below = size - value_of(f, low), above = value_of(f, low + 1) - size;
+  const std::uint32_t best = above < below || (above == below && (low & 1) != 0) ? low + 1 : low;
   return result(best);
 }
 
