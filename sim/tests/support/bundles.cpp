@@ -81,9 +81,7 @@ std::vector<std::byte> compress_bundle(const std::vector<std::byte>& bundle, int
   return bytes;
 }
 
-std::string with_bundler() {
-  return "PATH=$PATH:/usr/lib/llvm-22/bin:/usr/lib/llvm-19/bin ";
-}
+std::string with_bundler() { return "PATH=$PATH:/usr/lib/llvm-22/bin:/usr/lib/llvm-19/bin "; }
 
 std::vector<std::byte> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
