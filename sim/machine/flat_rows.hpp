@@ -67,12 +67,12 @@ inline void zero_rows(u32* rows, u64 lanes, bool keep) {
 
 // Every data that loads and stores have, for explicit instantiations: M(data, lanes).
 #define RAPT_BOTH_WAVES(M, d) M(d, 32) M(d, 64)
-#define RAPT_EACH_STORE(M)                                                                             \
-  RAPT_BOTH_WAVES(M, u8)                                                                               \
-  RAPT_BOTH_WAVES(M, u16)                                                                              \
-  RAPT_BOTH_WAVES(M, u8_high)                                                                          \
-  RAPT_BOTH_WAVES(M, b16_high) RAPT_BOTH_WAVES(M, b32) RAPT_BOTH_WAVES(M, b64) RAPT_BOTH_WAVES(M, b96) \
-      RAPT_BOTH_WAVES(M, b128)
+#define RAPT_EACH_STORE(M)     \
+  RAPT_BOTH_WAVES(M, u8)       \
+  RAPT_BOTH_WAVES(M, u16)      \
+  RAPT_BOTH_WAVES(M, u8_high)  \
+  RAPT_BOTH_WAVES(M, b16_high) \
+  RAPT_BOTH_WAVES(M, b32) RAPT_BOTH_WAVES(M, b64) RAPT_BOTH_WAVES(M, b96) RAPT_BOTH_WAVES(M, b128)
 #define RAPT_EACH_LOAD(M) \
   RAPT_EACH_STORE(M)      \
   RAPT_BOTH_WAVES(M, i8)  \

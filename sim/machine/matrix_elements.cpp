@@ -2,6 +2,10 @@
 
 #include "sim/machine/small_float.hpp"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 namespace rapt::sim::matrix {
 
 namespace {
@@ -21,6 +25,23 @@ inline void unpack_packed(const std::uint32_t* rows, unsigned elements, unsigned
     convert_row(rows + e / each * lanes, lanes, to + e * lanes,
                 [=](std::uint32_t v) { return convert(v >> shift & (size == 32 ? ~0U : (1U << size % 32) - 1)); });
   }
+}
+
+// The low and the high halves of a row; `lanes` is a multiple of 16.
+void unpack_f16(const std::uint32_t* rows, unsigned elements, unsigned lanes, float* to) {
+#ifdef __AVX512F__
+  for (unsigned e = 0; e < elements; e += 2)
+    for (unsigned l = 0; l < lanes; l += 16) {
+      const __m512i pairs = _mm512_loadu_si512(rows + e / 2 * lanes + l);
+      const auto widened = [](__m512i words) {
+        return _mm512_maskz_cvtph_ps(0xffff, _mm512_maskz_cvtepi32_epi16(0xffff, words));
+      };
+      _mm512_storeu_ps(to + e * lanes + l, widened(pairs));
+      _mm512_storeu_ps(to + (e + 1) * lanes + l, widened(_mm512_maskz_srli_epi32(0xffff, pairs, 16)));
+    }
+#else
+  unpack_packed<16>(rows, elements, lanes, to, [](std::uint32_t v) { return widen<f16_format>(v); });
+#endif
 }
 
 template <SmallFloat format>
@@ -60,7 +81,7 @@ void unpack(Element type, Arch arch, const std::uint32_t* rows, unsigned element
     case Element::xf32:  // 8 exponent and 10 mantissa bits; the rest is cut off (measured: see matrix_arithmetic.hpp)
       return unpack_packed<32>(rows, elements, lanes, to,
                                [](std::uint32_t v) { return std::bit_cast<float>(v & 0xffffe000); });
-    case Element::f16: return unpack_small<f16_format>(rows, elements, lanes, to);
+    case Element::f16: return unpack_f16(rows, elements, lanes, to);
     case Element::bf16: return unpack_small<bf16_format>(rows, elements, lanes, to);
     case Element::fp8:
       return fnuz ? unpack_small<fp8_fnuz_format>(rows, elements, lanes, to)

@@ -33,7 +33,7 @@ struct Rows {
       const float* a = t.a + a_at[k] + row * t.a_stride;
       for (unsigned i = 0; i < at_once; ++i) {
         const float* b = t.b + b_at[by_row ? i * t.k + k : k];
-        const F factor = F{} + a[i * t.a_stride];
+        const F factor = broadcast<F>(a[i * t.a_stride]);
         for (int c = 0; c < C; ++c) sums[i][c] = add(factor, load<F>(b + c * W), sums[i][c]);
       }
     }

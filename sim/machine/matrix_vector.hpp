@@ -28,6 +28,10 @@ template <class V, class T>
 [[gnu::always_inline]] inline void store(T* to, V v) {
   std::memcpy(to, &v, sizeof v);
 }
+template <class F>
+[[gnu::always_inline]] inline F broadcast(float v) {
+  return v - F{};  // keeps a negative zero
+}
 // The same bits as another vector.
 template <class To, class From>
 [[gnu::always_inline]] inline To bits_of(From v) {
