@@ -358,6 +358,20 @@ TEST(MatrixModifiers, infinities_and_nans) {
   }
 }
 
+TEST(MatrixModifiers, negative_zeros_are_kept) {
+  MatrixProduct p(parse_matrix_name("v_mfma_f32_16x16x4_f32", Arch::gfx942, 64));
+  for (unsigned i = 0; i < 16; ++i)
+    for (unsigned k = 0; k < 4; ++k) {
+      p.set_a(0, i, k, bits_of(-0.0F));
+      p.set_b(0, k, i, bits_of(i % 2 == 0 ? 5.0F : -5.0F));
+    }
+  for (unsigned i = 0; i < 16; ++i)
+    for (unsigned j = 0; j < 16; ++j) p.set_c(0, i, j, bits_of(-0.0F));
+  p.run();
+  EXPECT_EQ(p.d(0, 1, 2), bits_of(-0.0F));
+  EXPECT_EQ(p.d(0, 1, 3), bits_of(0.0F));
+}
+
 // Each of the six pairs of indices, in the set that abid (index_key) names.
 TEST(MatrixModifiers, sparse_indices) {
   struct Form {
