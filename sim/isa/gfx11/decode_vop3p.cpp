@@ -92,6 +92,7 @@ void decode_vop3p(Reader& in) {
     in.require(has_dpp(*row));
     codes[0] = 256 + read_dpp(in, codes[0], false);
     in.require(codes[1] >= 256 || (dpp_takes_scalar(in.mode.arch) && !in.is(trait::mix) && !in.is(trait::fp8_sources)));
+    in.require(codes[2] >= 256 || !in.is(trait::fp8_sources));
   }
   constexpr std::array vgprs_alone = {trait::vgpr_src0, trait::vgpr_src1, trait::vgpr_src2};
   // Matrix C: VGPRs or an inline constant.
