@@ -242,18 +242,19 @@ inline void decode_rows(const ForwardCall& call, const Sequence& s, int64_t firs
     find_rows(call.k, first, count, rows);
     find_rows(call.v, first, count, rows + count);
   };
-  const char **now = scratch.rows[0], **next = scratch.rows[1];
-  if (begin < end) find_block(begin, std::min(step, end - begin), now);
+  const char** const rows = scratch.rows;
+  const bool in_order = heads == 1 && !Layout::kShared;  // a row is read once, in the order of memory
+  if (begin < end) find_block(begin, std::min(step, end - begin), rows);
+  const int64_t k_bytes = ((heads - 1) * call.k.head + call.head_dim) * size;
+  const int64_t v_bytes = ((heads - 1) * call.v.head + call.head_dim_v) * size;
   for (int64_t j = begin; j < end; j += step) {
     const int64_t count = std::min(step, end - j), after = std::min(step, end - j - count);
-    find_block(j + count, after, next);
-    DecodeAhead ahead(next, after, heads, ((heads - 1) * call.k.head + call.head_dim) * size,
-                      ((heads - 1) * call.v.head + call.head_dim_v) * size);
+    find_block(j + count, after, rows + 2 * count);
+    DecodeAhead ahead(rows, count, after, in_order ? std::min(kDecodeLead / k_bytes + 1, count) : 2 * count, k_bytes,
+                      v_bytes);
     for (int64_t slot = 0; slot < heads; ++slot)
-      of_head(slot).block({now, now + count, slot * call.k.head * size, slot * call.v.head * size, count}, j, ahead);
-    const char** const done = now;
-    now = next;
-    next = done;
+      of_head(slot).block({rows, rows + count, slot * call.k.head * size, slot * call.v.head * size, count}, j, ahead);
+    std::memmove(rows, rows + 2 * count, static_cast<size_t>(2 * after) * sizeof *rows);
   }
   for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).write(partial(slot));
 }

@@ -51,13 +51,14 @@ struct DirectProducts {
   static __attribute__((noinline)) void run(const DecodeBlock& block, const float* q, int64_t head_dim, float scale,
                                             float* scores, char*, DecodeAhead& all_ahead) {
     DecodeAhead ahead = all_ahead;
+    constexpr int64_t kLineWords = kLanes * vectors_of_line(kLanes * (kDot ? 4 : sizeof(T)));
     const int64_t row = padded(words<kDot>(head_dim)), full = head_dim / (kDot ? 2 * kLanes : kLanes) * kLanes;
     for (int64_t j = 0; j < block.count; j += W) {
       F acc[kLanes] = {};
       RAPT_UNROLL for (int i = 0; i < W; ++i) {
         const T* k = block.key<T>(std::min(j + i, block.count - 1));
-        ahead.head();
         for (int64_t w = 0; w < row; w += kLanes) {
+          if (w % kLineWords == 0) ahead.line();
           const F key = w < full ? whole_words(k, w) : load_words<kDot>(k, w, head_dim);
           RAPT_UNROLL for (int r = 0; r < R; ++r) acc[r * W + i] =
               multiply_add<kDot>(acc[r * W + i], load(q + r * row + w), key);

@@ -9,8 +9,10 @@ inline constexpr int64_t kDecodeRows = 16;
 inline constexpr int64_t kDecodeKeys = 256;
 inline constexpr int64_t kDecodeTile = 8;  // keys whose products are made together
 inline constexpr int64_t kMostDecodeHeads = 32;
-inline constexpr int64_t kDecodeBlockBytes = 64
-                                             << 10;  // of K and V: with the next block, what is asked for ahead, in L2
+inline constexpr int64_t kDecodeBlockBytes = 64 << 10;  // of K and V: with the next block, in L2
+// How far ahead rows are asked for that are read once, in the order of memory: as long as memory takes to answer.
+// Others are asked for a block ahead.
+inline constexpr int64_t kDecodeLead = 6 << 10;  // bytes
 
 // Key heads that lie side by side in a row of the cache are read together, so that memory is read in its own order.
 inline int64_t decode_heads(const Call& call) {
@@ -39,7 +41,7 @@ struct DecodeScratch {
   Bf16* narrow;          // the same as bf16, where P V is a product of pairs
   char* copies;          // of a tile's keys, where head_dim is no whole number of chunks
   bool* excluded;        // as scores
-  const char** rows[2];  // the first head's, of this block and the next: [K, V][keys]
+  const char** rows;     // the first head's, of this block and the next: K, V, K, V
 
   DecodeScratch(const Call& call, Scratch& carve) {
     const int64_t heads = decode_heads(call);
@@ -51,59 +53,49 @@ struct DecodeScratch {
     narrow = carve.take<Bf16>(kDecodeRows * kDecodeKeys);
     copies = carve.take<char>(kDecodeTile * (padded(call.head_dim) + kLanes) * dtype_bytes(call.dtype));
     excluded = carve.take<bool>(kDecodeRows * kDecodeKeys);
-    for (const char**& table : rows) table = carve.take<const char*>(2 * decode_keys(call));
+    rows = carve.take<const char*>(4 * decode_keys(call));
   }
 };
 
-// Asks for the next block's cache lines in the order of memory, a few at a time between the arithmetic on this block:
-// all at once they would wait for each other, and the arithmetic for them. Loops work on a copy, which stays in
-// registers.
+// Vectors of so many bytes in a cache line, at least one.
+constexpr int64_t vectors_of_line(int64_t bytes) { return bytes < 64 ? 64 / bytes : 1; }
+
+// Asks for cache lines in the order in which rows are read, some way ahead, one at a time between the arithmetic: in
+// bursts they would wait for each other, and the arithmetic for them. Loops work on a copy, which stays in registers.
 class DecodeAhead {
  public:
-  // rows: of K, then as many of V; a row of all heads covers k_bytes or v_bytes.
-  DecodeAhead(const char* const* rows, int64_t count, int64_t heads, int64_t k_bytes, int64_t v_bytes)
-      : row_(rows),
-        values_(rows + count),
-        end_(rows + 2 * count),
-        bytes_(k_bytes),
-        v_bytes_(v_bytes),
-        piece_(lines_of_head(k_bytes, heads)),
-        v_piece_(lines_of_head(v_bytes, heads)) {}
+  // rows: K and V of this block, count each, then K and V of the next, after each. The walk begins `lead` rows into
+  // them, at most 2 count, and ends as far into the next block's.
+  DecodeAhead(const char* const* rows, int64_t count, int64_t after, int64_t lead, int64_t k_bytes, int64_t v_bytes)
+      : row_(rows + lead), end_(rows + 2 * count + std::min(lead, 2 * after)), bytes_(k_bytes), other_bytes_(v_bytes) {
+    const char* const* const turns[] = {rows + count, rows + 2 * count, rows + 2 * count + after};
+    const int passed = lead < count ? 0 : lead < 2 * count ? 1 : 2;
+    turn_ = turns[passed];
+    then_ = turns[std::min(passed + 1, 2)];
+    if (passed == 1) std::swap(bytes_, other_bytes_);
+  }
 
   RAPT_INLINE void line() {
     if (row_ == end_) return;
     prefetch_far(*row_ + at_);
     at_ += 64;
-    pass_row();
+    if (at_ < bytes_) return;
+    at_ = 0;
+    if (++row_ != turn_) return;
+    std::swap(bytes_, other_bytes_);
+    turn_ = then_;
   }
   template <int kCount>
   RAPT_INLINE void lines() {
     RAPT_UNROLL for (int i = 0; i < kCount; ++i) line();
   }
-  // One head's share of a row.
-  RAPT_INLINE void head() {
-    if (row_ == end_) return;
-    const char* const row = *row_;
-    const int64_t stop = std::min(at_ + piece_, bytes_);
-    for (; at_ < stop; at_ += 64) prefetch_far(row + at_);
-    pass_row();
-  }
 
  private:
-  static int64_t lines_of_head(int64_t bytes, int64_t heads) { return (bytes + 64 * heads - 1) / (64 * heads) * 64; }
-
-  RAPT_INLINE void pass_row() {
-    if (at_ < bytes_) return;
-    at_ = 0;
-    if (++row_ != values_) return;
-    bytes_ = v_bytes_;
-    piece_ = v_piece_;
-  }
-
   const char* const* row_;
-  const char* const* values_;
   const char* const* end_;
-  int64_t at_ = 0, bytes_, v_bytes_, piece_, v_piece_;
+  const char* const* turn_;  // where rows of K give way to V's, or of V to K's
+  const char* const* then_;  // the turn after it
+  int64_t at_ = 0, bytes_, other_bytes_;
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

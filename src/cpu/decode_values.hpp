@@ -75,11 +75,13 @@ class DecodeValues {
     const float* p = p_ + r0 / R * kLanes;
     for (int64_t j = 0; j < block_.count; p += groups_ * kLanes) {
       for (int64_t i = 0; i < W && j < block_.count; ++i, ++j) {
-        if constexpr (!Layout::kShared) ahead.head();
-        else ahead.lines<kLines>();
+        if constexpr (Layout::kShared) ahead.lines<kLines>();
         const T* v = block_.value<T>(j) + x;
         F vn[NV];
-        RAPT_UNROLL for (int n = 0; n < NV; ++n) vn[n] = load_as_float(v + n * kLanes);
+        RAPT_UNROLL for (int n = 0; n < NV; ++n) {
+          if (!Layout::kShared && n % vectors_of_line(kLanes * sizeof(T)) == 0) ahead.line();
+          vn[n] = load_as_float(v + n * kLanes);
+        }
         RAPT_UNROLL for (int r = 0; r < RT; ++r) {
           const F weight = splat(p[offset(r) + i]);
           RAPT_UNROLL for (int n = 0; n < NV; ++n) acc[r][n] = fma(weight, vn[n], acc[r][n]);
