@@ -13,15 +13,16 @@ bool any_of(std::string_view name, std::initializer_list<std::string_view> stems
 
 bool says(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
+bool gfx940(Arch arch) { return arch == Arch::gfx942 || arch == Arch::gfx950; }
+
 // LLVM's SISchedule; AMD's matrix instruction calculator gives the same. The scaled forms of gfx950 take as long for
 // all element types in LLVM, 8-bit ones twice as long in the ISA document: LLVM is followed.
 unsigned passes_of(std::string_view name, Arch arch) {
-  const bool gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;
   if (says(name, "_f64_4x4x4")) return 4;
   if (says(name, "_f64_16x16x4")) return arch == Arch::gfx950 ? 16 : 8;
   if (says(name, "_4x4x")) return 2;
-  if (says(name, "_16x16x")) return gfx940 && !says(name, "_4b_") && !says(name, "_16x16x4_f32") ? 4 : 8;
-  return gfx940 && !says(name, "_2b_") && !says(name, "_32x32x2_f32") ? 8 : 16;
+  if (says(name, "_16x16x")) return gfx940(arch) && !says(name, "_4b_") && !says(name, "_16x16x4_f32") ? 4 : 8;
+  return gfx940(arch) && !says(name, "_2b_") && !says(name, "_32x32x2_f32") ? 8 : 16;
 }
 
 // gfx940 and later: products of f32 run on other hardware than those of narrower types ("_xf32" is one).
@@ -85,13 +86,15 @@ Kinds scalar_kinds(const Instruction& i) {
   return kinds;
 }
 
-Kinds memory_kinds(const Instruction& i, const Effects& e) {
+Kinds memory_kinds(const Instruction& i, const Effects& e, Arch arch) {
   const std::string_view name = i.opcode->name;
   if (e.unit == Unit::lds) return kind::lds | (says(name, "addtid") || i.gds ? kind::reads_m0 : 0);
   const bool buffer = e.unit == Unit::buffer;
   const bool wide = e.stores && i.src[1].dwords > 2 && !(buffer && i.src[3].kind == OperandKind::sgpr);
-  const bool to_lds = i.lds || (i.opcode->traits & trait::to_lds) != 0;
-  return kind::memory | (wide ? kind::wide_store : 0) | (to_lds ? kind::reads_m0 : 0);
+  // LLVM (ReadM0LdsDmaHazard) waits for every load to LDS. CDNA3 ISA 4.5 names global and scratch ones only, and
+  // kernels that AMD ships for gfx942 and gfx950 set M0 right before buffer_load ... lds.
+  const bool m0 = (i.lds && !(buffer && gfx940(arch))) || (i.opcode->traits & trait::to_lds) != 0;
+  return kind::memory | (wide ? kind::wide_store : 0) | (m0 ? kind::reads_m0 : 0);
 }
 
 Kinds register_kinds(const Effects& e, Kinds kinds) {
@@ -157,7 +160,7 @@ HazardFacts hazard_facts(const Instruction& i, const Effects& e, Arch arch) {
     case Unit::global:
     case Unit::flat:
     case Unit::scratch:
-    case Unit::buffer: f.kinds = memory_kinds(i, e); break;
+    case Unit::buffer: f.kinds = memory_kinds(i, e, arch); break;
     default: break;
   }
   f.kinds = register_kinds(e, f.kinds);

@@ -31,6 +31,7 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   entry.effects = effects(instruction, mode.lanes);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
+  entry.memory_operations = entry.waits.queue[static_cast<unsigned>(Counter::load)] != WaitFacts::uncounted;
   entry.instruction = std::move(instruction);
   return entry;
 }

@@ -21,6 +21,7 @@ struct Entry {
   Effects effects;
   WaitFacts waits;
   HazardFacts hazards;
+  std::uint8_t memory_operations = 0;  // 1: vmcnt counts it
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };
