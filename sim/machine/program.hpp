@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/check/hazards_facts.hpp"
+#include "sim/check/values_facts.hpp"
 #include "sim/check/waits_facts.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
@@ -19,6 +20,7 @@ struct Entry {
   Handler handler = nullptr;
   Instruction instruction;
   Effects effects;
+  ValueFacts values;
   WaitFacts waits;
   HazardFacts hazards;
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
