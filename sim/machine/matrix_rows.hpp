@@ -18,12 +18,18 @@ struct Rows {
   F sums[R][C];
 
   [[gnu::always_inline]] void load_from(const Tile& t, unsigned place) {
+    const std::uint32_t* const from = t.c;
+    const std::uint16_t* const at = t.c_at + place;
     for (unsigned i = 0; i < R; ++i)
-      for (int c = 0; c < C; ++c) sums[i][c] = load<F>(t.c + t.c_at[place + i] + c * W);
+      for (int c = 0; c < C; ++c) sums[i][c] = load<F>(from + at[i] + c * W);
   }
   [[gnu::always_inline]] void store_to(const Tile& t, unsigned place) const {
-    for (unsigned i = 0; i < R; ++i)
-      for (int c = 0; c < C; ++c) store(t.d + t.d_at[place + i] + c * W, sums[i][c]);
+    std::uint32_t* const to = t.d;
+    const std::uint16_t* const at = t.d_at + place;
+    for (unsigned i = 0; i < R; ++i) {
+      std::uint32_t* const row = to + at[i];
+      for (int c = 0; c < C; ++c) store(row + c * W, sums[i][c]);
+    }
   }
   // The products of all k, in order.
   template <bool by_row, class Add>
