@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/check/hazards_facts.hpp"
+#include "sim/check/values_facts.hpp"
 #include "sim/check/waits_facts.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
@@ -19,6 +20,7 @@ struct Entry {
   Handler handler = nullptr;
   Instruction instruction;
   Effects effects;
+  ValueFacts values;
   WaitFacts waits;
   HazardFacts hazards;
   std::uint8_t memory_operations = 0;  // 1: vmcnt counts it
