@@ -1,8 +1,7 @@
 // The decoded text of a code object: each static instruction once, when a wave first comes to it.
 #pragma once
 
-#include "sim/check/hazards_facts.hpp"
-#include "sim/check/waits_facts.hpp"
+#include "sim/check/interest.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
@@ -17,6 +16,7 @@ namespace rapt::sim {
 
 struct Entry {
   Handler handler = nullptr;
+  CheckInterest checks;
   Instruction instruction;
   Effects effects;
   WaitFacts waits;
