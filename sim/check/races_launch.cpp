@@ -44,7 +44,7 @@ RacePage& RaceLaunch::page(std::uint64_t number) {
   const std::lock_guard page_lock(victim.lock);
   by_number_.erase(victim.number);
   victim.number = number;
-  victim.granules = {};
+  victim.shadow.forget();
   by_number_[number] = &victim;
   return victim;
 }

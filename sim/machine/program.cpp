@@ -31,6 +31,7 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   entry.effects = effects(instruction, mode.lanes);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
+  entry.races = race_facts(instruction, entry.effects, mode.arch);
   entry.checks = check_interest(instruction, entry.effects, entry.waits, entry.hazards, mode);
   entry.instruction = std::move(instruction);
   return entry;

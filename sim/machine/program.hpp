@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/check/interest.hpp"
+#include "sim/check/races_facts.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
@@ -21,6 +22,7 @@ struct Entry {
   Effects effects;
   WaitFacts waits;
   HazardFacts hazards;
+  RaceFacts races;
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };
