@@ -6,6 +6,7 @@
 
 #include "sim/check/checks.hpp"
 #include "sim/check/races_code.hpp"
+#include "sim/check/races_lanes.hpp"
 #include "sim/check/races_launch.hpp"
 
 namespace rapt::sim {
@@ -23,13 +24,8 @@ class RaceCheck final : public Check {
   struct Actor {
     unsigned wave = 0;
     std::uint32_t bit = 0, slot = 0;
-    std::uint8_t kind = 0;
+    std::uint8_t kind = 0, stored_kind = 0;  // the latter with what is known of the value
     Stamp clock = 0, floor = 0;
-  };
-  // Bytes beside each other, of lanes beside each other.
-  struct Run {
-    std::uint64_t begin, end;
-    unsigned first_lane, end_lane;
   };
   // A granule's place.
   struct Place {
@@ -45,24 +41,22 @@ class RaceCheck final : public Check {
     bool passed = true;  // knows what the last complete phase brought
   };
   class HeldPage;
+  class Quick;
 
   void touch_access(const Wave& wave, const Instruction& i, const Access& access);
   void find_stored_rows(const Wave& wave, const Instruction& i, const Access& access);
-  template <Space S>
-  void touch_runs();
-  void touch_lds(const Run& run);
-  void touch_global(const Run& run, HeldPage& page);
-  template <Space S>
-  void touch_granules(RaceShadow& shadow, std::uint64_t origin, std::uint64_t begin, std::uint64_t end, const Run& run);
-  template <Space S>
-  bool touch_quickly(RaceGranule& granule, std::uint32_t* group, std::uint16_t bytes) const;
-  void touch(const Place& place, std::uint16_t bytes, const Run& run);
+  void touch_lds();
+  void touch_lds_granules(const RaceLanes& lanes);
+  void touch_global();
+  void touch_page(RaceShadow& shadow, std::uint64_t origin, std::uint64_t begin, std::uint64_t end, const RaceRun& run);
+  void touch_loaded(const Place& place, std::uint16_t bytes);
+  void touch(const Place& place, std::uint16_t bytes, const RaceRun& run);
   RacePage& locked_page(std::uint64_t number);
   // What the run's lanes store, one after the other; none where it is not known.
-  const unsigned char* stored_data(const Run& run);
+  const unsigned char* stored_data(const RaceRun& run);
 
-  void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const Run& run, std::uint8_t& kind);
-  bool stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const Run& run);
+  void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run, std::uint8_t& kind);
+  bool stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run);
   [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
   bool marks_stores(const RaceMark& mark) const;
   void become_atomic(std::uint8_t& kind, std::uint64_t address);
@@ -93,7 +87,7 @@ class RaceCheck final : public Check {
   unsigned stored_dwords_ = 0;
   const std::uint32_t* stored_rows_ = nullptr;  // none where what is stored is not known
   unsigned stored_shift_ = 0;                   // of a narrow store's data in its register
-  unsigned lanes_ = 64;
+  unsigned lanes_ = 64;                         // of the wave
   std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
   struct Later {
     Access access;

@@ -3,7 +3,7 @@
 namespace rapt::sim {
 
 // An unordered pair: equal stores, an atomic in disguise, or a race. `kind` is that of the access at hand.
-void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const Run& run,
+void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run,
                          std::uint8_t& kind) {
   const bool writes = kind & RaceMark::writes, atomic = kind & RaceMark::atomic;
   const bool mark_writes = mark.kind & RaceMark::writes, mark_atomic = mark.kind & RaceMark::atomic;
@@ -32,7 +32,7 @@ void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t
 
 // The LDS itself has what earlier stores left. Other memory may not have it yet: another of the host's threads runs the
 // wave that stores.
-bool RaceCheck::stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const Run& run) {
+bool RaceCheck::stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run) {
   const unsigned char* data = stored_data(run);
   if (!data || mark.kind & RaceMark::unknown_value) return false;
   const unsigned char* before = space_ == Space::lds ? reinterpret_cast<const unsigned char*>(place.base)

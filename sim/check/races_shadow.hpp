@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace rapt::sim {
 
@@ -18,16 +19,27 @@ struct RaceMark {
   std::uint8_t kind = 0;
 };
 
-// The latest access of sixteen bytes; small, since most accesses need no more. A stamp belongs to one group, so its
-// group matters only where the stamp is another.
+// The latest access of sixteen bytes; small and quickly compared, since most accesses need no more.
 struct RaceGranule {
   static constexpr unsigned size = 16;
-  enum : std::uint8_t { loads = 1, writers = 2, newer = 4 };  // newer: stamps that are later than this one
-  Stamp clock = 0;
-  std::uint32_t slot = 0, waves = 0;
-  std::uint16_t bytes = 0;
-  std::uint8_t kind = 0;
-  std::uint8_t others = 0;  // what accesses are remembered beside it; writers: stores and atomics
+  // Of `others`. newer: stamps that are later than this one.
+  static constexpr std::uint8_t loads = 1, writers = 2, newer = 4, any = 0xff;
+  // An instruction at a stamp. A stamp belongs to one group, so the group matters only where the stamp is another.
+  static constexpr std::uint64_t moment(Stamp clock, std::uint32_t slot) { return std::uint64_t{slot} << 32 | clock; }
+  struct What {
+    std::uint16_t bytes = 0;
+    std::uint8_t kind = 0;
+    std::uint8_t others = 0;  // what accesses are remembered beside it; writers: stores and atomics
+
+    std::uint32_t bits() const { return std::bit_cast<std::uint32_t>(*this); }
+  };
+
+  std::uint64_t when = 0;
+  std::uint32_t waves = 0;
+  What what;
+
+  Stamp clock() const { return static_cast<Stamp>(when); }
+  std::uint32_t slot() const { return static_cast<std::uint32_t>(when >> 32); }
 };
 static_assert(sizeof(RaceGranule) == 16);
 
