@@ -23,8 +23,7 @@ class AlignmentCheck final : public Check {
   void access(Wave& wave, const Instruction& i, const Access& access) override {
     if (entry_->effects.unit == Unit::smem || access.bytes <= 1) return;
     const unsigned needed = alignment(i, access);
-    std::uint64_t low = 0;
-    for_lanes(access.lanes, [&](unsigned lane) { low |= access.at[lane]; });
+    const std::uint64_t low = address_bits(access);
     if ((low & (needed - 1)) != 0) [[unlikely]]
       fail(wave, access, needed);
   }

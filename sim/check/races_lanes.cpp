@@ -24,15 +24,7 @@ void RaceLanes::join_halves(unsigned count, unsigned most) {
 
 bool RaceLanes::are_pieces(unsigned bytes) const {
   if (bytes_ != bytes) return false;
-  u64 low = 0;
-  if (lanes_ == ~u64{0}) {
-    for (unsigned lane = 0; lane < 64; ++lane) low |= at_[lane];
-  } else if (lanes_ == 0xffffffff) {
-    for (unsigned lane = 0; lane < 32; ++lane) low |= at_[lane];
-  } else {
-    for_lanes(lanes_, [&](unsigned lane) { low |= at_[lane]; });
-  }
-  return low % bytes == 0;
+  return address_bits({Space::lds, Action::load, bytes, lanes_, at_}) % bytes == 0;
 }
 
 }  // namespace rapt::sim
