@@ -29,6 +29,9 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   Entry entry;
   count_registers(instruction, entry);
   entry.effects = effects(instruction, mode.lanes);
+  for (const RegisterAccess& access : entry.effects.writes()) entry.written_registers |= register_groups(access);
+  entry.registers = entry.written_registers;
+  for (const RegisterAccess& access : entry.effects.reads()) entry.registers |= register_groups(access);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
   entry.races = race_facts(instruction, entry.effects, mode.arch);
