@@ -10,6 +10,11 @@ namespace rapt::sim {
 
 class RaceLaunch {
  public:
+  RaceLaunch() = default;
+  ~RaceLaunch();
+  RaceLaunch(const RaceLaunch&) = delete;
+  RaceLaunch& operator=(const RaceLaunch&) = delete;
+
   StampSource stamps;
   SyncTable atomics{1 << 14};
 
@@ -37,7 +42,7 @@ class RaceLaunch {
   std::mutex group_mutex_, page_mutex_;
   std::deque<Group> groups_;
   std::unordered_map<std::uint64_t, RacePage*> by_number_;
-  std::deque<RacePage> pages_;
+  std::vector<std::unique_ptr<RacePage>> pages_;
   std::size_t oldest_ = 0;
 };
 
