@@ -87,15 +87,17 @@ class RaceCheck::Quick {
         floor_(actor.floor),
         bit_(actor.bit),
         kind_(actor.kind),
-        stored_kind_(actor.stored_kind) {}
+        stored_kind_(actor.stored_kind) {
+    const bool stores = (kind_ & RaceMark::writes) != 0;
+    compared_ = RaceGranule::What{0xffff, 0xff, stores ? RaceGranule::any : RaceGranule::writers}.bits();
+    forbidden_waves_ = stores ? ~bit_ : 0;
+  }
 
   // Once more the same bytes, or none that anybody remembers.
   template <Space S>
   bool touch(RaceGranule& g, std::uint16_t bytes) const {
-    const bool stores = (kind_ & RaceMark::writes) != 0;
-    const auto keep = RaceGranule::What{0xffff, 0xff, stores ? RaceGranule::any : RaceGranule::writers}.bits();
-    if (g.when == when_ && (g.what.bits() & keep) == RaceGranule::What{bytes, kind_, 0}.bits() &&
-        (!stores || g.waves == bit_)) {
+    const std::uint32_t same = RaceGranule::What{bytes, kind_, 0}.bits();
+    if (g.when == when_ && (g.what.bits() & compared_) == same && (g.waves & forbidden_waves_) == 0) {
       g.waves |= bit_;
       return true;
     }
@@ -129,6 +131,7 @@ class RaceCheck::Quick {
   Stamp floor_;
   std::uint32_t bit_;
   std::uint8_t kind_, stored_kind_;
+  std::uint32_t compared_, forbidden_waves_;  // a store joins nobody's accesses but its own wave's
 };
 
 void RaceCheck::touch_lds() {
@@ -156,15 +159,21 @@ void RaceCheck::touch_lds() {
 void RaceCheck::touch_lds_granules(const RaceLanes& lanes) {
   const auto memory = reinterpret_cast<std::uint64_t>(group_.lds.data());
   RaceGranule* const granules = lds_.granules();
-  Quick quick(actor_);
-  for_lanes(lanes.lanes(), [&](unsigned lane) {
-    const std::uint64_t address = lanes.at(lane), index = (address - memory) / size;
-    if (quick.touch<Space::lds>(granules[index], 0xffff)) [[likely]]
-      return;
+  for (std::uint64_t rest = lanes.lanes(); rest != 0;) {
+    const Quick quick(actor_);
+    unsigned lane = 0;
+    std::uint64_t index = 0;
+    bool quickly = true;
+    for (; quickly && rest != 0; rest &= rest - 1) {
+      lane = static_cast<unsigned>(std::countr_zero(rest));
+      index = (lanes.at(lane) - memory) / size;
+      quickly = quick.touch<Space::lds>(granules[index], 0xffff);
+    }
+    if (quickly) return;
+    const std::uint64_t address = lanes.at(lane);
     data_first_lane_ = 64;
     touch({lds_, index, address}, 0xffff, {address, address + size, lane, lane + 1});
-    quick = Quick(actor_);
-  });
+  }
 }
 
 void RaceCheck::touch_global() {
