@@ -60,8 +60,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
   RaceOthers* others = g.what.others != 0 ? &at.shadow.others(at.index) : nullptr;
   std::uint8_t kind = actor_.kind;
   const bool writes = kind & RaceMark::writes;
-  RaceMark* place = nullptr;
-  bool recorded = false;
+  RaceMark *place = nullptr, *joined = nullptr;
   const auto look = [&](RaceMark& mark) {
     if (mark.bytes == 0) {
       if (!place) place = &mark;
@@ -72,7 +71,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
         (mark.waves == actor_.bit || (!writes && mark.bytes == bytes))) {
       if (mark.waves == actor_.bit) mark.bytes |= bytes;
       else mark.waves |= actor_.bit;
-      recorded = true;
+      joined = &mark;
       return;
     }
     const auto both = static_cast<std::uint16_t>(mark.bytes & bytes);
@@ -95,7 +94,9 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
   look(latest);
   if (others)
     for (RaceMark& mark : *others) look(mark);
-  if (!recorded) {
+  if (joined) {
+    if (joined != &latest) std::swap(*joined, latest);
+  } else {
     if (!place && !others) {
       others = &at.shadow.others(at.index);
       *others = {};
