@@ -42,7 +42,7 @@ void RaceCheck::access(Wave& wave, const Instruction& i, const Access& access) {
       for_lanes(access.lanes, [&](unsigned lane) { later.at[lane] = access.at[lane]; });
       return;
     }
-    if (i.dst.kind != OperandKind::none)
+    if (!entry_->effects.writes().empty())
       for_lanes(access.lanes, [&](unsigned lane) { to_acquire_.emplace_back(access.space, access.at[lane]); });
   }
   touch_access(wave, i, access);

@@ -53,6 +53,12 @@ void RaceCheck::touch_access(const Wave& wave, const Instruction& i, const Acces
 void RaceCheck::find_stored_rows(const Wave& wave, const Instruction& i, const Access& access) {
   stored_rows_ = nullptr;
   if (access.action != Action::store || !entry_->races.stores_registers) return;
+  if (entry_->effects.unit == Unit::smem) {  // one lane of consecutive registers
+    stored_rows_ = &wave.sgpr[i.src[2].index];
+    stored_shift_ = 0;
+    lanes_ = 1;
+    return;
+  }
   const unsigned first_dwords = std::max<unsigned>(1, i.src[1].dwords);
   const bool second = entry_->effects.unit == Unit::lds && stored_dwords_ >= first_dwords;
   const Operand& o = i.src[second ? 2 : 1];
