@@ -32,6 +32,8 @@ struct Access {
   unsigned bytes;
   u64 lanes;
   const u64* at;
+  unsigned part_of =
+      0;  // private memory where an access straddles dwords: bytes of the access that this is one byte of
 };
 
 // What an access costs, for the profile.
