@@ -29,6 +29,7 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   Entry entry;
   count_registers(instruction, entry);
   entry.effects = effects(instruction, mode.lanes);
+  entry.clocks = clocks(instruction, entry.effects, mode.arch, mode.lanes);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
   entry.instruction = std::move(instruction);

@@ -3,6 +3,7 @@
 
 #include "sim/check/hazards_facts.hpp"
 #include "sim/check/waits_facts.hpp"
+#include "sim/isa/clocks.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
@@ -18,6 +19,7 @@ namespace rapt::sim {
 struct Entry {
   Handler handler = nullptr;
   Instruction instruction;
+  Clocks clocks;
   Effects effects;
   WaitFacts waits;
   HazardFacts hazards;
