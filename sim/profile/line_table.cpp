@@ -67,9 +67,9 @@ LineTable::LineTable(std::span<const std::byte> lines, std::span<const std::byte
 }
 
 std::uint32_t LineTable::file_index(const std::string& name) {
-  const auto found = std::find(files_.begin(), files_.end(), name);
-  if (found == files_.end()) files_.push_back(name);
-  return static_cast<std::uint32_t>(found - files_.begin());
+  const auto index = static_cast<std::uint32_t>(std::find(files_.begin(), files_.end(), name) - files_.begin());
+  if (index == files_.size()) files_.push_back(name);
+  return index;
 }
 
 void LineTable::run(Unit& u) {

@@ -37,7 +37,9 @@ LaunchRecord record_of(const Launch& launch, LaunchCounts& counts, std::uint64_t
 // Writes the report when the process ends: made before the streams' own end is arranged, so that it comes after.
 class AtExit {
  public:
-  AtExit() : file_(profile_settings()), process_(getpid()) {}
+  AtExit() : file_(profile_settings()), process_(getpid()) {
+    if (!file_.empty()) opcodes(Arch::gfx942);  // begins the decoder's tables, which then outlive this
+  }
   ~AtExit() {
     // A process that was forked has counted nothing of its own.
     if (file_.empty() || profiler.kernels().empty() || getpid() != process_) return;

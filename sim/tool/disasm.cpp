@@ -7,13 +7,16 @@
 #include "sim/tool/tool.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 namespace rapt::sim::tool {
 namespace {
@@ -24,9 +27,10 @@ struct Options {
 };
 
 std::vector<std::byte> read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw InputError(fmt::format("cannot read '{}': it is a folder", path));
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   if (!file.is_open() || file.bad() || bytes.empty())
     throw InputError(fmt::format("cannot read '{}': {}", path, errno != 0 ? std::strerror(errno) : "it is empty"));
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
@@ -62,7 +66,7 @@ void print_code(DecodeMode mode, std::span<const std::byte> code, std::uint64_t 
 }
 
 // From its entry to the next kernel's, or to the end of the text.
-bool print_object(const FoundCode& found, const std::string& wanted, std::string& names) {
+bool print_object(const FoundCode& found, const std::string& wanted, std::set<std::string>& names) {
   const auto object = CodeObject::load(found.elf, found.arch, 0);
   std::vector<const Kernel*> kernels;
   for (const Kernel& kernel : object->kernels()) kernels.push_back(&kernel);
@@ -81,7 +85,7 @@ bool print_object(const FoundCode& found, const std::string& wanted, std::string
   }
   for (std::size_t n = 0; n < kernels.size(); ++n) {
     const Kernel& kernel = *kernels[n];
-    names += (names.empty() ? "" : ", ") + kernel.name;
+    names.insert(kernel.name);
     if (!wanted.empty() && kernel.name != wanted) continue;
     fmt::print("\n{}: {}, wave{}\n", name(found.arch), kernel.name, kernel.lanes);
     print_part(kernel.entry, n + 1 < kernels.size() ? kernels[n + 1]->entry : base + text.size(), kernel.lanes);
@@ -104,7 +108,7 @@ int disasm_command(const Options& options) {
   }
   std::vector<FoundCode> found;
   bool printed = false;
-  std::string names;
+  std::set<std::string> names;
   try {
     found = find_code(bytes, arch ? &*arch : nullptr);
     for (const FoundCode& code : found) printed |= print_object(code, options.kernel, names);
@@ -115,7 +119,7 @@ int disasm_command(const Options& options) {
     throw InputError(fmt::format("'{}' has no code for {}", options.file,
                                  arch ? std::string(name(*arch)) : "an architecture that the simulator knows"));
   if (!printed)
-    throw InputError(fmt::format("--kernel: '{}' has no '{}'; there are {}", options.file, options.kernel, names));
+    throw InputError(fmt::format("--kernel: '{}' has no '{}'; there are {}", options.file, options.kernel, fmt::join(names, ", ")));
   return 0;
 }
 
