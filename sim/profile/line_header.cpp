@@ -123,7 +123,8 @@ LineHeader read_line_header(DwarfReader& r, bool wide, const DebugStrings& strin
     read_lists(r, header);
   }
   if (r.position() - begin > length) broken(".debug_line: a header longer than it says");
-  r.go_to(begin + length);
+  r.go_to(begin);
+  r.part(length);
   return header;
 }
 

@@ -119,7 +119,8 @@ int disasm_command(const Options& options) {
     throw InputError(fmt::format("'{}' has no code for {}", options.file,
                                  arch ? std::string(name(*arch)) : "an architecture that the simulator knows"));
   if (!printed)
-    throw InputError(fmt::format("--kernel: '{}' has no '{}'; there are {}", options.file, options.kernel, fmt::join(names, ", ")));
+    throw InputError(
+        fmt::format("--kernel: '{}' has no '{}'; there are {}", options.file, options.kernel, fmt::join(names, ", ")));
   return 0;
 }
 

@@ -6,20 +6,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
 namespace rapt::sim::tool {
 namespace {
 
-enum class State : char { absent = ' ', simulated = '+', refused = 'x' };
+enum class State : char { absent = ' ', tested = 'T', simulated = '+', refused = 'x' };
 
 struct Row {
-  Format format{};
   std::array<State, arch_count> states{};
   Row() { states.fill(State::absent); }
 };
@@ -51,100 +50,118 @@ const char* title(Format format) {
   return "";
 }
 
-const char* why_refused(std::string_view name) {
-  const auto starts = [name](std::string_view stem) { return name.starts_with(stem); };
-  if (starts("image_")) return "images: not of compute";
-  if (starts("exp")) return "exports to the graphics pipeline";
-  if (starts("ds_gws") || starts("ds_ordered") || name.find("gs_reg") != name.npos) return "global data share";
-  if (starts("v_interp") || starts("lds_") || starts("ds_param") || starts("ds_direct"))
-    return "graphics: interpolation";
-  if (name.find("bvh") != name.npos) return "ray tracing";
+struct Reason {
+  std::string_view stem;  // of the mnemonics
+  const char* text;
+};
+
+constexpr Reason reasons[] = {
+    {"image_bvh", "ray tracing"},
+    {"image_", "images"},
+    {"exp", "exports to the graphics pipeline"},
+    {"ds_gws", "global data share"},
+    {"ds_ordered", "global data share"},
+    {"v_interp", "interpolation"},
+    {"lds_", "interpolation"},
+    {"ds_param", "interpolation"},
+    {"ds_direct", "interpolation"},
+    {"s_endpgm_ordered", "pixel shaders"},
+    {"s_rfe", "trap handlers"},
+    {"s_cbranch_g_fork", "fork and join of a wave's lanes"},
+    {"s_cbranch_i_fork", "fork and join of a wave's lanes"},
+    {"s_cbranch_join", "fork and join of a wave's lanes"},
+    {"s_setvskip", "skipping of vector instructions"},
+    {"s_alloc_vgpr", "dynamic VGPRs"},
+    {"s_barrier_", "named barriers"},
+    {"s_get_barrier_state", "named barriers"},
+    {"s_code_end", "padding behind the code"},
+    {"v_illegal", "an encoding that is never valid"},
+    {"v_mfma_ld_scale", "only the first half of a scaled product"},
+};
+
+const char* why_refused(std::string_view mnemonic) {
+  for (const Reason& reason : reasons)
+    if (mnemonic.starts_with(reason.stem)) return reason.text;
   return "not simulated";
 }
 
 using Tables = std::map<std::string, std::map<std::string, Row>>;  // by title and mnemonic
 
-Tables collect() {
+Tables collect(const Tested& tested) {
   Tables tables;
   for (int n = 0; n < arch_count; ++n) {
     const Arch arch = static_cast<Arch>(n);
     for (const Opcode& opcode : opcodes(arch)) {
       Row& row = tables[title(opcode.format)][std::string(opcode.name)];
-      row.format = opcode.format;
       const bool simulated = handlers().find(opcode.name, arch, 32) || handlers().find(opcode.name, arch, 64);
       State& state = row.states[static_cast<std::size_t>(n)];
-      if (state != State::simulated) state = simulated ? State::simulated : State::refused;
+      if (!simulated) state = state == State::absent ? State::refused : state;
+      else state = tested.contains({arch, std::string(opcode.name)}) ? State::tested : State::simulated;
     }
   }
   return tables;
 }
 
-std::string summary(const Tables& tables, const std::set<std::string>& tested) {
-  std::string out =
-      "| architecture | opcodes | simulated | of these named by a test | refused |\n|---|---|---|---|---|\n";
+std::string summary(const Tables& tables) {
+  std::string out = "| architecture | opcodes | simulated | tested | refused |\n|---|---|---|---|---|\n";
   for (int n = 0; n < arch_count; ++n) {
-    unsigned simulated = 0, named = 0, refused = 0;
+    std::map<State, unsigned> count;
     for (const auto& [heading, rows] : tables)
-      for (const auto& [mnemonic, row] : rows) {
-        const State state = row.states[static_cast<std::size_t>(n)];
-        simulated += state == State::simulated;
-        named += state == State::simulated && tested.contains(mnemonic);
-        refused += state == State::refused;
-      }
-    out += fmt::format("| {} | {} | {} | {} | {} |\n", name(static_cast<Arch>(n)), simulated + refused, simulated,
-                       named, refused);
+      for (const auto& [mnemonic, row] : rows) ++count[row.states[static_cast<std::size_t>(n)]];
+    const unsigned simulated = count[State::simulated] + count[State::tested];
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", name(static_cast<Arch>(n)), simulated + count[State::refused],
+                       simulated, count[State::tested], count[State::refused]);
   }
   return out;
 }
 
 }  // namespace
 
-std::set<std::string> words_in_sources(const std::string& folder) {
+Tested read_tested(const std::string& folder) {
   std::error_code error;
-  std::set<std::string> words;
+  Tested tested;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
     std::ifstream file(entry.path());
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::string word;
-    for (const char c : text + ' ') {
-      const bool part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-      if (part) word += c;
-      else if (!word.empty()) words.insert(std::exchange(word, {}));
+    for (std::string arch, mnemonic; file >> arch >> mnemonic;) {
+      const auto parsed = parse_arch(arch);
+      if (!parsed) throw InputError(fmt::format("--tests: '{}' is no record of a test", entry.path().string()));
+      tested.emplace(*parsed, mnemonic);
     }
   }
   if (error) throw InputError(fmt::format("--tests: cannot read '{}': {}", folder, error.message()));
-  return words;
+  if (tested.empty()) throw InputError(fmt::format("--tests: '{}' holds no records of tests", folder));
+  return tested;
 }
 
-std::string opcode_table(const std::set<std::string>& tested) {
-  const Tables tables = collect();
+std::string opcode_table(const Tested& tested) {
+  const Tables tables = collect(tested);
   std::string out =
-      "# Opcodes of the simulator\n\nWritten by `rapt-sim opcodes --tests sim/tests`; a test holds this file against "
-      "it.\n\n"
-      "`+`: simulated; `x`: refused, with an error that names it, and why; blank: the architecture has no such "
-      "opcode.\n"
-      "Mnemonics are LLVM 22's, without suffixes of the encoding. Test: `yes` where a source in `sim/tests` names the\n"
-      "mnemonic; many others are run there in names put together from parts (`\"buffer_load_\" + type`) and in "
-      "compiled\n"
-      "kernels.\n\n";
-  out += summary(tables, tested);
+      "# Opcodes of the simulator\n\n"
+      "`T`: simulated, and run by a test that holds its results against others; `+`: simulated; `x`: refused, with an\n"
+      "error that names it; blank: the architecture has no such opcode. Mnemonics are LLVM 22's, without suffixes of "
+      "the\n"
+      "encoding. What is marked `T` was recorded while the tests ran:\n\n"
+      "```\n"
+      "mkdir record && RAPT_SIM_RECORD_TESTED=$PWD/record ctest --preset sim\n"
+      "build/sim/sim/bin/rapt-sim opcodes --tests record > docs/simulator-opcodes.md\n"
+      "```\n\n";
+  out += summary(tables);
   for (const auto& [heading, rows] : tables) {
+    const bool any_refused = std::any_of(rows.begin(), rows.end(), [](const auto& entry) {
+      const auto& states = entry.second.states;
+      return std::find(states.begin(), states.end(), State::refused) != states.end();
+    });
     out += fmt::format("\n## {}\n\n| mnemonic |", heading);
     for (int n = 0; n < arch_count; ++n) out += fmt::format(" {} |", name(static_cast<Arch>(n)));
-    out += " test | refused because |\n|---|";
+    out += any_refused ? " refused because |\n|---|" : "\n|---|";
     for (int n = 0; n < arch_count; ++n) out += ":-:|";
-    out += "---|---|\n";
+    out += any_refused ? "---|\n" : "\n";
     for (const auto& [mnemonic, row] : rows) {
-      out += fmt::format("| {} |", mnemonic);
-      bool refused = false, simulated = false;
-      for (const State state : row.states) {
-        out += fmt::format(" {} |", static_cast<char>(state));
-        refused |= state == State::refused;
-        simulated |= state == State::simulated;
-      }
-      out += fmt::format(" {} | {} |\n", simulated && tested.contains(mnemonic) ? "yes" : "",
-                         refused ? why_refused(mnemonic) : "");
+      out += fmt::format("|{}|", mnemonic);
+      for (const State state : row.states) out += fmt::format("{}|", static_cast<char>(state));
+      const bool refused = std::find(row.states.begin(), row.states.end(), State::refused) != row.states.end();
+      if (any_refused) out += fmt::format("{}|", refused ? why_refused(mnemonic) : "");
+      out += '\n';
     }
   }
   return out;

@@ -1,16 +1,20 @@
 // The table of every opcode by architecture: docs/simulator-opcodes.md.
 #pragma once
 
+#include "sim/isa/arch.hpp"
+
 #include <set>
 #include <string>
+#include <utility>
 
 namespace rapt::sim::tool {
 
-// Every word of the sources in a folder (not below it) that could be a mnemonic. Throws InputError where it cannot be
-// read.
-std::set<std::string> words_in_sources(const std::string& folder);
+using Tested = std::set<std::pair<Arch, std::string>>;  // mnemonics
 
-// Markdown. `tested`: the mnemonics that count as tested.
-std::string opcode_table(const std::set<std::string>& tested);
+// From a folder of records that the tests wrote (tests/support/tested.hpp). Throws InputError where there are none.
+Tested read_tested(const std::string& folder);
+
+// Markdown.
+std::string opcode_table(const Tested& tested);
 
 }  // namespace rapt::sim::tool

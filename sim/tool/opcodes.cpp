@@ -11,11 +11,12 @@ namespace rapt::sim::tool {
 void add_opcodes(CLI::App& app, Action& action) {
   auto tests = std::make_shared<std::string>();
   CLI::App* sub = app.add_subcommand("opcodes", "Print every opcode by architecture: simulated, tested, or refused");
-  sub->add_option("--tests", *tests, "The folder of the tests' sources; without it nothing counts as tested");
-  sub->footer("Example:\n  rapt-sim opcodes --tests sim/tests > docs/simulator-opcodes.md");
+  sub->add_option("--tests", *tests,
+                  "A folder of the tests' records (RAPT_SIM_RECORD_TESTED); without it nothing is tested");
+  sub->footer("Example:\n  rapt-sim opcodes --tests record > docs/simulator-opcodes.md");
   sub->callback([tests, &action] {
     action = [tests] {
-      fmt::print("{}", opcode_table(tests->empty() ? std::set<std::string>() : words_in_sources(*tests)));
+      fmt::print("{}", opcode_table(tests->empty() ? Tested() : read_tested(*tests)));
       return 0;
     };
   });

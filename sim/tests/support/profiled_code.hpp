@@ -15,6 +15,7 @@ class ProfiledCode {
         words_(assemble(arch, mode_.lanes, text)),
         program_(std::as_bytes(std::span(words_)), mode_),
         registers_(std::size_t{512} * mode_.lanes * waves) {
+    for (const Instruction& i : decode_all(arch, mode_.lanes, words_)) record_tested(i.opcode->name, arch);
     kernel_.name = "test";
     kernel_.entry = program_.base();
     group.program = &program_;
