@@ -1,9 +1,9 @@
 // The clock model against what AMD publishes: the clocks of every matrix product (AMD's matrix instruction calculator;
 // for gfx950 the passes in the CDNA4 ISA document), and the operations a clock and CU of AMD's white papers.
-#include "sim/tests/support/assemble.hpp"
-
 #include "sim/device/device.hpp"
 #include "sim/isa/clocks.hpp"
+#include "sim/tests/support/kernels.hpp"
+#include "sim/tests/support/profiled_code.hpp"
 
 #include <gtest/gtest.h>
 
@@ -188,6 +188,31 @@ TEST(Clocks, OfIdleInstructions) {
   EXPECT_EQ(issue(Arch::gfx942, "s_sleep 3"), 192U);
   EXPECT_EQ(issue(Arch::gfx942, "s_waitcnt 0"), 4U);
   EXPECT_EQ(issue(Arch::gfx1201, "s_wait_loadcnt 0x0"), 1U);
+}
+
+TEST(Clocks, InTheClockRegisters) {
+  ProfiledCode code(Arch::gfx942, R"(
+    s_memtime s[4:5]
+    v_exp_f32 v1, v2
+    v_add_f32 v1, v1, v1
+    s_memtime s[6:7]
+    s_nop 7
+    s_memtime s[8:9]
+    s_endpgm)");
+  code.run();
+  EXPECT_EQ(code.wave().pair(6) - code.wave().pair(4), 4U + 16 + 4);
+  EXPECT_EQ(code.wave().pair(8) - code.wave().pair(6), 4U + 32);
+}
+
+// One workgroup takes its wave's time; 800 on the 80 SIMDs of gfx1151 that of ten waves.
+TEST(Clocks, OfALaunchOnTheWholeDevice) {
+  const Module module(Arch::gfx1151, R"(extern "C" __global__ void adds() {
+    asm volatile(".rept 1000\n v_add_f32 v1, v1, v1\n .endr" ::: "v1"); })");
+  const std::uint64_t one = module.launch("adds", {1, 1, 1}, {32, 1, 1}, 0).cycles;
+  EXPECT_GE(one, 1000U);
+  EXPECT_LT(one, 1020U);
+  EXPECT_EQ(module.launch("adds", {80, 1, 1}, {32, 1, 1}, 0).cycles, one);
+  EXPECT_EQ(module.launch("adds", {800, 1, 1}, {32, 1, 1}, 0).cycles, 10000U);
 }
 
 }  // namespace
