@@ -16,7 +16,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-enum class State : char { absent = ' ', tested = 'T', simulated = '+', refused = 'x' };
+enum class State : char { absent = ' ', tested = 'T', tested_elsewhere = 't', simulated = '+', refused = 'x' };
 
 struct Row {
   std::array<State, arch_count> states{};
@@ -59,8 +59,12 @@ constexpr Reason reasons[] = {
     {"image_bvh", "ray tracing"},
     {"image_", "images"},
     {"exp", "exports to the graphics pipeline"},
-    {"ds_gws", "global data share"},
-    {"ds_ordered", "global data share"},
+    {"ds_gws_", "global data share"},
+    {"ds_ordered_count", "global data share"},
+    {"ds_add_gs_reg", "global data share"},
+    {"ds_sub_gs_reg", "global data share"},
+    {"ds_bvh_stack", "ray tracing"},
+    {"global_atomic_ordered", "ordering of geometry waves"},
     {"v_interp", "interpolation"},
     {"lds_", "interpolation"},
     {"ds_param", "interpolation"},
@@ -85,6 +89,36 @@ const char* why_refused(std::string_view mnemonic) {
   return "not simulated";
 }
 
+// Their handlers are there to say why they are refused.
+bool handler_refuses(std::string_view mnemonic) {
+  static constexpr std::string_view stems[] = {"ds_gws_",       "ds_ordered_count", "ds_add_gs_reg",
+                                               "ds_sub_gs_reg", "ds_bvh_stack",     "global_atomic_ordered"};
+  return std::any_of(std::begin(stems), std::end(stems), [&](auto stem) { return mnemonic.starts_with(stem); });
+}
+
+Handler handler_of(std::string_view mnemonic, Arch arch) {
+  if (handler_refuses(mnemonic)) return nullptr;
+  const unsigned usual = is_cdna(arch) ? 64 : 32;
+  const Handler handler = handlers().find(mnemonic, arch, usual);
+  return handler ? handler : handlers().find(mnemonic, arch, 96 - usual);
+}
+
+// What one architecture's tests ran is the code of others that have the same function for it.
+bool tested_on_another(const std::string& mnemonic, Handler handler, const Tested& tested) {
+  for (int n = 0; n < arch_count; ++n)
+    if (tested.contains({static_cast<Arch>(n), mnemonic}))
+      for (const unsigned lanes : {32U, 64U})
+        if (handlers().find(mnemonic, static_cast<Arch>(n), lanes) == handler) return true;
+  return false;
+}
+
+State state_of(const std::string& mnemonic, Arch arch, const Tested& tested) {
+  const Handler handler = handler_of(mnemonic, arch);
+  if (!handler) return State::refused;
+  if (tested.contains({arch, mnemonic})) return State::tested;
+  return tested_on_another(mnemonic, handler, tested) ? State::tested_elsewhere : State::simulated;
+}
+
 using Tables = std::map<std::string, std::map<std::string, Row>>;  // by title and mnemonic
 
 Tables collect(const Tested& tested) {
@@ -93,24 +127,25 @@ Tables collect(const Tested& tested) {
     const Arch arch = static_cast<Arch>(n);
     for (const Opcode& opcode : opcodes(arch)) {
       Row& row = tables[title(opcode.format)][std::string(opcode.name)];
-      const bool simulated = handlers().find(opcode.name, arch, 32) || handlers().find(opcode.name, arch, 64);
       State& state = row.states[static_cast<std::size_t>(n)];
-      if (!simulated) state = state == State::absent ? State::refused : state;
-      else state = tested.contains({arch, std::string(opcode.name)}) ? State::tested : State::simulated;
+      const State found = state_of(std::string(opcode.name), arch, tested);
+      if (state == State::absent || state == State::refused) state = found;
     }
   }
   return tables;
 }
 
 std::string summary(const Tables& tables) {
-  std::string out = "| architecture | opcodes | simulated | tested | refused |\n|---|---|---|---|---|\n";
+  std::string out =
+      "| architecture | opcodes | simulated | tested | tested on another | refused |\n|---|---|---|---|---|---|\n";
   for (int n = 0; n < arch_count; ++n) {
     std::map<State, unsigned> count;
     for (const auto& [heading, rows] : tables)
       for (const auto& [mnemonic, row] : rows) ++count[row.states[static_cast<std::size_t>(n)]];
-    const unsigned simulated = count[State::simulated] + count[State::tested];
-    out += fmt::format("| {} | {} | {} | {} | {} |\n", name(static_cast<Arch>(n)), simulated + count[State::refused],
-                       simulated, count[State::tested], count[State::refused]);
+    const unsigned simulated = count[State::simulated] + count[State::tested] + count[State::tested_elsewhere];
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", name(static_cast<Arch>(n)), simulated + count[State::refused],
+                    simulated, count[State::tested], count[State::tested_elsewhere], count[State::refused]);
   }
   return out;
 }
@@ -137,10 +172,11 @@ std::string opcode_table(const Tested& tested) {
   const Tables tables = collect(tested);
   std::string out =
       "# Opcodes of the simulator\n\n"
-      "`T`: simulated, and run by a test that holds its results against others; `+`: simulated; `x`: refused, with an\n"
-      "error that names it; blank: the architecture has no such opcode. Mnemonics are LLVM 22's, without suffixes of "
-      "the\n"
-      "encoding. What is marked `T` was recorded while the tests ran:\n\n"
+      "`T`: simulated, and run by a test that holds its results against others; `t`: by one of another architecture, "
+      "which\n"
+      "has the same function for it here; `+`: simulated; `x`: refused, with an error that names it; blank: there is "
+      "no such\n"
+      "opcode. Mnemonics are LLVM 22's, without suffixes of the encoding. What tests run is recorded while they do:\n\n"
       "```\n"
       "mkdir record && RAPT_SIM_RECORD_TESTED=$PWD/record ctest --preset sim\n"
       "build/sim/sim/bin/rapt-sim opcodes --tests record > docs/simulator-opcodes.md\n"
