@@ -48,9 +48,13 @@ void add_waves(LaunchCounts& to, const LaunchCounts& from) {
 
 Profile::Profile(const Program& program, std::array<std::uint32_t, 2> groups, LaunchCounts& launch)
     : base_(program.base()), groups_(groups), launch_(launch), slots_(program.slots()) {
-  access_hooks.profile = [](Wave& wave, const Instruction& i, const Access& access, const AccessCounts& counts) {
-    wave.group->profile->access(wave, i, access, counts);
-  };
+  static const bool hooked = [] {  // once: other threads may run kernels already
+    access_hooks.profile = [](Wave& wave, const Instruction& i, const Access& a, const AccessCounts& c) {
+      wave.group->profile->access(wave, i, a, c);
+    };
+    return true;
+  }();
+  static_cast<void>(hooked);
 }
 
 Profile::~Profile() {

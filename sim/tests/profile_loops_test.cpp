@@ -1,7 +1,10 @@
 // Loops and blocks: of graphs drawn by hand, and of code with known trip counts.
+#include "sim/tests/support/attention.hpp"
 #include "sim/tests/support/profiled_code.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace rapt::sim::test {
 namespace {
@@ -109,6 +112,35 @@ TEST(ProfileLoops, CallsComeBack) {
   EXPECT_EQ(report.loops[0].iterations, 4U);
   EXPECT_EQ(report.loops[0].totals.instructions, 16U);
   EXPECT_EQ(report.totals.instructions, 4U + 16 + 1 + 8);
+}
+
+// 4 S^2 D operations a head, made by products of 2 m n k: the loop over the keys has them all.
+TEST(ProfileLoops, OfAnAttentionKernel) {
+  struct Case {
+    Arch arch;
+    double operations;
+    unsigned clocks;
+  };
+  for (const Case& c : {Case{Arch::gfx942, 2.0 * 32 * 32 * 8, 32}, Case{Arch::gfx1201, 2.0 * 16 * 16 * 16, 16}}) {
+    constexpr unsigned seqlen = 512, heads = 2;
+    Attention attention(c.arch, seqlen, heads, 1, "-O3 -g");
+    Profiler profiler;
+    attention.profile(profiler);
+    const LaunchResult result = attention.run();
+    ASSERT_EQ(profiler.kernels().size(), 1U);
+    const KernelReport report = analyse(profiler.kernels()[0]);
+    EXPECT_EQ(report.totals.instructions, result.instructions);
+    const double products = 4.0 * seqlen * seqlen * Attention::head_dim * heads / c.operations;
+    const auto of = [](const Totals& t) { return t.classes[static_cast<unsigned>(InstructionClass::matrix)]; };
+    EXPECT_EQ(of(report.totals), products) << name(c.arch);
+    EXPECT_EQ(report.totals.clocks[static_cast<unsigned>(Pipe::matrix)], products * c.clocks) << name(c.arch);
+    ASSERT_FALSE(report.loops.empty());
+    const auto keys = std::max_element(report.loops.begin(), report.loops.end(),
+                                       [&](const auto& a, const auto& b) { return of(a.totals) < of(b.totals); });
+    EXPECT_EQ(of(keys->totals), products) << name(c.arch);
+    EXPECT_EQ(keys->entries, profiler.kernels()[0].waves) << name(c.arch);
+    EXPECT_FALSE(report.lines.empty());
+  }
 }
 
 FlowInstruction jump(std::uint32_t slot, std::uint32_t target, std::uint64_t executed, std::uint64_t taken) {
