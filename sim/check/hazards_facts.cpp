@@ -1,5 +1,7 @@
 #include "sim/check/hazards_facts.hpp"
 
+#include "sim/isa/clocks.hpp"
+
 #include <algorithm>
 
 namespace rapt::sim {
@@ -14,16 +16,6 @@ bool any_of(std::string_view name, std::initializer_list<std::string_view> stems
 bool says(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
 bool gfx940(Arch arch) { return arch == Arch::gfx942 || arch == Arch::gfx950; }
-
-// LLVM's SISchedule; AMD's matrix instruction calculator gives the same. The scaled forms of gfx950 take as long for
-// all element types in LLVM, 8-bit ones twice as long in the ISA document: LLVM is followed.
-unsigned passes_of(std::string_view name, Arch arch) {
-  if (says(name, "_f64_4x4x4")) return 4;
-  if (says(name, "_f64_16x16x4")) return arch == Arch::gfx950 ? 16 : 8;
-  if (says(name, "_4x4x")) return 2;
-  if (says(name, "_16x16x")) return gfx940(arch) && !says(name, "_4b_") && !says(name, "_16x16x4_f32") ? 4 : 8;
-  return gfx940(arch) && !says(name, "_2b_") && !says(name, "_32x32x2_f32") ? 8 : 16;
-}
 
 // gfx940 and later: products of f32 run on other hardware than those of narrower types ("_xf32" is one).
 bool is_xdl(std::string_view name) { return !name.ends_with("_f32"); }
@@ -170,7 +162,7 @@ HazardFacts hazard_facts(const Instruction& i, const Effects& e, Arch arch) {
     f.wait_states = static_cast<std::uint8_t>((i.immediate & (is_cdna(arch) ? 15 : 127)) + 1);
   if (f.kinds & (kind::getreg | kind::setreg)) f.hardware_register = static_cast<std::uint8_t>(i.immediate & 63);
   if (is_cdna(arch)) {
-    if (f.kinds & kind::product) f.passes = static_cast<std::uint8_t>(passes_of(i.opcode->name, arch));
+    if (f.kinds & kind::product) f.passes = static_cast<std::uint8_t>(matrix_passes(i.opcode->name, arch));
     watch(f, arch);
   }
   return f;

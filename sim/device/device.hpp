@@ -18,8 +18,12 @@ struct Properties {
   unsigned max_waves_per_simd, max_group_size;
   std::uint64_t memory_bytes;
   unsigned memory_bus_bits, memory_clock_khz, clock_khz, l2_bytes, pci_device_id;
+  unsigned memory_gigabytes_per_second;  // peak, 10^9 bytes
 };
 const Properties& properties(Arch arch);
+
+class Profiler;
+class Tracer;
 
 struct Launch {
   const CodeObject* object = nullptr;
@@ -30,10 +34,12 @@ struct Launch {
                                                0};  // 0: as the others (hipExtModuleLaunchKernel with a ragged grid)
   std::span<const std::byte> arguments;  // explicit ones, as laid out by the metadata; hidden ones are filled in
   std::uint32_t dynamic_lds = 0;
+  Profiler* profiler = nullptr;  // counts it, where there is one (profile/profiler.hpp)
+  Tracer* tracer = nullptr;      // may follow one of its waves (profile/trace.hpp)
 };
 
 struct LaunchResult {
-  std::uint64_t cycles = 0;  // of the model's clock, see docs/simulator.md
+  std::uint64_t cycles = 0;  // of the model's clock, on the whole device; see docs/simulator.md
   std::uint64_t instructions = 0;
 };
 

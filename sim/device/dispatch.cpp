@@ -6,6 +6,8 @@
 #include "sim/device/workers.hpp"
 #include "sim/machine/fault.hpp"
 #include "sim/machine/program.hpp"
+#include "sim/profile/profiler.hpp"
+#include "sim/profile/trace.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -51,15 +53,24 @@ class Dispatch {
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
         order_(launch.groups, environment().seed),
+        launch_(launch),
         device_(device),
-        races_(check_options().races ? std::make_unique<RaceLaunch>() : nullptr) {}
+        races_(check_options().races ? std::make_unique<RaceLaunch>() : nullptr),
+        counts_(launch.profiler ? std::make_unique<LaunchCounts>() : nullptr),
+        trace_(launch.tracer ? launch.tracer->begin(launch) : nullptr) {}
 
   LaunchResult run() {
     const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(environment().threads, order_.total()));
-    run_parallel(threads, [this] { work(); });
+    try {
+      run_parallel(threads, [this] { work(); });
+    } catch (const std::exception& failure) {
+      if (counts_) launch_.profiler->add(launch_, *counts_, 0, failure.what());
+      throw;
+    }
     LaunchResult result;
     result.instructions = instructions_;
-    result.cycles = longest_;
+    result.cycles = device_cycles();
+    if (counts_) launch_.profiler->add(launch_, *counts_, result.cycles, {});
     return result;
   }
 
@@ -67,8 +78,13 @@ class Dispatch {
   // A group's own memory, kept for the next one.
   struct Place {
     Place(const Dispatch& d, std::uint64_t bytes)
-        : scratch(bytes, d.device_), runner(d.setup_, d.program_, scratch.address(), 0, d.races_.get()) {}
+        : scratch(bytes, d.device_),
+          profile(d.counts_ ? std::make_unique<Profile>(
+                                  d.program_, std::array{d.launch_.groups[0], d.launch_.groups[1]}, *d.counts_)
+                            : nullptr),
+          runner(d.setup_, d.program_, scratch.address(), 0, {d.races_.get(), profile.get(), d.trace_.get()}) {}
     LaunchMemory scratch;
+    std::unique_ptr<Profile> profile;
     GroupRunner runner;
   };
 
@@ -85,6 +101,8 @@ class Dispatch {
         if (place->runner.advance(patience, environment().wave_limit)) {
           instructions_ += place->runner.instructions();
           raise(longest_, place->runner.longest_wave());
+          const auto clocks = place->runner.clocks();
+          for (unsigned p = 0; p < pipe_count; ++p) clocks_[p] += clocks[p];
           idle.push_back(std::move(place));
         } else {
           active.push_back(std::move(place));
@@ -109,6 +127,18 @@ class Dispatch {
     return true;
   }
 
+  // No pipe of the device can do its work in less, and no wave.
+  std::uint64_t device_cycles() const {
+    const Arch arch = launch_.object->arch();
+    std::uint64_t cycles = longest_;
+    for (unsigned p = 0; p < pipe_count; ++p) {
+      const std::uint64_t pipes =
+          std::uint64_t{properties(arch).compute_units} * pipes_per_unit(Pipe{static_cast<std::uint8_t>(p)}, arch);
+      cycles = std::max(cycles, (clocks_[p] + pipes - 1) / pipes);
+    }
+    return cycles;
+  }
+
   static void raise(std::atomic<std::uint64_t>& highest, std::uint64_t value) {
     std::uint64_t seen = highest;
     while (seen < value && !highest.compare_exchange_weak(seen, value)) {
@@ -118,9 +148,13 @@ class Dispatch {
   LaunchSetup setup_;
   const Program& program_;
   GroupOrder order_;
+  const Launch& launch_;
   int device_;
   std::unique_ptr<RaceLaunch> races_;
+  std::unique_ptr<LaunchCounts> counts_;
+  std::unique_ptr<Trace> trace_;
   std::atomic<std::uint64_t> next_group_{0}, instructions_{0}, longest_{0};
+  std::array<std::atomic<std::uint64_t>, pipe_count> clocks_{};
   std::atomic<bool> failed_{false};
 };
 

@@ -2,14 +2,16 @@
 
 #include "sim/machine/fault.hpp"
 #include "sim/machine/run.hpp"
+#include "sim/profile/profile.hpp"
+#include "sim/profile/trace.hpp"
 
 #include <algorithm>
 
 namespace rapt::sim {
 
 GroupRunner::GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
-                         std::uint64_t scratch_offset, RaceLaunch* races)
-    : setup_(setup), scratch_base_(scratch_base), scratch_offset_(scratch_offset), races_(races) {
+                         std::uint64_t scratch_offset, Watchers watchers)
+    : setup_(setup), scratch_base_(scratch_base), scratch_offset_(scratch_offset), watchers_(watchers) {
   group_.program = &program;
   group_.lds.resize((setup.lds_bytes() + 511) / 512 * 512);
 }
@@ -26,9 +28,12 @@ void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
     // Private memory of a group that ran here before is not this group's.
     Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
                                      setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
-    checks_ = std::make_unique<Checks>(check_options(), group_, races_);
+    checks_ = std::make_unique<Checks>(check_options(), group_, watchers_.races);
     group_.checks = checks_.get();
   }
+  group_.profile = watchers_.profile;
+  if (group_.profile) group_.profile->begin_group(group_);
+  group_.trace = watchers_.trace && watchers_.trace->follows(id) ? watchers_.trace : nullptr;
   next_ = 0;
   random_order_ = seed != 0;
   random_.seed(seed ^ (id[0] + (std::uint64_t{id[1]} << 20) + (std::uint64_t{id[2]} << 40)));
@@ -62,7 +67,9 @@ bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
                                           std::to_string(group_.id[1]) + ", " + std::to_string(group_.id[2]) +
                                           ") waits at a barrier that none can complete");
   }
-  return group_.live_waves == 0;
+  if (group_.live_waves > 0) return false;
+  if (group_.profile) group_.profile->end_group(group_);
+  return true;
 }
 
 std::uint64_t GroupRunner::instructions() const {
@@ -75,6 +82,13 @@ std::uint64_t GroupRunner::longest_wave() const {
   std::uint64_t longest = 0;
   for (const Wave& wave : group_.waves) longest = std::max(longest, wave.cycles);
   return longest;
+}
+
+std::array<std::uint64_t, pipe_count> GroupRunner::clocks() const {
+  std::array<std::uint64_t, pipe_count> sums{};
+  for (const Wave& wave : group_.waves)
+    for (unsigned p = 0; p < pipe_count; ++p) sums[p] += wave.clocks[p];
+  return sums;
 }
 
 }  // namespace rapt::sim

@@ -12,9 +12,15 @@ class Program;
 
 class GroupRunner {
  public:
-  // scratch_offset: where this runner's waves find their private memory. races: the launch's, where races are checked.
+  // What watches the groups, shared by the launch's runners or this one's own; null where nothing does.
+  struct Watchers {
+    RaceLaunch* races = nullptr;
+    Profile* profile = nullptr;
+    Trace* trace = nullptr;
+  };
+  // scratch_offset: where this runner's waves find their private memory.
   GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
-              std::uint64_t scratch_offset, RaceLaunch* races);
+              std::uint64_t scratch_offset, Watchers watchers);
 
   void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed);
   // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended.
@@ -22,14 +28,16 @@ class GroupRunner {
   bool advance(std::uint64_t budget, std::uint64_t wave_limit);
 
   std::uint64_t instructions() const;
+  // By the clock model: of the wave that took most, and of each pipe by all waves.
   std::uint64_t longest_wave() const;
+  std::array<std::uint64_t, pipe_count> clocks() const;
 
  private:
   bool turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_limit, std::uint64_t& spent);
 
   const LaunchSetup& setup_;
   std::uint64_t scratch_base_, scratch_offset_;
-  RaceLaunch* races_;
+  Watchers watchers_;
   std::vector<std::uint32_t> registers_;
   Workgroup group_;
   std::unique_ptr<Checks> checks_;

@@ -4,6 +4,7 @@
 #include "sim/hip/pool.hpp"
 #include "sim/hip/stream.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/profile/profiler.hpp"
 
 #include <cstdlib>
 
@@ -53,6 +54,7 @@ Error Device::synchronize() {
 
 Runtime::Runtime() {
   Memory::process();  // begun before the streams, so that it outlives them
+  Profiler::process();
   for (const Arch arch : configured()) {
     const int id = static_cast<int>(devices_.size());
     devices_.push_back(std::make_unique<Device>(id, arch));

@@ -6,6 +6,8 @@
 #include "sim/hip/runtime.hpp"
 #include "sim/machine/fault.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/profile/profiler.hpp"
+#include "sim/profile/trace.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -37,6 +39,8 @@ struct Executor {
     launch.last_group_size = {work.last_block[0], work.last_block[1], work.last_block[2]};
     launch.arguments = work.arguments;
     launch.dynamic_lds = work.dynamic_lds;
+    launch.profiler = Profiler::process();
+    launch.tracer = Tracer::process();
     const LaunchResult result = run(launch, device.id);
     clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
     // The machine may have begun statics of its own in its first run; they must outlive the streams.

@@ -111,11 +111,12 @@ unsigned blocks(const Access& access, unsigned shift) {
 }
 
 // The LDS serves 128 bytes a clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a group each bank (a dword
-// wide; 64 of them on gfx950 for accesses of 8 and 16 bytes, else 32) gives one dword a clock; the same dword serves
+// wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) gives one dword a clock; the same dword serves
 // every lane that asks for it.
 void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
   const unsigned dwords = std::max(1U, access.bytes / 4);
-  const unsigned banks = w.arch == Arch::gfx950 && (dwords == 2 || dwords == 4) ? 64 : 32;
+  const unsigned banks =
+      w.arch == Arch::gfx950 && access.action == Action::load && (dwords == 2 || dwords == 4) ? 64 : 32;
   const unsigned group = std::max(1U, 32 / std::bit_ceil(dwords)) * (banks / 32);
   for (unsigned first = 0; first < w.lanes; first += group) {
     std::array<std::array<u64, 64>, 64> in_bank;

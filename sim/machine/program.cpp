@@ -33,6 +33,7 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   for (const RegisterAccess& access : entry.effects.writes()) entry.written_registers |= register_groups(access);
   entry.registers = entry.written_registers;
   for (const RegisterAccess& access : entry.effects.reads()) entry.registers |= register_groups(access);
+  entry.clocks = clocks(instruction, entry.effects, mode.arch, mode.lanes);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
   entry.memory_operations = entry.waits.queue[static_cast<unsigned>(Counter::load)] != WaitFacts::uncounted;

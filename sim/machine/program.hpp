@@ -5,6 +5,7 @@
 #include "sim/check/races_facts.hpp"
 #include "sim/check/register_mask.hpp"
 #include "sim/check/values_facts.hpp"
+#include "sim/isa/clocks.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 #include "sim/machine/handlers.hpp"
@@ -29,6 +30,7 @@ struct alignas(64) Entry {
   HazardFacts hazards;
   WaitFacts waits;
   Instruction instruction;
+  Clocks clocks;
   Effects effects;
   ValueFacts values;
 };

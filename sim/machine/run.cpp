@@ -3,7 +3,10 @@
 #include "sim/check/checks.hpp"
 #include "sim/loader/code_object.hpp"
 #include "sim/machine/program.hpp"
+#include "sim/profile/profile.hpp"
+#include "sim/profile/trace.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace rapt::sim {
@@ -25,7 +28,29 @@ void check_registers(const Wave& wave, const Entry& entry) {
                                                     " AGPRs that the kernel allocates");
 }
 
-template <bool Checked>
+void spend(Wave& wave, const Clocks& clocks) {
+  const auto pipe = static_cast<unsigned>(clocks.pipe);
+  const std::uint64_t start = std::max(wave.cycles, wave.pipe_free[pipe]);
+  wave.cycles = start + clocks.issue;
+  wave.pipe_free[pipe] = start + clocks.taken[pipe];
+  for (unsigned p = 0; p < pipe_count; ++p) wave.clocks[p] += clocks.taken[p];
+}
+
+void before(Wave& wave, const Entry& entry) {
+  const Workgroup& group = *wave.group;
+  if (group.trace) group.trace->before(wave, entry);
+  if (group.profile) group.profile->before(entry);
+  if (group.checks) group.checks->before(wave, entry);
+}
+
+void after(Wave& wave, const Entry& entry) {
+  const Workgroup& group = *wave.group;
+  if (group.checks) group.checks->after(wave, entry);
+  if (group.profile) group.profile->after(wave, entry);
+  if (group.trace) group.trace->after(wave, entry);
+}
+
+template <bool Watched>
 std::uint64_t run(Wave& wave, std::uint64_t budget) {
   const Program& program = *wave.group->program;
   std::uint64_t pc = wave.pc, executed = 0;
@@ -37,12 +62,12 @@ std::uint64_t run(Wave& wave, std::uint64_t budget) {
       entry = &program.at(pc);
       if (entry->vgprs > wave.vgpr_count || entry->agprs > wave.agpr_count) check_registers(wave, *entry);
       wave.pc = pc + entry->instruction.size;
-      wave.cycles += 4;
+      spend(wave, entry->clocks);
       wave.memory_operations += entry->memory_operations;
       ++executed;
-      if constexpr (Checked) wave.group->checks->before(wave, *entry);
+      if constexpr (Watched) before(wave, *entry);
       entry->handler(wave, entry->instruction);
-      if constexpr (Checked) wave.group->checks->after(wave, *entry);
+      if constexpr (Watched) after(wave, *entry);
       if (wave.state != WaveState::running) break;
     }
   } catch (const Fault& fault) {
@@ -57,7 +82,7 @@ std::uint64_t run(Wave& wave, std::uint64_t budget) {
 }  // namespace
 
 std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
-  return wave.group->checks ? run<true>(wave, budget) : run<false>(wave, budget);
+  return wave.group->watched() ? run<true>(wave, budget) : run<false>(wave, budget);
 }
 
 }  // namespace rapt::sim

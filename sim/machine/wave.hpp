@@ -1,7 +1,7 @@
 // The state of one wave.
 #pragma once
 
-#include "sim/isa/instruction.hpp"
+#include "sim/isa/clocks.hpp"
 
 #include <cstring>
 #include <vector>
@@ -54,9 +54,11 @@ struct Wave {
   std::uint32_t vgpr_count = 0, agpr_count = 0;
   std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
   std::uint32_t scratch_bytes_per_lane = 0;
-  std::uint64_t instructions = 0;       // executed so far
-  std::uint64_t cycles = 0;             // what the clock registers give: four for each instruction
-  std::uint64_t memory_operations = 0;  // CDNA: begun so far, as vmcnt counts them
+  std::uint64_t instructions = 0;  // executed so far
+  std::uint64_t cycles = 0;        // by the clock model, alone on its SIMD: what the clock registers give
+  std::array<std::uint64_t, pipe_count> clocks{};     // taken of each pipe
+  std::array<std::uint64_t, pipe_count> pipe_free{};  // when it takes the wave's next instruction
+  std::uint64_t memory_operations = 0;                // CDNA: begun so far, as vmcnt counts them
   std::vector<LdsArrival> lds_arrivals;
   std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
 

@@ -13,6 +13,7 @@ namespace rapt::sim {
 
 class Program;
 class Profile;
+class Trace;
 struct Kernel;
 
 // A split barrier (gfx12); barrier -1, which holds the whole workgroup, serves s_barrier of the older architectures
@@ -35,7 +36,9 @@ class Workgroup {
   const Program* program = nullptr;
   const Kernel* kernel = nullptr;
   Checks* checks = nullptr;    // the sanitizer's state, or none
-  Profile* profile = nullptr;  // what is counted beyond instructions, or none
+  Profile* profile = nullptr;  // what is counted beyond instructions and clocks, or none
+  Trace* trace = nullptr;      // where one of its waves is followed
+  bool watched() const { return checks || profile || trace; }
 };
 
 }  // namespace rapt::sim

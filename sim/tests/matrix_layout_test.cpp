@@ -36,7 +36,7 @@ std::uint64_t result_bits(const MatrixName& m, int value) {
 class Product {
  public:
   explicit Product(const MatrixName& m)
-      : m_(m), w_(m.arch, m.lanes), handler_(handlers().find(m.name, m.arch, m.lanes)) {
+      : m_(m), w_(m.arch, m.lanes), handler_(tested_handler(m.name, m.arch, m.lanes)) {
     i_.dst = vgprs(base_d);
     i_.src[0] = vgprs(base_a);
     i_.src[1] = vgprs(base_b);

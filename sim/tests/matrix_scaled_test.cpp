@@ -45,8 +45,8 @@ class Scaled {
     }
     i.cbsz = static_cast<std::uint8_t>(a);
     i.blgp = static_cast<std::uint8_t>(b);
-    handler = handlers().find(std::string(scaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + s.name + "_f8f6f4",
-                              Arch::gfx950, 64);
+    handler = tested_handler(std::string(scaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + s.name + "_f8f6f4",
+                             Arch::gfx950, 64);
   }
   Shape shape;
   std::string a_type, b_type;

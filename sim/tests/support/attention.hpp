@@ -14,6 +14,8 @@ class Attention {
   Attention(Arch arch, unsigned seqlen, unsigned heads, unsigned seed = 1, const std::string& flags = "-O3",
             const std::string& compiler = "clang-22");
   LaunchResult run();
+  // Launches from here on are counted there.
+  void profile(Profiler& profiler) { module_.profile(profiler); }
   // The largest |difference| of the output from float64 arithmetic on the same inputs, and of lse (base 2).
   struct Error {
     double out, lse;

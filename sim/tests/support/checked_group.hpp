@@ -8,6 +8,7 @@
 #include "sim/machine/run.hpp"
 #include "sim/machine/workgroup.hpp"
 #include "sim/tests/support/assemble.hpp"
+#include "sim/tests/support/tested.hpp"
 
 namespace rapt::sim::test {
 
@@ -20,6 +21,7 @@ class CheckedCode {
       starts_.push_back(words_.size() * 4);
       const auto words = assemble(arch, mode_.lanes, text + "\ns_endpgm");
       words_.insert(words_.end(), words.begin(), words.end());
+      for (const Instruction& i : decode_all(arch, mode_.lanes, words)) record_tested(i.opcode->name, arch);
     }
     program_ = std::make_unique<Program>(std::as_bytes(std::span(words_)), mode_);
     kernel_.name = "test";

@@ -48,6 +48,11 @@ class Module {
          const std::string& compiler = "clang-22")
       : Module(arch, compile(arch, source, flags, compiler)) {}
   const Kernel& kernel(std::string_view name) const;
+  // Launches from here on are counted there.
+  Module& profile(Profiler& profiler) {
+    profiler_ = &profiler;
+    return *this;
+  }
 
   // Arguments as the kernel's parameters, by value; pointers as pointers.
   template <typename... A>
@@ -62,6 +67,7 @@ class Module {
     launch.group_size = group_size;
     launch.arguments = bytes;
     launch.dynamic_lds = dynamic_lds;
+    launch.profiler = profiler_;
     return run(launch, 0);
   }
 
@@ -73,6 +79,7 @@ class Module {
     std::memcpy(bytes.data() + at, &value, sizeof value);
   }
   std::unique_ptr<CodeObject> object_;
+  Profiler* profiler_ = nullptr;
 };
 
 }  // namespace rapt::sim::test

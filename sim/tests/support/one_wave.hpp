@@ -1,9 +1,9 @@
 // One wave with registers to set and read, which runs lines of assembly through the real decoder and handlers.
 #pragma once
 
-#include "sim/machine/handlers.hpp"
 #include "sim/machine/workgroup.hpp"
 #include "sim/tests/support/assemble.hpp"
+#include "sim/tests/support/tested.hpp"
 
 #include <bit>
 #include <map>
@@ -49,7 +49,7 @@ class OneWave {
     for (const Instruction& i : cached->second) run(i);
   }
   void run(const Instruction& i) {
-    const Handler handler = handlers().find(i.opcode->name, wave().arch, wave().lanes);
+    const Handler handler = tested_handler(i.opcode->name, wave().arch, wave().lanes);
     if (!handler) throw std::runtime_error("no handler for " + std::string(i.opcode->name));
     handler(wave(), i);
   }

@@ -1,0 +1,62 @@
+// What the counters of a kernel say: its loops, source lines, and the best time that each pipe allows.
+#pragma once
+
+#include "sim/profile/flow.hpp"
+#include "sim/profile/profiler.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rapt::sim {
+
+// The time that work takes on all of the device's pipes of one kind, were it spread evenly and nothing else in its way.
+struct Bound {
+  std::string_view pipe;  // scalar, vector, transcendental, matrix, LDS, memory
+  double unit_clocks;     // of one compute unit, if it had all of the work
+  double microseconds;    // on the whole device
+};
+// memory_bytes: moved between memory and the device. The first of the largest is what bounds the work.
+std::vector<Bound> bounds(const Totals& totals, std::uint64_t memory_bytes, Arch arch);
+const Bound& largest(const std::vector<Bound>& bounds);
+
+// Addresses are bytes from the kernel's entry.
+struct Source {
+  std::string file;  // empty: not known
+  std::uint32_t line = 0;
+};
+
+struct LoopReport {
+  std::int64_t header, first, last;  // its first instruction; the lowest and the highest of all
+  std::vector<std::int64_t> latches;
+  std::uint64_t iterations, entries;
+  int parent;
+  unsigned depth;
+  Source source;  // of the header
+  Totals totals;
+  std::uint64_t memory_bytes;  // the kernel's, shared out by the sectors asked for
+};
+
+struct LineReport {
+  Source source;
+  Totals totals;
+};
+
+struct BlockReport {
+  std::int64_t first, end;
+  std::uint64_t executed;
+  Totals totals;
+};
+
+struct KernelReport {
+  Totals totals;
+  std::vector<LoopReport> loops;
+  std::vector<LineReport> lines;    // by file and line; what has none is last. Empty without debug information
+  std::vector<BlockReport> blocks;  // the code in pieces that run as a whole
+  std::string note;                 // why there are no lines although there is debug information
+};
+KernelReport analyse(const KernelProfile& kernel);
+
+// The whole profile as JSON; docs/simulator.md describes it.
+std::string report_json(const std::vector<KernelProfile>& kernels);
+
+}  // namespace rapt::sim
