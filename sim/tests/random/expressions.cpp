@@ -203,7 +203,7 @@ std::string Writer::value(Type type, unsigned depth) {
   if (kind < 42)
     for (const VectorVariable& vector : scope_.vectors)
       if (vector.type.element == type)
-        return "element(" + vector.name + ", " + value(Type::u32, 0) + " % " + std::to_string(vector.type.length) + ")";
+        return "element(" + vector.name + ", " + element_index(vector.type, 0) + ")";
   return is_float(type) ? floating(type, depth) : integer(type, depth);
 }
 

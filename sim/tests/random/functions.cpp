@@ -48,14 +48,15 @@ void Writer::recursive_function() {
   spent_ = 2800;
   open(text({"NOINLINE ", result, " ", deep, "(", parameter(0), ", ", parameter(1), ", u32 depth)"}));
   line(text({"if (depth == 0 || ", condition(2), ") return ", value(function.result, 2), ";"}));
-  scope_.scalars.push_back({"r", function.result, true});
+  const Scope parameters = scope_;
   line(text({result, " r = ", again(), ";"}));
+  scope_.scalars.push_back({"r", function.result, true});
   statements(1 + choose_.below(2));
   if (choose_.chance(50)) line(text({"if (", condition(2), ") r = ", again(), ";"}));
   line(text({"return ", value(function.result, 2), ";"}));
   close();
   function.cost = 16 * (spent_ - 2800);
-  scope_.scalars.pop_back();
+  scope_ = parameters;
   open(signature(function, "INLINE"));
   line(text({"return ", deep, "(p0, p1, ", value(Type::u32, 0), " & 3);"}));
   close();

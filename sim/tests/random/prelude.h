@@ -90,8 +90,25 @@ T1 T larger(T a, T b) { return a < b ? b : a; }
 T1 T middle(T a, T b, T c) { return larger(smaller(a, b), smaller(larger(a, b), c)); }
 T1 T absolute(T a) { return a < T(0) ? neg(a) : a; }
 T1 T distance(T a, T b) { return a < b ? sub(b, a) : sub(a, b); }
-T1 T add_sat(T a, T b) { return __builtin_elementwise_add_sat(a, b); }
-T1 T sub_sat(T a, T b) { return __builtin_elementwise_sub_sat(a, b); }
+// Of numbers narrower than an int, clang-19 saturates the sum of ints.
+T1 T saturated(i32 a) {
+  const i32 lowest = T(-1) < T(0) ? -(1 << (Of<T>::bits - 1)) : 0, highest = lowest + ((1 << Of<T>::bits) - 1);
+  return T(middle(a, lowest, highest));
+}
+T1 T add_sat(T a, T b) {
+  if constexpr (sizeof(T) < 4) {
+    return saturated<T>(a + b);
+  } else {
+    return __builtin_elementwise_add_sat(a, b);
+  }
+}
+T1 T sub_sat(T a, T b) {
+  if constexpr (sizeof(T) < 4) {
+    return saturated<T>(a - b);
+  } else {
+    return __builtin_elementwise_sub_sat(a, b);
+  }
+}
 T1 T add_carry(T a, T b) {
   T sum;
   return __builtin_add_overflow(a, b, &sum) ? T(sum ^ 1) : sum;
@@ -108,7 +125,11 @@ T1 T ones(T a) { return T(__builtin_popcountll(u64(U(a)))); }
 T1 T leading(T a) { return a == 0 ? T(Of<T>::bits) : T(__builtin_clzll(u64(U(a))) - (64 - Of<T>::bits)); }
 T1 T trailing(T a) { return a == 0 ? T(Of<T>::bits) : T(__builtin_ctzll(u64(U(a)))); }
 T1 T reversed(T a) { return T(__builtin_bitreverse64(u64(U(a))) >> (64 - Of<T>::bits)); }
-T1 T swapped(T a) { return T(__builtin_bswap64(u64(U(a))) >> (64 - Of<T>::bits)); }
+// In halves: clang-22 -O0 for gfx11 loses the upper half of each word in a __builtin_bswap64.
+T1 T swapped(T a) {
+  const u64 all = u64(U(a)), turned = u64(__builtin_bswap32(u32(all))) << 32 | __builtin_bswap32(u32(all >> 32));
+  return T(turned >> (64 - Of<T>::bits));
+}
 T1 T field(T a, u32 from, u32 width) {
   return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1));
 }
@@ -174,6 +195,15 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 
 T1 T fadd(T a, T b) { return a + b; }
 T1 T fsub(T a, T b) { return a - b; }
+// clang-22 for gfx950 makes -b of 0 - b in __bf16, which is wrong where b is 0: it must not see a constant.
+INLINE bf16 fsub(bf16 a, bf16 b) {
+#if ON_DEVICE
+  u16 hidden = __builtin_bit_cast(u16, a);
+  asm("" : "+v"(hidden));
+  a = __builtin_bit_cast(bf16, hidden);
+#endif
+  return a - b;
+}
 T1 T fmul(T a, T b) { return a * b; }
 T1 T fdiv(T a, T b) { return a / b; }
 T1 T fneg(T a) { return -a; }

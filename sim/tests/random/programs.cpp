@@ -76,7 +76,7 @@ std::shared_ptr<void> build_host(const std::string& text, const std::string& com
   static std::atomic<unsigned> count{0};
   const std::string stem = test::temporary_folder() + "/h" + std::to_string(count++);
   std::ofstream(stem + ".cpp") << text;
-  test::shell(compiler + " -x c++ -std=c++20 -g -O1 -fPIC -shared -w -fvisibility=hidden -fno-math-errno -ffp-contract=off"
+  test::shell(compiler + " -x c++ -std=c++20 -O1 -fPIC -shared -w -fvisibility=hidden -fno-math-errno -ffp-contract=off"
                          " -Xclang -ffloat16-excess-precision=none -Xclang -fbfloat16-excess-precision=none " +
               stem + ".cpp -o " + stem + ".so -lm");
   void* const library = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -34,7 +34,7 @@ void Writer::assign() {
   if (kind < 20 && !scope_.vectors.empty()) {
     const VectorVariable vector = choose_.of(scope_.vectors);
     if (choose_.chance(70)) return line(text({vector.name, " = ", this->vector(vector.type, 2), ";"}));
-    return line(text({vector.name, "[", value(Type::u32, 1), " % ", std::to_string(vector.type.length), "] = ",
+    return line(text({vector.name, "[", element_index(vector.type, 1), "] = ",
                       value(vector.type.element, 2), ";"}));
   }
   if (kind < 40) {

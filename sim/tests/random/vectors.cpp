@@ -14,17 +14,22 @@ std::string Writer::vector_leaf(const Vector& type, unsigned depth) {
   return all + "}";
 }
 
+// clang-19 -O0 cannot compile a variable index into three words.
+std::string Writer::element_index(const Vector& type, unsigned depth) {
+  return type.length == 3 ? std::to_string(choose_.below(3)) : index(type.length, depth);
+}
+
 std::string Writer::vector(const Vector& type, unsigned depth) {
   spend(type.length);
   if (depth == 0) return vector_leaf(type, 0);
   --depth;
-  const std::string name = type.name, length = std::to_string(type.length);
+  const std::string name = type.name;
   const char* turned = type.length == 4 ? ".wzyx" : type.length == 3 ? ".zxy" : ".yx";
   const auto some = [&] { return vector(type, depth); };
   switch (choose_.below(8)) {
     case 0: return vector_leaf(type, depth);
     case 1:
-      return text({"with(", some(), ", ", value(Type::u32, depth), " % ", length, ", ", value(type.element, depth), ")"});
+      return text({"with(", some(), ", ", element_index(type, depth), ", ", value(type.element, depth), ")"});
     case 2: return text({"(", some(), ")", turned});
     case 3: return text({"((", some(), " < ", some(), ") ? ", some(), " : ", some(), ")"});
     case 4:

@@ -80,6 +80,7 @@ class Writer {
   // vectors.cpp
   std::string vector(const Vector& type, unsigned depth);
   std::string vector_leaf(const Vector& type, unsigned depth);
+  std::string element_index(const Vector& type, unsigned depth);
 
   // statements.cpp
   void statements(unsigned count);
