@@ -24,7 +24,8 @@ TEST_P(RandomPrograms, WriteWhatTheyWriteOnTheHost) {
   const Target target{static_cast<Arch>(arch), level, compiler};
   if (!knows(compiler, target.arch)) GTEST_SKIP() << compiler << " has no such target";
   const unsigned compiler_number = std::string_view(compiler) == "clang-22" ? 1 : 0;
-  const std::uint64_t seed = 100 + static_cast<unsigned>(arch) * 8U + static_cast<unsigned>(level - '0') * 2U + compiler_number;
+  const std::uint64_t seed =
+      100 + static_cast<unsigned>(arch) * 8U + static_cast<unsigned>(level - '0') * 2U + compiler_number;
   constexpr unsigned programs = 6;  // 39 times, 234 in all
   for (const std::string& text : differences(Expected({seed, programs}, compiler), target)) ADD_FAILURE() << text;
 }
@@ -40,10 +41,30 @@ TEST(RandomPrograms, AreOneForEachSeedAndUseEverything) {
   const std::string text = source(programs);
   EXPECT_EQ(text, source(programs));
   EXPECT_NE(text, source({8, 50}));
-  for (const char* part :
-       {"_deep(", "_table[", "switch (", "while (", "continue;", "break;", "return;", "struct k", "thread.shared->words[",
-        "atomic_add(", "atomic_swap_mul(", "f16 ", "bf16 ", "f64 ", "u8x4 ", "f32x4 ", "store(", "load<", "quotient(",
-        "ffma(", "froot(", "fdiv(", "to_int<i64>(", "to_float<f16>("})
+  for (const char* part : {"_deep(",
+                           "_table[",
+                           "switch (",
+                           "while (",
+                           "continue;",
+                           "break;",
+                           "return;",
+                           "struct k",
+                           "thread.shared->words[",
+                           "atomic_add(",
+                           "atomic_swap_mul(",
+                           "f16 ",
+                           "bf16 ",
+                           "f64 ",
+                           "u8x4 ",
+                           "f32x4 ",
+                           "store(",
+                           "load<",
+                           "quotient(",
+                           "ffma(",
+                           "froot(",
+                           "fdiv(",
+                           "to_int<i64>(",
+                           "to_float<f16>("})
     EXPECT_NE(text.find(part, text.find("TABLE u8 const")), std::string::npos) << part;
 }
 

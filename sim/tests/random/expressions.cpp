@@ -14,20 +14,20 @@ struct Operation {
 };
 
 constexpr Operation integer_operations[] = {
-    {"add", "tt"},       {"add", "tt"},      {"sub", "tt"},      {"sub", "tt"},      {"mul", "tt"},
-    {"mul", "tt"},       {"mad", "ttt"},     {"neg", "t"},       {"shl", "tn"},      {"shl", "tn"},
-    {"shr", "tn"},       {"shr", "tn"},      {"rotl", "tn"},     {"funnel", "ttn"},  {"mulhi", "tt"},
-    {"quotient", "tt"},  {"remainder", "tt"}, {"mul24", "tt"},   {"smaller", "tt"},  {"larger", "tt"},
-    {"middle", "ttt"},   {"absolute", "t"},  {"distance", "tt"}, {"add_sat", "tt"},  {"sub_sat", "tt"},
-    {"add_carry", "tt"}, {"sub_borrow", "tt"}, {"mul_check", "tt"}, {"ones", "t"},   {"leading", "t"},
-    {"trailing", "t"},   {"reversed", "t"},  {"swapped", "t"},   {"field", "tnn"},   {"signed_field", "tnn"},
+    {"add", "tt"},       {"add", "tt"},        {"sub", "tt"},       {"sub", "tt"},     {"mul", "tt"},
+    {"mul", "tt"},       {"mad", "ttt"},       {"neg", "t"},        {"shl", "tn"},     {"shl", "tn"},
+    {"shr", "tn"},       {"shr", "tn"},        {"rotl", "tn"},      {"funnel", "ttn"}, {"mulhi", "tt"},
+    {"quotient", "tt"},  {"remainder", "tt"},  {"mul24", "tt"},     {"smaller", "tt"}, {"larger", "tt"},
+    {"middle", "ttt"},   {"absolute", "t"},    {"distance", "tt"},  {"add_sat", "tt"}, {"sub_sat", "tt"},
+    {"add_carry", "tt"}, {"sub_borrow", "tt"}, {"mul_check", "tt"}, {"ones", "t"},     {"leading", "t"},
+    {"trailing", "t"},   {"reversed", "t"},    {"swapped", "t"},    {"field", "tnn"},  {"signed_field", "tnn"},
     {"insert", "ttt"},   {"either", "ttt"},
 };
 constexpr Operation float_operations[] = {
-    {"fadd", "tt"},   {"fadd", "tt"},           {"fsub", "tt"},   {"fsub", "tt"},     {"fmul", "tt"},   {"fmul", "tt"},
-    {"fmul", "tt"},   {"fdiv", "tt"},           {"fneg", "t"},    {"fabsolute", "t"}, {"ffma", "ttt"},  {"ffma", "ttt"},
-    {"froot", "t"},   {"fmultiply_add", "ttt"}, {"ffloor", "t"},  {"fceil", "t"},     {"ftrunc", "t"},  {"feven", "t"},
-    {"fsign", "tt"},  {"fsmaller", "tt"},       {"flarger", "tt"}, {"fleast", "tt"},  {"fmost", "tt"},  {"fclamp", "t"},
+    {"fadd", "tt"},  {"fadd", "tt"},           {"fsub", "tt"},    {"fsub", "tt"},     {"fmul", "tt"},  {"fmul", "tt"},
+    {"fmul", "tt"},  {"fdiv", "tt"},           {"fneg", "t"},     {"fabsolute", "t"}, {"ffma", "ttt"}, {"ffma", "ttt"},
+    {"froot", "t"},  {"fmultiply_add", "ttt"}, {"ffloor", "t"},   {"fceil", "t"},     {"ftrunc", "t"}, {"feven", "t"},
+    {"fsign", "tt"}, {"fsmaller", "tt"},       {"flarger", "tt"}, {"fleast", "tt"},   {"fmost", "tt"}, {"fclamp", "t"},
 };
 constexpr Operation word_operations[] = {{"bytes", "nnn"}, {"byte_distance", "nnn"}};
 constexpr Operation wide_operations[] = {{"wide_mad", "nnq"}, {"square_high", "qqn"}};
@@ -62,9 +62,11 @@ std::uint64_t Chooser::edge() {
 
 std::string Writer::constant(Type type) {
   const std::string name = info(type).name;
-  if (!is_float(type)) return name + "(" + hex(choose_.edge() & (~std::uint64_t{0} >> (64 - 8 * info(type).bytes))) + ")";
-  static constexpr const char* numbers[] = {"0.0",    "-0.0", "1.0",   "-1.0",   "0.5",    "2.0",    "3.0",     "0.1",  "-7.25",
-                                            "1000.0", "4.0",  "-0.75", "1.5e-5", "6.1e-5", "65504.", "0x1p-24", "1e-3", "-2.5"};
+  if (!is_float(type))
+    return name + "(" + hex(choose_.edge() & (~std::uint64_t{0} >> (64 - 8 * info(type).bytes))) + ")";
+  static constexpr const char* numbers[] = {"0.0",    "-0.0",   "1.0",    "-1.0",    "0.5",  "2.0",
+                                            "3.0",    "0.1",    "-7.25",  "1000.0",  "4.0",  "-0.75",
+                                            "1.5e-5", "6.1e-5", "65504.", "0x1p-24", "1e-3", "-2.5"};
   return name + "(" + choose_.of(numbers) + ")";
 }
 
@@ -87,12 +89,14 @@ std::string Writer::memory(Type type, unsigned depth) {
     if (type == Type::u64) return "thread.shared->words[" + index(128, depth) + "]";
     if (type == Type::u32) return "thread.shared->narrow[" + index(128, depth) + "]";
   }
-  if (scope_.phase == 2 && type == Type::u32 && choose_.chance(40)) return "thread.shared->totals[" + index(8, depth) + "]";
+  if (scope_.phase == 2 && type == Type::u32 && choose_.chance(40))
+    return "thread.shared->totals[" + index(8, depth) + "]";
   // 256 bytes: any address that leaves room for the value, or one that is aligned to it.
   if (choose_.chance(40))
-    return text({"load<", name, ">(thread.in + ", value(Type::u32, depth), " % ", std::to_string(257 - info(type).bytes), ")"});
+    return text(
+        {"load<", name, ">(thread.in + ", value(Type::u32, depth), " % ", std::to_string(257 - info(type).bytes), ")"});
   return text({"load_aligned<", name, ">(thread.in + ", index(256 / info(type).bytes, depth), " * ",
-         std::to_string(info(type).bytes), ")"});
+               std::to_string(info(type).bytes), ")"});
 }
 
 std::string Writer::leaf(Type type) {
@@ -127,7 +131,8 @@ std::string Writer::integer(Type type, unsigned depth) {
     return operation(chosen.name, chosen.operands, type, depth);
   }
   if (type == Type::i64 && choose_.chance(5))
-    return text({"wide_mad(", value(Type::i32, depth), ", ", value(Type::i32, depth), ", ", value(Type::i64, depth), ")"});
+    return text(
+        {"wide_mad(", value(Type::i32, depth), ", ", value(Type::i32, depth), ", ", value(Type::i64, depth), ")"});
   if (choose_.chance(25)) {
     static constexpr const char* logic[] = {" & ", " | ", " ^ ", " & ~", " ^ ~"};
     return text({info(type).name, "(", value(type, depth), choose_.of(logic), value(type, depth), ")"});
@@ -202,8 +207,7 @@ std::string Writer::value(Type type, unsigned depth) {
     if (auto called = call(type, depth > 1 ? 1 : depth)) return *called;
   if (kind < 42)
     for (const VectorVariable& vector : scope_.vectors)
-      if (vector.type.element == type)
-        return "element(" + vector.name + ", " + element_index(vector.type, 0) + ")";
+      if (vector.type.element == type) return text({info(type).name, "(", element(vector, 0), ")"});
   return is_float(type) ? floating(type, depth) : integer(type, depth);
 }
 

@@ -40,7 +40,9 @@ void Writer::function() {
 void Writer::recursive_function() {
   Function function = begin_function(2);
   const std::string name = function.name, deep = name + "_deep";
-  const auto parameter = [&](unsigned n) { return std::string(info(function.parameters[n]).name) + " p" + std::to_string(n); };
+  const auto parameter = [&](unsigned n) {
+    return std::string(info(function.parameters[n]).name) + " p" + std::to_string(n);
+  };
   const auto again = [&] {
     return text({deep, "(", value(function.parameters[0], 2), ", ", value(function.parameters[1], 2), ", depth - 1)"});
   };

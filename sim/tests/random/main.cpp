@@ -30,7 +30,8 @@ struct Options {
 std::uint64_t number(const std::string& argument, const std::string& value, std::uint64_t most) {
   char* end = nullptr;
   const std::uint64_t parsed = std::strtoull(value.c_str(), &end, 10);
-  if (value.empty() || *end != '\0' || value[0] == '-' || parsed > most) refuse(argument, value, "a whole number, not too large");
+  if (value.empty() || *end != '\0' || value[0] == '-' || parsed > most)
+    refuse(argument, value, "a whole number, not too large");
   return parsed;
 }
 
@@ -67,12 +68,33 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+struct Counts {
+  std::map<std::string, unsigned> programs;
+  unsigned different = 0;
+};
+
+// A compiler that fails counts as a difference.
+void compare(const random::Expected& expected, const random::Target& target, Counts& counts) {
+  try {
+    for (const std::string& text : random::differences(expected, target)) {
+      std::printf("%s\n", text.c_str());
+      ++counts.different;
+    }
+    const auto compared = static_cast<unsigned>(expected.programs().numbers().size());
+    counts.programs[std::string(name(target.arch)) + " -O" + target.level + " " + target.compiler] += compared;
+  } catch (const std::exception& failure) {
+    std::printf("seed %llu, %s, -O%c: %s\n", static_cast<unsigned long long>(expected.programs().seed),
+                std::string(name(target.arch)).c_str(), target.level, failure.what());
+    ++counts.different;
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  std::map<std::string, unsigned> counts;
-  unsigned different = 0;
+  Counts counts;
   for (unsigned module = 0; module < options.modules; ++module) {
     const random::Programs programs{options.seed + module, options.programs, options.only};
     const std::string compiler = !options.compiler.empty() ? options.compiler : module % 2 ? "clang-19" : "clang-22";
@@ -80,18 +102,18 @@ int main(int argc, char** argv) {
       std::fputs(random::source(programs).c_str(), stdout);
       continue;
     }
-    const random::Expected expected(programs, compiler);
-    for (const Arch arch : options.archs)
-      for (const char level : options.levels) {
-        const std::string builder = random::knows(compiler, arch) ? compiler : "clang-22";
-        const auto found = random::differences(expected, {arch, level, builder});
-        for (const std::string& text : found) std::printf("%s\n", text.c_str());
-        different += static_cast<unsigned>(found.size());
-        counts[std::string(name(arch)) + " -O" + level + " " + builder] += static_cast<unsigned>(programs.numbers().size());
-        std::fflush(stdout);
-      }
+    try {
+      const random::Expected expected(programs, compiler);
+      for (const Arch arch : options.archs)
+        for (const char level : options.levels)
+          compare(expected, {arch, level, random::knows(compiler, arch) ? compiler : "clang-22"}, counts);
+    } catch (const std::exception& failure) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(programs.seed), failure.what());
+      ++counts.different;
+    }
   }
-  for (const auto& [what, count] : counts) std::printf("%-24s %6u programs\n", what.c_str(), count);
-  if (!options.source) std::printf("%u differ\n", different);
-  return different == 0 ? 0 : 1;
+  if (options.source) return 0;
+  for (const auto& [what, count] : counts.programs) std::printf("%-24s %6u programs\n", what.c_str(), count);
+  std::printf("%u differ\n", counts.different);
+  return counts.different == 0 ? 0 : 1;
 }

@@ -44,12 +44,12 @@ VECTOR(f64x2, f64, 2);
 // u: unsigned of the same width; w: unsigned and not promoted to int; d: twice as wide.
 template <typename T>
 struct Of;
-#define TYPES(T, U, W, D)  \
-  template <>              \
-  struct Of<T> {           \
-    typedef U u;           \
-    typedef W w;           \
-    typedef D d;           \
+#define TYPES(T, U, W, D)          \
+  template <>                      \
+  struct Of<T> {                   \
+    typedef U u;                   \
+    typedef W w;                   \
+    typedef D d;                   \
     enum { bits = sizeof(T) * 8 }; \
   };
 TYPES(i8, u8, u32, i32)
@@ -62,7 +62,9 @@ TYPES(i64, u64, u64, __int128)
 TYPES(u64, u64, u64, unsigned __int128)
 #undef TYPES
 
-#define T1 template <typename T> INLINE
+#define T1              \
+  template <typename T> \
+  INLINE
 #define W typename Of<T>::w
 #define U typename Of<T>::u
 
@@ -81,9 +83,16 @@ T1 T funnel(T a, T b, u32 n) {
   return n == 0 ? b : T(W(U(a)) << (Of<T>::bits - n) | W(U(b)) >> n);
 }
 T1 T mulhi(T a, T b) { return T((typename Of<T>::d)(a) * (typename Of<T>::d)(b) >> Of<T>::bits); }
+// clang-19 for devices divides unsigned numbers that it knows to have many leading ones as if they were of 24 bits.
+T1 T unknown(T a) {
+#if ON_DEVICE && __clang_major__ < 20
+  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) asm("" : "+v"(a));
+#endif
+  return a;
+}
 // x / 0 is all ones, x % 0 is x; the lowest number over -1 wraps.
-T1 T quotient(T a, T b) { return b == 0 ? T(-1) : T(-1) < T(0) && b == T(-1) ? neg(a) : T(a / b); }
-T1 T remainder(T a, T b) { return b == 0 ? a : T(-1) < T(0) && b == T(-1) ? T(0) : T(a % b); }
+T1 T quotient(T a, T b) { return b == 0 ? T(-1) : T(-1) < T(0) && b == T(-1) ? neg(a) : T(unknown(a) / unknown(b)); }
+T1 T remainder(T a, T b) { return b == 0 ? a : T(-1) < T(0) && b == T(-1) ? T(0) : T(unknown(a) % unknown(b)); }
 T1 T mul24(T a, T b) { return T(W(a & 0xffffff) * W(b & 0xffffff)); }
 T1 T smaller(T a, T b) { return a < b ? a : b; }
 T1 T larger(T a, T b) { return a < b ? b : a; }
@@ -130,9 +139,7 @@ T1 T swapped(T a) {
   const u64 all = u64(U(a)), turned = u64(__builtin_bswap32(u32(all))) << 32 | __builtin_bswap32(u32(all >> 32));
   return T(turned >> (64 - Of<T>::bits));
 }
-T1 T field(T a, u32 from, u32 width) {
-  return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1));
-}
+T1 T field(T a, u32 from, u32 width) { return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1)); }
 T1 T signed_field(T a, u32 from, u32 width) {
   const u32 unused = -width & (Of<T>::bits - 1);
   return shr(shl(a, unused + from), unused);
@@ -158,7 +165,6 @@ INLINE u64 square_high(u64 a, u64 b, u32 n) {
   return u64(wide >> (n & 127));
 }
 
-
 // ---- floating point; the host has no libm for _Float16 and no run-time for __bf16
 INLINE u32 bits(f32 a) { return a != a ? 0x7fc00000U : __builtin_bit_cast(u32, a); }
 INLINE u64 bits(f64 a) { return a != a ? 0x7ff8000000000000UL : __builtin_bit_cast(u64, a); }
@@ -177,8 +183,8 @@ extern "C" __attribute__((used)) f16 __truncsfbf2(f32 a) {
   const u32 b = __builtin_bit_cast(u32, a);
   return __builtin_bit_cast(f16, a != a ? u16(0x7fc0) : u16((b + 0x7fff + (b >> 16 & 1)) >> 16));
 }
-// The next number towards the exact result, if that has none and the result's last digit is even: rounding `a` again, to
-// much fewer digits, then gives what rounding the exact result gives.
+// The next number towards the exact result, if that has none and the result's last digit is even: rounding `a` again,
+// to much fewer digits, then gives what rounding the exact result gives.
 INLINE f64 odd(f64 a, f64 rest) {
   const u64 b = bits(a);
   if (!(rest > 0 || rest < 0) || (b & 1)) return a;
@@ -273,11 +279,6 @@ INLINE V with(V a, u32 n, T value) {
   a[n] = value;
   return a;
 }
-template <typename V>
-INLINE auto element(V a, u32 n) {
-  auto value = a[n];
-  return value;
-}
 
 // ---- memory: any address, or one that is aligned to the type
 T1 T load(const u8* from) {
@@ -291,12 +292,16 @@ T1 T load_aligned(const u8* from) {
   return value;
 }
 T1 void store(u8* to, T value) { __builtin_memcpy(to, &value, sizeof value); }
-T1 void store_aligned(u8* to, T value) { __builtin_memcpy(__builtin_assume_aligned(to, sizeof value), &value, sizeof value); }
+T1 void store_aligned(u8* to, T value) {
+  __builtin_memcpy(__builtin_assume_aligned(to, sizeof value), &value, sizeof value);
+}
 
 // ---- atomics whose order does not matter: what they return is not used
 #if ON_DEVICE
-#define ATOMIC(name) \
-  T1 void atomic_##name(T* at, T value) { __hip_atomic_fetch_##name(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+#define ATOMIC(name)                                                                  \
+  T1 void atomic_##name(T* at, T value) {                                             \
+    __hip_atomic_fetch_##name(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+  }
 ATOMIC(add)
 ATOMIC(and)
 ATOMIC(or)
@@ -350,32 +355,32 @@ struct Thread {
 };
 
 #if ON_DEVICE
-#define KERNEL(name)                                                                                              \
-  extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(GROUP, GROUP))) void name(                     \
-      const u8* in, u8* out, u64* totals, Uniform uniform) {                                                      \
-    __shared__ Shared shared;                                                                                     \
-    const u32 id = TID, group = BID;                                                                              \
-    name##_state state;                                                                                           \
-    const u64 place = group * GROUP + id;                                                                         \
-    const Thread thread = {in + place * INPUT, out + place * OUTPUT, totals, &shared, id, group};                 \
-    name##_0(thread, uniform, state);                                                                             \
-    SYNC();                                                                                                       \
-    name##_1(thread, uniform, state);                                                                             \
-    SYNC();                                                                                                       \
-    name##_2(thread, uniform, state);                                                                             \
+#define KERNEL(name)                                                                              \
+  extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(GROUP, GROUP))) void name(     \
+      const u8* in, u8* out, u64* totals, Uniform uniform) {                                      \
+    __shared__ Shared shared;                                                                     \
+    const u32 id = TID, group = BID;                                                              \
+    name##_state state;                                                                           \
+    const u64 place = group * GROUP + id;                                                         \
+    const Thread thread = {in + place * INPUT, out + place * OUTPUT, totals, &shared, id, group}; \
+    name##_0(thread, uniform, state);                                                             \
+    SYNC();                                                                                       \
+    name##_1(thread, uniform, state);                                                             \
+    SYNC();                                                                                       \
+    name##_2(thread, uniform, state);                                                             \
   }
 #else
-#define KERNEL(name)                                                                                              \
-  extern "C" __attribute__((visibility("default"))) void name(const u8* in, u8* out, u64* totals,                 \
-                                                              const Uniform& uniform) {                           \
-    static Shared shared;                                                                                         \
-    static name##_state states[GROUP];                                                                            \
-    for (u32 group = 0; group < GROUPS; ++group)                                                                  \
-      for (u32 phase = 0; phase < 3; ++phase)                                                                     \
-        for (u32 id = 0; id < GROUP; ++id) {                                                                      \
-          const u64 place = group * GROUP + id;                                                                   \
-          const Thread thread = {in + place * INPUT, out + place * OUTPUT, totals, &shared, id, group};           \
-          (phase == 0 ? name##_0 : phase == 1 ? name##_1 : name##_2)(thread, uniform, states[id]);                \
-        }                                                                                                         \
+#define KERNEL(name)                                                                                    \
+  extern "C" __attribute__((visibility("default"))) void name(const u8* in, u8* out, u64* totals,       \
+                                                              const Uniform& uniform) {                 \
+    static Shared shared;                                                                               \
+    static name##_state states[GROUP];                                                                  \
+    for (u32 group = 0; group < GROUPS; ++group)                                                        \
+      for (u32 phase = 0; phase < 3; ++phase)                                                           \
+        for (u32 id = 0; id < GROUP; ++id) {                                                            \
+          const u64 place = group * GROUP + id;                                                         \
+          const Thread thread = {in + place * INPUT, out + place * OUTPUT, totals, &shared, id, group}; \
+          (phase == 0 ? name##_0 : phase == 1 ? name##_1 : name##_2)(thread, uniform, states[id]);      \
+        }                                                                                               \
   }
 #endif

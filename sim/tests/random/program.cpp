@@ -41,12 +41,13 @@ void Writer::program(const std::string& name) {
     scope_.thread = true;
     scope_.phase = phase;
     scope_.may_return = phase == 1;
-    scope_.scalars = {{"thread.id", Type::u32, false}, {"thread.group", Type::u32, false}, {"uniform.a", Type::u32, false},
-                      {"uniform.b", Type::i64, false}, {"uniform.c", Type::f32, false},    {"uniform.d", Type::u16, false},
+    scope_.scalars = {{"thread.id", Type::u32, false}, {"thread.group", Type::u32, false},
+                      {"uniform.a", Type::u32, false}, {"uniform.b", Type::i64, false},
+                      {"uniform.c", Type::f32, false}, {"uniform.d", Type::u16, false},
                       {"uniform.e", Type::i8, false},  {"uniform.f", Type::f64, false}};
     spent_ = phase == 0 ? 0 : 1500;
-    open(text({"static DEV void ", name, "_", std::to_string(phase), "(const Thread& thread, const Uniform& uniform, ", name,
-               "_state& state)"}));
+    open(text({"static DEV void ", name, "_", std::to_string(phase), "(const Thread& thread, const Uniform& uniform, ",
+               name, "_state& state)"}));
     begin_phase(phase);
     if (phase == 0)
       for (const Variable& variable : kept) line(text({variable.name, " = ", value(variable.type, 2), ";"}));
@@ -89,14 +90,20 @@ void Writer::end_phase(unsigned phase) {
   unsigned place = 0;
   for (const Variable& variable : scope_.scalars) {
     if (!variable.writable) continue;
-    if (place < 4) line(text({"store(thread.out + ", base, " + ", std::to_string(8 * place++), ", u64(bits(", variable.name, ")));"}));
+    if (place < 4)
+      line(text(
+          {"store(thread.out + ", base, " + ", std::to_string(8 * place++), ", u64(bits(", variable.name, ")));"}));
     else line(text({"mixed = rotl(mixed, 7) ^ u64(bits(", variable.name, "));"}));
   }
   for (const VectorVariable& variable : scope_.vectors)
-    for (unsigned n = 0; n < variable.type.length; ++n)
-      line(text({"mixed = rotl(mixed, 9) ^ u64(bits(element(", variable.name, ", ", std::to_string(n), ")));"}));
+    for (unsigned n = 0; n < variable.type.length; ++n) {
+      const char place_name[] = {'.', "xyzw"[n], 0};
+      line(text({"mixed = rotl(mixed, 9) ^ u64(bits(", info(variable.type.element).name, "(", variable.name, place_name,
+                 ")));"}));
+    }
   for (const Array& array : scope_.arrays)
-    line(text({"for (u32 n = 0; n < ", std::to_string(array.length), "; ++n) mixed = rotl(mixed, 5) ^ u64(bits(", array.name, "[n]));"}));
+    line(text({"for (u32 n = 0; n < ", std::to_string(array.length), "; ++n) mixed = rotl(mixed, 5) ^ u64(bits(",
+               array.name, "[n]));"}));
   line(text({"store(thread.out + ", base, " + 32, mixed);"}));
 }
 

@@ -49,10 +49,34 @@ std::vector<std::uint8_t> inputs(std::uint64_t seed) {
   Chooser choose(mixed(seed, 2));
   std::vector<std::uint8_t> bytes(threads * input_bytes);
   const auto put = [&](std::size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
-  static constexpr double numbers[] = {0.0,   -0.0,    1.0,    -1.0,   0.5,     1.5,    3.0,     65504.0,
-                                       1e-40, 5e-324,  -3e-39, 1e300,  -1e300,  6e-8,   3.4e38,  2147483648.0,
-                                       1e19,  0.1,     -7.25,  1024.0, 4.9e-7,  1e-300, -1e-310, 123456.789,
-                                       __builtin_inf(), -__builtin_inf(), __builtin_nan(""), __builtin_nans("")};
+  static constexpr double numbers[] = {0.0,
+                                       -0.0,
+                                       1.0,
+                                       -1.0,
+                                       0.5,
+                                       1.5,
+                                       3.0,
+                                       65504.0,
+                                       1e-40,
+                                       5e-324,
+                                       -3e-39,
+                                       1e300,
+                                       -1e300,
+                                       6e-8,
+                                       3.4e38,
+                                       2147483648.0,
+                                       1e19,
+                                       0.1,
+                                       -7.25,
+                                       1024.0,
+                                       4.9e-7,
+                                       1e-300,
+                                       -1e-310,
+                                       123456.789,
+                                       __builtin_inf(),
+                                       -__builtin_inf(),
+                                       __builtin_nan(""),
+                                       __builtin_nans("")};
   const auto number = [&] {
     const double value = choose.of(numbers);
     return choose.chance(50) ? value * static_cast<double>(choose.below(1000)) / 64.0 : value;
@@ -76,8 +100,9 @@ std::shared_ptr<void> build_host(const std::string& text, const std::string& com
   static std::atomic<unsigned> count{0};
   const std::string stem = test::temporary_folder() + "/h" + std::to_string(count++);
   std::ofstream(stem + ".cpp") << text;
-  test::shell(compiler + " -x c++ -std=c++20 -O1 -fPIC -shared -w -fvisibility=hidden -fno-math-errno -ffp-contract=off"
-                         " -Xclang -ffloat16-excess-precision=none -Xclang -fbfloat16-excess-precision=none " +
+  test::shell(compiler +
+              " -x c++ -std=c++20 -O1 -fPIC -shared -w -fvisibility=hidden -fno-math-errno -ffp-contract=off"
+              " -Xclang -ffloat16-excess-precision=none -Xclang -fbfloat16-excess-precision=none " +
               stem + ".cpp -o " + stem + ".so -lm");
   void* const library = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());
@@ -170,8 +195,7 @@ std::vector<std::string> differences(const Expected& expected, const Target& tar
             got, wanted);
     }
     for (std::size_t total = 0; total < total_count && text.str().empty(); ++total)
-      if (totals[total] != want.totals[total])
-        say("total " + std::to_string(total), totals[total], want.totals[total]);
+      if (totals[total] != want.totals[total]) say("total " + std::to_string(total), totals[total], want.totals[total]);
     if (!text.str().empty())
       found.push_back("seed " + std::to_string(programs.seed) + ", program " + std::to_string(numbers[n]) + ": " +
                       text.str() + "\n  " + again(programs, numbers[n], target));

@@ -34,8 +34,7 @@ void Writer::assign() {
   if (kind < 20 && !scope_.vectors.empty()) {
     const VectorVariable vector = choose_.of(scope_.vectors);
     if (choose_.chance(70)) return line(text({vector.name, " = ", this->vector(vector.type, 2), ";"}));
-    return line(text({vector.name, "[", element_index(vector.type, 1), "] = ",
-                      value(vector.type.element, 2), ";"}));
+    return line(text({element(vector, 1), " = ", value(vector.type.element, 2), ";"}));
   }
   if (kind < 40) {
     std::vector<Array> writable;
@@ -97,7 +96,8 @@ void Writer::loop() {
   const std::string n = fresh("n"), end = fresh("e");
   const unsigned mask = choose_.chance(70) ? 7 : 3;
   const bool fixed = choose_.chance(25), was_in_loop = scope_.in_loop;
-  const std::string turns = fixed ? std::to_string(1 + choose_.below(mask)) + "U" : text({"(", value(Type::u32, 2), " & ", std::to_string(mask), ")"});
+  const std::string turns = fixed ? std::to_string(1 + choose_.below(mask)) + "U"
+                                  : text({"(", value(Type::u32, 2), " & ", std::to_string(mask), ")"});
   const unsigned before = repeats_;
   repeats_ *= (mask + 1) / 2;
   scope_.in_loop = true;
@@ -143,7 +143,8 @@ void Writer::write_memory() {
   const std::string bits = is_float(type) ? "bits(" : name + "(";
   spend(2);
   if (choose_.chance(50))
-    line(text({"store_aligned(thread.out + ", index(128 / info(type).bytes, 1), " * ", size, ", ", bits, value(type, 3), "));"}));
+    line(text({"store_aligned(thread.out + ", index(128 / info(type).bytes, 1), " * ", size, ", ", bits, value(type, 3),
+               "));"}));
   else
     line(text({"store(thread.out + ", value(Type::u32, 1), " % ", std::to_string(129 - info(type).bytes), ", ", bits,
                value(type, 3), "));"}));

@@ -15,8 +15,10 @@ std::string Writer::vector_leaf(const Vector& type, unsigned depth) {
 }
 
 // clang-19 -O0 cannot compile a variable index into three words.
-std::string Writer::element_index(const Vector& type, unsigned depth) {
-  return type.length == 3 ? std::to_string(choose_.below(3)) : index(type.length, depth);
+std::string Writer::element(const VectorVariable& variable, unsigned depth) {
+  static constexpr const char* names[] = {".x", ".y", ".z"};
+  if (variable.type.length == 3) return variable.name + choose_.of(names);
+  return text({variable.name, "[", index(variable.type.length, depth), "]"});
 }
 
 std::string Writer::vector(const Vector& type, unsigned depth) {
@@ -29,7 +31,8 @@ std::string Writer::vector(const Vector& type, unsigned depth) {
   switch (choose_.below(8)) {
     case 0: return vector_leaf(type, depth);
     case 1:
-      return text({"with(", some(), ", ", element_index(type, depth), ", ", value(type.element, depth), ")"});
+      if (type.length == 3) return vector_leaf(type, depth);
+      return text({"with(", some(), ", ", index(type.length, depth), ", ", value(type.element, depth), ")"});
     case 2: return text({"(", some(), ")", turned});
     case 3: return text({"((", some(), " < ", some(), ") ? ", some(), " : ", some(), ")"});
     case 4:

@@ -53,11 +53,11 @@ class Writer {
     std::vector<Variable> scalars;
     std::vector<VectorVariable> vectors;
     std::vector<Array> arrays;
-    bool thread = false;       // `thread` and `uniform` are there
-    unsigned phase = 0;        // of the kernel; shared memory can be read from the second on
-    bool may_return = false;   // a function without result
+    bool thread = false;      // `thread` and `uniform` are there
+    unsigned phase = 0;       // of the kernel; shared memory can be read from the second on
+    bool may_return = false;  // a function without result
     bool in_loop = false;
-    std::string result;        // the returned type, where the function has one
+    std::string result;  // the returned type, where the function has one
     Type result_type = Type::u32;
   };
 
@@ -80,7 +80,7 @@ class Writer {
   // vectors.cpp
   std::string vector(const Vector& type, unsigned depth);
   std::string vector_leaf(const Vector& type, unsigned depth);
-  std::string element_index(const Vector& type, unsigned depth);
+  std::string element(const VectorVariable& variable, unsigned depth);
 
   // statements.cpp
   void statements(unsigned count);
