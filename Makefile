@@ -57,6 +57,7 @@ asan: ## tests under the address and undefined-behaviour sanitizers
 tsan: ## tests of threads under the thread sanitizer
 	$(call test,tsan)
 fuzz: ## the fuzz targets on their corpus, for a few seconds
+	@tools/install-deps sim
 	$(call test,fuzz)
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
@@ -70,6 +71,10 @@ nightly: # after the parts above: every case where they sample, and minutes of f
 	for name in npy safetensors problem; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
+	done
+	for name in loader decoder; do \
+	  build/fuzz/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
+	    build/fuzz/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \
 	done
 
 .PHONY: lint format reformat clean
