@@ -3,11 +3,11 @@
 #include <algorithm>
 
 namespace rapt::sim {
-namespace {
-
 bool is_half(Type type) {
   return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 || type == Type::bf16;
 }
+
+namespace {
 
 unsigned halves_of(const Operand& o, Type type, unsigned vgpr) {
   if (o.kind != OperandKind::vgpr || vgpr < o.index || vgpr >= o.index + std::max<unsigned>(1, o.dwords)) return 0;

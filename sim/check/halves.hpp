@@ -9,6 +9,9 @@ namespace halves {
 inline constexpr unsigned lower = 1, upper = 2, both = 3;
 }
 
+// Whether an operand of the type takes half a register.
+bool is_half(Type type);
+
 unsigned read_halves(const Instruction& instruction, unsigned vgpr);
 unsigned written_halves(const Instruction& instruction, unsigned vgpr);
 

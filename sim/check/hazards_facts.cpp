@@ -15,6 +15,8 @@ bool any_of(std::string_view name, std::initializer_list<std::string_view> stems
 
 bool says(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
+bool gfx940(Arch arch) { return arch == Arch::gfx942 || arch == Arch::gfx950; }
+
 // gfx940 and later: products of f32 run on other hardware than those of narrower types ("_xf32" is one).
 bool is_xdl(std::string_view name) { return !name.ends_with("_f32"); }
 
@@ -76,13 +78,15 @@ Kinds scalar_kinds(const Instruction& i) {
   return kinds;
 }
 
-Kinds memory_kinds(const Instruction& i, const Effects& e) {
+Kinds memory_kinds(const Instruction& i, const Effects& e, Arch arch) {
   const std::string_view name = i.opcode->name;
   if (e.unit == Unit::lds) return kind::lds | (says(name, "addtid") || i.gds ? kind::reads_m0 : 0);
   const bool buffer = e.unit == Unit::buffer;
   const bool wide = e.stores && i.src[1].dwords > 2 && !(buffer && i.src[3].kind == OperandKind::sgpr);
-  const bool to_lds = i.lds || (i.opcode->traits & trait::to_lds) != 0;
-  return kind::memory | (wide ? kind::wide_store : 0) | (to_lds ? kind::reads_m0 : 0);
+  // LLVM (ReadM0LdsDmaHazard) waits for every load to LDS. CDNA3 ISA 4.5 names global and scratch ones only, and
+  // kernels that AMD ships for gfx942 and gfx950 set M0 right before buffer_load ... lds.
+  const bool m0 = (i.lds && !(buffer && gfx940(arch))) || (i.opcode->traits & trait::to_lds) != 0;
+  return kind::memory | (wide ? kind::wide_store : 0) | (m0 ? kind::reads_m0 : 0);
 }
 
 Kinds register_kinds(const Effects& e, Kinds kinds) {
@@ -148,7 +152,7 @@ HazardFacts hazard_facts(const Instruction& i, const Effects& e, Arch arch) {
     case Unit::global:
     case Unit::flat:
     case Unit::scratch:
-    case Unit::buffer: f.kinds = memory_kinds(i, e); break;
+    case Unit::buffer: f.kinds = memory_kinds(i, e, arch); break;
     default: break;
   }
   f.kinds = register_kinds(e, f.kinds);

@@ -1,6 +1,7 @@
 #include "sim/check/propagate.hpp"
 
 #include "sim/check/bit_rules.hpp"
+#include "sim/check/halves.hpp"
 #include "sim/machine/scalar_operands.hpp"
 
 #include <algorithm>
@@ -26,7 +27,6 @@ bool only_moves(std::string_view name) {
   return std::any_of(std::begin(stems), std::end(stems), [name](std::string_view s) { return name.starts_with(s); });
 }
 
-bool is_half(Type t) { return t == Type::b16 || t == Type::i16 || t == Type::u16 || t == Type::f16 || t == Type::bf16; }
 bool is_packed16(Type t) { return t == Type::pk_i16 || t == Type::pk_u16 || t == Type::pk_f16 || t == Type::pk_bf16; }
 bool is_float_matrix(const Instruction& i) {
   const auto flows = [](Type t) { return t != Type::none; };

@@ -113,7 +113,7 @@ const unsigned char* RaceCheck::stored_data(const Wave& wave, const Instruction&
   if (o.kind != OperandKind::vgpr && o.kind != OperandKind::agpr) return nullptr;
   const unsigned dword = second ? stored_dwords_ - std::max<unsigned>(1, i.src[1].dwords) : stored_dwords_;
   const std::uint32_t* row =
-      wave.vgpr + std::size_t{o.index + dword + (o.kind == OperandKind::agpr ? Wave::agpr_row : 0)} * wave.lanes;
+      wave.vgpr + std::size_t{o.index + dword + (o.kind == OperandKind::agpr ? wave.first_agpr : 0)} * wave.lanes;
   unsigned char* to = data_.data();
   if (access.bytes < 4) {
     const bool upper = o.high || i.opcode->name.find("d16_hi") != std::string_view::npos;

@@ -1,49 +1,40 @@
 // A value never written that reaches a store to global memory, an address, a branch or EXEC. Undefined bits may be
 // moved, combined, and kept in LDS and private memory: what counts is that they decide something.
 #include "sim/check/checks.hpp"
-#include "sim/check/lds_shadow.hpp"
+#include "sim/check/memory_shadow.hpp"
 #include "sim/check/propagate.hpp"
+#include "sim/check/register_name.hpp"
 
 #include <algorithm>
 
 namespace rapt::sim {
 namespace {
 
+// An access that has to do with undefined values, until the instruction is over.
 struct Recorded {
   Space space;
   Action action;
   unsigned bytes;
+  unsigned loaded;  // dwords that the instruction loaded before
   std::uint64_t lanes;
   std::array<std::uint64_t, 64> at;
 };
 
+// Of a wave, and of the instruction at hand.
 struct WaveValues {
   explicit WaveValues(unsigned lanes) : shadow(lanes) {}
   Shadow shadow;
-  bool flows = false;              // the instruction at hand reads something undefined
-  std::uint64_t exec = 0;          // before it ran
-  std::vector<Undefined> results;  // of the instruction at hand, if it flows
-  bool scc = false;
-  std::vector<Recorded> accesses;  // of the instruction at hand
+  const Entry* entry = nullptr;
+  bool flows = false;      // it reads something undefined
+  std::uint64_t exec = 0;  // before it ran
+  unsigned loaded = 0;     // dwords that its accesses have loaded
+  std::vector<Undefined> results;
+  std::vector<Recorded> accesses;
 };
-
-const char* file_letter(RegisterFile file) {
-  return file == RegisterFile::vgpr ? "v" : file == RegisterFile::agpr ? "a" : "s";
-}
-
-std::string register_name(RegisterFile file, unsigned index) {
-  if (file == RegisterFile::scc) return "scc";
-  if (file == RegisterFile::sgpr) {
-    if (index == sreg::vcc || index == sreg::vcc + 1) return index == sreg::vcc ? "vcc_lo" : "vcc_hi";
-    if (index == sreg::exec || index == sreg::exec + 1) return index == sreg::exec ? "exec_lo" : "exec_hi";
-    if (index == sreg::m0) return "m0";
-  }
-  return file_letter(file) + std::to_string(index);
-}
 
 class ValueCheck final : public Check {
  public:
-  explicit ValueCheck(Workgroup& group) : group_(group), runner_(group.waves[0].lanes), lds_(group.lds.size()) {
+  explicit ValueCheck(Workgroup& group) : runner_(group.waves[0].lanes), memory_(group) {
     for (const Wave& wave : group.waves) {
       WaveValues& values = waves_.emplace_back(wave.lanes);
       for (unsigned row = 0; row < Shadow::rows; ++row)
@@ -57,38 +48,39 @@ class ValueCheck final : public Check {
 
   void before(Wave& wave, const Entry& entry) override {
     WaveValues& values = waves_[wave.index];
-    values.flows = false;
+    values.entry = &entry;
     values.exec = wave.exec();
     values.accesses.clear();
-    for (const RegisterAccess& access : entry.effects.reads()) {
-      if (!values.shadow.touches(access)) continue;
-      values.flows = true;
-      if (access.use == Use::address) check_address(values, access);
-      if (access.use == Use::condition) check_condition(wave, values, access);
-    }
-    if (!values.flows || is_memory(entry)) return;
-    values.results.clear();
-    for (const Instruction* half = &entry.instruction; half; half = half->dual.get()) {
-      Instruction alone = *half;
-      alone.dual = nullptr;
-      const Effects own = entry.instruction.dual ? effects(alone, wave.lanes) : entry.effects;
-      for (Undefined& result : propagate(runner_, wave, alone, own, values.shadow))
-        values.results.push_back(std::move(result));
-    }
+    values.loaded = 0;
+    values.flows = entry.values.reads.touches(values.shadow.undefined());
+    if (values.flows) [[unlikely]]
+      follow(wave, values, entry);
   }
 
   void access(Wave& wave, const Instruction& i, const Access& access) override {
     WaveValues& values = waves_[wave.index];
-    Recorded recorded{access.space, access.action, access.bytes, access.lanes, {}};
+    const unsigned loaded = values.loaded;
+    if (access.action != Action::store) values.loaded += (access.bytes + 3) / 4;
+    if (access.action == Action::load) {
+      if (brings_nothing(values, i, access, loaded)) return;
+    } else {
+      if (access.space == Space::global && values.flows) check_stored(values, i, access);
+      if (access.action == Action::store && !values.flows && values.accesses.empty()) {
+        memory_.define(access);
+        return;
+      }
+    }
+    Recorded& recorded = values.accesses.emplace_back();
+    recorded.space = access.space, recorded.action = access.action, recorded.bytes = access.bytes;
+    recorded.loaded = loaded, recorded.lanes = access.lanes;
     // A scalar access has one address.
     std::copy_n(access.at, access.lanes == 1 ? 1 : wave.lanes, recorded.at.begin());
-    values.accesses.push_back(recorded);
-    if (access.action != Action::load && access.space == Space::global && values.flows) check_stored(values, i, access);
   }
 
   void after(Wave& wave, const Entry& entry) override {
     WaveValues& values = waves_[wave.index];
-    if (is_memory(entry)) {
+    if (!values.flows && values.accesses.empty() && !entry.values.writes.touches(values.shadow.undefined())) return;
+    if (entry.values.memory) {
       remember_memory(values, entry);
     } else if (values.flows) {
       for (const Undefined& result : values.results) commit(values.shadow, result);
@@ -99,9 +91,38 @@ class ValueCheck final : public Check {
   }
 
  private:
-  static bool is_memory(const Entry& entry) {
-    const Effects& e = entry.effects;
-    return e.loads || e.stores || e.atomic;
+  // The instruction reads registers with undefined bits: whether they decide something, and what becomes of them.
+  void follow(const Wave& wave, WaveValues& values, const Entry& entry) {
+    values.flows = false;
+    const bool by_lane = entry.values.by_lane && (wave.mode & mode::gpr_idx_en) == 0;
+    const std::uint64_t lanes = by_lane ? values.exec : wave.all_lanes();
+    for (const RegisterAccess& access : entry.effects.reads()) {
+      if (!values.shadow.touches(access, lanes)) continue;
+      values.flows = true;
+      if (access.use == Use::address) check_address(values, access);
+      if (access.use == Use::condition) check_condition(wave, values, access);
+    }
+    if (!values.flows || entry.values.memory) return;
+    values.results.clear();
+    for (const Instruction* half = &entry.instruction; half; half = half->dual.get()) {
+      Instruction alone = *half;
+      alone.dual = nullptr;
+      const Effects own = entry.instruction.dual ? effects(alone, wave.lanes) : entry.effects;
+      for (Undefined& result : propagate(runner_, wave, alone, own, values.shadow))
+        values.results.push_back(std::move(result));
+    }
+  }
+
+  // The usual load: of defined bytes, so that its registers are defined as those of any other instruction are.
+  bool brings_nothing(const WaveValues& values, const Instruction& i, const Access& access, unsigned loaded) const {
+    const bool vector = i.dst.kind == OperandKind::vgpr || i.dst.kind == OperandKind::agpr;
+    if (!vector && i.dst.kind != OperandKind::sgpr) return true;
+    if (values.entry->values.d16 && values.shadow.undefined_lanes(first_row(i, loaded)) != 0) return false;
+    return memory_.all_defined(access);
+  }
+
+  static unsigned first_row(const Instruction& i, unsigned loaded) {
+    return i.dst.index + loaded + (i.dst.kind == OperandKind::agpr ? Wave::agpr_row : 0);
   }
 
   static void define(WaveValues& values, const RegisterAccess& access, bool per_lane) {
@@ -154,7 +175,7 @@ class ValueCheck final : public Check {
     const Operand& data = i.src[1];
     if (data.kind != OperandKind::vgpr && data.kind != OperandKind::agpr) return;
     const RegisterFile file = data.kind == OperandKind::agpr ? RegisterFile::agpr : RegisterFile::vgpr;
-    const bool upper = i.opcode->name.find("d16_hi") != std::string_view::npos || data.high;
+    const bool upper = values.entry->values.upper || data.high;
     for_lanes(access.lanes, [&](unsigned lane) {
       for (unsigned d = 0; d < (access.bytes + 3) / 4 && d < data.dwords; ++d) {
         const unsigned left = access.bytes - 4 * d;
@@ -172,12 +193,11 @@ class ValueCheck final : public Check {
     const Effects& e = entry.effects;
     for (const RegisterAccess& access : e.writes())
       if (!e.partial_dst) define(values, access, e.per_lane);
-    unsigned load_dword = 0, store_source = 1, store_dword = 0;
+    unsigned store_source = 1, store_dword = 0;
     for (const Recorded& r : values.accesses) {
       if (r.action != Action::store) {
-        if (i.dst.kind == OperandKind::vgpr || i.dst.kind == OperandKind::agpr) bring(values, i, r, load_dword);
+        if (i.dst.kind == OperandKind::vgpr || i.dst.kind == OperandKind::agpr) bring(values, i, r);
         else if (i.dst.kind == OperandKind::sgpr) bring_scalar(values, i, r);
-        load_dword += (r.bytes + 3) / 4;
       }
       if (r.action != Action::load) {
         if (store_dword >= std::max<unsigned>(1, i.src[store_source].dwords) && store_source == 1)
@@ -188,37 +208,13 @@ class ValueCheck final : public Check {
     }
   }
 
-  // The undefined bits of up to four bytes of memory.
-  std::uint32_t memory_bits(const Recorded& r, unsigned lane, unsigned offset, unsigned bytes) const {
-    const std::uint64_t address = r.at[lane] + offset;
-    if (r.space == Space::lds) return lds_.bits(address - reinterpret_cast<std::uint64_t>(group_.lds.data()), bytes);
-    std::uint32_t bits = 0;
-    if (!Memory::process().is_written(address, bytes))
-      for (unsigned b = 0; b < bytes; ++b)
-        if (!Memory::process().is_written(address + b, 1)) bits |= 0xffU << 8 * b;
-    return bits;
-  }
-
-  bool all_written(const Recorded& r) const {
-    bool all = true;
-    for_lanes(r.lanes, [&](unsigned lane) {
-      all = all && (r.space == Space::lds
-                        ? lds_.defined(r.at[lane] - reinterpret_cast<std::uint64_t>(group_.lds.data()), r.bytes)
-                        : Memory::process().is_written(r.at[lane], r.bytes));
-    });
-    return all;
-  }
-
-  void bring(WaveValues& values, const Instruction& i, const Recorded& r, unsigned first) {
-    const bool agpr = i.dst.kind == OperandKind::agpr;
-    const unsigned row = i.dst.index + first + (agpr ? Wave::agpr_row : 0);
-    const bool upper = i.opcode->name.find("d16_hi") != std::string_view::npos || i.dst.high;
-    const bool half = i.opcode->name.find("d16") != std::string_view::npos;
-    if (!half && all_written(r)) return;
+  void bring(WaveValues& values, const Instruction& i, const Recorded& r) const {
+    const unsigned row = first_row(i, r.loaded);
+    const bool half = values.entry->values.d16, upper = values.entry->values.upper;
     for_lanes(r.lanes & values.exec, [&](unsigned lane) {
-      for (unsigned d = 0; 4 * d < r.bytes && first + d < std::max<unsigned>(1, i.dst.dwords); ++d) {
+      for (unsigned d = 0; 4 * d < r.bytes && r.loaded + d < std::max<unsigned>(1, i.dst.dwords); ++d) {
         const unsigned bytes = std::min(4U, r.bytes - 4 * d);
-        std::uint32_t bits = memory_bits(r, lane, 4 * d, bytes);
+        std::uint32_t bits = memory_.bits(r.space, r.at[lane] + 4 * d, bytes);
         if (half) {
           bits = bits != 0 ? 0xffff : 0;
           const std::uint32_t old = values.shadow.bits(row + d, lane);
@@ -233,7 +229,7 @@ class ValueCheck final : public Check {
 
   void bring_scalar(WaveValues& values, const Instruction& i, const Recorded& r) const {
     for (unsigned d = 0; 4 * d < r.bytes && d < i.dst.dwords; ++d)
-      values.shadow.set_scalar(i.dst.index + d, memory_bits(r, 0, 4 * d, std::min(4U, r.bytes - 4 * d)));
+      values.shadow.set_scalar(i.dst.index + d, memory_.bits(r.space, r.at[0] + 4 * d, std::min(4U, r.bytes - 4 * d)));
   }
 
   void leave(const WaveValues& values, const Operand& data, const Recorded& r, unsigned first) {
@@ -242,17 +238,9 @@ class ValueCheck final : public Check {
     const unsigned row = data.index + first + (data.kind == OperandKind::agpr ? Wave::agpr_row : 0);
     for_lanes(r.lanes, [&](unsigned lane) {
       for (unsigned d = 0; 4 * d < r.bytes; ++d) {
-        const unsigned bytes = std::min(4U, r.bytes - 4 * d);
         std::uint32_t bits = held && values.flows ? values.shadow.bits(row + d, lane) : 0;
         if (data.high) bits >>= 16;
-        const std::uint64_t address = r.at[lane] + 4 * d;
-        if (r.space == Space::lds) {
-          lds_.set_bits(address - reinterpret_cast<std::uint64_t>(group_.lds.data()), bytes, bits);
-        } else {
-          Memory::process().mark_written(address, bytes);
-          for (unsigned b = 0; bits != 0 && b < bytes; ++b)
-            if ((bits >> 8 * b & 0xff) != 0) Memory::process().mark_unwritten(address + b, 1);
-        }
+        memory_.set_bits(r.space, r.at[lane] + 4 * d, std::min(4U, r.bytes - 4 * d), bits);
       }
     });
   }
@@ -270,9 +258,8 @@ class ValueCheck final : public Check {
     }
   }
 
-  Workgroup& group_;
   ShadowRunner runner_;
-  LdsShadow lds_;
+  MemoryShadow memory_;
   std::vector<WaveValues> waves_;
 };
 

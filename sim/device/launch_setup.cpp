@@ -226,7 +226,8 @@ void LaunchSetup::start(Workgroup& group, u32* registers, u64 scratch_base, u64 
     wave.group = &group;
     wave.index = index;
     wave.vgpr = registers + std::size_t{vgpr_rows()} * wave.lanes * index;
-    wave.vgpr_count = vgprs_;
+    wave.first_agpr = first_agpr();
+    wave.vgpr_count = one_file() ? vgprs_ + agprs_ : vgprs_;
     wave.agpr_count = agprs_;
     // Code that preloads arguments begins with 256 bytes for firmware that cannot (AMDGPUUsage, "Preloaded Kernel
     // Arguments").

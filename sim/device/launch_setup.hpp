@@ -41,7 +41,9 @@ class LaunchSetup {
              std::uint64_t first_scratch_offset) const;
 
  private:
-  unsigned vgpr_rows() const { return agprs_ > 0 ? Wave::agpr_row + agprs_ : vgprs_; }
+  bool one_file() const { return arch_ != Arch::gfx908; }  // VGPRs and, behind them, AGPRs
+  unsigned first_agpr() const { return one_file() ? vgprs_ : Wave::agpr_row; }
+  unsigned vgpr_rows() const { return agprs_ > 0 ? first_agpr() + agprs_ : vgprs_; }
   void fill_arguments();
   void fill_packet();
   void start_scalars(Wave& wave, const Workgroup& group, std::uint64_t scratch_base,

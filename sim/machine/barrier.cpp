@@ -1,5 +1,6 @@
 #include "sim/machine/barrier.hpp"
 
+#include "sim/machine/lds_arrivals.hpp"
 #include "sim/machine/workgroup.hpp"
 
 namespace rapt::sim {
@@ -30,6 +31,7 @@ void wait_barrier(Wave& wave) {
 }
 
 void end_wave(Wave& wave) {
+  arrive_in_lds(wave, 0);
   wave.state = WaveState::ended;
   --wave.group->live_waves;
   --wave.group->barrier.members;

@@ -84,7 +84,7 @@ void load(Wave& w, const Instruction& i) {
     Offsets o;
     direct_offsets<Data::b32, 64>(
         (w.sgpr[sreg::m0] & (w.arch == Arch::gfx950 ? 0x3ffff : 0xffff)) + static_cast<u32>(i.offset), o);
-    lds_store<Data::b32, 64>(w, i, o, w.exec(), rows);
+    lds_store_later<Data::b32, 64>(w, i, o, w.exec(), rows);
     return;
   }
   load_into<W, Count>(w, i, w.row(i.dst));

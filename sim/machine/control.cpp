@@ -1,6 +1,7 @@
 // SOPP: branches, barriers, waits, messages, modes. Waits have no effect on values (memory answers at once); the
 // sanitizer holds each use against them.
 #include "sim/machine/barrier.hpp"
+#include "sim/machine/lds_arrivals.hpp"
 #include "sim/machine/scalar.hpp"
 
 namespace rapt::sim {
@@ -19,6 +20,13 @@ std::uint64_t vcc(const Wave& w) { return w.lanes == 32 ? w.sgpr[sreg::vcc] : w.
 
 void no_effect(Wave&, const Instruction&) {}
 void end(Wave& w, const Instruction&) { end_wave(w); }
+
+// vmcnt: bits 3:0 and 15:14 (gfx10 and later load nothing straight to LDS).
+void wait(Wave& w, const Instruction& i) {
+  if (w.lds_arrivals.empty()) return;
+  const auto bits = static_cast<std::uint32_t>(i.immediate);
+  arrive_in_lds(w, (bits & 15) | (bits >> 14 & 3) << 4);
+}
 
 void register_branches(HandlerTable& t) {
   t.add("s_branch", branch);
@@ -118,8 +126,8 @@ void register_control(HandlerTable& table) {
   register_modes(table);
   register_messages(table);
   register_hardware_registers(table);
+  table.add("s_waitcnt", wait);
   for (const char* name : {"s_nop",
-                           "s_waitcnt",
                            "s_waitcnt_vscnt",
                            "s_waitcnt_vmcnt",
                            "s_waitcnt_expcnt",

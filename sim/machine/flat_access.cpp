@@ -45,7 +45,53 @@ void check_global(const Wave& w, const Access& access) {
 template void check_global<32>(const Wave&, const Access&);
 template void check_global<64>(const Wave&, const Access&);
 
+namespace {
+
+template <unsigned L>
+Span span_in(const Access& access) {
+  u64 low = ~u64{0}, high = 0;
+  for (unsigned l = 0; l < L; ++l) {
+    const bool active = (access.lanes >> l & 1) != 0;
+    const u64 at = access.at[l];
+    low = active && at < low ? at : low;
+    high = active && at > high ? at : high;
+  }
+  return {low, high + access.bytes};
+}
+
+template <unsigned L>
+bool runs_on(const Access& access) {
+  const auto first = static_cast<unsigned>(std::countr_zero(access.lanes));
+  const u64 lane0 = access.at[first] - u64{first} * access.bytes;
+  u64 other = 0;
+  for (unsigned l = 0; l < L; ++l)
+    other |= (access.lanes >> l & 1) != 0 ? access.at[l] ^ (lane0 + u64{l} * access.bytes) : 0;
+  return other == 0;
+}
+
+}  // namespace
+
+Span span_of(const Access& access) {
+  if (access.lanes == 1) return {access.at[0], access.at[0] + access.bytes};
+  return access.lanes >> 32 == 0 ? span_in<32>(access) : span_in<64>(access);
+}
+
+bool is_one_run(const Access& access) {
+  if (access.lanes == 1) return true;
+  const u64 from_first = access.lanes >> std::countr_zero(access.lanes);
+  if ((from_first & (from_first + 1)) != 0) return false;  // lanes are missing in between
+  return access.lanes >> 32 == 0 ? runs_on<32>(access) : runs_on<64>(access);
+}
+
 void mark_stored(const Access& access) {
+  if (access.lanes == 0) return;
+  if (is_one_run(access)) {
+    const Span span = span_of(access);
+    if (Memory::process().find(span.begin) == Memory::process().find(span.end - 1)) {
+      Memory::process().mark_written(span.begin, span.end - span.begin);
+      return;
+    }
+  }
   for_lanes(access.lanes, [&](unsigned lane) { Memory::process().mark_written(access.at[lane], access.bytes); });
 }
 

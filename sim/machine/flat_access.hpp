@@ -34,6 +34,14 @@ struct Access {
   const u64* at;
 };
 
+// From the lowest to the end of the highest byte of an access that has lanes.
+struct Span {
+  u64 begin, end;
+};
+Span span_of(const Access& access);
+// Whether lane after lane touches the bytes behind those of the lane before, so that the span has no gaps.
+bool is_one_run(const Access& access);
+
 // What an access costs, for the profile.
 struct AccessCounts {
   u64 bytes = 0;

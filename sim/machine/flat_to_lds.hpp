@@ -24,7 +24,7 @@ inline void load_to_lds(Wave& w, const Instruction& i, u32 m0_mask) {
   Form::template load<D, L>(w, i, lanes, rows);
   Offsets o;
   direct_offsets<D, L>((w.sgpr[sreg::m0] & m0_mask) + static_cast<u32>(i.offset), o);
-  lds_store<lds_data(D), L>(w, i, o, lanes, rows);
+  lds_store_later<lds_data(D), L>(w, i, o, lanes, rows);
 }
 
 // GLOBAL and SCRATCH take whole dwords of M0.

@@ -1,5 +1,7 @@
 #include "sim/machine/lds_space.hpp"
 
+#include "sim/machine/lds_arrivals.hpp"
+
 namespace rapt::sim {
 
 u64 lds_lanes_inside(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
@@ -37,6 +39,26 @@ void lds_store(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes,
   store_rows<D, L>(rows, a.at, inside);
 }
 
+template <Data D, unsigned L>
+void lds_store_later(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows) {
+  Addresses a;
+  const u64 inside = reach_lds<L>(w, i, offsets, lanes, bytes_of(D), Action::store, a);
+  std::vector<LdsArrival::Word> words;
+  for_lanes(inside, [&](unsigned lane) {
+    for (unsigned dword = 0; dword < rows_of(D); ++dword)
+      words.push_back({reinterpret_cast<unsigned char*>(a.at[lane]) + 4 * std::size_t{dword}, rows[dword * L + lane]});
+  });
+  defer_to_lds(w, std::move(words));
+}
+
+#define RAPT_LATER(d, L) \
+  template void lds_store_later<Data::d, L>(Wave&, const Instruction&, const Offsets&, u64, const u32*);
+RAPT_LATER(b32, 32)
+RAPT_LATER(b32, 64)
+RAPT_LATER(b96, 32)
+RAPT_LATER(b96, 64)
+RAPT_LATER(b128, 32)
+RAPT_LATER(b128, 64)
 #define RAPT_LOAD(d, L) template void lds_load<Data::d, L>(Wave&, const Instruction&, const Offsets&, u64, u32*);
 #define RAPT_STORE(d, L) \
   template void lds_store<Data::d, L>(Wave&, const Instruction&, const Offsets&, u64, const u32*);

@@ -40,5 +40,8 @@ template <Data D, unsigned L>
 void lds_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, u32* rows);
 template <Data D, unsigned L>
 void lds_store(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows);
+// Dwords that come straight from memory, when the wave waits for them (lds_arrivals.hpp).
+template <Data D, unsigned L>
+void lds_store_later(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows);
 
 }  // namespace rapt::sim

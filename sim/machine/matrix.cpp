@@ -32,7 +32,7 @@ const Kernels& arithmetic(const Op& op, Arch arch) {
       if (is_rdna(arch) || !measured) return exact_product_kernels;
       return arch == Arch::gfx908 ? exact4_kernels : aligned;
     case Element::bf16:
-      if (arch == Arch::gfx90a) return lane_k == 2 ? pairs2_flush_kernels : pairs4_flush_kernels;
+      if (arch == Arch::gfx90a) return lane_k == 2 ? pairs2_kernels : pairs4_kernels;
       if (is_rdna(arch) || !measured) return fused_kernels;
       return arch == Arch::gfx908 ? exact2_kernels : aligned;
     case Element::xf32: return measured ? truncated4_kernels : fused_kernels;

@@ -1,6 +1,6 @@
-// gfx90a's sums of f16 and bf16 products: (p0 + p1) + (p2 + p3), each addition rounded, then added to the sum.
-#include "sim/machine/matrix_tile.hpp"
-#include "sim/machine/matrix_vector.hpp"
+// gfx90a's sums of f16 and bf16 products: (p0 + p1) + (p2 + p3), each addition rounded, then added to the sum; of all
+// of these denormals are flushed.
+#include "sim/machine/matrix_rows.hpp"
 
 namespace rapt::sim::matrix {
 
@@ -13,37 +13,82 @@ template <class F>
   return bits_of<F>(exponent == 0 ? bits & std::int32_t(0x80000000) : bits);
 }
 
-// `small`: products and sums of them can be denormal (bf16; those of f16 cannot).
-template <int W, int C, unsigned group, bool small>
-void pairs(const Tile& t) {
+// Any values. Negative zeros among the products do not reach the sums, which begin as no negative zeros.
+template <int N, unsigned group>
+void flushing_row(const Tile& t, unsigned block, unsigned row) {
+  constexpr int W = width<N>, C = count<N>;
   using F = Vec<float, W>;
-  const auto product = [](float a, F b) {
-    const F p = a * b + 0.0F;  // no negative zeros
-    return small ? flushed(p) : p;
-  };
-  const auto sum = [](F a, F b) { return small ? flushed(a + b) : a + b; };
-  for (unsigned block = 0; block < t.blocks; ++block) {
-    const std::uint16_t *a_at = t.a_at + block * t.k, *b_at = t.b_at + block * t.k;
-    for (unsigned row = 0; row < t.rows; ++row) {
-      const float* a = t.a + row;
-      F sums[C];
-      for (int c = 0; c < C; ++c) sums[c] = flushed(load<F>(t.c + t.c_at[block * t.rows + row] + c * W)) + 0.0F;
-      for (unsigned k = 0; k < t.k; k += group)
-        for (int c = 0; c < C; ++c) {
-          const auto p = [&](unsigned i) { return product(a[a_at[k + i]], load<F>(t.b + b_at[k + i] + c * W)); };
-          F all = sum(p(0), p(1));
-          if constexpr (group == 4) all = sum(all, sum(p(2), p(3)));
-          sums[c] = flushed(sums[c] + all);
-        }
-      for (int c = 0; c < C; ++c) store(t.d + t.d_at[block * t.rows + row] + c * W, sums[c]);
+  const std::uint16_t *a_at = t.a_at + block * t.k, *b_at = t.b_at + block * t.k;
+  const float* a = t.a + row;
+  for (int c = 0; c < C; ++c) {
+    F sum = flushed(load<F>(t.c + t.c_at[block * t.rows + row] + c * W)) + 0.0F;
+    for (unsigned k = 0; k < t.k; k += group) {
+      const auto p = [&](unsigned i) {
+        return flushed(broadcast<F>(a[a_at[k + i]]) * load<F>(t.b + b_at[k + i] + c * W));
+      };
+      F all = flushed(p(0) + p(1));
+      if constexpr (group == 4) all = flushed(all + flushed(p(2) + p(3)));
+      sum = flushed(sum + all);
     }
+    store(t.d + t.d_at[block * t.rows + row] + c * W, sum);
   }
+}
+
+// Where products are exact, and no sum of them is so small that it would be denormal.
+template <int N, unsigned R, unsigned group>
+struct PairRows : Rows<N, R> {
+  using typename Rows<N, R>::F;
+  using Rows<N, R>::C;
+  using Rows<N, R>::W;
+  using Rows<N, R>::sums;
+
+  // Whether a sum with these values of C can be denormal: one of them has bits below 2^-126.
+  [[gnu::always_inline]] bool may_flush() const {
+    using U = Vec<std::uint32_t, W>;
+    using I = Vec<std::int32_t, W>;
+    I small{};
+    for (unsigned i = 0; i < R; ++i)
+      for (int c = 0; c < C; ++c) small |= (bits_of<U>(sums[i][c]) & 0x7fffffff) - 1 < (24U << 23) - 1;
+    return any_negative(small);
+  }
+  [[gnu::always_inline]] void add_groups(const Tile& t, unsigned block, unsigned row) {
+    const std::uint16_t *a_at = t.a_at + block * t.k, *b_at = t.b_at + block * t.k;
+    for (unsigned i = 0; i < R; ++i)
+      for (int c = 0; c < C; ++c) sums[i][c] += 0.0F;  // no negative zeros
+    for (unsigned k = 0; k < t.k; k += group)
+      for (int c = 0; c < C; ++c) {
+        F b[group];
+        for (unsigned n = 0; n < group; ++n) b[n] = load<F>(t.b + b_at[k + n] + c * W);
+        for (unsigned i = 0; i < R; ++i) {
+          const auto a = [&](unsigned n) { return broadcast<F>(t.a[a_at[k + n] + row + i]); };
+          F all = add_exact(a(1), b[1], a(0) * b[0]);
+          if constexpr (group == 4) all += add_exact(a(3), b[3], a(2) * b[2]);
+          sums[i][c] += all;
+        }
+      }
+  }
+};
+
+template <int N, unsigned group>
+void pairs(const Tile& t) {
+  constexpr unsigned R = std::min(most_rows<N>, 4U);
+  const bool plain = products_are_exact(t, -126);
+  for (unsigned block = 0; block < t.blocks; ++block)
+    for (unsigned row = 0; row < t.rows; row += R) {
+      PairRows<N, R, group> rows;
+      rows.load_from(t, block * t.rows + row);
+      if (!plain || rows.may_flush()) [[unlikely]] {
+        for (unsigned i = 0; i < R; ++i) flushing_row<N, group>(t, block, row + i);
+      } else {
+        rows.add_groups(t, block, row);
+        rows.store_to(t, block * t.rows + row);
+      }
+    }
 }
 
 }  // namespace
 
-const Kernels pairs4_kernels{pairs<4, 1, 4, false>, pairs<16, 1, 4, false>, pairs<16, 2, 4, false>};
-const Kernels pairs4_flush_kernels{pairs<4, 1, 4, true>, pairs<16, 1, 4, true>, pairs<16, 2, 4, true>};
-const Kernels pairs2_flush_kernels{pairs<4, 1, 2, true>, pairs<16, 1, 2, true>, pairs<16, 2, 2, true>};
+const Kernels pairs4_kernels{pairs<4, 4>, pairs<16, 4>, pairs<32, 4>};
+const Kernels pairs2_kernels{pairs<4, 2>, pairs<16, 2>, pairs<32, 2>};
 
 }  // namespace rapt::sim::matrix

@@ -1,6 +1,5 @@
 // Kernels that add one product after the other, and the integers'.
-#include "sim/machine/matrix_tile.hpp"
-#include "sim/machine/matrix_vector.hpp"
+#include "sim/machine/matrix_rows.hpp"
 
 #include <limits>
 
@@ -8,72 +7,36 @@ namespace rapt::sim::matrix {
 
 namespace {
 
-// Rows are taken a few at a time, so that the sums do not wait for each other.
-constexpr unsigned at_once = 4;
-
-template <int W, int C>
-struct Rows {
-  using F = Vec<float, W>;
-  F sums[at_once][C];
-
-  void load_from(const Tile& t, unsigned place) {
-    for (unsigned i = 0; i < at_once; ++i)
-      for (int c = 0; c < C; ++c) sums[i][c] = load<F>(t.c + t.c_at[place + i] + c * W);
-  }
-  void store_to(const Tile& t, unsigned place) const {
-    for (unsigned i = 0; i < at_once; ++i)
-      for (int c = 0; c < C; ++c) store(t.d + t.d_at[place + i] + c * W, sums[i][c]);
-  }
-  // The products of all k, in order.
-  template <bool by_row, class Add>
-  [[gnu::always_inline]] void add_products(const Tile& t, unsigned block, unsigned row, Add add) {
-    const std::uint16_t* a_at = t.a_at + block * t.k;
-    const std::uint16_t* b_at = t.b_steps(block, row);
-    for (unsigned k = 0; k < t.k; ++k) {
-      const float* a = t.a + a_at[k] + row * t.a_stride;
-      for (unsigned i = 0; i < at_once; ++i) {
-        const float* b = t.b + b_at[by_row ? i * t.k + k : k];
-        const F factor = broadcast<F>(a[i * t.a_stride]);
-        for (int c = 0; c < C; ++c) sums[i][c] = add(factor, load<F>(b + c * W), sums[i][c]);
-      }
-    }
-  }
-};
-
-template <int W, int C, bool by_row, class Add>
+template <int N, unsigned R, bool by_row, class Add>
 [[gnu::always_inline]] inline void float_rows(const Tile& t, Add add) {
   for (unsigned block = 0; block < t.blocks; ++block)
-    for (unsigned row = 0; row < t.rows; row += at_once) {
-      Rows<W, C> rows;
+    for (unsigned row = 0; row < t.rows; row += R) {
+      Rows<N, R> rows;
       rows.load_from(t, block * t.rows + row);
       rows.template add_products<by_row>(t, block, row, add);
       rows.store_to(t, block * t.rows + row);
     }
 }
 
-template <int W, int C, class Add>
+template <int N, class Add>
 [[gnu::always_inline]] inline void float_kernel(const Tile& t, Add add) {
-  if (t.b_by_row) float_rows<W, C, true>(t, add);
-  else float_rows<W, C, false>(t, add);
+  constexpr unsigned most = most_rows<N>, few = std::min(most, 4U);
+  if (t.b_by_row) float_rows<N, few, true>(t, add);
+  else if (t.rows % most == 0) float_rows<N, most, false>(t, add);
+  else float_rows<N, few, false>(t, add);
 }
 
-template <int W, int C>
-void one_by_one(const Tile& t) {
-  float_kernel<W, C>(t, [](auto a, auto b, auto sum) { return fused(a, b, sum); });
-}
-
-// Where products are exact, fused and separate rounding give the same.
-template <class F>
-[[gnu::always_inline]] inline F add_exact(F a, F b, F sum) {
-#ifdef __FMA__
-  return fused(a, b, sum);
-#else
-  return a * b + sum;
-#endif
-}
-template <int W, int C>
+template <int N>
 void exact_product(const Tile& t) {
-  float_kernel<W, C>(t, [](auto a, auto b, auto sum) { return add_exact(a, b, sum); });
+  float_kernel<N>(t, [](auto a, auto b, auto sum) { return add_exact(a, b, sum); });
+}
+
+template <int N>
+void one_by_one(const Tile& t) {
+#ifndef __FMA__
+  if (products_are_exact(t, -149)) return exact_product<N>(t);
+#endif
+  float_kernel<N>(t, [](auto a, auto b, auto sum) { return fused(a, b, sum); });
 }
 
 void add_saturated(std::uint32_t* to, const std::uint32_t* c, const std::int32_t* sums, int count) {
@@ -86,15 +49,17 @@ void add_saturated(std::uint32_t* to, const std::uint32_t* c, const std::int32_t
 }
 
 // Products and their sums are below 2^24: exact as floats. The sum with C wraps or saturates.
-template <int W, int C, bool by_row>
+template <int N, bool by_row>
 void integer_rows(const Tile& t) {
+  constexpr unsigned R = std::min(most_rows<N>, 4U);
+  constexpr int W = width<N>, C = count<N>;
   using I = Vec<std::int32_t, W>;
   using U = Vec<std::uint32_t, W>;
   for (unsigned block = 0; block < t.blocks; ++block)
-    for (unsigned row = 0; row < t.rows; row += at_once) {
-      Rows<W, C> rows{};
+    for (unsigned row = 0; row < t.rows; row += R) {
+      Rows<N, R> rows{};
       rows.template add_products<by_row>(t, block, row, [](auto a, auto b, auto sum) { return add_exact(a, b, sum); });
-      for (unsigned i = 0; i < at_once; ++i)
+      for (unsigned i = 0; i < R; ++i)
         for (int c = 0; c < C; ++c) {
           const unsigned place = block * t.rows + row + i;
           const std::uint32_t* const from = t.c + t.c_at[place] + c * W;
@@ -110,16 +75,16 @@ void integer_rows(const Tile& t) {
         }
     }
 }
-template <int W, int C>
+template <int N>
 void integer(const Tile& t) {
-  if (t.b_by_row) integer_rows<W, C, true>(t);
-  else integer_rows<W, C, false>(t);
+  if (t.b_by_row) integer_rows<N, true>(t);
+  else integer_rows<N, false>(t);
 }
 
 }  // namespace
 
-const Kernels fused_kernels{one_by_one<4, 1>, one_by_one<16, 1>, one_by_one<16, 2>};
-const Kernels exact_product_kernels{exact_product<4, 1>, exact_product<16, 1>, exact_product<16, 2>};
-const Kernels integer_kernels{integer<4, 1>, integer<16, 1>, integer<16, 2>};
+const Kernels fused_kernels{one_by_one<4>, one_by_one<16>, one_by_one<32>};
+const Kernels exact_product_kernels{exact_product<4>, exact_product<16>, exact_product<32>};
+const Kernels integer_kernels{integer<4>, integer<16>, integer<32>};
 
 }  // namespace rapt::sim::matrix

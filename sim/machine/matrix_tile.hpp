@@ -60,7 +60,7 @@ struct Kernels {
 extern const Kernels fused_kernels;          // each product fused into the sum
 extern const Kernels exact_product_kernels;  // the same where a product of floats is exact: f16, fp8
 extern const Kernels exact4_kernels, exact2_kernels;
-extern const Kernels pairs4_kernels, pairs4_flush_kernels, pairs2_flush_kernels;
+extern const Kernels pairs4_kernels, pairs2_kernels;
 extern const Kernels truncated_kernels;  // groups of 8 (4 where k is 4)
 extern const Kernels truncated4_kernels, truncated_fp8_kernels;
 extern const Kernels integer_kernels;

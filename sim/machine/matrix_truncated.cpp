@@ -12,12 +12,12 @@ namespace {
 
 // Of every row of a block: the exponents to align to, the sums of the aligned products, the new values. A pass each, so
 // that the rows do not wait for each other.
-template <int W, int C, unsigned group, bool bounded>
+template <int N, unsigned group, bool bounded>
 struct Truncated {
-  static constexpr int columns = W * C;
+  static constexpr int columns = N, W = width<N>, H_width = std::min(N, 2 * register_floats);
   using F = Vec<float, W>;
   using I = Vec<std::int32_t, W>;
-  using H = Vec<std::int16_t, columns>;
+  using H = Vec<std::int16_t, H_width>;
 
   static void run(const Tile& t, const Exponents& exponents) {
     Truncated pass{t, exponents.some_small()};
@@ -41,9 +41,12 @@ struct Truncated {
   Truncated(const Tile& tile, bool some_small) : t(tile), small(some_small) {}
 
   [[gnu::always_inline]] void align(unsigned row) {
-    H top = lowest;
-    for (unsigned k = 0; k < group; ++k) top = larger(top, load<H>(factors.b_exponent[k]) + factors.a_exponent[k][row]);
-    store(tops[row], top);
+    for (int c = 0; c < columns; c += H_width) {
+      H top = lowest;
+      for (unsigned k = 0; k < group; ++k)
+        top = larger(top, load<H>(factors.b_exponent[k] + c) + factors.a_exponent[k][row]);
+      store(tops[row] + c, top);
+    }
   }
 
   [[gnu::always_inline]] void sum_up(unsigned row) {
@@ -85,17 +88,17 @@ struct Truncated {
   alignas(64) std::int32_t sums[32][columns];
 };
 
-template <int W, int C, unsigned group>
+template <int N, unsigned group>
 void truncated(const Tile& t) {
   const Exponents exponents(t);
-  if (exponents.too_large()) truncated_scalar(t, W * C, group);
-  else if (exponents.all_bounded()) Truncated<W, C, group, true>::run(t, exponents);
-  else Truncated<W, C, group, false>::run(t, exponents);
+  if (exponents.too_large()) truncated_scalar(t, N, group);
+  else if (exponents.all_bounded()) Truncated<N, group, true>::run(t, exponents);
+  else Truncated<N, group, false>::run(t, exponents);
 }
 
 }  // namespace
 
-const Kernels truncated_kernels{truncated<4, 1, 8>, truncated<16, 1, 8>, truncated<16, 2, 8>};
-const Kernels truncated4_kernels{truncated<4, 1, 4>, truncated<16, 1, 4>, truncated<16, 2, 4>};
+const Kernels truncated_kernels{truncated<4, 8>, truncated<16, 8>, truncated<32, 8>};
+const Kernels truncated4_kernels{truncated<4, 4>, truncated<16, 4>, truncated<32, 4>};
 
 }  // namespace rapt::sim::matrix

@@ -8,14 +8,15 @@ namespace {
 
 constexpr unsigned group = 16;
 
-template <int W, int C>
+template <int N>
 void truncated_fp8(const Tile& t) {
+  constexpr int W = width<N>;
   using F = Vec<float, W>;
   using I = Vec<std::int32_t, W>;
   using H = Vec<std::int16_t, W>;
   const Exponents exponents(t);
-  if (exponents.too_large()) return truncated_scalar(t, W * C, group, true);
-  Factors<group, W * C> factors;
+  if (exponents.too_large()) return truncated_scalar(t, N, group, true);
+  Factors<group, N> factors;
   const H lowest = kept(H{} + smallest_product);
   const Adder<F, I, true, false> adder;
   for (unsigned block = 0; block < t.blocks; ++block)
@@ -26,7 +27,7 @@ void truncated_fp8(const Tile& t) {
         if (row == 0 || t.b_by_row) factors.take_b(t, exponents, t.b_steps(block, row) + first);
         const unsigned place = block * t.rows + row;
         const std::uint32_t* from = first == 0 ? t.c + t.c_at[place] : t.d + t.d_at[place];
-        for (int c = 0; c < C; ++c) {
+        for (int c = 0; c < count<N>; ++c) {
           I tops[2], sums[2];
           for (unsigned odd = 0; odd < 2; ++odd) {
             H top = lowest;
@@ -55,6 +56,6 @@ void truncated_fp8(const Tile& t) {
 
 }  // namespace
 
-const Kernels truncated_fp8_kernels{truncated_fp8<4, 1>, truncated_fp8<16, 1>, truncated_fp8<16, 2>};
+const Kernels truncated_fp8_kernels{truncated_fp8<4>, truncated_fp8<16>, truncated_fp8<32>};
 
 }  // namespace rapt::sim::matrix

@@ -1,15 +1,30 @@
-// Vectors of a compile-time width as the compiler has them, for the matrices' kernels.
+// Vectors of a compile-time width as the compiler has them, for the matrices' kernels. The width follows the level that
+// is compiled for: vectors wider than a register would be split, badly.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
 namespace rapt::sim::matrix {
+
+// Floats that a vector register holds, and the sums to keep in registers beside factors and constants.
+#if defined __AVX512F__
+inline constexpr int register_floats = 16, register_sums = 16;
+#elif defined __AVX2__
+inline constexpr int register_floats = 8, register_sums = 8;
+#else
+inline constexpr int register_floats = 4, register_sums = 8;
+#endif
+// The vectors that a row of N floats is made of: `count` of `width`.
+template <int N>
+inline constexpr int width = std::min(N, register_floats);
+template <int N>
+inline constexpr int count = N / width<N>;
 
 template <class T, int W>
 struct VectorOf {
@@ -51,14 +66,18 @@ template <class V>
 // Whether an element is negative.
 template <class V>
 [[gnu::always_inline]] inline bool any_negative(V v) {
-#ifdef __AVX512F__
+#if defined __AVX512F__
   if constexpr (sizeof v == 64) return _mm512_cmplt_epi32_mask(bits_of<__m512i>(v), _mm512_setzero_si512()) != 0;
 #endif
-  using Pairs = Vec<std::uint64_t, sizeof(V) / 8>;
-  const Pairs pairs = bits_of<Pairs>(v);
-  std::uint64_t all = 0;
-  for (unsigned i = 0; i < sizeof(V) / 8; ++i) all |= pairs[i];
-  return (all & 0x8000000080000000U) != 0;
+#if defined __AVX2__
+  if constexpr (sizeof v == 32) return _mm256_movemask_ps(bits_of<__m256>(v)) != 0;
+#endif
+#if defined __SSE2__
+  if constexpr (sizeof v == 16) return _mm_movemask_ps(bits_of<__m128>(v)) != 0;
+#endif
+  std::uint32_t all = 0;
+  for (unsigned i = 0; i < sizeof(V) / 4; ++i) all |= static_cast<std::uint32_t>(v[i]);
+  return all >> 31 != 0;
 }
 // Floats to integers, towards minus infinity.
 template <class I, class F>
@@ -77,6 +96,9 @@ template <class I, class H>
 #ifdef __AVX512F__
   if constexpr (sizeof(I) == 64) return bits_of<I>(_mm512_maskz_cvtepi16_epi32(0xffff, bits_of<__m256i>(v)));
 #endif
+#ifdef __AVX2__
+  if constexpr (sizeof(I) == 32) return bits_of<I>(_mm256_cvtepi16_epi32(bits_of<__m128i>(v)));
+#endif
   return __builtin_convertvector(v, I);
 }
 // A constant that stays in a register: the compiler would make it anew in every turn of a loop.
@@ -87,27 +109,32 @@ template <class V>
 #endif
   return v;
 }
-// Element-wise fused multiply-add.
+// Element-wise fused multiply-add of a vector of one register.
 template <class F>
 [[gnu::always_inline]] inline F fused(F a, F b, F c) {
+#ifdef __FMA__
 #ifdef __AVX512F__
   if constexpr (sizeof a == 64)
     return bits_of<F>(_mm512_fmadd_ps(bits_of<__m512>(a), bits_of<__m512>(b), bits_of<__m512>(c)));
 #endif
-#ifdef __FMA__
-  if constexpr (sizeof a == 16) {
+  if constexpr (sizeof a == 32)
+    return bits_of<F>(_mm256_fmadd_ps(bits_of<__m256>(a), bits_of<__m256>(b), bits_of<__m256>(c)));
+  if constexpr (sizeof a == 16)
     return bits_of<F>(_mm_fmadd_ps(bits_of<__m128>(a), bits_of<__m128>(b), bits_of<__m128>(c)));
-  } else {
-    using Halves = __m256[2];
-    Halves x, y, z;
-    std::memcpy(x, &a, sizeof a), std::memcpy(y, &b, sizeof b), std::memcpy(z, &c, sizeof c);
-    for (int h = 0; h < 2; ++h) z[h] = _mm256_fmadd_ps(x[h], y[h], z[h]);
-    std::memcpy(&c, z, sizeof c);
-    return c;
-  }
 #else
-  for (unsigned i = 0; i < sizeof a / sizeof a[0]; ++i) c[i] = std::fma(a[i], b[i], c[i]);
-  return c;
+  // In double the product is exact. Where the sum is not, its last bit is made odd, away from or towards zero as the
+  // error says; then rounding to float gives what one rounding of the exact sum gives (S. Boldo, G. Melquiond,
+  // "Emulation of FMA and correctly rounded sums", 2008).
+  constexpr int n = sizeof a / 4;
+  using D = Vec<double, n>;
+  using L = Vec<std::int64_t, n>;
+  const D product = __builtin_convertvector(a, D) * __builtin_convertvector(b, D),
+          other = __builtin_convertvector(c, D);
+  const D sum = product + other, added = sum - product;
+  const D error = (product - (sum - added)) + (other - added);
+  const L even = (bits_of<L>(sum) & 1) == 0, inexact = (error > 0) | (error < 0);  // no NaN
+  const L outwards = (error > 0) == (sum > 0), one = L{} + 1;
+  return __builtin_convertvector(bits_of<D>(bits_of<L>(sum) + (even & inexact & (outwards ? one : -one))), F);
 #endif
 }
 

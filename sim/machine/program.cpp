@@ -30,8 +30,10 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   count_registers(instruction, entry);
   entry.effects = effects(instruction, mode.lanes);
   entry.clocks = clocks(instruction, entry.effects, mode.arch, mode.lanes);
+  entry.values = value_facts(instruction, entry.effects);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
+  entry.memory_operations = entry.waits.queue[static_cast<unsigned>(Counter::load)] != WaitFacts::uncounted;
   entry.instruction = std::move(instruction);
   return entry;
 }

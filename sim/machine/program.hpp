@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/check/hazards_facts.hpp"
+#include "sim/check/values_facts.hpp"
 #include "sim/check/waits_facts.hpp"
 #include "sim/isa/clocks.hpp"
 #include "sim/isa/decode.hpp"
@@ -21,8 +22,10 @@ struct Entry {
   Instruction instruction;
   Clocks clocks;
   Effects effects;
+  ValueFacts values;
   WaitFacts waits;
   HazardFacts hazards;
+  std::uint8_t memory_operations = 0;  // 1: vmcnt counts it
   std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
   std::uint32_t slot = 0;              // dwords from the start of the text
 };

@@ -24,7 +24,7 @@ std::string location(const Wave& wave, const Program& program, std::uint64_t pc,
 void check_registers(const Wave& wave, const Entry& entry) {
   if (entry.vgprs > wave.vgpr_count || entry.agprs > wave.agpr_count)
     throw Fault(FaultKind::illegal_instruction, "register beyond the " + std::to_string(wave.vgpr_count) +
-                                                    " VGPRs and " + std::to_string(wave.agpr_count) +
+                                                    " VGPRs or " + std::to_string(wave.agpr_count) +
                                                     " AGPRs that the kernel allocates");
 }
 
@@ -63,6 +63,7 @@ std::uint64_t run(Wave& wave, std::uint64_t budget) {
       if (entry->vgprs > wave.vgpr_count || entry->agprs > wave.agpr_count) check_registers(wave, *entry);
       wave.pc = pc + entry->instruction.size;
       spend(wave, entry->clocks);
+      wave.memory_operations += entry->memory_operations;
       ++executed;
       if constexpr (Watched) before(wave, *entry);
       entry->handler(wave, entry->instruction);

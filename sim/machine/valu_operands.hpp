@@ -37,7 +37,7 @@ template <unsigned N>
 inline const std::uint32_t* row_source(Wave& w, const Operand& o, unsigned dword, Row<N>& scratch) {
   if (o.kind == OperandKind::vgpr) [[likely]]
     return w.vgpr + std::size_t{o.index + dword} * N;
-  if (o.kind == OperandKind::agpr) return w.vgpr + std::size_t{Wave::agpr_row + o.index + dword} * N;
+  if (o.kind == OperandKind::agpr) return w.vgpr + std::size_t{w.first_agpr + o.index + dword} * N;
   const auto bits = o.kind == OperandKind::constant ? static_cast<std::uint32_t>(o.value >> 32 * dword)
                                                     : static_cast<std::uint32_t>(scalar_source(w, o) >> 32 * dword);
   scratch.fill(bits);

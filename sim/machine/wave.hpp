@@ -4,6 +4,7 @@
 #include "sim/isa/clocks.hpp"
 
 #include <cstring>
+#include <vector>
 
 namespace rapt::sim {
 
@@ -24,10 +25,22 @@ inline constexpr std::uint32_t gpr_idx_en = 1U << 27;  // gfx9: M0 moves VGPR op
 
 enum class WaveState : std::uint8_t { running, at_barrier, sleeping, ended };
 
+// A load straight to LDS on its way (lds_arrivals.hpp).
+struct LdsArrival {
+  struct Word {
+    unsigned char* to;
+    std::uint32_t value;
+  };
+  std::uint64_t operation;  // Wave::memory_operations with this one
+  std::vector<Word> words;
+};
+
 struct Wave {
-  // Row r holds lane l at vgpr[r * lanes + l]. AGPR i is row agpr_row + i.
+  // Row r holds lane l at vgpr[r * lanes + l]. AGPR i is row first_agpr + i: from gfx90a on the two files are one, and
+  // a VGPR from the accumulation offset on is an AGPR.
   std::uint32_t* vgpr = nullptr;
   static constexpr unsigned agpr_row = 256;
+  unsigned first_agpr = agpr_row;
   unsigned lanes = 64;
   Arch arch = Arch::gfx942;
   WaveState state = WaveState::running;
@@ -45,14 +58,16 @@ struct Wave {
   std::uint64_t cycles = 0;        // by the clock model, alone on its SIMD: what the clock registers give
   std::array<std::uint64_t, pipe_count> clocks{};     // taken of each pipe
   std::array<std::uint64_t, pipe_count> pipe_free{};  // when it takes the wave's next instruction
-  std::uint64_t barrier_phase = 0;                    // the barrier's phase that this wave signalled last
+  std::uint64_t memory_operations = 0;                // CDNA: begun so far, as vmcnt counts them
+  std::vector<LdsArrival> lds_arrivals;
+  std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
 
   // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
   std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
   bool initial_flat_scratch = false;
 
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
-  std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? agpr_row : 0)); }
+  std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? first_agpr : 0)); }
   std::uint64_t pair(unsigned index) const { return sgpr[index] | std::uint64_t{sgpr[index + 1]} << 32; }
   void set_pair(unsigned index, std::uint64_t value) {
     sgpr[index] = static_cast<std::uint32_t>(value);

@@ -18,8 +18,8 @@ constexpr std::size_t quarantine_count = 1024;
 constexpr std::uint64_t quarantine_bytes = std::uint64_t{512} << 20;
 
 struct Block : Allocation {
-  Pages pages;                           // empty for adopted memory
-  std::unique_ptr<unsigned char[]> map;  // what `written` points to
+  Pages pages;                      // empty for adopted memory
+  std::unique_ptr<WrittenMap> map;  // what `written` points to
   Block() = default;
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -119,8 +119,8 @@ void* Memory::allocate(std::size_t bytes, std::size_t alignment, MemoryKind kind
   block->pages = map_pages(std::max<std::size_t>(bytes, 1), alignment, kind == MemoryKind::device ? fresh_pattern : 0);
   unsigned char* data = block->pages.data;
   if (data && tracking() && counts_for_limit(*block)) {
-    block->map = std::unique_ptr<unsigned char[]>(new (std::nothrow) unsigned char[bytes / 8 + 1]());
-    block->written = block->map.get();
+    block->map = std::make_unique<WrittenMap>(bytes);
+    if (block->map->usable()) block->written = block->map.get();
   }
   const std::lock_guard lock(state_->mutex);
   if (!data) {
@@ -216,35 +216,30 @@ std::string Memory::describe(std::uint64_t address) const {
 void Memory::mark_written(std::uint64_t address, std::size_t bytes) {
   const Allocation* allocation = find(address);
   if (!allocation || !allocation->written) return;
-  std::uint64_t at = address - allocation->base;
-  const std::uint64_t end = std::min<std::uint64_t>(at + bytes, allocation->size);
-  // Workgroups on other threads mark their own bytes of the same map byte.
-  const auto set = [allocation](std::uint64_t byte, unsigned bits) {
-    __atomic_fetch_or(&allocation->written[byte], static_cast<unsigned char>(bits), __ATOMIC_RELAXED);
-  };
-  for (; at < end && at % 8 != 0; ++at) set(at / 8, 1U << at % 8);
-  const std::uint64_t whole = end / 8;
-  if (at / 8 < whole) std::memset(allocation->written + at / 8, 0xff, whole - at / 8), at = whole * 8;
-  for (; at < end; ++at) set(at / 8, 1U << at % 8);
+  const std::uint64_t begin = address - allocation->base;
+  allocation->written->mark(begin, begin + bytes);
 }
 
 void Memory::mark_unwritten(std::uint64_t address, std::size_t bytes) {
   const Allocation* allocation = find(address);
   if (!allocation || !allocation->written) return;
-  const std::uint64_t begin = address - allocation->base,
-                      end = std::min<std::uint64_t>(begin + bytes, allocation->size);
-  for (std::uint64_t at = begin; at < end; ++at)
-    __atomic_fetch_and(&allocation->written[at / 8], static_cast<unsigned char>(~(1U << at % 8)), __ATOMIC_RELAXED);
+  const std::uint64_t begin = address - allocation->base;
+  allocation->written->unmark(begin, begin + bytes);
 }
 
 bool Memory::is_written(std::uint64_t address, std::size_t bytes) const {
   const Allocation* allocation = find(address);
   if (!allocation || !allocation->written) return true;
-  const std::uint64_t begin = address - allocation->base,
-                      end = std::min<std::uint64_t>(begin + bytes, allocation->size);
-  for (std::uint64_t at = begin; at < end; ++at)
-    if ((allocation->written[at / 8] >> at % 8 & 1) == 0) return false;
-  return true;
+  const std::uint64_t begin = address - allocation->base;
+  return allocation->written->all(begin, begin + bytes);
+}
+
+bool Memory::all_written(std::uint64_t begin, std::uint64_t end) const {
+  constexpr std::uint64_t longest = std::uint64_t{4} << 20;  // a thousand pages to ask for
+  const Allocation* allocation = find(begin);
+  if (!allocation || end - allocation->base > allocation->size) return false;
+  if (!allocation->written) return true;
+  return end - begin <= longest && allocation->written->all(begin - allocation->base, end - allocation->base);
 }
 
 }  // namespace rapt::sim

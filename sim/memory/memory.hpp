@@ -2,10 +2,10 @@
 // need no translation; every access is held against the list of live allocations.
 #pragma once
 
+#include "sim/memory/written.hpp"
+
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 
 namespace rapt::sim {
@@ -17,8 +17,8 @@ struct Allocation {
   std::uint64_t size = 0;
   MemoryKind kind = MemoryKind::device;
   int device = 0;
-  bool freed = false;                // kept for a while after release, to name a late access
-  unsigned char* written = nullptr;  // one bit a byte, when tracking is on: the byte has been written
+  bool freed = false;             // kept for a while after release, to name a late access
+  WrittenMap* written = nullptr;  // which bytes have been written, when tracking is on
 };
 
 // All allocations of the process. Reading is lock-free; any thread may call anything.
@@ -56,6 +56,9 @@ class Memory {
   void mark_unwritten(std::uint64_t address, std::size_t bytes);
   // False where a byte was never written; true where nothing is known (tracking off, or memory of the host).
   bool is_written(std::uint64_t address, std::size_t bytes) const;
+  // Whether [begin, end) lies in one allocation and none of it is known to be unwritten. False too where that would
+  // take long to say: is_written() then answers for the parts.
+  bool all_written(std::uint64_t begin, std::uint64_t end) const;
   // Whether allocations made from now on have a `written` map. Off at first, on where RAPT_SIM_CHECK is set and not
   // "0".
   static void set_tracking(bool on) { tracking_.store(on, std::memory_order_relaxed); }

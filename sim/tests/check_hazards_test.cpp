@@ -71,6 +71,7 @@ TEST(WaitStates, Scalars) {
       Rule{all_gfx9, "s_mov_b32 m0, 0", "s_sendmsg sendmsg(MSG_INTERRUPT)", 1},
       Rule{gfx940, "s_mov_b32 m0, 0", "global_load_lds_dword v[0:1], off", 1},
       Rule{{gfx908}, "s_mov_b32 m0, 0", "buffer_load_dword v0, s[0:3], 0 offen lds", 1},
+      Rule{gfx940, "s_mov_b32 m0, 0", "buffer_load_dword v0, s[0:3], 0 offen lds", 0},
       Rule{all_gfx9, "s_mov_b32 m0, 0", "ds_read_addtid_b32 v0", 1},
       Rule{all_gfx9, "v_cmpx_eq_u32 vcc, v0, v1", "v_mov_b32_dpp v2, v3 row_shl:1", 5},
       Rule{gfx940, "v_cmp_eq_u32 s[4:5], v0, v1", "v_cndmask_b32 v2, v3, v4, s[4:5]", 2},

@@ -222,6 +222,27 @@ TEST_F(Rounding, gfx90a_adds_pairs) {
   compare(Arch::gfx90a, "v_mfma_f32_16x16x8bf16", two, spread(-66, -56), spread(-126, -110), 20);
 }
 
+// Where nothing can be denormal the flushing is left out: near the limit, and where a row of C has one small value.
+TEST_F(Rounding, gfx90a_flushes_where_sums_may_be_denormal) {
+  const Model four = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 4); };
+  const Model two = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 2); };
+  const Draw sometimes_small = [](std::mt19937& random, const std::string& type) -> std::uint64_t {
+    switch (random() % 200) {
+      case 0: return random() & 0x807fffff;  // denormal
+      case 1: return 0x80000000;
+      default: return spread(-103, -100, 0.02)(random, type);  // the last bit of -103 is 2^-126
+    }
+  };
+  for (const int low : {-53, -52, -51, -50, -30}) {
+    compare(Arch::gfx90a, "v_mfma_f32_32x32x8bf16_1k", four, spread(low, low + 6), spread(-103, 12), 2);
+    compare(Arch::gfx90a, "v_mfma_f32_16x16x8bf16", two, spread(low, low + 3), sometimes_small, 6);
+    compare(Arch::gfx90a, "v_mfma_f32_4x4x4bf16_1k", four, spread(low, low + 3), sometimes_small, 6);
+  }
+  compare(Arch::gfx90a, "v_mfma_f32_32x32x8bf16_1k", four, spread(-12, 6), spread(-12, 12), 4);
+  compare(Arch::gfx90a, "v_mfma_f32_16x16x16bf16_1k", four, spread(50, 61), spread(100, 120), 4);
+  compare(Arch::gfx90a, "v_mfma_f32_16x16x16f16", four, spread(-14, -10), sometimes_small, 10);
+}
+
 TEST_F(Rounding, gfx942_aligns_products) {
   const auto model = [](std::size_t group, int smallest) {
     return [=](const Values& a, const Values& b, float c) { return aligned(a, b, c, group, smallest, smallest, 1); };
@@ -275,6 +296,7 @@ TEST_F(Rounding, f32_is_fused) {
   compare(Arch::gfx942, "v_mfma_f32_32x32x2_f32", fused, spread(-20, 20), spread(-20, 20), 4);
   compare(Arch::gfx908, "v_mfma_f32_16x16x4f32", fused, spread(-20, 20), spread(-20, 20), 10);
   compare(Arch::gfx90a, "v_mfma_f32_4x4x1f32", fused, spread(-20, 20), spread(-20, 20), 10);
+  compare(Arch::gfx942, "v_mfma_f32_32x32x2_f32", fused, spread(-80, -60), spread(-126, -120), 4);
 }
 
 }  // namespace

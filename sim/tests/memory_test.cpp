@@ -139,6 +139,66 @@ TEST(Memory, TracksWrittenBytes) {
   memory.release(p), memory.release(host);
 }
 
+TEST(Memory, AnswersForWholeSpansOfWrittenBytes) {
+  Memory& memory = Memory::process();
+  const bool before = Memory::tracking();
+  Memory::set_tracking(true);
+  constexpr std::size_t size = 5 * 4096 + 100;
+  auto* p = static_cast<unsigned char*>(memory.allocate(size, 4096, MemoryKind::device, 0));
+  void* host = memory.allocate(1024, 256, MemoryKind::host, 0);
+  Memory::set_tracking(before);
+  const std::uint64_t a = address(p);
+  EXPECT_FALSE(memory.all_written(a, a + size));
+  memory.mark_written(a, size);
+  EXPECT_TRUE(memory.all_written(a, a + size));
+  EXPECT_FALSE(memory.all_written(a, a + size + 1)) << "beyond the allocation";
+  EXPECT_FALSE(memory.all_written(a - 1, a + 1));
+  EXPECT_TRUE(memory.all_written(address(host), address(host) + 1024));
+  for (const std::size_t byte : {std::size_t{0}, std::size_t{63}, std::size_t{64}, std::size_t{4095}, std::size_t{4096},
+                                 std::size_t{8191}, std::size_t{20000}, size - 1}) {
+    memory.mark_unwritten(a + byte, 1);
+    EXPECT_FALSE(memory.all_written(a, a + size)) << byte;
+    EXPECT_FALSE(memory.is_written(a, size)) << byte;
+    EXPECT_TRUE(byte == 0 || memory.all_written(a, a + byte)) << byte;
+    EXPECT_TRUE(byte == size - 1 || memory.all_written(a + byte + 1, a + size)) << byte;
+    memory.mark_written(a + byte, 1);
+    EXPECT_TRUE(memory.all_written(a, a + size)) << byte;
+  }
+  memory.mark_unwritten(a + 100, 3 * 4096);
+  EXPECT_TRUE(memory.all_written(a, a + 100) && memory.all_written(a + 100 + 3 * 4096, a + size));
+  EXPECT_FALSE(memory.is_written(a + 100, 1) || memory.is_written(a + 99 + 3 * 4096, 1));
+  memory.release(p), memory.release(host);
+}
+
+// Bytes that share a word and a page, marked and asked for by threads of their own.
+TEST(Memory, ThreadsMarkTheirOwnBytes) {
+  Memory& memory = Memory::process();
+  const bool before = Memory::tracking();
+  Memory::set_tracking(true);
+  constexpr unsigned size = 8192, threads = 4;
+  void* p = memory.allocate(size, 4096, MemoryKind::device, 0);
+  Memory::set_tracking(before);
+  const std::uint64_t a = address(p);
+  std::atomic<unsigned> wrong{0};
+  std::vector<std::thread> writers;
+  for (unsigned t = 0; t < threads; ++t)
+    writers.emplace_back([&, t] {
+      for (unsigned round = 0; round < 20; ++round) {
+        for (unsigned byte = t; byte < size; byte += threads) memory.mark_written(a + byte, 1);
+        memory.all_written(a, a + size);
+        for (unsigned byte = t; byte < size; byte += threads)
+          if (!memory.is_written(a + byte, 1)) ++wrong;
+        if (round == 19) break;
+        for (unsigned byte = t; byte < size; byte += threads) memory.mark_unwritten(a + byte, 1);
+        if (memory.all_written(a, a + size) || memory.is_written(a + t, 1)) ++wrong;
+      }
+    });
+  for (std::thread& t : writers) t.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_TRUE(memory.all_written(a, a + size));
+  memory.release(p);
+}
+
 TEST(Memory, ThreadsSeeEachOthersAllocations) {
   Memory& memory = Memory::process();
   std::atomic<bool> stop{false}, failed{false};

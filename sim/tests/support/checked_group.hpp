@@ -43,7 +43,8 @@ class CheckedCode {
 
 class CheckedGroup {
  public:
-  // A group whose waves run programs first..first + count - 1. v0 is the lane's number times four.
+  // A group whose waves run programs first..first + count - 1. v0 is the lane's number times four. The check of values
+  // takes v0 and s0 to s15 as given.
   CheckedGroup(std::shared_ptr<const CheckedCode> code, unsigned first, unsigned count, const CheckOptions& options,
                RaceLaunch* launch = nullptr, unsigned number = 0)
       : code_(std::move(code)) {
@@ -64,6 +65,7 @@ class CheckedGroup {
       w.group = &group_;
       w.vgpr = registers_.data() + std::size_t{512} * lanes * n;
       w.vgpr_count = w.agpr_count = 256;
+      w.initial_vgprs = 1, w.initial_sgprs = 16;
       w.pc = code_->start(first + n);
       w.set_pair(sreg::exec, w.all_lanes());
       for (unsigned l = 0; l < lanes; ++l) w.row(0)[l] = 4 * l;

@@ -1,8 +1,10 @@
 #include "sim/tests/support/disassemble.hpp"
 
 #include "sim/tests/support/assemble.hpp"
+#include "sim/tests/support/object_file.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,10 +12,10 @@
 namespace rapt::sim::test {
 namespace {
 
-// s_nop on every architecture. It stands behind each sample, for llvm-objdump goes on decoding there and does not
-// survive every instruction that ends too early.
-constexpr const char* padding = "0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000";
-constexpr std::size_t stride = 2 * sizeof(Sample);
+// s_nop on every architecture. It stands behind the last sample, for llvm-objdump does not survive every instruction
+// that ends too early.
+constexpr Sample padding = {0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000};
+constexpr std::size_t stride = sizeof(Sample);
 
 std::string new_stem() {
   static std::atomic<unsigned> count{0};
@@ -52,41 +54,46 @@ bool parse(const std::string& line, Disassembled& out) {
   return true;
 }
 
-// A branch to where a sample happens to begin is printed with its symbol: back to the number of words.
+// A branch to a symbol is printed with its name: back to the number of words.
 void resolve_target(Disassembled& one) {
-  constexpr std::string_view symbol = " sample";
-  const std::size_t at = one.text.find(symbol);
-  if (at == one.text.npos) return;
-  const std::uint64_t target = std::stoull(one.text.substr(at + symbol.size())) * stride;
-  const auto distance = static_cast<std::uint16_t>((target - one.address - 4) / 4);
-  one.text.replace(at + 1, one.text.npos, std::to_string(distance));
+  for (const auto& [symbol, offset] : {std::pair{" sample", 0U}, std::pair{" rest", 4U}}) {
+    const std::size_t at = one.text.find(symbol);
+    if (at == one.text.npos) continue;
+    const std::uint64_t target = std::stoull(one.text.substr(at + std::strlen(symbol))) * stride + offset;
+    const auto distance = static_cast<std::uint16_t>((target - one.address - 4) / 4);
+    one.text.replace(at + 1, one.text.npos, std::to_string(distance));
+  }
 }
 
-std::string objdump(Arch arch, unsigned lanes, const std::string& object) {
+std::string objdump(Arch arch, unsigned lanes, const std::string& object, const std::string& options = "") {
   std::string attributes;
   if (is_rdna(arch)) {
     attributes = lanes == 64 ? " --mattr=+real-true16,-wavefrontsize32,+wavefrontsize64" : " --mattr=+real-true16";
   }
   const std::string output = object + ".txt";
-  shell("llvm-objdump-22 -d -z --mcpu=" + std::string(name(arch)) + attributes + " -j .text " + object + " > " +
-        output);
+  shell("llvm-objdump-22 -d -z --mcpu=" + std::string(name(arch)) + attributes + " -j .text " + options + object +
+        " > " + output);
   return output;
 }
 
 }  // namespace
 
 std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const Sample> samples) {
-  const std::string stem = new_stem();
-  std::ofstream source(stem + ".s");
-  // A symbol a sample: llvm-objdump begins anew at each.
+  // A symbol a sample: llvm-objdump begins anew at each. One instruction may reach into what is behind the first word,
+  // but of that symbol none is asked for.
+  std::vector<TextSymbol> symbols;
+  std::string wanted = "--disassemble-symbols=";
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    source << "sample" << i << ":\n.long";
-    for (std::size_t w = 0; w < samples[i].size(); ++w) source << (w == 0 ? " " : ", ") << samples[i][w];
-    source << ", " << padding << '\n';
+    symbols.push_back({"sample" + std::to_string(i), i * stride});
+    symbols.push_back({"rest" + std::to_string(i), i * stride + 4});
+    wanted += (i == 0 ? "" : ",") + symbols[2 * i].name;
   }
-  source.close();
-  shell("llvm-mc-22 -arch=amdgcn -mcpu=" + std::string(name(arch)) + " -filetype=obj -o " + stem + ".o " + stem + ".s");
-  const std::string output = objdump(arch, lanes, stem + ".o");
+  std::vector<Sample> text(samples.begin(), samples.end());
+  text.push_back(padding);
+  const std::string stem = new_stem();
+  std::ofstream(stem + ".o", std::ios::binary) << object_file(std::as_bytes(std::span(text)), symbols);
+  std::ofstream(stem + ".arguments") << wanted;
+  const std::string output = objdump(arch, lanes, stem + ".o", "@" + stem + ".arguments ");
   std::vector<Disassembled> result(samples.size());
   std::ifstream lines(output);
   for (std::string line; std::getline(lines, line);) {
@@ -96,7 +103,7 @@ std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const
     const std::size_t index = one.address / stride;
     if (index < result.size()) result[index] = std::move(one);
   }
-  for (const char* end : {".s", ".o", ".o.txt"}) std::filesystem::remove(stem + end);
+  for (const char* end : {".o", ".o.txt", ".arguments"}) std::filesystem::remove(stem + end);
   return result;
 }
 

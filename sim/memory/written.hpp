@@ -1,0 +1,39 @@
+// For every byte of an allocation: whether it was ever written. Threads may mark and ask at once.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+namespace rapt::sim {
+
+class WrittenMap {
+ public:
+  // Nothing is written yet; the map takes memory where it is used. usable() is false when the system has none.
+  explicit WrittenMap(std::uint64_t bytes);
+  bool usable() const { return words_ && full_; }
+
+  // Bytes [begin, end); what lies beyond the allocation does not count.
+  void mark(std::uint64_t begin, std::uint64_t end);
+  void unmark(std::uint64_t begin, std::uint64_t end);
+  bool all(std::uint64_t begin, std::uint64_t end) const;
+
+ private:
+  // Of a page that is wholly written this is remembered, so that long ranges are quickly looked through.
+  static constexpr std::uint64_t page = 4096;
+
+  bool all_bits(std::uint64_t begin, std::uint64_t end) const;
+  bool all_of_page(std::uint64_t number) const;
+
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  template <typename T>
+  using Zeroed = std::unique_ptr<T[], Free>;
+
+  std::uint64_t size_;
+  Zeroed<std::uint64_t> words_;  // a bit a byte
+  Zeroed<unsigned char> full_;   // a byte a page
+};
+
+}  // namespace rapt::sim
