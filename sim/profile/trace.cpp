@@ -58,7 +58,7 @@ std::string access_text(const Wave& wave, const RegisterAccess& access, std::uin
   std::string text;
   for (unsigned n = 0; n < access.count; ++n) {
     const unsigned index = access.first + n;
-    const std::uint32_t* row = wave.vgpr + (accumulation ? Wave::agpr_row + index : index) * std::size_t{wave.lanes};
+    const std::uint32_t* row = wave.vgpr + (accumulation ? wave.first_agpr + index : index) * std::size_t{wave.lanes};
     text += std::string(accumulation ? " a" : " v") + std::to_string(index) + "=" +
             lanes_text(row, wave.lanes, exec, shown);
   }
