@@ -57,6 +57,7 @@ asan: ## tests under the address and undefined-behaviour sanitizers
 tsan: ## tests of threads under the thread sanitizer
 	$(call test,tsan)
 fuzz: ## the fuzz targets on their corpus, for a few seconds
+	@tools/install-deps sim
 	$(call test,fuzz)
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
@@ -64,11 +65,16 @@ clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, and minutes of fuzzing
 	ctest --test-dir build/release -L nightly --output-on-failure
+	ctest --test-dir build/sim -L nightly --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
 	for name in npy safetensors problem; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
+	done
+	for name in loader decoder; do \
+	  build/fuzz/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
+	    build/fuzz/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \
 	done
 
 .PHONY: lint format reformat clean

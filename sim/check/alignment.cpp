@@ -21,23 +21,24 @@ class AlignmentCheck final : public Check {
   }
 
   void access(Wave& wave, const Instruction& i, const Access& access) override {
-    if (entry_->effects.unit == Unit::smem || access.bytes <= 1) return;
-    const unsigned needed = alignment(i, access);
-    std::uint64_t low = 0;
-    for_lanes(access.lanes, [&](unsigned lane) { low |= access.at[lane]; });
+    // Of an access that is told byte by byte, the first byte tells: some lane is misaligned.
+    const unsigned bytes = std::max(access.bytes, access.part_of);
+    if (entry_->effects.unit == Unit::smem || bytes <= 1) return;
+    const unsigned needed = alignment(i, access, bytes);
+    const std::uint64_t low = address_bits(access);
     if ((low & (needed - 1)) != 0) [[unlikely]]
-      fail(wave, access, needed);
+      fail(wave, access, bytes, needed);
   }
 
  private:
-  static unsigned alignment(const Instruction& i, const Access& access) {
-    if (access.action == Action::atomic) return std::bit_ceil(access.bytes);
-    if (access.space == Space::lds && access.bytes >= 8 && i.opcode->name.find("_tr_") != std::string_view::npos)
-      return std::bit_ceil(access.bytes);
-    return std::min(4U, std::bit_floor(access.bytes));
+  static unsigned alignment(const Instruction& i, const Access& access, unsigned bytes) {
+    if (access.action == Action::atomic) return std::bit_ceil(bytes);
+    if (access.space == Space::lds && bytes >= 8 && i.opcode->name.find("_tr_") != std::string_view::npos)
+      return std::bit_ceil(bytes);
+    return std::min(4U, std::bit_floor(bytes));
   }
 
-  static void fail(const Wave& wave, const Access& access, unsigned needed) {
+  static void fail(const Wave& wave, const Access& access, unsigned bytes, unsigned needed) {
     const std::uint64_t base = access.space == Space::lds ? reinterpret_cast<std::uint64_t>(wave.group->lds.data()) : 0;
     for_lanes(access.lanes, [&](unsigned lane) {
       if ((access.at[lane] & (needed - 1)) == 0) return;
@@ -46,8 +47,7 @@ class AlignmentCheck final : public Check {
       std::snprintf(text, sizeof text, access.space == Space::lds ? "LDS byte %llu" : "address 0x%llx",
                     static_cast<unsigned long long>(address));
       report("misaligned " + std::string(access.action == Action::atomic ? "atomic" : "access") + " of " +
-                 std::to_string(access.bytes) + " bytes at " + text + ", which needs a multiple of " +
-                 std::to_string(needed),
+                 std::to_string(bytes) + " bytes at " + text + ", which needs a multiple of " + std::to_string(needed),
              lane, address);
     });
   }

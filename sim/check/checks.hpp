@@ -2,12 +2,12 @@
 // finding is a Fault of kind check.
 #pragma once
 
+#include "sim/check/interest.hpp"
 #include "sim/check/options.hpp"
 #include "sim/machine/flat_access.hpp"
 #include "sim/machine/program.hpp"
 
 #include <memory>
-#include <vector>
 
 namespace rapt::sim {
 
@@ -25,20 +25,28 @@ class RaceLaunch;
 
 class Checks {
  public:
-  // `races` is what the launch's groups share; needed where races are checked.
+  // `races` is what the launch's groups share: where races are checked and it is missing, std::invalid_argument.
   Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races = nullptr);
   void before(Wave& wave, const Entry& entry) {
-    for (const auto& check : checks_) check->before(wave, entry);
+    for_each(entry.checks.before, [&](Check& check) { check.before(wave, entry); });
   }
   void after(Wave& wave, const Entry& entry) {
-    for (const auto& check : checks_) check->after(wave, entry);
+    for_each(entry.checks.after, [&](Check& check) { check.after(wave, entry); });
   }
   void access(Wave& wave, const Instruction& instruction, const Access& access) {
-    for (const auto& check : checks_) check->access(wave, instruction, access);
+    for_each(access_checks, [&](Check& check) { check.access(wave, instruction, access); });
   }
 
  private:
-  std::vector<std::unique_ptr<Check>> checks_;
+  void add(CheckKind kind, std::unique_ptr<Check> check);
+  template <typename F>
+  void for_each(CheckSet set, F f) {
+    for (unsigned rest = set & present_; rest != 0; rest &= rest - 1)
+      f(*checks_[static_cast<unsigned>(std::countr_zero(rest))]);
+  }
+
+  CheckSet present_ = 0;
+  std::array<std::unique_ptr<Check>, check_kinds> checks_;
 };
 
 // Each in a file of its own.

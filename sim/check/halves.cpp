@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace rapt::sim {
+
 bool is_half(Type type) {
   return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 || type == Type::bf16;
 }

@@ -158,8 +158,8 @@ void Pair::check_wide_store() const {
 
 void CdnaHazards::step(const Entry& entry) {
   const HazardFacts& facts = entry.hazards;
-  if ((newer_ | older_) & facts.watches) check_recent(entry);
-  if (now_ - product(0).end < product_reach) check_products(entry);
+  if (((newer_ | older_) & facts.watches) != 0) check_recent(entry);
+  if ((entry.registers & product_groups_) != 0 && now_ - product(0).end < product_reach) check_products(entry);
   now_ += facts.wait_states;
   if (facts.kinds == 0) return;
   if (now_ - newer_begin_ >= longest_window) {
@@ -170,10 +170,17 @@ void CdnaHazards::step(const Entry& entry) {
   newer_ |= facts.kinds;
   recent_[recent_end_++ % recent_.size()] = {&entry, facts.kinds, now_};
   if ((facts.kinds & kind::product) == 0) return;
-  if (now_ - product(0).end > product_reach) product_registers_.clear();
-  for (const RegisterAccess& access : entry.effects.writes()) product_registers_.add(access);
+  if (now_ - product(0).end > product_reach) {
+    product_registers_.clear();
+    product_groups_ = 0;
+  }
+  const auto add = [this](const RegisterAccess& access) {
+    product_registers_.add(access);
+    product_groups_ |= register_groups(access);
+  };
+  for (const RegisterAccess& access : entry.effects.writes()) add(access);
   for (const RegisterAccess& access : entry.effects.reads())
-    if (access.source == 2 && is_vector(access.file)) product_registers_.add(access);
+    if (access.source == 2 && is_vector(access.file)) add(access);
   products_[products_end_++ % products_.size()] = {&entry, facts.kinds, now_};
 }
 

@@ -36,6 +36,7 @@ class CdnaHazards {
   std::array<Past, 32> products_{};
   unsigned recent_end_ = 8, products_end_ = 32;
   RegisterMask product_registers_;  // that products in reach write or add to
+  RegisterGroups product_groups_ = 0;
 };
 
 }  // namespace rapt::sim

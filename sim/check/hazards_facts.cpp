@@ -119,7 +119,7 @@ void watch(HazardFacts& f, Arch arch) {
   look(kind::getreg | kind::setreg, kind::setreg, 2);
   look(kind::reads_m0, kind::writes_m0, 1);
   look(kind::writes_vector, kind::wide_store, gfx940 ? 2 : 1);
-  look(kind::product | (gfx90a ? 0 : kind::accvgpr_write), kind::writes_vector | kind::writes_exec, 4);
+  look(kind::product | (gfx90a ? 0 : kind::accvgpr_write), kind::late_vector | kind::writes_exec, 4);
   if (gfx90a) {
     look(kind::valu | kind::memory | kind::lds, kind::dot, 3);
     look(kind::fma_f64, kind::f64_product, 2);
@@ -156,6 +156,8 @@ HazardFacts hazard_facts(const Instruction& i, const Effects& e, Arch arch) {
     default: break;
   }
   f.kinds = register_kinds(e, f.kinds);
+  const kind::Kinds forwarded = kind::product | (arch == Arch::gfx908 ? 0 : kind::dot);
+  if ((f.kinds & kind::writes_vector) && (f.kinds & forwarded) == 0) f.kinds |= kind::late_vector;
   if (i.opcode->name == "s_nop")
     f.wait_states = static_cast<std::uint8_t>((i.immediate & (is_cdna(arch) ? 15 : 127)) + 1);
   if (f.kinds & (kind::getreg | kind::setreg)) f.hardware_register = static_cast<std::uint8_t>(i.immediate & 63);

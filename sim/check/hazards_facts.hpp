@@ -43,6 +43,7 @@ inline constexpr Kinds nop = bit(30);            // v_nop
 inline constexpr Kinds waits_vdst = bit(31);     // for all VALU results: va_vdst(0)
 inline constexpr Kinds waits_sdst = bit(32);     // for all SALU results: sa_sdst(0)
 inline constexpr Kinds reads_mask = bit(33);     // VALU: a lane mask in an SGPR or VCC
+inline constexpr Kinds late_vector = bit(34);    // writes_vector, but a product does not get it at once
 }  // namespace kind
 
 struct HazardFacts {

@@ -14,17 +14,26 @@ class OperandCheck final : public Check {
     for (unsigned n = 0; n < 2; ++n) {
       const Operand& o = entry.instruction.src[n];
       if (o.kind != OperandKind::vgpr) continue;
-      for (unsigned d = 0; d < o.dwords; ++d) compare(wave, o.index + d, n == 0 ? 'A' : 'B');
+      const bool differ = wave.lanes == 32 ? copies_differ<32>(wave.row(o.index), o.dwords)
+                                           : copies_differ<64>(wave.row(o.index), o.dwords);
+      if (differ)
+        for (unsigned d = 0; d < o.dwords; ++d) find_difference(wave, o.index + d, n == 0 ? 'A' : 'B');
     }
   }
 
  private:
-  static void compare(Wave& wave, unsigned index, char operand) {
+  template <unsigned L>
+  static bool copies_differ(const std::uint32_t* row, unsigned rows) {
+    std::array<std::uint32_t, 16> differs{};
+    for (unsigned n = 0; n < rows; ++n, row += L)
+      for (unsigned first = 16; first < L; first += 16)
+        for (unsigned l = 0; l < 16; ++l) differs[l] |= row[l] ^ row[first + l];
+    std::uint32_t any = 0;
+    for (const std::uint32_t lane : differs) any |= lane;
+    return any != 0;
+  }
+  static void find_difference(Wave& wave, unsigned index, char operand) {
     const std::uint32_t* row = wave.row(index);
-    std::uint32_t differs = 0;
-    for (unsigned first = 16; first < wave.lanes; first += 16)
-      for (unsigned l = 0; l < 16; ++l) differs |= row[l] ^ row[first + l];
-    if (differs == 0) return;
     for (unsigned l = 16; l < wave.lanes; ++l)
       if (row[l] != row[l % 16])
         report(std::string("the copies of matrix ") + operand + " differ: " + register_name(RegisterFile::vgpr, index) +

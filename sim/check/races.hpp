@@ -6,6 +6,7 @@
 
 #include "sim/check/checks.hpp"
 #include "sim/check/races_code.hpp"
+#include "sim/check/races_lanes.hpp"
 #include "sim/check/races_launch.hpp"
 
 namespace rapt::sim {
@@ -23,13 +24,14 @@ class RaceCheck final : public Check {
   struct Actor {
     unsigned wave = 0;
     std::uint32_t bit = 0, slot = 0;
-    std::uint8_t kind = 0;
+    std::uint8_t kind = 0, stored_kind = 0;  // the latter with what is known of the value
     Stamp clock = 0, floor = 0;
   };
-  // Bytes beside each other, of lanes beside each other.
-  struct Run {
-    std::uint64_t begin, end;
-    const unsigned char* data;  // of a store, where it is known
+  // A granule's place.
+  struct Place {
+    RaceShadow& shadow;
+    std::size_t index;   // in the shadow
+    std::uint64_t base;  // its address
   };
   struct BarrierState {
     Release arrived;
@@ -38,15 +40,23 @@ class RaceCheck final : public Check {
     bool waits = false;
     bool passed = true;  // knows what the last complete phase brought
   };
+  class HeldPage;
+  class Quick;
 
   void touch_access(const Wave& wave, const Instruction& i, const Access& access);
-  void touch_run(const Run& run);
-  void touch_lds(const Run& run);
-  void touch_global(const Run& run);
+  void find_stored_rows(const Wave& wave, const Instruction& i, const Access& access);
+  void touch_lds();
+  void touch_lds_granules(const RaceLanes& lanes);
+  void touch_global();
+  void touch_page(RaceShadow& shadow, std::uint64_t origin, std::uint64_t begin, std::uint64_t end, const RaceRun& run);
+  void touch_loaded(const Place& place, std::uint16_t bytes);
+  void touch(const Place& place, std::uint16_t bytes, const RaceRun& run);
   RacePage& locked_page(std::uint64_t number);
-  void touch(RaceGranule& granule, std::uint64_t base, unsigned from, unsigned to, const unsigned char* data);
-  void conflict(const RaceGranule& granule, const RaceMark& mark, std::uint64_t base, std::uint16_t bytes,
-                unsigned from, const unsigned char* data, std::uint8_t& kind);
+  // What the run's lanes store, one after the other; none where it is not known.
+  const unsigned char* stored_data(const RaceRun& run);
+
+  void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run, std::uint8_t& kind);
+  bool stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run);
   [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
   bool marks_stores(const RaceMark& mark) const;
   void become_atomic(std::uint8_t& kind, std::uint64_t address);
@@ -55,8 +65,6 @@ class RaceCheck final : public Check {
   void acquire(std::uint64_t address);
   void learned();
 
-  const unsigned char* stored_data(const Wave& wave, const Instruction& i, const Access& access, unsigned first,
-                                   unsigned end);
   void barrier(unsigned wave, std::string_view name);
   void complete_phase();
   void pass(unsigned wave, Stamp now);
@@ -68,7 +76,7 @@ class RaceCheck final : public Check {
   mutable RaceCode code_;
   std::uint32_t number_;
   std::vector<WaveClock> clocks_;
-  std::vector<RaceGranule> lds_;
+  RaceShadow lds_;
   SyncTable lds_atomics_{256};
 
   // Of the instruction at hand.
@@ -77,7 +85,9 @@ class RaceCheck final : public Check {
   Space space_ = Space::global;
   const Access* access_ = nullptr;
   unsigned stored_dwords_ = 0;
-  bool raw_store_ = false;
+  const std::uint32_t* stored_rows_ = nullptr;  // none where what is stored is not known
+  unsigned stored_shift_ = 0;                   // of a narrow store's data in its register
+  unsigned lanes_ = 64;                         // of the wave
   std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
   struct Later {
     Access access;
@@ -85,6 +95,7 @@ class RaceCheck final : public Check {
   };
   std::vector<Later> later_;
   std::array<unsigned char, 64 * 16> data_;
+  unsigned data_first_lane_ = 64;  // of the run whose data it has; 64: none
 
   std::array<RacePage*, 64> pages_{};
 

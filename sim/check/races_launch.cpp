@@ -3,6 +3,39 @@
 #include <algorithm>
 
 namespace rapt::sim {
+namespace {
+
+// Pages that launches have left, for the next ones: making them anew costs as much as all that is done with them where
+// a kernel touches its memory once.
+class SparePages {
+ public:
+  std::unique_ptr<RacePage> take() {
+    const std::lock_guard lock(mutex_);
+    if (pages_.empty()) return nullptr;
+    auto page = std::move(pages_.back());
+    pages_.pop_back();
+    return page;
+  }
+  void give(std::vector<std::unique_ptr<RacePage>>& pages) {
+    constexpr std::size_t most = 4096;  // about 100 MB
+    const std::lock_guard lock(mutex_);
+    for (auto& page : pages)
+      if (pages_.size() < most) pages_.push_back(std::move(page));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RacePage>> pages_;
+};
+
+SparePages& spare_pages() {
+  static auto* const pages = new SparePages;  // worker threads may outlive static objects
+  return *pages;
+}
+
+}  // namespace
+
+RaceLaunch::~RaceLaunch() { spare_pages().give(pages_); }
 
 std::uint32_t RaceLaunch::add_group(std::array<std::uint32_t, 3> id) {
   const std::lock_guard lock(group_mutex_);
@@ -36,15 +69,18 @@ RacePage& RaceLaunch::page(std::uint64_t number) {
   RacePage*& found = by_number_[number];
   if (found) return *found;
   if (pages_.size() < page_limit) {
-    found = &pages_.emplace_back();
-    found->number = number;
+    auto page = spare_pages().take();
+    if (page) page->shadow.forget();
+    else page = std::make_unique<RacePage>();
+    page->number = number;
+    found = pages_.emplace_back(std::move(page)).get();
     return *found;
   }
-  RacePage& victim = pages_[oldest_++ % pages_.size()];
+  RacePage& victim = *pages_[oldest_++ % pages_.size()];
   const std::lock_guard page_lock(victim.lock);
   by_number_.erase(victim.number);
   victim.number = number;
-  victim.granules = {};
+  victim.shadow.forget();
   by_number_[number] = &victim;
   return victim;
 }

@@ -1,40 +1,20 @@
 // What the workgroups of one launch share to find their races: stamps, releases, and the shadow of global memory.
 #pragma once
 
-#include "sim/check/races_sync.hpp"
+#include "sim/check/races_shadow.hpp"
 
 #include <deque>
 #include <unordered_map>
 
 namespace rapt::sim {
 
-// One access that is remembered.
-struct RaceMark {
-  enum : std::uint8_t { writes = 1, atomic = 2, unknown_value = 4 };
-  Stamp clock = 0;
-  std::uint32_t group = 0, waves = 0;  // one wave; several where they load the same bytes by the same instruction
-  std::uint32_t slot = 0;              // of the instruction
-  std::uint16_t bytes = 0;             // of the sixteen; 0: a free place
-  std::uint8_t kind = 0;
-};
-
-// Sixteen bytes of memory: the last accesses that can still race. Where more than fit can, the oldest load is
-// forgotten.
-struct RaceGranule {
-  static constexpr unsigned size = 16;
-  std::array<RaceMark, 4> marks;
-  std::array<unsigned char, size> value{};  // what plain stores left
-};
-
-struct RacePage {
-  static constexpr unsigned size = 4096;
-  SpinLock lock;
-  std::uint64_t number = 0;  // address / size
-  std::array<RaceGranule, size / RaceGranule::size> granules;
-};
-
 class RaceLaunch {
  public:
+  RaceLaunch() = default;
+  ~RaceLaunch();
+  RaceLaunch(const RaceLaunch&) = delete;
+  RaceLaunch& operator=(const RaceLaunch&) = delete;
+
   StampSource stamps;
   SyncTable atomics{1 << 14};
 
@@ -49,7 +29,9 @@ class RaceLaunch {
   RacePage& page(std::uint64_t number);
 
  private:
-  static constexpr std::size_t page_limit = (std::size_t{512} << 20) / sizeof(RacePage);
+  static constexpr std::size_t page_bytes =
+      RacePage::granules * (sizeof(RaceGranule) + sizeof(RaceOthers) + sizeof(std::uint32_t)) + RacePage::size;
+  static constexpr std::size_t page_limit = (std::size_t{512} << 20) / page_bytes;
   struct Group {
     std::array<std::uint32_t, 3> id{};
     std::array<Stamp, 8> barriers{};
@@ -60,7 +42,7 @@ class RaceLaunch {
   std::mutex group_mutex_, page_mutex_;
   std::deque<Group> groups_;
   std::unordered_map<std::uint64_t, RacePage*> by_number_;
-  std::deque<RacePage> pages_;
+  std::vector<std::unique_ptr<RacePage>> pages_;
   std::size_t oldest_ = 0;
 };
 

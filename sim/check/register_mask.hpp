@@ -1,12 +1,27 @@
-// A set of registers: VGPRs, AGPRs, SGPRs and SCC in one row of bits.
+// Sets of registers.
 #pragma once
 
 #include "sim/isa/effects.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace rapt::sim {
 
+// A few registers a bit: 8 VGPRs, 16 AGPRs, 8 SGPRs (SCC goes with EXEC). Sets without a common bit have no common
+// register.
+using RegisterGroups = std::uint64_t;
+
+inline RegisterGroups register_groups(const RegisterAccess& access) {
+  if (access.file == RegisterFile::scc) return RegisterGroups{1} << 63;
+  static constexpr unsigned begin[] = {0, 32, 48}, shift[] = {3, 4, 3};
+  const auto file = static_cast<unsigned>(access.file);
+  const unsigned first = begin[file] + (access.first >> shift[file]);
+  const unsigned last = std::min(begin[file] + ((access.first + access.count - 1U) >> shift[file]), 63U);
+  return (~RegisterGroups{0} >> (63 - (last - first))) << first;
+}
+
+// VGPRs, AGPRs, SGPRs and SCC in one row of bits.
 class RegisterMask {
  public:
   static constexpr unsigned size = 256 + 256 + 128 + 1;

@@ -13,32 +13,40 @@ namespace rapt::sim {
 // Of a queue in order all but the last n have ended once the counter is at most n, whatever else it counts. What ends
 // in any order has ended for certain only at 0.
 void OutstandingOperations::wait(const WaitFacts& facts) {
-  bool all = true;
   for (unsigned c = 0; c < counter_count; ++c) {
+    if (facts.ends_barriers) {
+      Line& line = lines_[c][static_cast<unsigned>(Queue::barrier)];
+      line.ended = line.begun;
+    }
     const std::uint32_t most = facts.at_most[c];
+    if (most == WaitFacts::no_wait) continue;
     for (unsigned q = 0; q < queue_count; ++q) {
       Line& line = lines_[c][q];
-      if (facts.ends_barriers && q == static_cast<unsigned>(Queue::barrier)) line.ended = line.begun;
-      if (most != WaitFacts::no_wait && line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
+      if (line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
         line.ended = std::max(line.ended, line.begun - most);
-      all = all && line.ended == line.begun;
     }
   }
-  if (all && !none_) mask_.clear();
-  none_ = all;
+  if (std::erase_if(pending_, [this](const Operation& operation) { return ended(operation); }) == 0) return;
+  groups_ = 0;
+  mask_.clear();
+  for (const Operation& operation : pending_) add_registers(*operation.entry);
+}
+
+void OutstandingOperations::add_registers(const Entry& entry) {
+  groups_ |= entry.written_registers;
+  for (const RegisterAccess& access : entry.effects.writes()) mask_.add(access);
 }
 
 OutstandingOperations::Operation OutstandingOperations::begin(const Entry& entry) {
   Operation operation;
   operation.entry = &entry;
-  none_ = false;
   for (unsigned c = 0; c < counter_count; ++c)
     if (entry.waits.queue[c] != WaitFacts::uncounted) operation.place[c] = ++lines_[c][entry.waits.queue[c]].begun;
-  for (const RegisterAccess& access : entry.effects.writes()) {
-    mask_.add(access);
-    for (unsigned n = 0; n < access.count; ++n)
-      pending_[RegisterMask::place(access.file, access.first + n)] = operation;
-  }
+  if (entry.written_registers == 0) return operation;
+  // Where nothing waits, an instruction's last turn stands for those before it.
+  std::erase_if(pending_, [&entry](const Operation& earlier) { return earlier.entry == &entry; });
+  pending_.push_back(operation);
+  add_registers(entry);
   return operation;
 }
 
@@ -55,11 +63,10 @@ Counter OutstandingOperations::open_counter(const Operation& operation) const {
   return Counter::load;
 }
 
-const OutstandingOperations::Operation* OutstandingOperations::writer(const RegisterAccess& access, unsigned n) {
-  const unsigned place = RegisterMask::place(access.file, access.first + n);
-  if (!mask_.has(place)) return nullptr;
-  if (!ended(pending_[place])) return &pending_[place];
-  mask_.remove(place);
+const OutstandingOperations::Operation* OutstandingOperations::writer(RegisterFile file, unsigned index) const {
+  for (auto operation = pending_.rbegin(); operation != pending_.rend(); ++operation)
+    for (const RegisterAccess& access : operation->entry->effects.writes())
+      if (access.file == file && index - access.first < access.count) return &*operation;
   return nullptr;
 }
 
@@ -82,11 +89,9 @@ class WaitCheck final : public Check {
 
   void before(Wave& wave, const Entry& entry) override {
     WaveState& state = waves_[wave.index];
-    if (!state.outstanding.none()) {
-      for (const RegisterAccess& access : entry.effects.reads())
-        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, false);
-      for (const RegisterAccess& access : entry.effects.writes())
-        if (state.outstanding.touches(access)) check_use(wave, state, entry, access, true);
+    if (state.outstanding.may_touch(entry.registers)) {
+      for (const RegisterAccess& access : entry.effects.reads()) check_use(wave, state, entry, access, false);
+      for (const RegisterAccess& access : entry.effects.writes()) check_use(wave, state, entry, access, true);
     }
     if (entry.waits.waits) state.outstanding.wait(entry.waits);
     state.fills_lds = entry.waits.to_lds;
@@ -115,8 +120,9 @@ class WaitCheck final : public Check {
 
   static void check_use(const Wave& wave, WaveState& state, const Entry& entry, const RegisterAccess& access,
                         bool written) {
+    if (!state.outstanding.touches(access)) return;
     for (unsigned n = 0; n < access.count; ++n) {
-      const auto* writer = state.outstanding.writer(access, n);
+      const auto* writer = state.outstanding.writer(access.file, access.first + n);
       if (!writer) continue;
       const bool keeps = !written && access.source == Effects::implied && access.file != RegisterFile::sgpr &&
                          access.file != RegisterFile::scc;  // a load that leaves half of its destination

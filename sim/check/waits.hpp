@@ -5,7 +5,7 @@
 #include "sim/check/waits_facts.hpp"
 #include "sim/machine/program.hpp"
 
-#include <memory>
+#include <vector>
 
 namespace rapt::sim {
 
@@ -17,29 +17,29 @@ class OutstandingOperations {
     std::array<std::uint32_t, counter_count> place{};
   };
 
-  OutstandingOperations() : pending_(new Operation[RegisterMask::size]) {}
-
   void wait(const WaitFacts& facts);
   Operation begin(const Entry& entry);
   bool ended(const Operation& operation) const;
   // The counter that must still fall; the operation has not ended.
   Counter open_counter(const Operation& operation) const;
 
-  // Whether any register of the access may be written by an operation that has not ended.
+  // Whether an operation that has not ended is to write any of these registers: a quick no, and a sure answer.
+  bool may_touch(RegisterGroups groups) const { return (groups_ & groups) != 0; }
   bool touches(const RegisterAccess& access) const { return mask_.touches(access); }
-  bool none() const { return none_; }
-  // The operation that is to write register n of an access, or none.
-  const Operation* writer(const RegisterAccess& access, unsigned n);
+  // The latest operation that is to write the register, or none.
+  const Operation* writer(RegisterFile file, unsigned index) const;
 
  private:
+  void add_registers(const Entry& entry);
+
   struct Line {
     std::uint32_t begun = 0, ended = 0;  // operations
   };
 
   std::array<std::array<Line, queue_count>, counter_count> lines_;
+  std::vector<Operation> pending_;  // that are to write registers, in the order in which they began
+  RegisterGroups groups_ = 0;       // that they are to write
   RegisterMask mask_;
-  bool none_ = true;                      // all have ended
-  std::unique_ptr<Operation[]> pending_;  // by register, where the mask says so
 };
 
 }  // namespace rapt::sim

@@ -32,6 +32,8 @@ struct Access {
   unsigned bytes;
   u64 lanes;
   const u64* at;
+  unsigned part_of =
+      0;  // private memory where an access straddles dwords: bytes of the access that this is one byte of
 };
 
 // From the lowest to the end of the highest byte of an access that has lanes.
@@ -71,6 +73,19 @@ inline bool checked(const Wave& w) { return w.group && w.group->checks; }
 template <typename F>
 inline void for_lanes(u64 lanes, F f) {
   for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+// The bits that are set in any lane's address.
+inline u64 address_bits(const Access& access) {
+  u64 bits = 0;
+  if (access.lanes == ~u64{0}) {
+    for (unsigned lane = 0; lane < 64; ++lane) bits |= access.at[lane];
+  } else if (access.lanes == 0xffffffff) {
+    for (unsigned lane = 0; lane < 32; ++lane) bits |= access.at[lane];
+  } else {
+    for_lanes(access.lanes, [&](unsigned lane) { bits |= access.at[lane]; });
+  }
+  return bits;
 }
 
 // Throws a Fault that names the lane where [at, at + bytes) is not inside one live allocation.

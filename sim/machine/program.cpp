@@ -29,11 +29,16 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   Entry entry;
   count_registers(instruction, entry);
   entry.effects = effects(instruction, mode.lanes);
-  entry.clocks = clocks(instruction, entry.effects, mode.arch, mode.lanes);
   entry.values = value_facts(instruction, entry.effects);
+  for (const RegisterAccess& access : entry.effects.writes()) entry.written_registers |= register_groups(access);
+  entry.registers = entry.written_registers;
+  for (const RegisterAccess& access : entry.effects.reads()) entry.registers |= register_groups(access);
+  entry.clocks = clocks(instruction, entry.effects, mode.arch, mode.lanes);
   entry.waits = wait_facts(instruction, entry.effects, mode.arch);
   entry.hazards = hazard_facts(instruction, entry.effects, mode.arch);
   entry.memory_operations = entry.waits.queue[static_cast<unsigned>(Counter::load)] != WaitFacts::uncounted;
+  entry.races = race_facts(instruction, entry.effects, mode.arch);
+  entry.checks = check_interest(instruction, entry.effects, entry.waits, entry.hazards, mode);
   entry.instruction = std::move(instruction);
   return entry;
 }

@@ -1,9 +1,10 @@
 // The decoded text of a code object: each static instruction once, when a wave first comes to it.
 #pragma once
 
-#include "sim/check/hazards_facts.hpp"
+#include "sim/check/interest.hpp"
+#include "sim/check/races_facts.hpp"
+#include "sim/check/register_mask.hpp"
 #include "sim/check/values_facts.hpp"
-#include "sim/check/waits_facts.hpp"
 #include "sim/isa/clocks.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
@@ -17,17 +18,21 @@
 
 namespace rapt::sim {
 
-struct Entry {
+// What the sanitizer asks of every instruction comes first, on one line of the host's cache.
+struct alignas(64) Entry {
   Handler handler = nullptr;
+  CheckInterest checks;
+  std::uint8_t memory_operations = 0;  // 1: vmcnt counts it
+  std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
+  RaceFacts races;
+  std::uint32_t slot = 0;                               // dwords from the start of the text
+  RegisterGroups registers = 0, written_registers = 0;  // that it reads or writes
+  HazardFacts hazards;
+  WaitFacts waits;
   Instruction instruction;
   Clocks clocks;
   Effects effects;
   ValueFacts values;
-  WaitFacts waits;
-  HazardFacts hazards;
-  std::uint8_t memory_operations = 0;  // 1: vmcnt counts it
-  std::uint16_t vgprs = 0, agprs = 0;  // registers it may touch: the highest index and one
-  std::uint32_t slot = 0;              // dwords from the start of the text
 };
 
 // An entry of what the instruction itself tells; without handler and slot.

@@ -1,5 +1,6 @@
 // gfx9's scalar atomics (Vega ISA, "Scalar Memory": S_ATOMIC_*). With glc set the old value returns in the data
 // registers.
+#include "sim/machine/flat_access.hpp"
 #include "sim/machine/scalar.hpp"
 #include "sim/memory/memory.hpp"
 
@@ -36,7 +37,10 @@ void atomic(Wave& w, const Instruction& i) {
   T data[2];
   std::memcpy(data, &w.sgpr[i.src[2].index], sizeof data);
   if (address == 0) return;
+  const Access access{Space::global, Action::atomic, sizeof(T), 1, &address};
+  note_access(w, i, access);
   const T old = exchange(reinterpret_cast<T*>(address), [&](T value) { return Operation{}(value, data[0], data[1]); });
+  mark_global_store(access);
   if (i.glc) std::memcpy(&w.sgpr[i.src[2].index], &old, sizeof old);
 }
 

@@ -3,6 +3,7 @@
 #include "sim/machine/flat_access.hpp"
 #include "sim/machine/scalar.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace rapt::sim {
@@ -43,32 +44,42 @@ ScalarBuffer scalar_buffer(const Wave& w, const Operand& descriptor) {
   return {low & 0xffffffffffff, stride == 0 ? records : records * stride};
 }
 
+void note_scalar(Wave& w, const Instruction& i, Action action, u64 address, unsigned bytes) {
+  note_access(w, i, {Space::global, action, bytes, 1, &address});
+}
+
+// How many dwords of a buffer access are inside, from its first one on.
+unsigned dwords_inside(const ScalarBuffer& buffer, u64 offset, unsigned count) {
+  return offset >= buffer.bytes ? 0 : static_cast<unsigned>(std::min<u64>(count, (buffer.bytes - offset) / 4));
+}
+
 template <unsigned Count>
 void load(Wave& w, const Instruction& i) {
   const u64 address = plain_address<u32, true>(w, i);
   u32 values[Count];
   std::memcpy(values, reached(address, sizeof values), sizeof values);
-  note_access(w, i, {Space::global, Action::load, sizeof values, 1, &address});
+  note_scalar(w, i, Action::load, address, sizeof values);
   if (i.dst.index != sreg::null) std::memcpy(&w.sgpr[i.dst.index], values, sizeof values);
 }
 
 template <unsigned Count>
 void buffer_load(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
-  const u64 offset = byte_offset(w, i) & ~u64{3};
-  for (unsigned n = 0; n < Count; ++n) {
-    u32 value = 0;
-    if (offset + 4 * n + 4 <= buffer.bytes)
-      std::memcpy(&value, reached((buffer.base & ~u64{3}) + offset + 4 * n, 4), 4);
-    if (i.dst.index != sreg::null) w.sgpr[i.dst.index + n] = value;
-  }
+  const u64 offset = byte_offset(w, i) & ~u64{3}, address = (buffer.base & ~u64{3}) + offset;
+  const unsigned inside = dwords_inside(buffer, offset, Count);
+  u32 values[Count] = {};
+  for (unsigned n = 0; n < inside; ++n) std::memcpy(&values[n], reached(address + 4 * n, 4), 4);
+  if (inside > 0) note_scalar(w, i, Action::load, address, 4 * inside);
+  if (i.dst.index != sreg::null) std::memcpy(&w.sgpr[i.dst.index], values, sizeof values);
 }
 
 // gfx12's loads of bytes and words.
 template <typename T>
 void load_small(Wave& w, const Instruction& i) {
+  const u64 address = plain_address<T, false>(w, i);
   T value;
-  std::memcpy(&value, reached(plain_address<T, false>(w, i), sizeof value), sizeof value);
+  std::memcpy(&value, reached(address, sizeof value), sizeof value);
+  note_scalar(w, i, Action::load, address, sizeof value);
   write_scalar32(w, i.dst, static_cast<u32>(value));
 }
 
@@ -77,28 +88,32 @@ void buffer_load_small(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
   const u64 offset = byte_offset(w, i);
   T value = 0;
-  if (offset + sizeof value <= buffer.bytes)
+  if (offset + sizeof value <= buffer.bytes) {
     std::memcpy(&value, reached(buffer.base + offset, sizeof value), sizeof value);
+    note_scalar(w, i, Action::load, buffer.base + offset, sizeof value);
+  }
   write_scalar32(w, i.dst, static_cast<u32>(value));
 }
 
 template <unsigned Count>
 void store(Wave& w, const Instruction& i) {
-  unsigned char* to = reached(plain_address<u32, true>(w, i), 4 * Count);
+  const u64 address = plain_address<u32, true>(w, i);
+  unsigned char* to = reached(address, 4 * Count);
+  note_scalar(w, i, Action::store, address, 4 * Count);
   std::memcpy(to, &w.sgpr[i.src[2].index], 4 * Count);
-  Memory::process().mark_written(reinterpret_cast<u64>(to), 4 * Count);
+  Memory::process().mark_written(address, 4 * Count);
 }
 
 template <unsigned Count>
 void buffer_store(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
-  const u64 offset = byte_offset(w, i) & ~u64{3};
-  for (unsigned n = 0; n < Count; ++n) {
-    if (offset + 4 * n + 4 > buffer.bytes) continue;
-    unsigned char* to = reached((buffer.base & ~u64{3}) + offset + 4 * n, 4);
-    std::memcpy(to, &w.sgpr[i.src[2].index + n], 4);
-    Memory::process().mark_written(reinterpret_cast<u64>(to), 4);
-  }
+  const u64 offset = byte_offset(w, i) & ~u64{3}, address = (buffer.base & ~u64{3}) + offset;
+  const unsigned inside = dwords_inside(buffer, offset, Count);
+  if (inside == 0) return;
+  unsigned char* to = reached(address, 4 * inside);
+  note_scalar(w, i, Action::store, address, 4 * inside);
+  std::memcpy(to, &w.sgpr[i.src[2].index], 4 * inside);
+  Memory::process().mark_written(address, 4 * inside);
 }
 
 // Private memory of the whole wave: the base is FLAT_SCRATCH, the offset counts bytes.

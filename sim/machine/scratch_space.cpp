@@ -22,7 +22,7 @@ void move_bytes(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes
   Addresses a;
   for (unsigned b = 0; b < bytes; ++b) {
     for_lanes(lanes, [&](unsigned l) { a.at[l] = reinterpret_cast<u64>(private_byte(w, offsets.at[l] + b, l)); });
-    note_access(w, i, {Space::scratch, M == Move::in ? Action::load : Action::store, 1, lanes, a.at});
+    note_access(w, i, {Space::scratch, M == Move::in ? Action::load : Action::store, 1, lanes, a.at, bytes});
     for_lanes(lanes, [&](unsigned l) {
       auto* byte = reinterpret_cast<unsigned char*>(a.at[l]);
       if (M == Move::in) staged.bytes[l][b] = *byte;

@@ -57,10 +57,10 @@ TEST(Operands, OtherArchitecturesHaveNoCopies) {
   EXPECT_EQ(group.run({0}), "");
 }
 
-class Memory4k {
+class SomeMemory {
  public:
-  Memory4k() : data_(Memory::process().allocate(4096, 256, MemoryKind::device, 0)) {}
-  ~Memory4k() { Memory::process().release(data_); }
+  SomeMemory() : data_(Memory::process().allocate(65536 + 64 * 2048, 256, MemoryKind::device, 0)) {}
+  ~SomeMemory() { Memory::process().release(data_); }
   unsigned char* data() const { return static_cast<unsigned char*>(data_); }
 
  private:
@@ -69,12 +69,15 @@ class Memory4k {
 
 // One lane of each access is `shift` bytes off.
 std::string aligned(Arch arch, const std::string& text, unsigned step, unsigned shift, unsigned lane = 5) {
-  const Memory4k memory;
+  const SomeMemory memory;
   CheckedGroup group(arch, {text}, only_alignment);
   Wave& w = group.wave(0);
   group.set_address(2, memory.data());
   for (unsigned l = 0; l < w.lanes; ++l) w.row(0)[l] = l * step + (l == lane ? shift : 0);
   w.sgpr[8] = shift;
+  // Sixteen bytes of private memory a lane and more.
+  w.scratch_base = reinterpret_cast<std::uint64_t>(memory.data()) + 65536;
+  w.scratch_bytes_per_lane = 2048;
   // A raw buffer over the memory.
   w.set_pair(4, reinterpret_cast<std::uint64_t>(memory.data()));
   w.sgpr[6] = 4096;
@@ -103,6 +106,23 @@ TEST(Alignment, BytesAndWords) {
   EXPECT_EQ(aligned(Arch::gfx1100, "ds_load_u8 v1, v0", 16, 3), "");
   EXPECT_EQ(aligned(Arch::gfx1201, "global_load_u16 v1, v0, s[2:3]", 16, 2), "");
   EXPECT_EQ(aligned(Arch::gfx1201, "global_load_u16 v1, v0, s[2:3]", 16, 1).find("misaligned access of 2 bytes"), 0U);
+}
+
+TEST(Alignment, PrivateMemory) {
+  EXPECT_EQ(aligned(Arch::gfx942, "scratch_load_dwordx2 v[2:3], v0, off", 16, 4), "");
+  for (unsigned shift : {1U, 2U, 3U}) {
+    const std::string found = aligned(Arch::gfx942, "scratch_load_dwordx2 v[2:3], v0, off", 16, shift);
+    EXPECT_EQ(found.find("misaligned access of 8 bytes at "), 0U) << found;
+    EXPECT_NE(found.find(", which needs a multiple of 4: scratch_load_dwordx2"), std::string::npos) << found;
+    EXPECT_NE(found.find(", lane 5"), std::string::npos) << found;
+  }
+  EXPECT_EQ(aligned(Arch::gfx1100, "scratch_store_b32 v0, v1, off", 16, 2).find("misaligned access of 4 bytes"), 0U);
+  // Two bytes straddle dwords from byte 3 on, and are misaligned from byte 1 on; one byte never is.
+  EXPECT_EQ(aligned(Arch::gfx1100, "scratch_load_u16 v1, v0, off", 16, 2), "");
+  for (unsigned shift : {1U, 3U})
+    EXPECT_EQ(aligned(Arch::gfx1100, "scratch_load_u16 v1, v0, off", 16, shift).find("misaligned access of 2 bytes"),
+              0U);
+  EXPECT_EQ(aligned(Arch::gfx1100, "scratch_load_u8 v1, v0, off", 16, 3), "");
 }
 
 TEST(Alignment, Atomics) {

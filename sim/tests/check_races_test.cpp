@@ -79,6 +79,51 @@ TEST(LdsRaces, BytesCount) {
             "");
 }
 
+// The check keeps account of sixteen bytes at a time, and of lanes that lie beside each other together.
+TEST(LdsRaces, EdgesOfLongAccesses) {
+  const std::string wide = "v_lshlrev_b32 v8, 2, v0\n", store = wide + "ds_write_b128 v8, v[4:7]";  // 1024 bytes
+  EXPECT_EQ(races(Arch::gfx942, {store, "v_mov_b32 v8, 0\nds_read_u8 v2, v8 offset:1024"}), "");
+  const std::string last = races(Arch::gfx942, {"ds_read_u8 v2, v0 offset:771", store}, {0, 1});
+  EXPECT_NE(last.find("LDS byte 771"), std::string::npos) << last;
+  EXPECT_NE(last.find("wave 1, lane 48"), std::string::npos) << last;
+  // The one lane of a wave that reaches over the edge between two sixteens.
+  EXPECT_RACE(races(Arch::gfx942, {"ds_write_b8 v0, v1 offset:16", "ds_read_b64 v[2:3], v0 offset:9"}, {0, 1}));
+  EXPECT_EQ(races(Arch::gfx942, {"v_mov_b32 v8, 0\nds_write_b8 v8, v8 offset:16",
+                                 "v_mov_b32 v8, 0\nds_read_b64 v[2:3], v8 offset:8"}),
+            "");
+  // Two waves store halves of each sixteen; a third loads the whole.
+  const std::string low = wide + "ds_write_b64 v8, v[4:5]", high = wide + "ds_write_b64 v8, v[4:5] offset:8";
+  EXPECT_EQ(races(Arch::gfx942, {low, high}), "");
+  EXPECT_EQ(
+      races(Arch::gfx942, {low + "\ns_barrier", high + "\ns_barrier", wide + "s_barrier\nds_read_b128 v[4:7], v8"},
+            {0, 1, 2, 0, 1, 2}),
+      "");
+  EXPECT_RACE(races(Arch::gfx942,
+                    {low + "\ns_barrier", "s_barrier\n" + high, wide + "s_barrier\nds_read_b128 v[4:7], v8"},
+                    {0, 1, 2, 0, 1, 2}));
+}
+
+// Lanes of the wave's two halves that load what lies beside each other, as matrix products want it.
+TEST(LdsRaces, HalvesOfAMatrix) {
+  const std::string load =
+      "v_lshrrev_b32 v8, 7, v0\nv_lshlrev_b32 v8, 3, v8\nv_and_b32 v9, 0x7c, v0\nv_lshl_add_u32 v8, v9, 2, v8\n"
+      "ds_read_b64 v[4:5], v8";  // lane l: 8 bytes from l % 32 * 16 + l / 32 * 8 on
+  EXPECT_EQ(races(Arch::gfx942, {load, load, load}, {0, 1, 2}), "");
+  EXPECT_EQ(races(Arch::gfx942, {load, "v_mov_b32 v8, 0\nds_write_b8 v8, v8 offset:512"}), "");
+  const auto store = [](const char* offset) {
+    return std::string("v_mov_b32 v8, 0\nds_write_b8 v8, v8 offset:") + offset;
+  };
+  for (const char* offset : {"0", "8", "511"}) {
+    EXPECT_RACE(races(Arch::gfx942, {load, load, store(offset)}, {0, 1, 2}));
+    const std::string found = races(Arch::gfx942, {load, load, store(offset)}, {2, 0, 1});
+    EXPECT_NE(found.find(std::string("LDS byte ") + offset + ": load by wave 0"), std::string::npos) << found;
+  }
+  const std::string barrier = "\ns_barrier";
+  EXPECT_RACE(
+      races(Arch::gfx942, {load + barrier, "s_barrier\n" + load, "s_barrier\n" + store("7")}, {0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(races(Arch::gfx942, {load + barrier, load + barrier, "s_barrier\n" + store("7")}, {0, 1, 2, 0, 1, 2}), "");
+}
+
 TEST(LdsRaces, EqualStoresAreNoFinding) {
   EXPECT_EQ(races(Arch::gfx942, {"ds_write_b32 v0, v0", "ds_write_b32 v0, v0"}), "");
   EXPECT_EQ(races(Arch::gfx942, {"v_mov_b32 v2, 7\nds_write2_b32 v0, v0, v2 offset1:64",
@@ -125,7 +170,7 @@ TEST(LdsRaces, FlagsThatArePolled) {
 
 class Global {
  public:
-  Global() : data_(static_cast<unsigned*>(Memory::process().allocate(65536, 256, MemoryKind::device, 0))) {
+  Global() : data_(static_cast<unsigned*>(Memory::process().allocate(65536, 4096, MemoryKind::device, 0))) {
     std::fill_n(data_, 16384, 0U);
   }
   ~Global() { Memory::process().release(data_); }
@@ -243,6 +288,39 @@ TEST(GlobalRaces, TheFirstLoadOfASwapLoopIsNoFinding) {
       "glc\nv_cmp_ne_u32 vcc, v6, v5\nv_mov_b32 v5, v6\ns_cbranch_vccnz again";
   EXPECT_EQ(between_groups(Arch::gfx90a, loop, loop), "");
   EXPECT_RACE(between_groups(Arch::gfx90a, "global_atomic_add v0, v1, s[2:3]", "global_load_dword v5, v0, s[2:3]"));
+}
+
+// More workgroups load a piece of memory than are remembered; the next store still races with one of them, and one of a
+// group that has loaded itself with another one's load.
+TEST(GlobalRaces, ManyLoadThenOneStores) {
+  for (const bool has_loaded : {false, true}) {
+    const Global memory;
+    RaceLaunch launch;
+    const std::string load = "global_load_dword v2, v0, s[2:3]\n", store = "global_store_dword v0, v1, s[2:3] offset:4";
+    const auto code = std::make_shared<CheckedCode>(Arch::gfx942, Programs{load, (has_loaded ? load : "") + store});
+    std::vector<std::unique_ptr<CheckedGroup>> groups;
+    for (unsigned n = 0; n < 9; ++n) {
+      groups.push_back(std::make_unique<CheckedGroup>(code, n == 8, 1, only_races, &launch, n));
+      groups.back()->set_address(2, memory.data());
+      const std::string found = groups.back()->run({0});
+      if (n < 8) EXPECT_EQ(found, "");
+      else
+        EXPECT_TRUE(begins(found, "data race at address 0x") && found.find("store by wave 0") != found.npos) << found;
+    }
+  }
+}
+
+// A run over the edge of two pages of memory.
+TEST(GlobalRaces, AcrossPages) {
+  const std::string wide = "v_lshlrev_b32 v8, 2, v0\nv_add_u32 v8, 0xe08, v8\n";  // 3592..4615: lane 31 at both sides
+  const std::string store = wide + "global_store_dwordx4 v8, v[4:7], s[2:3]";
+  for (const unsigned byte : {4095U, 4096U, 4615U})
+    EXPECT_RACE(between_groups(Arch::gfx942, store,
+                               "v_mov_b32 v8, " + std::to_string(byte) + "\nglobal_load_ubyte v2, v8, s[2:3]"));
+  for (const unsigned byte : {4616U})
+    EXPECT_EQ(between_groups(Arch::gfx942, store,
+                             "v_mov_b32 v8, " + std::to_string(byte) + "\nglobal_load_ubyte v2, v8, s[2:3]"),
+              "");
 }
 
 TEST(GlobalRaces, AnotherLaunchIsOrdered) {
