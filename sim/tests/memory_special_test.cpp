@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace rapt::sim::test {
 namespace {
 
@@ -170,6 +172,8 @@ TEST(MemorySpecial, LoadsToLds) {
     if (arch == Arch::gfx950)
       lines.push_back("global_load_lds_dwordx4 v[0:1], off offset:8"),
           lines.push_back("global_load_lds_dwordx3 v[0:1], off offset:8");
+    const std::string wait = "s_waitcnt vmcnt(0)";
+    lines.push_back(wait);
     wave.prepare(lines);
     for (u32 n = 0; n < 1024; ++n) memory.at<u32>(n) = 0x80008000 + n;
     const auto lds = [&](u32 byte) { return *reinterpret_cast<u32*>(wave.group.lds.data() + byte); };
@@ -183,25 +187,27 @@ TEST(MemorySpecial, LoadsToLds) {
     wave.s(sreg::m0) = 0x403;  // whole dwords count
     wave.set_exec(~u64{8});
     const auto clear = [&] { std::fill(wave.group.lds.begin(), wave.group.lds.end(), 0xee); };
-    clear();
-    wave.go(lines[0]);
+    // They write when the wave waits for them.
+    const auto load = [&](const std::string& line) {
+      clear();
+      wave.go(line);
+      ASSERT_TRUE(std::all_of(wave.group.lds.begin(), wave.group.lds.end(), [](auto byte) { return byte == 0xee; }));
+      wave.go(wait);
+    };
+    load(lines[0]);
     for (unsigned l = 0; l < 64; ++l)
       ASSERT_EQ(lds(0x400 + 8 + 4 * l), l == 3 ? 0xeeeeeeee : 0x80008000 + (63 - l) * 6 + 2);
-    clear();
-    wave.go(lines[1]);
+    load(lines[1]);
     for (unsigned l = 0; l < 64; ++l)
       ASSERT_EQ(lds(0x400 + 8 + 4 * l), l == 3 ? 0xeeeeeeee : 0x8000 + (63 - l) * 6 + 2);
-    clear();
-    wave.go(lines[2]);
+    load(lines[2]);
     for (unsigned l = 0; l < 64; ++l) ASSERT_EQ(lds(0x400 + 4 * l), l == 3 ? 0xeeeeeeee : l * 0x01010101);
     if (arch != Arch::gfx950) continue;
-    clear();
-    wave.go(lines[3]);
+    load(lines[3]);
     for (unsigned l = 0; l < 64; ++l)
       for (unsigned d = 0; d < 4; ++d)
         ASSERT_EQ(lds(0x408 + 16 * l + 4 * d), l == 3 ? 0xeeeeeeee : 0x80008000 + (63 - l) * 6 + 2 + d);
-    clear();
-    wave.go(lines[4]);
+    load(lines[4]);
     for (unsigned l = 4; l < 64; ++l) {
       ASSERT_EQ(lds(0x408 + 16 * l + 8), 0x80008000 + (63 - l) * 6 + 4);
       ASSERT_EQ(lds(0x408 + 16 * l + 12), 0xeeeeeeee);
