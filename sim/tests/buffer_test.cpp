@@ -250,6 +250,8 @@ TEST(Buffer, LoadsToLds) {
       lines.push_back("buffer_load_dwordx4 v0, s[4:7], 0 offen offset:16 lds"),
           lines.push_back("buffer_load_dwordx3 v0, s[4:7], 0 offen offset:16 lds");
     if (arch == Arch::gfx908) lines.push_back("buffer_store_lds_dword s[4:7], s2 offset:8 lds");
+    const std::string wait = "s_waitcnt vmcnt(0)";  // they write when the wave waits for them
+    lines.push_back(wait);
     wave.prepare(lines);
     const auto lds = [&](u32 byte) { return *reinterpret_cast<u32*>(wave.group.lds.data() + byte); };
     const auto reset = [&] {
@@ -261,23 +263,23 @@ TEST(Buffer, LoadsToLds) {
     };
     const auto memory = [&](u32 byte) { return byte + 4 <= 1200 ? scene.memory.at<u32>(byte / 4) : 0; };
     reset();
-    wave.go(lines[0]);
+    wave.go(lines[0]), wave.go(wait);
     for (unsigned l = 0; l < 64; ++l)
       ASSERT_EQ(lds(512 + 16 + 4 * l), l == 1 ? 0xeeeeeeee : memory((63 - l) * 20 + 16)) << l;
     EXPECT_EQ(lds(512 + 16 + 256), 0xeeeeeeeeU);
     reset();
     scene.memory.data()[16] = 0x80;
-    wave.go(lines[1]);
+    wave.go(lines[1]), wave.go(wait);
     EXPECT_EQ(lds(512 + 16 + 4 * 63), 0xffffff80U);
     scene.memory.at<u32>(4) = 4;
     if (arch == Arch::gfx950) {
       reset();
-      wave.go(lines[2]);
+      wave.go(lines[2]), wave.go(wait);
       for (unsigned l = 0; l < 64; ++l)
         for (unsigned d = 0; d < 4; ++d)
           ASSERT_EQ(lds(528 + 16 * l + 4 * d), l == 1 ? 0xeeeeeeee : memory((63 - l) * 20 + 16 + 4 * d));
       reset();
-      wave.go(lines[3]);
+      wave.go(lines[3]), wave.go(wait);
       for (unsigned l = 2; l < 64; ++l) {
         ASSERT_EQ(lds(528 + 16 * l + 8), memory((63 - l) * 20 + 24));
         ASSERT_EQ(lds(528 + 16 * l + 12), 0xeeeeeeeeU) << "the fourth dword is skipped";
