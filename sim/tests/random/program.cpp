@@ -21,9 +21,9 @@ void Writer::program(const std::string& name) {
   structure_.reset();
   if (choose_.chance(40)) structure();
   if (structure_) structure_function();
+  if (choose_.chance(25)) recursive_function();
   const unsigned functions = choose_.below(4);
   for (unsigned n = 0; n < functions; ++n) function();
-  if (choose_.chance(25)) recursive_function();
   if (choose_.chance(25)) table_of_functions();
 
   // What a thread keeps between the phases.
