@@ -27,6 +27,7 @@ std::string signature(const Function& function, const char* kind) {
 void Writer::function() {
   Function function = begin_function(1 + choose_.below(choose_.chance(10) ? 40 : 6));
   spent_ = 2800;  // leaves room for a short one
+  function_start_ = out_.size();
   open(signature(function, choose_.chance(70) ? "NOINLINE" : "INLINE"));
   const unsigned before = spent_;
   statements(1 + choose_.below(4));

@@ -244,7 +244,9 @@ INLINE bf16 ftrunc(bf16 a) { return bf16(ftrunc(f32(a))); }
 INLINE bf16 feven(bf16 a) { return bf16(feven(f32(a))); }
 // Of the sign of a NaN nothing is known.
 T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F) : b); }
-INLINE bf16 fsign(bf16 a, bf16 b) { return bf16(fsign(f32(a), f32(b))); }
+// By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
+INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
+INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 T1 T fsmaller(T a, T b) { return a < b ? a : b; }
 T1 T flarger(T a, T b) { return a > b ? a : b; }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.

@@ -46,6 +46,7 @@ void Writer::program(const std::string& name) {
                       {"uniform.c", Type::f32, false}, {"uniform.d", Type::u16, false},
                       {"uniform.e", Type::i8, false},  {"uniform.f", Type::f64, false}};
     spent_ = phase == 0 ? 0 : 1500;
+    function_start_ = out_.size();
     open(text({"static DEV void ", name, "_", std::to_string(phase), "(const Thread& thread, const Uniform& uniform, ",
                name, "_state& state)"}));
     begin_phase(phase);
