@@ -27,6 +27,7 @@ std::string signature(const Function& function, const char* kind) {
 void Writer::function() {
   Function function = begin_function(1 + choose_.below(choose_.chance(10) ? 40 : 6));
   spent_ = 2800;  // leaves room for a short one
+  function_start_ = out_.size();
   open(signature(function, choose_.chance(70) ? "NOINLINE" : "INLINE"));
   const unsigned before = spent_;
   statements(1 + choose_.below(4));
@@ -36,26 +37,23 @@ void Writer::function() {
   functions_.push_back(function);
 }
 
-// Calls itself once or twice, at most four deep.
+// Calls itself once or twice, at most four deep. It is short: at -O0 every operation takes room on a stack whose size,
+// for recursion, no compiler knows.
 void Writer::recursive_function() {
   Function function = begin_function(2);
-  const std::string name = function.name, deep = name + "_deep";
-  const auto parameter = [&](unsigned n) {
-    return std::string(info(function.parameters[n]).name) + " p" + std::to_string(n);
-  };
+  const std::string name = function.name, deep = name + "_deep", result = info(function.result).name;
+  const auto parameter = [&](unsigned n) { return text({info(function.parameters[n]).name, " p", std::to_string(n)}); };
   const auto again = [&] {
-    return text({deep, "(", value(function.parameters[0], 2), ", ", value(function.parameters[1], 2), ", depth - 1)"});
+    return text({deep, "(", value(function.parameters[0], 1), ", ", value(function.parameters[1], 1), ", depth - 1)"});
   };
-  const std::string result = info(function.result).name;
   spent_ = 2800;
   open(text({"NOINLINE ", result, " ", deep, "(", parameter(0), ", ", parameter(1), ", u32 depth)"}));
-  line(text({"if (depth == 0 || ", condition(2), ") return ", value(function.result, 2), ";"}));
+  line(text({"if (depth == 0 || ", condition(1), ") return ", value(function.result, 1), ";"}));
   const Scope parameters = scope_;
   line(text({result, " r = ", again(), ";"}));
   scope_.scalars.push_back({"r", function.result, true});
-  statements(1 + choose_.below(2));
-  if (choose_.chance(50)) line(text({"if (", condition(2), ") r = ", again(), ";"}));
-  line(text({"return ", value(function.result, 2), ";"}));
+  if (choose_.chance(50)) line(text({"if (", condition(1), ") r = ", again(), ";"}));
+  line(text({"return ", value(function.result, 1), ";"}));
   close();
   function.cost = 16 * (spent_ - 2800);
   scope_ = parameters;

@@ -69,6 +69,14 @@ TYPES(u64, u64, u64, unsigned __int128)
 #define U typename Of<T>::u
 
 // ---- integers: wrapping, with shift amounts taken modulo the width
+// What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
+// 24 bits), or that two are bytes (it forgets the absolute value of their difference).
+T1 T unknown(T a) {
+#if ON_DEVICE && __clang_major__ < 20
+  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) asm("" : "+v"(a));
+#endif
+  return a;
+}
 T1 T add(T a, T b) { return T(W(a) + W(b)); }
 T1 T sub(T a, T b) { return T(W(a) - W(b)); }
 T1 T mul(T a, T b) { return T(W(a) * W(b)); }
@@ -83,17 +91,14 @@ T1 T funnel(T a, T b, u32 n) {
   return n == 0 ? b : T(W(U(a)) << (Of<T>::bits - n) | W(U(b)) >> n);
 }
 T1 T mulhi(T a, T b) { return T((typename Of<T>::d)(a) * (typename Of<T>::d)(b) >> Of<T>::bits); }
-// clang-19 for devices divides unsigned numbers that it knows to have many leading ones as if they were of 24 bits.
-T1 T unknown(T a) {
-#if ON_DEVICE && __clang_major__ < 20
-  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) asm("" : "+v"(a));
-#endif
-  return a;
-}
 // x / 0 is all ones, x % 0 is x; the lowest number over -1 wraps.
 T1 T quotient(T a, T b) { return b == 0 ? T(-1) : T(-1) < T(0) && b == T(-1) ? neg(a) : T(unknown(a) / unknown(b)); }
 T1 T remainder(T a, T b) { return b == 0 ? a : T(-1) < T(0) && b == T(-1) ? T(0) : T(unknown(a) % unknown(b)); }
-T1 T mul24(T a, T b) { return T(W(a & 0xffffff) * W(b & 0xffffff)); }
+// Of 24 bits, or 26: both compilers forget the mask of 24 bits in 64-bit sums of products.
+T1 T mul24(T a, T b) {
+  const T mask = T(sizeof(T) == 8 ? 0x3ffffff : 0xffffff);
+  return T(W(a & mask) * W(b & mask));
+}
 T1 T smaller(T a, T b) { return a < b ? a : b; }
 T1 T larger(T a, T b) { return a < b ? b : a; }
 T1 T middle(T a, T b, T c) { return larger(smaller(a, b), smaller(larger(a, b), c)); }
@@ -155,7 +160,7 @@ INLINE u32 bytes(u32 a, u32 b, u32 select) {
   return out;
 }
 INLINE u32 byte_distance(u32 a, u32 b, u32 sum) {
-  for (u32 n = 0; n < 32; n += 8) sum += distance(a >> n & 0xff, b >> n & 0xff);
+  for (u32 n = 0; n < 32; n += 8) sum += distance(unknown(a >> n & 0xff), unknown(b >> n & 0xff));
   return sum;
 }
 INLINE u64 wide_mad(u32 a, u32 b, u64 c) { return u64(a) * b + c; }
@@ -239,7 +244,9 @@ INLINE bf16 ftrunc(bf16 a) { return bf16(ftrunc(f32(a))); }
 INLINE bf16 feven(bf16 a) { return bf16(feven(f32(a))); }
 // Of the sign of a NaN nothing is known.
 T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F) : b); }
-INLINE bf16 fsign(bf16 a, bf16 b) { return bf16(fsign(f32(a), f32(b))); }
+// By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
+INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
+INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 T1 T fsmaller(T a, T b) { return a < b ? a : b; }
 T1 T flarger(T a, T b) { return a > b ? a : b; }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.

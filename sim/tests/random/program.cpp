@@ -21,9 +21,9 @@ void Writer::program(const std::string& name) {
   structure_.reset();
   if (choose_.chance(40)) structure();
   if (structure_) structure_function();
+  if (choose_.chance(25)) recursive_function();
   const unsigned functions = choose_.below(4);
   for (unsigned n = 0; n < functions; ++n) function();
-  if (choose_.chance(25)) recursive_function();
   if (choose_.chance(25)) table_of_functions();
 
   // What a thread keeps between the phases.
@@ -46,6 +46,7 @@ void Writer::program(const std::string& name) {
                       {"uniform.c", Type::f32, false}, {"uniform.d", Type::u16, false},
                       {"uniform.e", Type::i8, false},  {"uniform.f", Type::f64, false}};
     spent_ = phase == 0 ? 0 : 1500;
+    function_start_ = out_.size();
     open(text({"static DEV void ", name, "_", std::to_string(phase), "(const Thread& thread, const Uniform& uniform, ",
                name, "_state& state)"}));
     begin_phase(phase);

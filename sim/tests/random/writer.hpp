@@ -116,6 +116,7 @@ class Writer {
 
   Chooser choose_;
   std::string out_, prefix_;
+  std::size_t function_start_ = 0;  // in out_
   unsigned indent_ = 0, names_ = 0;
   unsigned nesting_ = 0;              // of blocks
   unsigned repeats_ = 1, spent_ = 0;  // estimated turns of the loops around, and operations executed so far
