@@ -136,6 +136,46 @@ TEST(ValuCompare, CmpxWritesExec) {
     }
 }
 
+// Each v_cmpx puts into EXEC what its v_cmp gives, on every architecture.
+TEST(ValuCompare, EveryCmpxAgreesWithItsCmp) {
+  const std::vector<std::string> of_integers{"lt", "eq", "le", "gt", "ne", "ge"};
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    const auto arch = static_cast<Arch>(n);
+    OneWave wave(arch, 64);
+    std::vector<std::string> names;
+    for (const char* type : {"f16", "f32", "f64"})
+      for (const Relation& r : relations) names.push_back(r.name + "_" + type);
+    for (const char* type : {"i16", "u16", "i32", "u32", "i64", "u64"})
+      for (const std::string& relation : of_integers) names.push_back(relation + "_" + type);
+    for (const char* type : {"f16", "f32", "f64"}) names.push_back(std::string("class_") + type);
+    std::string text;
+    for (const std::string& name : names) {
+      const bool wide = name.ends_with("64"), is_class = name.starts_with("class");
+      const std::string operands = wide ? is_class ? "v[10:11], v20" : "v[10:11], v[20:21]" : "v10, v20";
+      text += "v_cmp_" + name + "_e64 s[4:5], " + operands + "\n";
+      text += "v_cmpx_" + name + "_e64 " + (is_cdna(arch) ? "s[6:7], " : "") + operands + "\n";
+    }
+    const auto instructions = decode_all(arch, 64, assemble(arch, 64, text));
+    ASSERT_EQ(instructions.size(), 2 * names.size());
+    const auto values = tuples(edges_f64(), 2);
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      SCOPED_TRACE(std::string(name(arch)) + " " + names[at]);
+      for (unsigned l = 0; l < 64; ++l) {
+        wave.set_v64(10, l, values[(l * 37) % values.size()][0] ^ (l % 3 == 0 ? 0 : 0x3c003f80));
+        wave.set_v64(20, l, l % 4 == 0 ? wave.v64(10, l) : values[(l * 53) % values.size()][1] ^ 0x3c003f80);
+      }
+      wave.wave().set_pair(sreg::exec, ~std::uint64_t{0xf00});
+      wave.run(instructions[2 * at]);
+      const std::uint64_t mask = wave.wave().pair(4);
+      wave.run(instructions[2 * at + 1]);
+      ASSERT_EQ(wave.wave().pair(sreg::exec), mask);
+      if (is_cdna(arch)) {
+        ASSERT_EQ(wave.wave().pair(6), mask);
+      }
+    }
+  }
+}
+
 TEST(ValuCompare, Classes) {
   const auto class_bit = [](double x, bool quiet, double least_normal) {
     const bool negative = std::signbit(x);

@@ -1,0 +1,147 @@
+// Scalar loads, stores and atomics (CDNA3 ISA 8, RDNA3 ISA 8, RDNA4 ISA 8): sizes, offsets, ranges of buffers.
+#include "sim/tests/support/memory_wave.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rapt::sim::test {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+std::string block_of(unsigned first, unsigned dwords) {
+  return dwords == 1 ? "s" + std::to_string(first)
+                     : "s[" + std::to_string(first) + ":" + std::to_string(first + dwords - 1) + "]";
+}
+
+std::string load_name(Arch arch, const std::string& stem, unsigned dwords) {
+  if (is_cdna(arch)) return stem + "_dword" + (dwords == 1 ? "" : "x" + std::to_string(dwords));
+  return stem + "_b" + std::to_string(32 * dwords);
+}
+
+struct Scene : MemoryWave {
+  explicit Scene(Target target) : MemoryWave(target), memory(4096) {
+    for (u32 n = 0; n < 1024; ++n) memory.at<u32>(n) = 0x9e3779b9U * (n + 1);
+    wave().set_pair(4, memory.address() + 1024);
+    s(8) = static_cast<u32>(memory.address()), s(9) = static_cast<u32>(memory.address() >> 32);  // a raw buffer
+    s(10) = 200, s(11) = 0;
+  }
+  u32 word(u32 byte) const { return memory.at<u32>(byte / 4); }
+  Block memory;
+};
+
+TEST(ScalarMemory, LoadsOfEverySizeAndOffset) {
+  for (const Target& target : every_target()) {
+    SCOPED_TRACE(describe(target));
+    Scene scene(target);
+    for (const unsigned dwords : {1U, 2U, 4U, 8U, 16U}) {
+      for (const int offset : {0, 64, -192}) {
+        scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], " +
+                  (offset < 0 ? "-" : "") + "0x" +
+                  (offset == 64  ? "40"
+                   : offset == 0 ? "0"
+                                 : "c0"));
+        for (unsigned d = 0; d < dwords; ++d)
+          ASSERT_EQ(scene.s(32 + d), scene.word(static_cast<u32>(1024 + offset) + 4 * d)) << dwords << " " << offset;
+      }
+      scene.s(6) = 128;
+      scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], s6" +
+                (contains(gfx12, target.arch) ? " offset:0x0" : ""));
+      for (unsigned d = 0; d < dwords; ++d) ASSERT_EQ(scene.s(32 + d), scene.word(1152 + 4 * d));
+    }
+  }
+}
+
+// 200 bytes of range: what lies beyond reads as 0.
+TEST(ScalarMemory, BufferLoadsStayInRange) {
+  for (const Target& target : every_target()) {
+    SCOPED_TRACE(describe(target));
+    Scene scene(target);
+    for (const unsigned dwords : {1U, 2U, 4U, 8U, 16U}) {
+      scene.run(load_name(target.arch, "s_buffer_load", dwords) + " " + block_of(32, dwords) + ", s[8:11], 0x80");
+      for (unsigned d = 0; d < dwords; ++d) {
+        const u32 byte = 0x80 + 4 * d;
+        ASSERT_EQ(scene.s(32 + d), byte + 4 <= 200 ? scene.word(byte) : 0U) << dwords << " " << d;
+      }
+    }
+  }
+}
+
+TEST(ScalarMemory, NarrowLoadsOfGfx12) {
+  Scene scene({Arch::gfx1201, 32});
+  scene.memory.at<u32>(256) = 0x8765a9f1;
+  scene.run(
+      "s_load_u8 s32, s[4:5], 0x0\ns_load_i8 s33, s[4:5], 0x0\ns_load_u16 s34, s[4:5], 0x0\n"
+      "s_load_i16 s35, s[4:5], 0x2\ns_load_b96 s[36:38], s[4:5], 0x0\ns_buffer_load_u8 s39, s[8:11], 0x3\n"
+      "s_buffer_load_i8 s40, s[8:11], 0x3\ns_buffer_load_u16 s41, s[8:11], 0x2\n"
+      "s_buffer_load_i16 s42, s[8:11], 0x2\ns_buffer_load_b96 s[44:46], s[8:11], 0x8");
+  EXPECT_EQ(scene.s(32), 0xf1U);
+  EXPECT_EQ(scene.s(33), 0xfffffff1U);
+  EXPECT_EQ(scene.s(34), 0xa9f1U);
+  EXPECT_EQ(scene.s(35), 0xffff8765U);
+  for (u32 d = 0; d < 3; ++d) EXPECT_EQ(scene.s(36 + d), scene.word(1024 + 4 * d));
+  const u32 first = scene.word(0);
+  EXPECT_EQ(scene.s(39), first >> 24);
+  EXPECT_EQ(scene.s(40), static_cast<u32>(static_cast<std::int8_t>(first >> 24)));
+  EXPECT_EQ(scene.s(41), first >> 16);
+  EXPECT_EQ(scene.s(42), static_cast<u32>(static_cast<std::int16_t>(first >> 16)));
+  for (u32 d = 0; d < 3; ++d) EXPECT_EQ(scene.s(44 + d), scene.word(8 + 4 * d));
+}
+
+// MI100's document has them; later ones of the family keep the opcodes.
+TEST(ScalarMemory, StoresAndAtomics) {
+  Scene scene({Arch::gfx908, 64});
+  for (u32 d = 0; d < 4; ++d) scene.s(32 + d) = 0x100 + d;
+  scene.run(
+      "s_store_dword s32, s[4:5], 0x0\ns_store_dwordx2 s[32:33], s[4:5], 0x10\n"
+      "s_store_dwordx4 s[32:35], s[4:5], 0x20\ns_buffer_store_dword s33, s[8:11], 0x4\n"
+      "s_buffer_store_dwordx2 s[34:35], s[8:11], 0x8");
+  EXPECT_EQ(scene.word(1024), 0x100U);
+  EXPECT_EQ(scene.word(1024 + 0x14), 0x101U);
+  for (u32 d = 0; d < 4; ++d) EXPECT_EQ(scene.word(1024 + 0x20 + 4 * d), 0x100 + d);
+  EXPECT_EQ(scene.word(4), 0x101U);
+  EXPECT_EQ(scene.word(12), 0x103U);
+
+  struct Form {
+    const char* name;
+    u64 (*f)(u64 memory, u64 data);
+  };
+  static const Form forms[] = {
+      {"swap", [](u64, u64 d) { return d; }},
+      {"add", [](u64 m, u64 d) { return m + d; }},
+      {"sub", [](u64 m, u64 d) { return m - d; }},
+      {"umin", [](u64 m, u64 d) { return std::min(m, d); }},
+      {"umax", [](u64 m, u64 d) { return std::max(m, d); }},
+      {"and", [](u64 m, u64 d) { return m & d; }},
+      {"or", [](u64 m, u64 d) { return m | d; }},
+      {"xor", [](u64 m, u64 d) { return m ^ d; }},
+      {"inc", [](u64 m, u64 d) { return m >= d ? 0 : m + 1; }},
+      {"dec", [](u64 m, u64 d) { return m == 0 || m > d ? d : m - 1; }},
+  };
+  for (const Form& form : forms)
+    for (const u64 memory : {u64{0}, u64{5}, u64{0x7fffffff}})
+      for (const u64 data : {u64{1}, u64{5}, u64{0x12345}}) {
+        SCOPED_TRACE(form.name);
+        scene.memory.at<u32>(256) = static_cast<u32>(memory);
+        scene.s(32) = static_cast<u32>(data);
+        scene.run(std::string("s_atomic_") + form.name + " s32, s[4:5], 0x0 glc");
+        ASSERT_EQ(scene.word(1024), static_cast<u32>(form.f(memory, data)));
+        ASSERT_EQ(scene.s(32), static_cast<u32>(memory)) << "glc gives what was there";
+        scene.memory.at<u64>(1) = memory << 8;
+        scene.wave().set_pair(32, data << 8);
+        scene.run(std::string("s_buffer_atomic_") + form.name + "_x2 s[32:33], s[8:11], 0x8 glc");
+        ASSERT_EQ(scene.memory.at<u64>(1), form.f(memory << 8, data << 8));
+        ASSERT_EQ(scene.wave().pair(32), memory << 8);
+      }
+  scene.memory.at<u32>(256) = 9;
+  scene.s(32) = 77, scene.s(33) = 9;
+  scene.run("s_atomic_cmpswap s[32:33], s[4:5], 0x0 glc");
+  EXPECT_EQ(scene.word(1024), 77U);
+  EXPECT_EQ(scene.s(32), 9U);
+  scene.s(32) = 5, scene.s(33) = 9;
+  scene.run("s_atomic_cmpswap s[32:33], s[4:5], 0x0 glc");
+  EXPECT_EQ(scene.word(1024), 77U);
+}
+
+}  // namespace
+}  // namespace rapt::sim::test
