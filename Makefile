@@ -72,7 +72,7 @@ nightly: # after the parts above: every case where they sample, and minutes of f
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
 	done
-	for name in loader decoder; do \
+	for name in loader decoder lines; do \
 	  build/fuzz/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
 	    build/fuzz/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \
 	done
