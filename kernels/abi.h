@@ -1,0 +1,68 @@
+/* What the host passes to a kernel: plain data, versioned by its size, by value in the kernel's arguments. Freestanding:
+ * host and device include it. Every stride is in bytes. */
+#ifndef RAPT_KERNELS_ABI_H
+#define RAPT_KERNELS_ABI_H
+
+#include <stdint.h>
+
+/* Types of the optional tensors whose type is not the kernel's own. */
+enum rapt_abi_dtype { RAPT_ABI_FP16 = 0, RAPT_ABI_BF16 = 1, RAPT_ABI_FP32 = 2 };
+
+/* Row (b, s, h) begins at data + b * batch + s * seq + h * head. */
+struct rapt_abi_rows {
+  void* data;
+  int64_t batch, seq, head;
+};
+
+/* Element (b, h, i, j) lies at data + b * batch + h * head + i * query + j * key. Not given: data is null. */
+struct rapt_abi_scores {
+  const void* data;
+  int64_t batch, head, query, key;
+};
+
+/* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension. */
+struct rapt_forward_args {
+  uint32_t size; /* sizeof(struct rapt_forward_args) */
+  int32_t q_tiles;
+  struct rapt_abi_rows q, k, v, out;
+  struct {
+    float* data; /* null: not wanted */
+    int64_t batch, head, query;
+  } lse;
+
+  const int32_t* cu_seqlens_q; /* [batch + 1]: q, out and lse are packed, their batch strides 0; or null */
+  const int32_t* cu_seqlens_k;
+  int32_t total_q, total_k; /* rows of packed q and k: what cu_seqlens says beyond them is clamped */
+  int32_t batch, heads_q, heads_k, group; /* group = heads_q / heads_k */
+  int32_t seqlen_q, seqlen_k;             /* the largest, where lengths vary */
+  int32_t head_dim, head_dim_v;
+  int32_t window_left, window_right; /* -1: unbounded; causality is folded in */
+  int32_t top_left;                  /* 1: query i stands at key i; 0: at i + seqlen_k - seqlen_q */
+  int32_t longest_first;             /* 1: later rows have more keys, so their workgroups start first */
+  int32_t xcds;                      /* workgroup n starts on die n % xcds; 1 where all share one cache */
+  float scale;                       /* softmax_scale, above 0 for a plain kernel */
+  float scale_log2;                  /* softmax_scale * log2(e), rounded once */
+
+  /* what only a general kernel reads */
+  float softcap; /* 0: none */
+  struct rapt_abi_scores bias, mask; /* a mask's elements are one byte, nonzero attends */
+  struct {
+    const float* data; /* null: no ALiBi */
+    int64_t batch, head;
+  } alibi;
+  int32_t bias_dtype; /* rapt_abi_dtype */
+  uint32_t keep_threshold; /* of philox.h; 65536: no dropout */
+  float keep_scale;        /* 1 / (1 - probability) */
+  uint32_t dropout_offset;
+  uint64_t dropout_seed;
+
+  /* read by every kernel */
+  struct {
+    const void* data; /* null: no sink */
+    int64_t head;
+  } sink;
+  int32_t sink_dtype; /* rapt_abi_dtype */
+  int32_t reserved;   /* 0 */
+};
+
+#endif
