@@ -287,6 +287,14 @@ INLINE V with(V a, u32 n, T value) {
   return a;
 }
 
+// a | b. Of two words clang-22 makes the other operand of each word that it knows to be all ones: it must not know.
+INLINE u32x2 merged(u32x2 a, u32x2 b) {
+#if ON_DEVICE
+  asm("" : "+v"(a), "+v"(b));
+#endif
+  return a | b;
+}
+
 // ---- memory: any address, or one that is aligned to the type
 T1 T load(const u8* from) {
   T value;

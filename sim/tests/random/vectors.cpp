@@ -50,7 +50,9 @@ std::string Writer::vector(const Vector& type, unsigned depth) {
       static constexpr const char* floats[] = {" + ", " - ", " * "};
       static constexpr const char* integers[] = {" + ", " - ", " * ", " & ", " | ", " ^ "};
       const bool real = is_float(type.element);
-      return text({"(", some(), real ? choose_.of(floats) : choose_.of(integers), some(), ")"});
+      const std::string left = some(), sign = real ? choose_.of(floats) : choose_.of(integers), right = some();
+      if (sign == " | " && name == "u32x2") return text({"merged(", left, ", ", right, ")"});
+      return text({"(", left, sign, right, ")"});
     }
   }
 }
