@@ -1,0 +1,118 @@
+// The device language without any header of ROCm: attributes, vector types, wave and lane, barriers, single instructions.
+// Builtins rather than inline assembly throughout, so that the compiler inserts every wait and hazard slot.
+#pragma once
+
+#include <stdint.h>
+
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define DEVICE static inline __attribute__((device, always_inline))
+#define DEVICE_MEMBER inline __attribute__((device, always_inline))
+// Without these attributes the compiler plans for 1024 threads a workgroup. (launch_bounds is silently ignored.)
+#define KERNEL(threads, waves_per_eu)                                                       \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads),          \
+                            amdgpu_waves_per_eu(waves_per_eu, waves_per_eu))) void
+
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#define RAPT_CDNA 1
+#elif !defined(__GFX11__) && !defined(__GFX12__)
+#error "no kernels for this architecture"
+#endif
+
+namespace rapt::amd {
+
+template <class T, int N>
+using vec __attribute__((ext_vector_type(N))) = T;
+using u32x2 = vec<uint32_t, 2>;
+using u32x4 = vec<uint32_t, 4>;
+using u32x8 = vec<uint32_t, 8>;
+using f32x2 = vec<float, 2>;
+using f32x4 = vec<float, 4>;
+using f32x8 = vec<float, 8>;
+using f32x16 = vec<float, 16>;
+
+#ifdef RAPT_CDNA
+inline constexpr int kWave = 64;
+#else
+inline constexpr int kWave = 32;
+#endif
+
+inline constexpr float kLog2e = 1.44269504088896340736f, kLn2 = 0.693147180559945309417f;
+inline constexpr float kLowest = -3.402823466e38f;
+
+DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
+DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
+DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
+
+// thread_id() where a rare path in a loop uses it: the compiler cannot compute what follows from it ahead of the loop
+// and keep it in registers that the common path needs.
+DEVICE int thread_id_again() {
+  int id = thread_id();
+  asm volatile("" : "+v"(id));
+  return id;
+}
+
+// Every wave's LDS accesses before are over before any after begin.
+DEVICE void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+}
+
+DEVICE float exp2(float x) { return __builtin_amdgcn_exp2f(x); }  // v_exp_f32: 1 ulp, denormal results are 0
+DEVICE float log2(float x) { return __builtin_amdgcn_logf(x); }   // v_log_f32: 1 ulp
+DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
+DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
+DEVICE int min(int a, int b) { return a < b ? a : b; }
+DEVICE int max(int a, int b) { return a > b ? a : b; }
+DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
+
+// True in every lane if it is in any.
+DEVICE bool any_lane(bool x) {
+#ifdef RAPT_CDNA
+  return __builtin_amdgcn_ballot_w64(x) != 0;
+#else
+  return __builtin_amdgcn_ballot_w32(x) != 0;
+#endif
+}
+
+// The value of the lane half a wave away, which has the same query.
+template <class T>
+DEVICE T other_half(T x) {
+  const int bits = __builtin_bit_cast(int, x);
+#ifdef RAPT_CDNA
+  return __builtin_bit_cast(T, __builtin_amdgcn_ds_bpermute((thread_id() ^ 32) * 4, bits));
+#else
+  return __builtin_bit_cast(T, __builtin_amdgcn_permlanex16(bits, bits, 0x76543210, 0xfedcba98, true, false));
+#endif
+}
+
+// Rows may begin anywhere. Vectors of memory need 4 bytes of alignment, single elements their own.
+DEVICE bool aligned(const char* row, int64_t stride) {
+  return ((reinterpret_cast<uint64_t>(row) | static_cast<uint64_t>(stride)) & 3) == 0;
+}
+template <class V, int Align>
+struct __attribute__((packed, aligned(Align))) Unaligned {
+  V value;
+};
+template <class V, int Align>
+DEVICE V load_unaligned(const char* p) {
+  return reinterpret_cast<const Unaligned<V, Align>*>(p)->value;
+}
+// From an address that is the same for all lanes and a lane's offset: the form with a scalar register. Unseen, the compiler
+// would add the two once before a loop and keep 64 bits a lane for each load.
+template <class V, int Align>
+DEVICE V load_unaligned(const char* same, uint32_t lane_offset) {
+  using Global = const __attribute__((address_space(1))) char;
+  uint64_t address = reinterpret_cast<uint64_t>(same);
+  asm("" : "+s"(address));
+  Global* const p = reinterpret_cast<Global*>(address) + lane_offset;
+  return reinterpret_cast<const __attribute__((address_space(1))) Unaligned<V, Align>*>(p)->value;
+}
+template <class V, int Align>
+DEVICE void store_unaligned(char* p, V value) {
+  reinterpret_cast<Unaligned<V, Align>*>(p)->value = value;
+}
+
+}  // namespace rapt::amd

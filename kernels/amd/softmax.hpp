@@ -1,0 +1,51 @@
+// Online softmax of one query a lane, in log2 units (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+// 2018; Dao et al., "FlashAttention", 2022).
+#pragma once
+
+#include "kernels/amd/numbers.hpp"
+
+namespace rapt::amd {
+
+// P is exp2(logit - reference). The reference follows the maximum only where that grew by more than kLazy, so that the
+// sums and O are rescaled rarely: P is then at most 2^kLazy times too large, and the division at the end removes it.
+inline constexpr float kLazy = 8;
+
+template <class T>
+struct Softmax {
+  float reference = kLowest;  // the maximum less T::p_exponent; the same in both lanes of a query
+  float sum = 0, rest = 0;    // of this lane's keys, with what rounding lost: long sums stay exact (Fast2Sum)
+
+  // True if some lane's logits outgrew the reference; `most` is the largest of this lane's.
+  DEVICE_MEMBER bool outgrown(float most) const { return any_lane(most > reference + (T::p_exponent + kLazy)); }
+
+  // Moves the reference to the maximum; returns what all that was summed up before is to be multiplied by.
+  DEVICE_MEMBER float move(float most) {
+    const float next = max(max(most, other_half(most)) - T::p_exponent, reference);
+    const float factor = exp2(reference - next);
+    reference = next;
+    sum *= factor;
+    rest *= factor;
+    return factor;
+  }
+
+  DEVICE_MEMBER void add(float x) {
+    const float total = sum + x;
+    rest += x - (total - sum);
+    sum = total;
+  }
+
+  // The whole row's sum; a sink is one more logit (log2 units). Afterwards `reference` and `sum` are the same in both
+  // lanes, and the result is what O is to be multiplied by.
+  DEVICE_MEMBER float finish(float sink) {
+    sum += rest;
+    sum += other_half(sum);
+    const float top = max(reference, sink);
+    const float factor = exp2(reference - top);
+    sum = sum * factor + exp2(sink - top);
+    reference = top;
+    return sum > 0 ? factor / sum : sum;  // a row with nothing to attend: 0; NaN stays
+  }
+  DEVICE_MEMBER float lse() const { return reference * kLn2 + log2(sum) * kLn2; }
+};
+
+}  // namespace rapt::amd
