@@ -45,13 +45,13 @@ DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x(
 DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 
-// thread_id() where a rare path in a loop uses it: the compiler cannot compute what follows from it ahead of the loop
-// and keep it in registers that the common path needs.
-DEVICE int thread_id_again() {
-  int id = thread_id();
-  asm volatile("" : "+v"(id));
-  return id;
+// The same value, of which the compiler cannot see where it comes from: what follows from it is computed here, not ahead of
+// a loop, to be kept in registers that the loop needs.
+DEVICE int here(int x) {
+  asm volatile("" : "+v"(x));
+  return x;
 }
+DEVICE int thread_id_again() { return here(thread_id()); }
 
 // Every wave's LDS accesses before are over before any after begin.
 DEVICE void barrier() {
@@ -100,8 +100,8 @@ template <class V, int Align>
 DEVICE V load_unaligned(const char* p) {
   return reinterpret_cast<const Unaligned<V, Align>*>(p)->value;
 }
-// From an address that is the same for all lanes and a lane's offset: the form with a scalar register. Unseen, the compiler
-// would add the two once before a loop and keep 64 bits a lane for each load.
+// From an address that is the same for all lanes and a lane's offset: the form with a scalar register, where the compiler
+// sees both here (see `here`).
 template <class V, int Align>
 DEVICE V load_unaligned(const char* same, uint32_t lane_offset) {
   using Global = const __attribute__((address_space(1))) char;

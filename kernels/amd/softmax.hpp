@@ -45,7 +45,11 @@ struct Softmax {
     reference = top;
     return sum > 0 ? factor / sum : sum;  // a row with nothing to attend: 0; NaN stays
   }
-  DEVICE_MEMBER float lse() const { return reference * kLn2 + log2(sum) * kLn2; }
+  // Natural log. The logarithm is taken of the fraction alone: one of a large sum would lose what its integer part takes.
+  DEVICE_MEMBER float lse() const {
+    const float exponent = static_cast<float>(__builtin_amdgcn_frexp_expf(sum));
+    return (reference + exponent) * kLn2 + log2(__builtin_amdgcn_frexp_mantf(sum)) * kLn2;
+  }
 };
 
 }  // namespace rapt::amd

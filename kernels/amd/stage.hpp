@@ -27,30 +27,32 @@ class Stage {
   DEVICE_MEMBER void load(int first) {
     const bool whole = first + Keys <= seqlen_k_;
     if (k_.vectors) {
-      const uint32_t at = k_.offset(k_lane_row(lane()), k_lane_dim(lane()));
-      const auto load = [&](int row, int dim) {
-        return load_unaligned<u32x4, element_bytes>(k_.at(first + row, dim), at);
+      const int offset = k_.offset(k_lane_row(lane()), k_lane_dim(lane()));
+      const auto load = [&](int row, int dim, int at) {
+        return load_unaligned<u32x4, element_bytes>(k_.at(first + row, dim), static_cast<uint32_t>(at));
       };
       if (whole && k_.head_dim == HeadDim) {
-        for_k([&](int i, int row, int dim) { k_part_[i] = load(row, dim); });
+        const int at = here(offset);
+        for_k([&](int i, int row, int dim) { k_part_[i] = load(row, dim, at); });
       } else {
         const int again = thread_id_again() % kWave, rows = seqlen_k_ - first - k_lane_row(again);
         const int dims = k_.head_dim - k_lane_dim(again);
         for_k([&](int i, int row, int dim) {
           k_part_[i] = u32x4(0);
-          if (row < rows && dim < dims) k_part_[i] = load(row, dim);
+          if (row < rows && dim < dims) k_part_[i] = load(row, dim, here(offset));
         });
       }
     }
     if (v_.vectors) {
-      const uint32_t at = v_.offset(v_lane_row(lane()), v_lane_dim(lane()));
-      const auto load = [&](int row, int dim) {
-        return load_unaligned<Four, element_bytes>(v_.at(first + row, dim), at);
+      const int offset = v_.offset(v_lane_row(lane()), v_lane_dim(lane()));
+      const auto load = [&](int row, int dim, int at) {
+        return load_unaligned<Four, element_bytes>(v_.at(first + row, dim), static_cast<uint32_t>(at));
       };
       if (whole && v_.head_dim == HeadDim) {
+        const int at = here(offset);
         for_v([&](int i, int row, int dim) {
 #pragma unroll
-          for (int j = 0; j < 4; ++j) v_part_[i][j] = load(row + j, dim);
+          for (int j = 0; j < 4; ++j) v_part_[i][j] = load(row + j, dim, at);
         });
       } else {
         const int again = thread_id_again() % kWave, rows = seqlen_k_ - first - v_lane_row(again);
@@ -59,7 +61,7 @@ class Stage {
 #pragma unroll
           for (int j = 0; j < 4; ++j) {
             v_part_[i][j] = Four(0);
-            if (row + j < rows && dim < dims) v_part_[i][j] = load(row + j, dim);
+            if (row + j < rows && dim < dims) v_part_[i][j] = load(row + j, dim, here(offset));
           }
         });
       }
@@ -104,9 +106,7 @@ class Stage {
     bool vectors = aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 && seq < 0x7FFFFFFF / Keys;
 
     DEVICE_MEMBER const char* at(int row, int dim) const { return data + row * seq + dim * element_bytes; }
-    DEVICE_MEMBER uint32_t offset(int row, int dim) const {
-      return static_cast<uint32_t>(row * static_cast<int>(seq) + dim * element_bytes);
-    }
+    DEVICE_MEMBER int offset(int row, int dim) const { return row * static_cast<int>(seq) + dim * element_bytes; }
   };
 
   // K: a wave loads 64 bytes of kWave / 4 rows at once. Lanes 4 apart have rows 4 places apart in LDS: other banks.
