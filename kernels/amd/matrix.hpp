@@ -1,5 +1,4 @@
-// The matrix unit of the architecture that is compiled for. Each header defines kTile, kRegisters, Tile, Matrix<T> and
-// p_fragment<T>.
+// The matrix unit of the architecture that is compiled for. Each header defines kTile, kRegisters, Tile and Matrix<T>.
 #pragma once
 
 #include "kernels/amd/device.hpp"
@@ -14,10 +13,68 @@ namespace rapt::amd {
 
 inline constexpr int kStepBytes = 32;  // of a row, for one fragment, in every type
 
-// One lane's part of step c of a row in LDS.
+template <class T>
+inline constexpr int kParts = kTile / Matrix<T>::step;  // fragments of a tile as an operand
+
+// One lane's part of step c of operand A, whose row lies in LDS.
 template <class M>
-DEVICE typename M::Fragment fragment(const char* row, int c, int half) {
-  return *reinterpret_cast<const typename M::Fragment*>(row + c * kStepBytes + M::offset(half));
+DEVICE typename M::A fragment(const char* row, int c, int lane) {
+  return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
+}
+
+// Operand B's steps [0, Steps) of a row in memory: `dims` elements, then zeros; nothing behind them is read.
+template <class T, int Steps>
+DEVICE void load_operand(const char* row, int dims, bool aligned, int lane, typename Matrix<T>::B (&b)[Steps]) {
+  using M = Matrix<T>;
+  using element = typename T::element;
+  constexpr int size = sizeof(element), count = sizeof(typename M::B) / size, chunk = 16 / size;
+  const int from = M::b_offset(lane) / size;
+  if (aligned && dims % chunk == 0) {
+#pragma unroll
+    for (int c = 0; c < Steps; ++c)
+#pragma unroll
+      for (int part = 0; part < count; part += chunk) {
+        const int dim = c * M::step + from + part;
+        u32x4 x = {};
+        if (dim < dims) x = load_unaligned<u32x4, size>(row + dim * size);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) b[c][part / chunk * 4 + i] = x[i];
+      }
+  } else {
+#pragma unroll
+    for (int c = 0; c < Steps; ++c) {
+      vec<element, count> x;
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const int dim = c * M::step + from + i;
+        const element value = load_unaligned<element, size>(row + max(min(dim, dims - 1), 0) * size);
+        x[i] = dim < dims ? value : element{};
+      }
+      b[c] = __builtin_bit_cast(typename M::B, x);
+    }
+  }
+}
+
+// Stores O^T, whose columns are the rows of out: this lane's row, times `factor`, `dims` elements of it.
+template <class T, int Tiles>
+DEVICE void store_result(char* row, int dims, bool aligned, int lane, float factor, const Tile (&o)[Tiles]) {
+  using M = Matrix<T>;
+  using element = typename T::element;
+  constexpr int size = sizeof(element);
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += M::each) {
+      vec<element, M::each> out;
+#pragma unroll
+      for (int i = 0; i < M::each; ++i) out[i] = T::round(o[t][r + i] * factor);
+      const int dim = t * kTile + M::element(r, lane / kTile);
+      if (aligned && dim + M::each <= dims) store_unaligned<decltype(out), size>(row + dim * size, out);
+      else
+#pragma unroll
+        for (int i = 0; i < M::each; ++i)
+          if (dim + i < dims) store_unaligned<element, size>(row + (dim + i) * size, out[i]);
+    }
 }
 
 }  // namespace rapt::amd

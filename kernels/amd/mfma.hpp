@@ -21,29 +21,34 @@ using Tile = f32x16;
 DEVICE u32x2 low(u32x4 x) { return {x[0], x[1]}; }
 DEVICE u32x2 high(u32x4 x) { return {x[2], x[3]}; }
 
-struct Matrix16 {
-  using Fragment = u32x4;
+struct MatrixLanes {
+  using A = u32x4;
+  using B = u32x4;
+  DEVICE int a_row(int lane) { return lane % 32; }
+  DEVICE int a_offset(int lane) { return lane / 32 * 16; }  // bytes of a lane's part of a step
+  DEVICE int b_offset(int lane) { return lane / 32 * 16; }
+};
+
+template <class T>
+struct Matrix16 : MatrixLanes {
   static constexpr int step = 16, each = 8;
-  static constexpr int fragment_bytes = 16;
-  DEVICE int offset(int half) { return 16 * half; }  // bytes of a lane's part of a step
   DEVICE int slot(int row) { return (row & ~12) | (row & 4) << 1 | (row & 8) >> 1; }
   DEVICE int unslot(int place) { return slot(place); }
   DEVICE int element(int r, int half) { return 16 * (r / 8) + 8 * half + r % 8; }
+  // A result's rows [16 * part, 16 * part + 16) as operand B.
+  DEVICE B operand(const Tile& x, int part) {
+    const int r = part * each;
+    return {T::pack_p(x[r], x[r + 1]), T::pack_p(x[r + 2], x[r + 3]), T::pack_p(x[r + 4], x[r + 5]),
+            T::pack_p(x[r + 6], x[r + 7])};
+  }
 };
 
 template <class T>
 struct Matrix;
 
-// P^T as an operand: `each` values of one column, packed.
-template <class T>
-DEVICE u32x4 p_fragment(const float* p) {
-  if constexpr (sizeof(typename T::element) == 4) return {bits(p[0]), bits(p[1]), bits(p[2]), bits(p[3])};
-  else return {T::pack_p(p[0], p[1]), T::pack_p(p[2], p[3]), T::pack_p(p[4], p[5]), T::pack_p(p[6], p[7])};
-}
-
 template <>
-struct Matrix<fp16> : Matrix16 {
-  DEVICE Tile multiply(Fragment a, Fragment b, Tile c) {
+struct Matrix<fp16> : Matrix16<fp16> {
+  DEVICE Tile multiply(A a, B b, Tile c) {
 #ifdef __gfx950__
     using h8 = vec<_Float16, 8>;
     return RAPT_MFMA(x16_f16, __builtin_bit_cast(h8, a), __builtin_bit_cast(h8, b), c);
@@ -56,8 +61,8 @@ struct Matrix<fp16> : Matrix16 {
 };
 
 template <>
-struct Matrix<bf16> : Matrix16 {
-  DEVICE Tile multiply(Fragment a, Fragment b, Tile c) {
+struct Matrix<bf16> : Matrix16<bf16> {
+  DEVICE Tile multiply(A a, B b, Tile c) {
 #if defined(__gfx950__)
     using b8 = vec<__bf16, 8>;
     return RAPT_MFMA(x16_bf16, __builtin_bit_cast(b8, a), __builtin_bit_cast(b8, b), c);
@@ -78,15 +83,16 @@ struct Matrix<bf16> : Matrix16 {
 };
 
 template <>
-struct Matrix<fp32> {
-  using Fragment = u32x4;
+struct Matrix<fp32> : MatrixLanes {
   static constexpr int step = 8, each = 4;
-  static constexpr int fragment_bytes = 16;
-  DEVICE int offset(int half) { return 16 * half; }
   DEVICE int slot(int row) { return row; }
   DEVICE int unslot(int place) { return place; }
   DEVICE int element(int r, int half) { return 8 * (r / 4) + 4 * half + r % 4; }
-  DEVICE Tile multiply(Fragment a, Fragment b, Tile c) {
+  DEVICE B operand(const Tile& x, int part) {
+    const int r = part * each;
+    return {bits(x[r]), bits(x[r + 1]), bits(x[r + 2]), bits(x[r + 3])};
+  }
+  DEVICE Tile multiply(A a, B b, Tile c) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const uint32_t x = a[i], y = b[i];

@@ -54,6 +54,7 @@ class Propagation {
     if (is_scalar()) return scalar();
     if (i_.lane_map == LaneMap::none)
       if (const BitRule rule = bit_rule(name_)) return by_lane([&](unsigned lane) { return ruled(rule, lane); });
+    if (i_.lane_map == LaneMap::none && is_wide_sum()) return wide_sum();
     if (i_.opcode->format == Format::vop3p && is_packed16(i_.opcode->dst))
       return by_lane([&](unsigned lane) { return packed(lane); });
     return by_lane([&](unsigned lane) { return any_undefined(lane) ? ~0U : 0U; });
@@ -96,6 +97,29 @@ class Propagation {
     const auto value = static_cast<std::uint32_t>(read_scalar64(wave_, o) >> 32 * dword);
     const bool held = o.kind == OperandKind::sgpr && o.index != sreg::null && o.index + dword < sreg::count;
     return {value, held ? shadow_.scalar(o.index + dword) : 0};
+  }
+
+  bool is_wide_sum() const {
+    return name_ == "v_mad_u64_u32" || name_ == "v_mad_i64_i32" || name_ == "v_mad_co_u64_u32" ||
+           name_ == "v_mad_co_i64_i32" || name_ == "v_lshl_add_u64";
+  }
+
+  // A sum of 64 bits: no bit of its low word comes from a high word. Compilers pass any register for that.
+  std::vector<Undefined> wide_sum() {
+    std::vector<Undefined> results = by_lane([&](unsigned lane) { return any_undefined(lane) ? ~0U : 0U; });
+    for (Undefined& result : results) {
+      if (result.file == RegisterFile::sgpr) continue;
+      for (unsigned lane = 0; lane < shadow_.lanes(); ++lane)
+        if (result.rows[1][lane] != 0 && (wave_.exec() >> lane & 1) != 0) result.rows[0][lane] = low_word(lane);
+    }
+    return results;
+  }
+
+  std::uint32_t low_word(unsigned lane) {
+    const Bits a = lane_bits(0, lane), b = lane_bits(1, lane), c = lane_bits(2, lane);
+    if (name_ != "v_lshl_add_u64") return spread(spread(a, b), c).undefined;
+    if ((b.undefined & 7) != 0) return ~0U;
+    return spread({0, a.undefined << (b.value & 7)}, c).undefined;
   }
 
   Words& source(unsigned n) {

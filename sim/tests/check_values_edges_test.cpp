@@ -275,6 +275,21 @@ TEST_P(Edges, RegistersFarApart) {
   }
 }
 
+// Compilers pass any register for the high word of a sum of which only the low one counts.
+TEST_P(Edges, LowWordsOfWideSums) {
+  const std::string sum = "v_mov_b32 v2, 7\nv_mov_b32 v4, 1\nv_mad_u64_u32 v[6:7], " +
+                          std::string(GetParam() == Arch::gfx942 ? "vcc" : "null") + ", v4, v2, v[2:3]\n";
+  EXPECT_EQ(finding(sum + "global_store_dword v0, v6, s[4:5]"), "");
+  EXPECT_NE(finding(sum + "global_store_dword v0, v7, s[4:5]").find(stored("v7")), std::string::npos);
+  const std::string low = "v_mov_b32 v3, 7\nv_mov_b32 v4, 1\nv_mad_u64_u32 v[6:7], " +
+                          std::string(GetParam() == Arch::gfx942 ? "vcc" : "null") + ", v4, v4, v[2:3]\n";
+  EXPECT_NE(finding(low + "global_store_dword v0, v6, s[4:5]").find(stored("v6")), std::string::npos);
+  if (GetParam() != Arch::gfx942) return;
+  const std::string shifted = "v_mov_b32 v2, 7\nv_lshl_add_u64 v[6:7], v[2:3], 2, v[2:3]\n";
+  EXPECT_EQ(finding(shifted + "global_store_dword v0, v6, s[4:5]"), "");
+  EXPECT_NE(finding(shifted + "global_store_dword v0, v7, s[4:5]").find(stored("v7")), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Architectures, Edges, testing::Values(Arch::gfx942, Arch::gfx1151),
                          [](const auto& p) { return std::string(name(p.param)); });
 

@@ -1,0 +1,40 @@
+// Rows of K or V in global memory, as a workgroup loads them.
+#pragma once
+
+#include "kernels/amd/matrix.hpp"
+
+namespace rapt::amd {
+
+template <class T>
+struct Rows {
+  static constexpr int element_bytes = sizeof(typename T::element);
+
+  const char* data;  // row 0 of the sequence
+  int64_t seq;       // bytes
+  int head_dim, seqlen;
+  // Loaded 16 bytes at once (of V 4 elements), from a scalar address and a lane's offset of 32 bits.
+  bool vectors;
+
+  DEVICE_MEMBER Rows(const char* data, int64_t seq, int head_dim, int seqlen, int tile_rows)
+      : data(data), seq(seq), head_dim(head_dim), seqlen(seqlen),
+        vectors(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 && seq < 0x7FFFFFFF / tile_rows) {}
+
+  DEVICE_MEMBER const char* at(int row, int dim) const { return data + row * seq + dim * element_bytes; }
+  DEVICE_MEMBER int offset(int row, int dim) const { return row * static_cast<int>(seq) + dim * element_bytes; }
+
+  // Rows that begin anywhere, or end within a vector: a tile element by element, each to place(row, dim) in LDS. What
+  // lies outside becomes 0.
+  template <int TileRows, int Dims, int Threads, class F>
+  DEVICE_MEMBER void copy(int first, char* lds, F place) const {
+    using element = typename T::element;
+#pragma nounroll
+    for (int n = thread_id_again(); n < TileRows * Dims; n += Threads) {
+      const int row = n / Dims, dim = n % Dims;
+      element x = {};
+      if (first + row < seqlen && dim < head_dim) x = load_unaligned<element, element_bytes>(at(first + row, dim));
+      *reinterpret_cast<element*>(lds + place(row, dim)) = x;
+    }
+  }
+};
+
+}  // namespace rapt::amd

@@ -1,0 +1,85 @@
+// K of one tile of keys, from global memory through registers into LDS. Registers hold the next tile while this one is
+// computed.
+//
+// Rows lie in the order of Matrix::slot and are padded by 16 bytes: 4 banks further a row, 16-byte reads of a fragment
+// find no bank conflict, nor do the writes. Each access has a place that is the same for the whole wave (scalar
+// registers) and one that is the lane's for every access: so few vector registers and instructions go into addresses.
+#pragma once
+
+#include "kernels/amd/rows.hpp"
+
+namespace rapt::amd {
+
+template <class T, int HeadDim, int Keys, int Waves>
+class StagedKeys {
+ public:
+  static constexpr int element_bytes = sizeof(typename T::element);
+  static constexpr int stride = HeadDim * element_bytes + 16, bytes = Keys * stride;
+
+  DEVICE_MEMBER StagedKeys(const char* k, int64_t seq, int head_dim, int seqlen_k, char* lds)
+      : rows_(k, seq, head_dim, seqlen_k, Keys), lds_(lds), wave_(uniform(thread_id() / kWave)) {}
+
+  // Starts the loads of keys [first, first + Keys); those from seqlen_k on become zeros.
+  DEVICE_MEMBER void load(int first) {
+    if (!rows_.vectors) return;
+    const int offset = rows_.offset(lane_row(lane()), lane_dim(lane()));
+    const auto load = [&](int row, int dim, int at) {
+      return load_unaligned<u32x4, element_bytes>(rows_.at(first + row, dim), static_cast<uint32_t>(at));
+    };
+    if (first + Keys <= rows_.seqlen && rows_.head_dim == HeadDim) {
+      const int at = here(offset);
+      for_pieces([&](int i, int row, int dim) { part_[i] = load(row, dim, at); });
+    } else {
+      const int again = thread_id_again() % kWave;
+      const int rows = rows_.seqlen - first - lane_row(again), dims = rows_.head_dim - lane_dim(again);
+      for_pieces([&](int i, int row, int dim) {
+        part_[i] = u32x4(0);
+        if (row < rows && dim < dims) part_[i] = load(row, dim, here(offset));
+      });
+    }
+  }
+
+  // Writes what was loaded for keys [first, first + Keys).
+  DEVICE_MEMBER void store(int first) const {
+    if (rows_.vectors) {
+      char* const to = lds_ + M::slot(lane_row(lane())) * stride + lane_dim(lane()) * element_bytes;
+      for_pieces([&](int i, int row, int dim) {
+        *reinterpret_cast<u32x4*>(to + (M::slot(row) * stride + dim * element_bytes)) = part_[i];
+      });
+    } else {
+      rows_.template copy<Keys, HeadDim, Waves * kWave>(
+          first, lds_, [](int row, int dim) { return M::slot(row) * stride + dim * element_bytes; });
+    }
+  }
+
+  DEVICE_MEMBER const char* row(int slot) const { return lds_ + slot * stride; }
+
+ private:
+  using M = Matrix<T>;
+  // A wave loads 64 bytes of kWave / 4 rows at once. Lanes 4 apart have rows 4 places apart in LDS: other banks.
+  static constexpr int dims = 64 / element_bytes, down = kWave / 4, across = HeadDim / dims;
+  static constexpr int pieces = Keys / down * across, loads = (pieces + Waves - 1) / Waves;
+  static_assert(Keys % down == 0 && HeadDim % dims == 0);
+
+  DEVICE int lane() { return thread_id() % kWave; }
+  DEVICE int lane_dim(int lane) { return lane % 4 * (16 / element_bytes); }
+  DEVICE int lane_row(int lane) { return M::unslot((lane & 4) | (lane >> 3 & 3) | (lane >> 2 & 8)); }
+
+  // f(i, row, dim): the wave's i-th piece begins there.
+  template <class F>
+  DEVICE_MEMBER void for_pieces(F f) const {
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const int piece = i * Waves + wave_;
+      if (pieces % Waves != 0 && piece >= pieces) break;
+      f(i, M::unslot(piece / across * down), piece % across * dims);
+    }
+  }
+
+  const Rows<T> rows_;
+  char* const lds_;
+  const int wave_;
+  u32x4 part_[loads];
+};
+
+}  // namespace rapt::amd

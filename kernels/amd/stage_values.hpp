@@ -1,0 +1,99 @@
+// V of one tile of keys, as stage_keys.hpp has K, but transposed on the way: a row of V^T is one dimension of all keys, so
+// that both operands are read as fragments of rows. Blocks of 4 keys by 4 dimensions are transposed in registers.
+#pragma once
+
+#include "kernels/amd/rows.hpp"
+
+namespace rapt::amd {
+
+template <class T, int HeadDim, int Keys, int Waves>
+class StagedValues {
+ public:
+  static constexpr int element_bytes = sizeof(typename T::element);
+  static constexpr int stride = Keys * element_bytes + 16, bytes = HeadDim * stride;
+
+  DEVICE_MEMBER StagedValues(const char* v, int64_t seq, int head_dim_v, int seqlen_k, char* lds)
+      : rows_(v, seq, head_dim_v, seqlen_k, Keys), lds_(lds), wave_(uniform(thread_id() / kWave)) {}
+
+  // Starts the loads of keys [first, first + Keys); those from seqlen_k on become zeros.
+  DEVICE_MEMBER void load(int first) {
+    if (!rows_.vectors) return;
+    const int offset = rows_.offset(lane_row(lane()), lane_dim(lane()));
+    const auto load = [&](int row, int dim, int at) {
+      return load_unaligned<Four, element_bytes>(rows_.at(first + row, dim), static_cast<uint32_t>(at));
+    };
+    if (first + Keys <= rows_.seqlen && rows_.head_dim == HeadDim) {
+      const int at = here(offset);
+      for_pieces([&](int i, int row, int dim) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) part_[i][j] = load(row + j, dim, at);
+      });
+    } else {
+      const int again = thread_id_again() % kWave;
+      const int rows = rows_.seqlen - first - lane_row(again), dims = rows_.head_dim - lane_dim(again);
+      for_pieces([&](int i, int row, int dim) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          part_[i][j] = Four(0);
+          if (row + j < rows && dim < dims) part_[i][j] = load(row + j, dim, here(offset));
+        }
+      });
+    }
+  }
+
+  // Writes what was loaded for keys [first, first + Keys).
+  DEVICE_MEMBER void store(int first) const {
+    if (rows_.vectors) {
+      char* const to = lds_ + M::slot(lane_dim(lane())) * stride + lane_row(lane()) * element_bytes;
+      for_pieces([&](int i, int row, int dim) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          *reinterpret_cast<Four*>(to + (M::slot(dim + j) * stride + row * element_bytes)) = column(part_[i], j);
+      });
+    } else {
+      rows_.template copy<Keys, HeadDim, Waves * kWave>(
+          first, lds_, [](int row, int dim) { return M::slot(dim) * stride + row * element_bytes; });
+    }
+  }
+
+  DEVICE_MEMBER const char* row(int slot) const { return lds_ + slot * stride; }
+
+ private:
+  using M = Matrix<T>;
+  using Four = vec<uint32_t, element_bytes>;  // 4 elements
+  // A wave loads 8 blocks of 4 keys by kWave / 8 blocks of 4 dimensions at once: whole sectors of memory. Lanes 8 apart
+  // write places next to each other in LDS: other banks.
+  static constexpr int down = 32, dims = kWave / 2, rows_of_pieces = Keys / down;
+  static constexpr int pieces = rows_of_pieces * (HeadDim / dims), loads = (pieces + Waves - 1) / Waves;
+  static_assert(Keys % down == 0 && HeadDim % dims == 0);
+
+  DEVICE int lane() { return thread_id() % kWave; }
+  DEVICE int lane_row(int lane) { return lane % 8 * 4; }
+  DEVICE int lane_dim(int lane) { return 4 * ((lane >> 2 & 2) | (lane >> 4 & 1) | (lane >> 3 & 4)); }
+
+  // f(i, row, dim): the wave's i-th piece begins there.
+  template <class F>
+  DEVICE_MEMBER void for_pieces(F f) const {
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const int piece = i * Waves + wave_;
+      if (pieces % Waves != 0 && piece >= pieces) break;
+      f(i, piece % rows_of_pieces * down, piece / rows_of_pieces * dims);
+    }
+  }
+
+  // Column j of 4 rows of 4 elements.
+  DEVICE u32x2 column(const u32x2* row, int j) {
+    const uint32_t select = j % 2 ? 0x07060302u : 0x05040100u;
+    return {__builtin_amdgcn_perm(row[1][j / 2], row[0][j / 2], select),
+            __builtin_amdgcn_perm(row[3][j / 2], row[2][j / 2], select)};
+  }
+  DEVICE u32x4 column(const u32x4* row, int j) { return {row[0][j], row[1][j], row[2][j], row[3][j]}; }
+
+  const Rows<T> rows_;
+  char* const lds_;
+  const int wave_;
+  Four part_[loads][4];
+};
+
+}  // namespace rapt::amd
