@@ -28,7 +28,7 @@ DEVICE void forward(const Arguments& a, char* lds) {
 
   M::B q[kSteps] = {};
   if (const int row = first_row + lane % kTile; row < block.seqlen_q)
-    load_operand<T>(block.q + row * a.q.seq, a.head_dim, aligned(block.q, a.q.seq), lane, q);
+    load_fragments<T>(block.q + row * a.q.seq, a.head_dim, aligned(block.q, a.q.seq), M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T> softmax;
 

@@ -22,14 +22,15 @@ DEVICE typename M::A fragment(const char* row, int c, int lane) {
   return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
 }
 
-// Operand B's steps [0, Steps) of a row in memory: `dims` elements, then zeros; nothing behind them is read.
-template <class T, int Steps>
-DEVICE void load_operand(const char* row, int dims, bool aligned, int lane, typename Matrix<T>::B (&b)[Steps]) {
+// A lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in memory: `dims`
+// elements, then zeros; nothing behind them is read.
+template <class T, class F, int Steps>
+DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, F (&fragments)[Steps]) {
   using M = Matrix<T>;
   using element = typename T::element;
-  constexpr int size = sizeof(element), count = sizeof(typename M::B) / size, chunk = 16 / size;
-  const int from = M::b_offset(lane) / size;
+  constexpr int size = sizeof(element), count = sizeof(F) / size, chunk = 16 / size;
   if (aligned && dims % chunk == 0) {
+    const int from = offset / size;
 #pragma unroll
     for (int c = 0; c < Steps; ++c)
 #pragma unroll
@@ -38,19 +39,22 @@ DEVICE void load_operand(const char* row, int dims, bool aligned, int lane, type
         u32x4 x = {};
         if (dim < dims) x = load_unaligned<u32x4, size>(row + dim * size);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) b[c][part / chunk * 4 + i] = x[i];
+        for (int i = 0; i < 4; ++i) fragments[c][part / chunk * 4 + i] = x[i];
       }
   } else {
+    const int from = here(offset) / size;
 #pragma unroll
     for (int c = 0; c < Steps; ++c) {
-      vec<element, count> x;
+      vec<element, count> x = {};
+      if (dims > 0) {
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const int dim = c * M::step + from + i;
-        const element value = load_unaligned<element, size>(row + max(min(dim, dims - 1), 0) * size);
-        x[i] = dim < dims ? value : element{};
+        for (int i = 0; i < count; ++i) {
+          const int dim = c * M::step + from + i;
+          const element value = load_unaligned<element, size>(row + min(dim, dims - 1) * size);
+          x[i] = dim < dims ? value : element{};
+        }
       }
-      b[c] = __builtin_bit_cast(typename M::B, x);
+      fragments[c] = __builtin_bit_cast(F, x);
     }
   }
 }

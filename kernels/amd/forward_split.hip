@@ -1,0 +1,120 @@
+// As forward.hip, where one wave's registers cannot hold a row of q and of O: RAPT_SPLIT waves share the rows, each with a
+// slice of the head dimension. Each multiplies its slice of q and k, they add their products up through LDS, and each
+// computes softmax anew and its own slice of O.
+//
+// K goes from memory straight into fragments: the waves of a group have no key row in common.
+#include "kernels/amd/attend.hpp"
+#include "kernels/amd/stage_values.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSplit = RAPT_SPLIT;
+inline constexpr int kRows = kWaves / kSplit * kTile, kSlice = kHeadDim / kSplit;
+inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
+
+// Sums over the waves that share rows: [wave][tile][register / 4][lane] of 4 registers.
+inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes = kWaves * kSumBytes;
+inline constexpr int kLdsLimit = 65536;
+// Where both do not fit, V takes the sums' place once they are read.
+inline constexpr bool kApart = StagedV::bytes + kSumsBytes <= kLdsLimit;
+inline constexpr int kLdsBytes = kApart                            ? StagedV::bytes + kSumsBytes
+                                  : StagedV::bytes > kSumsBytes ? StagedV::bytes
+                                                                : kSumsBytes;
+
+DEVICE f32x4* sums_of(char* lds, int wave, int tile, int part) {
+  return reinterpret_cast<f32x4*>(lds + wave * kSumBytes) + (tile * (kRegisters / 4) + part) * kWave;
+}
+
+DEVICE void share(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += 4)
+      sums_of(lds, wave, t, r / 4)[lane] = f32x4{s[t][r], s[t][r + 1], s[t][r + 2], s[t][r + 3]};
+}
+
+// In the same order in each of the waves, so that all have the same sums.
+DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
+  const int group = wave / kSplit * kSplit;
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += 4) {
+      f32x4 sum = sums_of(lds, group, t, r / 4)[lane];
+#pragma unroll
+      for (int i = 1; i < kSplit; ++i) sum += sums_of(lds, group + i, t, r / 4)[lane];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) s[t][r + i] = sum[i];
+    }
+}
+
+DEVICE void forward(const Arguments& a, char* lds) {
+  const Block block = block_of(a, kRows);
+  if (block.first_row >= block.seqlen_q) return;
+  const int lane = thread_id() % kWave, wave = uniform(thread_id() / kWave), slice = wave % kSplit * kSlice;
+  const int first_row = block.first_row + wave / kSplit * kTile;
+  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
+  const Keys keys = keys_of(a, block, block.first_row, kRows);
+  const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
+
+  M::B q[kSteps] = {};
+  if (const int row = first_row + lane % kTile; row < block.seqlen_q)
+    load_fragments<T>(block.q + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(block.q, a.q.seq),
+                      M::b_offset(lane), q);
+  Tile o[kDimTiles] = {};
+  Softmax<T> softmax;
+
+  char* const sums = kApart ? lds + StagedV::bytes : lds;
+  StagedV v(block.v, a.v.seq, a.head_dim_v, block.seqlen_k, lds);
+  const int begin = keys.begin / kKeys * kKeys;
+  if (begin < keys.end) v.load(begin);
+  for (int first = begin; first < keys.end; first += kKeys) {
+    const bool attends = rows.attends(first, kKeys);
+    Tile s[kKeyTiles];
+    if (attends) {
+#pragma unroll
+      for (int t = 0; t < kKeyTiles; ++t) {
+        // Keys behind the last one are masked later: any row will do.
+        const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.seqlen_k - 1);
+        M::A k[kSteps];
+        load_fragments<T>(block.k + key * a.k.seq + slice_bytes, a.head_dim - slice, aligned(block.k, a.k.seq),
+                          M::a_offset(lane), k);
+        s[t] = Tile{};
+#pragma unroll
+        for (int c = 0; c < kSteps; ++c) s[t] = M::multiply(k[c], q[c], s[t]);
+      }
+    }
+    barrier();
+    if (attends) share(sums, wave, lane, s);
+    if (kApart) v.store(first);
+    barrier();
+    if (attends) add_up(sums, wave, lane, s);
+    if (!kApart) {
+      barrier();
+      v.store(first);
+      barrier();
+    }
+    if (first + kKeys < keys.end) v.load(first + kKeys);
+    if (!attends) continue;
+    probabilities<T, kGeneral>(a, block, rows, first, lane / kTile, s, softmax, o);
+    accumulate<T>(s, lane, [&](int place) { return v.row(slice + place); }, o);
+  }
+
+  const float factor = finish<T, kGeneral>(a, block, softmax);
+  const int again = thread_id_again() % kWave, row = first_row + again % kTile;
+  if (row >= block.seqlen_q) return;
+  store_result<T>(block.out + row * a.out.seq + slice_bytes, a.head_dim_v - slice, aligned(block.out, a.out.seq), again,
+                  factor, o);
+  if (slice == 0 && again < kTile) store_lse(a, block, row, softmax.lse());
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves * rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args a) {
+  __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
+  rapt::amd::forward(a, lds);
+}
