@@ -231,23 +231,6 @@ TEST(MemorySpecial, StoresMarkWhatTheyWrite) {
   EXPECT_FALSE(Memory::process().is_written(memory.address() + 544, 1));
 }
 
-TEST(MemorySpecial, CachesHaveNoEffect) {
-  struct Case {
-    Arch arch;
-    std::vector<std::string> lines;
-  };
-  const Case cases[] = {
-      {Arch::gfx908, {"buffer_wbinvl1", "buffer_wbinvl1_vol"}},
-      {Arch::gfx942, {"buffer_wbl2 sc1", "buffer_inv sc1"}},
-      {Arch::gfx1100, {"buffer_gl0_inv", "buffer_gl1_inv"}},
-      {Arch::gfx1201, {"global_inv scope:SCOPE_DEV", "global_wb scope:SCOPE_DEV", "global_wbinv scope:SCOPE_SYS"}}};
-  for (const Case& c : cases) {
-    MemoryWave wave({c.arch, default_lanes(c.arch)});
-    wave.prepare(c.lines);
-    for (const std::string& line : c.lines) EXPECT_NO_THROW(wave.go(line)) << line;
-  }
-}
-
 // Of the profile: what an access costs, worked out by hand.
 TEST(MemoryCounts, SectorsAndBanks) {
   MemoryWave wave({Arch::gfx942, 64});
