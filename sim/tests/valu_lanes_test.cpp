@@ -180,37 +180,5 @@ TEST(ValuMove, IndexMode) {
   EXPECT_THROW(wave.run("s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32 v30, v10"), Fault);
 }
 
-// Both halves of VOPD read before either writes.
-TEST(ValuDual, ReadsBeforeWriting) {
-  for (const Arch arch : {Arch::gfx1100, Arch::gfx1201}) {
-    OneWave wave(arch);
-    wave.fill(0, 100);
-    wave.fill(1, 200);
-    wave.run("v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0");
-    EXPECT_EQ(wave.v(0), 200U);
-    EXPECT_EQ(wave.v(1), 100U);
-    wave.set_f(0, 0, 2.0F);
-    wave.set_f(1, 0, 3.0F);
-    wave.set_f(2, 0, 5.0F);
-    wave.set_f(3, 0, 7.0F);
-    wave.run("v_dual_mul_f32 v0, v0, v1 :: v_dual_add_f32 v3, v2, v0");  // Y reads what X writes
-    EXPECT_EQ(wave.f(0), 6.0F);
-    EXPECT_EQ(wave.f(3), 7.0F);
-    wave.run("v_dual_add_f32 v2, v3, v0 :: v_dual_sub_f32 v3, v1, v2");
-    EXPECT_EQ(wave.f(2), 13.0F);
-    EXPECT_EQ(wave.f(3), -2.0F);
-    wave.run("v_dual_fmac_f32 v2, v0, v1 :: v_dual_fmaak_f32 v1, v1, v0, 0x3f800000");
-    EXPECT_EQ(wave.f(2), 31.0F);
-    EXPECT_EQ(wave.f(1), 19.0F);
-    wave.s(sreg::vcc) = 1;
-    wave.fill(4, 1);
-    wave.fill(5, 2);
-    wave.run("v_dual_cndmask_b32 v6, v4, v5 :: v_dual_lshlrev_b32 v7, 4, v4");
-    EXPECT_EQ(wave.v(6, 0), 2U);
-    EXPECT_EQ(wave.v(6, 1), 1U);
-    EXPECT_EQ(wave.v(7), 16U);
-  }
-}
-
 }  // namespace
 }  // namespace rapt::sim::test
