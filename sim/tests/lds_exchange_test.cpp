@@ -76,7 +76,7 @@ TEST(LdsExchange, ComparesAndStores) {
     compare_and_store<u64>(lane, "_b64", 0x700000001, 0x800000001, 0xdeadbeef12345678);
     if (contains(gfx12, target.arch)) continue;
     compare_and_store<u32>(lane, "_f32", bits<u32>(1.5), bits<u32>(-1.5), bits<u32>(9));
-    if (lane.gfx9()) compare_and_store<u64>(lane, "_f64", bits<u64>(1.5), bits<u64>(-1.5), bits<u64>(9));
+    compare_and_store<u64>(lane, "_f64", bits<u64>(1.5), bits<u64>(-1.5), bits<u64>(9));
   }
 }
 

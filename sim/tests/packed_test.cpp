@@ -84,13 +84,16 @@ TEST(Packed, halves_of_every_kind) {
   struct Operation {
     const char* name;
     std::function<double(double, double, double)> value;
-    bool three = false;
+    bool three = false, accumulates = false;
   };
-  const Operation operations[] = {{"v_pk_add_f16", [](double a, double b, double) { return a + b; }},
-                                  {"v_pk_mul_f16", [](double a, double b, double) { return a * b; }},
-                                  {"v_pk_fma_f16", [](double a, double b, double c) { return a * b + c; }, true}};
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201})
+  const Operation operations[] = {
+      {"v_pk_add_f16", [](double a, double b, double) { return a + b; }},
+      {"v_pk_mul_f16", [](double a, double b, double) { return a * b; }},
+      {"v_pk_fma_f16", [](double a, double b, double c) { return a * b + c; }, true},
+      {"v_pk_fmac_f16", [](double a, double b, double c) { return a * b + c; }, false, true}};
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     for (const Operation& op : operations) {
+      const auto arch = static_cast<Arch>(n);
       OneWave w(arch);
       for (unsigned start = 0; start < 256; start += 32) {
         const unsigned lanes = w.wave().lanes;
@@ -98,6 +101,7 @@ TEST(Packed, halves_of_every_kind) {
           w.v(1, l) = first(halves, start + l);
           w.v(2, l) = second(halves, start + l);
           w.v(3, l) = 0x0001bc00;
+          if (op.accumulates) w.v(0, l) = w.v(3, l);
         }
         w.run(std::string(op.name) + " v0, v1, v2" + (op.three ? ", v3" : ""));
         for (unsigned l = 0; l < lanes; ++l)
