@@ -194,6 +194,24 @@ TEST(Packed, constants) {
   EXPECT_EQ(w.v(0), 0x00040007U);
 }
 
+// v_pk_fmac_f16 has no modifiers. gfx11 and gfx12 take an inline constant for both halves, gfx9 for the low one; a
+// literal is both halves as it stands.
+TEST(Packed, constants_of_fmac) {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
+    OneWave w(arch);
+    w.fill(0, as_half(1) | as_half(2) << 16);
+    w.fill(1, as_half(3) | as_half(5) << 16);
+    w.run(is_cdna(arch) ? "v_pk_fmac_f16 v0, 2.0, v1" : "v_pk_fmac_f16 v0, 0x40004000, v1");  // encoded alike
+    EXPECT_EQ(w.v(0), as_half(7) | as_half(is_cdna(arch) ? 2 : 12) << 16) << name(arch);
+    w.s(4) = as_half(3) | as_half(4) << 16;
+    w.run("v_pk_fmac_f16 v0, s4, v1");
+    EXPECT_EQ(w.v(0), as_half(16) | as_half(is_cdna(arch) ? 22 : 32) << 16) << name(arch);
+    if (is_cdna(arch)) continue;
+    w.run("v_pk_fmac_f16 v0, 0x4000, v1");
+    EXPECT_EQ(w.v(0), as_half(22) | as_half(32) << 16) << name(arch);
+  }
+}
+
 TEST(Packed, a_destination_may_be_a_source_and_exec_counts) {
   OneWave w(Arch::gfx90a);
   w.fill(1, 0x00010002);
