@@ -37,7 +37,9 @@ void check(Arch arch, const std::vector<Case>& cases) {
   for (const Case& c : cases) {
     if (!has(arch, c.text)) continue;
     SCOPED_TRACE(name(arch));
-    const auto inputs = tuples(edges_u32(), c.sources);
+    static const std::vector<std::vector<U>> inputs_of[] = {
+        {}, tuples(edges_u32(), 1), tuples(edges_u32(), 2), tuples(edges_u32(), 3)};
+    const auto& inputs = inputs_of[c.sources];
     const auto results = run_all<U>(wave, instructions[at++], inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const auto& in = inputs[k];
