@@ -132,6 +132,22 @@ TEST(Control, EndsAndHalts) {
   EXPECT_EQ(wave.wave().state, WaveState::sleeping);
 }
 
+// A wave waits for the others; the last one to come goes on at once.
+TEST(Control, Barrier) {
+  on_every_target([](MemoryWave& wave, Target target) {
+    if (contains(gfx12, target.arch)) return;
+    wave.group.barrier.members = 2;
+    wave.run("s_barrier");
+    EXPECT_EQ(wave.wave().state, WaveState::at_barrier);
+    EXPECT_EQ(wave.group.barrier.signalled, 1U);
+    wave.wave().state = WaveState::running;
+    wave.run("s_barrier");  // as the other wave
+    EXPECT_EQ(wave.wave().state, WaveState::running);
+    EXPECT_EQ(wave.group.barrier.phase, 1U);
+    EXPECT_EQ(wave.group.barrier.signalled, 0U);
+  });
+}
+
 // The first wave that signals learns that it is; the last one's signal completes the phase.
 TEST(Control, SignalIsFirst) {
   OneWave wave(Arch::gfx1201);

@@ -93,7 +93,8 @@ TEST(MemoryFaults, PrivateMemoryEnds) {
 }
 
 TEST(MemorySpecial, ByLaneNumber) {
-  for (const Target& target : {Target{Arch::gfx1100, 32}, Target{Arch::gfx1100, 64}, Target{Arch::gfx1201, 32}}) {
+  for (const Target& target :
+       {Target{Arch::gfx1100, 32}, Target{Arch::gfx1100, 64}, Target{Arch::gfx1151, 32}, Target{Arch::gfx1201, 32}}) {
     MemoryWave wave(target);
     Block memory(1024);
     const std::string load = "global_load_addtid_b32 v4, s[2:3] offset:8",

@@ -14,8 +14,7 @@ struct Lines {
 const Lines lists[] = {
     {every_arch,
      {"s_nop 3", "s_setprio 1", "s_icache_inv", "s_incperflevel 1", "s_decperflevel 1", "s_ttracedata", "s_wakeup",
-      "s_sendmsg 1", "s_dcache_inv", "ds_nop"}},
-    {every_arch & ~gfx12, {"s_waitcnt 0"}},
+      "s_sendmsg 1", "s_dcache_inv", "s_waitcnt 0", "ds_nop"}},
     {cdna,
      {"s_atc_probe 1, s[4:5], 0x10", "s_atc_probe_buffer 1, s[4:7], 0x10", "s_dcache_inv_vol", "s_dcache_wb",
       "s_dcache_wb_vol", "s_dcache_discard s[4:5], 0x10", "s_dcache_discard_x2 s[4:5], 0x10"}},

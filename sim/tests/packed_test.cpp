@@ -54,11 +54,11 @@ const IntegerOperation integer_operations[] = {
 };
 
 TEST(Packed, integers) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1201})
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     for (const IntegerOperation& op : integer_operations)
       for (const bool clamp : {false, true}) {
         if (clamp && !op.clamps) continue;
-        OneWave w(arch);
+        OneWave w(static_cast<Arch>(n));
         for (unsigned l = 0; l < w.wave().lanes; ++l) {
           w.v(1, l) = first(edges, l);
           w.v(2, l) = second(edges, l);
@@ -149,7 +149,8 @@ TEST(Packed, clamp_and_denormal_mode_of_halves) {
 
 TEST(Packed, minimum_and_maximum_of_halves) {
   constexpr std::uint32_t nan = 0x7e01, one = 0x3c00, two = 0x4000, minus_zero = 0x8000;
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    const auto arch = static_cast<Arch>(n);
     OneWave w(arch);
     const std::string suffix = arch == Arch::gfx1201 ? "num_f16" : "f16";
     w.fill(1, nan | one << 16);
@@ -258,8 +259,8 @@ TEST(Packed, pairs_of_f32) {
 }
 
 TEST(Packed, mixed_multiply_add) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
-    OneWave w(arch);
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    OneWave w(static_cast<Arch>(n));
     const std::uint32_t pair = as_half(3) | as_half(-5) << 16;
     w.fill(1, pair);
     w.fill(2, std::bit_cast<std::uint32_t>(1.0F / 3));
