@@ -24,13 +24,19 @@ void on_every_target(F f) {
 // Where the wave goes on: the displacement counts dwords behind the instruction, which `pc` is past already.
 u64 next(MemoryWave& wave, const std::string& line) {
   wave.wave().pc = start;
-  wave.run(line);
+  wave.go(line);
   return wave.wave().pc;
 }
 
 TEST(Control, Branches) {
   on_every_target([](MemoryWave& wave, Target target) {
     const u64 taken = start + 20, back = start - 8;
+    std::vector<std::string> lines = {"s_branch 5", "s_branch 0xfffe", "s_cbranch_scc1 0xfffe"};
+    for (const char* condition : {"scc0", "vccz", "vccnz", "execz", "execnz"})
+      lines.push_back(std::string("s_cbranch_") + condition + " 5");
+    for (const char* condition : {"cdbgsys", "cdbguser", "cdbgsys_or_user", "cdbgsys_and_user"})
+      if (!contains(gfx12, target.arch)) lines.push_back(std::string("s_cbranch_") + condition + " 5");
+    wave.prepare(lines);
     EXPECT_EQ(next(wave, "s_branch 5"), taken);
     EXPECT_EQ(next(wave, "s_branch 0xfffe"), back);
     for (const bool scc : {false, true}) {
@@ -55,6 +61,8 @@ TEST(Control, Branches) {
 
 TEST(Control, CallsAndReturns) {
   on_every_target([](MemoryWave& wave, Target) {
+    wave.prepare({"s_setpc_b64 s[4:5]", "s_swappc_b64 s[20:21], s[4:5]", "s_swappc_b64 s[4:5], s[4:5]",
+                  "s_call_b64 s[20:21], 0xfffe", "s_getpc_b64 s[22:23]"});
     wave.wave().set_pair(4, 0x123456789abc);
     EXPECT_EQ(next(wave, "s_setpc_b64 s[4:5]"), 0x123456789abcU);
     EXPECT_EQ(next(wave, "s_swappc_b64 s[20:21], s[4:5]"), 0x123456789abcU);
@@ -100,10 +108,12 @@ TEST(Control, SubvectorLoops) {
 
 TEST(Control, EndsAndHalts) {
   on_every_target([](MemoryWave& wave, Target) {
+    wave.prepare({"s_endpgm", "s_endpgm_saved", "s_setkill 0", "s_setkill 1", "s_sleep 1", "s_wakeup", "s_trap 3",
+                  "s_trap 2", "s_sethalt 0", "s_sethalt 1", "s_sendmsghalt 1"});
     const auto state_after = [&](const std::string& line) {
       wave.wave().state = WaveState::running;
       wave.group.live_waves = 1;
-      wave.run(line);
+      wave.go(line);
       return wave.wave().state;
     };
     EXPECT_EQ(state_after("s_endpgm"), WaveState::ended);
@@ -118,7 +128,7 @@ TEST(Control, EndsAndHalts) {
     for (const auto& [line, words] :
          {std::pair{"s_trap 2", "s_trap 2"}, {"s_sethalt 1", "s_sethalt"}, {"s_sendmsghalt 1", "s_sendmsghalt"}}) {
       try {
-        wave.run(line);
+        wave.go(line);
         ADD_FAILURE() << line << " reports nothing";
       } catch (const Fault& fault) {
         EXPECT_EQ(fault.kind, FaultKind::trap);

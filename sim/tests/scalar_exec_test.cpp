@@ -1,6 +1,6 @@
 // Scalar operations on EXEC, and those that have an immediate or change a part of their destination (CDNA3 ISA 12.1 to
 // 12.5, RDNA3.5 ISA 16.1 to 16.5, RDNA4 ISA 16.1 to 16.5).
-#include "sim/tests/support/one_wave.hpp"
+#include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,17 +50,24 @@ TEST(ScalarExec, SavesAndWrites) {
     const auto arch = static_cast<Arch>(n);
     for (const unsigned bits : {32U, 64U}) {
       if (bits == 32 && is_cdna(arch)) continue;
-      OneWave wave(arch, bits);
+      MemoryWave wave({arch, bits});
+      const auto line_of = [bits](const Form& form) {
+        return std::string(form.name) + "_b" + std::to_string(bits) + " " + registers(20, bits) + ", " +
+               registers(4, bits);
+      };
+      std::vector<std::string> lines;
+      for (const Form& form : forms)
+        if (contains(form.archs, arch)) lines.push_back(line_of(form));
+      wave.prepare(lines);
       const u64 all = wave.wave().all_lanes();
       for (const Form& form : forms) {
         if (!contains(form.archs, arch)) continue;
-        const std::string line = std::string(form.name) + "_b" + std::to_string(bits) + " " + registers(20, bits) +
-                                 ", " + registers(4, bits);
+        const std::string line = line_of(form);
         SCOPED_TRACE(std::string(name(arch)) + " " + line);
         for (const u64 s : edges)
           for (const u64 exec : {u64{0}, ~u64{0}, u64{0xf0f0f0f012345678}}) {
             wave.wave().set_pair(4, s), wave.wave().set_pair(20, 0), wave.wave().set_pair(sreg::exec, exec & all);
-            wave.run(line);
+            wave.go(line);
             const u64 now = form.f(s & all, exec & all) & all;
             ASSERT_EQ(wave.wave().exec(), now);
             ASSERT_EQ(wave.wave().pair(20), form.gives_new ? now : exec & all);

@@ -31,23 +31,29 @@ struct Scene : MemoryWave {
 };
 
 TEST(ScalarMemory, LoadsOfEverySizeAndOffset) {
+  struct Line {
+    unsigned dwords;
+    int offset;
+    std::string text;
+  };
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));
-    Scene scene(target);
+    std::vector<Line> lines;
+    std::vector<std::string> texts;
     for (const unsigned dwords : {1U, 2U, 4U, 8U, 16U}) {
-      for (const int offset : {0, 64, -192}) {
-        scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], " +
-                  (offset < 0 ? "-" : "") + "0x" +
-                  (offset == 64  ? "40"
-                   : offset == 0 ? "0"
-                                 : "c0"));
-        for (unsigned d = 0; d < dwords; ++d)
-          ASSERT_EQ(scene.s(32 + d), scene.word(static_cast<u32>(1024 + offset) + 4 * d)) << dwords << " " << offset;
-      }
-      scene.s(6) = 128;
-      scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], s6" +
-                (contains(gfx12, target.arch) ? " offset:0x0" : ""));
-      for (unsigned d = 0; d < dwords; ++d) ASSERT_EQ(scene.s(32 + d), scene.word(1152 + 4 * d));
+      const std::string start = load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], ";
+      for (const auto& [offset, text] : {std::pair{0, "0x0"}, {64, "0x40"}, {-192, "-0xc0"}})
+        lines.push_back({dwords, offset, start + text});
+      lines.push_back({dwords, 128, start + "s6" + (contains(gfx12, target.arch) ? " offset:0x0" : "")});
+    }
+    for (const Line& line : lines) texts.push_back(line.text);
+    Scene scene(target);
+    scene.prepare(texts);
+    scene.s(6) = 128;
+    for (const Line& line : lines) {
+      scene.go(line.text);
+      for (unsigned d = 0; d < line.dwords; ++d)
+        ASSERT_EQ(scene.s(32 + d), scene.word(static_cast<u32>(1024 + line.offset) + 4 * d)) << line.text;
     }
   }
 }
