@@ -99,10 +99,9 @@ void register_modes(HandlerTable& t) {
 }
 
 std::uint64_t answer(const Wave& w, const Instruction& i) {
-  constexpr std::uint32_t get_realtime = 131;
-  const std::uint32_t message = read_scalar32(w, i.src[0]) & 0xff;
-  if (message != get_realtime)
-    throw Fault(FaultKind::illegal_instruction, "message " + std::to_string(message) + " is not modelled");
+  constexpr std::int32_t get_realtime = 131;
+  if (i.immediate != get_realtime)
+    throw Fault(FaultKind::illegal_instruction, "message " + std::to_string(i.immediate) + " is not modelled");
   return w.cycles / 20;
 }
 

@@ -23,7 +23,8 @@ std::uint64_t target(const Wave& w, const Instruction& i, std::size_t bytes, boo
                                 (i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]))) &
                                ~std::uint64_t{bytes - 1};
   const std::uint64_t base = w.pair(i.src[0].index) & (buffer ? 0xffffffffffff : ~std::uint64_t{0});
-  if (buffer && offset + bytes > w.sgpr[i.src[0].index + 2]) return 0;
+  const std::uint64_t records = w.sgpr[i.src[0].index + 2], stride = w.sgpr[i.src[0].index + 1] >> 16 & 0x3fff;
+  if (buffer && offset + bytes > (stride == 0 ? records : records * stride)) return 0;
   const std::uint64_t address = (base + offset) & ~std::uint64_t{bytes - 1};
   const Allocation* allocation = Memory::process().find(address);
   if (!allocation || allocation->base + allocation->size - address < bytes)

@@ -116,12 +116,20 @@ void buffer_store(Wave& w, const Instruction& i) {
   Memory::process().mark_written(address, 4 * inside);
 }
 
-// Private memory of the whole wave: the base is FLAT_SCRATCH, the offset counts bytes.
+// Private memory of the whole wave: an offset in a register counts 64 bytes, as of every scratch operation, the
+// immediate one bytes (CDNA ISA documents, S_SCRATCH_LOAD_DWORD).
 template <unsigned Count, bool Load>
 void scratch_access(Wave& w, const Instruction& i) {
-  unsigned char* at = reached((read_scalar64(w, i.src[0]) + byte_offset(w, i) * 64) & ~u64{3}, 4 * Count);
-  if (Load) std::memcpy(&w.sgpr[i.dst.index], at, 4 * Count);
-  else std::memcpy(at, &w.sgpr[i.src[2].index], 4 * Count);
+  const u64 blocks = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);
+  const u64 address = (read_scalar64(w, i.src[0]) + static_cast<u64>(std::int64_t{i.offset}) + blocks * 64) & ~u64{3};
+  unsigned char* at = reached(address, 4 * Count);
+  note_scalar(w, i, Load ? Action::load : Action::store, address, 4 * Count);
+  if (Load) {
+    std::memcpy(&w.sgpr[i.dst.index], at, 4 * Count);
+  } else {
+    std::memcpy(at, &w.sgpr[i.src[2].index], 4 * Count);
+    Memory::process().mark_written(address, 4 * Count);
+  }
 }
 
 void no_effect(Wave&, const Instruction&) {}

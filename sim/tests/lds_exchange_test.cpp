@@ -76,7 +76,7 @@ TEST(LdsExchange, ComparesAndStores) {
     compare_and_store<u64>(lane, "_b64", 0x700000001, 0x800000001, 0xdeadbeef12345678);
     if (contains(gfx12, target.arch)) continue;
     compare_and_store<u32>(lane, "_f32", bits<u32>(1.5), bits<u32>(-1.5), bits<u32>(9));
-    if (lane.gfx9()) compare_and_store<u64>(lane, "_f64", bits<u64>(1.5), bits<u64>(-1.5), bits<u64>(9));
+    compare_and_store<u64>(lane, "_f64", bits<u64>(1.5), bits<u64>(-1.5), bits<u64>(9));
   }
 }
 
@@ -90,6 +90,15 @@ TEST(LdsExchange, MasksAndMerges) {
                  0x10, 0xf000f010);
       check<u64>(lane, "ds_mskor" + r + "_b64 " + (rtn ? "v[10:11], " : "") + "v1, v[2:3], v[4:5]", rtn,
                  0xff00ff00ff00ff00, 0x0f000f0f00000000, 0x10, 0xf000f000ff00ff10);
+    }
+    check<u32>(lane, lane.either("ds_wrxchg_rtn_b32", "ds_storexchg_rtn_b32") + " v10, v1, v2", true, 0x11223344,
+               0x99aabbcc, 0, 0x99aabbcc);
+    // Each dword whose data has its top bit set becomes the data without that bit.
+    check<u64>(lane, "ds_condxchg32_rtn_b64 v[10:11], v1, v[2:3]", true, 0x0000000c0000000b, 0x0000000680000005, 0,
+               0x0000000c00000005);
+    if (!contains(gfx12, target.arch)) {
+      check<u32>(lane, "ds_wrap_rtn_b32 v10, v1, v2, v4", true, 10, 4, 100, 6);
+      check<u32>(lane, "ds_wrap_rtn_b32 v10, v1, v2, v4", true, 3, 4, 100, 103);
     }
     check<u64>(lane, lane.either("ds_wrxchg_rtn_b64", "ds_storexchg_rtn_b64") + " v[10:11], v1, v[2:3]", true,
                0x1122334455667788, 0x99aabbccddeeff00, 0, 0x99aabbccddeeff00);
@@ -122,8 +131,11 @@ TEST(LdsExchange, ExtremesOfFloats) {
   }
   for (const Target target : {Target{Arch::gfx942, 64}, {Arch::gfx950, 64}, {Arch::gfx1201, 32}}) {
     Lane lane(target);
-    check<u32>(lane, "ds_pk_add_rtn_f16 v10, v1, v2", true, 0x3c004000, 0x40003c00, 0, 0x42004200);
-    check<u32>(lane, "ds_pk_add_rtn_bf16 v10, v1, v2", true, 0x3f804000, 0x40003f80, 0, 0x40404040);
+    for (const bool rtn : {false, true}) {
+      const std::string r = rtn ? "rtn_" : "", end = rtn ? "v10, v1, v2" : "v1, v2";
+      check<u32>(lane, "ds_pk_add_" + r + "f16 " + end, rtn, 0x3c004000, 0x40003c00, 0, 0x42004200);
+      check<u32>(lane, "ds_pk_add_" + r + "bf16 " + end, rtn, 0x3f804000, 0x40003f80, 0, 0x40404040);
+    }
   }
   Lane lane({Arch::gfx1201, 32});
   check<u32>(lane, "ds_sub_clamp_u32 v1, v2", false, 5, 7, 0, 0);

@@ -157,8 +157,7 @@ TEST(Lds, Permute) {
 
 // The documents' own words for DS_SWIZZLE_B32, one at a time.
 TEST(Lds, Swizzle) {
-  for (const Target& target :
-       {Target{Arch::gfx908, 64}, Target{Arch::gfx942, 64}, Target{Arch::gfx1100, 32}, Target{Arch::gfx1201, 64}}) {
+  for (const Target& target : every_target()) {
     MemoryWave wave(target);
     const unsigned n = target.lanes;
     struct Case {

@@ -66,11 +66,11 @@ void check(Arch arch, const Dot& dot, unsigned neg, bool clamp) {
 }
 
 TEST(Dot, integers) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942})
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950})
     for (const Dot& dot : cdna_dots)
       for (const bool clamp : {false, true})
         if (!clamp || !dot.accumulates) check(arch, dot, 0, clamp);
-  for (const Arch arch : {Arch::gfx1100, Arch::gfx1201})
+  for (const Arch arch : {Arch::gfx1100, Arch::gfx1151, Arch::gfx1201})
     for (const Dot& dot : rdna_dots)
       for (unsigned neg = 0; neg < (dot.by_neg ? 4U : 1U); ++neg)
         for (const bool clamp : {false, true}) check(arch, dot, neg, clamp);
@@ -80,8 +80,8 @@ std::uint32_t half(double v) { return nearest_bits(format_model("f16", Arch::gfx
 std::uint32_t bf16(float v) { return std::bit_cast<std::uint32_t>(v) >> 16; }
 
 TEST(Dot, halves_into_f32) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
-    OneWave w(arch);
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    OneWave w(static_cast<Arch>(n));
     w.fill(1, half(3) | half(0.5) << 16);
     w.fill(2, half(-7) | half(4) << 16);
     w.set_f(3, 0, 0x1p-20F);
@@ -106,8 +106,9 @@ TEST(Dot, order_of_the_additions) {
   EXPECT_EQ(run(Arch::gfx942, "v_dot2_f32_f16 v0, v1, v2, v3"), 0x1p24F);
   EXPECT_EQ(run(Arch::gfx1100, "v_dot2_f32_f16 v0, v1, v2, v3"), 0x1p24F + 2);
   EXPECT_EQ(run(Arch::gfx1201, "v_dot2_f32_f16 v0, v1, v2, v3"), 0x1p24F);
-  EXPECT_EQ(run(Arch::gfx1100, "v_dot2acc_f32_f16 v0, v1, v2"), 0x1p24F);
-  EXPECT_EQ(run(Arch::gfx942, "v_dot2c_f32_f16 v0, v1, v2"), 0x1p24F);
+  for (const Arch arch : {Arch::gfx1100, Arch::gfx1151}) EXPECT_EQ(run(arch, "v_dot2acc_f32_f16 v0, v1, v2"), 0x1p24F);
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950})
+    EXPECT_EQ(run(arch, "v_dot2c_f32_f16 v0, v1, v2"), 0x1p24F);
 }
 
 TEST(Dot, cdna_flushes_denormals) {
@@ -123,7 +124,7 @@ TEST(Dot, cdna_flushes_denormals) {
 }
 
 TEST(Dot, bf16) {
-  for (const Arch arch : {Arch::gfx950, Arch::gfx1100, Arch::gfx1201}) {
+  for (const Arch arch : {Arch::gfx950, Arch::gfx1100, Arch::gfx1151, Arch::gfx1201}) {
     OneWave w(arch);
     w.fill(1, bf16(3) | bf16(0.5F) << 16);
     w.fill(2, bf16(-7) | bf16(4) << 16);
@@ -140,20 +141,23 @@ TEST(Dot, bf16) {
 }
 
 TEST(Dot, narrow_results) {
-  OneWave w(Arch::gfx1100);
-  w.fill(1, half(3) | half(0.5) << 16);
-  w.fill(2, half(-7) | half(4) << 16);
-  w.fill(3, half(0.25) | half(100) << 16);
-  w.fill(0, 0xabcdabcd);
-  w.run("v_dot2_f16_f16 v0.l, v1, v2, v3.l");
-  EXPECT_EQ(w.v(0), 0xabcd0000 | half(-18.75));
-  w.run("v_dot2_f16_f16 v0.h, v1, v2, v3.h");
-  EXPECT_EQ(w.v(0) >> 16, half(81));
-  w.fill(1, bf16(3) | bf16(0.5F) << 16);
-  w.fill(2, bf16(-7) | bf16(4) << 16);
-  w.fill(3, bf16(0.25F));
-  w.run("v_dot2_bf16_bf16 v0.l, v1, v2, v3.l");
-  EXPECT_EQ(w.v(0) & 0xffff, bf16(-18.75F));
+  for (const Arch arch : {Arch::gfx1100, Arch::gfx1151, Arch::gfx1201}) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave w(arch);
+    w.fill(1, half(3) | half(0.5) << 16);
+    w.fill(2, half(-7) | half(4) << 16);
+    w.fill(3, half(0.25) | half(100) << 16);
+    w.fill(0, 0xabcdabcd);
+    w.run("v_dot2_f16_f16 v0.l, v1, v2, v3.l");
+    EXPECT_EQ(w.v(0), 0xabcd0000 | half(-18.75));
+    w.run("v_dot2_f16_f16 v0.h, v1, v2, v3.h");
+    EXPECT_EQ(w.v(0) >> 16, half(81));
+    w.fill(1, bf16(3) | bf16(0.5F) << 16);
+    w.fill(2, bf16(-7) | bf16(4) << 16);
+    w.fill(3, bf16(0.25F));
+    w.run("v_dot2_bf16_bf16 v0.l, v1, v2, v3.l");
+    EXPECT_EQ(w.v(0) & 0xffff, bf16(-18.75F));
+  }
 }
 
 TEST(Dot, fp8_of_gfx12) {

@@ -54,11 +54,11 @@ const IntegerOperation integer_operations[] = {
 };
 
 TEST(Packed, integers) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1201})
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     for (const IntegerOperation& op : integer_operations)
       for (const bool clamp : {false, true}) {
         if (clamp && !op.clamps) continue;
-        OneWave w(arch);
+        OneWave w(static_cast<Arch>(n));
         for (unsigned l = 0; l < w.wave().lanes; ++l) {
           w.v(1, l) = first(edges, l);
           w.v(2, l) = second(edges, l);
@@ -84,13 +84,16 @@ TEST(Packed, halves_of_every_kind) {
   struct Operation {
     const char* name;
     std::function<double(double, double, double)> value;
-    bool three = false;
+    bool three = false, accumulates = false;
   };
-  const Operation operations[] = {{"v_pk_add_f16", [](double a, double b, double) { return a + b; }},
-                                  {"v_pk_mul_f16", [](double a, double b, double) { return a * b; }},
-                                  {"v_pk_fma_f16", [](double a, double b, double c) { return a * b + c; }, true}};
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201})
+  const Operation operations[] = {
+      {"v_pk_add_f16", [](double a, double b, double) { return a + b; }},
+      {"v_pk_mul_f16", [](double a, double b, double) { return a * b; }},
+      {"v_pk_fma_f16", [](double a, double b, double c) { return a * b + c; }, true},
+      {"v_pk_fmac_f16", [](double a, double b, double c) { return a * b + c; }, false, true}};
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     for (const Operation& op : operations) {
+      const auto arch = static_cast<Arch>(n);
       OneWave w(arch);
       for (unsigned start = 0; start < 256; start += 32) {
         const unsigned lanes = w.wave().lanes;
@@ -98,6 +101,7 @@ TEST(Packed, halves_of_every_kind) {
           w.v(1, l) = first(halves, start + l);
           w.v(2, l) = second(halves, start + l);
           w.v(3, l) = 0x0001bc00;
+          if (op.accumulates) w.v(0, l) = w.v(3, l);
         }
         w.run(std::string(op.name) + " v0, v1, v2" + (op.three ? ", v3" : ""));
         for (unsigned l = 0; l < lanes; ++l)
@@ -145,7 +149,8 @@ TEST(Packed, clamp_and_denormal_mode_of_halves) {
 
 TEST(Packed, minimum_and_maximum_of_halves) {
   constexpr std::uint32_t nan = 0x7e01, one = 0x3c00, two = 0x4000, minus_zero = 0x8000;
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    const auto arch = static_cast<Arch>(n);
     OneWave w(arch);
     const std::string suffix = arch == Arch::gfx1201 ? "num_f16" : "f16";
     w.fill(1, nan | one << 16);
@@ -188,6 +193,24 @@ TEST(Packed, constants) {
   w.s(4) = 0x00010002;
   w.run("v_pk_add_u16 v0, v1, s4");
   EXPECT_EQ(w.v(0), 0x00040007U);
+}
+
+// v_pk_fmac_f16 has no modifiers. gfx11 and gfx12 take an inline constant for both halves, gfx9 for the low one; a
+// literal is both halves as it stands.
+TEST(Packed, constants_of_fmac) {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
+    OneWave w(arch);
+    w.fill(0, as_half(1) | as_half(2) << 16);
+    w.fill(1, as_half(3) | as_half(5) << 16);
+    w.run(is_cdna(arch) ? "v_pk_fmac_f16 v0, 2.0, v1" : "v_pk_fmac_f16 v0, 0x40004000, v1");  // encoded alike
+    EXPECT_EQ(w.v(0), as_half(7) | as_half(is_cdna(arch) ? 2 : 12) << 16) << name(arch);
+    w.s(4) = as_half(3) | as_half(4) << 16;
+    w.run("v_pk_fmac_f16 v0, s4, v1");
+    EXPECT_EQ(w.v(0), as_half(16) | as_half(is_cdna(arch) ? 22 : 32) << 16) << name(arch);
+    if (is_cdna(arch)) continue;
+    w.run("v_pk_fmac_f16 v0, 0x4000, v1");
+    EXPECT_EQ(w.v(0), as_half(22) | as_half(32) << 16) << name(arch);
+  }
 }
 
 TEST(Packed, a_destination_may_be_a_source_and_exec_counts) {
@@ -236,8 +259,8 @@ TEST(Packed, pairs_of_f32) {
 }
 
 TEST(Packed, mixed_multiply_add) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
-    OneWave w(arch);
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    OneWave w(static_cast<Arch>(n));
     const std::uint32_t pair = as_half(3) | as_half(-5) << 16;
     w.fill(1, pair);
     w.fill(2, std::bit_cast<std::uint32_t>(1.0F / 3));

@@ -31,23 +31,29 @@ struct Scene : MemoryWave {
 };
 
 TEST(ScalarMemory, LoadsOfEverySizeAndOffset) {
+  struct Line {
+    unsigned dwords;
+    int offset;
+    std::string text;
+  };
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));
-    Scene scene(target);
+    std::vector<Line> lines;
+    std::vector<std::string> texts;
     for (const unsigned dwords : {1U, 2U, 4U, 8U, 16U}) {
-      for (const int offset : {0, 64, -192}) {
-        scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], " +
-                  (offset < 0 ? "-" : "") + "0x" +
-                  (offset == 64  ? "40"
-                   : offset == 0 ? "0"
-                                 : "c0"));
-        for (unsigned d = 0; d < dwords; ++d)
-          ASSERT_EQ(scene.s(32 + d), scene.word(static_cast<u32>(1024 + offset) + 4 * d)) << dwords << " " << offset;
-      }
-      scene.s(6) = 128;
-      scene.run(load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], s6" +
-                (contains(gfx12, target.arch) ? " offset:0x0" : ""));
-      for (unsigned d = 0; d < dwords; ++d) ASSERT_EQ(scene.s(32 + d), scene.word(1152 + 4 * d));
+      const std::string start = load_name(target.arch, "s_load", dwords) + " " + block_of(32, dwords) + ", s[4:5], ";
+      for (const auto& [offset, text] : {std::pair{0, "0x0"}, {64, "0x40"}, {-192, "-0xc0"}})
+        lines.push_back({dwords, offset, start + text});
+      lines.push_back({dwords, 128, start + "s6" + (contains(gfx12, target.arch) ? " offset:0x0" : "")});
+    }
+    for (const Line& line : lines) texts.push_back(line.text);
+    Scene scene(target);
+    scene.prepare(texts);
+    scene.s(6) = 128;
+    for (const Line& line : lines) {
+      scene.go(line.text);
+      for (unsigned d = 0; d < line.dwords; ++d)
+        ASSERT_EQ(scene.s(32 + d), scene.word(static_cast<u32>(1024 + line.offset) + 4 * d)) << line.text;
     }
   }
 }
@@ -89,58 +95,71 @@ TEST(ScalarMemory, NarrowLoadsOfGfx12) {
 }
 
 // MI100's document has them; later ones of the family keep the opcodes.
-TEST(ScalarMemory, StoresAndAtomics) {
-  Scene scene({Arch::gfx908, 64});
-  for (u32 d = 0; d < 4; ++d) scene.s(32 + d) = 0x100 + d;
-  scene.run(
-      "s_store_dword s32, s[4:5], 0x0\ns_store_dwordx2 s[32:33], s[4:5], 0x10\n"
-      "s_store_dwordx4 s[32:35], s[4:5], 0x20\ns_buffer_store_dword s33, s[8:11], 0x4\n"
-      "s_buffer_store_dwordx2 s[34:35], s[8:11], 0x8");
-  EXPECT_EQ(scene.word(1024), 0x100U);
-  EXPECT_EQ(scene.word(1024 + 0x14), 0x101U);
-  for (u32 d = 0; d < 4; ++d) EXPECT_EQ(scene.word(1024 + 0x20 + 4 * d), 0x100 + d);
-  EXPECT_EQ(scene.word(4), 0x101U);
-  EXPECT_EQ(scene.word(12), 0x103U);
+TEST(ScalarMemory, Stores) {
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+    SCOPED_TRACE(name(arch));
+    Scene scene({arch, 64});
+    for (u32 d = 0; d < 4; ++d) scene.s(32 + d) = 0x100 + d;
+    scene.run(
+        "s_store_dword s32, s[4:5], 0x0\ns_store_dwordx2 s[32:33], s[4:5], 0x10\n"
+        "s_store_dwordx4 s[32:35], s[4:5], 0x20\ns_buffer_store_dword s33, s[8:11], 0x4\n"
+        "s_buffer_store_dwordx2 s[34:35], s[8:11], 0x8\ns_buffer_store_dwordx4 s[32:35], s[8:11], 0xb8");
+    EXPECT_EQ(scene.word(1024), 0x100U);
+    EXPECT_EQ(scene.word(1024 + 0x14), 0x101U);
+    for (u32 d = 0; d < 4; ++d) EXPECT_EQ(scene.word(1024 + 0x20 + 4 * d), 0x100 + d);
+    EXPECT_EQ(scene.word(4), 0x101U);
+    EXPECT_EQ(scene.word(12), 0x103U);
+    for (u32 d = 0; d < 4; ++d)  // 200 bytes of range
+      EXPECT_EQ(scene.word(0xb8 + 4 * d), 0xb8 + 4 * d < 200 ? 0x100 + d : 0x9e3779b9U * (0xb8 / 4 + d + 1));
+  }
+}
 
-  struct Form {
-    const char* name;
-    u64 (*f)(u64 memory, u64 data);
-  };
-  static const Form forms[] = {
-      {"swap", [](u64, u64 d) { return d; }},
-      {"add", [](u64 m, u64 d) { return m + d; }},
-      {"sub", [](u64 m, u64 d) { return m - d; }},
-      {"umin", [](u64 m, u64 d) { return std::min(m, d); }},
-      {"umax", [](u64 m, u64 d) { return std::max(m, d); }},
-      {"and", [](u64 m, u64 d) { return m & d; }},
-      {"or", [](u64 m, u64 d) { return m | d; }},
-      {"xor", [](u64 m, u64 d) { return m ^ d; }},
-      {"inc", [](u64 m, u64 d) { return m >= d ? 0 : m + 1; }},
-      {"dec", [](u64 m, u64 d) { return m == 0 || m > d ? d : m - 1; }},
-  };
-  for (const Form& form : forms)
-    for (const u64 memory : {u64{0}, u64{5}, u64{0x7fffffff}})
-      for (const u64 data : {u64{1}, u64{5}, u64{0x12345}}) {
-        SCOPED_TRACE(form.name);
-        scene.memory.at<u32>(256) = static_cast<u32>(memory);
-        scene.s(32) = static_cast<u32>(data);
-        scene.run(std::string("s_atomic_") + form.name + " s32, s[4:5], 0x0 glc");
-        ASSERT_EQ(scene.word(1024), static_cast<u32>(form.f(memory, data)));
-        ASSERT_EQ(scene.s(32), static_cast<u32>(memory)) << "glc gives what was there";
-        scene.memory.at<u64>(1) = memory << 8;
-        scene.wave().set_pair(32, data << 8);
-        scene.run(std::string("s_buffer_atomic_") + form.name + "_x2 s[32:33], s[8:11], 0x8 glc");
-        ASSERT_EQ(scene.memory.at<u64>(1), form.f(memory << 8, data << 8));
-        ASSERT_EQ(scene.wave().pair(32), memory << 8);
+// A register's offset counts 64 bytes, the immediate one bytes.
+TEST(ScalarMemory, Scratch) {
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+    SCOPED_TRACE(name(arch));
+    Scene scene({arch, 64});
+    scene.s(6) = 3;
+    for (const unsigned dwords : {1U, 2U, 4U}) {
+      const std::string size = dwords == 1 ? "dword " : "dwordx" + std::to_string(dwords) + " ";
+      for (u32 d = 0; d < 8; ++d) scene.s(32 + d) = 0, scene.s(40 + d) = 0x1000 * dwords + d;
+      scene.run("s_scratch_load_" + size + block_of(32, dwords) + ", s[4:5], 0x40\ns_scratch_load_" + size +
+                block_of(36, dwords) + ", s[4:5], s6\ns_scratch_store_" + size + block_of(40, dwords) +
+                ", s[4:5], 0x80\ns_scratch_store_" + size + block_of(44, dwords) + ", s[4:5], s6");
+      for (u32 d = 0; d < 4; ++d) {
+        const bool moved = d < dwords;
+        ASSERT_EQ(scene.s(32 + d), moved ? scene.word(1024 + 0x40 + 4 * d) : 0);
+        ASSERT_EQ(scene.word(1024 + 0x80 + 4 * d) == 0x1000 * dwords + d, moved);
+        ASSERT_EQ(scene.word(1024 + 192 + 4 * d) == 0x1000 * dwords + 4 + d, moved);
       }
-  scene.memory.at<u32>(256) = 9;
-  scene.s(32) = 77, scene.s(33) = 9;
-  scene.run("s_atomic_cmpswap s[32:33], s[4:5], 0x0 glc");
-  EXPECT_EQ(scene.word(1024), 77U);
-  EXPECT_EQ(scene.s(32), 9U);
-  scene.s(32) = 5, scene.s(33) = 9;
-  scene.run("s_atomic_cmpswap s[32:33], s[4:5], 0x0 glc");
-  EXPECT_EQ(scene.word(1024), 77U);
+      ASSERT_EQ(scene.s(36), dwords == 1 ? 0x9e3779b9U * ((1024 + 192) / 4 + 1) : 0x1000 * (dwords / 2) + 4)
+          << "what the stores of half the size left";
+    }
+  }
+}
+
+TEST(ScalarMemory, StoresMarkWhatTheyWrite) {
+  Memory::set_tracking(true);
+  Scene scene({Arch::gfx908, 64});
+  const Block fresh(4096);
+  scene.wave().set_pair(4, fresh.address());
+  scene.run("s_scratch_store_dwordx2 s[32:33], s[4:5], 0x40\ns_store_dword s32, s[4:5], 0x80");
+  Memory::set_tracking(false);
+  for (u32 byte = 0; byte < 256; ++byte)
+    ASSERT_EQ(Memory::process().is_written(fresh.address() + byte, 1),
+              (byte >= 0x40 && byte < 0x48) || (byte >= 0x80 && byte < 0x84))
+        << byte;
+}
+
+// The machine's clock; the real-time counter's 100 MHz are about a twentieth of it.
+TEST(ScalarMemory, Clocks) {
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+    OneWave wave(arch);
+    wave.wave().cycles = 0x123456789a;
+    wave.run("s_memtime s[20:21]\ns_memrealtime s[22:23]");
+    EXPECT_EQ(wave.wave().pair(20), 0x123456789aU);
+    EXPECT_EQ(wave.wave().pair(22), 0x123456789aU / 20);
+  }
 }
 
 }  // namespace

@@ -139,9 +139,9 @@ TEST(SmallFloat, stochastic_rounding) {
     const char* type;
     unsigned cut;
   };
-  for (const Form form :
-       {Form{Arch::gfx942, "fp8", 20}, Form{Arch::gfx942, "bf8", 21}, Form{Arch::gfx950, "fp8", 20},
-        Form{Arch::gfx1201, "bf8", 21}, Form{Arch::gfx950, "f16", 13}, Form{Arch::gfx950, "bf16", 16}}) {
+  for (const Form form : {Form{Arch::gfx942, "fp8", 20}, Form{Arch::gfx942, "bf8", 21}, Form{Arch::gfx950, "fp8", 20},
+                          Form{Arch::gfx950, "bf8", 21}, Form{Arch::gfx1201, "fp8", 20}, Form{Arch::gfx1201, "bf8", 21},
+                          Form{Arch::gfx950, "f16", 13}, Form{Arch::gfx950, "bf16", 16}}) {
     const FormatModel f = format_model(form.type, form.arch);
     OneWave w(form.arch);
     const unsigned lanes = w.wave().lanes, bits = f.bits;

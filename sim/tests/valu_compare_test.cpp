@@ -99,6 +99,33 @@ TEST(ValuCompare, Integers) {
   }
 }
 
+// Never and always, whatever is compared: NaNs too. gfx12 has neither.
+TEST(ValuCompare, NeverAndAlways) {
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    const auto arch = static_cast<Arch>(n);
+    if (contains(gfx12, arch)) continue;
+    const bool gfx9 = is_cdna(arch);
+    OneWave wave(arch, 64);
+    for (unsigned l = 0; l < 64; ++l)
+      wave.set_v64(10, l, edges_f64()[l % edges_f64().size()]), wave.set_v64(20, l, edges_f64()[l * 7 % 24]);
+    const std::uint64_t some = 0xff00ff00ff00fff0;
+    for (const std::string type : {"f16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"})
+      for (const bool always : {false, true}) {
+        if (!gfx9 && type.ends_with("16") && type != "f16") continue;  // which gfx11 has no such one of
+        const std::string name = (!always ? "f_" : gfx9 && type[0] == 'f' ? "tru_" : "t_") + type;
+        const std::string operands = type.ends_with("64") ? "v[10:11], v[20:21]" : "v10, v20";
+        SCOPED_TRACE(std::string(rapt::sim::name(arch)) + " " + name);
+        wave.wave().set_pair(sreg::exec, some), wave.wave().set_pair(4, 5), wave.wave().set_pair(6, 5);
+        wave.run("v_cmp_" + name + "_e64 s[4:5], " + operands);
+        EXPECT_EQ(wave.wave().pair(4), always ? some : 0);
+        EXPECT_EQ(wave.wave().pair(sreg::exec), some);
+        wave.run("v_cmpx_" + name + "_e64 " + (gfx9 ? "s[6:7], " : "") + operands);
+        EXPECT_EQ(wave.wave().pair(sreg::exec), always ? some : 0);
+        EXPECT_EQ(wave.wave().pair(6), !gfx9 ? 5 : always ? some : 0);
+      }
+  }
+}
+
 TEST(ValuCompare, LanesThatAreOffGetZero) {
   OneWave wave(Arch::gfx942);
   wave.fill(10, 1);

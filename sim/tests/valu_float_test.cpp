@@ -32,7 +32,7 @@ std::uint32_t fused(const std::vector<std::uint32_t>& s) {
 }
 
 TEST(ValuFloat, SumsAndProducts) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
+  for (const Arch arch : archs_with("v_add_f32")) {
     check_f32(arch, "v_add_f32 v0, v10, v20", 2,
               [](auto& s) { return single(Wide{as_float(s[0])} + as_float(s[1]), s); });
     check_f32(arch, "v_sub_f32 v0, v10, v20", 2, [](auto& s) {
@@ -45,10 +45,27 @@ TEST(ValuFloat, SumsAndProducts) {
 }
 
 TEST(ValuFloat, FmaRoundsOnce) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100}) check_f32(arch, "v_fma_f32 v0, v10, v20, v30", 3, fused);
+  for (const Arch arch : archs_with("v_fma_f32")) check_f32(arch, "v_fma_f32 v0, v10, v20, v30", 3, fused);
 }
 
 // Trap: an fma left to the compiler's contraction is not fused with a negated source.
+// v_fmac adds to its destination; the other forms have a constant in the instruction.
+TEST(ValuFloat, FmaOfOtherForms) {
+  const std::uint32_t a = bits_of(1.0F + 0x1p-23F), b = bits_of(1.0F - 0x1p-24F), c = bits_of(-1.0F);
+  const std::uint32_t want = fused({a, b, c});
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    const auto arch = static_cast<Arch>(n);
+    OneWave wave(arch);
+    wave.fill(0, c), wave.fill(10, a), wave.fill(20, b), wave.fill(30, c);
+    for (const std::string line :
+         {"v_fmac_f32 v0, v10, v20", "v_fmaak_f32 v0, v10, v20, 0xbf800000", "v_fmamk_f32 v0, v10, 0x3f7fffff, v30"}) {
+      if (!has(arch, line)) continue;
+      wave.run(line);
+      EXPECT_EQ(wave.v(0), want) << name(arch) << " " << line;
+    }
+  }
+}
+
 TEST(ValuFloat, FmaWithNegatedSourceIsFused) {
   OneWave wave(Arch::gfx942);
   wave.fill(10, bits_of(1.0F + 0x1p-23F));
@@ -60,38 +77,46 @@ TEST(ValuFloat, FmaWithNegatedSourceIsFused) {
 
 // Trap: v_mac and v_mad round the product, and know no denormals.
 TEST(ValuFloat, MadRoundsTwiceAndFlushes) {
-  OneWave wave(Arch::gfx908);
-  wave.fill(10, bits_of(1.0F + 0x1p-23F));
-  wave.fill(20, bits_of(1.0F + 0x1p-23F));
-  wave.fill(30, bits_of(-1.0F));
-  wave.run("v_mad_f32 v0, v10, v20, v30");
-  EXPECT_EQ(wave.f(0), 0x1p-22F);
-  wave.fill(0, bits_of(-1.0F));
-  wave.run("v_mac_f32 v0, v10, v20");
-  EXPECT_EQ(wave.f(0), 0x1p-22F);
-  wave.fill(10, 0x00400000);
-  wave.fill(20, bits_of(1.0F));
-  wave.fill(30, 0);
-  wave.run("v_mad_f32 v0, v10, v20, v30");
-  EXPECT_EQ(wave.v(0), 0U);
-  wave.run("v_fma_f32 v0, v10, v20, v30");
-  EXPECT_EQ(wave.v(0), 0x00400000U);
+  for (const Arch arch : archs_with("v_mad_f32")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    wave.fill(10, bits_of(1.0F + 0x1p-23F));
+    wave.fill(20, bits_of(1.0F + 0x1p-23F));
+    wave.fill(30, bits_of(-1.0F));
+    wave.run("v_mad_f32 v0, v10, v20, v30");
+    EXPECT_EQ(wave.f(0), 0x1p-22F);
+    wave.fill(0, bits_of(-1.0F));
+    wave.run("v_mac_f32 v0, v10, v20");
+    EXPECT_EQ(wave.f(0), 0x1p-22F);
+    wave.fill(10, 0x00400000);
+    wave.fill(20, bits_of(1.0F));
+    wave.fill(30, 0);
+    wave.run("v_mad_f32 v0, v10, v20, v30");
+    EXPECT_EQ(wave.v(0), 0U);
+    wave.run("v_fma_f32 v0, v10, v20, v30");
+    EXPECT_EQ(wave.v(0), 0x00400000U);
+  }
 }
 
 TEST(ValuFloat, LegacyMultiplyTakesZeroTimesAnythingAsZero) {
-  OneWave gfx9(Arch::gfx942), gfx11(Arch::gfx1100);
   for (const std::uint32_t other : {0x7f800000U, 0x7fc00000U, 0x40000000U}) {
-    gfx9.fill(10, 0x80000000);
-    gfx9.fill(20, other);
-    gfx9.run("v_mul_legacy_f32 v0, v10, v20");
-    EXPECT_EQ(gfx9.v(0), 0U);
-    gfx11.fill(10, 0x80000000);
-    gfx11.fill(20, other);
-    gfx11.fill(30, bits_of(3.0F));
-    gfx11.run("v_mul_dx9_zero_f32 v0, v20, v10");
-    EXPECT_EQ(gfx11.v(0), 0U);
-    gfx11.run("v_fma_dx9_zero_f32 v0, v20, v10, v30");
-    EXPECT_EQ(gfx11.f(0), 3.0F);
+    for (const Arch arch : archs_with("v_mul_legacy_f32")) {
+      OneWave wave(arch);
+      wave.fill(10, 0x80000000);
+      wave.fill(20, other);
+      wave.run("v_mul_legacy_f32 v0, v10, v20");
+      EXPECT_EQ(wave.v(0), 0U);
+    }
+    for (const Arch arch : archs_with("v_mul_dx9_zero_f32")) {
+      OneWave wave(arch);
+      wave.fill(10, 0x80000000);
+      wave.fill(20, other);
+      wave.fill(30, bits_of(3.0F));
+      wave.run("v_mul_dx9_zero_f32 v0, v20, v10");
+      EXPECT_EQ(wave.v(0), 0U);
+      wave.run("v_fma_dx9_zero_f32 v0, v20, v10, v30");
+      EXPECT_EQ(wave.f(0), 3.0F);
+    }
   }
 }
 
@@ -116,34 +141,62 @@ TEST(ValuFloat, Half) {
   const auto product = [](const std::vector<double>& s) { return static_cast<long double>(s[0]) * s[1]; };
   const auto fused = [](const std::vector<double>& s) { return static_cast<long double>(s[0]) * s[1] + s[2]; };
   // gfx9 clears the upper half but for the operations that have op_sel; gfx11 keeps it.
-  check_f16(Arch::gfx942, "v_add_f16 v0, v10, v20", 2, true, sum);
-  check_f16(Arch::gfx942, "v_mul_f16 v0, v10, v20", 2, true, product);
-  check_f16(Arch::gfx942, "v_fma_f16 v0, v10, v20, v30", 3, false, fused);
-  check_f16(Arch::gfx1100, "v_add_f16 v0.l, v10.l, v20.l", 2, false, sum);
-  check_f16(Arch::gfx1100, "v_fma_f16 v0.l, v10.l, v20.l, v30.l", 3, false, fused);
+  for (const Arch arch : archs_with("v_add_f16")) {
+    check_f16(arch, "v_add_f16 v0, v10, v20", 2, is_cdna(arch), sum);
+    check_f16(arch, "v_mul_f16 v0, v10, v20", 2, is_cdna(arch), product);
+    check_f16(arch, "v_fma_f16 v0, v10, v20, v30", 3, false, fused);
+  }
 }
 
 TEST(ValuFloat, HalfMadRoundsTheProduct) {
-  OneWave wave(Arch::gfx908);
-  wave.fill(10, 0x3c01);
-  wave.fill(20, 0x3c01);
-  wave.fill(30, 0xbc00);
-  wave.run("v_mad_f16 v0, v10, v20, v30");  // (1 + u)^2 rounds to 1 + 2u, u = 2^-10
-  EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(0x1p-9L));
-  wave.run("v_fma_f16 v0, v10, v20, v30");
-  EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(0x1p-9L + 0x1p-20L));
+  for (const Arch arch : archs_with("v_mad_f16")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    wave.fill(10, 0x3c01);
+    wave.fill(20, 0x3c01);
+    wave.fill(30, 0xbc00);
+    wave.run("v_mad_f16 v0, v10, v20, v30");  // (1 + u)^2 rounds to 1 + 2u, u = 2^-10
+    EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(0x1p-9L));
+    wave.run("v_fma_f16 v0, v10, v20, v30");
+    EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(0x1p-9L + 0x1p-20L));
+  }
+}
+
+// One of the 16-bit operations of gfx9 that keep the upper half.
+TEST(ValuFloat, HalfMac) {
+  const auto flushed = [](double x) { return std::fabs(x) < 0x1p-14 ? std::copysign(0.0, x) : x; };
+  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+    OneWave wave(arch);
+    for (const std::uint16_t a : edges_f16())
+      for (const double b : {1.0, -2.0, 0.5})
+        for (const double c : {0.0, 1.0, -0x1p-14, -0x1p-24}) {
+          const double x = half_value(a);
+          if (std::isnan(x) || std::isinf(x)) continue;
+          wave.fill(10, a), wave.fill(20, nearest_half(b)), wave.fill(0, 0xa5a50000 | nearest_half(c));
+          wave.run("v_mac_f16 v0, v10, v20");
+          const double product = flushed(half_value(nearest_half(flushed(x) * b)));
+          const double sum = flushed(half_value(nearest_half(product + flushed(c))));
+          ASSERT_EQ(wave.v(0), 0xa5a50000 | nearest_half(sum)) << name(arch) << " " << x << " " << b << " " << c;
+        }
+    wave.fill(10, 0x3c01), wave.fill(20, 0x3c01), wave.fill(0, 0xbc00);
+    wave.run("v_mac_f16 v0, v10, v20");
+    EXPECT_EQ(wave.v(0), nearest_half(0x1p-9L)) << "the product is rounded";
+  }
 }
 
 TEST(ValuFloat, Double) {
-  OneWave wave(Arch::gfx90a);
-  const auto pairs = tuples(edges_f64(), 2);
-  const auto sums = run_all<std::uint64_t>(wave, "v_add_f64 v[0:1], v[10:11], v[20:21]", pairs);
-  const auto products = run_all<std::uint64_t>(wave, "v_mul_f64 v[0:1], v[10:11], v[20:21]", pairs);
-  for (std::size_t k = 0; k < pairs.size(); ++k) {
-    const double a = as_double(pairs[k][0]), b = as_double(pairs[k][1]);
-    const double sum = static_cast<double>(Wide{a} + b), product = static_cast<double>(Wide{a} * b);
-    ASSERT_EQ(sums[k], sum != sum ? nan_f64(pairs[k]) : bits_of(sum)) << a << " " << b;
-    ASSERT_EQ(products[k], product != product ? nan_f64(pairs[k]) : bits_of(product)) << a << " " << b;
+  for (const Arch arch : archs_with("v_add_f64")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    const auto pairs = tuples(edges_f64(), 2);
+    const auto sums = run_all<std::uint64_t>(wave, "v_add_f64 v[0:1], v[10:11], v[20:21]", pairs);
+    const auto products = run_all<std::uint64_t>(wave, "v_mul_f64 v[0:1], v[10:11], v[20:21]", pairs);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const double a = as_double(pairs[k][0]), b = as_double(pairs[k][1]);
+      const double sum = static_cast<double>(Wide{a} + b), product = static_cast<double>(Wide{a} * b);
+      ASSERT_EQ(sums[k], sum != sum ? nan_f64(pairs[k]) : bits_of(sum)) << a << " " << b;
+      ASSERT_EQ(products[k], product != product ? nan_f64(pairs[k]) : bits_of(product)) << a << " " << b;
+    }
   }
 }
 
@@ -177,25 +230,28 @@ TEST(ValuFloat, RoundingModesAreThoseOfTheType) {
 }
 
 TEST(ValuFloat, DenormalModes) {
-  OneWave wave(Arch::gfx942);
-  const std::uint32_t tiny = 0x00400000, least_normal = 0x00800000;
-  for (unsigned keep = 0; keep < 4; ++keep) {
-    const bool in = (keep & 1) != 0, out = (keep & 2) != 0;
-    wave.wave().mode = (wave.wave().mode & ~0x30U) | keep << 4;
-    wave.fill(10, tiny | 0x80000000);
-    wave.fill(20, bits_of(4.0F));
-    wave.run("v_mul_f32 v0, v10, v20");  // a normal result of a denormal
-    EXPECT_EQ(wave.v(0), in ? 0x81000000U : 0x80000000U) << keep;
-    wave.fill(10, least_normal);
-    wave.fill(20, bits_of(-0.5F));
-    wave.run("v_mul_f32 v0, v10, v20");  // a denormal result of normals
-    EXPECT_EQ(wave.v(0), out ? 0x80400000U : 0x80000000U) << keep;
-    wave.fill(10, tiny);
-    wave.fill(20, 0);
-    wave.run("v_max_f32 v0, v10, v20");  // the inputs' mode decides
-    EXPECT_EQ(wave.v(0), in ? tiny : 0U) << keep;
-    wave.run("v_mov_b32 v0, v10");
-    EXPECT_EQ(wave.v(0), tiny);
+  for (const Arch arch : archs_with("v_max_f32")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    const std::uint32_t tiny = 0x00400000, least_normal = 0x00800000;
+    for (unsigned keep = 0; keep < 4; ++keep) {
+      const bool in = (keep & 1) != 0, out = (keep & 2) != 0;
+      wave.wave().mode = (wave.wave().mode & ~0x30U) | keep << 4;
+      wave.fill(10, tiny | 0x80000000);
+      wave.fill(20, bits_of(4.0F));
+      wave.run("v_mul_f32 v0, v10, v20");  // a normal result of a denormal
+      EXPECT_EQ(wave.v(0), in ? 0x81000000U : 0x80000000U) << keep;
+      wave.fill(10, least_normal);
+      wave.fill(20, bits_of(-0.5F));
+      wave.run("v_mul_f32 v0, v10, v20");  // a denormal result of normals
+      EXPECT_EQ(wave.v(0), out ? 0x80400000U : 0x80000000U) << keep;
+      wave.fill(10, tiny);
+      wave.fill(20, 0);
+      wave.run("v_max_f32 v0, v10, v20");  // the inputs' mode decides
+      EXPECT_EQ(wave.v(0), in ? tiny : 0U) << keep;
+      wave.run("v_mov_b32 v0, v10");
+      EXPECT_EQ(wave.v(0), tiny);
+    }
   }
 }
 

@@ -29,9 +29,18 @@ struct Case {
 
 void check(Arch arch, const std::vector<Case>& cases) {
   OneWave wave(arch);
+  std::string text;
+  for (const Case& c : cases)
+    if (has(arch, c.text)) text += c.text + "\n";
+  const auto instructions = decode_all(arch, wave.wave().lanes, assemble(arch, wave.wave().lanes, text));
+  std::size_t at = 0;
   for (const Case& c : cases) {
-    const auto inputs = tuples(edges_u32(), c.sources);
-    const auto results = run_all<U>(wave, c.text, inputs);
+    if (!has(arch, c.text)) continue;
+    SCOPED_TRACE(name(arch));
+    static const std::vector<std::vector<U>> inputs_of[] = {
+        {}, tuples(edges_u32(), 1), tuples(edges_u32(), 2), tuples(edges_u32(), 3)};
+    const auto& inputs = inputs_of[c.sources];
+    const auto results = run_all<U>(wave, instructions[at++], inputs);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const auto& in = inputs[k];
       ASSERT_EQ(results[k], c.expected(in[0], in.size() > 1 ? in[1] : 0, in.size() > 2 ? in[2] : 0))
@@ -40,9 +49,14 @@ void check(Arch arch, const std::vector<Case>& cases) {
   }
 }
 
+// On every architecture, what it has of them.
+void check(const std::vector<Case>& cases) {
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) check(static_cast<Arch>(n), cases);
+}
+
 // Trap: with clamp the sums saturate.
 TEST(ValuInteger, SumsSaturateUnderClamp) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100}) {
+  for (const Arch arch : archs_with("v_add3_u32")) {
     const std::string nc = is_rdna(arch) ? "_nc" : "";
     check(arch,
           {{"v_add" + nc + "_u32_e64 v0, v10, v20", 2, [](U a, U b, U) { return low(u(a) + u(b)); }},
@@ -58,7 +72,6 @@ TEST(ValuInteger, SumsSaturateUnderClamp) {
 // Trap: the sign of v_mul_hi_i32_i24.
 TEST(ValuInteger, Products) {
   check(
-      Arch::gfx942,
       {{"v_mul_lo_u32 v0, v10, v20", 2, [](U a, U b, U) { return low(u(a) * u(b)); }},
        {"v_mul_hi_u32 v0, v10, v20", 2, [](U a, U b, U) { return low(u(a) * u(b) >> 32); }},
        {"v_mul_hi_i32 v0, v10, v20", 2, [](U a, U b, U) { return low(s(a) * s(b) >> 32); }},
@@ -75,8 +88,7 @@ TEST(ValuInteger, Products) {
 }
 
 TEST(ValuInteger, OrderAndCompound) {
-  check(Arch::gfx1100,
-        {{"v_min_i32 v0, v10, v20", 2, [](U a, U b, U) { return low(std::min(s(a), s(b))); }},
+  check({{"v_min_i32 v0, v10, v20", 2, [](U a, U b, U) { return low(std::min(s(a), s(b))); }},
          {"v_max_u32 v0, v10, v20", 2, [](U a, U b, U) { return low(std::max(u(a), u(b))); }},
          {"v_med3_i32 v0, v10, v20, v30", 3,
           [](U a, U b, U c) {
@@ -94,7 +106,6 @@ TEST(ValuInteger, OrderAndCompound) {
 
 TEST(ValuInteger, Bits) {
   check(
-      Arch::gfx942,
       {{"v_lshlrev_b32 v0, v10, v20", 2, [](U a, U b, U) { return low(u(b) << a % 32); }},
        {"v_lshrrev_b32 v0, v10, v20", 2, [](U a, U b, U) { return low(u(b) >> a % 32); }},
        {"v_ashrrev_i32 v0, v10, v20", 2, [](U a, U b, U) { return low(s(b) >> a % 32); }},
@@ -149,8 +160,7 @@ TEST(ValuInteger, Bytes) {
     for (unsigned k = 0; k < 4; ++k) sum += distance(byte(a, k), byte(b, k));
     return sum;
   };
-  check(Arch::gfx942,
-        {{"v_sad_u8 v0, v10, v20, v30", 3, [=](U a, U b, U c) { return sad(a, b) + c; }},
+  check({{"v_sad_u8 v0, v10, v20, v30", 3, [=](U a, U b, U c) { return sad(a, b) + c; }},
          {"v_sad_u8 v0, v10, v20, v30 clamp", 3, [=](U a, U b, U c) { return clamp_unsigned(u(sad(a, b)) + u(c)); }},
          {"v_sad_hi_u8 v0, v10, v20, v30", 3, [=](U a, U b, U c) { return (sad(a, b) << 16) + c; }},
          {"v_sad_u16 v0, v10, v20, v30", 3,
@@ -167,84 +177,109 @@ TEST(ValuInteger, Bytes) {
             for (unsigned k = 0; k < 4; ++k) r |= (byte(a, k) + byte(b, k) + (byte(c, k) & 1)) / 2 << 8 * k;
             return r;
           }}});
-  // v_perm_b32: bytes of {S0, S1}, signs, 0 and 0xff.
-  OneWave wave(Arch::gfx942);
-  wave.fill(10, 0x80112233);
-  wave.fill(20, 0x7f99aabb);
-  for (const auto& [select, result] : {std::pair{0x07060504U, 0x80112233U},
-                                       {0x03020100U, 0x7f99aabbU},
-                                       {0x0b0a0908U, 0xff0000ffU},
-                                       {0x0c0d0effU, 0x00ffffffU},
-                                       {0x04070300U, 0x33807fbbU}}) {
-    wave.fill(30, select);
-    wave.run("v_perm_b32 v0, v10, v20, v30");
-    EXPECT_EQ(wave.v(0), result) << std::hex << select;
-  }
-  wave.set_v64(10, 0, 0x0102030405060708);
-  wave.fill(20, 0x00100020);
-  wave.set_v64(30, 0, 0x0001000200030004);
-  wave.run("v_qsad_pk_u16_u8 v[0:1], v[10:11], v20, v[30:31]");
-  std::uint64_t want = 0, masked = 0;
-  for (unsigned k = 0; k < 4; ++k) {
-    const U window = static_cast<U>(0x0102030405060708ULL >> 8 * k), base = 4 - k;
-    U sum = base, some = base;
-    for (unsigned j = 0; j < 4; ++j) {
-      sum += distance(byte(window, j), byte(0x00100020, j));
-      if (byte(0x00100020, j) != 0) some += distance(byte(window, j), byte(0x00100020, j));
-    }
-    want |= std::uint64_t{sum} << 16 * k;
-    masked |= std::uint64_t{some} << 16 * k;
-  }
-  EXPECT_EQ(wave.v64(0), want);
-  wave.run("v_mqsad_pk_u16_u8 v[0:1], v[10:11], v20, v[30:31]");
-  EXPECT_EQ(wave.v64(0), masked);
-  for (unsigned k = 0; k < 4; ++k) wave.fill(40 + k, 1000 * k);
-  wave.run("v_mqsad_u32_u8 v[0:3], v[10:11], v20, v[40:43]");
-  for (unsigned k = 0; k < 4; ++k) EXPECT_EQ(wave.v(k), (masked >> 16 * k & 0xffff) - (4 - k) + 1000 * k);
 }
 
+// v_perm_b32: bytes of {S0, S1}, signs, 0 and 0xff.
+TEST(ValuInteger, BytesChosen) {
+  for (const Arch arch : archs_with("v_perm_b32")) {
+    OneWave wave(arch);
+    wave.fill(10, 0x80112233);
+    wave.fill(20, 0x7f99aabb);
+    for (const auto& [select, result] : {std::pair{0x07060504U, 0x80112233U},
+                                         {0x03020100U, 0x7f99aabbU},
+                                         {0x0b0a0908U, 0xff0000ffU},
+                                         {0x0c0d0effU, 0x00ffffffU},
+                                         {0x04070300U, 0x33807fbbU}}) {
+      wave.fill(30, select);
+      wave.run("v_perm_b32 v0, v10, v20, v30");
+      EXPECT_EQ(wave.v(0), result) << std::hex << select;
+    }
+  }
+}
+
+TEST(ValuInteger, WindowsOfBytes) {
+  for (const Arch arch : archs_with("v_qsad_pk_u16_u8")) {
+    OneWave wave(arch);
+    const auto byte = [](U x, unsigned k) { return x >> 8 * k & 0xff; };
+    const auto distance = [](U a, U b) { return a > b ? a - b : b - a; };
+    wave.set_v64(10, 0, 0x0102030405060708);
+    wave.fill(20, 0x00100020);
+    wave.set_v64(30, 0, 0x0001000200030004);
+    wave.run("v_qsad_pk_u16_u8 v[0:1], v[10:11], v20, v[30:31]");
+    std::uint64_t want = 0, masked = 0;
+    for (unsigned k = 0; k < 4; ++k) {
+      const U window = static_cast<U>(0x0102030405060708ULL >> 8 * k), base = 4 - k;
+      U sum = base, some = base;
+      for (unsigned j = 0; j < 4; ++j) {
+        sum += distance(byte(window, j), byte(0x00100020, j));
+        if (byte(0x00100020, j) != 0) some += distance(byte(window, j), byte(0x00100020, j));
+      }
+      want |= std::uint64_t{sum} << 16 * k;
+      masked |= std::uint64_t{some} << 16 * k;
+    }
+    EXPECT_EQ(wave.v64(0), want);
+    wave.run("v_mqsad_pk_u16_u8 v[0:1], v[10:11], v20, v[30:31]");
+    EXPECT_EQ(wave.v64(0), masked);
+    for (unsigned k = 0; k < 4; ++k) wave.fill(40 + k, 1000 * k);
+    wave.run("v_mqsad_u32_u8 v[0:3], v[10:11], v20, v[40:43]");
+    for (unsigned k = 0; k < 4; ++k) EXPECT_EQ(wave.v(k), (masked >> 16 * k & 0xffff) - (4 - k) + 1000 * k);
+  }
+}
+
+// gfx9 clears the upper half but for the operations that have op_sel; gfx11 and gfx12 keep it.
 TEST(ValuInteger, Sixteen) {
-  OneWave wave(Arch::gfx942);
-  const auto pairs = tuples(edges_u32(), 2);
-  const auto compare = [&](const std::string& text, const std::function<U(U, U)>& expected, U upper) {
-    const auto results = run_all<U>(wave, text, pairs, 0xdeaddead);
-    for (std::size_t k = 0; k < pairs.size(); ++k)
-      ASSERT_EQ(results[k], upper | (expected(pairs[k][0], pairs[k][1]) & 0xffff))
-          << text << std::hex << pairs[k][0] << " " << pairs[k][1];
-  };
-  compare("v_add_u16 v0, v10, v20", [](U a, U b) { return a + b; }, 0);
-  compare("v_add_u16_e64 v0, v10, v20 clamp", [](U a, U b) { return low(std::min<Big>(u16(a) + u16(b), 0xffff)); }, 0);
-  compare("v_sub_u16_e64 v0, v10, v20 clamp", [](U a, U b) { return low(std::max<Big>(u16(a) - u16(b), 0)); }, 0);
-  compare("v_mul_lo_u16 v0, v10, v20", [](U a, U b) { return low(u16(a) * u16(b)); }, 0);
-  compare("v_max_i16 v0, v10, v20", [](U a, U b) { return low(std::max(s16(a), s16(b))); }, 0);
-  compare("v_ashrrev_i16 v0, v10, v20", [](U a, U b) { return low(s16(b) >> a % 16); }, 0);
-  compare(
-      "v_add_i16 v0, v10, v20 clamp", [](U a, U b) { return low(std::clamp<Big>(s16(a) + s16(b), -32768, 32767)); },
-      0xdead0000);
-  compare("v_mad_u16 v0, v10, v20, v20", [](U a, U b) { return low(u16(a) * u16(b) + u16(b)); }, 0xdead0000);
-  compare(
-      "v_mad_i16 v0, v10, v20, v20 clamp",
-      [](U a, U b) { return low(std::clamp<Big>(s16(a) * s16(b) + s16(b), -32768, 32767)); }, 0xdead0000);
+  for (const Arch arch : archs_with("v_mul_lo_u16")) {
+    SCOPED_TRACE(name(arch));
+    OneWave wave(arch);
+    const std::string nc = is_rdna(arch) ? "_nc" : "", old = is_rdna(arch) ? "" : "_e64";
+    const auto pairs = tuples(edges_u32(), 2);
+    const auto compare = [&](const std::string& text, const std::function<U(U, U)>& expected, U upper) {
+      if (is_rdna(arch)) upper = 0xdead0000;
+      const auto results = run_all<U>(wave, text, pairs, 0xdeaddead);
+      for (std::size_t k = 0; k < pairs.size(); ++k)
+        ASSERT_EQ(results[k], upper | (expected(pairs[k][0], pairs[k][1]) & 0xffff))
+            << text << std::hex << pairs[k][0] << " " << pairs[k][1];
+    };
+    compare("v_add" + nc + "_u16 v0, v10, v20", [](U a, U b) { return a + b; }, 0);
+    compare(
+        "v_add" + nc + "_u16" + old + " v0, v10, v20 clamp",
+        [](U a, U b) { return low(std::min<Big>(u16(a) + u16(b), 0xffff)); }, 0);
+    compare(
+        "v_sub" + nc + "_u16" + old + " v0, v10, v20 clamp",
+        [](U a, U b) { return low(std::max<Big>(u16(a) - u16(b), 0)); }, 0);
+    compare("v_mul_lo_u16 v0, v10, v20", [](U a, U b) { return low(u16(a) * u16(b)); }, 0);
+    compare("v_max_i16 v0, v10, v20", [](U a, U b) { return low(std::max(s16(a), s16(b))); }, 0);
+    compare("v_ashrrev_i16 v0, v10, v20", [](U a, U b) { return low(s16(b) >> a % 16); }, 0);
+    compare(
+        "v_add" + nc + "_i16 v0, v10, v20 clamp",
+        [](U a, U b) { return low(std::clamp<Big>(s16(a) + s16(b), -32768, 32767)); }, 0xdead0000);
+    compare("v_mad_u16 v0, v10, v20, v20", [](U a, U b) { return low(u16(a) * u16(b) + u16(b)); }, 0xdead0000);
+    compare(
+        "v_mad_i16 v0, v10, v20, v20 clamp",
+        [](U a, U b) { return low(std::clamp<Big>(s16(a) * s16(b) + s16(b), -32768, 32767)); }, 0xdead0000);
+  }
 }
 
 TEST(ValuInteger, SixtyFour) {
-  OneWave wave(Arch::gfx942);
-  for (const std::uint64_t x : {0x0123456789abcdefULL, 0x8000000000000001ULL, 0ULL, ~0ULL})
-    for (const U shift : {0U, 1U, 31U, 32U, 63U, 64U, 65U}) {
-      wave.fill(10, shift);
-      wave.set_v64(20, 0, x);
-      wave.run(
-          "v_lshlrev_b64 v[0:1], v10, v[20:21]\nv_lshrrev_b64 v[2:3], v10, v[20:21]\nv_ashrrev_i64 v[4:5], v10, "
-          "v[20:21]");
-      EXPECT_EQ(wave.v64(0), x << shift % 64);
-      EXPECT_EQ(wave.v64(2), x >> shift % 64);
-      EXPECT_EQ(wave.v64(4), static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> shift % 64));
-      wave.set_v64(30, 0, 5);
-      wave.run("v_lshl_add_u64 v[0:1], v[20:21], v10, v[30:31]");
-      if (shift <= 4) {
-        EXPECT_EQ(wave.v64(0), (x << shift) + 5);
+  for (const Arch arch : archs_with("v_lshlrev_b64")) {
+    OneWave wave(arch);
+    for (const std::uint64_t x : {0x0123456789abcdefULL, 0x8000000000000001ULL, 0ULL, ~0ULL})
+      for (const U shift : {0U, 1U, 31U, 32U, 63U, 64U, 65U}) {
+        wave.fill(10, shift);
+        wave.set_v64(20, 0, x);
+        wave.run(
+            "v_lshlrev_b64 v[0:1], v10, v[20:21]\nv_lshrrev_b64 v[2:3], v10, v[20:21]\nv_ashrrev_i64 v[4:5], v10, "
+            "v[20:21]");
+        EXPECT_EQ(wave.v64(0), x << shift % 64);
+        EXPECT_EQ(wave.v64(2), x >> shift % 64);
+        EXPECT_EQ(wave.v64(4), static_cast<std::uint64_t>(static_cast<std::int64_t>(x) >> shift % 64));
+        wave.set_v64(30, 0, 5);
+        if (shift <= 4 && has(arch, "v_lshl_add_u64")) {
+          wave.run("v_lshl_add_u64 v[0:1], v[20:21], v10, v[30:31]");
+          EXPECT_EQ(wave.v64(0), (x << shift) + 5);
+        }
       }
-    }
+  }
   // Destination and source overlap by one register.
   OneWave unaligned(Arch::gfx908);
   unaligned.set_v64(20, 0, 0x1111222233334444);
@@ -253,7 +288,7 @@ TEST(ValuInteger, SixtyFour) {
 }
 
 TEST(ValuInteger, Carries) {
-  for (const Arch arch : {Arch::gfx90a, Arch::gfx1100}) {
+  for (const Arch arch : archs_with("v_add_co_u32")) {
     OneWave wave(arch, 64);
     const bool rdna = is_rdna(arch);
     const std::string add_in = rdna ? "v_add_co_ci_u32" : "v_addc_co_u32",
@@ -298,11 +333,12 @@ TEST(ValuInteger, Carries) {
     wave.set_v64(30, 0, 0xfffffffffffffff0);
     wave.fill(20, 0x10000);
     wave.fill(10, 0x10000);
-    wave.run("v_mad_u64_u32 v[0:1], s[4:5], v10, v20, v[30:31]");
+    const std::string co = contains(gfx12, arch) ? "_co" : "";
+    wave.run("v_mad" + co + "_u64_u32 v[0:1], s[4:5], v10, v20, v[30:31]");
     EXPECT_EQ(wave.v64(0), 0xfffffff0U);
     EXPECT_EQ(wave.wave().pair(4) & 1, 1U);
     wave.fill(10, static_cast<U>(-0x10000));
-    wave.run("v_mad_i64_i32 v[0:1], s[4:5], v10, v20, v[30:31]");
+    wave.run("v_mad" + co + "_i64_i32 v[0:1], s[4:5], v10, v20, v[30:31]");
     EXPECT_EQ(wave.v64(0), static_cast<std::uint64_t>(-0x100000010LL));
     EXPECT_EQ(wave.wave().pair(4) & 1, 1U);  // the 65th bit is the sign
   }

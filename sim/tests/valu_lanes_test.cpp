@@ -1,4 +1,5 @@
 // Moves between lanes and registers: lanes read and written, permutations, selections, indexed registers, VOPD.
+#include "sim/tests/support/memory_wave.hpp"
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ void number_lanes(OneWave& wave, unsigned reg, std::uint32_t base) {
 }
 
 TEST(ValuLanes, ReadAndWrite) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx1100}) {
+  for (const Arch arch : archs_with("v_readlane_b32")) {
     OneWave wave(arch);
     const unsigned lanes = wave.wave().lanes;
     number_lanes(wave, 10, 100);
@@ -31,8 +32,9 @@ TEST(ValuLanes, ReadAndWrite) {
 }
 
 TEST(ValuLanes, BitsBelow) {
-  for (const unsigned lanes : {32U, 64U}) {
-    OneWave wave(Arch::gfx1100, lanes);
+  for (const Target& target : every_target()) {
+    const unsigned lanes = target.lanes;
+    OneWave wave(target.arch, lanes);
     wave.s(4) = 0xf0f00f01;
     wave.run("v_mbcnt_lo_u32_b32 v0, -1, 0\nv_mbcnt_hi_u32_b32 v0, -1, v0\nv_mbcnt_lo_u32_b32 v1, s4, 7");
     for (unsigned l = 0; l < lanes; ++l) {
@@ -46,8 +48,10 @@ TEST(ValuLanes, BitsBelow) {
 
 // Trap: literal selectors are not 0.
 TEST(ValuLanes, Permute16) {
-  for (const unsigned lanes : {32U, 64U}) {
-    OneWave wave(Arch::gfx1100, lanes);
+  for (const Target& target : every_target()) {
+    if (is_cdna(target.arch)) continue;
+    const unsigned lanes = target.lanes;
+    OneWave wave(target.arch, lanes);
     number_lanes(wave, 10, 100);
     wave.s(4) = 0x01234567;
     wave.run("v_permlane16_b32 v0, v10, 0x76543210, s4\nv_permlanex16_b32 v1, v10, s4, 0x89abcdef");
@@ -82,16 +86,19 @@ TEST(ValuLanes, Permute16ByRegister) {
 }
 
 TEST(ValuLanes, HalvesOfAWave) {
-  OneWave wide(Arch::gfx1100, 64), narrow(Arch::gfx1100, 32);
-  number_lanes(wide, 10, 100);
-  wide.wave().set_pair(sreg::exec, 0xffffffff);  // inactive lanes are read
-  wide.run("v_permlane64_b32 v10, v10");
-  EXPECT_EQ(wide.v(10, 3), 135U);
-  EXPECT_EQ(wide.v(10, 35), 135U);
-  number_lanes(narrow, 10, 100);
-  narrow.fill(0, 7);
-  narrow.run("v_permlane64_b32 v0, v10");
-  EXPECT_EQ(narrow.v(0, 3), 7U);
+  for (const Arch arch : archs_with("v_permlane64_b32")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wide(arch, 64), narrow(arch, 32);
+    number_lanes(wide, 10, 100);
+    wide.wave().set_pair(sreg::exec, 0xffffffff);  // inactive lanes are read
+    wide.run("v_permlane64_b32 v10, v10");
+    EXPECT_EQ(wide.v(10, 3), 135U);
+    EXPECT_EQ(wide.v(10, 35), 135U);
+    number_lanes(narrow, 10, 100);
+    narrow.fill(0, 7);
+    narrow.run("v_permlane64_b32 v0, v10");
+    EXPECT_EQ(narrow.v(0, 3), 7U);
+  }
 }
 
 TEST(ValuLanes, SwapsOfRows) {
@@ -112,46 +119,70 @@ TEST(ValuLanes, SwapsOfRows) {
   }
 }
 
-TEST(ValuMove, SelectSwapAndAccumulators) {
-  OneWave wave(Arch::gfx90a);
-  number_lanes(wave, 10, 100);
-  number_lanes(wave, 20, 200);
-  wave.wave().set_pair(sreg::vcc, 0xaaaaaaaaaaaaaaaa);
-  wave.wave().set_pair(4, 0x0f);
-  wave.run("v_cndmask_b32 v0, v10, v20, vcc\nv_cndmask_b32_e64 v1, v10, 7, s[4:5]");
-  for (unsigned l = 0; l < 64; ++l) {
-    EXPECT_EQ(wave.v(0, l), l % 2 == 1 ? 200 + l : 100 + l);
-    EXPECT_EQ(wave.v(1, l), l < 4 ? 7 : 100 + l);
+TEST(ValuMove, Select) {
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
+    OneWave wave(static_cast<Arch>(n), 64);
+    number_lanes(wave, 10, 100);
+    number_lanes(wave, 20, 200);
+    wave.wave().set_pair(sreg::vcc, 0xaaaaaaaaaaaaaaaa);
+    wave.wave().set_pair(4, 0x0f);
+    wave.run("v_cndmask_b32 v0, v10, v20, vcc\nv_cndmask_b32_e64 v1, v10, 7, s[4:5]");
+    for (unsigned l = 0; l < 64; ++l) {
+      EXPECT_EQ(wave.v(0, l), l % 2 == 1 ? 200 + l : 100 + l);
+      EXPECT_EQ(wave.v(1, l), l < 4 ? 7 : 100 + l);
+    }
   }
-  wave.wave().set_pair(sreg::exec, 1);
-  wave.run("v_swap_b32 v10, v20");
-  EXPECT_EQ(wave.v(10, 0), 200U);
-  EXPECT_EQ(wave.v(20, 0), 100U);
-  EXPECT_EQ(wave.v(10, 1), 101U);
-  wave.run(
-      "v_accvgpr_write_b32 a3, v10\nv_accvgpr_mov_b32 a4, a3\nv_accvgpr_read_b32 v5, a4\nv_accvgpr_write_b32 a6, 1.0");
-  EXPECT_EQ(wave.a(3, 0), 200U);
-  EXPECT_EQ(wave.v(5, 0), 200U);
-  EXPECT_EQ(wave.a(6, 0), bits_of(1.0F));
-  EXPECT_EQ(wave.a(6, 1), 0U);
+}
+
+TEST(ValuMove, Swap) {
+  for (const Arch arch : archs_with("v_swap_b32")) {
+    OneWave wave(arch);
+    number_lanes(wave, 10, 100);
+    number_lanes(wave, 20, 200);
+    wave.wave().set_pair(sreg::exec, 1);
+    wave.run("v_swap_b32 v10, v20");
+    EXPECT_EQ(wave.v(10, 0), 200U);
+    EXPECT_EQ(wave.v(20, 0), 100U);
+    EXPECT_EQ(wave.v(10, 1), 101U);
+  }
+}
+
+TEST(ValuMove, Accumulators) {
+  for (const Arch arch : archs_with("v_accvgpr_read_b32")) {
+    OneWave wave(arch);
+    number_lanes(wave, 10, 200);
+    wave.wave().set_pair(sreg::exec, 1);
+    wave.run("v_accvgpr_write_b32 a3, v10\nv_accvgpr_read_b32 v5, a3\nv_accvgpr_write_b32 a6, 1.0");
+    EXPECT_EQ(wave.a(3, 0), 200U);
+    EXPECT_EQ(wave.v(5, 0), 200U);
+    EXPECT_EQ(wave.a(6, 0), bits_of(1.0F));
+    EXPECT_EQ(wave.a(6, 1), 0U);
+    if (!has(arch, "v_accvgpr_mov_b32")) continue;
+    wave.run("v_accvgpr_mov_b32 a4, a3");
+    EXPECT_EQ(wave.a(4, 0), 200U);
+    EXPECT_EQ(wave.a(4, 1), 0U);
+  }
 }
 
 TEST(ValuMove, RelativeRegisters) {
-  OneWave wave(Arch::gfx1100);
-  for (unsigned r = 0; r < 60; ++r) wave.fill(r, 1000 + r);
-  wave.s(sreg::m0) = 10;
-  wave.run("v_movreld_b32 v5, v7\nv_movrels_b32 v6, v7");
-  EXPECT_EQ(wave.v(15), 1007U);
-  EXPECT_EQ(wave.v(6), 1017U);
-  wave.run("v_movrelsd_b32 v20, v21");
-  EXPECT_EQ(wave.v(30), 1031U);
-  wave.s(sreg::m0) = 20U << 16 | 10;
-  wave.run("v_movrelsd_2_b32 v21, v22\nv_swaprel_b32 v5, v7");
-  EXPECT_EQ(wave.v(41), 1032U);
-  EXPECT_EQ(wave.v(25), 1017U);
-  EXPECT_EQ(wave.v(17), 1025U);
-  wave.s(sreg::m0) = 300;
-  EXPECT_THROW(wave.run("v_movreld_b32 v5, v7"), Fault);
+  for (const Arch arch : archs_with("v_movreld_b32")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    for (unsigned r = 0; r < 60; ++r) wave.fill(r, 1000 + r);
+    wave.s(sreg::m0) = 10;
+    wave.run("v_movreld_b32 v5, v7\nv_movrels_b32 v6, v7");
+    EXPECT_EQ(wave.v(15), 1007U);
+    EXPECT_EQ(wave.v(6), 1017U);
+    wave.run("v_movrelsd_b32 v20, v21");
+    EXPECT_EQ(wave.v(30), 1031U);
+    wave.s(sreg::m0) = 20U << 16 | 10;
+    wave.run("v_movrelsd_2_b32 v21, v22\nv_swaprel_b32 v5, v7");
+    EXPECT_EQ(wave.v(41), 1032U);
+    EXPECT_EQ(wave.v(25), 1017U);
+    EXPECT_EQ(wave.v(17), 1025U);
+    wave.s(sreg::m0) = 300;
+    EXPECT_THROW(wave.run("v_movreld_b32 v5, v7"), Fault);
+  }
 }
 
 // gfx9's index mode moves the operands that M0 names, of any vector operation.
@@ -178,38 +209,6 @@ TEST(ValuMove, IndexMode) {
   EXPECT_EQ(wave.f(23), 33.0F);
   wave.s(4) = 250;
   EXPECT_THROW(wave.run("s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32 v30, v10"), Fault);
-}
-
-// Both halves of VOPD read before either writes.
-TEST(ValuDual, ReadsBeforeWriting) {
-  for (const Arch arch : {Arch::gfx1100, Arch::gfx1201}) {
-    OneWave wave(arch);
-    wave.fill(0, 100);
-    wave.fill(1, 200);
-    wave.run("v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0");
-    EXPECT_EQ(wave.v(0), 200U);
-    EXPECT_EQ(wave.v(1), 100U);
-    wave.set_f(0, 0, 2.0F);
-    wave.set_f(1, 0, 3.0F);
-    wave.set_f(2, 0, 5.0F);
-    wave.set_f(3, 0, 7.0F);
-    wave.run("v_dual_mul_f32 v0, v0, v1 :: v_dual_add_f32 v3, v2, v0");  // Y reads what X writes
-    EXPECT_EQ(wave.f(0), 6.0F);
-    EXPECT_EQ(wave.f(3), 7.0F);
-    wave.run("v_dual_add_f32 v2, v3, v0 :: v_dual_sub_f32 v3, v1, v2");
-    EXPECT_EQ(wave.f(2), 13.0F);
-    EXPECT_EQ(wave.f(3), -2.0F);
-    wave.run("v_dual_fmac_f32 v2, v0, v1 :: v_dual_fmaak_f32 v1, v1, v0, 0x3f800000");
-    EXPECT_EQ(wave.f(2), 31.0F);
-    EXPECT_EQ(wave.f(1), 19.0F);
-    wave.s(sreg::vcc) = 1;
-    wave.fill(4, 1);
-    wave.fill(5, 2);
-    wave.run("v_dual_cndmask_b32 v6, v4, v5 :: v_dual_lshlrev_b32 v7, 4, v4");
-    EXPECT_EQ(wave.v(6, 0), 2U);
-    EXPECT_EQ(wave.v(6, 1), 1U);
-    EXPECT_EQ(wave.v(7), 16U);
-  }
 }
 
 }  // namespace

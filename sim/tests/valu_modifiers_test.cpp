@@ -79,53 +79,59 @@ TEST(ValuModifiers, Omod) {
 }
 
 TEST(ValuModifiers, HalvesByOpSel) {
-  OneWave wave(Arch::gfx942);
-  wave.fill(10, nearest_half(2.0) | nearest_half(3.0) << 16);
-  wave.fill(20, nearest_half(5.0) | nearest_half(7.0) << 16);
-  wave.fill(30, nearest_half(1.0) | nearest_half(0.5) << 16);
-  wave.fill(0, 0xdeadbeef);
-  wave.run("v_fma_f16 v0, v10, v20, v30 op_sel:[1,0,1,0]");
-  EXPECT_EQ(wave.v(0), 0xdead0000U | nearest_half(15.5));
-  wave.fill(0, 0xdeadbeef);
-  wave.run("v_fma_f16 v0, v10, v20, v30 op_sel:[0,1,0,1]");
-  EXPECT_EQ(wave.v(0), 0xbeefU | nearest_half(15.0) << 16);
-  wave.run("v_pack_b32_f16 v0, v10, v20 op_sel:[1,0,0]");
-  EXPECT_EQ(wave.v(0), nearest_half(3.0) | nearest_half(5.0) << 16);
-  wave.fill(10, 0x00070005);
-  wave.fill(20, 0x00030002);
-  wave.fill(30, 100);
-  wave.run("v_mad_u32_u16 v0, v10, v20, v30 op_sel:[1,0,0,0]");
-  EXPECT_EQ(wave.v(0), 114U);
+  for (const Arch arch : archs_with("v_pack_b32_f16")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    wave.fill(10, nearest_half(2.0) | nearest_half(3.0) << 16);
+    wave.fill(20, nearest_half(5.0) | nearest_half(7.0) << 16);
+    wave.fill(30, nearest_half(1.0) | nearest_half(0.5) << 16);
+    wave.fill(0, 0xdeadbeef);
+    wave.run("v_fma_f16 v0, v10, v20, v30 op_sel:[1,0,1,0]");
+    EXPECT_EQ(wave.v(0), 0xdead0000U | nearest_half(15.5));
+    wave.fill(0, 0xdeadbeef);
+    wave.run("v_fma_f16 v0, v10, v20, v30 op_sel:[0,1,0,1]");
+    EXPECT_EQ(wave.v(0), 0xbeefU | nearest_half(15.0) << 16);
+    wave.run("v_pack_b32_f16 v0, v10, v20 op_sel:[1,0,0]");
+    EXPECT_EQ(wave.v(0), nearest_half(3.0) | nearest_half(5.0) << 16);
+    wave.fill(10, 0x00070005);
+    wave.fill(20, 0x00030002);
+    wave.fill(30, 100);
+    wave.run("v_mad_u32_u16 v0, v10, v20, v30 op_sel:[1,0,0,0]");
+    EXPECT_EQ(wave.v(0), 114U);
+  }
 }
 
 TEST(ValuModifiers, TrueHalfRegisters) {
-  OneWave wave(Arch::gfx1100);
-  wave.fill(10, nearest_half(2.0) | nearest_half(3.0) << 16);
-  wave.fill(20, nearest_half(5.0) | nearest_half(7.0) << 16);
-  wave.fill(0, 0xdeadbeef);
-  wave.run("v_add_f16 v0.h, v10.h, v20.l");
-  EXPECT_EQ(wave.v(0), 0xbeefU | nearest_half(8.0) << 16);
-  wave.run("v_add_f16 v0.l, v10.l, v20.h");
-  EXPECT_EQ(wave.v(0), nearest_half(9.0) | nearest_half(8.0) << 16);
-  wave.run("v_mov_b16 v0.l, v0.h");
-  EXPECT_EQ(wave.v(0), nearest_half(8.0) * 0x10001U);
-  wave.run("v_fmac_f16 v0.h, v10.h, v20.h");
-  EXPECT_EQ(wave.v(0), nearest_half(8.0) | nearest_half(29.0) << 16);
-  wave.run("v_add_nc_u16 v0.h, v0.l, 1");
-  EXPECT_EQ(wave.v(0), nearest_half(8.0) | (nearest_half(8.0) + 1) << 16);
-  wave.run("v_cvt_f32_f16 v1, v20.h\nv_cvt_f16_f32 v0.l, v1");
-  EXPECT_EQ(wave.f(1), 7.0F);
-  EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
-  wave.run("v_swap_b16 v10.l, v20.h");
-  EXPECT_EQ(wave.v(10), nearest_half(7.0) | nearest_half(3.0) << 16);
-  EXPECT_EQ(wave.v(20), nearest_half(5.0) | nearest_half(2.0) << 16);
-  wave.s(4) = nearest_half(4.0) << 16;
-  wave.run("v_add_f16 v0.l, s4, v10.h op_sel:[1,1,0]");
-  EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
-  // High registers are reached through VOP3 alone.
-  wave.fill(200, nearest_half(0.5) << 16);
-  wave.run("v_add_f16 v201.h, v200.h, v200.h");
-  EXPECT_EQ(wave.v(201) >> 16, nearest_half(1.0));
+  for (const Arch arch : archs_with("v_mov_b16")) {
+    SCOPED_TRACE(rapt::sim::name(arch));
+    OneWave wave(arch);
+    wave.fill(10, nearest_half(2.0) | nearest_half(3.0) << 16);
+    wave.fill(20, nearest_half(5.0) | nearest_half(7.0) << 16);
+    wave.fill(0, 0xdeadbeef);
+    wave.run("v_add_f16 v0.h, v10.h, v20.l");
+    EXPECT_EQ(wave.v(0), 0xbeefU | nearest_half(8.0) << 16);
+    wave.run("v_add_f16 v0.l, v10.l, v20.h");
+    EXPECT_EQ(wave.v(0), nearest_half(9.0) | nearest_half(8.0) << 16);
+    wave.run("v_mov_b16 v0.l, v0.h");
+    EXPECT_EQ(wave.v(0), nearest_half(8.0) * 0x10001U);
+    wave.run("v_fmac_f16 v0.h, v10.h, v20.h");
+    EXPECT_EQ(wave.v(0), nearest_half(8.0) | nearest_half(29.0) << 16);
+    wave.run("v_add_nc_u16 v0.h, v0.l, 1");
+    EXPECT_EQ(wave.v(0), nearest_half(8.0) | (nearest_half(8.0) + 1) << 16);
+    wave.run("v_cvt_f32_f16 v1, v20.h\nv_cvt_f16_f32 v0.l, v1");
+    EXPECT_EQ(wave.f(1), 7.0F);
+    EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
+    wave.run("v_swap_b16 v10.l, v20.h");
+    EXPECT_EQ(wave.v(10), nearest_half(7.0) | nearest_half(3.0) << 16);
+    EXPECT_EQ(wave.v(20), nearest_half(5.0) | nearest_half(2.0) << 16);
+    wave.s(4) = nearest_half(4.0) << 16;
+    wave.run("v_add_f16 v0.l, s4, v10.h op_sel:[1,1,0]");
+    EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
+    // High registers are reached through VOP3 alone.
+    wave.fill(200, nearest_half(0.5) << 16);
+    wave.run("v_add_f16 v201.h, v200.h, v200.h");
+    EXPECT_EQ(wave.v(201) >> 16, nearest_half(1.0));
+  }
 }
 
 TEST(ValuModifiers, Fp16OverflowGivesTheGreatestNumber) {

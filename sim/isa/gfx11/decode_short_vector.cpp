@@ -65,6 +65,7 @@ void decode_short_vector(Reader& in) {
     return;
   }
   out.src[1] = short_vgpr(in, second, row->src[1]);
+  if (row->dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 goes half by half
   if (in.is(trait::literal_src2)) {
     out.src[2] = in.literal(row->src[2]);
   } else if (in.is(trait::reads_dst)) {

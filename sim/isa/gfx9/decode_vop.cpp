@@ -154,6 +154,7 @@ bool vop2(Reader& reader) {
   if (out.lane_map != LaneMap::sdwa) out.src[1] = reader.vgpr(reader.bits(9, 8), reader.dwords(row.src[1]));
   if (row.src[2] == Type::mask) out.src[2] = Reader::vcc();
   if (reader.is(trait::reads_dst)) out.src[2] = out.dst;
+  if (row.dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 goes half by half
   return true;
 }
 

@@ -1,13 +1,17 @@
 #include "sim/tests/support/assemble.hpp"
 
+#include "sim/loader/elf.hpp"
+
 #include <sys/wait.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 
 namespace rapt::sim::test {
@@ -29,6 +33,21 @@ struct Folder {
 std::string features(Arch arch, unsigned lanes) {
   if (is_cdna(arch)) return "";
   return lanes == 64 ? " -mattr=+real-true16,-wavefrontsize32,+wavefrontsize64" : " -mattr=+real-true16";
+}
+
+// The words of an object's .text section, which is its only one with code.
+std::vector<std::uint32_t> text_section(const std::vector<char>& object) {
+  const Bytes bytes(std::as_bytes(std::span(object)), "object");
+  const auto header = bytes.at<elf::Header>(0);
+  constexpr unsigned code = 4;  // SHF_EXECINSTR
+  for (unsigned n = 0; n < header.section_header_count; ++n) {
+    const auto section = bytes.at<elf::Section>(header.section_headers + n * sizeof(elf::Section));
+    if ((section.flags & code) == 0) continue;
+    std::vector<std::uint32_t> words(section.size / 4);
+    std::memcpy(words.data(), bytes.part(section.offset, words.size() * 4).data(), words.size() * 4);
+    return words;
+  }
+  return {};
 }
 
 }  // namespace
@@ -56,13 +75,11 @@ std::vector<std::uint32_t> assemble(Arch arch, unsigned lanes, std::string_view 
   const std::string stem = temporary_folder() + "/a" + std::to_string(count++);
   std::ofstream(stem + ".s") << text << '\n';
   shell("llvm-mc-22 -arch=amdgcn -mcpu=" + std::string(name(arch)) + features(arch, lanes) + " -filetype=obj -o " +
-        stem + ".o " + stem + ".s && llvm-objcopy-22 -O binary -j .text " + stem + ".o " + stem + ".bin");
-  std::ifstream file(stem + ".bin", std::ios::binary);
+        stem + ".o " + stem + ".s");
+  std::ifstream file(stem + ".o", std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::uint32_t> words(bytes.size() / 4);
-  std::copy(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(words.size() * 4),
-            reinterpret_cast<char*>(words.data()));
-  for (const char* end : {".s", ".o", ".bin"}) std::filesystem::remove(stem + end);
+  std::vector<std::uint32_t> words = text_section(bytes);
+  for (const char* end : {".s", ".o"}) std::filesystem::remove(stem + end);
   return words;
 }
 

@@ -51,6 +51,7 @@ class OneWave {
   void run(const Instruction& i) {
     const Handler handler = tested_handler(i.opcode->name, wave().arch, wave().lanes);
     if (!handler) throw std::runtime_error("no handler for " + std::string(i.opcode->name));
+    if (i.dual) record_tested(i.dual->opcode->name, wave().arch);
     handler(wave(), i);
   }
 

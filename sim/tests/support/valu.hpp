@@ -111,10 +111,27 @@ std::vector<std::vector<T>> tuples(const std::vector<T>& values, unsigned count)
   return result;
 }
 
-// Runs the text for all tuples, as many at a time as there are lanes: source k of a tuple in v[10 + 10k], two registers
-// for 64 bits, the result from v0. The destination holds `before`. Gives one result a tuple.
-template <class R, class T>
-std::vector<R> run_all(OneWave& wave, const std::string& text, const std::vector<std::vector<T>>& inputs,
+// Whether the architecture has the operation that a line starts with.
+inline bool has(Arch arch, std::string_view line) {
+  std::string_view mnemonic = line.substr(0, line.find(' '));
+  for (const std::string_view encoding : {"_e32", "_e64", "_sdwa", "_dpp"})
+    if (mnemonic.ends_with(encoding)) mnemonic.remove_suffix(encoding.size());
+  const auto all = opcodes(arch);
+  return std::any_of(all.begin(), all.end(), [&](const Opcode& o) { return o.name == mnemonic; });
+}
+// The architectures of the set that have it.
+inline std::vector<Arch> archs_with(std::string_view line, ArchSet set = every_arch) {
+  std::vector<Arch> archs;
+  for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
+    if (const auto arch = static_cast<Arch>(n); contains(set, arch) && has(arch, line)) archs.push_back(arch);
+  return archs;
+}
+
+// Runs the text, or the decoded instruction, for all tuples, as many at a time as there are lanes: source k of a tuple
+// in v[10 + 10k], two registers for 64 bits, the result from v0. The destination holds `before`. Gives one result a
+// tuple.
+template <class R, class T, class Line>
+std::vector<R> run_all(OneWave& wave, const Line& text, const std::vector<std::vector<T>>& inputs,
                        std::uint64_t before = 0xa5a5a5a5a5a5a5a5) {
   std::vector<R> results;
   const unsigned lanes = wave.wave().lanes;
