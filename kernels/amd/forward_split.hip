@@ -13,6 +13,8 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSplit = RAPT_SPLIT;
 inline constexpr int kRows = kWaves / kSplit * kTile, kSlice = kHeadDim / kSplit;
 inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
+inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k in registers
+static_assert(kSteps % kAtOnce == 0);
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
@@ -80,12 +82,16 @@ DEVICE void forward(const Arguments& a, char* lds) {
       for (int t = 0; t < kKeyTiles; ++t) {
         // Keys behind the last one are masked later: any row will do.
         const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.seqlen_k - 1);
-        M::A k[kSteps];
-        load_fragments<T>(block.k + key * a.k.seq + slice_bytes, a.head_dim - slice, aligned(block.k, a.k.seq),
-                          M::a_offset(lane), k);
+        const char* const row = block.k + key * a.k.seq + slice_bytes;
         s[t] = Tile{};
 #pragma unroll
-        for (int c = 0; c < kSteps; ++c) s[t] = M::multiply(k[c], q[c], s[t]);
+        for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
+          M::A k[kAtOnce];
+          load_fragments<T>(row + first_step * kStepBytes, a.head_dim - slice - first_step * M::step,
+                            aligned(block.k, a.k.seq), M::a_offset(lane), k);
+#pragma unroll
+          for (int c = 0; c < kAtOnce; ++c) s[t] = M::multiply(k[c], q[first_step + c], s[t]);
+        }
       }
     }
     barrier();
