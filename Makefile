@@ -68,7 +68,7 @@ nightly: # after the parts above: every case where they sample, and minutes of f
 	ctest --test-dir build/sim -L nightly --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
-	for name in npy safetensors problem; do \
+	for name in npy safetensors problem archive; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
 	done

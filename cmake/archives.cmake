@@ -41,7 +41,8 @@ function(rapt_kernel object source arch flags)
     set(commands COMMAND ${compile} -c -o ${object} ${list_includes})
   endif()
   cmake_path(GET object STEM LAST_ONLY name)
-  add_custom_command(OUTPUT ${object} ${commands} DEPENDS ${source} DEPFILE ${object}.d
+  list(GET ${arg_COMPILER} 0 compiler)
+  add_custom_command(OUTPUT ${object} ${commands} DEPENDS ${source} ${compiler} DEPFILE ${object}.d
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
