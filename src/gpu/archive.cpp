@@ -86,8 +86,8 @@ std::vector<std::byte> Archive::code(const Variant& variant) const {
   if (std::less<>()(&variant, own.data()) || !std::less<>()(&variant, end))  // a copy's place was never checked
     throw Error(RAPT_INTERNAL_ERROR, cat(path(), ": kernel ", variant.name, " is not this archive's own"));
   const std::string where = cat(path(), ": kernel ", variant.name);
-  std::vector<std::byte> code(variant.size);
-  decompress(where.c_str(), content_->bytes.subspan(variant.offset, variant.stored_size), code);
+  const auto stored = content_->bytes.subspan(variant.offset, variant.stored_size);
+  std::vector<std::byte> code = decompress(where.c_str(), stored, variant.size);
   if (archive::crc32(code.data(), code.size()) != variant.crc32)
     throw Error(RAPT_INVALID_ARGUMENT, cat(where, ": the code object's CRC32 is wrong"));
   return code;

@@ -1,13 +1,15 @@
-// One zstd frame into memory of a known size.
+// One zstd frame of a known size.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace rapt::gpu {
 
 // Throws Error, which begins with `where`, unless `stored` is exactly one frame that has a content checksum and holds
-// exactly out.size() bytes. Allocates nothing that depends on what the frame says.
-void decompress(const char* where, std::span<const std::byte> stored, std::span<std::byte> out);
+// `size` bytes, as it says itself: that is checked before they are allocated.
+std::vector<std::byte> decompress(const char* where, std::span<const std::byte> stored, uint64_t size);
 
 }  // namespace rapt::gpu
