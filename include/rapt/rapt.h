@@ -277,6 +277,52 @@ RAPT_API void rapt_explanation_free(rapt_explanation* explanation);
  * Returns NULL past the last. */
 RAPT_API const char* rapt_cpu_tier(size_t index, int32_t* available);
 
+/* ---- kernel archives -------------------------------------------------------------------------------------------- */
+
+/* The kernels compiled for one GPU architecture are one file, <arch>.rapt. An open archive can be used by many threads
+ * at once; what is wrong with a damaged one is an error that names the file. */
+typedef struct rapt_archive rapt_archive;
+
+/* One compiled kernel. The strings live as long as the archive is open. */
+typedef struct rapt_kernel {
+  size_t struct_size;
+  const char* name;      /* "forward.d128.bf16.plain.k64w8" */
+  const char* operation; /* "forward" */
+  const char* symbol;    /* in the code object */
+  const char* features;  /* "plain", or "general": also bias, mask, ALiBi, softcap, dropout */
+  const char* p;         /* how P is rounded: "nearest", "truncated", "exact" */
+  rapt_dtype dtype;
+  int32_t head_dim;            /* the tile: the largest head_dim and head_dim_v */
+  int32_t block_q, block_k;    /* queries a workgroup, keys a step */
+  int32_t waves, threads;      /* a workgroup */
+  int32_t lds;                 /* bytes a workgroup */
+  int32_t vgprs, agprs, sgprs; /* a wave; where AGPRs share the vector registers' file, vgprs counts both */
+  int32_t occupancy;           /* waves a SIMD */
+  int32_t kernarg_size;        /* bytes of arguments */
+  uint32_t crc32;              /* of the code object */
+  uint64_t size, stored_size;  /* bytes of the code object, and of its compressed form */
+} rapt_kernel;
+
+/* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and beside the library, the first
+ * of each architecture; NULL past the last. Valid until this thread's next call. */
+RAPT_API const char* rapt_archive_found(size_t index);
+
+/* Opens and checks the header and index. `place` is a file, a folder, or NULL for where rapt_archive_found looks;
+ * `arch` is the architecture wanted, such as "gfx942", or NULL where `place` is a file. */
+RAPT_API rapt_status rapt_archive_open(const char* place, const char* arch, rapt_archive** archive);
+RAPT_API void rapt_archive_close(rapt_archive* archive);
+RAPT_API const char* rapt_archive_path(const rapt_archive* archive);
+RAPT_API const char* rapt_archive_arch(const rapt_archive* archive);
+RAPT_API const char* rapt_archive_compiler(const rapt_archive* archive);
+RAPT_API size_t rapt_archive_count(const rapt_archive* archive);
+
+/* Kernel `index` of rapt_archive_count; the caller sets kernel->struct_size. */
+RAPT_API rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel);
+
+/* Decompresses kernel `index`, checks it and writes its code object, an ELF file of rapt_kernel.size bytes. capacity 0
+ * checks alone. */
+RAPT_API rapt_status rapt_archive_code(const rapt_archive* archive, size_t index, void* code, size_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

@@ -380,5 +380,42 @@ inline std::vector<CpuTier> cpu_tiers() {
   return tiers;
 }
 
+// The kernels compiled for one GPU architecture. rapt_kernel's strings live as long as the archive.
+class Archive {
+ public:
+  // A file, or the architecture's file in a folder or (place "") where find() looks.
+  explicit Archive(const std::string& place, const std::string& arch = "") {
+    check(rapt_archive_open(place.empty() ? nullptr : place.c_str(), arch.empty() ? nullptr : arch.c_str(), &archive_));
+  }
+  ~Archive() { rapt_archive_close(archive_); }
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  // The archives in RAPT_KERNEL_PATH and beside the library.
+  static std::vector<std::string> find() {
+    std::vector<std::string> paths;
+    for (size_t i = 0; const char* path = rapt_archive_found(i); ++i) paths.emplace_back(path);
+    return paths;
+  }
+
+  std::string path() const { return rapt_archive_path(archive_); }
+  std::string arch() const { return rapt_archive_arch(archive_); }
+  std::string compiler() const { return rapt_archive_compiler(archive_); }
+  size_t size() const { return rapt_archive_count(archive_); }
+  rapt_kernel kernel(size_t index) const {
+    rapt_kernel kernel = RAPT_INIT(rapt_kernel);
+    check(rapt_archive_kernel(archive_, index, &kernel));
+    return kernel;
+  }
+  std::vector<char> code(size_t index) const {
+    std::vector<char> code(kernel(index).size);
+    check(rapt_archive_code(archive_, index, code.data(), code.size()));
+    return code;
+  }
+
+ private:
+  rapt_archive* archive_ = nullptr;
+};
+
 }  // namespace api
 }  // namespace rapt
