@@ -81,7 +81,7 @@ Row read_row(const std::string& line) {
   for (const std::string& arch : row.arches)
     if (find_arch(arch) == nullptr) {
       std::string known;
-      for (const Arch& a : arches()) known += (known.empty() ? "" : ", ") + std::string(a.name);
+      for (const Arch& a : arches()) known.append(known.empty() ? "" : ", ").append(a.name);
       throw Error("the architecture \"" + arch + "\" is none of " + known);
     }
   std::set<std::string> seen;

@@ -73,7 +73,7 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
     const std::string where = manifest + ":" + std::to_string(row.line) + ": " + object.name + " on " + contents.arch;
     const KernelMetadata kernel = read_metadata(where, object.code);
     for (const std::string& violation : violations(row, *arch, kernel))
-      errors += (errors.empty() ? "" : "\n") + where + ": " + violation;
+      errors.append(errors.empty() ? "" : "\n").append(where).append(": ").append(violation);
     if (!errors.empty()) continue;
 
     file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment, '\0');

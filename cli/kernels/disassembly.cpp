@@ -96,9 +96,8 @@ class TemporaryFile {
 
 // What the program prints; false where there is no such program.
 bool output_of(const std::vector<std::string>& command, std::string& output) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments(command.size() + 1);  // ends with a null
+  std::ranges::transform(command, arguments.begin(), [](const std::string& a) { return const_cast<char*>(a.c_str()); });
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw InputError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   posix_spawn_file_actions_t actions;

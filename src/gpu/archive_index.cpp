@@ -106,6 +106,7 @@ Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
 
 void check_apart(const std::string& path, const std::vector<Variant>& variants) {
   std::vector<const Variant*> sorted;
+  sorted.reserve(variants.size());
   for (const Variant& v : variants) sorted.push_back(&v);
   const auto neighbours = [&](auto key, auto wrong, const char* what) {
     std::ranges::sort(sorted, {}, key);

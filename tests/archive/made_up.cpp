@@ -38,10 +38,11 @@ std::vector<std::byte> code_object(const json& metadata, size_t size) {
   header.e_phoff = sizeof header;
   header.e_phnum = 1;
   const Elf64_Nhdr note{7, static_cast<uint32_t>(document.size()), 32};
+  constexpr char owner[8] = "AMDGPU";
   Elf64_Phdr segment{};
   segment.p_type = PT_NOTE;
   segment.p_offset = sizeof header + sizeof segment;
-  segment.p_filesz = sizeof note + 8 + document.size();
+  segment.p_filesz = sizeof note + sizeof owner + document.size();
 
   std::vector<std::byte> file;
   const auto put = [&](const void* data, size_t bytes) {
@@ -51,7 +52,7 @@ std::vector<std::byte> code_object(const json& metadata, size_t size) {
   put(&header, sizeof header);
   put(&segment, sizeof segment);
   put(&note, sizeof note);
-  put("AMDGPU\0", 8);
+  put(owner, sizeof owner);
   put(document.data(), document.size());
   std::mt19937 random(static_cast<unsigned>(size));
   for (size_t i = 0; i < size; ++i) file.push_back(static_cast<std::byte>(random() & 255));
