@@ -380,6 +380,61 @@ inline std::vector<CpuTier> cpu_tiers() {
   return tiers;
 }
 
+inline constexpr rapt_device kHost = {RAPT_CPU, 0};
+
+// Of the run-time that lists them; throws where it cannot be opened.
+inline int32_t device_count(rapt_device_type type) {
+  int32_t count = 0;
+  check(rapt_device_count(type, &count));
+  return count;
+}
+
+inline rapt_device_info describe(rapt_device device) {
+  rapt_device_info info = RAPT_INIT(rapt_device_info);
+  check(rapt_describe_device(device, &info));
+  return info;
+}
+
+inline void synchronize(rapt_device device) { check(rapt_device_synchronize(device)); }
+
+// Loads the problem's kernel ahead of its calls, or without a problem all of the device's.
+inline void preload(rapt_device device) { check(rapt_preload(device, nullptr, RAPT_FORWARD)); }
+inline void preload(rapt_device device, const Problem& problem, rapt_op op = RAPT_FORWARD) {
+  const rapt_problem c = problem.c();
+  check(rapt_preload(device, &c, op));
+}
+
+// Memory of a device, freed at the end.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(rapt_device device, size_t bytes) : device_(device), bytes_(bytes) {
+    check(rapt_device_alloc(device, bytes, &data_));
+  }
+  DeviceMemory(DeviceMemory&& other) noexcept { swap(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceMemory() { rapt_device_free(device_, data_); }
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  rapt_device device() const { return device_; }
+  void copy_from_host(const void* from) { check(rapt_device_copy(device_, data_, kHost, from, bytes_)); }
+  void copy_to_host(void* to) const { check(rapt_device_copy(kHost, to, device_, data_, bytes_)); }
+
+ private:
+  void swap(DeviceMemory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+  rapt_device device_ = kHost;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
 // The kernels compiled for one GPU architecture. rapt_kernel's strings live as long as the archive.
 class Archive {
  public:
