@@ -31,7 +31,7 @@ class Tally {
  public:
   void add(const std::string& problem, const std::string& kind, const std::vector<CheckRow>& rows) {
     for (const CheckRow& r : rows) {
-      fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
+      fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
                  r.tensor, r.error, r.allowance, r.ratio(), r.ok() ? "ok" : "FAIL");
       ++checks_;
       failures_ += r.ok() ? 0 : 1;
@@ -43,7 +43,7 @@ class Tally {
     }
   }
   void print_header() const {
-    fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
+    fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
                "allowance", "ratio");
   }
   int finish(const std::string& path) const {

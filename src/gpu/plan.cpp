@@ -50,7 +50,7 @@ std::string rounded(double value) {
 }
 
 std::string facts(const Variant& v) {
-  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves, " waves of ", v.threads / v.waves,
+  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves, v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves,
              " lanes, ", v.vgprs, " VGPRs", v.agprs > 0 ? cat(" + ", v.agprs, " AGPRs") : "", ", ", v.sgprs, " SGPRs, ",
              v.lds, " bytes of LDS, ", v.occupancy, v.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
              v.p == "exact"       ? "as fp32"
