@@ -101,6 +101,7 @@ class Verifier {
       }
     }
     progress_.clear();
+    if (on_gpu(device_) && rows.empty()) return;
     fmt::print("{} ({})\n", problem, kind);
     tally_.add(problem, kind, rows);
     std::fflush(stdout);

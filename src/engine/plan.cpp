@@ -88,7 +88,9 @@ void add_hip(const Call& call, rapt_op op, const Wish& wish, Explanation& e) {
   std::vector<Candidate> variants;
   try {
     const std::string_view variant = wishes_hip(wish.backend) ? hip_variant(wish.backend) : "";
-    for (gpu::VariantReason& v : gpu::explain(call, op, variant)) {
+    gpu::Explained explained = gpu::explain(call, op, variant);
+    hip.reason = explained.refusal;
+    for (gpu::VariantReason& v : explained.variants) {
       if (v.chosen) {
         hip.kernel = v.name;
         hip.reason = v.reason;
@@ -98,7 +100,6 @@ void add_hip(const Call& call, rapt_op op, const Wish& wish, Explanation& e) {
       variants.push_back(
           {cat(kHipPrefix, v.name), v.name, v.chosen && !itself ? "the same as hip here" : v.reason, itself});
     }
-    if (hip.kernel.empty() && !variants.empty()) hip.reason = "none of the variants below takes the problem";
     if (!hip.chosen && !hip.kernel.empty()) hip.reason = cat("backend \"", wish.backend, "\" was asked for");
   } catch (const Error& error) {
     hip.reason = error.what();

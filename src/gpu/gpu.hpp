@@ -23,8 +23,11 @@ struct VariantReason {
   std::string name, reason;
   bool chosen = false;
 };
-// Every variant of the device's archive, and why it is chosen or not.
-std::vector<VariantReason> explain(const Call& call, rapt_op op, std::string_view variant);
+struct Explained {
+  std::vector<VariantReason> variants;  // all of the device's archive, and why each is chosen or not
+  std::string refusal;                  // why none is chosen
+};
+Explained explain(const Call& call, rapt_op op, std::string_view variant);
 
 // Loads what plan() takes for the call, or every variant of a device's archive.
 void preload(const Call& call, rapt_op op);

@@ -14,11 +14,11 @@ constexpr size_t kMostPlans = 4096;  // a service with ever new shapes forgets t
 // The user's rows, the archive's, and the rule of an archive without a table.
 Tuning tuning_of(const Archive& archive) {
   Tuning all = Tuning::of_user(archive.arch());
-  const auto add = [&](std::string_view text, const std::string& name) {
-    for (TuningRow& row : Tuning::parse(text, name, Tuning::Extent::whole).rows) all.rows.push_back(std::move(row));
-  };
-  if (archive.tuning().empty()) add("forward use=largest by=default", cat("no table in ", archive.path(), ":"));
-  else add(archive.tuning(), cat("tuning/", archive.arch()));
+  Tuning own = Tuning::parse(archive.tuning(), cat("tuning/", archive.arch()), Tuning::Extent::whole);
+  if (own.rows.empty())
+    own = Tuning::parse("forward use=largest by=default", cat("no table in ", archive.path(), ":"),
+                        Tuning::Extent::whole);
+  all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
   return all;
 }
 

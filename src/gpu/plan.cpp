@@ -50,9 +50,10 @@ std::string rounded(double value) {
 }
 
 std::string facts(const Variant& v) {
-  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves, v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves,
-             " lanes, ", v.vgprs, " VGPRs", v.agprs > 0 ? cat(" + ", v.agprs, " AGPRs") : "", ", ", v.sgprs, " SGPRs, ",
-             v.lds, " bytes of LDS, ", v.occupancy, v.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
+  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
+             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", v.vgprs, " VGPRs",
+             v.agprs > 0 ? cat(" + ", v.agprs, " AGPRs") : "", ", ", v.sgprs, " SGPRs, ", v.lds, " bytes of LDS, ",
+             v.occupancy, v.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
              v.p == "exact"       ? "as fp32"
              : v.p == "truncated" ? "truncated"
                                   : "rounded to nearest");
@@ -70,7 +71,7 @@ Plan plan(const Call& call, rapt_op op, std::string_view variant) {
   return {&modules, *selected};
 }
 
-std::vector<VariantReason> explain(const Call& call, rapt_op op, std::string_view variant) {
+Explained explain(const Call& call, rapt_op op, std::string_view variant) {
   const Modules& modules = Modules::of(call.device.id);
   const auto variants = modules.variants();
   const Demand demand = demand_of(call);
@@ -80,7 +81,8 @@ std::vector<VariantReason> explain(const Call& call, rapt_op op, std::string_vie
                         : !variant.empty() ? variant_named(call, modules, variant)
                         : selected         ? selected->index
                                            : variants.size();
-  std::vector<VariantReason> reasons;
+  Explained explained;
+  if (chosen == variants.size()) explained.refusal = general.empty() ? refusals(modules, demand) : general;
   for (size_t i = 0; i < variants.size(); ++i) {
     const Variant& v = variants[i];
     VariantReason r{v.name, general.empty() ? refusal(v, demand) : general, i == chosen};
@@ -93,9 +95,9 @@ std::vector<VariantReason> explain(const Call& call, rapt_op op, std::string_vie
     else if (v.head_dim > variants[chosen].head_dim) r.reason = cat("the tile of ", variants[chosen].head_dim, " fits");
     else if (v.features != variants[chosen].features) r.reason = "the problem needs nothing that only it has";
     else r.reason = cat("the tuning row takes ", variants[chosen].name);
-    reasons.push_back(std::move(r));
+    explained.variants.push_back(std::move(r));
   }
-  return reasons;
+  return explained;
 }
 
 void preload(const Call& call, rapt_op op) {

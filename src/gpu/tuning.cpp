@@ -120,7 +120,7 @@ Tuning Tuning::parse(std::string_view text, const std::string& name, Extent exte
       table.rows.push_back(RowParser(row, cat(name, " line ", line)).take());
     at = end + 1;
   }
-  if (extent == Extent::whole && (table.rows.empty() || !table.rows.back().unconditional()))
+  if (extent == Extent::whole && !table.rows.empty() && !table.rows.back().unconditional())
     throw Error(RAPT_INVALID_ARGUMENT,
                 cat(name, ": the last row must match every problem: 'forward use=smallest by=...' or use=largest"));
   return table;

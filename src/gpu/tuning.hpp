@@ -30,8 +30,8 @@ struct TuningRow {
 struct Tuning {
   std::vector<TuningRow> rows;
 
-  // `name` is what errors and explanations call the table. A whole table ends in a row without conditions; a user's
-  // need not, as the archive's rows follow. Throws Error with the line and what is wrong.
+  // `name` is what errors and explanations call the table. A whole table ends in a row without conditions, or has none;
+  // a user's need not, as the archive's rows follow. Throws Error with the line and what is wrong.
   enum class Extent { whole, part };
   static Tuning parse(std::string_view text, const std::string& name, Extent extent);
 
