@@ -31,6 +31,14 @@ std::string device_text(rapt_device device) {
                      info.runtime);
 }
 
+std::vector<rapt_device> gpus() {
+  std::vector<rapt_device> found;
+  int32_t count = 0;
+  if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK) return found;
+  for (int32_t id = 0; id < count; ++id) found.push_back({RAPT_ROCM, id});
+  return found;
+}
+
 Tensor Placement::place(const Array& array, const void* from) {
   DeviceMemory& memory = memory_.emplace_back(device_, static_cast<size_t>(array.bytes()));
   if (array.bytes() > 0) memory.copy_from_host(from);

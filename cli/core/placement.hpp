@@ -4,6 +4,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/core/array.hpp"
 
@@ -15,6 +16,9 @@ inline bool on_gpu(rapt_device device) { return device.type != RAPT_CPU; }
 
 // "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so where it is the simulator.
 std::string device_text(rapt_device device);
+
+// The GPUs that HIP lists; none where it cannot be opened.
+std::vector<rapt_device> gpus();
 
 // The device's copies of arrays, which must outlive it.
 class Placement {

@@ -1,6 +1,11 @@
 // Tuning tables and what they choose, without a device.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "gpu/select.hpp"
 #include "problem/error.hpp"
 
@@ -112,6 +117,35 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row must match"), std::string::npos);
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error(kLast), "");
+}
+
+TEST(Tuning, ShippedTables) {
+  int tables = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RAPT_TUNING_FOLDER)) {
+    const std::string name = entry.path().filename();
+    if (name == "README.md") continue;
+    EXPECT_TRUE(name.starts_with("gfx")) << name;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_FALSE(Tuning::parse(text, name, Tuning::Extent::whole).rows.empty()) << name;
+    ++tables;
+  }
+  EXPECT_EQ(tables, 7);
+}
+
+TEST(Tuning, UsersRows) {
+  const auto folder = std::filesystem::temp_directory_path() / ("rapt_tuning_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "gfx942") << "forward dtype=bf16 use=k64w8 by=me\n";
+  setenv("RAPT_TUNING", folder.c_str(), 1);
+  EXPECT_EQ(Tuning::of_user("gfx942").rows.size(), 1u);
+  EXPECT_TRUE(Tuning::of_user("gfx1100").rows.empty());
+  setenv("RAPT_TUNING", (folder / "gfx942").c_str(), 1);
+  EXPECT_EQ(Tuning::of_user("gfx1100").rows.at(0).where, (folder / "gfx942").string() + " line 1");
+  setenv("RAPT_TUNING", (folder / "absent").c_str(), 1);
+  EXPECT_THROW(Tuning::of_user("gfx942"), Error);
+  unsetenv("RAPT_TUNING");
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -251,9 +251,10 @@ TEST(Gpu, WhatNoVariantTakes) {
   paged.kv_cache = {.block_table = rapt::Tensor(table, rapt::kInt32, {1, 1})};
   refused(RAPT_UNSUPPORTED, [&] { small.run(paged); }, {"KV cache", "no hip kernels"});
   const rapt::Tensor out = small.out_gpu();
+  const rapt::DeviceMemory gradient = small.copy(small.q);
   refused(
       RAPT_UNSUPPORTED,
-      [&] { rapt::backward(small.attention(), out, small.lse_gpu(), out, {.dq = small.gpu(small.dk, small.shape_q)}); },
+      [&] { rapt::backward(small.attention(), out, small.lse_gpu(), out, {.dq = small.gpu(gradient, small.shape_q)}); },
       {"backward"});
   refused(RAPT_UNSUPPORTED, [&] { small.run(small.attention(), {.backend = "cpu"}); }, {"host memory"});
   refused(RAPT_INVALID_ARGUMENT, [&] { small.run(small.attention(), {.backend = "hip.nonsense"}); },
@@ -289,20 +290,25 @@ TEST(Gpu, Explains) {
 TEST(Gpu, StreamsAndCapture) {
   using Stream = void*;
   using Graph = void*;
-  Stream stream = nullptr;
-  ASSERT_EQ(hip<int(Stream*)>("hipStreamCreate")(&stream), 0);
+  auto* const create = hip<int(Stream*)>("hipStreamCreate");
   auto* const begin = hip<int(Stream, int)>("hipStreamBeginCapture");
   auto* const end = hip<int(Stream, Graph*)>("hipStreamEndCapture");
+  auto* const set_device = hip<int(int)>("hipSetDevice");
   constexpr int kThreadLocal = 1;
-  Tensors t(1, 20, 20, 1, 30);
+  Stream stream = nullptr, other_stream = nullptr;
   Graph graph = nullptr;
 
-  const char* unloaded = "hip.forward.d256.fp32.general.k32w2";
-  ASSERT_EQ(begin(stream, kThreadLocal), 0);
-  refused(RAPT_INVALID_ARGUMENT, [&] { t.run(t.attention(), {.backend = unloaded, .stream = stream}); },
+  Tensors other(1, 20, 20, 1, 200, kOther);  // no other test loads its kernel there
+  ASSERT_EQ(set_device(1), 0);
+  ASSERT_EQ(create(&other_stream), 0);
+  ASSERT_EQ(begin(other_stream, kThreadLocal), 0);
+  refused(RAPT_INVALID_ARGUMENT, [&] { other.run(other.attention(), {.stream = other_stream}); },
           {"d256.fp32.general", "captured", "rapt_preload"});
-  ASSERT_EQ(end(stream, &graph), 0);
+  ASSERT_EQ(end(other_stream, &graph), 0);
+  ASSERT_EQ(set_device(0), 0);
 
+  Tensors t(1, 20, 20, 1, 30);
+  ASSERT_EQ(create(&stream), 0);
   rapt::preload(kGpu, rapt::Problem::parse("b1 hq1 hk1 sq20 sk20 d30 fp32"));
   ASSERT_EQ(begin(stream, kThreadLocal), 0);
   t.run(t.attention(), {.stream = stream});
