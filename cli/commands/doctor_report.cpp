@@ -36,26 +36,39 @@ constexpr const char* kMeasured[] = {
 };
 constexpr const char* kMeasuredOnSimulator[] = {"b1 hq1 hk1 sq64 sk64 d64 bf16"};
 
-int check_device(rapt_device device, const Team& team) {
-  int failures = 0;
+struct Checks {
+  int done = 0, failed = 0;
+};
+
+void check_device(rapt_device device, const Team& team, Checks& checks) {
   TextTable table({"problem", "kernel", "tensor", "error", "allowance", ""});
   for (const char* text : kChecked) {
     try {
       const Problem problem = Problem::parse(text);
       const Attention a = make_inputs(problem, InputKind::normal, 1);
       for (const CheckRow& r : Checker(a, false, team.executor(), device).check("hip")) {
-        failures += r.ok() ? 0 : 1;
+        ++checks.done;
+        checks.failed += r.ok() ? 0 : 1;
         table.add({text, r.kernel, r.tensor, fmt::format("{:.2e}", r.error), fmt::format("{:.2e}", r.allowance),
                    r.ok() ? "ok" : "FAIL"});
       }
     } catch (const Error& e) {
-      failures += e.status() == RAPT_UNSUPPORTED ? 0 : 1;
+      checks.failed += e.status() == RAPT_UNSUPPORTED ? 0 : 1;
       table.add({text, "none", "-", "-", "-", e.what()});
     }
   }
   fmt::print("\nchecks on {}\n", device_name(device));
   table.print("  ");
-  return failures;
+}
+
+// Why the device has no archive, or "".
+std::string no_kernels(rapt_device device) {
+  try {
+    const Archive archive("", describe(device).arch);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
 }
 
 void measure_device(rapt_device device, const Team& team) {
@@ -139,15 +152,17 @@ int doctor_report() {
   print_devices();
   print_archives(true);
   const Team team(0);
-  int failures = 0;
+  Checks checks;
   for (const rapt_device device : gpus()) {
-    failures += check_device(device, team);
+    if (const std::string why = no_kernels(device); !why.empty()) {
+      fmt::print("\n{}: {}\n", device_name(device), why);
+      continue;
+    }
+    check_device(device, team, checks);
     measure_device(device, team);
   }
-  fmt::print("\n{}\n", gpus().empty()  ? "no GPU was found: nothing was checked"
-                       : failures == 0 ? "all checks passed"
-                                       : fmt::format("{} checks FAILED", failures));
-  return failures == 0 ? 0 : 1;
+  fmt::print("\n{} checks, {} failed\n", checks.done, checks.failed);
+  return checks.done > 0 && checks.failed == 0 ? 0 : 1;
 }
 
 }  // namespace rapt::cli

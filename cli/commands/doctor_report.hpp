@@ -3,7 +3,7 @@
 
 namespace rapt::cli {
 
-int doctor_report();  // 1 where a check fails
+int doctor_report();  // 1 where a check fails, or nothing can be checked
 
 // The parts that plain `rapt doctor` prints too.
 void print_machine();
