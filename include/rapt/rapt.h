@@ -283,8 +283,9 @@ RAPT_API const char* rapt_cpu_tier(size_t index, int32_t* available);
 /* ---- devices ---------------------------------------------------------------------------------------------------- */
 
 /* The host is the one device of RAPT_CPU. GPUs are those that their run-time library lists, which is opened on first
- * use: libamdhip64.so.7, .6, .5 or .so, or the file that the environment's RAPT_HIP_LIBRARY names. RAPT_DEVICE_ERROR
- * where it cannot be opened, with what was tried; no devices where it finds none. */
+ * use: the libamdhip64.so.7, .6, .5 or .so that the process has already, or else can find; or the file that the
+ * environment's RAPT_HIP_LIBRARY names. RAPT_DEVICE_ERROR where it cannot be opened, with what was tried; no devices
+ * where it finds none. */
 RAPT_API rapt_status rapt_device_count(rapt_device_type type, int32_t* count);
 
 /* The strings live until the process ends. */

@@ -26,6 +26,9 @@ void* open_library(std::string& path) {
     if (void* handle = dlopen(wish, RTLD_NOW | RTLD_LOCAL)) return handle;
     throw Error(RAPT_DEVICE_ERROR, cat("RAPT_HIP_LIBRARY names a HIP library that cannot be opened: ", why_not(wish)));
   }
+  // A program that has one, as PyTorch brings its own, gets no second: its streams and memory are of that one.
+  for (const char* name : kLibraries)
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
   std::string tried;
   for (const char* name : kLibraries) {
     path = name;

@@ -10,8 +10,9 @@ namespace rapt::gpu {
 
 class Hip {
  public:
-  // The library that RAPT_HIP_LIBRARY names, or libamdhip64.so.7, .6, .5, .so, whichever opens first. Throws Error
-  // where none does, with what was tried, or where it lacks a function. It stays open until the process ends.
+  // The library that RAPT_HIP_LIBRARY names, or of libamdhip64.so.7, .6, .5 and .so the one that the process has
+  // already, or else the first that opens. Throws Error where none does, with what was tried, or where it lacks a
+  // function. It stays open until the process ends.
   static const Hip& get();
 
   const std::string& path() const { return path_; }

@@ -140,4 +140,22 @@ TEST_F(Driver, NoVariant) {
   refused(RAPT_UNSUPPORTED, [] { forward(512); }, {"d512", "gfx942.rapt", "head dims up to"});
 }
 
+TEST_F(Driver, HostIsADevice) {
+  EXPECT_EQ(rapt::device_count(RAPT_CPU), 1);
+  EXPECT_GE(rapt::describe(rapt::kHost).compute_units, 1);
+  rapt::DeviceMemory memory(rapt::kHost, 3);
+  memory.copy_from_host("ab");
+  char back[3] = "";
+  memory.copy_to_host(back);
+  EXPECT_STREQ(back, "ab");
+  EXPECT_EQ(rapt_device_free(rapt::kHost, nullptr), RAPT_OK);
+  EXPECT_EQ(rapt_device_count(RAPT_CPU, nullptr), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_describe_device(rapt::kHost, nullptr), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_device_copy(rapt::kHost, nullptr, rapt::kHost, back, 1), RAPT_INVALID_ARGUMENT);
+  void* data = nullptr;
+  EXPECT_EQ(rapt_device_alloc({RAPT_CPU, 7}, 1, &data), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_device_alloc(rapt::kHost, SIZE_MAX, &data), RAPT_OUT_OF_MEMORY);
+  EXPECT_EQ(rapt_preload(rapt::kHost, nullptr, RAPT_FORWARD), RAPT_OK);
+}
+
 }  // namespace

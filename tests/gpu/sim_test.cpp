@@ -100,6 +100,12 @@ void refused(rapt_status status, const Body& body, std::initializer_list<const c
   }
 }
 
+TEST(AlreadyLoaded, IsTheOneUsed) {  // alone in its process, with ROCm 7's on the library path
+  ASSERT_NE(dlopen(std::getenv("RAPT_TEST_LOADED"), RTLD_NOW | RTLD_LOCAL), nullptr);
+  EXPECT_NE(std::string(rapt::describe(kGpu).runtime).find("HIP 5."), std::string::npos)
+      << rapt::describe(kGpu).runtime;
+}
+
 TEST(Gpu, Devices) {
   ASSERT_EQ(rapt::device_count(RAPT_ROCM), 3);
   const rapt_device_info first = rapt::describe(kGpu), second = rapt::describe(kOther);
