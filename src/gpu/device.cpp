@@ -62,6 +62,14 @@ Device ask(const Hip& hip, int32_t id) {
   return d;
 }
 
+const Hip& opened_for(int32_t id) {
+  try {
+    return Hip::get();
+  } catch (const Error& e) {
+    throw Error(e.status(), cat("hip:", id, " cannot be used: ", e.what()));
+  }
+}
+
 struct Devices {
   std::mutex mutex;
   std::vector<std::unique_ptr<const Device>> asked;  // by id; null until then
@@ -89,7 +97,7 @@ int32_t device_count() {
 }
 
 const Device& device(int32_t id) {
-  const Hip& hip = Hip::get();
+  const Hip& hip = opened_for(id);
   Devices& all = devices();
   const std::lock_guard lock(all.mutex);
   if (id >= 0 && static_cast<size_t>(id) < all.asked.size() && all.asked[id]) return *all.asked[id];
