@@ -99,12 +99,10 @@ void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
   const HipFunction function = modules.function(plan.variant, launch.stream);
   const Lengths lengths(call, hip, launch, device);
   rapt_forward_args arguments = forward_args(call, variant, device);
-  size_t size = sizeof arguments;
-  void* extra[] = {reinterpret_cast<void*>(kHipLaunchBufferPointer), &arguments,
-                   reinterpret_cast<void*>(kHipLaunchBufferSize), &size, reinterpret_cast<void*>(kHipLaunchEnd)};
+  void* parameters[] = {&arguments};  // the kernel's one argument
   const auto threads = static_cast<unsigned>(variant.threads);
-  if (const HipError error = hip.hipModuleLaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, launch.stream, nullptr,
-                                                       static_cast<void**>(extra)))
+  if (const HipError error =
+          hip.hipModuleLaunchKernel(function, groups, 1, 1, threads, 1, 1, 0, launch.stream, parameters, nullptr))
     hip.fail(error, cat("launching ", variant.name, " on ", device.text(), " (", uint64_t{groups}, " workgroups of ",
                         variant.threads, " threads, ", variant.lds, " bytes of LDS)"));
 }

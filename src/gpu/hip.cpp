@@ -55,10 +55,12 @@ const Hip& Hip::get() {
 Hip::Hip() {
   void* const handle = open_library(path_);
   std::string missing;
+// NOLINTBEGIN(bugprone-macro-parentheses): they are a type, a name and a list
 #define RAPT_OPTIONAL(result, name, arguments) name = reinterpret_cast<result(*) arguments>(dlsym(handle, #name));
 #define RAPT_REQUIRED(result, name, arguments) \
   RAPT_OPTIONAL(result, name, arguments)       \
   if (!name) missing += missing.empty() ? #name : ", " #name;
+  // NOLINTEND(bugprone-macro-parentheses)
   RAPT_HIP_FUNCTIONS(RAPT_REQUIRED, RAPT_OPTIONAL)
 #undef RAPT_REQUIRED
 #undef RAPT_OPTIONAL

@@ -31,6 +31,7 @@ class Hip {
   // HIP keeps a thread's last failure for whoever asks next: one that is expected is forgotten here.
   void forget_error() const { static_cast<void>(hipGetLastError()); }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): they are a type, a name and a list
 #define RAPT_DECLARE(result, name, arguments) result(*name) arguments = nullptr;
   RAPT_HIP_FUNCTIONS(RAPT_DECLARE, RAPT_DECLARE)
 #undef RAPT_DECLARE

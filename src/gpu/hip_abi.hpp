@@ -41,9 +41,6 @@ struct HipPointerAttributes {
   unsigned allocation_flags;
 };
 
-// hipModuleLaunchKernel's `extra`: a list of markers and values.
-inline constexpr uintptr_t kHipLaunchBufferPointer = 1, kHipLaunchBufferSize = 2, kHipLaunchEnd = 3;
-
 // Functions by name, result first. The optional ones came with a later release, or are called where one is missing.
 #define RAPT_HIP_FUNCTIONS(required, optional)                                                                         \
   required(const char*, hipGetErrorName, (HipError)) required(const char*, hipGetErrorString, (HipError))              \
