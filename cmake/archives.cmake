@@ -76,14 +76,16 @@ function(rapt_archive target)
     return()
   endif()
   set(tuning "")
+  set(tuning_file "")
   if(arg_TUNING AND EXISTS ${arg_TUNING})
+    set(tuning_file ${arg_TUNING})
     set(tuning --tuning ${arg_TUNING})
   endif()
   set(archive ${arg_OUTPUT}/${arg_ARCH}.rapt)
   add_custom_command(OUTPUT ${archive}
     COMMAND rapt_archive_tool --manifest ${arg_MANIFEST} --arch ${arg_ARCH} --compiler ${${arg_COMPILER}_NAME} ${tuning}
       --output ${archive} ${objects}
-    DEPENDS rapt_archive_tool ${objects} ${arg_MANIFEST} $<$<BOOL:${tuning}>:${arg_TUNING}>
+    DEPENDS rapt_archive_tool ${objects} ${arg_MANIFEST} ${tuning_file}
     COMMENT "Packing ${arg_ARCH}.rapt" VERBATIM COMMAND_EXPAND_LISTS)
   add_custom_target(${target} DEPENDS ${archive})
   set(${target}_FILE ${archive} PARENT_SCOPE)

@@ -95,6 +95,7 @@ struct Dropout {
 struct Varlen {
   std::optional<Tensor> cu_seqlens_q, cu_seqlens_k;
   int64_t max_seqlen_q = 0, max_seqlen_k = 0;
+  bool check_device_seqlens = false;
 };
 struct KvCache {
   std::optional<Tensor> seqused_k, cache_batch_idx, leftpad_k, block_table, new_k, new_v, rotary_cos, rotary_sin;
@@ -173,6 +174,7 @@ class Structs {
       varlen_.cu_seqlens_k = hold(a.varlen->cu_seqlens_k);
       varlen_.max_seqlen_q = a.varlen->max_seqlen_q;
       varlen_.max_seqlen_k = a.varlen->max_seqlen_k;
+      varlen_.check_device_seqlens = a.varlen->check_device_seqlens;
       attention_.varlen = &varlen_;
     }
     if (a.kv_cache) set_cache(*a.kv_cache);
@@ -380,42 +382,7 @@ inline std::vector<CpuTier> cpu_tiers() {
   return tiers;
 }
 
-// The kernels compiled for one GPU architecture. rapt_kernel's strings live as long as the archive.
-class Archive {
- public:
-  // A file, or the architecture's file in a folder or (place "") where find() looks.
-  explicit Archive(const std::string& place, const std::string& arch = "") {
-    check(rapt_archive_open(place.empty() ? nullptr : place.c_str(), arch.empty() ? nullptr : arch.c_str(), &archive_));
-  }
-  ~Archive() { rapt_archive_close(archive_); }
-  Archive(const Archive&) = delete;
-  Archive& operator=(const Archive&) = delete;
-
-  // The archives in RAPT_KERNEL_PATH and beside the library.
-  static std::vector<std::string> find() {
-    std::vector<std::string> paths;
-    for (size_t i = 0; const char* path = rapt_archive_found(i); ++i) paths.emplace_back(path);
-    return paths;
-  }
-
-  std::string path() const { return rapt_archive_path(archive_); }
-  std::string arch() const { return rapt_archive_arch(archive_); }
-  std::string compiler() const { return rapt_archive_compiler(archive_); }
-  size_t size() const { return rapt_archive_count(archive_); }
-  rapt_kernel kernel(size_t index) const {
-    rapt_kernel kernel = RAPT_INIT(rapt_kernel);
-    check(rapt_archive_kernel(archive_, index, &kernel));
-    return kernel;
-  }
-  std::vector<char> code(size_t index) const {
-    std::vector<char> code(kernel(index).size);
-    check(rapt_archive_code(archive_, index, code.data(), code.size()));
-    return code;
-  }
-
- private:
-  rapt_archive* archive_ = nullptr;
-};
-
 }  // namespace api
 }  // namespace rapt
+
+#include "rapt/devices.hpp"
