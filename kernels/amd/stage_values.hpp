@@ -21,24 +21,28 @@ class StagedValues {
     const int seq = static_cast<int>(rows_.seq);
     const auto offset = static_cast<int>(Rows<T>::offset(lane_row(lane()), lane_dim(lane()), seq));
     const char* const tile = rows_.at(first, 0);
-    const auto load = [&](int row, int dim, int seq, int at) {
-      return load_unaligned<Four, element_bytes>(tile + Rows<T>::offset(row, dim, seq), static_cast<uint32_t>(at));
+    const int row_bytes = here_uniform(seq);  // or the offsets of all loads would stay in registers
+    const auto load = [&](int row, int dim, int at) {
+      return load_unaligned<Four, element_bytes>(tile + Rows<T>::offset(row, dim, row_bytes),
+                                                 static_cast<uint32_t>(at));
     };
     if (rows_.has(first, KeyCount) && rows_.head_dim == HeadDim) {
       const int at = here(offset);
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) part_[i][j] = load(row + j, dim, seq, at);
+        for (int j = 0; j < 4; ++j) part_[i][j] = load(row + j, dim, at);
       });
     } else {
-      const int again = thread_id_again() % kWave, stride = here_uniform(seq);
-      const int low = rows_.begin - first - lane_row(again), high = rows_.end - first - lane_row(again);
+      const int again = thread_id_again() % kWave;
+      const int low = rows_.begin - first - lane_row(again);
+      const auto count = static_cast<uint32_t>(rows_.end - rows_.begin);
       const int dims = rows_.head_dim - lane_dim(again);
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           part_[i][j] = Four(0);
-          if (row + j >= low && row + j < high && dim < dims) part_[i][j] = load(row + j, dim, stride, here(offset));
+          if (static_cast<uint32_t>(row + j - low) < count && dim < dims)
+            part_[i][j] = load(row + j, dim, here(offset));
         }
       });
     }
@@ -77,9 +81,10 @@ class StagedValues {
   // f(i, row, dim): the wave's i-th piece begins there.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
+    const int wave = here_uniform(wave_);
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
-      const int piece = i * Waves + wave_;
+      const int piece = i * Waves + wave;
       if (pieces % Waves != 0 && piece >= pieces) break;
       f(i, piece % rows_of_pieces * down, piece / rows_of_pieces * dims);
     }
