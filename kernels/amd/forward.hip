@@ -18,9 +18,12 @@ inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedK = StagedKeys<T, kHeadDim, kKeys, kWaves>;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-DEVICE void store(Arguments& a, const Block& block, int first_row, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+// Which rows these are is found anew: scalar registers that hold it all along would be missing in the loop.
+DEVICE void store(Arguments& a, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+  const Block block = block_of(a, kRows);
+  const int thread = thread_id_again(), lane = thread % kWave, wave = uniform(thread / kWave);
+  const int row = block.first_row + wave * kTile + lane % kTile;
   const float factor = finish<T, kGeneral>(a, block, softmax);
-  const int lane = thread_id_again() % kWave, row = first_row + lane % kTile;
   if (row >= block.q.count) return;
   char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   store_result<T>(out + row * a.out.seq, a.head_dim_v, aligned(out, a.out.seq), lane, factor, o);
@@ -76,7 +79,7 @@ DEVICE void forward(Arguments& a, char* lds) {
     accumulate<T>(s, lane, [&](int place) { return v.row(place); }, o);
   }
 
-  store(here(a), block, first_row, softmax, o);
+  store(here(a), softmax, o);
 }
 
 }  // namespace rapt::amd

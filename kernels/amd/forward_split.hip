@@ -54,10 +54,12 @@ DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
     }
 }
 
-DEVICE void store(Arguments& a, const Block& block, int first_row, int slice, Softmax<T>& softmax,
-                  const Tile (&o)[kDimTiles]) {
+// Which rows these are is found anew: scalar registers that hold it all along would be missing in the loop.
+DEVICE void store(Arguments& a, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+  const Block block = block_of(a, kRows);
+  const int thread = thread_id_again(), lane = thread % kWave, wave = uniform(thread / kWave);
+  const int slice = wave % kSplit * kSlice, row = block.first_row + wave / kSplit * kTile + lane % kTile;
   const float factor = finish<T, kGeneral>(a, block, softmax);
-  const int lane = thread_id_again() % kWave, row = first_row + lane % kTile;
   if (row >= block.q.count) return;
   char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   store_result<T>(out + row * a.out.seq + slice * static_cast<int>(sizeof(T::element)), a.head_dim_v - slice,
@@ -97,12 +99,13 @@ DEVICE void forward(Arguments& a, char* lds) {
         // Keys behind the last one are masked later: any row will do.
         const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
         const char* const row = k_rows + key * a.k.seq + slice_bytes;
+        const int dims = here_uniform(a.head_dim) - slice;
         s[t] = Tile{};
 #pragma unroll
         for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
           M::A k[kAtOnce];
-          load_fragments<T>(row + first_step * kStepBytes, a.head_dim - slice - first_step * M::step,
-                            aligned(k_rows, a.k.seq), M::a_offset(lane), k);
+          load_fragments<T>(row + first_step * kStepBytes, dims - first_step * M::step, aligned(k_rows, a.k.seq),
+                            M::a_offset(lane), k);
 #pragma unroll
           for (int c = 0; c < kAtOnce; ++c) s[t] = M::multiply(k[c], q[first_step + c], s[t]);
         }
@@ -124,7 +127,7 @@ DEVICE void forward(Arguments& a, char* lds) {
     accumulate<T>(s, lane, [&](int place) { return v.row(slice + place); }, o);
   }
 
-  store(here(a), block, first_row, slice, softmax, o);
+  store(here(a), softmax, o);
 }
 
 }  // namespace rapt::amd
