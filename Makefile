@@ -48,11 +48,11 @@ install: build ## install to PREFIX (/usr/local)
 
 .PHONY: test test-nightly
 test: deps-test ## everything that must pass before a change lands
-	@tools/run-parts format release sim asan tsan fuzz cross clean-tree
+	@tools/run-parts format release sim gpu asan tsan fuzz cross clean-tree
 test-nightly: deps-test ## the longer lists too
-	@TIDY=all tools/run-parts lint release sim asan tsan fuzz cross clean-tree nightly
+	@TIDY=all tools/run-parts lint release sim gpu asan tsan fuzz cross clean-tree nightly
 
-.PHONY: release sim asan tsan fuzz cross clean-tree nightly
+.PHONY: release sim gpu asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
 	@tools/install-deps kernels
 	cmake --preset release -DRAPT_BUILD_TESTS=ON -DRAPT_BUILD_ARCHIVES=ON >/dev/null && cmake --build --preset release && ctest --preset release
@@ -60,6 +60,10 @@ sim: ## the AMD GPU simulator and its tests
 	@tools/install-deps sim
 	test -d build/hip-headers/7 || sim/tests/hip_abi/fetch_headers.sh build/hip-headers
 	RAPT_HIP_HEADERS=$(CURDIR)/build/hip-headers; export RAPT_HIP_HEADERS; $(call test,sim)
+gpu: ## every GPU kernel of every architecture on the simulator, with its sanitizer
+	@tools/install-deps sim
+	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
+	@cat build/sim/tests/gpu/variants.txt
 asan: ## tests under the address and undefined-behaviour sanitizers
 	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer

@@ -1,0 +1,12 @@
+// Runs a forward call on a GPU from the inputs of a test, which lie on the host.
+#pragma once
+
+#include "support/run.hpp"
+
+namespace test {
+
+// Every tensor has device memory of its own, gaps included and to the last byte, so that the simulator sees an access
+// past the end. Lengths of packed sequences are on the device too. Throws rapt::Error.
+Results run_on(rapt_device device, const Inputs& inputs, const std::string& backend, Layout layout);
+
+}  // namespace test

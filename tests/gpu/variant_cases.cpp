@@ -1,0 +1,103 @@
+#include "variant_cases.hpp"
+
+#include <sstream>
+
+namespace test {
+
+namespace {
+
+using enum Kind;
+using enum Layout;
+
+// '*' stands for the type, "d-3" and "dv-3" for the tile less 3. Layout padded has NaN between rows and rows at odd
+// addresses. A workgroup has 32 to 256 queries, a step 32 or 64 keys.
+//
+// Left out, because no GPU kernel handles it yet: Kind::poison_seen, NaN or Inf in a key that some queries of a tile
+// attend and others do not, whose zero weights then meet it.
+const Case kPlain[] = {
+    {"b1 hq4 hk2 sq300 sk150 d-0 *", normal, padded},
+    {"b2 hq4 hk4 sq37 sk70 d-3 dv-5 * causal", outliers, heads_first},
+    {"b1 hq4 hk4 sq70 sk33 d-1 * causal"},  // rows that attend nothing
+    {"b1 hq4 hk4 sq33 sk100 d-0 dv8 * causal-tl", poison_unseen, padded},
+    {"b1 hq4 hk4 sq90 sk90 d8 dv-0 * window=9,4", outliers},
+    {"b1 hq8 hk1 sq50 sk130 d-0 * causal window=40,0", poison_unseen, padded},
+    {"b1 hq4 hk4 sq20 sk170 d-7 * window=3,3", poison_unseen, padded},
+    {"b4 hq4 hk2 sq40 sk90 d-0 * causal varlen=5:5,0:7,40:90,3:0", normal, padded},
+    {"b2 hq24 hk8 sq17 sk33 d-0 * causal sink", outliers},
+    {"b1 hq16 hk8 sq3 sk0 d-0 * sink", normal, padded},
+    {"b1 hq8 hk4 sq5 sk0 d-3 *"},
+    {"b1 hq10 hk10 sq1 sk200 d-0 *", normal, heads_first},
+    {"b1 hq4 hk4 sq33 sk65 d-0 * causal", huge_logits},
+    {"b1 hq4 hk2 sq33 sk65 d-0 *", same_rows},
+    {"b1 hq16 hk2 sq33 sk165 d-0 * scale=0.3", constant_v},
+};
+
+const Case kGeneral[] = {
+    {"b2 hq4 hk2 sq37 sk70 d-0 * bias=b1hN", outliers, padded},
+    {"b2 hq4 hk4 sq17 sk41 d-3 * bias=bNhN", hostile_bias, padded},
+    {"b2 hq4 hk4 sq17 sk70 d-0 * causal bias=b1h1q1", hostile_bias, heads_first},
+    {"b2 hq4 hk4 sq17 sk37 d-0 * bias=bNh1q1"},
+    {"b2 hq4 hk4 sq33 sk70 d-5 * mask=bNhN", masked_rows, padded},
+    {"b2 hq4 hk4 sq17 sk97 d-0 * mask=bNh1q1", poison_unseen},
+    {"b2 hq4 hk2 sq33 sk70 d-0 * causal alibi", outliers},
+    {"b1 hq8 hk8 sq33 sk70 d-0 * softcap=5", outliers, padded},
+    {"b2 hq4 hk2 sq70 sk41 d-0 dv-8 * drop=0.2", normal, padded},
+    {"b1 hq8 hk8 sq17 sk33 d-0 * scale=-0.2"},
+    {"b1 hq8 hk8 sq17 sk33 d-0 * causal scale=0"},
+    {"b2 hq16 hk16 sq9 sk12 d-0 * bias=bNhN mask=b1hN sink drop=0.2 varlen=9:3,2:12", masked_rows},
+    {"b3 hq4 hk4 sq21 sk30 d-0 * causal window=6,0 alibi varlen=21:21,4:30,20:9", normal, heads_first},
+    {"b2 hq16 hk8 sq23 sk70 d-0 dv-3 * causal window=9,0 bias=b1hN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4",
+     outliers, padded},
+};
+
+constexpr int64_t kEdges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
+
+// The table's text with its type and head dims filled in.
+Case filled(const Case& c, const std::string& dtype, int64_t tile) {
+  std::istringstream words(c.problem);
+  std::string text;
+  for (std::string word; words >> word;) {
+    if (!text.empty()) text += ' ';
+    const size_t digits = word.starts_with("d-") ? 2 : word.starts_with("dv-") ? 3 : 0;
+    if (word == "*") text += dtype;
+    else if (digits > 0) text += word.substr(0, digits - 1) + std::to_string(tile - std::stoll(word.substr(digits)));
+    else text += word;
+  }
+  return {text, c.kind, c.layout};
+}
+
+std::string lengths(int64_t sq, int64_t sk) {
+  return "b1 hq4 hk2 sq" + std::to_string(sq) + " sk" + std::to_string(sk);
+}
+
+}  // namespace
+
+bool general(const Problem& problem) {
+  const rapt_problem& p = problem.c;
+  return p.has_bias || p.has_mask || p.has_alibi || p.softcap != 0 || p.dropout != 0 ||
+         (p.has_scale && p.softmax_scale <= 0);
+}
+
+std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool with_general) {
+  std::vector<Case> all;
+  for (const Case& c : kPlain) all.push_back(filled(c, dtype, tile));
+  if (!with_general) return all;
+  for (const Case& c : kGeneral) all.push_back(filled(c, dtype, tile));
+  return all;
+}
+
+std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool with_general) {
+  std::vector<Case> all;
+  for (const Case& c : option_cases(dtype)) {
+    const Problem problem(c.problem);
+    if (problem.c.page > 0 || c.kind == poison_seen) continue;  // a KV cache has no GPU kernels yet
+    if (with_general || !general(problem)) all.push_back(c);
+  }
+  for (const int64_t n : kEdges) {
+    all.push_back(filled({lengths(n, n) + " d-0 * causal", outliers, padded}, dtype, tile));
+    all.push_back(filled({lengths(n, n + 37) + " d-5 dv-0 *"}, dtype, tile));
+  }
+  return all;
+}
+
+}  // namespace test

@@ -1,0 +1,19 @@
+// The problems that every compiled GPU kernel runs on the simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/cases.hpp"
+
+namespace test {
+
+bool general(const Problem& problem);  // whether only kernels with features "general" take it
+
+// Small problems for the kernels of a type and a head-dim tile; `general` adds those that only general kernels take.
+std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
+
+// More options, and lengths around the edges of every block.
+std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool general);
+
+}  // namespace test
