@@ -68,12 +68,20 @@ TYPES(u64, u64, u64, unsigned __int128)
 #define W typename Of<T>::w
 #define U typename Of<T>::u
 
+// A value of which a compiler for devices knows nothing.
+T1 T hidden(T a) {
+#if ON_DEVICE
+  asm("" : "+v"(a));
+#endif
+  return a;
+}
+
 // ---- integers: wrapping, with shift amounts taken modulo the width
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
 // 24 bits), or that two are bytes (it forgets the absolute value of their difference).
 T1 T unknown(T a) {
-#if ON_DEVICE && __clang_major__ < 20
-  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) asm("" : "+v"(a));
+#if __clang_major__ < 20
+  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) return hidden(a);
 #endif
   return a;
 }
@@ -207,14 +215,7 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 T1 T fadd(T a, T b) { return a + b; }
 T1 T fsub(T a, T b) { return a - b; }
 // clang-22 for gfx950 makes -b of 0 - b in __bf16, which is wrong where b is 0: it must not see a constant.
-INLINE bf16 fsub(bf16 a, bf16 b) {
-#if ON_DEVICE
-  u16 hidden = __builtin_bit_cast(u16, a);
-  asm("" : "+v"(hidden));
-  a = __builtin_bit_cast(bf16, hidden);
-#endif
-  return a - b;
-}
+INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
 T1 T fmul(T a, T b) { return a * b; }
 T1 T fdiv(T a, T b) { return a / b; }
 T1 T fneg(T a) { return -a; }
@@ -247,8 +248,11 @@ T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F)
 // By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
 INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
-T1 T fsmaller(T a, T b) { return a < b ? a : b; }
-T1 T flarger(T a, T b) { return a > b ? a : b; }
+// Both compilers make maxNum of `a > b ? a : b` where b is a constant, even -0.0, which is no longer chosen over 0.0
+// then; and minNum of `a < 0.0 ? a : 0.0`.
+T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
+T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
+T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
 T1 T quiet(T a) { return a != a ? T(__builtin_nanf("")) : a; }
 T1 T fleast(T a, T b) { return T(__builtin_elementwise_min(quiet(a), quiet(b))) + T(0.0F); }
@@ -288,12 +292,7 @@ INLINE V with(V a, u32 n, T value) {
 }
 
 // a | b. Of two words clang-22 makes the other operand of each word that it knows to be all ones: it must not know.
-INLINE u32x2 merged(u32x2 a, u32x2 b) {
-#if ON_DEVICE
-  asm("" : "+v"(a), "+v"(b));
-#endif
-  return a | b;
-}
+INLINE u32x2 merged(u32x2 a, u32x2 b) { return hidden(a) | hidden(b); }
 
 // ---- memory: any address, or one that is aligned to the type
 T1 T load(const u8* from) {
