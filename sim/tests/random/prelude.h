@@ -80,9 +80,7 @@ T1 T hidden(T a) {
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
 // 24 bits), or that two are bytes (it forgets the absolute value of their difference).
 T1 T unknown(T a) {
-#if __clang_major__ < 20
-  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) return hidden(a);
-#endif
+  if constexpr (__clang_major__ < 20 && sizeof(T) >= 4 && T(-1) > T(0)) return hidden(a);
   return a;
 }
 T1 T add(T a, T b) { return T(W(a) + W(b)); }
@@ -154,11 +152,16 @@ T1 T swapped(T a) {
 }
 T1 T field(T a, u32 from, u32 width) { return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1)); }
 T1 T signed_field(T a, u32 from, u32 width) {
-  const u32 unused = -width & (Of<T>::bits - 1);
-  return shr(shl(a, unused + from), unused);
+  return shr(shl(a, from - width), -width);
 }
-T1 T insert(T mask, T a, T b) { return T((a & mask) | (b & ~mask)); }
-T1 T either(T a, T b, T c) { return T((a & b) | (c & (a | b))); }
+// a | b. Of two words both compilers make the other operand's word (clang-19: any register) where a word turns out to
+// be all ones late, such as that of ~u64(u32): they must not know.
+T1 T merged(T a, T b) {
+  if constexpr (sizeof(T) >= 8) return hidden(a) | hidden(b);
+  return T(a | b);
+}
+T1 T insert(T mask, T a, T b) { return merged(T(a & mask), T(b & ~mask)); }
+T1 T either(T a, T b, T c) { return merged(T(a & b), T(c & merged(a, b))); }
 INLINE u32 bytes(u32 a, u32 b, u32 select) {
   u32 out = 0;
   for (u32 n = 0; n < 4; ++n) {
@@ -290,9 +293,6 @@ INLINE V with(V a, u32 n, T value) {
   a[n] = value;
   return a;
 }
-
-// a | b. Of two words clang-22 makes the other operand of each word that it knows to be all ones: it must not know.
-INLINE u32x2 merged(u32x2 a, u32x2 b) { return hidden(a) | hidden(b); }
 
 // ---- memory: any address, or one that is aligned to the type
 T1 T load(const u8* from) {
