@@ -75,6 +75,7 @@ T1 T hidden(T a) {
 #endif
   return a;
 }
+T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
 
 // ---- integers: wrapping, with shift amounts taken modulo the width
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
@@ -151,9 +152,7 @@ T1 T swapped(T a) {
   return T(turned >> (64 - Of<T>::bits));
 }
 T1 T field(T a, u32 from, u32 width) { return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1)); }
-T1 T signed_field(T a, u32 from, u32 width) {
-  return shr(shl(a, from - width), -width);
-}
+T1 T signed_field(T a, u32 from, u32 width) { return shr(shl(a, from - width), -width); }
 // a | b. Of two words both compilers make the other operand's word (clang-19: any register) where a word turns out to
 // be all ones late, such as that of ~u64(u32): they must not know.
 T1 T merged(T a, T b) {
@@ -217,15 +216,16 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 
 T1 T fadd(T a, T b) { return a + b; }
 T1 T fsub(T a, T b) { return a - b; }
-// clang-22 for gfx950 makes -b of 0 - b in __bf16, which is wrong where b is 0: it must not see a constant.
+// clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong where b is 0: it must not see the 0.
+INLINE bf16 fadd(bf16 a, bf16 b) { return hidden_constant(a) + hidden_constant(b); }
 INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
 T1 T fmul(T a, T b) { return a * b; }
 T1 T fdiv(T a, T b) { return a / b; }
 T1 T fneg(T a) { return -a; }
 T1 T fabsolute(T a) { return __builtin_elementwise_abs(a); }
-T1 T fmultiply_add(T a, T b, T c) { return T(a * b) + c; }
+T1 T fmultiply_add(T a, T b, T c) { return fadd(T(a * b), c); }
 T1 T ffma(T a, T b, T c) { return __builtin_elementwise_fma(a, b, c); }
-INLINE bf16 ffma(bf16 a, bf16 b, bf16 c) { return bf16(a * b) + c; }
+INLINE bf16 ffma(bf16 a, bf16 b, bf16 c) { return fadd(bf16(a * b), c); }
 INLINE f16 ffma(f16 a, f16 b, f16 c) {
 #if ON_DEVICE
   return __builtin_elementwise_fma(a, b, c);
@@ -251,9 +251,7 @@ T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F)
 // By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
 INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
-// Both compilers make maxNum of `a > b ? a : b` where b is a constant, even -0.0, which is no longer chosen over 0.0
-// then; and minNum of `a < 0.0 ? a : 0.0`.
-T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
+// Both compilers make maxNum of `a > b ? a : b` with a constant b, even -0.0, and minNum likewise: wrong where a is 0.
 T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
 T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
