@@ -6,6 +6,9 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
+ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
+empty :=
+space := $(empty) $(empty)
 
 # Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -25,9 +28,13 @@ deps: ## install what building needs (Debian's packages; does nothing when they 
 deps-test: ## install what testing needs
 	@tools/install-deps test
 
-.PHONY: build dev demo bench install
+.PHONY: build archives dev demo bench install
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
+archives: deps ## compile the GPU kernels of every architecture (ARCHS="gfx942 gfx1100": some)
+	@tools/install-deps kernels
+	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
+	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
 demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
@@ -47,7 +54,8 @@ test-nightly: deps-test ## the longer lists too
 
 .PHONY: release sim asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
-	cmake --preset release -DRAPT_BUILD_TESTS=ON >/dev/null && cmake --build --preset release && ctest --preset release
+	@tools/install-deps kernels
+	cmake --preset release -DRAPT_BUILD_TESTS=ON -DRAPT_BUILD_ARCHIVES=ON >/dev/null && cmake --build --preset release && ctest --preset release
 sim: ## the AMD GPU simulator and its tests
 	@tools/install-deps sim
 	test -d build/hip-headers/7 || sim/tests/hip_abi/fetch_headers.sh build/hip-headers
@@ -68,7 +76,7 @@ nightly: # after the parts above: every case where they sample, and minutes of f
 	ctest --test-dir build/sim -L nightly --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
-	for name in npy safetensors problem; do \
+	for name in npy safetensors problem archive; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
 	done

@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   rapt::cli::add_verify(app, action);
   rapt::cli::add_bench(app, action);
   rapt::cli::add_run(app, action);
+  rapt::cli::add_kernels(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -1,5 +1,5 @@
-/* What the host passes to a kernel: plain data, versioned by its size, by value in the kernel's arguments. Freestanding:
- * host and device include it. Every stride is in bytes. */
+/* What the host passes to a kernel: plain data, versioned by its size, by value in the kernel's arguments.
+ * Freestanding: host and device include it. Every stride is in bytes. */
 #ifndef RAPT_KERNELS_ABI_H
 #define RAPT_KERNELS_ABI_H
 
@@ -20,7 +20,8 @@ struct rapt_abi_scores {
   int64_t batch, head, query, key;
 };
 
-/* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension. */
+/* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension.
+ */
 struct rapt_forward_args {
   uint32_t size; /* sizeof(struct rapt_forward_args) */
   int32_t q_tiles;
@@ -32,7 +33,7 @@ struct rapt_forward_args {
 
   const int32_t* cu_seqlens_q; /* [batch + 1]: q, out and lse are packed, their batch strides 0; or null */
   const int32_t* cu_seqlens_k;
-  int32_t total_q, total_k; /* rows of packed q and k: what cu_seqlens says beyond them is clamped */
+  int32_t total_q, total_k;               /* rows of packed q and k: what cu_seqlens says beyond them is clamped */
   int32_t batch, heads_q, heads_k, group; /* group = heads_q / heads_k */
   int32_t seqlen_q, seqlen_k;             /* the largest, where lengths vary */
   int32_t head_dim, head_dim_v;
@@ -44,13 +45,13 @@ struct rapt_forward_args {
   float scale_log2;                  /* softmax_scale * log2(e), rounded once */
 
   /* what only a general kernel reads */
-  float softcap; /* 0: none */
+  float softcap;                     /* 0: none */
   struct rapt_abi_scores bias, mask; /* a mask's elements are one byte, nonzero attends */
   struct {
     const float* data; /* null: no ALiBi */
     int64_t batch, head;
   } alibi;
-  int32_t bias_dtype; /* rapt_abi_dtype */
+  int32_t bias_dtype;      /* rapt_abi_dtype */
   uint32_t keep_threshold; /* of philox.h; 65536: no dropout */
   float keep_scale;        /* 1 / (1 - probability) */
   uint32_t dropout_offset;

@@ -12,6 +12,7 @@ namespace rapt::cli {
 
 namespace {
 
+constexpr double kUnknownRate = 1e18;   // FLOP/s of a GPU before its first case: that one runs in any case
 constexpr double kTelling = 1e6;        // FLOP from which a case's rate says something about the next case's
 constexpr int64_t kDecodeQueries = 16;  // up to here a KV beyond the caches makes memory the limit
 
@@ -23,7 +24,8 @@ double memory_work(const rapt_problem& p, rapt_op op) {
 }
 
 // The backends to compare: each by its general name, not once more for every instruction tier.
-std::vector<std::string> default_backends(const Problem& problem) {
+std::vector<std::string> default_backends(const Problem& problem, rapt_device device) {
+  if (on_gpu(device)) return {"hip"};
   std::vector<std::string> names;
   for (const Candidate& c : explain(problem).candidates)
     if (!c.kernel.empty() && c.backend.find('.') == std::string::npos) names.push_back(c.backend);
@@ -41,18 +43,29 @@ const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
 struct BenchRunner::Tensors {
   Attention inputs;
   Forward results;
+  Placement place;
+  rapt::Attention attention;
+  Tensor out, lse;
   std::optional<Array> dout;
   std::optional<Gradients> gradients;
 
   Tensors(const Problem& problem, const BenchPlan& plan)
-      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.heads_first)), results(inputs) {}
+      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.heads_first)),
+        results(inputs),
+        place(plan.device),
+        attention(inputs.view(place)),
+        out(place.out(results.out)),
+        lse(place.out(results.lse)) {
+    if (attention.varlen)
+      attention.varlen->check_device_seqlens = false;  // they are right, and reading them back waits
+  }
 
   // The forward results that backward needs.
   void prepare_backward(const std::string& backend, const Team& team) {
     dout = results.out.converted(results.out.dtype());
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
-    rapt::forward(inputs.view(), results.out.tensor(), results.lse.tensor(), how(backend, team));
+    rapt::forward(attention, out, lse, how(backend, team));
   }
 };
 
@@ -66,12 +79,11 @@ struct BenchRunner::Entry {
   Array workspace;
   Contender contender;
 
-  Entry(const Tensors& t, BenchRow* row, const Team& team)
-      : row(row),
-        attention(t.inputs.view()),
-        out(t.results.out.tensor()),
-        lse(t.results.lse.tensor()),
-        execution(how(row->backend, team)) {
+  Entry(Tensors& t, BenchRow* row, const Team& team)
+      : row(row), attention(t.attention), out(t.out), lse(t.lse), execution(how(row->backend, team)) {
+    const rapt_device device = t.place.device();
+    contender.on_gpu = on_gpu(device);
+    if (contender.on_gpu) contender.finish = [device] { synchronize(device); };
     if (row->op == RAPT_FORWARD) {
       contender.call = [this] { rapt::forward(attention, out, lse, execution); };
     } else {
@@ -95,7 +107,7 @@ struct BenchRunner::Entry {
       if (const int64_t available = available_memory(); bytes > available)
         return fmt::format("needs {} of workspace, {} are available", bytes_text(bytes), bytes_text(available));
       workspace = Array(kUint8, {bytes});
-      execution.workspace = workspace.data();
+      if (!contender.on_gpu) execution.workspace = workspace.data();
       const bool weigh = reset_peak_memory();
       const int64_t before = resident_memory();
       warm_up(contender);
@@ -124,17 +136,19 @@ std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem
   std::vector<BenchRow> rows;
   for (const rapt_op op : plan_.ops) {
     if (op == RAPT_BACKWARD && which.forward_only) continue;
-    for (const std::string& backend : plan_.backends.empty() ? default_backends(problem) : plan_.backends) {
+    for (const std::string& backend :
+         plan_.backends.empty() ? default_backends(problem, plan_.device) : plan_.backends) {
       BenchRow row;
       row.which = which;
       row.op = op;
+      row.device = device_name(plan_.device);
       row.backend = backend;
       row.dtype = dtype_name(sizes.dtype);
       row.causal = sizes.causal != RAPT_NOT_CAUSAL;
       row.threads = team_.size();
       row.work = {flops(problem, op), memory_work(sizes, op)};
       try {
-        const Explanation e = explain(problem, op, how(backend, team_));
+        const Explanation e = explain(problem, op, how(backend, team_), plan_.device);
         const auto named = std::find_if(e.candidates.begin(), e.candidates.end(),
                                         [&](const Candidate& c) { return c.backend == backend; });
         if (const Candidate* chosen = e.chosen()) row.kernel = chosen->kernel;
@@ -152,6 +166,7 @@ std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem
 double BenchRunner::rate_guess(const std::string& backend, rapt_op op) {
   const auto seen = rates_.find({backend, op});
   if (seen != rates_.end()) return seen->second;
+  if (on_gpu(plan_.device)) return kUnknownRate;
   constexpr double kGuess = 0.5, kGuessMath = 0.02;  // of the peak, until one case has been measured
   const double peak = samplers_.begin()->second->peak_flops_now();
   return peak * (backend == "math" ? kGuessMath : kGuess);

@@ -13,7 +13,7 @@ namespace rapt::cli {
 struct BenchRow {
   BenchCase which;
   rapt_op op = RAPT_FORWARD;
-  std::string backend, kernel, dtype;
+  std::string device, backend, kernel, dtype;
   bool causal = false;
   int threads = 1;
   std::string left_out;  // why; "" where it was measured
@@ -35,7 +35,8 @@ struct BenchPlan {
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
-  bool heads_first = false;   // memory layout of q, k and v
+  bool heads_first = false;  // memory layout of q, k and v
+  rapt_device device = kHost;
   double budget = kNoBudget;  // seconds
 };
 

@@ -15,8 +15,15 @@ nlohmann::ordered_json row_json(const BenchRow& r) {
   j["case"] = r.which.label();
   j["problem"] = r.which.problem;
   j["op"] = r.op == RAPT_FORWARD ? "fwd" : "bwd";
-  j["device"] = machine().cpu;
-  j["arch"] = best_cpu_tier();
+  if (const rapt_device device = parse_device(r.device); on_gpu(device)) {
+    const rapt_device_info info = describe(device);
+    j["device"] = info.name;
+    j["arch"] = info.arch;
+    j["runtime"] = info.runtime;
+  } else {
+    j["device"] = machine().cpu;
+    j["arch"] = best_cpu_tier();
+  }
   j["backend"] = r.backend;
   j["kernel"] = r.kernel;
   j["dtype"] = r.dtype;
@@ -24,15 +31,16 @@ nlohmann::ordered_json row_json(const BenchRow& r) {
   j["ms"] = number(r.measured.ms);
   j["ms_p20"] = number(r.measured.ms_p20);
   j["tflops"] = number(r.tflops());
-  j["peak_tflops"] = number(r.measured.peak_flops * 1e-12);
-  j["peak_fraction"] = number(r.peak_fraction());
+  const bool probed = r.measured.limit_ms > 0;
+  j["peak_tflops"] = probed ? number(r.measured.peak_flops * 1e-12) : nullptr;
+  j["peak_fraction"] = probed ? number(r.peak_fraction()) : nullptr;
   j["extra_bytes"] = number(static_cast<double>(r.extra_bytes));
   if (measured) j["extra_bytes"] = r.extra_bytes;
   j["threads"] = r.threads;
   j["samples"] = r.measured.samples;
   if (r.work.bytes > 0) {  // then peak_fraction is of the smaller limit
     j["gbps"] = number(r.gigabytes());
-    j["peak_gbps"] = number(r.measured.peak_bytes * 1e-9);
+    j["peak_gbps"] = probed ? number(r.measured.peak_bytes * 1e-9) : nullptr;
     j["limit"] = r.measured.memory_limited ? "memory" : "arithmetic";
   }
   if (!measured) j["left_out"] = r.left_out;

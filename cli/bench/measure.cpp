@@ -31,6 +31,7 @@ struct Series {
 
 // A long call, of which there will be few samples, gets several probes: their percentile must mean something.
 void probe(Series& s, PeakProbe& peak, ReadProbe* read) {
+  if (s.contender->on_gpu) return;
   constexpr double kCallForEachProbe = 10e-3;
   constexpr int kMostProbes = 8;
   const int probes = std::clamp(static_cast<int>(s.contender->warm_up_seconds / kCallForEachProbe), 1, kMostProbes);
@@ -45,6 +46,7 @@ void take_sample(Series& s, PeakProbe& peak, ReadProbe* read) {
   probe(s, peak, read);
   const double start = seconds_now();
   for (int i = 0; i < s.repeats; ++i) s.contender->call();
+  if (s.contender->finish) s.contender->finish();
   const double end = seconds_now();
   s.calls.push_back((end - start) / s.repeats);
   s.spent += end - begin;
@@ -55,6 +57,7 @@ Measurement summarise(const Series& s, const Work& work) {
   m.samples = static_cast<int>(s.calls.size());
   m.ms = percentile(s.calls, 0.5) * 1e3;
   m.ms_p20 = percentile(s.calls, 0.2) * 1e3;
+  if (s.peaks.empty()) return m;
   const double per_flop = percentile(s.peaks, 0.2);
   m.peak_flops = 1 / per_flop;
   m.limit_ms = work.flops * per_flop * 1e3;
@@ -73,6 +76,7 @@ void warm_up(Contender& contender) {
   do {
     const double start = seconds_now();
     contender.call();
+    if (contender.finish) contender.finish();
     contender.warm_up_seconds = seconds_now() - start;
     elapsed += contender.warm_up_seconds;
   } while (elapsed < kWarmUp);
@@ -85,7 +89,9 @@ double estimated_seconds(double call_seconds, const SamplingRule& rule) {
 }
 
 void Sampler::measure(const std::vector<Contender*>& contenders, const Work& work, const SamplingRule& rule) {
-  if (work.bytes > 0 && !read_) read_ = std::make_unique<ReadProbe>(team_);
+  const bool any_host =
+      !std::all_of(contenders.begin(), contenders.end(), [](const Contender* c) { return c->on_gpu; });
+  if (work.bytes > 0 && any_host && !read_) read_ = std::make_unique<ReadProbe>(team_);
   std::vector<Series> series;
   for (Contender* c : contenders) {
     const double repeats = std::ceil(kLeastSample / std::max(c->warm_up_seconds, 1e-9));

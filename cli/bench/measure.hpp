@@ -19,13 +19,15 @@ struct Measurement {
   double ms = 0, ms_p20 = 0;  // median and 20th percentile of one call
   double peak_flops = 0;      // 80th percentiles of the interleaved probes, a second
   double peak_bytes = 0;
-  double limit_ms = 0;  // the least that the probed machine could take: arithmetic or memory
+  double limit_ms = 0;  // the least that the probed machine could take: arithmetic or memory; 0: not probed
   bool memory_limited = false;
 };
 
 struct Contender {
   std::function<void()> call;
-  double warm_up_seconds = 0;  // set by warm_up
+  std::function<void()> finish;  // waits for calls that return before they are done; empty where none does
+  bool on_gpu = false;           // then the probes of the host's peak say nothing
+  double warm_up_seconds = 0;    // set by warm_up
   Measurement result;
 };
 

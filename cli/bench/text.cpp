@@ -19,7 +19,8 @@ std::string milliseconds(const BenchRow* r) {
 }
 std::string tflops(const BenchRow* r) { return !r || !r->left_out.empty() ? "-" : fmt::format("{:.4f}", r->tflops()); }
 std::string percent(const BenchRow* r) {
-  return !r || !r->left_out.empty() ? "-" : fmt::format("{:.1f}", 100 * r->peak_fraction());
+  return !r || !r->left_out.empty() || r->measured.limit_ms == 0 ? "-"
+                                                                 : fmt::format("{:.1f}", 100 * r->peak_fraction());
 }
 std::string gigabytes(const BenchRow* r) {
   return !r || !r->left_out.empty() || r->work.bytes == 0 ? "-" : fmt::format("{:.1f}", r->gigabytes());
@@ -32,8 +33,9 @@ BenchTable::BenchTable(const std::vector<BenchCase>& cases) {
 }
 
 void BenchTable::print_header(const BenchPlan& plan, int threads) const {
-  fmt::print("device cpu: {} ({}), {} thread{}, best tier {}", machine().cpu, machine().architecture, threads,
-             threads == 1 ? "" : "s", best_cpu_tier());
+  fmt::print("device {}", device_text(plan.device));
+  if (!on_gpu(plan.device))
+    fmt::print(", {} thread{}, best tier {}", threads, threads == 1 ? "" : "s", best_cpu_tier());
   fmt::print("{}\n", plan.budget < kNoBudget ? fmt::format("; budget {:.0f} s", plan.budget) : "");
   fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
   fmt::print(kLine, "case", label_width_, "device", "backend", "kernel", "fwd ms", "bwd ms", "fwd TF/s", "bwd TF/s",
@@ -49,7 +51,7 @@ void BenchTable::print(const std::vector<BenchRow>& rows) const {
     for (const BenchRow& r : rows)
       if (r.backend == backend) (r.op == RAPT_FORWARD ? forward : backward) = &r;
     const BenchRow& any = forward ? *forward : *backward;
-    fmt::print(kLine, any.which.label(), label_width_, "cpu", backend, any.kernel, milliseconds(forward),
+    fmt::print(kLine, any.which.label(), label_width_, any.device, backend, any.kernel, milliseconds(forward),
                milliseconds(backward), tflops(forward), tflops(backward), percent(forward), percent(backward),
                gigabytes(forward), any.which.problem);
   }

@@ -6,6 +6,7 @@
 
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/device_option.hpp"
 #include "cli/io/file.hpp"
 
 namespace rapt::cli {
@@ -14,7 +15,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> what, backends;
-  std::string rows, json, html, op = "both", layout = "bshd";
+  std::string rows, json, html, op = "both", layout = "bshd", device = "cpu";
   int threads = 0;
   double budget = 300, seconds = 1;
   int samples = 30;
@@ -48,7 +49,8 @@ BenchPlan plan_of(const Options& options) {
   BenchPlan plan;
   plan.cases = cases_of(options);
   plan.backends = options.backends;
-  plan.ops = ops_of(options.op);
+  plan.device = parse_device(options.device);
+  plan.ops = ops_of(options.op == "both" && on_gpu(plan.device) ? "fwd" : options.op);
   plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
@@ -94,10 +96,11 @@ void add_bench(CLI::App& app, Action& action) {
   sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem")
       ->take_all()
       ->allow_extra_args(false);
+  add_device_option(*sub, o->device);
   sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  sub->add_option("--op", o->op, "fwd, bwd or both")
+  sub->add_option("--op", o->op, "fwd, bwd or both; on a GPU both is fwd")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");

@@ -16,5 +16,6 @@ void add_explain(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_kernels(CLI::App& app, Action& action);
 
 }  // namespace rapt::cli

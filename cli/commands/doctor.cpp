@@ -1,32 +1,26 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/core/machine.hpp"
+#include "cli/commands/doctor_report.hpp"
+#include "cli/core/placement.hpp"
 #include "cli/core/report.hpp"
 
 namespace rapt::cli {
 
 namespace {
 
+struct Options {
+  std::string problem;
+  bool report = false;
+};
+
 constexpr const char* kTypicalProblems[] = {
     "b1 hq12 hk12 sq1024 sk1024 d64 fp32 causal",
     "b1 hq32 hk8 sq4096 sk4096 d128 bf16 causal",
     "b8 hq32 hk8 sq1 sk8192 d128 fp16 paged=16",
 };
-
-void print_machine() {
-  const Machine& m = machine();
-  fmt::print("rapt {}\n\nmachine\n", rapt_version_string());
-  fmt::print("  cpu     {} ({}), {} core{} usable\n", m.cpu, m.architecture, m.cores, m.cores == 1 ? "" : "s");
-  std::vector<std::string> caches;
-  for (const Cache& c : m.caches)
-    if (c.type != "Instruction") caches.push_back(fmt::format("L{} {}", c.level, bytes_text(c.bytes)));
-  fmt::print("  caches  {}\n", caches.empty() ? "unknown" : fmt::format("{}", fmt::join(caches, ", ")));
-  fmt::print("  memory  {}, {} available\n", bytes_text(m.memory), bytes_text(available_memory()));
-}
 
 void print_tiers() {
   fmt::print("\ncpu instruction tiers, best first\n");
@@ -38,6 +32,14 @@ void print_tiers() {
   }
 }
 
+// A GPU's archive has dozens of kernels: `rapt explain` has them all, here only what runs and the other backends.
+void print_gpu_problem(const Problem& problem, rapt_device device) {
+  const Explanation e = explain(problem, RAPT_FORWARD, {}, device);
+  fmt::print("\nforward {} on {}\n", problem.text(), device_name(device));
+  for (const Candidate& c : e.candidates)
+    if (c.backend == "hip") fmt::print("  {} {}\n    {}\n", c.chosen ? "->" : "none:", c.kernel, c.reason);
+}
+
 void print_problem(const std::string& text) {
   const Problem problem = Problem::parse(text);
   for (const rapt_op op : {RAPT_FORWARD, RAPT_BACKWARD}) {
@@ -45,13 +47,17 @@ void print_problem(const std::string& text) {
     fmt::print("\n{} {}\n", op == RAPT_FORWARD ? "forward" : "backward", problem.text());
     print_candidates(explain(problem, op), "  ");
   }
+  for (const rapt_device device : gpus()) print_gpu_problem(problem, device);
 }
 
-int doctor_command(const std::string& problem) {
+int doctor_command(const Options& options) {
+  if (options.report) return doctor_report();
   print_machine();
   print_tiers();
-  if (!problem.empty()) {
-    print_problem(problem);
+  print_devices();
+  print_archives(false);
+  if (!options.problem.empty()) {
+    print_problem(options.problem);
     return 0;
   }
   for (const char* typical : kTypicalProblems) print_problem(typical);
@@ -61,11 +67,17 @@ int doctor_command(const std::string& problem) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  auto problem = std::make_shared<std::string>();
+  auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("doctor", "Show the machine, the backends, and what would run here and why");
-  sub->add_option("problem", *problem, "A problem as text; without it, a few typical ones");
-  sub->footer("Examples:\n  rapt doctor\n  rapt doctor \"b1 hq8 hk8 sq2048 sk2048 d64 fp16 causal\"");
-  sub->callback([problem, &action] { action = [problem] { return doctor_command(*problem); }; });
+  sub->add_option("problem", o->problem, "A problem as text; without it, a few typical ones");
+  sub->add_flag("--report", o->report,
+                "All that a report of a GPU needs, checks and times included, to be posted whole");
+  sub->footer(
+      "Examples:\n"
+      "  rapt doctor\n"
+      "  rapt doctor \"b1 hq8 hk8 sq2048 sk2048 d64 fp16 causal\"\n"
+      "  rapt doctor --report > report.txt");
+  sub->callback([o, &action] { action = [o] { return doctor_command(*o); }; });
 }
 
 }  // namespace rapt::cli

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/device_option.hpp"
+#include "cli/core/placement.hpp"
 #include "cli/core/report.hpp"
 
 namespace rapt::cli {
@@ -10,13 +12,16 @@ namespace rapt::cli {
 namespace {
 
 struct Options {
-  std::string problem, backend = "auto";
+  std::string problem, backend = "auto", device = "cpu";
   bool backward = false;
 };
 
 int explain_command(const Options& options) {
   const Problem problem = Problem::parse(options.problem);
-  const Explanation e = explain(problem, options.backward ? RAPT_BACKWARD : RAPT_FORWARD, {.backend = options.backend});
+  const rapt_device device = parse_device(options.device);
+  const rapt_op op = options.backward ? RAPT_BACKWARD : RAPT_FORWARD;
+  if (on_gpu(device)) fmt::print("{}\n", device_text(device));
+  const Explanation e = explain(problem, op, {.backend = options.backend}, device);
   fmt::print("{} {}\n", options.backward ? "backward" : "forward", e.problem);
   print_candidates(e, "  ");
   return 0;
@@ -32,6 +37,7 @@ void add_explain(CLI::App& app, Action& action) {
   sub->add_flag("--backward", options->backward, "The backward pass instead of the forward pass");
   sub->add_option("--backend", options->backend, "Explain what asking for this backend would do")
       ->capture_default_str();
+  add_device_option(*sub, options->device);
   sub->footer("Example:\n  rapt explain \"b1 hq8 hk8 sq4096 sk4096 d128 bf16 causal\"");
   sub->callback([options, &action] { action = [options] { return explain_command(*options); }; });
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/device_option.hpp"
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/results.hpp"
 #include "cli/core/dtype.hpp"
@@ -15,22 +16,29 @@ namespace {
 
 struct Options {
   TensorOptions tensors;
-  std::string output, backend = "auto";
+  std::string output, backend = "auto", device = "cpu";
   int threads = 0;
   bool lse = false, allow_math = false;
 };
 
 int run_command(const Options& o) {
   check_output_path(o.output);
+  const rapt_device device = parse_device(o.device);
   const Attention attention = load_attention(o.tensors);
   const Team team(o.threads);
   const Execution execution{.backend = o.backend, .allow_math = o.allow_math, .executor = team.executor()};
   Forward results(attention);
-  const Explanation why = explain(attention.view(), results.out.tensor(), execution);
+  Placement place(device);
+  const rapt::Attention view = attention.view(place);
+  const Tensor out = place.out(results.out), lse = place.out(results.lse);
+  const Explanation why = explain(view, out, execution);
   const double start = seconds_now();
-  rapt::forward(attention.view(), results.out.tensor(), results.lse.tensor(), execution);
+  rapt::forward(view, out, lse, execution);
+  synchronize(device);
   const double elapsed = seconds_now() - start;
+  place.fetch();
   fmt::print("problem  {}\n", why.problem);
+  if (on_gpu(device)) fmt::print("device   {}\n", device_text(device));
   if (const Candidate* c = why.chosen()) fmt::print("backend  {} ({}): {}\n", c->backend, c->kernel, c->reason);
   fmt::print("time     {:.3f} ms\n", elapsed * 1e3);
 
@@ -55,6 +63,7 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->add_flag("--lse", o->lse, "Write the log-sum-exp of each row too");
   sub->add_option("--backend", o->backend, "auto, or a name that `rapt explain` lists")->capture_default_str();
+  add_device_option(*sub, o->device);
   sub->add_flag("--allow-math", o->allow_math, "Let auto fall back to the slow definition at any size");
   sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
       ->check(CLI::Range(0, 4096))

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/device_option.hpp"
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/report.hpp"
 #include "cli/io/file.hpp"
@@ -20,7 +21,7 @@ namespace {
 struct Options {
   TensorOptions tensors;
   std::vector<std::string> problems, suites, backends;
-  std::string kind = "normal", op = "both", json;
+  std::string kind = "normal", op = "both", json, device = "cpu";
   int threads = 0;
   bool progress = false;
 };
@@ -30,7 +31,7 @@ class Tally {
  public:
   void add(const std::string& problem, const std::string& kind, const std::vector<CheckRow>& rows) {
     for (const CheckRow& r : rows) {
-      fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
+      fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
                  r.tensor, r.error, r.allowance, r.ratio(), r.ok() ? "ok" : "FAIL");
       ++checks_;
       failures_ += r.ok() ? 0 : 1;
@@ -42,7 +43,7 @@ class Tally {
     }
   }
   void print_header() const {
-    fmt::print("  {:<16} {:<28} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
+    fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
                "allowance", "ratio");
   }
   int finish(const std::string& path) const {
@@ -59,8 +60,10 @@ class Tally {
   std::string json_;
 };
 
-// Every backend but the oracle itself, each kernel once although it may go by two names.
-std::vector<std::string> default_backends(const Attention& a) {
+// Every backend but the oracle itself, each kernel once although it may go by two names. On a GPU what it would run:
+// the other variants are for those who ask for them by name.
+std::vector<std::string> default_backends(const Attention& a, rapt_device device) {
+  if (on_gpu(device)) return {"hip"};
   const Forward results(a);
   std::vector<std::string> names;
   std::set<std::string> kernels;
@@ -78,20 +81,27 @@ std::vector<std::string> default_backends(const Attention& a) {
 
 class Verifier {
  public:
-  explicit Verifier(const Options& options) : options_(options), team_(options.threads), progress_(options.progress) {}
+  explicit Verifier(const Options& options)
+      : options_(options), device_(parse_device(options.device)), team_(options.threads), progress_(options.progress) {}
 
   void check(const std::string& problem, const std::string& kind, const Attention& a, bool forward_only = false) {
     progress_.show(fmt::format("{} ({})", problem, kind));
-    const std::vector<std::string> backends = options_.backends.empty() ? default_backends(a) : options_.backends;
-    const bool backward = options_.op != "fwd" && !forward_only && !a.block_table;
+    const std::vector<std::string> backends =
+        options_.backends.empty() ? default_backends(a, device_) : options_.backends;
+    // What a GPU has no kernels for is left out unless it is asked for.
+    const bool backward =
+        (options_.op == "bwd" || (options_.op == "both" && !on_gpu(device_))) && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
     if (backward || options_.op != "bwd") {
-      const Checker checker(a, backward, team_.executor());
-      for (const std::string& backend : backends)
+      const Checker checker(a, backward, team_.executor(), device_);
+      for (const std::string& backend : backends) {
+        if (on_gpu(device_) && options_.backends.empty() && !taken(problem, backend)) continue;
         for (CheckRow& row : checker.check(backend))
           if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
+      }
     }
     progress_.clear();
+    if (on_gpu(device_) && rows.empty()) return;
     fmt::print("{} ({})\n", problem, kind);
     tally_.add(problem, kind, rows);
     std::fflush(stdout);
@@ -101,6 +111,7 @@ class Verifier {
     check(p.text(), input_kind_name(c.kind), make_inputs(p, c.kind, options_.tensors.seed), c.forward_only);
   }
   int run() {
+    if (on_gpu(device_)) fmt::print("{}\n", device_text(device_));
     tally_.print_header();
     for (const std::string& problem : options_.problems) check({problem, parse_input_kind(options_.kind)});
     for (const std::string& name : options_.suites)
@@ -113,7 +124,18 @@ class Verifier {
   }
 
  private:
+  // Does the GPU take it? A suite has problems that it may not, each of which is named.
+  bool taken(const std::string& problem, const std::string& backend) {
+    const Explanation e = explain(Problem::parse(problem), RAPT_FORWARD, {.backend = backend}, device_);
+    if (e.chosen()) return true;
+    progress_.clear();
+    for (const Candidate& c : e.candidates)
+      if (c.backend == backend) fmt::print("left out: {}: {}\n", problem, c.reason);
+    return false;
+  }
+
   const Options& options_;
+  const rapt_device device_;
   const Team team_;
   Progress progress_;
   Tally tally_;
@@ -137,7 +159,8 @@ void add_verify(CLI::App& app, Action& action) {
                   "Only this backend (repeatable); otherwise all that take the problem but math")
       ->take_all()
       ->allow_extra_args(false);
-  sub->add_option("--op", o->op, "fwd, bwd or both")
+  add_device_option(*sub, o->device);
+  sub->add_option("--op", o->op, "fwd, bwd or both; on a GPU both is fwd")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))

@@ -1,5 +1,7 @@
 #include "cli/core/attention.hpp"
 
+#include <algorithm>
+
 #include "cli/core/dtype.hpp"
 
 namespace rapt::cli {
@@ -8,6 +10,13 @@ namespace {
 
 std::optional<Array> copy(const std::optional<Array>& a) {
   return a ? std::optional(a->converted(a->dtype())) : std::nullopt;
+}
+
+int64_t longest(const std::optional<Array>& cu_seqlens) {
+  int64_t most = 0;
+  for (int64_t b = 0; cu_seqlens && b + 1 < cu_seqlens->count(); ++b)
+    most = std::max(most, static_cast<int64_t>(cu_seqlens->get(b + 1) - cu_seqlens->get(b)));
+  return most;
 }
 
 }  // namespace
@@ -44,18 +53,30 @@ Attention Attention::converted(rapt_dtype dtype) const {
 }
 
 rapt::Attention Attention::view() const {
-  rapt::Attention r{.q = q.tensor(), .k = k.tensor(), .v = v.tensor()};
+  Placement host(kHost);
+  return view(host);
+}
+
+rapt::Attention Attention::view(Placement& place) const {
+  rapt::Attention r{.q = place.in(q), .k = place.in(k), .v = place.in(v)};
   r.softmax_scale = scale;
   r.causal = causal;
   r.softcap = softcap;
   r.window = window;
-  r.bias = tensor_of(bias);
-  r.mask = tensor_of(mask);
-  r.alibi_slopes = tensor_of(alibi_slopes);
-  r.sink = tensor_of(sink);
+  r.bias = place.in(bias);
+  r.mask = place.in(mask);
+  r.alibi_slopes = place.in(alibi_slopes);
+  r.sink = place.in(sink);
   if (dropout != 0) r.dropout = Dropout{.probability = dropout, .seed = seed};
-  if (packed()) r.varlen = Varlen{.cu_seqlens_q = tensor_of(cu_seqlens_q), .cu_seqlens_k = tensor_of(cu_seqlens_k)};
-  if (block_table) r.kv_cache = KvCache{.seqused_k = tensor_of(seqused_k), .block_table = tensor_of(block_table)};
+  if (packed()) {
+    r.varlen = Varlen{.cu_seqlens_q = place.in(cu_seqlens_q), .cu_seqlens_k = place.in(cu_seqlens_k)};
+    if (on_gpu(place.device())) {  // where the library does not read them by itself
+      r.varlen->max_seqlen_q = longest(cu_seqlens_q);
+      r.varlen->max_seqlen_k = longest(cu_seqlens_k);
+      r.varlen->check_device_seqlens = true;
+    }
+  }
+  if (block_table) r.kv_cache = KvCache{.seqused_k = place.in(seqused_k), .block_table = place.in(block_table)};
   return r;
 }
 

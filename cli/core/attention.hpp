@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cli/core/array.hpp"
+#include "cli/core/placement.hpp"
 
 namespace rapt::cli {
 
@@ -29,6 +29,7 @@ struct Attention {
 
   Attention converted(rapt_dtype dtype) const;  // q, k, v, bias and sink; the rest is copied
   rapt::Attention view() const;                 // valid while this stays where it is
+  rapt::Attention view(Placement& place) const;
 };
 
 }  // namespace rapt::cli

@@ -27,8 +27,14 @@ Gradients::Gradients(const Attention& a) : dq(same_layout(a.q)), dk(same_layout(
   if (a.sink) dsink = Array(a.sink->dtype(), a.sink->shape());
 }
 
-rapt::Gradients Gradients::view() const {
-  return {dq.tensor(), dk.tensor(), dv.tensor(), tensor_of(dbias), tensor_of(dsink)};
+rapt::Gradients Gradients::view() {
+  Placement host(kHost);
+  return view(host);
+}
+
+rapt::Gradients Gradients::view(Placement& place) {
+  const auto optional = [&](std::optional<Array>& a) { return a ? std::optional(place.out(*a)) : std::nullopt; };
+  return {place.out(dq), place.out(dk), place.out(dv), optional(dbias), optional(dsink)};
 }
 
 }  // namespace rapt::cli

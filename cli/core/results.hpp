@@ -17,7 +17,8 @@ struct Gradients {
   Array dq, dk, dv;
   std::optional<Array> dbias, dsink;
 
-  rapt::Gradients view() const;
+  rapt::Gradients view();
+  rapt::Gradients view(Placement& place);
 };
 
 }  // namespace rapt::cli

@@ -38,9 +38,10 @@ double largest_finite_value(const Array& x) {
 
 }  // namespace
 
-Checker::Checker(const Attention& attention, bool backward, const rapt_executor* executor)
+Checker::Checker(const Attention& attention, bool backward, const rapt_executor* executor, rapt_device device)
     : a_(attention),
       executor_(executor),
+      device_(device),
       a64_(attention.converted(kFp64)),
       largest_logit_(cli::largest_logit(a64_)),
       plain_(a_),
@@ -73,10 +74,12 @@ CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const 
 
 std::vector<CheckRow> Checker::check(const std::string& backend) const {
   const Execution execution{.backend = backend, .allow_math = true, .executor = executor_};
-  const rapt::Attention attention = a_.view();
+  Placement place(device_);
+  const rapt::Attention attention = a_.view(place);
   Forward results(a_);
-  const Tensor out = results.out.tensor();
-  rapt::forward(attention, out, results.lse.tensor(), execution);
+  const Tensor out = place.out(results.out);
+  rapt::forward(attention, out, place.out(results.lse), execution);
+  place.fetch();
   std::vector<CheckRow> rows = {compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
                                 compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)};
   const auto name = [&](const Explanation& e, size_t first) {
@@ -89,8 +92,10 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   if (!exact_gradients_) return rows;
 
   Gradients g(a_);
-  const Tensor plain_out = plain_.out.tensor(), plain_lse = plain_.lse.tensor(), dout = dout_->tensor();
-  rapt::backward(attention, plain_out, plain_lse, dout, g.view(), execution);
+  const Tensor plain_out = place.in(plain_.out), plain_lse = place.in(plain_.lse), dout = place.in(*dout_);
+  const rapt::Gradients gradients = g.view(place);
+  rapt::backward(attention, plain_out, plain_lse, dout, gradients, execution);
+  place.fetch();
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
     rows.push_back(compare(RAPT_BACKWARD, tensor, x, plain, exact));
   };
@@ -99,7 +104,7 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
   if (g.dbias) gradient("dbias", *g.dbias, *plain_gradients_->dbias, *exact_gradients_->dbias);
   if (g.dsink) gradient("dsink", *g.dsink, *plain_gradients_->dsink, *exact_gradients_->dsink);
-  name(explain(attention, plain_out, plain_lse, dout, g.view(), execution), 2);
+  name(explain(attention, plain_out, plain_lse, dout, gradients, execution), 2);
   return rows;
 }
 

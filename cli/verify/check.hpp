@@ -23,8 +23,9 @@ struct CheckRow {
 
 class Checker {
  public:
-  // Computes what the backends are held against; dout is random, from the attention's seed.
-  Checker(const Attention& attention, bool backward, const rapt_executor* executor);
+  // Computes what the backends are held against, on the host; dout is random, from the attention's seed. The backends
+  // themselves run on the device.
+  Checker(const Attention& attention, bool backward, const rapt_executor* executor, rapt_device device = kHost);
   std::vector<CheckRow> check(const std::string& backend) const;
   double largest_logit() const { return largest_logit_; }
 
@@ -33,6 +34,7 @@ class Checker {
 
   const Attention& a_;
   const rapt_executor* executor_;
+  rapt_device device_;
   Attention a64_;
   double largest_logit_;
   Forward plain_, exact_;

@@ -105,12 +105,15 @@ typedef struct rapt_dropout {
 
 /* Sequences of different lengths, packed: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1. int32
  * [batch + 1], starting at 0, not decreasing. In host memory they are validated; device memory is never read back
- * unless `check_device_seqlens` asks for it. cu_seqlens_k is NULL where a KV cache is given. */
+ * unless `check_device_seqlens` asks for it, which waits for the stream: kernels clamp what they find there to
+ * max_seqlen and total. GPU tensors may have theirs in host memory: they are copied in the stream's order to the
+ * workspace (none given: to memory that the stream allocates), so in pinned memory they must stay as they are until
+ * then. cu_seqlens_k is NULL where a KV cache is given. */
 typedef struct rapt_varlen {
   size_t struct_size;
   const rapt_tensor* cu_seqlens_q; /* q, out, dq are [total_q, heads_q, head_dim]; lse is [heads_q, total_q] */
   const rapt_tensor* cu_seqlens_k; /* k, v, dk, dv are [total_k, heads_k, head_dim] */
-  int64_t max_seqlen_q;            /* 0: taken from cu_seqlens (host memory only) */
+  int64_t max_seqlen_q;            /* 0: taken from cu_seqlens, which only host memory allows */
   int64_t max_seqlen_k;
   int32_t check_device_seqlens;
 } rapt_varlen;
@@ -171,9 +174,9 @@ RAPT_API void rapt_pool_destroy(rapt_executor* executor);
 
 typedef struct rapt_execution {
   size_t struct_size;
-  const char* backend;           /* NULL or "auto", or a name that rapt_explain lists: "cpu", "math" */
-  int32_t deterministic;         /* 1: bitwise the same result every time */
-  int32_t allow_math;            /* 1: "auto" may choose the slow math backend for any size */
+  const char* backend;   /* NULL or "auto", or a name that rapt_explain lists: "cpu", "hip", "math", "hip.<kernel>" */
+  int32_t deterministic; /* 1: bitwise the same result every time */
+  int32_t allow_math;    /* 1: "auto" may choose the slow math backend for any size */
   const rapt_executor* executor; /* CPU tensors; NULL: Rapt's own pool */
   void* stream;                  /* GPU tensors: the hipStream_t or cudaStream_t */
   void* workspace;               /* 64-byte aligned, on the tensors' device; NULL: Rapt allocates */
@@ -276,6 +279,90 @@ RAPT_API void rapt_explanation_free(rapt_explanation* explanation);
 /* The CPU instruction tiers, best first, and whether this machine runs them: "avx512_bf16", ..., "portable".
  * Returns NULL past the last. */
 RAPT_API const char* rapt_cpu_tier(size_t index, int32_t* available);
+
+/* ---- devices ---------------------------------------------------------------------------------------------------- */
+
+/* The host is the one device of RAPT_CPU. GPUs are those that their run-time library lists, which is opened on first
+ * use: the libamdhip64.so.7, .6, .5 or .so that the process has already, or else can find; or the file that the
+ * environment's RAPT_HIP_LIBRARY names. RAPT_DEVICE_ERROR where it cannot be opened, with what was tried; no devices
+ * where it finds none. */
+RAPT_API rapt_status rapt_device_count(rapt_device_type type, int32_t* count);
+
+/* The strings live until the process ends. */
+typedef struct rapt_device_info {
+  size_t struct_size;
+  const char* name;      /* "AMD Instinct MI300X" */
+  const char* arch;      /* "gfx942", what archives are named by; "" of the host */
+  const char* target;    /* "gfx942:sramecc+:xnack-", as the run-time names it */
+  const char* runtime;   /* "ROCm, HIP 7.1.25424", or that it is the simulator */
+  const char* library;   /* the file of the run-time library */
+  uint64_t memory;       /* bytes */
+  int32_t compute_units; /* of the host: threads that it runs at once */
+  int32_t simulator;     /* 1: no GPU, docs/simulator.md */
+} rapt_device_info;
+
+/* The caller sets info->struct_size. */
+RAPT_API rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info);
+
+/* Memory of a device, as its run-time's own functions give it: hipMalloc, hipFree, hipMemcpy and hipDeviceSynchronize;
+ * the host's by aligned_alloc and free. A copy is done when rapt_device_copy returns, and waits for the device's work
+ * before it as hipMemcpy does. */
+RAPT_API rapt_status rapt_device_alloc(rapt_device device, size_t bytes, void** data);
+RAPT_API rapt_status rapt_device_free(rapt_device device, void* data);
+RAPT_API rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_device from_device, const void* from,
+                                      size_t bytes);
+RAPT_API rapt_status rapt_device_synchronize(rapt_device device);
+
+/* Loads the kernel that runs a problem on a GPU, or with NULL every kernel of the device's archive, so that the calls
+ * to come load nothing: as capturing a stream needs, where loading and allocating are forbidden. Nothing to do on the
+ * host. */
+RAPT_API rapt_status rapt_preload(rapt_device device, const rapt_problem* problem, rapt_op op);
+
+/* ---- kernel archives -------------------------------------------------------------------------------------------- */
+
+/* The kernels compiled for one GPU architecture are one file, <arch>.rapt. An open archive can be used by many threads
+ * at once; what is wrong with a damaged one is an error that names the file. */
+typedef struct rapt_archive rapt_archive;
+
+/* One compiled kernel. The strings live as long as the archive is open. */
+typedef struct rapt_kernel {
+  size_t struct_size;
+  const char* name;      /* "forward.d128.bf16.plain.k64w8" */
+  const char* operation; /* "forward" */
+  const char* symbol;    /* in the code object */
+  const char* features;  /* "plain", or "general": also bias, mask, ALiBi, softcap, dropout */
+  const char* p;         /* how P is rounded: "nearest", "truncated", "exact" */
+  rapt_dtype dtype;
+  int32_t head_dim;            /* the tile: the largest head_dim and head_dim_v */
+  int32_t block_q, block_k;    /* queries a workgroup, keys a step */
+  int32_t waves, threads;      /* a workgroup */
+  int32_t lds;                 /* bytes a workgroup */
+  int32_t vgprs, agprs, sgprs; /* a wave; where AGPRs share the vector registers' file, vgprs counts both */
+  int32_t occupancy;           /* waves a SIMD */
+  int32_t kernarg_size;        /* bytes of arguments */
+  uint32_t crc32;              /* of the code object */
+  uint64_t size, stored_size;  /* bytes of the code object, and of its compressed form */
+} rapt_kernel;
+
+/* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and beside the library, the first
+ * of each architecture; NULL past the last. Valid until this thread's next call. */
+RAPT_API const char* rapt_archive_found(size_t index);
+
+/* Opens and checks the header and index. `place` is a file, a folder, or NULL for where rapt_archive_found looks;
+ * `arch` is the architecture wanted, such as "gfx942", or NULL where `place` is a file. */
+RAPT_API rapt_status rapt_archive_open(const char* place, const char* arch, rapt_archive** archive);
+RAPT_API void rapt_archive_close(rapt_archive* archive);
+RAPT_API const char* rapt_archive_path(const rapt_archive* archive);
+RAPT_API const char* rapt_archive_arch(const rapt_archive* archive);
+RAPT_API const char* rapt_archive_compiler(const rapt_archive* archive);
+RAPT_API size_t rapt_archive_count(const rapt_archive* archive);
+
+/* Kernel `index` of rapt_archive_count; the caller sets kernel->struct_size. */
+RAPT_API rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel);
+
+/* Decompresses kernel `index`, checks it and writes its code object, an ELF file of rapt_kernel.size bytes. capacity 0
+ * checks alone. */
+RAPT_API rapt_status rapt_archive_code(const rapt_archive* archive, size_t index, void* code, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -95,6 +95,7 @@ struct Dropout {
 struct Varlen {
   std::optional<Tensor> cu_seqlens_q, cu_seqlens_k;
   int64_t max_seqlen_q = 0, max_seqlen_k = 0;
+  bool check_device_seqlens = false;
 };
 struct KvCache {
   std::optional<Tensor> seqused_k, cache_batch_idx, leftpad_k, block_table, new_k, new_v, rotary_cos, rotary_sin;
@@ -173,6 +174,7 @@ class Structs {
       varlen_.cu_seqlens_k = hold(a.varlen->cu_seqlens_k);
       varlen_.max_seqlen_q = a.varlen->max_seqlen_q;
       varlen_.max_seqlen_k = a.varlen->max_seqlen_k;
+      varlen_.check_device_seqlens = a.varlen->check_device_seqlens;
       attention_.varlen = &varlen_;
     }
     if (a.kv_cache) set_cache(*a.kv_cache);
@@ -382,3 +384,5 @@ inline std::vector<CpuTier> cpu_tiers() {
 
 }  // namespace api
 }  // namespace rapt
+
+#include "rapt/devices.hpp"

@@ -15,9 +15,9 @@ struct WaveRows {
   DEVICE_MEMBER bool attends(int first_key, int keys_of_tile) const {
     return first_key < keys.end && first_key + keys_of_tile > keys.begin;
   }
-  DEVICE_MEMBER Query query(const Arguments& a, const Block& b) const {
+  DEVICE_MEMBER Query query(Arguments& a, const Block& b) const {
     const int row = first + thread_id_again() % kTile;
-    return row < b.seqlen_q ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
+    return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
   }
 };
 
@@ -33,16 +33,17 @@ DEVICE float largest(const Tile (&s)[Tiles]) {
 
 // Logits of keys first_key on, products before scaling, become probabilities; `o` is rescaled where the maximum grew.
 template <class T, bool General, int KeyTiles, int DimTiles>
-DEVICE void probabilities(const Arguments& a, const Block& block, const WaveRows& rows, int first_key, int half,
+DEVICE void probabilities(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
                           Tile (&s)[KeyTiles], Softmax<T>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
-  constexpr int keys = KeyTiles * kTile;
-  const float scale = General ? 1 : a.scale_log2;
+  const float scale = General ? 1 : arguments.scale_log2;
   if constexpr (General) {
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
-  } else if (first_key < rows.keys.full_begin || first_key + keys > rows.keys.full_end) {
+  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
@@ -66,7 +67,8 @@ DEVICE void probabilities(const Arguments& a, const Block& block, const WaveRows
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && a.keep_threshold < 65536) {
+  if (General && here(arguments).keep_threshold < 65536) {
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) drop<M>(a, block, query, first_key + t * kTile, half, s[t]);
@@ -77,30 +79,31 @@ DEVICE void probabilities(const Arguments& a, const Block& block, const WaveRows
 template <class T, int KeyTiles, int DimTiles, class F>
 DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, F row, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
+  constexpr int parts = KeyTiles * kParts<T>;
 #pragma unroll
-  for (int t = 0; t < KeyTiles; ++t)
+  for (int i = 0; i < parts; ++i) {
+    const typename M::B operand = M::operand(p[i / kParts<T>], i % kParts<T>);
 #pragma unroll
-    for (int part = 0; part < kParts<T>; ++part) {
-      const typename M::B operand = M::operand(p[t], part);
-#pragma unroll
-      for (int d = 0; d < DimTiles; ++d)
-        o[d] = M::multiply(fragment<M>(row(d * kTile + M::a_row(lane)), t * kParts<T> + part, lane), operand, o[d]);
-    }
+    for (int d = 0; d < DimTiles; ++d)
+      o[d] = M::multiply(fragment<M>(row(d * kTile + M::a_row(lane)), i, lane), operand, o[d]);
+  }
 }
 
-DEVICE float sink_of(const Arguments& a, const Block& b) {
+DEVICE float sink_of(Arguments& a, const Block& b) {
   if (a.sink.data == nullptr) return kMasked;
   return kLog2e * load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
 }
 
 // What this lane's row of `out` is to be multiplied by.
 template <class T, bool General>
-DEVICE float finish(const Arguments& a, const Block& b, Softmax<T>& softmax) {
+DEVICE float finish(Arguments& a, const Block& b, Softmax<T>& softmax) {
   return softmax.finish(sink_of(a, b)) * (General ? a.keep_scale : 1);
 }
 
-DEVICE void store_lse(const Arguments& a, const Block& b, int row, float lse) {
-  if (b.lse != nullptr) *reinterpret_cast<float*>(reinterpret_cast<char*>(b.lse) + row * a.lse.query) = lse;
+DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
+  if (a.lse.data == nullptr) return;
+  char* const head = reinterpret_cast<char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
+  *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
 }
 
 }  // namespace rapt::amd

@@ -1,4 +1,4 @@
-// Which rows of which head a workgroup computes, and where they lie.
+// Which rows of which head a workgroup computes.
 #pragma once
 
 #include "kernels/abi.h"
@@ -6,7 +6,17 @@
 
 namespace rapt::amd {
 
-using Arguments = rapt_forward_args;
+// The kernel's arguments where the hardware has them: constant memory that scalar loads read.
+using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
+
+DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
+
+// The same arguments, read anew: what only a rare path or the end needs is not to fill scalar registers all along.
+DEVICE Arguments& here(Arguments& a) {
+  auto address = reinterpret_cast<uint64_t>(&a);
+  asm volatile("" : "+s"(address));
+  return *reinterpret_cast<Arguments*>(address);
+}
 
 // Workgroups start in the order of their number. Where later rows attend more keys they come first, so that the last
 // ones to run are short. On a GPU of several dies, workgroup n runs on die n % xcds: all tiles of a head, and the heads
@@ -15,7 +25,7 @@ struct Place {
   int tile, head, batch;
 };
 
-DEVICE Place place_of(const Arguments& a) {
+DEVICE Place place_of(Arguments& a) {
   const int id = workgroup_id(), heads = a.heads_q * a.batch;
   int tile, head;
   const int share = heads / a.xcds;  // heads a die; what is left over goes to all dies
@@ -46,38 +56,27 @@ DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int larges
 
 struct Block {
   int head, batch;
-  int first_row;              // within the sequence, of the workgroup
-  int seqlen_q, seqlen_k;
-  int diagonal;               // query i stands at key i + diagonal
-  const char *q, *k, *v;      // row 0 of the sequence
-  char* out;
-  float* lse;                 // of row 0, or null
+  Span q, k;      // the sequence's rows
+  int first_row;  // within the sequence, of the workgroup
+  int diagonal;   // query i stands at key i + diagonal
 };
 
-DEVICE Block block_of(const Arguments& a, int rows) {
+DEVICE Block block_of(Arguments& a, int rows) {
   const Place place = place_of(a);
-  const Span query = sequence(a.cu_seqlens_q, place.batch, a.total_q, a.seqlen_q);
-  const Span key = sequence(a.cu_seqlens_k, place.batch, a.total_k, a.seqlen_k);
-  const int head_k = place.head / a.group;
   Block b;
   b.head = place.head;
   b.batch = place.batch;
+  b.q = sequence(a.cu_seqlens_q, place.batch, a.total_q, a.seqlen_q);
+  b.k = sequence(a.cu_seqlens_k, place.batch, a.total_k, a.seqlen_k);
   b.first_row = place.tile * rows;
-  b.seqlen_q = query.count;
-  b.seqlen_k = key.count;
-  b.diagonal = a.top_left ? 0 : key.count - query.count;
-  const auto row = [&](const rapt_abi_rows& rows, const Span& span, int head) {
-    return static_cast<char*>(rows.data) + place.batch * rows.batch + span.first * rows.seq + head * rows.head;
-  };
-  b.q = row(a.q, query, place.head);
-  b.k = row(a.k, key, head_k);
-  b.v = row(a.v, key, head_k);
-  b.out = row(a.out, query, place.head);
-  b.lse = a.lse.data == nullptr
-              ? nullptr
-              : reinterpret_cast<float*>(reinterpret_cast<char*>(a.lse.data) + place.batch * a.lse.batch +
-                                         place.head * a.lse.head + query.first * a.lse.query);
+  b.diagonal = a.top_left ? 0 : b.k.count - b.q.count;
   return b;
+}
+
+// Row 0 of the sequence; `Rows` is rapt_abi_rows in constant memory.
+template <class Rows>
+DEVICE char* first_row_of(const Rows& rows, int batch, const Span& span, int head) {
+  return static_cast<char*>(rows.data) + batch * rows.batch + span.first * rows.seq + head * rows.head;
 }
 
 }  // namespace rapt::amd

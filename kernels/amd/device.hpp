@@ -1,5 +1,6 @@
-// The device language without any header of ROCm: attributes, vector types, wave and lane, barriers, single instructions.
-// Builtins rather than inline assembly throughout, so that the compiler inserts every wait and hazard slot.
+// The device language without any header of ROCm: attributes, vector types, wave and lane, barriers, single
+// instructions. Builtins rather than inline assembly throughout, so that the compiler inserts every wait and hazard
+// slot.
 #pragma once
 
 #include <stdint.h>
@@ -10,8 +11,8 @@
 #define DEVICE static inline __attribute__((device, always_inline))
 #define DEVICE_MEMBER inline __attribute__((device, always_inline))
 // Without these attributes the compiler plans for 1024 threads a workgroup. (launch_bounds is silently ignored.)
-#define KERNEL(threads, waves_per_eu)                                                       \
-  extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads),          \
+#define KERNEL(threads, waves_per_eu)                                              \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads), \
                             amdgpu_waves_per_eu(waves_per_eu, waves_per_eu))) void
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
@@ -45,10 +46,14 @@ DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x(
 DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 
-// The same value, of which the compiler cannot see where it comes from: what follows from it is computed here, not ahead of
-// a loop, to be kept in registers that the loop needs.
+// The same value, of which the compiler cannot see where it comes from: what follows from it is computed here, not
+// ahead of a loop, to be kept in registers that the loop needs.
 DEVICE int here(int x) {
   asm volatile("" : "+v"(x));
+  return x;
+}
+DEVICE int here_uniform(int x) {  // for values that are the same in all lanes
+  asm volatile("" : "+s"(x));
   return x;
 }
 DEVICE int thread_id_again() { return here(thread_id()); }
@@ -100,8 +105,8 @@ template <class V, int Align>
 DEVICE V load_unaligned(const char* p) {
   return reinterpret_cast<const Unaligned<V, Align>*>(p)->value;
 }
-// From an address that is the same for all lanes and a lane's offset: the form with a scalar register, where the compiler
-// sees both here (see `here`).
+// From an address that is the same for all lanes and a lane's offset: the form with a scalar register, where the
+// compiler sees both here (see `here`).
 template <class V, int Align>
 DEVICE V load_unaligned(const char* same, uint32_t lane_offset) {
   using Global = const __attribute__((address_space(1))) char;

@@ -18,22 +18,33 @@ inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedK = StagedKeys<T, kHeadDim, kKeys, kWaves>;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-DEVICE void forward(const Arguments& a, char* lds) {
+DEVICE void store(Arguments& a, const Block& block, int first_row, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+  const float factor = finish<T, kGeneral>(a, block, softmax);
+  const int lane = thread_id_again() % kWave, row = first_row + lane % kTile;
+  if (row >= block.q.count) return;
+  char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  store_result<T>(out + row * a.out.seq, a.head_dim_v, aligned(out, a.out.seq), lane, factor, o);
+  if (lane < kTile) store_lse(a, block, row, softmax.lse());
+}
+
+DEVICE void forward(Arguments& a, char* lds) {
   const Block block = block_of(a, kRows);
-  if (block.first_row >= block.seqlen_q) return;
+  if (block.first_row >= block.q.count) return;
   const int lane = thread_id() % kWave, wave = uniform(thread_id() / kWave);
   const int first_row = block.first_row + wave * kTile;
   const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
   const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
 
   M::B q[kSteps] = {};
-  if (const int row = first_row + lane % kTile; row < block.seqlen_q)
-    load_fragments<T>(block.q + row * a.q.seq, a.head_dim, aligned(block.q, a.q.seq), M::b_offset(lane), q);
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count)
+    load_fragments<T>(q_rows + row * a.q.seq, a.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T> softmax;
 
-  StagedK k(block.k, a.k.seq, a.head_dim, block.seqlen_k, lds);
-  StagedV v(block.v, a.v.seq, a.head_dim_v, block.seqlen_k, lds + StagedK::bytes);
+  const int head_k = block.head / a.group;
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds + StagedK::bytes);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {
     k.load(begin);
@@ -65,16 +76,12 @@ DEVICE void forward(const Arguments& a, char* lds) {
     accumulate<T>(s, lane, [&](int place) { return v.row(place); }, o);
   }
 
-  const float factor = finish<T, kGeneral>(a, block, softmax);
-  const int again = thread_id_again() % kWave, row = first_row + again % kTile;
-  if (row >= block.seqlen_q) return;
-  store_result<T>(block.out + row * a.out.seq, a.head_dim_v, aligned(block.out, a.out.seq), again, factor, o);
-  if (again < kTile) store_lse(a, block, row, softmax.lse());
+  store(here(a), block, first_row, softmax, o);
 }
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kWaves * rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args a) {
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::StagedK::bytes + rapt::amd::StagedV::bytes];
-  rapt::amd::forward(a, lds);
+  rapt::amd::forward(rapt::amd::arguments(), lds);
 }

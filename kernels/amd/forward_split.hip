@@ -1,6 +1,6 @@
-// As forward.hip, where one wave's registers cannot hold a row of q and of O: RAPT_SPLIT waves share the rows, each with a
-// slice of the head dimension. Each multiplies its slice of q and k, they add their products up through LDS, and each
-// computes softmax anew and its own slice of O.
+// As forward.hip, where one wave's registers cannot hold a row of q and of O: RAPT_SPLIT waves share the rows, each
+// with a slice of the head dimension. Each multiplies its slice of q and k, they add their products up through LDS, and
+// each computes softmax anew and its own slice of O.
 //
 // K goes from memory straight into fragments: the waves of a group have no key row in common.
 #include "kernels/amd/attend.hpp"
@@ -13,6 +13,8 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSplit = RAPT_SPLIT;
 inline constexpr int kRows = kWaves / kSplit * kTile, kSlice = kHeadDim / kSplit;
 inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
+inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k in registers
+static_assert(kSteps % kAtOnce == 0);
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
@@ -21,9 +23,9 @@ inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes 
 inline constexpr int kLdsLimit = 65536;
 // Where both do not fit, V takes the sums' place once they are read.
 inline constexpr bool kApart = StagedV::bytes + kSumsBytes <= kLdsLimit;
-inline constexpr int kLdsBytes = kApart                            ? StagedV::bytes + kSumsBytes
-                                  : StagedV::bytes > kSumsBytes ? StagedV::bytes
-                                                                : kSumsBytes;
+inline constexpr int kLdsBytes = kApart                        ? StagedV::bytes + kSumsBytes
+                                 : StagedV::bytes > kSumsBytes ? StagedV::bytes
+                                                               : kSumsBytes;
 
 DEVICE f32x4* sums_of(char* lds, int wave, int tile, int part) {
   return reinterpret_cast<f32x4*>(lds + wave * kSumBytes) + (tile * (kRegisters / 4) + part) * kWave;
@@ -52,9 +54,20 @@ DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
     }
 }
 
-DEVICE void forward(const Arguments& a, char* lds) {
+DEVICE void store(Arguments& a, const Block& block, int first_row, int slice, Softmax<T>& softmax,
+                  const Tile (&o)[kDimTiles]) {
+  const float factor = finish<T, kGeneral>(a, block, softmax);
+  const int lane = thread_id_again() % kWave, row = first_row + lane % kTile;
+  if (row >= block.q.count) return;
+  char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  store_result<T>(out + row * a.out.seq + slice * static_cast<int>(sizeof(T::element)), a.head_dim_v - slice,
+                  aligned(out, a.out.seq), lane, factor, o);
+  if (slice == 0 && lane < kTile) store_lse(a, block, row, softmax.lse());
+}
+
+DEVICE void forward(Arguments& a, char* lds) {
   const Block block = block_of(a, kRows);
-  if (block.first_row >= block.seqlen_q) return;
+  if (block.first_row >= block.q.count) return;
   const int lane = thread_id() % kWave, wave = uniform(thread_id() / kWave), slice = wave % kSplit * kSlice;
   const int first_row = block.first_row + wave / kSplit * kTile;
   const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
@@ -62,14 +75,17 @@ DEVICE void forward(const Arguments& a, char* lds) {
   const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
 
   M::B q[kSteps] = {};
-  if (const int row = first_row + lane % kTile; row < block.seqlen_q)
-    load_fragments<T>(block.q + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(block.q, a.q.seq),
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count)
+    load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(q_rows, a.q.seq),
                       M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T> softmax;
 
+  const int head_k = block.head / a.group;
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
   char* const sums = kApart ? lds + StagedV::bytes : lds;
-  StagedV v(block.v, a.v.seq, a.head_dim_v, block.seqlen_k, lds);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
   for (int first = begin; first < keys.end; first += kKeys) {
@@ -79,13 +95,17 @@ DEVICE void forward(const Arguments& a, char* lds) {
 #pragma unroll
       for (int t = 0; t < kKeyTiles; ++t) {
         // Keys behind the last one are masked later: any row will do.
-        const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.seqlen_k - 1);
-        M::A k[kSteps];
-        load_fragments<T>(block.k + key * a.k.seq + slice_bytes, a.head_dim - slice, aligned(block.k, a.k.seq),
-                          M::a_offset(lane), k);
+        const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
+        const char* const row = k_rows + key * a.k.seq + slice_bytes;
         s[t] = Tile{};
 #pragma unroll
-        for (int c = 0; c < kSteps; ++c) s[t] = M::multiply(k[c], q[c], s[t]);
+        for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
+          M::A k[kAtOnce];
+          load_fragments<T>(row + first_step * kStepBytes, a.head_dim - slice - first_step * M::step,
+                            aligned(k_rows, a.k.seq), M::a_offset(lane), k);
+#pragma unroll
+          for (int c = 0; c < kAtOnce; ++c) s[t] = M::multiply(k[c], q[first_step + c], s[t]);
+        }
       }
     }
     barrier();
@@ -104,17 +124,12 @@ DEVICE void forward(const Arguments& a, char* lds) {
     accumulate<T>(s, lane, [&](int place) { return v.row(slice + place); }, o);
   }
 
-  const float factor = finish<T, kGeneral>(a, block, softmax);
-  const int again = thread_id_again() % kWave, row = first_row + again % kTile;
-  if (row >= block.seqlen_q) return;
-  store_result<T>(block.out + row * a.out.seq + slice_bytes, a.head_dim_v - slice, aligned(block.out, a.out.seq), again,
-                  factor, o);
-  if (slice == 0 && again < kTile) store_lse(a, block, row, softmax.lse());
+  store(here(a), block, first_row, slice, softmax, o);
 }
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kWaves * rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args a) {
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
-  rapt::amd::forward(a, lds);
+  rapt::amd::forward(rapt::amd::arguments(), lds);
 }

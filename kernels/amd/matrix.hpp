@@ -22,25 +22,32 @@ DEVICE typename M::A fragment(const char* row, int c, int lane) {
   return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
 }
 
-// A lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in memory: `dims`
-// elements, then zeros; nothing behind them is read.
+// A lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in memory:
+// `dims` elements, then zeros; nothing behind them is read.
 template <class T, class F, int Steps>
 DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, F (&fragments)[Steps]) {
   using M = Matrix<T>;
   using element = typename T::element;
   constexpr int size = sizeof(element), count = sizeof(F) / size, chunk = 16 / size;
-  if (aligned && dims % chunk == 0) {
-    const int from = offset / size;
+  const auto for_chunks = [&](auto load) {
 #pragma unroll
     for (int c = 0; c < Steps; ++c)
 #pragma unroll
       for (int part = 0; part < count; part += chunk) {
-        const int dim = c * M::step + from + part;
-        u32x4 x = {};
-        if (dim < dims) x = load_unaligned<u32x4, size>(row + dim * size);
+        const u32x4 x = load(c * M::step + part);
 #pragma unroll
         for (int i = 0; i < 4; ++i) fragments[c][part / chunk * 4 + i] = x[i];
       }
+  };
+  if (aligned && dims >= Steps * M::step) {
+    for_chunks([&](int dim) { return load_unaligned<u32x4, size>(row + offset + dim * size); });
+  } else if (aligned && dims % chunk == 0) {
+    const int from = here(offset) / size;
+    for_chunks([&](int dim) {
+      u32x4 x = {};
+      if (dim + from < dims) x = load_unaligned<u32x4, size>(row + (dim + from) * size);
+      return x;
+    });
   } else {
     const int from = here(offset) / size;
 #pragma unroll

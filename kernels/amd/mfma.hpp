@@ -1,10 +1,11 @@
 // Products of 32x32 tiles by the MFMA instructions of CDNA (wave64). Layouts: AMD's matrix instruction calculator.
 //
-// An operand's fragment is 16 bytes of one row a lane: lane l has row l % 32, and of each `step` elements the `each` ones
-// from each * (l / 32) on. The order of the contraction index inside a step is free as long as both operands agree, so a
-// fragment is what one wide load gives. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l / 32) + b, column
-// l % 32. A's row x stands at place slot(x), which makes register r of lane l row element(r, l / 32): then `each`
-// consecutive registers are consecutive rows, one fragment of the transposed operand, and P^T needs no exchange of lanes.
+// An operand's fragment is 16 bytes of one row a lane: lane l has row l % 32, and of each `step` elements the `each`
+// ones from each * (l / 32) on. The order of the contraction index inside a step is free as long as both operands
+// agree, so a fragment is what one wide load gives. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l /
+// 32) + b, column l % 32. A's row x stands at place slot(x), which makes register r of lane l row element(r, l / 32):
+// then `each` consecutive registers are consecutive rows, one fragment of the transposed operand, and P^T needs no
+// exchange of lanes.
 #pragma once
 
 #include "kernels/amd/numbers.hpp"

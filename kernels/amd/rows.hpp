@@ -1,7 +1,7 @@
 // Rows of K or V in global memory, as a workgroup loads them.
 #pragma once
 
-#include "kernels/amd/matrix.hpp"
+#include "kernels/amd/mask.hpp"
 
 namespace rapt::amd {
 
@@ -11,16 +11,24 @@ struct Rows {
 
   const char* data;  // row 0 of the sequence
   int64_t seq;       // bytes
-  int head_dim, seqlen;
+  int head_dim;
+  int begin, end;  // rows that some query of the workgroup attends: no other is read, zeros stand for them
   // Loaded 16 bytes at once (of V 4 elements), from a scalar address and a lane's offset of 32 bits.
   bool vectors;
 
-  DEVICE_MEMBER Rows(const char* data, int64_t seq, int head_dim, int seqlen, int tile_rows)
-      : data(data), seq(seq), head_dim(head_dim), seqlen(seqlen),
-        vectors(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 && seq < 0x7FFFFFFF / tile_rows) {}
+  DEVICE_MEMBER Rows(const char* data, int64_t seq, int head_dim, const Keys& attended, int tile_rows)
+      : data(data),
+        seq(seq),
+        head_dim(head_dim),
+        begin(attended.begin),
+        end(attended.end),
+        vectors(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
+                seq < 0x7FFFFFFF / tile_rows) {}
 
+  DEVICE_MEMBER bool has(int first, int rows) const { return first >= begin && first + rows <= end; }
   DEVICE_MEMBER const char* at(int row, int dim) const { return data + row * seq + dim * element_bytes; }
-  DEVICE_MEMBER int offset(int row, int dim) const { return row * static_cast<int>(seq) + dim * element_bytes; }
+  // Within a tile, which lies within 31 bits where vectors are loaded; `seq` is the member.
+  DEVICE uint32_t offset(int row, int dim, int seq) { return static_cast<uint32_t>(row * seq + dim * element_bytes); }
 
   // Rows that begin anywhere, or end within a vector: a tile element by element, each to place(row, dim) in LDS. What
   // lies outside becomes 0.
@@ -31,7 +39,8 @@ struct Rows {
     for (int n = thread_id_again(); n < TileRows * Dims; n += Threads) {
       const int row = n / Dims, dim = n % Dims;
       element x = {};
-      if (first + row < seqlen && dim < head_dim) x = load_unaligned<element, element_bytes>(at(first + row, dim));
+      if (first + row >= begin && first + row < end && dim < head_dim)
+        x = load_unaligned<element, element_bytes>(at(first + row, dim));
       *reinterpret_cast<element*>(lds + place(row, dim)) = x;
     }
   }

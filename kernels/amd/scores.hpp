@@ -1,5 +1,5 @@
-// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout. In
-// the order of docs/naming.md; logits become multiples of log2(e).
+// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout.
+// In the order of docs/naming.md; logits become multiples of log2(e).
 #pragma once
 
 #include "kernels/amd/mask.hpp"
@@ -32,42 +32,48 @@ struct Query {
   int row, begin, end;  // the keys it attends by causality, window and length; none where the row does not exist
 };
 
+// This query's row of a bias or mask; the caller has seen that there is one.
+template <class Scores>
+DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
+  return static_cast<const char*>(scores.data) + b.batch * scores.batch + b.head * scores.head + row * scores.query;
+}
+
 // The tile's keys are first_key + M::element(r, half). Excluded ones are set to kMasked, and nothing of theirs is read.
 template <class M>
-DEVICE void transform_logits(const Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
-  const char* const bias = a.bias.data == nullptr
-                               ? nullptr
-                               : static_cast<const char*>(a.bias.data) + b.batch * a.bias.batch +
-                                     b.head * a.bias.head + query.row * a.bias.query;
-  const char* const mask = a.mask.data == nullptr
-                               ? nullptr
-                               : static_cast<const char*>(a.mask.data) + b.batch * a.mask.batch +
-                                     b.head * a.mask.head + query.row * a.mask.query;
-  const float slope =
-      a.alibi.data == nullptr
-          ? 0
-          : *reinterpret_cast<const float*>(reinterpret_cast<const char*>(a.alibi.data) + b.batch * a.alibi.batch +
-                                            b.head * a.alibi.head);
-  const float cap = a.softcap, inverse_cap = cap > 0 ? 1 / cap : 0;
+DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
+  s *= a.scale;
+  if (a.softcap > 0) {
+    const float inverse = 1 / a.softcap;
 #pragma unroll
-  for (int r = 0; r < kRegisters; ++r) {
-    const int key = first_key + M::element(r, half);
-    const bool inside = key >= query.begin && key < query.end;
-    float x = s[r] * a.scale;
-    if (cap > 0) x = cap * tanh(x * inverse_cap);
-    bool kept = inside;
-    if (inside) {
-      if (bias != nullptr) x += load_as_float(bias + key * a.bias.key, a.bias_dtype);
-      if (mask != nullptr) kept = mask[key * a.mask.key] != 0;
-    }
-    x -= slope * static_cast<float>(__builtin_abs(query.row + b.diagonal - key));
-    s[r] = kept ? x * kLog2e : kMasked;
+    for (int r = 0; r < kRegisters; ++r) s[r] = a.softcap * tanh(s[r] * inverse);
   }
+  if (a.alibi.data != nullptr) {
+    const char* const slopes = reinterpret_cast<const char*>(a.alibi.data);
+    const float slope = *reinterpret_cast<const float*>(slopes + b.batch * a.alibi.batch + b.head * a.alibi.head);
+    const int distance = first_key + M::element(0, half) - query.row - b.diagonal;
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] -= slope * static_cast<float>(__builtin_abs(distance + M::element(r, 0)));
+  }
+  // What is read for an excluded key is that of one that is not.
+  const bool any = query.begin < query.end;
+  const auto key_at = [&](int r) { return clamp(first_key + M::element(r, half), query.begin, query.end - 1); };
+  if (a.bias.data != nullptr && any) {
+    const char* const bias = row_of(a.bias, b, query.row);
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] += load_as_float(bias + key_at(r) * a.bias.key, a.bias_dtype);
+  }
+  s *= kLog2e;
+  if (a.mask.data != nullptr && any) {
+    const char* const mask = row_of(a.mask, b, query.row);
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] = mask[key_at(r) * a.mask.key] != 0 ? s[r] : kMasked;
+  }
+  exclude<M>(s, half, query.begin - first_key, query.end - first_key);
 }
 
 // Zeroes the probabilities that dropout drops; those kept are scaled with the whole row at the end.
 template <class M>
-DEVICE void drop(const Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& p) {
+DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& p) {
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * a.heads_q + b.head);
 #pragma unroll
   for (int r = 0; r < kRegisters; r += 4) {
@@ -76,8 +82,7 @@ DEVICE void drop(const Arguments& a, const Block& b, const Query& query, int fir
     // The two words of this row's parity: what rapt_philox_field picks, without an index that is no constant.
     const uint32_t word[2] = {row % 2 ? bits.word[2] : bits.word[0], row % 2 ? bits.word[3] : bits.word[1]};
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      p[r + i] = (word[i / 2] >> (16 * (i % 2)) & 0xFFFFu) < a.keep_threshold ? p[r + i] : 0;
+    for (int i = 0; i < 4; ++i) p[r + i] = (word[i / 2] >> (16 * (i % 2)) & 0xFFFFu) < a.keep_threshold ? p[r + i] : 0;
   }
 }
 

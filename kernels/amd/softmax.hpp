@@ -1,5 +1,5 @@
-// Online softmax of one query a lane, in log2 units (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// 2018; Dao et al., "FlashAttention", 2022).
+// Online softmax of one query a lane, in log2 units (Milakov and Gimelshein, "Online normalizer calculation for
+// softmax", 2018; Dao et al., "FlashAttention", 2022).
 #pragma once
 
 #include "kernels/amd/numbers.hpp"
@@ -45,7 +45,8 @@ struct Softmax {
     reference = top;
     return sum > 0 ? factor / sum : sum;  // a row with nothing to attend: 0; NaN stays
   }
-  // Natural log. The logarithm is taken of the fraction alone: one of a large sum would lose what its integer part takes.
+  // Natural log. The logarithm is taken of the fraction alone: one of a large sum would lose what its integer part
+  // takes.
   DEVICE_MEMBER float lse() const {
     const float exponent = static_cast<float>(__builtin_amdgcn_frexp_expf(sum));
     return (reference + exponent) * kLn2 + log2(__builtin_amdgcn_frexp_mantf(sum)) * kLn2;

@@ -1,28 +1,32 @@
-// V of one tile of keys, as stage_keys.hpp has K, but transposed on the way: a row of V^T is one dimension of all keys, so
-// that both operands are read as fragments of rows. Blocks of 4 keys by 4 dimensions are transposed in registers.
+// V of one tile of keys, as stage_keys.hpp has K, but transposed on the way: a row of V^T is one dimension of all keys,
+// so that both operands are read as fragments of rows. Blocks of 4 keys by 4 dimensions are transposed in registers.
 #pragma once
 
 #include "kernels/amd/rows.hpp"
 
 namespace rapt::amd {
 
-template <class T, int HeadDim, int Keys, int Waves>
+template <class T, int HeadDim, int KeyCount, int Waves>
 class StagedValues {
  public:
   static constexpr int element_bytes = sizeof(typename T::element);
-  static constexpr int stride = Keys * element_bytes + 16, bytes = HeadDim * stride;
+  static constexpr int stride = KeyCount * element_bytes + 16, bytes = HeadDim * stride;
 
-  DEVICE_MEMBER StagedValues(const char* v, int64_t seq, int head_dim_v, int seqlen_k, char* lds)
-      : rows_(v, seq, head_dim_v, seqlen_k, Keys), lds_(lds), wave_(uniform(thread_id() / kWave)) {}
+  DEVICE_MEMBER StagedValues(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds)
+      : rows_(v, seq, head_dim_v, attended, KeyCount), lds_(lds), wave_(uniform(thread_id() / kWave)) {}
 
-  // Starts the loads of keys [first, first + Keys); those from seqlen_k on become zeros.
+  // Starts the loads of keys [first, first + KeyCount); those that no query attends become zeros.
   DEVICE_MEMBER void load(int first) {
     if (!rows_.vectors) return;
-    const int offset = rows_.offset(lane_row(lane()), lane_dim(lane()));
+    const int seq = static_cast<int>(rows_.seq);
+    const auto offset = static_cast<int>(Rows<T>::offset(lane_row(lane()), lane_dim(lane()), seq));
+    const char* const tile = rows_.at(first, 0);
+    const int row_bytes = here_uniform(seq);  // or the offsets of all loads would stay in registers
     const auto load = [&](int row, int dim, int at) {
-      return load_unaligned<Four, element_bytes>(rows_.at(first + row, dim), static_cast<uint32_t>(at));
+      return load_unaligned<Four, element_bytes>(tile + Rows<T>::offset(row, dim, row_bytes),
+                                                 static_cast<uint32_t>(at));
     };
-    if (first + Keys <= rows_.seqlen && rows_.head_dim == HeadDim) {
+    if (rows_.has(first, KeyCount) && rows_.head_dim == HeadDim) {
       const int at = here(offset);
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
@@ -30,18 +34,21 @@ class StagedValues {
       });
     } else {
       const int again = thread_id_again() % kWave;
-      const int rows = rows_.seqlen - first - lane_row(again), dims = rows_.head_dim - lane_dim(again);
+      const int low = rows_.begin - first - lane_row(again);
+      const auto count = static_cast<uint32_t>(rows_.end - rows_.begin);
+      const int dims = rows_.head_dim - lane_dim(again);
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           part_[i][j] = Four(0);
-          if (row + j < rows && dim < dims) part_[i][j] = load(row + j, dim, here(offset));
+          if (static_cast<uint32_t>(row + j - low) < count && dim < dims)
+            part_[i][j] = load(row + j, dim, here(offset));
         }
       });
     }
   }
 
-  // Writes what was loaded for keys [first, first + Keys).
+  // Writes what was loaded for keys [first, first + KeyCount).
   DEVICE_MEMBER void store(int first) const {
     if (rows_.vectors) {
       char* const to = lds_ + M::slot(lane_dim(lane())) * stride + lane_row(lane()) * element_bytes;
@@ -51,7 +58,7 @@ class StagedValues {
           *reinterpret_cast<Four*>(to + (M::slot(dim + j) * stride + row * element_bytes)) = column(part_[i], j);
       });
     } else {
-      rows_.template copy<Keys, HeadDim, Waves * kWave>(
+      rows_.template copy<KeyCount, HeadDim, Waves * kWave>(
           first, lds_, [](int row, int dim) { return M::slot(dim) * stride + row * element_bytes; });
     }
   }
@@ -63,9 +70,9 @@ class StagedValues {
   using Four = vec<uint32_t, element_bytes>;  // 4 elements
   // A wave loads 8 blocks of 4 keys by kWave / 8 blocks of 4 dimensions at once: whole sectors of memory. Lanes 8 apart
   // write places next to each other in LDS: other banks.
-  static constexpr int down = 32, dims = kWave / 2, rows_of_pieces = Keys / down;
+  static constexpr int down = 32, dims = kWave / 2, rows_of_pieces = KeyCount / down;
   static constexpr int pieces = rows_of_pieces * (HeadDim / dims), loads = (pieces + Waves - 1) / Waves;
-  static_assert(Keys % down == 0 && HeadDim % dims == 0);
+  static_assert(KeyCount % down == 0 && HeadDim % dims == 0);
 
   DEVICE int lane() { return thread_id() % kWave; }
   DEVICE int lane_row(int lane) { return lane % 8 * 4; }
@@ -74,9 +81,10 @@ class StagedValues {
   // f(i, row, dim): the wave's i-th piece begins there.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
+    const int wave = here_uniform(wave_);
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
-      const int piece = i * Waves + wave_;
+      const int piece = i * Waves + wave;
       if (pieces % Waves != 0 && piece >= pieces) break;
       f(i, piece % rows_of_pieces * down, piece / rows_of_pieces * dims);
     }

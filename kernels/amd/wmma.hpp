@@ -63,7 +63,8 @@ struct Matrix<fp16> : Matrix16<fp16> {
   DEVICE Tile multiply(A a, B b, Tile c) {
     using half = vec<_Float16, sizeof(A) / 2>;
 #ifdef __GFX12__
-    return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(__builtin_bit_cast(half, a), __builtin_bit_cast(half, b), c);
+    return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(__builtin_bit_cast(half, a), __builtin_bit_cast(half, b),
+                                                            c);
 #else
     return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(__builtin_bit_cast(half, a), __builtin_bit_cast(half, b), c);
 #endif

@@ -55,6 +55,7 @@ class Propagation {
     if (i_.lane_map == LaneMap::none)
       if (const BitRule rule = bit_rule(name_)) return by_lane([&](unsigned lane) { return ruled(rule, lane); });
     if (i_.lane_map == LaneMap::none && is_wide_sum()) return wide_sum();
+    if (name_ == "v_pk_fma_f32" || name_ == "v_pk_mul_f32" || name_ == "v_pk_add_f32") return packed_floats();
     if (i_.opcode->format == Format::vop3p && is_packed16(i_.opcode->dst))
       return by_lane([&](unsigned lane) { return packed(lane); });
     return by_lane([&](unsigned lane) { return any_undefined(lane) ? ~0U : 0U; });
@@ -120,6 +121,30 @@ class Propagation {
     if (name_ != "v_lshl_add_u64") return spread(spread(a, b), c).undefined;
     if ((b.undefined & 7) != 0) return ~0U;
     return spread({0, a.undefined << (b.value & 7)}, c).undefined;
+  }
+
+  // Each float of the result from the words of the sources that op_sel and op_sel_hi choose.
+  std::vector<Undefined> packed_floats() {
+    std::vector<Undefined> results = by_lane([](unsigned) { return 0U; });
+    for (Undefined& result : results)
+      for (unsigned word = 0; word < 2; ++word)
+        for (unsigned lane = 0; lane < shadow_.lanes(); ++lane) {
+          if ((wave_.exec() >> lane & 1) == 0) continue;
+          std::uint32_t any = 0;
+          for (unsigned n = 0; n < 3; ++n)
+            if (i_.opcode->src[n] != Type::none)
+              any |= word_of(n, ((word != 0 ? i_.op_sel_hi : i_.op_sel) >> n & 1) != 0, lane);
+          result.rows[word][lane] = any != 0 ? ~0U : 0U;
+        }
+    return results;
+  }
+
+  // Undefined bits of the low or high word of a source of 64 bits.
+  std::uint32_t word_of(unsigned n, bool high, unsigned lane) {
+    const Operand& o = i_.src[n];
+    if (!high) return source(n)[lane];
+    if (o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr) return shadow_.bits(row_of_operand(o) + 1, lane);
+    return scalar_bits(n, 1).undefined;
   }
 
   Words& source(unsigned n) {

@@ -290,6 +290,20 @@ TEST_P(Edges, LowWordsOfWideSums) {
   EXPECT_NE(finding(shifted + "global_store_dword v0, v7, s[4:5]").find(stored("v7")), std::string::npos);
 }
 
+// A packed float operation reads only the words that op_sel and op_sel_hi choose.
+TEST_P(Edges, WordsOfPackedFloats) {
+  if (GetParam() != Arch::gfx942) return;
+  const std::string both = "v_mov_b32 v2, 1.0\nv_mov_b32 v4, 1.0\nv_mov_b32 v5, 1.0\n";  // v3 is never written
+  const std::string low = both + "v_pk_mul_f32 v[6:7], v[4:5], v[2:3] op_sel_hi:[1,0]\n";
+  const std::string each = both + "v_pk_mul_f32 v[6:7], v[4:5], v[2:3]\n";
+  EXPECT_EQ(finding(low + "global_store_dwordx2 v0, v[6:7], s[4:5]"), "");
+  EXPECT_EQ(finding(each + "global_store_dword v0, v6, s[4:5]"), "");
+  EXPECT_NE(finding(each + "global_store_dword v0, v7, s[4:5]").find(stored("v7")), std::string::npos);
+  const std::string high = both + "v_pk_add_f32 v[6:7], v[4:5], v[2:3] op_sel:[0,1] op_sel_hi:[1,0]\n";
+  EXPECT_NE(finding(high + "global_store_dword v0, v6, s[4:5]").find(stored("v6")), std::string::npos);
+  EXPECT_EQ(finding(high + "global_store_dword v0, v7, s[4:5]"), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Architectures, Edges, testing::Values(Arch::gfx942, Arch::gfx1151),
                          [](const auto& p) { return std::string(name(p.param)); });
 

@@ -36,6 +36,7 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
                                              ", must have at least 1 and a parallel_for"));
     out.executor = &executor;
   }
+  out.stream = e.stream;
   out.workspace = static_cast<char*>(e.workspace);
   out.workspace_size = e.workspace_size;
   if (reinterpret_cast<uintptr_t>(e.workspace) % 64 != 0)

@@ -3,15 +3,14 @@
 
 #include "api/execution.hpp"
 #include "api/guard.hpp"
+#include "api/planned.hpp"
 #include "problem/validator.hpp"
 
 namespace rapt {
 
 rapt_explanation* new_explanation(Explanation&& value);
 
-namespace {
-
-Problem from_public(const rapt_problem& given) {
+Problem problem_from_public(const rapt_problem& given) {
   const rapt_problem g = read_versioned("problem", &given);
   Problem p;
   p.batch = g.batch;
@@ -48,6 +47,15 @@ Problem from_public(const rapt_problem& given) {
   return p;
 }
 
+rapt_op checked_op(rapt_op op) {
+  if (op != RAPT_FORWARD && op != RAPT_BACKWARD)
+    throw Error(RAPT_INVALID_ARGUMENT,
+                cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
+  return op;
+}
+
+namespace {
+
 rapt_problem to_public(const Problem& p) {
   rapt_problem g = {};
   g.struct_size = sizeof g;
@@ -78,64 +86,58 @@ rapt_problem to_public(const Problem& p) {
   return g;
 }
 
-// A call with the problem's sizes and options but no tensors: enough to plan, not to run. Owns the lengths it points
-// to.
-struct PlannedCall {
-  std::vector<int32_t> cu_q, cu_k;
-  BackwardCall call;
-
-  PlannedCall(const Problem& p, rapt_device device) {
-    static char present;  // options are told by a data pointer that is not null
-    call.device = device;
-    call.batch = p.batch;
-    call.heads_q = p.heads_q;
-    call.heads_k = p.heads_k;
-    call.seqlen_q = p.seqlen_q;
-    call.seqlen_k = p.seqlen_k;
-    call.head_dim = p.head_dim;
-    call.head_dim_v = p.head_dim_v;
-    call.dtype = p.dtype;
-    call.scale_given = p.softmax_scale.has_value();
-    call.scale = p.softmax_scale.value_or(0);
-    call.causal = p.causal;
-    call.window_given = p.window.has_value();
-    if (p.window) {
-      call.window_left = p.window->left;
-      call.window_right = p.window->right;
-    }
-    if (p.causal != RAPT_NOT_CAUSAL) call.window_right = 0;
-    call.softcap = p.softcap;
-    call.deterministic = p.deterministic;
-    const auto scores = [](const std::optional<int32_t>& bits, ScoreView& view) {
-      if (!bits) return;
-      view.data = &present;
-      view.batch = *bits & RAPT_PER_BATCH ? 1 : 0;
-      view.head = *bits & RAPT_PER_HEAD ? 1 : 0;
-      view.query = *bits & RAPT_PER_QUERY ? 1 : 0;
-      view.key = 1;
-    };
-    scores(p.bias, call.bias);
-    scores(p.mask, call.mask);
-    if (p.alibi) call.alibi.data = &present;
-    if (p.sink) call.sink.data = &present;
-    call.dropout.probability = p.dropout;
-    call.dq.data = call.dk.data = call.dv.data = &present;
-    if (!p.varlen.empty()) {
-      cu_q = cu_k = {0};
-      for (const auto& [q, k] : p.varlen) {
-        cu_q.push_back(cu_q.back() + static_cast<int32_t>(q));
-        cu_k.push_back(cu_k.back() + static_cast<int32_t>(k));
-      }
-      call.cu_seqlens_q = cu_q.data();
-      call.cu_seqlens_k = cu_k.data();
-      call.total_q = cu_q.back();
-    }
-    call.page = p.page;
-    call.cache = p.page > 0;
-  }
-};
-
 }  // namespace
+
+PlannedCall::PlannedCall(const Problem& p, rapt_device device) {
+  static char present;  // options are told by a data pointer that is not null
+  call.device = device;
+  call.batch = p.batch;
+  call.heads_q = p.heads_q;
+  call.heads_k = p.heads_k;
+  call.seqlen_q = p.seqlen_q;
+  call.seqlen_k = p.seqlen_k;
+  call.head_dim = p.head_dim;
+  call.head_dim_v = p.head_dim_v;
+  call.dtype = p.dtype;
+  call.scale_given = p.softmax_scale.has_value();
+  call.scale = p.softmax_scale.value_or(0);
+  call.causal = p.causal;
+  call.window_given = p.window.has_value();
+  if (p.window) {
+    call.window_left = p.window->left;
+    call.window_right = p.window->right;
+  }
+  if (p.causal != RAPT_NOT_CAUSAL) call.window_right = 0;
+  call.softcap = p.softcap;
+  call.deterministic = p.deterministic;
+  const auto scores = [](const std::optional<int32_t>& bits, ScoreView& view) {
+    if (!bits) return;
+    view.data = &present;
+    view.batch = *bits & RAPT_PER_BATCH ? 1 : 0;
+    view.head = *bits & RAPT_PER_HEAD ? 1 : 0;
+    view.query = *bits & RAPT_PER_QUERY ? 1 : 0;
+    view.key = 1;
+  };
+  scores(p.bias, call.bias);
+  scores(p.mask, call.mask);
+  if (p.alibi) call.alibi.data = &present;
+  if (p.sink) call.sink.data = &present;
+  call.dropout.probability = p.dropout;
+  call.dq.data = call.dk.data = call.dv.data = &present;
+  if (!p.varlen.empty()) {
+    cu_q = cu_k = {0};
+    for (const auto& [q, k] : p.varlen) {
+      cu_q.push_back(cu_q.back() + static_cast<int32_t>(q));
+      cu_k.push_back(cu_k.back() + static_cast<int32_t>(k));
+    }
+    call.cu_seqlens_q = cu_q.data();
+    call.cu_seqlens_k = cu_k.data();
+    call.total_q = cu_q.back();
+    call.total_k = cu_k.back();
+  }
+  call.page = p.page;
+  call.cache = p.page > 0;
+}
 
 }  // namespace rapt
 
@@ -164,7 +166,7 @@ rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t*
 rapt_status rapt_problem_print(const rapt_problem* problem, char* text, size_t capacity, size_t* length) {
   return guarded([&] {
     require(problem, "problem");
-    const std::string out = from_public(*problem).text();
+    const std::string out = problem_from_public(*problem).text();
     if (length) *length = out.size();
     if (capacity == 0) return;
     require(text, "text");
@@ -180,12 +182,10 @@ rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_d
   return guarded([&] {
     require(problem, "problem");
     require(explanation, "explanation");
-    if (op != RAPT_FORWARD && op != RAPT_BACKWARD)
-      throw Error(RAPT_INVALID_ARGUMENT,
-                  cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
+    checked_op(op);
     rapt_executor executor;
     const Wish wish = execution_of(execution, executor).wish;
-    const Problem p = from_public(*problem);
+    const Problem p = problem_from_public(*problem);
     if (op == RAPT_BACKWARD && p.page > 0)
       throw Error(RAPT_UNSUPPORTED, cat("problem.page is ", p.page, ", the backward pass takes no cache"));
     const PlannedCall planned(p, device);

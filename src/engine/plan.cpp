@@ -13,7 +13,7 @@ namespace {
 // What "auto" lets the math backend do without being asked: about a second of its time on one core.
 constexpr double kSmallForMath = 4e9;
 
-constexpr std::string_view kCpuPrefix = "cpu.";
+constexpr std::string_view kCpuPrefix = "cpu.", kHipPrefix = "hip.";
 
 const cpu::Tier& best_tier() {
   static const cpu::Tier& best = []() -> const cpu::Tier& {
@@ -32,12 +32,22 @@ const cpu::Tier* named_tier(std::string_view backend) {
   return nullptr;
 }
 
+// Does the wish leave a GPU's call to the hip backend? Which variants there are is its archive's affair.
+bool wishes_hip(std::string_view backend) {
+  return backend == "auto" || backend == "hip" || backend.starts_with(kHipPrefix);
+}
+
+// The variant that a wish names; "" where the tuning table decides.
+std::string_view hip_variant(std::string_view backend) {
+  return backend.starts_with(kHipPrefix) ? backend.substr(kHipPrefix.size()) : "";
+}
+
 bool known(std::string_view backend) {
-  return backend == "auto" || backend == "math" || backend == "cpu" || named_tier(backend) != nullptr;
+  return backend == "math" || backend == "cpu" || named_tier(backend) != nullptr || wishes_hip(backend);
 }
 
 [[noreturn]] void fail_unknown(std::string_view backend) {
-  std::string names = "auto, math, cpu";
+  std::string names = "auto, math, hip, hip.<variant>, cpu";
   for (size_t i = 0; i < cpu::tier_count(); ++i) names += cat(", ", kCpuPrefix, cpu::tier(i).name);
   throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"", backend, "\", must be one of ", names));
 }
@@ -66,6 +76,37 @@ const char* kernel_name(const cpu::Tier& tier, const ForwardCall& call) { return
 const char* kernel_name(const cpu::Tier& tier, const BackwardCall& call) { return tier.kernels.backward_kernel(call); }
 rapt_op op_of(const ForwardCall&) { return RAPT_FORWARD; }
 rapt_op op_of(const BackwardCall&) { return RAPT_BACKWARD; }
+
+// The hip backend itself, and each variant of the device's archive by its own name.
+void add_hip(const Call& call, rapt_op op, const Wish& wish, Explanation& e) {
+  Candidate hip{"hip", "", "", false};
+  if (call.device.type != RAPT_ROCM) {
+    hip.reason = cat("the tensors are on ", device_text(call.device), ", this backend reads the memory of hip devices");
+    e.candidates.push_back(std::move(hip));
+    return;
+  }
+  std::vector<Candidate> variants;
+  try {
+    const std::string_view variant = wishes_hip(wish.backend) ? hip_variant(wish.backend) : "";
+    gpu::Explained explained = gpu::explain(call, op, variant);
+    hip.reason = explained.refusal;
+    for (gpu::VariantReason& v : explained.variants) {
+      if (v.chosen) {
+        hip.kernel = v.name;
+        hip.reason = v.reason;
+        hip.chosen = wish.backend == "auto" || wish.backend == "hip";
+      }
+      const bool itself = v.chosen && !variant.empty() && wishes_hip(wish.backend);
+      variants.push_back(
+          {cat(kHipPrefix, v.name), v.name, v.chosen && !itself ? "the same as hip here" : v.reason, itself});
+    }
+    if (!hip.chosen && !hip.kernel.empty()) hip.reason = cat("backend \"", wish.backend, "\" was asked for");
+  } catch (const Error& error) {
+    hip.reason = error.what();
+  }
+  e.candidates.push_back(std::move(hip));
+  for (Candidate& v : variants) e.candidates.push_back(std::move(v));
+}
 
 template <class AnyCall>
 Explanation explain_any(const AnyCall& call, const Wish& wish) {
@@ -96,15 +137,16 @@ Explanation explain_any(const AnyCall& call, const Wish& wish) {
   consider({"math", "row", "", false}, math_refusal(call, op_of(call), wish), automatic || wish.backend == "math",
            wish.backend == "math" ? "asked for by name"
                                   : "no other backend takes the problem, and it is small or math is allowed");
-  for (const char* gpu : {"hip", "cuda"})
-    e.candidates.push_back({gpu, "", cat("this build has no ", gpu, " kernels yet"), false});
+  add_hip(call, op_of(call), wish, e);
+  e.candidates.push_back({"cuda", "", "this build has no cuda kernels yet", false});
   return e;
 }
 
 template <class AnyCall>
 [[noreturn]] void fail_unsupported(const AnyCall& call, const Wish& wish) {
   std::string message = cat("no backend takes ", problem_of(call).text(), " on ", device_text(call.device));
-  for (const Candidate& c : explain_any(call, wish).candidates) message += cat("; ", c.backend, ": ", c.reason);
+  for (const Candidate& c : explain_any(call, wish).candidates)
+    if (!c.backend.starts_with(kHipPrefix)) message += cat("; ", c.backend, ": ", c.reason);
   throw Error(RAPT_UNSUPPORTED, message);
 }
 
@@ -112,12 +154,14 @@ template <class AnyCall>
 Plan plan_any(const AnyCall& call, const Wish& wish) {
   const bool automatic = wish.backend == "auto";
   if (!known(wish.backend)) fail_unknown(wish.backend);
-  if (wish.backend != "math") {
+  if (call.device.type == RAPT_ROCM && wishes_hip(wish.backend))  // it refuses with its own words
+    return {Plan::Backend::hip, nullptr, gpu::plan(call, op_of(call), hip_variant(wish.backend))};
+  if (automatic || wish.backend == "cpu" || named_tier(wish.backend)) {
     const cpu::Tier* tier = automatic || wish.backend == "cpu" ? &best_tier() : named_tier(wish.backend);
-    if (cpu_refusal(call, *tier).empty()) return {Plan::Backend::cpu, &tier->kernels};
+    if (cpu_refusal(call, *tier).empty()) return {Plan::Backend::cpu, &tier->kernels, {}};
   }
   if ((automatic || wish.backend == "math") && math_refusal(call, op_of(call), wish).empty())
-    return {Plan::Backend::math, nullptr};
+    return {Plan::Backend::math, nullptr, {}};
   fail_unsupported(call, wish);
 }
 

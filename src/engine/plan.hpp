@@ -1,11 +1,12 @@
 // Selection: which backend and which kernel variant run a call, and why not the others. On the CPU this is a few
-// comparisons, so a plan is made anew for each call.
+// comparisons, so a plan is made anew for each call; the hip backend remembers its own.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cpu/cpu.hpp"
+#include "gpu/gpu.hpp"
 #include "problem/call.hpp"
 
 namespace rapt {
@@ -17,9 +18,10 @@ struct Wish {
 };
 
 struct Plan {
-  enum class Backend { math, cpu };
+  enum class Backend { math, cpu, hip };
   Backend backend = Backend::math;
   const cpu::Kernels* kernels = nullptr;  // of the cpu backend
+  gpu::Plan hip = {};                     // of the hip backend
 };
 
 struct Candidate {

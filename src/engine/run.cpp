@@ -92,6 +92,8 @@ size_t backend_bytes(const BackwardCall& call, const Plan& plan, int32_t concurr
 
 void run(ForwardCall call, const Execution& execution) {
   const Plan chosen = plan(call, execution.wish);
+  if (chosen.backend == Plan::Backend::hip)
+    return gpu::forward(call, chosen.hip, {execution.stream, execution.workspace, execution.workspace_size});
   const rapt_executor& executor = executor_for(call, RAPT_FORWARD, execution);
   const size_t rotated = rotated_q_bytes(call);
   const Workspace workspace(execution, rotated + backend_bytes(call, chosen, executor.concurrency));
@@ -109,8 +111,9 @@ void run(const BackwardCall& call, const Execution& execution) {
 }
 
 size_t workspace_bytes(const ForwardCall& call, const Execution& execution) {
-  return rotated_q_bytes(call) +
-         backend_bytes(call, plan(call, execution.wish), executor_for(call, RAPT_FORWARD, execution).concurrency);
+  const Plan chosen = plan(call, execution.wish);
+  if (chosen.backend == Plan::Backend::hip) return gpu::workspace_bytes(call);
+  return rotated_q_bytes(call) + backend_bytes(call, chosen, executor_for(call, RAPT_FORWARD, execution).concurrency);
 }
 
 size_t workspace_bytes(const BackwardCall& call, const Execution& execution) {

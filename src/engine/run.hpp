@@ -10,6 +10,7 @@ struct Execution {
   Wish wish;
   bool deterministic = false;
   const rapt_executor* executor = nullptr;
+  void* stream = nullptr;
   char* workspace = nullptr;
   size_t workspace_size = 0;
 };

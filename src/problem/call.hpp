@@ -75,7 +75,9 @@ struct Call {
 
   const int32_t* cu_seqlens_q = nullptr;  // q is packed
   const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
-  int64_t total_q = 0;                    // rows of packed q
+  int64_t total_q = 0, total_k = 0;       // rows of packed q, and of packed k and v
+  bool lengths_on_host = true;            // cu_seqlens can be read here
+  bool check_lengths = false;             // cu_seqlens in device memory are to be copied and validated
   const int32_t* seqused_k = nullptr;     // rows of the cache in use, before new_keys.seqlen more
   const int32_t* cache_batch_idx = nullptr;
   const int32_t* leftpad_k = nullptr;
@@ -162,6 +164,9 @@ inline int64_t query_offset(const View& view, const Sequence& s, int64_t i, int6
 inline int64_t lse_offset(const LseView& lse, const Sequence& s, int64_t i, int64_t h) {
   return s.batch_q * lse.batch + h * lse.head + (s.first_q + i) * lse.query;
 }
+
+// What validate() could not read: cu_seqlens copied from device memory, each batch + 1 of them. Throws Error.
+void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32_t* cu_seqlens_k);
 
 // Checks everything and fills a call; throws Error with every violation, before anything is written.
 ForwardCall validate(const rapt_forward_call& call);

@@ -72,6 +72,7 @@ bool check_qkv(Validator& v, const rapt_attention& a, Call& call, bool packed_q,
   call.head_dim = q[2];
   call.head_dim_v = value[2];
   call.total_q = packed_q ? q[0] : 0;
+  call.total_k = packed_k ? k[0] : 0;
   if (call.heads_q < 1) v.bad.add("q has 0 heads, must have at least 1");
   if (call.heads_k < 1) v.bad.add("k has 0 heads, must have at least 1");
   else if (call.heads_q % call.heads_k != 0)
@@ -227,7 +228,7 @@ Problem problem_of(const Call& call) {
   p.sink = static_cast<bool>(call.sink);
   p.dropout = call.dropout.probability;
   if (call.scale_given) p.softmax_scale = call.scale;
-  if (call.cu_seqlens_q && call.device.type == RAPT_CPU)
+  if (call.cu_seqlens_q && call.lengths_on_host)
     for (int64_t b = 0; b < call.batch; ++b) {
       const Sequence s = sequence(call, b);
       p.varlen.emplace_back(s.seqlen_q, s.seqlen_k);

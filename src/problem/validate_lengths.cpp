@@ -42,6 +42,13 @@ int64_t with_given_max(Validator& v, const char* name, int64_t given, int64_t lo
   return std::max(given, longest);
 }
 
+// The longest sequence where the lengths are in device memory, which is not read: no more than all the rows.
+int64_t promised_max(Validator& v, const char* name, int64_t given, int64_t total) {
+  if (given < 0 || (given == 0 && total > 0))
+    v.bad.add(cat(name, " is ", given, ", must be the longest sequence where cu_seqlens are in device memory"));
+  return std::min(given, total);
+}
+
 }  // namespace
 
 void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t, Call& call) {
@@ -57,13 +64,35 @@ void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t,
       t.packed_k ? indices(v, "varlen.cu_seqlens_k", varlen.cu_seqlens_k, {call.batch + 1}, "[batch + 1]") : nullptr;
   call.cu_seqlens_q = q;
   call.cu_seqlens_k = k;
-  if (rows->device.type != RAPT_CPU) return;  // device memory: the engine decides
+  if (t.packed_k && (varlen.cu_seqlens_k->device.type == RAPT_CPU) != (rows->device.type == RAPT_CPU)) {
+    v.bad.add(cat("varlen.cu_seqlens_k is on ", device_text(varlen.cu_seqlens_k->device),
+                  ", must be in the same memory as cu_seqlens_q, on ", device_text(rows->device)));
+    return;
+  }
+  if (rows->device.type != RAPT_CPU) {
+    call.lengths_on_host = false;
+    call.check_lengths = varlen.check_device_seqlens != 0;
+    call.seqlen_q = promised_max(v, "varlen.max_seqlen_q", varlen.max_seqlen_q, t.q->shape[0]);
+    if (t.packed_k) call.seqlen_k = promised_max(v, "varlen.max_seqlen_k", varlen.max_seqlen_k, t.k->shape[0]);
+    return;
+  }
   if (q)
     call.seqlen_q = with_given_max(v, "varlen.max_seqlen_q", varlen.max_seqlen_q,
                                    check_cu_seqlens(v, "varlen.cu_seqlens_q", q, call.batch, t.q->shape[0]));
   if (k)
     call.seqlen_k = with_given_max(v, "varlen.max_seqlen_k", varlen.max_seqlen_k,
                                    check_cu_seqlens(v, "varlen.cu_seqlens_k", k, call.batch, t.k->shape[0]));
+}
+
+void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32_t* cu_seqlens_k) {
+  Validator v;
+  const auto check = [&](const char* name, const char* max_name, const int32_t* cu, int64_t total, int64_t most) {
+    const int64_t longest = check_cu_seqlens(v, name, cu, call.batch, total);
+    if (longest > most) v.bad.add(cat(max_name, " is ", most, ", must be at least the longest sequence, ", longest));
+  };
+  if (cu_seqlens_q) check("varlen.cu_seqlens_q", "varlen.max_seqlen_q", cu_seqlens_q, call.total_q, call.seqlen_q);
+  if (cu_seqlens_k) check("varlen.cu_seqlens_k", "varlen.max_seqlen_k", cu_seqlens_k, call.total_k, call.seqlen_k);
+  v.bad.throw_if_any();
 }
 
 namespace {

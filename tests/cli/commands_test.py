@@ -26,7 +26,7 @@ class Usage(CommandTest):
             (["explain"], "problem is required"),
             (["explain", "b1 hq1"], "column 7"),
             (["explain", PROBLEM + " causal"], "'causal' is unknown, repeated or out of order"),
-            (["explain", PROBLEM, "--backend", "nosuch"], "must be one of auto, math, cpu"),
+            (["explain", PROBLEM, "--backend", "nosuch"], "must be one of auto, math, hip, hip.<variant>, cpu"),
             (["doctor", "b1 hq3 hk2 sq1 sk1 d8 fp32"], "heads_q is 3"),
             (["verify", "--suite", "nosuch"], "quick"),
             (["verify", PROBLEM, "--input-kind", "nosuch"], "outliers"),
@@ -42,7 +42,7 @@ class Usage(CommandTest):
 
 class Reports(CommandTest):
     def test_doctor(self):
-        self.rapt("doctor", says=["rapt 0.", "caches", "memory", "portable", "hip", "cuda"])
+        self.rapt("doctor", says=["rapt 0.", "caches", "memory", "portable", "hip", "cuda", "devices", "kernel archives"])
         self.rapt("doctor", PROBLEM, says=["forward " + PROBLEM, "backward " + PROBLEM])
 
     def test_explain(self):

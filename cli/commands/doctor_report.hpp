@@ -1,0 +1,13 @@
+// `rapt doctor --report`: what a user with a GPU posts.
+#pragma once
+
+namespace rapt::cli {
+
+int doctor_report();  // 1 where a check fails, or nothing can be checked
+
+// The parts that plain `rapt doctor` prints too.
+void print_machine();
+void print_devices();
+void print_archives(bool verify);  // verify: decompresses and checks every kernel
+
+}  // namespace rapt::cli

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/commands.hpp"
+#include "cli/core/error.hpp"
+#include "cli/core/report.hpp"
+#include "cli/io/file.hpp"
+#include "cli/kernels/disassembly.hpp"
+#include "rapt/rapt.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr int kCheckFailed = 1;
+
+struct Options {
+  std::string archive, kernel, extract;
+  bool verify = false, instructions = false;
+};
+
+int list_archives() {
+  const std::vector<std::string> paths = Archive::find();
+  if (paths.empty())
+    throw InputError(
+        "no kernel archive in RAPT_KERNEL_PATH or beside the library; `make archives` builds them from the sources");
+  TextTable table({"architecture", "kernels", "file", "compiler"});
+  for (const std::string& path : paths) {
+    const Archive archive(path);
+    table.add({archive.arch(), std::to_string(archive.size()), path, archive.compiler()});
+  }
+  table.print("");
+  return 0;
+}
+
+std::string dtype_name(rapt_dtype dtype) {
+  return fmt::format("{}{}", dtype.code == RAPT_BFLOAT ? "bf" : "fp", static_cast<int>(dtype.bits));
+}
+
+int list_kernels(const Archive& archive) {
+  fmt::print("{}: {} kernels for {}, by {}\n\n", archive.path(), archive.size(), archive.arch(), archive.compiler());
+  TextTable table({"kernel", "block", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "occupancy", "P", "bytes", "stored"});
+  uint64_t bytes = 0, stored = 0;
+  for (size_t i = 0; i < archive.size(); ++i) {
+    const rapt_kernel k = archive.kernel(i);
+    table.add({k.name, fmt::format("{}x{}", k.block_q, k.block_k), std::to_string(k.waves), std::to_string(k.vgprs),
+               std::to_string(k.agprs), std::to_string(k.sgprs), std::to_string(k.lds), std::to_string(k.occupancy),
+               k.p, std::to_string(k.size), std::to_string(k.stored_size)});
+    bytes += k.size;
+    stored += k.stored_size;
+  }
+  table.print("");
+  fmt::print("\n{} bytes of code, {} stored\n", bytes, stored);
+  return 0;
+}
+
+void inspect(const Archive& archive, const rapt_kernel& k) {
+  const auto line = [](const char* what, const std::string& value) { fmt::print("  {:<14}{}\n", what, value); };
+  fmt::print("{} ({})\n", k.name, archive.path());
+  line("computes", fmt::format("{}, {}, {}", k.operation, dtype_name(k.dtype), k.features));
+  line("head_dim", fmt::format("up to {}", k.head_dim));
+  line("block", fmt::format("{} queries by {} keys", k.block_q, k.block_k));
+  line("P", fmt::format("{}", k.p));
+  line("workgroup", fmt::format("{} threads in {} waves, {} bytes of LDS", k.threads, k.waves, k.lds));
+  line("registers", fmt::format("{} VGPRs, {} AGPRs, {} SGPRs", k.vgprs, k.agprs, k.sgprs));
+  line("occupancy", fmt::format("{} waves a SIMD", k.occupancy));
+  line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.kernarg_size));
+  line("code object", fmt::format("{} bytes, {} stored, CRC32 {:08x}", k.size, k.stored_size, k.crc32));
+}
+
+void print_instructions(const Archive& archive, size_t index) {
+  const Disassembly d = disassemble(archive.code(index));
+  fmt::print("  instructions  {}, by {}\n", d.total, d.tool);
+  for (const InstructionClass& c : d.classes)
+    if (c.count != 0) fmt::print("    {:>6}  {}\n", c.count, c.name);
+}
+
+int verify(const Archive& archive) {
+  size_t bad = 0;
+  for (size_t i = 0; i < archive.size(); ++i) try {
+      archive.code(i);
+    } catch (const Error& e) {
+      fmt::print("{}\n", e.what());
+      ++bad;
+    }
+  if (bad == 0) fmt::print("{}: the index and all {} kernels are intact\n", archive.path(), archive.size());
+  else fmt::print("{}: {} of {} kernels are damaged\n", archive.path(), bad, archive.size());
+  return bad == 0 ? 0 : kCheckFailed;
+}
+
+size_t index_of(const Archive& archive, const std::string& name) {
+  for (size_t i = 0; i < archive.size(); ++i)
+    if (archive.kernel(i).name == name) return i;
+  throw InputError(fmt::format("{} has no kernel {}; `rapt kernels {}` lists its {}", archive.path(), name,
+                               archive.path(), archive.size()));
+}
+
+Archive open_archive(const std::string& given) {
+  const bool names_a_file = given.find_first_of("/.") != std::string::npos;
+  return names_a_file ? Archive(given) : Archive("", given);
+}
+
+int kernels_command(const Options& o) {
+  if (o.archive.empty()) return list_archives();
+  const Archive archive = open_archive(o.archive);
+  if (o.kernel.empty()) {
+    if (!o.extract.empty()) throw InputError("--extract needs the name of a kernel");
+    if (o.instructions) throw InputError("--instructions needs the name of a kernel");
+    return o.verify ? verify(archive) : list_kernels(archive);
+  }
+  const size_t index = index_of(archive, o.kernel);
+  inspect(archive, archive.kernel(index));
+  if (o.verify) archive.code(index);
+  if (o.verify) fmt::print("  intact\n");
+  if (o.instructions) print_instructions(archive, index);
+  if (!o.extract.empty()) {
+    const std::vector<char> code = archive.code(index);
+    write_file(o.extract, {code.data(), code.size()});
+    fmt::print("  written to    {}\n", o.extract);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_kernels(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("kernels", "List the GPU kernels of an archive, inspect, verify or extract them");
+  sub->add_option("archive", options->archive,
+                  "A file, or an architecture such as gfx942, whose archive is looked for in RAPT_KERNEL_PATH and "
+                  "beside the library; without it, the archives there");
+  sub->add_option("kernel", options->kernel, "The name of one kernel: what it computes and uses");
+  sub->add_flag("--verify", options->verify, "Decompress and check each kernel, or the one named");
+  sub->add_flag("--instructions", options->instructions, "Count the kernel's instructions by class (llvm-objdump)");
+  sub->add_option("--extract", options->extract, "Write the kernel's code object, an ELF file, to this file");
+  sub->footer(
+      "Examples:\n  rapt kernels\n  rapt kernels gfx942\n  rapt kernels gfx942 --verify\n"
+      "  rapt kernels gfx942 forward.d128.bf16.plain.k64w8 --instructions --extract forward.co");
+  sub->callback([options, &action] { action = [options] { return kernels_command(*options); }; });
+}
+
+}  // namespace rapt::cli

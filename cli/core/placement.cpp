@@ -1,0 +1,68 @@
+#include "cli/core/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/core/error.hpp"
+#include "cli/core/machine.hpp"
+
+namespace rapt::cli {
+
+rapt_device parse_device(const std::string& name) {
+  if (name == "cpu") return kHost;
+  constexpr std::string_view kHip = "hip:";
+  int32_t id = -1;
+  const char* const end = name.data() + name.size();
+  if (name.starts_with(kHip)) {
+    const auto [stop, error] = std::from_chars(name.data() + kHip.size(), end, id);
+    if (error != std::errc() || stop != end) id = -1;
+  }
+  if (id < 0) throw InputError(fmt::format("--device is '{}', must be cpu or hip:NUMBER, e.g. hip:0", name));
+  return {RAPT_ROCM, id};
+}
+
+std::string device_name(rapt_device device) { return on_gpu(device) ? fmt::format("hip:{}", device.id) : "cpu"; }
+
+std::string device_text(rapt_device device) {
+  if (!on_gpu(device)) return fmt::format("cpu: {} ({})", machine().cpu, machine().architecture);
+  const rapt_device_info info = describe(device);
+  return fmt::format("{}: {} ({}, {} compute units), {}", device_name(device), info.name, info.arch, info.compute_units,
+                     info.runtime);
+}
+
+std::vector<rapt_device> gpus() {
+  std::vector<rapt_device> found;
+  int32_t count = 0;
+  if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK) return found;
+  for (int32_t id = 0; id < count; ++id) found.push_back({RAPT_ROCM, id});
+  return found;
+}
+
+Tensor Placement::place(const Array& array, const void* from) {
+  DeviceMemory& memory = memory_.emplace_back(device_, static_cast<size_t>(array.bytes()));
+  if (array.bytes() > 0) memory.copy_from_host(from);
+  return {memory.data(), array.dtype(), array.shape(), array.strides(), device_};
+}
+
+Tensor Placement::in(const Array& array) { return on_gpu(device_) ? place(array, array.data()) : array.tensor(); }
+
+std::optional<Tensor> Placement::in(const std::optional<Array>& array) {
+  return array ? std::optional(in(*array)) : std::nullopt;
+}
+
+Tensor Placement::out(Array& array) {
+  if (!on_gpu(device_)) return array.tensor();
+  const std::vector<unsigned char> nothing(static_cast<size_t>(array.bytes()), 0xff);
+  const Tensor tensor = place(array, nothing.data());
+  outputs_.emplace_back(&array, &memory_.back());
+  return tensor;
+}
+
+void Placement::fetch() {
+  synchronize(device_);
+  for (const auto& [array, memory] : outputs_)
+    if (array->bytes() > 0) memory->copy_to_host(array->data());
+}
+
+}  // namespace rapt::cli

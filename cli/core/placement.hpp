@@ -1,0 +1,42 @@
+// Where a command's tensors are: on the host as they are made, or copied to a GPU.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/core/array.hpp"
+
+namespace rapt::cli {
+
+rapt_device parse_device(const std::string& name);  // "cpu", "hip:0"; throws InputError
+std::string device_name(rapt_device device);        // the same text
+inline bool on_gpu(rapt_device device) { return device.type != RAPT_CPU; }
+
+// "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so where it is the simulator.
+std::string device_text(rapt_device device);
+
+// The GPUs that HIP lists; none where it cannot be opened.
+std::vector<rapt_device> gpus();
+
+// The device's copies of arrays, which must outlive it.
+class Placement {
+ public:
+  explicit Placement(rapt_device device) : device_(device) {}
+  rapt_device device() const { return device_; }
+
+  Tensor in(const Array& array);
+  std::optional<Tensor> in(const std::optional<Array>& array);
+  Tensor out(Array& array);  // on a GPU every bit is set before, so that what is not written shows
+  void fetch();              // waits for the device and brings home what it wrote
+
+ private:
+  Tensor place(const Array& array, const void* from);
+
+  rapt_device device_;
+  std::deque<DeviceMemory> memory_;
+  std::vector<std::pair<Array*, const DeviceMemory*>> outputs_;
+};
+
+}  // namespace rapt::cli

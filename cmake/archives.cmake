@@ -1,0 +1,92 @@
+# Rules for compiling kernels and packing them. A kernel has one rule, whose command has its row's flags: an edited row or
+# source rebuilds its own kernels alone.
+
+# The manifest's reader is C++, which CMake builds for itself to learn the rules.
+function(rapt_rows variable manifest arch)
+  set(program ${PROJECT_BINARY_DIR}/kernels/rows)
+  set(folder ${PROJECT_SOURCE_DIR}/archive)
+  set(sources ${folder}/rows.cpp ${folder}/manifest.cpp ${folder}/manifest.hpp ${folder}/arch.cpp ${folder}/arch.hpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest} ${sources})
+  set(stale FALSE)
+  foreach(source IN LISTS sources)
+    if(${source} IS_NEWER_THAN ${program})
+      set(stale TRUE)
+    endif()
+  endforeach()
+  if(stale)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    try_compile(built SOURCES ${sources} NO_CACHE CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}
+      COPY_FILE ${program} CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON OUTPUT_VARIABLE output)
+    if(NOT built)
+      message(FATAL_ERROR "cannot build archive/rows.cpp:\n${output}")
+    endif()
+  endif()
+  execute_process(COMMAND ${program} ${manifest} ${arch}
+    OUTPUT_VARIABLE lines ERROR_VARIABLE errors RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${errors}")
+  endif()
+  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+  set(${variable} ${lines} PARENT_SCOPE)
+endfunction()
+
+# Includes are listed by the preprocessor alone, because a hit in the compiler cache writes no such file.
+function(rapt_kernel object source arch flags)
+  set(compile ${${arg_COMPILER}} ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. ${source})
+  set(list_includes -Xclang -dependency-file -Xclang ${object}.d -Xclang -MT -Xclang ${object})
+  if(RAPT_CCACHE AND NOT arg_NO_CACHE)
+    set(commands COMMAND ${compile} -E -o /dev/null ${list_includes} COMMAND ${RAPT_CCACHE} ${compile} -c -o ${object})
+  else()
+    set(commands COMMAND ${compile} -c -o ${object} ${list_includes})
+  endif()
+  cmake_path(GET object STEM LAST_ONLY name)
+  list(GET ${arg_COMPILER} 0 compiler)
+  add_custom_command(OUTPUT ${object} ${commands} DEPENDS ${source} ${compiler} DEPFILE ${object}.d
+    COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
+endfunction()
+
+# rapt_kernels(VARIABLE ARCH ARCH MANIFEST FILE SOURCES FOLDER OUTPUT FOLDER COMPILER NAME [FILTER REGEX] [NO_CACHE])
+# Rules for each row that MANIFEST has for ARCH; VARIABLE becomes the code objects, OUTPUT/ARCH/NAME.co. COMPILER is the
+# variable that rapt_device_compiler set.
+function(rapt_kernels variable)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_CACHE" "ARCH;MANIFEST;SOURCES;OUTPUT;FILTER;COMPILER" "")
+  set(folder ${arg_OUTPUT}/${arg_ARCH})
+  file(MAKE_DIRECTORY ${folder})
+  rapt_rows(rows ${arg_MANIFEST} ${arg_ARCH})
+  set(objects "")
+  foreach(row IN LISTS rows)
+    string(REPLACE " " ";" row "${row}")
+    list(POP_FRONT row name operation)
+    if(NOT arg_FILTER OR name MATCHES "${arg_FILTER}")
+      rapt_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.hip ${arg_ARCH} "${row}")
+      list(APPEND objects ${folder}/${name}.co)
+    endif()
+  endforeach()
+  set(${variable} ${objects} PARENT_SCOPE)
+endfunction()
+
+# rapt_archive(TARGET [TUNING FILE] and the arguments of rapt_kernels)
+# A target that packs the kernels into OUTPUT/ARCH.rapt. TARGET_FILE becomes that path, or "" where there is no kernel.
+function(rapt_archive target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TUNING;ARCH;MANIFEST;OUTPUT;COMPILER" "")
+  set(${target}_FILE "" PARENT_SCOPE)
+  rapt_kernels(objects ${ARGN})
+  if(NOT objects)
+    return()
+  endif()
+  set(tuning "")
+  set(tuning_file "")
+  if(arg_TUNING AND EXISTS ${arg_TUNING})
+    set(tuning_file ${arg_TUNING})
+    set(tuning --tuning ${arg_TUNING})
+  endif()
+  set(archive ${arg_OUTPUT}/${arg_ARCH}.rapt)
+  add_custom_command(OUTPUT ${archive}
+    COMMAND rapt_archive_tool --manifest ${arg_MANIFEST} --arch ${arg_ARCH} --compiler ${${arg_COMPILER}_NAME} ${tuning}
+      --output ${archive} ${objects}
+    DEPENDS rapt_archive_tool ${objects} ${arg_MANIFEST} ${tuning_file}
+    COMMENT "Packing ${arg_ARCH}.rapt" VERBATIM COMMAND_EXPAND_LISTS)
+  add_custom_target(${target} DEPENDS ${archive})
+  set(${target}_FILE ${archive} PARENT_SCOPE)
+endfunction()

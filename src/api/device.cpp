@@ -1,0 +1,125 @@
+// Devices over the C boundary: which there are, their memory, and kernels loaded ahead.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "api/guard.hpp"
+#include "api/planned.hpp"
+#include "gpu/device.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/memory.hpp"
+#include "problem/tensor.hpp"
+
+namespace rapt {
+
+namespace {
+
+// True for a GPU, false for the host; anything else is refused.
+bool on_gpu(rapt_device device) {
+  if (device.type == RAPT_ROCM) return true;
+  if (device.type == RAPT_CPU && device.id == 0) return false;
+  if (device.type == RAPT_CUDA) throw Error(RAPT_UNSUPPORTED, "this build has no cuda kernels yet");
+  throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu or hip"));
+}
+
+rapt_device_info describe_host() {
+  rapt_device_info info = {};
+  info.name = "the host";
+  info.arch = info.target = info.runtime = info.library = "";
+  info.compute_units = static_cast<int32_t>(std::max(std::thread::hardware_concurrency(), 1u));
+  return info;
+}
+
+rapt_device_info describe_gpu(int32_t id) {
+  const gpu::Device& d = gpu::device(id);
+  const gpu::Hip& hip = gpu::Hip::get();
+  static const std::string runtime = hip.runtime();  // one library for all devices
+  rapt_device_info info = {};
+  info.name = d.name.c_str();
+  info.arch = d.arch.c_str();
+  info.target = d.target.c_str();
+  info.runtime = runtime.c_str();
+  info.library = hip.path().c_str();
+  info.memory = d.memory;
+  info.compute_units = d.compute_units;
+  info.simulator = hip.simulator();
+  return info;
+}
+
+void* allocate_on_host(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* data = bytes > SIZE_MAX - 63 ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (data == nullptr) throw Error(RAPT_OUT_OF_MEMORY, cat("the host has no memory for ", uint64_t{bytes}, " bytes"));
+  return data;
+}
+
+}  // namespace
+
+}  // namespace rapt
+
+using namespace rapt;
+
+extern "C" {
+
+rapt_status rapt_device_count(rapt_device_type type, int32_t* count) {
+  return guarded([&] {
+    require(count, "count");
+    *count = 0;
+    *count = type == RAPT_CUDA ? 0 : on_gpu({type, 0}) ? gpu::device_count() : 1;
+  });
+}
+
+rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info) {
+  return guarded([&] {
+    require(info, "info");
+    const size_t size = info->struct_size;
+    if (size <= sizeof(size_t))
+      throw Error(RAPT_INVALID_ARGUMENT, cat("info.struct_size is ", uint64_t{size}, ", must be sizeof the struct, ",
+                                             uint64_t{sizeof(rapt_device_info)}));
+    rapt_device_info known = on_gpu(device) ? describe_gpu(device.id) : describe_host();
+    known.struct_size = size;
+    std::memcpy(info, &known, std::min(size, sizeof known));
+  });
+}
+
+rapt_status rapt_device_alloc(rapt_device device, size_t bytes, void** data) {
+  return guarded([&] {
+    require(data, "data");
+    *data = on_gpu(device) ? gpu::allocate(device.id, bytes) : allocate_on_host(bytes);
+  });
+}
+
+rapt_status rapt_device_free(rapt_device device, void* data) {
+  return guarded([&] {
+    if (on_gpu(device)) gpu::release(device.id, data);
+    else std::free(data);
+  });
+}
+
+rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_device from_device, const void* from, size_t bytes) {
+  return guarded([&] {
+    const bool to_gpu = on_gpu(to_device), from_gpu = on_gpu(from_device);
+    if (bytes == 0) return;
+    require(to, "to");
+    require(from, "from");
+    if (to_gpu || from_gpu) gpu::copy(to_gpu ? to_device.id : from_device.id, to, from, bytes);
+    else std::memcpy(to, from, bytes);
+  });
+}
+
+rapt_status rapt_device_synchronize(rapt_device device) {
+  return guarded([&] {
+    if (on_gpu(device)) gpu::synchronize(device.id);
+  });
+}
+
+rapt_status rapt_preload(rapt_device device, const rapt_problem* problem, rapt_op op) {
+  return guarded([&] {
+    if (!on_gpu(device)) return;
+    if (problem == nullptr) return gpu::preload(device.id);
+    const PlannedCall planned(problem_from_public(*problem), device);
+    gpu::preload(planned.call, checked_op(op));
+  });
+}
+}

@@ -1,0 +1,67 @@
+// Reads <arch>.rapt, the kernels compiled for one GPU architecture; docs/design/archive.md has the format. Nothing in a
+// file is trusted: each damage is an Error that names the file and what is wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "problem/problem.hpp"
+
+namespace rapt::gpu {
+
+// One compiled kernel: what it computes, how it is launched, what it uses of the GPU, and where its code lies.
+struct Variant {
+  std::string name;       // "forward.d128.bf16.plain.k64w8"
+  std::string operation;  // "forward", "forward_split"
+  std::string symbol;     // the kernel's name in its code object
+  std::string features;   // "plain" or "general"
+  std::string p;          // how P is rounded: "nearest", "truncated", "exact"
+  DType dtype = DType::fp16;
+  int32_t head_dim = 0;                              // the tile: the largest head_dim and head_dim_v
+  int32_t block_q = 0, block_k = 0;                  // queries a workgroup, keys a step
+  int32_t waves = 0, threads = 0;                    // a workgroup
+  int32_t lds = 0, vgprs = 0, agprs = 0, sgprs = 0;  // bytes, and registers as the code object's metadata counts them
+  int32_t occupancy = 0;                             // waves a SIMD
+  int32_t kernarg_size = 0;                          // bytes
+  uint64_t offset = 0, stored_size = 0;              // of the compressed code, in the file
+  uint64_t size = 0;                                 // bytes of the code object
+  uint32_t crc32 = 0;                                // of the code object
+};
+
+// Copies share the mapped file. All functions may be called from many threads at once.
+class Archive {
+ public:
+  static Archive open(const std::string& path);
+  // Bytes that outlive the archive, with the name that errors use.
+  static Archive view(const std::string& name, std::span<const std::byte> bytes);
+
+  const std::string& path() const;
+  const std::string& arch() const;      // "gfx942"
+  const std::string& compiler() const;  // what compiled it, as it names itself
+  const std::string& tuning() const;    // the text of tuning/<arch>; "" where there is none
+  std::span<const Variant> variants() const;
+  const Variant* find(std::string_view name) const;  // null: no such variant
+
+  // The code object of one of variants(), decompressed and checked.
+  std::vector<std::byte> code(const Variant& variant) const;
+
+ private:
+  struct Content;
+  explicit Archive(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
+  std::shared_ptr<const Content> content_;
+};
+
+// The archive of an architecture: `place` where it is not "" (a file, or a folder that has <arch>.rapt), or the first
+// found in RAPT_KERNEL_PATH (folders or files, separated by ':') and then beside the library. Throws Error with where
+// it looked, and which architectures' archives are there.
+std::string find_archive(const std::string& arch, const std::string& place = "");
+
+// Every <arch>.rapt in RAPT_KERNEL_PATH and beside the library; the first of an architecture alone.
+std::vector<std::string> find_archives();
+
+}  // namespace rapt::gpu

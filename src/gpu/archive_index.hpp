@@ -1,0 +1,20 @@
+// The index of an archive: JSON to checked values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/archive.hpp"
+
+namespace rapt::gpu {
+
+struct Index {
+  std::string arch, compiler, tuning;
+  std::vector<Variant> variants;
+};
+
+// `code_begin` and `code_end` bound the code objects' place in the file. Throws Error that names the file.
+Index read_index(const std::string& path, std::string_view json, uint64_t code_begin, uint64_t code_end);
+
+}  // namespace rapt::gpu

@@ -1,0 +1,133 @@
+#include "gpu/arguments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+#include "kernels/common/philox.h"
+#include "problem/error.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+rapt_abi_rows rows(const View& view, int64_t bytes) {
+  return {view.data, view.batch * bytes, view.seq * bytes, view.head * bytes};
+}
+
+rapt_abi_scores scores(const ScoreView& view, int64_t bytes) {
+  if (!view) return {};
+  return {view.data, view.batch * bytes, view.head * bytes, view.query * bytes, view.key * bytes};
+}
+
+int32_t abi_dtype(DType dtype) {
+  return dtype == DType::fp16 ? RAPT_ABI_FP16 : dtype == DType::bf16 ? RAPT_ABI_BF16 : RAPT_ABI_FP32;
+}
+
+// A side as wide as every sequence excludes nothing: then it is unbounded, and sums of positions stay within int32.
+int32_t window_side(const Call& call, int64_t side) {
+  return side < 0 || side >= std::max(call.seqlen_q, call.seqlen_k) ? -1 : static_cast<int32_t>(side);
+}
+
+std::string address_text(const void* pointer) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", pointer);
+  return text;
+}
+
+class PointerCheck {
+ public:
+  PointerCheck(const Hip& hip, const Device& device) : hip_(hip), device_(device) {}
+
+  void operator()(const char* name, const void* data) const {
+    if (data == nullptr) return;
+    HipPointerAttributes attributes = {};
+    const HipError error = hip_.hipPointerGetAttributes(&attributes, data);
+    if (error != kHipSuccess && error != kHipErrorInvalidValue)
+      hip_.fail(error, cat("asking where ", name, " lies, at ", address_text(data)));
+    if (error != kHipSuccess) hip_.forget_error();
+    const bool known = error == kHipSuccess && attributes.device_pointer != nullptr;
+    if (!known) {
+      if (device_.reads_host_memory) return;
+      throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in host memory that ",
+                                             device_.text(), " cannot read: copy it there, or say that it is on cpu"));
+    }
+    const bool of_a_device = attributes.host_pointer == nullptr && !attributes.is_managed;
+    if (of_a_device && attributes.device != device_.id)
+      throw Error(RAPT_INVALID_ARGUMENT,
+                  cat(name, " is at ", address_text(data), ", in the memory of hip:", attributes.device,
+                      ", must be in that of ", device_.text(), " as it says"));
+  }
+
+ private:
+  const Hip& hip_;
+  const Device& device_;
+};
+
+}  // namespace
+
+rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, const Device& device) {
+  const int64_t bytes = dtype_bytes(call.dtype);
+  rapt_forward_args a = {};
+  a.size = sizeof a;
+  a.q_tiles = static_cast<int32_t>((call.seqlen_q + variant.block_q - 1) / variant.block_q);
+  a.q = rows(call.q, bytes);
+  a.k = rows(call.k, bytes);
+  a.v = rows(call.v, bytes);
+  a.out = rows(call.out, bytes);
+  if (call.lse)
+    a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
+  a.cu_seqlens_q = call.cu_seqlens_q;
+  a.cu_seqlens_k = call.cu_seqlens_k;
+  a.total_q = static_cast<int32_t>(call.total_q);
+  a.total_k = static_cast<int32_t>(call.total_k);
+  a.batch = static_cast<int32_t>(call.batch);
+  a.heads_q = static_cast<int32_t>(call.heads_q);
+  a.heads_k = static_cast<int32_t>(call.heads_k);
+  a.group = static_cast<int32_t>(call.group());
+  a.seqlen_q = static_cast<int32_t>(call.seqlen_q);
+  a.seqlen_k = static_cast<int32_t>(call.seqlen_k);
+  a.head_dim = static_cast<int32_t>(call.head_dim);
+  a.head_dim_v = static_cast<int32_t>(call.head_dim_v);
+  a.window_left = window_side(call, call.window_left);
+  a.window_right = window_side(call, call.window_right);
+  a.top_left = call.causal == RAPT_CAUSAL_TOP_LEFT;
+  a.longest_first = a.window_right >= 0;
+  a.xcds = device.xcds;
+  a.scale = static_cast<float>(call.scale);
+  a.scale_log2 = static_cast<float>(call.scale * std::numbers::log2e);
+  a.softcap = static_cast<float>(call.softcap);
+  a.bias = scores(call.bias, dtype_bytes(call.bias.dtype));
+  a.bias_dtype = abi_dtype(call.bias.dtype);
+  a.mask = scores(call.mask, 1);
+  if (call.alibi)
+    a.alibi = {reinterpret_cast<const float*>(call.alibi.data), call.alibi.batch * 4, call.alibi.head * 4};
+  a.keep_threshold = rapt_keep_threshold(call.dropout.probability);
+  a.keep_scale = static_cast<float>(1 / (1 - call.dropout.probability));
+  a.dropout_offset = call.dropout.offset;
+  a.dropout_seed = call.dropout.seed;
+  if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
+  a.sink_dtype = abi_dtype(call.sink.dtype);
+  return a;
+}
+
+void check_pointers(const ForwardCall& call, const Hip& hip, const Device& device) {
+  const PointerCheck check(hip, device);
+  check("q", call.q.data);
+  check("out", call.out.data);
+  check("lse", call.lse.data);
+  check("sink", call.sink.data);
+  check("alibi_slopes", call.alibi.data);
+  if (!call.lengths_on_host) {
+    check("varlen.cu_seqlens_q", call.cu_seqlens_q);
+    check("varlen.cu_seqlens_k", call.cu_seqlens_k);
+  }
+  if (call.cu_seqlens_k ? call.total_k == 0 : call.seqlen_k == 0) return;  // tensors without elements may lie anywhere
+  check("k", call.k.data);
+  check("v", call.v.data);
+  check("bias", call.bias.data);
+  check("mask", call.mask.data);
+}
+
+}  // namespace rapt::gpu

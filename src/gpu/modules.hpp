@@ -1,0 +1,52 @@
+// The kernels of one device: its archive, tuning and cached plans, and the code objects loaded so far.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "gpu/device.hpp"
+#include "gpu/select.hpp"
+
+namespace rapt::gpu {
+
+class Modules {
+ public:
+  // Of a device that HIP lists. Throws Error where there is no archive for its architecture.
+  static Modules& of(int32_t device);
+
+  const Hip& hip() const { return hip_; }
+  const Device& device() const { return device_; }
+  std::span<const Variant> variants() const { return archive_.variants(); }
+  const std::string& archive_path() const { return archive_.path(); }
+
+  // What the tuning table chooses; remembered for each demand, as a table's rows take longer than a launch.
+  std::optional<size_t> select(const Demand& demand);
+  std::optional<Selected> select_anew(const Demand& demand) const;
+
+  // Loads the variant on first use, unless `stream` is being captured, which must neither load nor allocate.
+  HipFunction function(size_t variant, HipStream stream);
+
+ private:
+  struct Loaded {
+    std::atomic<HipFunction> function{nullptr};
+    std::vector<std::byte> code;  // HIP may read it later than when it is loaded
+  };
+
+  Modules(const Hip& hip, const Device& device);
+  HipFunction load(size_t variant, HipStream stream);
+
+  const Hip& hip_;
+  const Device& device_;
+  const Archive archive_;
+  Tuning tuning_;
+  std::unique_ptr<Loaded[]> loaded_;  // by variant
+  std::mutex loading_;
+  std::shared_mutex plans_mutex_;
+  std::unordered_map<Demand, size_t, DemandHash> plans_;
+};
+
+}  // namespace rapt::gpu

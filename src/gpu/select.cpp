@@ -1,0 +1,120 @@
+#include "gpu/select.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "problem/text.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+constexpr int64_t kMost = INT32_MAX;  // what kernels count rows in
+
+int64_t tiles(const Variant& v, const Demand& d) { return (d.seqlen_q + v.block_q - 1) / v.block_q; }
+
+// "k64w8" of "forward.d128.bf16.plain.k64w8".
+std::string_view shape_of(const Variant& v) { return std::string_view(v.name).substr(v.name.rfind('.') + 1); }
+
+// Of a tile, the plain variants where the call is plain, or else the general ones.
+std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t head_dim) {
+  std::vector<size_t> plain, general;
+  for (const size_t i : able)
+    if (variants[i].head_dim == head_dim) (variants[i].features == "plain" ? plain : general).push_back(i);
+  return plain.empty() ? general : plain;
+}
+
+std::optional<size_t> named(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t smallest,
+                            const std::string& use) {
+  const auto block = [&](size_t a, size_t b) { return variants[a].block_q < variants[b].block_q; };
+  std::string_view shape = use;
+  int32_t tile = smallest;
+  if (const size_t dot = use.find('.'); use.starts_with('d') && dot != std::string::npos) {
+    tile = std::atoi(use.c_str() + 1);
+    shape.remove_prefix(dot + 1);
+  }
+  const std::vector<size_t> from = of_tile(variants, able, tile);
+  if (from.empty()) return std::nullopt;
+  if (shape == "largest") return *std::max_element(from.begin(), from.end(), block);
+  if (shape == "smallest") return *std::min_element(from.begin(), from.end(), block);
+  for (const size_t i : from)
+    if (shape_of(variants[i]) == shape) return i;
+  return std::nullopt;
+}
+
+bool conditions_hold(const TuningRow& row, const Variant& v, const Demand& d, int32_t compute_units) {
+  const double groups = workgroups(v, d) / std::max(compute_units, 1);
+  return (row.dtypes >> static_cast<int>(d.dtype) & 1) && (row.masks >> static_cast<int>(d.mask) & 1) &&
+         (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
+         d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most && groups >= row.groups_least &&
+         (row.groups_below == 0 || groups < row.groups_below);
+}
+
+}  // namespace
+
+size_t DemandHash::operator()(const Demand& d) const {
+  uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16;
+  for (const int64_t part : {d.head_dim, d.batch, d.heads_q, d.seqlen_q})
+    h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 32;
+}
+
+Demand demand_of(const Call& call) {
+  Demand d;
+  d.dtype = call.dtype;
+  const bool right = call.window_right >= 0;
+  d.mask = call.window_left >= 0 ? MaskKind::window : right ? MaskKind::causal : MaskKind::none;
+  const bool positive_scale = !call.scale_given || call.scale > 0;
+  d.general =
+      call.bias || call.mask || call.alibi || call.softcap != 0 || call.dropout.probability != 0 || !positive_scale;
+  d.head_dim = std::max(call.head_dim, call.head_dim_v);
+  d.batch = call.batch;
+  d.heads_q = call.heads_q;
+  d.seqlen_q = call.seqlen_q;
+  return d;
+}
+
+double workgroups(const Variant& v, const Demand& d) {
+  return static_cast<double>(tiles(v, d)) * static_cast<double>(d.heads_q) * static_cast<double>(d.batch);
+}
+
+std::string unsupported(const Call& call, rapt_op op) {
+  if (op == RAPT_BACKWARD) return "the backward pass has no hip kernels yet";
+  if (call.dtype == DType::fp64) return "fp64 exists for the math backend alone";
+  if (call.cache) return "a KV cache has no hip kernels yet";
+  for (const auto& [name, rows] :
+       {std::pair{"seqlen_q", call.seqlen_q}, std::pair{"seqlen_k", call.seqlen_k}, std::pair{"total_q", call.total_q},
+        std::pair{"total_k", call.total_k}, std::pair{"batch", call.batch}, std::pair{"heads_q", call.heads_q}})
+    if (rows > kMost) return cat(name, " is ", rows, ", hip kernels take up to ", kMost);
+  return "";
+}
+
+std::string refusal(const Variant& v, const Demand& d) {
+  if (!v.operation.starts_with("forward")) return cat("it computes ", v.operation);
+  if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
+  if (v.head_dim < d.head_dim)
+    return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
+  if (d.general && v.features != "general")
+    return "it has no bias, mask, ALiBi, softcap, dropout or softmax_scale <= 0, one of which the problem has";
+  const double threads = workgroups(v, d) * v.threads;
+  if (threads >= 0x1p32)
+    return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, HIP launches less than 2^32");
+  return "";
+}
+
+std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning, const Demand& demand,
+                               int32_t compute_units) {
+  std::vector<size_t> able;
+  for (size_t i = 0; i < variants.size(); ++i)
+    if (refusal(variants[i], demand).empty()) able.push_back(i);
+  if (able.empty()) return std::nullopt;
+  int32_t smallest = INT32_MAX;
+  for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
+  for (const TuningRow& row : tuning.rows) {
+    const auto index = named(variants, able, smallest, row.use);
+    if (index && conditions_hold(row, variants[*index], demand, compute_units)) return Selected{*index, &row};
+  }
+  return std::nullopt;  // not reached: the last row always matches
+}
+
+}  // namespace rapt::gpu

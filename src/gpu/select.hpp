@@ -1,0 +1,46 @@
+// Which variant runs a problem: what a call asks of a kernel, which variants can, and the tuning row that chooses.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "gpu/archive.hpp"
+#include "gpu/tuning.hpp"
+#include "problem/call.hpp"
+
+namespace rapt::gpu {
+
+// What selection reads of a call: the key of cached plans.
+struct Demand {
+  DType dtype = DType::fp16;
+  MaskKind mask = MaskKind::none;
+  bool general = false;  // what only the general kernels have
+  int64_t head_dim = 0;  // the larger of head_dim and head_dim_v
+  int64_t batch = 0, heads_q = 0, seqlen_q = 0;
+
+  bool operator==(const Demand&) const = default;
+};
+struct DemandHash {
+  size_t operator()(const Demand& d) const;
+};
+Demand demand_of(const Call& call);
+
+// Why no kernel takes the call, whatever the archive has; "" where one may.
+std::string unsupported(const Call& call, rapt_op op);
+
+// Why this variant cannot run it; "" where it can.
+std::string refusal(const Variant& variant, const Demand& demand);
+
+struct Selected {
+  size_t index;          // of the archive's variants
+  const TuningRow* row;  // that fired
+};
+// The smallest tile that fits, in the plain form where the call is; among several of those, what the table's first
+// matching row says. Nothing where no variant can run it.
+std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning, const Demand& demand,
+                               int32_t compute_units);
+
+// Workgroups that a variant needs; one that block_q does not divide evenly ends in a part of a tile.
+double workgroups(const Variant& variant, const Demand& demand);
+
+}  // namespace rapt::gpu

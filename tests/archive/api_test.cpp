@@ -1,0 +1,94 @@
+// Archives over the C ABI, as a program sees them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "archive/format.hpp"
+#include "made_up.hpp"
+#include "rapt/rapt.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class ArchiveApi : public ::testing::Test {
+ protected:
+  ArchiveApi() : folder_(fs::temp_directory_path() / ("rapt_archive_api." + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << rapt::archive::good_archive();
+    std::ofstream(folder_ / "gfx90a.rapt", std::ios::binary) << rapt::archive::good_archive();  // under a wrong name
+  }
+  ~ArchiveApi() override {
+    unsetenv("RAPT_KERNEL_PATH");
+    fs::remove_all(folder_);
+  }
+  fs::path folder_;
+};
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const rapt::api::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_F(ArchiveApi, ListsInspectsAndExtracts) {
+  const rapt::api::Archive archive(folder_.string(), "gfx942");
+  EXPECT_EQ(archive.path(), (folder_ / "gfx942.rapt").string());
+  EXPECT_EQ(archive.arch(), "gfx942");
+  EXPECT_EQ(archive.compiler(), "a compiler");
+  ASSERT_EQ(archive.size(), 2U);
+  const rapt_kernel kernel = archive.kernel(1);
+  EXPECT_STREQ(kernel.name, "forward.d64.bf16.plain.k64w4");
+  EXPECT_EQ(kernel.dtype.code, RAPT_BFLOAT);
+  EXPECT_EQ(kernel.threads, 256);
+  const std::vector<char> code = archive.code(1);
+  EXPECT_EQ(code.size(), kernel.size);
+  EXPECT_EQ(rapt::archive::crc32(code.data(), code.size()), kernel.crc32);
+}
+
+TEST_F(ArchiveApi, FindsWhatThePathHas) {
+  setenv("RAPT_KERNEL_PATH", folder_.c_str(), 1);
+  const auto found = rapt::api::Archive::find();
+  ASSERT_GE(found.size(), 2U);
+  EXPECT_EQ(found[0], (folder_ / "gfx90a.rapt").string());
+  EXPECT_EQ(found[1], (folder_ / "gfx942.rapt").string());
+  EXPECT_EQ(rapt::api::Archive("", "gfx942").path(), (folder_ / "gfx942.rapt").string());
+}
+
+TEST_F(ArchiveApi, AnOlderCallersStructGetsWhatItKnows) {
+  rapt_archive* raw = nullptr;
+  ASSERT_EQ(rapt_archive_open((folder_ / "gfx942.rapt").c_str(), nullptr, &raw), RAPT_OK);
+  rapt_kernel kernel = {};
+  kernel.struct_size = offsetof(rapt_kernel, operation);
+  EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_OK);
+  EXPECT_STREQ(kernel.name, "forward.d128.fp16.general.k32w8q2");
+  EXPECT_EQ(kernel.operation, nullptr);
+  kernel.struct_size = 0;
+  EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_archive_code(raw, 0, nullptr, 0), RAPT_OK);
+  char small[8];
+  EXPECT_EQ(rapt_archive_code(raw, 0, small, sizeof small), RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(rapt_last_error()).find("capacity is 8, kernel forward.d128"), std::string::npos);
+  rapt_archive_close(raw);
+  rapt_archive_close(nullptr);
+}
+
+TEST_F(ArchiveApi, ErrorsNameWhatIsWrong) {
+  using rapt::api::Archive;
+  EXPECT_EQ(error_of([&] { Archive(folder_.string(), "gfx90a"); }),
+            (folder_ / "gfx90a.rapt").string() + ": has the kernels of gfx942, not of gfx90a");
+  EXPECT_EQ(error_of([&] { Archive(folder_.string()); }), folder_.string() + ": not a regular file");
+  EXPECT_EQ(error_of([&] { Archive(""); }), "place and arch are both null");
+  EXPECT_EQ(error_of([&] { Archive(folder_.string(), "gfx942").kernel(2); }),
+            "index is 2, " + (folder_ / "gfx942.rapt").string() + " has 2 kernels");
+}
+
+}  // namespace

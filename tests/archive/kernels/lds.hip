@@ -1,0 +1,2 @@
+// More LDS than its row allows.
+#include "forward.hip"

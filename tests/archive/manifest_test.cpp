@@ -1,0 +1,92 @@
+// The manifest's grammar, its errors, and the arithmetic of occupancy.
+#include <gtest/gtest.h>
+
+#include "archive/manifest.hpp"
+
+namespace rapt::archive {
+namespace {
+
+const std::string kGood =
+    "forward gfx942,gfx1100 dtype=bf16 head_dim=128 features=plain block_k=64 waves=8 waves_per_eu=2 vgprs<=256 "
+    "lds<=36864"
+    " occupancy>=2 p=nearest";
+
+std::string error_of(const std::string& text) {
+  try {
+    read_manifest("m", text);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Manifest, ARowSaysWhatIsCompiled) {
+  const auto rows = read_manifest("m", "# a comment\n\n  " + kGood + " queries=2 flags=-mcumode,-O2 # why\n");
+  ASSERT_EQ(rows.size(), 1U);
+  const Row& row = rows[0];
+  EXPECT_EQ(row.line, 3);
+  EXPECT_EQ(row.name(), "forward.d128.bf16.plain.k64w8q2");
+  EXPECT_EQ(row.symbol(), "forward_d128_bf16_plain_k64w8q2");
+  EXPECT_TRUE(row.is_for("gfx1100"));
+  EXPECT_FALSE(row.is_for("gfx90a"));
+  EXPECT_EQ(row.queries_per_group(*find_arch("gfx942")), 8 * 32 * 2);
+  EXPECT_EQ(row.queries_per_group(*find_arch("gfx1100")), 8 * 16 * 2);
+  EXPECT_EQ(
+      row.compiler_flags(),
+      (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0", "-DRAPT_BLOCK_K=64",
+                                "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_QUERIES=2",
+                                "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8q2", "-mcumode", "-O2"}));
+  EXPECT_EQ(row.budget.vgprs, 256);
+  EXPECT_EQ(row.budget.occupancy, 2);
+  EXPECT_EQ(row.budget.agprs, -1);
+}
+
+TEST(Manifest, AGivenBlockReplacesTheWaves) {
+  const auto rows = read_manifest("m", kGood + " block_q=48");
+  EXPECT_EQ(rows.at(0).queries_per_group(*find_arch("gfx942")), 48);
+  EXPECT_EQ(rows.at(0).name(), "forward.d128.bf16.plain.k64w8");
+}
+
+TEST(Manifest, EachMistakeIsNamedWithItsLine) {
+  EXPECT_EQ(error_of("\nforward"), "m:2: a row begins with an operation and its architectures");
+  EXPECT_EQ(error_of("Forward gfx942"), "m:1: the operation \"Forward\" must be of small letters, digits and '_'");
+  EXPECT_EQ(error_of("forward gfx9"),
+            "m:1: the architecture \"gfx9\" is none of gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201");
+  EXPECT_EQ(error_of("forward gfx942 dtype=bf16"), "m:1: the row has no \"head_dim=\"");
+  EXPECT_EQ(error_of(kGood + " waves=4"), "m:1: \"waves=\" is given twice");
+  EXPECT_EQ(error_of(kGood + " wave=4"), "m:1: \"wave=\" is not a key of a row");
+  EXPECT_EQ(error_of(kGood + " fast"), "m:1: \"fast\" is not key=value, key<=value or key>=value");
+  EXPECT_EQ(error_of(kGood + " queries=0"), "m:1: queries= is \"0\", must be a whole number from 1 to 64");
+  EXPECT_EQ(error_of(kGood + " queries=2x"), "m:1: queries= is \"2x\", must be a whole number from 1 to 64");
+  EXPECT_EQ(error_of("f gfx942 dtype=fp8"), "m:1: dtype= is \"fp8\", must be one of fp16, bf16, fp32");
+  EXPECT_EQ(error_of(kGood + "\n" + kGood), "m:2: forward.d128.bf16.plain.k64w8 is in line 1 for gfx942 too");
+  EXPECT_EQ(error_of("x\ny"),
+            "m:1: a row begins with an operation and its architectures\n"
+            "m:2: a row begins with an operation and its architectures");
+}
+
+// As clang's own remarks say: registers to waves a SIMD.
+TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
+  const auto waves = [](const char* arch, int vgprs) {
+    return occupancy(*find_arch(arch), vgprs, 0, 0, 4).by_registers;
+  };
+  for (const auto& [vgprs, expected] : {std::pair{64, 4}, {96, 2}, {128, 2}, {160, 1}})
+    EXPECT_EQ(waves("gfx908", vgprs), expected);
+  for (const auto& [vgprs, expected] : {std::pair{64, 8}, {96, 5}, {128, 4}, {160, 3}, {192, 2}, {256, 2}, {512, 1}})
+    for (const char* arch : {"gfx90a", "gfx942", "gfx950"}) EXPECT_EQ(waves(arch, vgprs), expected);
+  for (const auto& [vgprs, expected] : {std::pair{96, 16}, {128, 10}, {160, 9}, {192, 8}, {256, 5}})
+    for (const char* arch : {"gfx1100", "gfx1151", "gfx1201"}) EXPECT_EQ(waves(arch, vgprs), expected);
+}
+
+TEST(Occupancy, WholeWorkgroupsShareTheLds) {
+  const Arch &cdna = *find_arch("gfx942"), &rdna = *find_arch("gfx1100");
+  EXPECT_EQ(occupancy(cdna, 128, 40, 0, 8).waves, 4);
+  EXPECT_EQ(occupancy(cdna, 128, 40, 36864, 8).waves, 2);  // one workgroup of 8 waves on 4 SIMDs
+  EXPECT_EQ(occupancy(cdna, 160, 40, 0, 8).waves, 2);      // 3 waves a SIMD have no room for a second workgroup
+  EXPECT_EQ(occupancy(cdna, 64, 128, 0, 4).waves, 6);      // SGPRs
+  EXPECT_EQ(occupancy(*find_arch("gfx950"), 128, 40, 36864, 8).waves, 4);
+  EXPECT_EQ(occupancy(rdna, 256, 0, 24576, 4).waves, 5);  // a workgroup processor has 128 KiB
+}
+
+}  // namespace
+}  // namespace rapt::archive

@@ -1,0 +1,287 @@
+// The library's reader: a good archive gives back what was packed, and each damage its own error.
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "archive/format.hpp"
+#include "archive/pack.hpp"
+#include "gpu/archive.hpp"
+#include "made_up.hpp"
+#include "problem/error.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using rapt::archive::crc32;
+using rapt::archive::good_archive;
+using rapt::archive::Header;
+using rapt::gpu::Archive;
+
+std::vector<std::byte> code_of(const rapt::archive::Row& row) {
+  return rapt::archive::code_object(good_metadata(row), 1000 + static_cast<size_t>(row.head_dim));
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+Header header_of(const std::string& file) {
+  Header header;
+  std::memcpy(&header, file.data(), sizeof header);
+  return header;
+}
+
+std::string with_header(std::string file, const std::function<void(Header&)>& change) {
+  Header header = header_of(file);
+  change(header);
+  std::memcpy(file.data(), &header, sizeof header);
+  return file;
+}
+
+std::string with_index_text(const std::string& file, const std::string& index) {
+  return with_header(file.substr(0, header_of(file).index_offset) + index, [&](Header& header) {
+    header.index_size = index.size();
+    header.index_crc32 = crc32(index.data(), index.size());
+  });
+}
+
+std::string with_index(const std::string& file, const std::function<void(json&)>& change) {
+  json index = json::parse(file.substr(header_of(file).index_offset));
+  change(index);
+  return with_index_text(file, index.dump());
+}
+
+// What reading all of it says; "" if nothing is wrong.
+std::string error_of(const std::string& file) {
+  try {
+    const Archive archive = Archive::view("a.rapt", bytes_of(file));
+    for (const auto& variant : archive.variants()) archive.code(variant);
+  } catch (const rapt::Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string error_with_kernel(const char* key, const json& value) {
+  return error_of(with_index(good_archive(), [&](json& index) { index["kernels"][0][key] = value; }));
+}
+
+TEST(ArchiveReader, GivesBackWhatWasPacked) {
+  const std::string file = good_archive();
+  const Archive archive = Archive::view("a.rapt", bytes_of(file));
+  EXPECT_EQ(archive.path(), "a.rapt");
+  EXPECT_EQ(archive.arch(), "gfx942");
+  EXPECT_EQ(archive.compiler(), "a compiler");
+  EXPECT_EQ(archive.tuning(), "# tuning\n");
+  ASSERT_EQ(archive.variants().size(), 2U);
+  const auto* v = archive.find("forward.d128.fp16.general.k32w8q2");
+  ASSERT_NE(v, nullptr);
+  EXPECT_EQ(archive.find("forward"), nullptr);
+  EXPECT_EQ(v->operation, "forward");
+  EXPECT_EQ(v->symbol, "forward_d128_fp16_general_k32w8q2");
+  EXPECT_EQ(v->features, "general");
+  EXPECT_EQ(v->p, "truncated");
+  EXPECT_EQ(v->dtype, rapt::DType::fp16);
+  EXPECT_EQ(v->head_dim, 128);
+  EXPECT_EQ(v->block_q, 512);
+  EXPECT_EQ(v->block_k, 32);
+  EXPECT_EQ(v->waves, 8);
+  EXPECT_EQ(v->threads, 512);
+  EXPECT_EQ(v->lds, 16384);
+  EXPECT_EQ(v->vgprs, 120);
+  EXPECT_EQ(v->agprs, 16);
+  EXPECT_EQ(v->sgprs, 40);
+  EXPECT_EQ(v->occupancy, 4);
+  EXPECT_EQ(v->offset % 64, 0U);
+  for (const auto& row : rapt::archive::good_rows()) EXPECT_EQ(archive.code(*archive.find(row.name())), code_of(row));
+}
+
+TEST(ArchiveReader, TheBytesDependOnTheContentsAlone) {
+  using namespace rapt::archive;
+  Contents contents{"gfx942", "a compiler", "# tuning\n", {}};
+  for (const Row& row : good_rows()) contents.objects.insert(contents.objects.begin(), {row.name(), code_of(row)});
+  EXPECT_EQ(pack("manifest", good_rows(), contents), good_archive());
+}
+
+TEST(ArchiveReader, EveryTruncationIsAnError) {
+  const std::string file = good_archive();
+  for (size_t size = 0; size < file.size(); size += size < 64 ? 1 : 37) {
+    const std::string error = error_of(file.substr(0, size));
+    EXPECT_TRUE(error.starts_with("a.rapt: ")) << size << ": " << error;
+  }
+  EXPECT_NE(error_of(file + "x").find("it is truncated, or something was appended"), std::string::npos);
+}
+
+// Padding, and a few bits that zstd ignores, change nothing that is read.
+TEST(ArchiveReader, AFlippedBitIsAnErrorOrChangesNothing) {
+  const std::string file = good_archive();
+  size_t harmless = 0;
+  for (size_t i = 0; i < file.size(); ++i) {
+    std::string damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1 << i % 8);
+    const std::string error = error_of(damaged);
+    if (!error.empty()) {
+      EXPECT_TRUE(error.starts_with("a.rapt: ")) << "byte " << i << ": " << error;
+      continue;
+    }
+    ++harmless;
+    const Archive archive = Archive::view("a.rapt", bytes_of(damaged));
+    for (const auto& row : rapt::archive::good_rows())
+      EXPECT_EQ(archive.code(*archive.find(row.name())), code_of(row)) << "byte " << i;
+  }
+  EXPECT_LT(harmless, 150U);
+}
+
+TEST(ArchiveReader, DamageToTheHeaderIsNamed) {
+  const std::string file = good_archive();
+  EXPECT_EQ(error_of("RAPT"), "a.rapt: has 4 bytes, too few for the header of a kernel archive");
+  EXPECT_EQ(error_of(std::string(100, 'x')), "a.rapt: not a kernel archive");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 2; })),
+            "a.rapt: is a kernel archive of version 2, this Rapt reads version 1");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_crc32 ^= 1; })), "a.rapt: the index's CRC32 is wrong");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_size = 1ULL << 40; })),
+            "a.rapt: the header says that the index has 1099511627776 bytes, at most 16777216 are allowed");
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{1} << 40, ~uint64_t{0}})
+    EXPECT_NE(error_of(with_header(file, [&](Header& h) { h.index_offset = offset; })).find("it is truncated"),
+              std::string::npos);
+}
+
+TEST(ArchiveReader, DamageToTheIndexIsNamed) {
+  const std::string file = good_archive();
+  const auto error = [&](const std::function<void(json&)>& change) { return error_of(with_index(file, change)); };
+  EXPECT_TRUE(error_of(with_index_text(file, "{")).starts_with("a.rapt: the index is not JSON: "));
+  EXPECT_EQ(error_of(with_index_text(file, "[]")), "a.rapt: the index is not an object");
+  EXPECT_TRUE(error_of(with_index_text(file, std::string(100000, '['))).starts_with("a.rapt: the index is not JSON: "));
+  EXPECT_EQ(error([](json& i) { i.erase("arch"); }), "a.rapt: the index has no \"arch\"");
+  EXPECT_EQ(error([](json& i) { i["arch"] = "../x"; }),
+            "a.rapt: the index has a \"arch\" that is not a name of letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(error([](json& i) { i["compiler"] = "\x1b[2J"; }),
+            "a.rapt: the index has a \"compiler\" that is not printable text");
+  EXPECT_EQ(error([](json& i) { i["kernels"] = 3; }), "a.rapt: the index has \"kernels\" that are not an array");
+  EXPECT_EQ(error([](json& i) { i["kernels"][1] = 3; }), "a.rapt: kernel 1 of the index is not an object");
+  EXPECT_EQ(error([](json& i) { i["kernels"][1]["offset"] = i["kernels"][0]["offset"]; }),
+            "a.rapt: kernels forward.d128.fp16.general.k32w8q2 and forward.d64.bf16.plain.k64w4 overlap in the file");
+  EXPECT_EQ(
+      error([](json& i) { i["kernels"][1]["name"] = i["kernels"][0]["name"]; }),
+      "a.rapt: kernels forward.d128.fp16.general.k32w8q2 and forward.d128.fp16.general.k32w8q2 have the same name");
+}
+
+TEST(ArchiveReader, AKernelsWrongEntryIsNamed) {
+  const std::string kernel = "a.rapt: kernel 0 of the index has ";
+  EXPECT_EQ(error_with_kernel("dtype", "fp8"), kernel + "\"dtype\" \"fp8\", must be fp16, bf16 or fp32");
+  EXPECT_EQ(error_with_kernel("name", 3), kernel + "a \"name\" that is not a string");
+  EXPECT_EQ(error_with_kernel("waves", -1), kernel + "a \"waves\" that is not a whole number");
+  EXPECT_EQ(error_with_kernel("waves", 1.5), kernel + "a \"waves\" that is not a whole number");
+  EXPECT_EQ(error_with_kernel("waves", 64), kernel + "\"waves\" 64, must be 1 to 32");
+  EXPECT_EQ(error_with_kernel("threads", 100), kernel + "100 threads in 8 waves, must be 32 or 64 a wave");
+  EXPECT_EQ(error_with_kernel("offset", 65), kernel + "\"offset\" 65, must be a multiple of 64");
+  EXPECT_TRUE(error_with_kernel("offset", ~uint64_t{0}).starts_with(kernel + "\"offset\" 18446744073709551615, must"));
+  EXPECT_TRUE(
+      error_with_kernel("stored_size", ~uint64_t{0}).starts_with(kernel + "\"stored_size\" 18446744073709551615"));
+  EXPECT_EQ(error_with_kernel("size", 1ULL << 40), kernel + "\"size\" 1099511627776, must be 1 to 67108864");
+}
+
+TEST(ArchiveReader, DamageToTheCodeIsNamed) {
+  const std::string file = good_archive();
+  const std::string kernel = "a.rapt: kernel forward.d128.fp16.general.k32w8q2: ";
+  EXPECT_EQ(error_with_kernel("crc32", 1), kernel + "the code object's CRC32 is wrong");
+  EXPECT_TRUE(error_with_kernel("size", 10).starts_with(kernel + "the zstd frame holds "));
+  EXPECT_TRUE(error_with_kernel("stored_size", 100).starts_with(kernel + "the zstd frame is damaged: "));
+  const json index = json::parse(file.substr(header_of(file).index_offset));
+  const uint64_t stored = index["kernels"][0]["stored_size"], size = index["kernels"][0]["size"];
+  EXPECT_TRUE(error_with_kernel("stored_size", stored + 1).starts_with(kernel + "the zstd frame ends after "));
+
+  // In place of the first kernel, a frame that zstd itself takes.
+  const auto replaced = [&](const std::string& frame) {
+    std::string other = file;
+    other.replace(64, frame.size(), frame);
+    return error_of(with_index(other, [&](json& i) { i["kernels"][0]["stored_size"] = frame.size(); }));
+  };
+  const std::string zeros(size, '\0');
+  const auto compressed = [&](int checksum, int content_size) {
+    ZSTD_CCtx* context = ZSTD_createCCtx();
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, content_size);
+    std::string frame(ZSTD_compressBound(size), '\0');
+    frame.resize(ZSTD_compress2(context, frame.data(), frame.size(), zeros.data(), size));
+    ZSTD_freeCCtx(context);
+    return frame;
+  };
+  EXPECT_EQ(replaced(compressed(1, 1)), kernel + "the code object's CRC32 is wrong");
+  EXPECT_EQ(replaced(compressed(0, 1)), kernel + "the zstd frame has no content checksum");
+  EXPECT_EQ(replaced(compressed(1, 0)), kernel + "the zstd frame does not say its size");
+  EXPECT_EQ(replaced("no frame"), kernel + "not a zstd frame");
+}
+
+TEST(ArchiveReader, ACopyOfAVariantIsRefused) {
+  const std::string file = good_archive();
+  const Archive archive = Archive::view("a.rapt", bytes_of(file));
+  rapt::gpu::Variant copy = archive.variants()[0];
+  copy.offset = 1ULL << 40;
+  EXPECT_THROW(archive.code(copy), rapt::Error);
+}
+
+class ArchiveSearch : public ::testing::Test {
+ protected:
+  ArchiveSearch() : folder_(fs::temp_directory_path() / ("rapt_archive_test." + std::to_string(getpid()))) {
+    fs::create_directories(folder_ / "second");
+    write("gfx942.rapt");
+    write("second/gfx942.rapt");
+    write("second/gfx1100.rapt");
+    write("second/notes.txt");
+  }
+  ~ArchiveSearch() override {
+    unsetenv("RAPT_KERNEL_PATH");
+    fs::remove_all(folder_);
+  }
+  void write(const char* name) const { std::ofstream(folder_ / name, std::ios::binary) << good_archive(); }
+  std::string at(const char* name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(ArchiveSearch, FirstPlaceWins) {
+  setenv("RAPT_KERNEL_PATH", (folder_.string() + ":" + at("second")).c_str(), 1);
+  EXPECT_EQ(rapt::gpu::find_archive("gfx942"), at("gfx942.rapt"));
+  EXPECT_EQ(rapt::gpu::find_archive("gfx1100"), at("second/gfx1100.rapt"));
+  EXPECT_EQ(rapt::gpu::find_archive("gfx942", at("second")), at("second/gfx942.rapt"));
+  EXPECT_EQ(rapt::gpu::find_archive("gfx942", at("second/gfx1100.rapt")), at("second/gfx1100.rapt"));
+  const auto all = rapt::gpu::find_archives();
+  ASSERT_GE(all.size(), 2U);  // others may be beside the library
+  EXPECT_EQ(all[0], at("gfx942.rapt"));
+  EXPECT_EQ(all[1], at("second/gfx1100.rapt"));
+  EXPECT_EQ(Archive::open(all[0]).arch(), "gfx942");
+}
+
+TEST_F(ArchiveSearch, AMissingArchiveSaysWhereItLooked) {
+  try {
+    rapt::gpu::find_archive("gfx908", at("second"));
+    FAIL();
+  } catch (const rapt::Error& e) {
+    EXPECT_EQ(e.status(), RAPT_UNSUPPORTED);
+    EXPECT_EQ(std::string(e.what()),
+              "no kernel archive gfx908.rapt in " + at("second") + "; there is one for gfx1100, gfx942");
+  }
+}
+
+TEST_F(ArchiveSearch, WhatIsNoFileIsNamed) {
+  const auto error = [](const std::string& path) -> std::string {
+    try {
+      Archive::open(path);
+    } catch (const rapt::Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("/nowhere/x.rapt"), "/nowhere/x.rapt: cannot open: No such file or directory");
+  EXPECT_EQ(error("/dev/null"), "/dev/null: not a regular file");
+  EXPECT_EQ(error(folder_.string()), folder_.string() + ": not a regular file");
+}
+
+}  // namespace

@@ -1,0 +1,161 @@
+// What reaches the user where HIP is absent, incomplete or refuses: each case is a process of its own, as a process
+// opens one HIP library. tests/gpu/CMakeLists.txt sets FAKE_HIP and RAPT_HIP_LIBRARY for the case that it runs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "rapt/rapt.hpp"
+#include "tests/archive/made_up.hpp"
+
+namespace {
+
+constexpr rapt_device kGpu = {RAPT_ROCM, 0};
+
+class Driver : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("rapt_driver_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << rapt::archive::good_archive();
+    setenv("RAPT_KERNEL_PATH", folder_.c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Says all of these, and has the status.
+  template <class Body>
+  static void refused(rapt_status status, const Body& body, std::initializer_list<const char*> says) {
+    try {
+      body();
+      ADD_FAILURE() << "was not refused";
+    } catch (const rapt::Error& e) {
+      EXPECT_EQ(e.status(), status) << e.what();
+      for (const char* part : says) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    }
+  }
+
+  // One small forward; the fake library takes any memory for its own.
+  static void forward(int64_t head_dim = 64) {
+    std::vector<uint16_t> data(static_cast<size_t>(2 * head_dim));
+    const rapt::Tensor t(data.data(), rapt::kBf16, {1, 2, 1, head_dim}, {}, kGpu);
+    std::vector<uint16_t> out(data.size(), 0x4242);
+    const rapt::Tensor o(out.data(), rapt::kBf16, {1, 2, 1, head_dim}, {}, kGpu);
+    try {
+      rapt::forward({.q = t, .k = t, .v = t}, o);
+    } catch (...) {
+      for (const uint16_t x : out) EXPECT_EQ(x, 0x4242) << "an output was written by a call that failed";
+      throw;
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Driver, Absent) {
+  const std::initializer_list<const char*> says = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                                   "libamdhip64.so:", "RAPT_HIP_LIBRARY"};
+  refused(RAPT_DEVICE_ERROR, [] { rapt::device_count(RAPT_ROCM); }, says);
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, says);
+  const rapt::Explanation e =
+      rapt::explain(rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d64 bf16"), RAPT_FORWARD, {}, kGpu);
+  EXPECT_EQ(e.chosen(), nullptr);
+  const auto hip =
+      std::find_if(e.candidates.begin(), e.candidates.end(), [](const auto& c) { return c.backend == "hip"; });
+  ASSERT_NE(hip, e.candidates.end());
+  EXPECT_NE(hip->reason.find("libamdhip64.so.7"), std::string::npos) << hip->reason;
+}
+
+TEST_F(Driver, NamedAbsent) {
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"RAPT_HIP_LIBRARY", "/nowhere/libamdhip64.so"});
+}
+
+TEST_F(Driver, LacksFunction) {
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"fake_hip_lacking", "lacks hipModuleLoadData:"});
+}
+
+TEST_F(Driver, NoDevice) {
+  EXPECT_EQ(rapt::device_count(RAPT_ROCM), 0);
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"hip:0 does not exist", "finds no device"});
+}
+
+TEST_F(Driver, Good) {
+  EXPECT_EQ(rapt::device_count(RAPT_ROCM), 1);
+  const rapt_device_info info = rapt::describe(kGpu);
+  EXPECT_STREQ(info.name, "Fake");
+  EXPECT_STREQ(info.arch, "gfx942");
+  EXPECT_STREQ(info.target, "gfx942:sramecc+:xnack-");
+  EXPECT_STREQ(info.runtime, "ROCm, HIP 6.3.42");
+  EXPECT_EQ(info.compute_units, 228);
+  EXPECT_EQ(info.simulator, 0);
+  forward();
+  refused(RAPT_INVALID_ARGUMENT, [] { rapt::describe({RAPT_ROCM, 1}); }, {"hip:1 does not exist", "hip:0"});
+  refused(RAPT_UNSUPPORTED, [] { rapt::describe({RAPT_CUDA, 0}); }, {"cuda"});
+}
+
+TEST_F(Driver, LaunchFails) {
+  refused(RAPT_DEVICE_ERROR, [] { forward(); },
+          {"launching forward.d64.bf16", "hip:0", "hipErrorLaunchFailure", "unspecified launch failure", "threads"});
+}
+
+TEST_F(Driver, LoadFails) {
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"loading forward.d64.bf16", "gfx942.rapt", "hipErrorInvalidImage"});
+}
+
+TEST_F(Driver, OutOfMemory) {
+  refused(RAPT_OUT_OF_MEMORY, [] { rapt::DeviceMemory(kGpu, 12345); }, {"12345 bytes", "hip:0"});
+}
+
+TEST_F(Driver, OtherArch) {
+  refused(RAPT_UNSUPPORTED, [] { forward(); }, {"gfx1030", "gfx942"});
+}
+
+TEST_F(Driver, NoArch) {
+  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"architecture \"\"", "gfx"});
+}
+
+TEST_F(Driver, DamagedArchive) {
+  std::filesystem::resize_file(folder_ / "gfx942.rapt", 100);
+  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"gfx942.rapt", "truncated"});
+}
+
+TEST_F(Driver, MissingArchive) {
+  std::filesystem::remove(folder_ / "gfx942.rapt");
+  refused(RAPT_UNSUPPORTED, [this] { forward(); }, {"gfx942", folder_.c_str()});
+}
+
+TEST_F(Driver, ForeignArchive) {
+  std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << "PK this is no archive of kernels, but something else";
+  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"gfx942.rapt", "not a kernel archive"});
+}
+
+TEST_F(Driver, BadTuning) {  // RAPT_TUNING names a file of this test
+  std::ofstream(std::getenv("RAPT_TUNING")) << "# mine\nforward dtype=bf61 use=smallest by=me\n";
+  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"line 2", "bf61"});
+  std::filesystem::remove(std::getenv("RAPT_TUNING"));
+}
+
+TEST_F(Driver, NoVariant) {
+  refused(RAPT_UNSUPPORTED, [] { forward(512); }, {"d512", "gfx942.rapt", "head dims up to"});
+}
+
+TEST_F(Driver, HostIsADevice) {
+  EXPECT_EQ(rapt::device_count(RAPT_CPU), 1);
+  EXPECT_GE(rapt::describe(rapt::kHost).compute_units, 1);
+  rapt::DeviceMemory memory(rapt::kHost, 3);
+  memory.copy_from_host("ab");
+  char back[3] = "";
+  memory.copy_to_host(back);
+  EXPECT_STREQ(back, "ab");
+  EXPECT_EQ(rapt_device_free(rapt::kHost, nullptr), RAPT_OK);
+  EXPECT_EQ(rapt_device_count(RAPT_CPU, nullptr), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_describe_device(rapt::kHost, nullptr), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_device_copy(rapt::kHost, nullptr, rapt::kHost, back, 1), RAPT_INVALID_ARGUMENT);
+  void* data = nullptr;
+  EXPECT_EQ(rapt_device_alloc({RAPT_CPU, 7}, 1, &data), RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(rapt_device_alloc(rapt::kHost, SIZE_MAX, &data), RAPT_OUT_OF_MEMORY);
+  EXPECT_EQ(rapt_preload(rapt::kHost, nullptr, RAPT_FORWARD), RAPT_OK);
+}
+
+}  // namespace

@@ -1,0 +1,152 @@
+// Tuning tables and what they choose, without a device.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "gpu/select.hpp"
+#include "problem/error.hpp"
+
+namespace rapt::gpu {
+namespace {
+
+Variant variant(const std::string& name, DType dtype, int32_t head_dim, const char* features, int32_t block_q) {
+  Variant v;
+  v.name = name;
+  v.operation = "forward";
+  v.features = features;
+  v.dtype = dtype;
+  v.head_dim = head_dim;
+  v.block_q = block_q;
+  v.block_k = 64;
+  v.threads = 256;
+  return v;
+}
+
+const std::vector<Variant> kVariants = {
+    variant("forward.d64.bf16.plain.k64w4", DType::bf16, 64, "plain", 128),
+    variant("forward.d64.bf16.general.k64w4", DType::bf16, 64, "general", 128),
+    variant("forward.d128.bf16.plain.k64w2", DType::bf16, 128, "plain", 64),
+    variant("forward.d128.bf16.plain.k64w8", DType::bf16, 128, "plain", 256),
+    variant("forward.d256.bf16.general.k32w4", DType::bf16, 256, "general", 128),
+    variant("forward.d128.fp16.plain.k64w8", DType::fp16, 128, "plain", 256),
+};
+
+Demand demand(int64_t head_dim, int64_t seqlen_q = 1024, bool general = false) {
+  return {DType::bf16, MaskKind::none, general, head_dim, 1, 8, seqlen_q};
+}
+
+std::string chosen(const std::string& table, const Demand& d) {
+  const Tuning tuning = Tuning::parse(table, "table", Tuning::Extent::whole);
+  const auto selected = select(kVariants, tuning, d, 100);
+  return selected ? kVariants[selected->index].name + " by " + selected->row->where : "nothing";
+}
+
+const std::string kLast = "forward use=smallest by=rule\n";
+
+TEST(Select, SmallestTileThatFits) {
+  EXPECT_EQ(chosen(kLast, demand(40)), "forward.d64.bf16.plain.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, demand(64)), "forward.d64.bf16.plain.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, demand(65)), "forward.d128.bf16.plain.k64w2 by table line 1");
+  EXPECT_EQ(chosen(kLast, demand(512)), "nothing");
+}
+
+TEST(Select, GeneralOnlyWhereNeeded) {
+  EXPECT_EQ(chosen(kLast, demand(64, 1024, true)), "forward.d64.bf16.general.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, demand(128, 1024, true)), "forward.d256.bf16.general.k32w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, demand(200)), "forward.d256.bf16.general.k32w4 by table line 1");  // no plain one is so wide
+}
+
+TEST(Select, FirstMatchingRowWins) {
+  const std::string table = "# a comment\nforward groups>=1 use=largest by=model # another\n\n" + kLast;
+  EXPECT_EQ(chosen(table, demand(128, 100 * 256 / 8)), "forward.d128.bf16.plain.k64w8 by table line 2");
+  EXPECT_EQ(chosen(table, demand(128, 100 * 256 / 8 - 256)), "forward.d128.bf16.plain.k64w2 by table line 4");
+  EXPECT_EQ(chosen("forward groups<0.5 use=k64w8 by=x\n" + kLast, demand(128, 256)),
+            "forward.d128.bf16.plain.k64w8 by table line 1");
+}
+
+TEST(Select, Conditions) {
+  const auto first = [](const std::string& condition, const Demand& d) {
+    return chosen("forward " + condition + " use=k64w8 by=x\n" + kLast, d).ends_with("line 1");
+  };
+  EXPECT_TRUE(first("dtype=fp16,bf16", demand(128)));
+  EXPECT_FALSE(first("dtype=fp16", demand(128)));
+  EXPECT_TRUE(first("head_dim=100..128", demand(128)));
+  EXPECT_FALSE(first("head_dim=100..127", demand(128)));
+  EXPECT_TRUE(first("features=plain", demand(128)));
+  EXPECT_FALSE(first("features=general", demand(128)));
+  EXPECT_TRUE(first("mask=none", demand(128)));
+  EXPECT_FALSE(first("mask=causal,window", demand(128)));
+  Demand causal = demand(128);
+  causal.mask = MaskKind::causal;
+  EXPECT_TRUE(first("mask=causal,window", causal));
+}
+
+TEST(Select, AnotherTileByName) {
+  EXPECT_EQ(chosen("forward use=d128.k64w8 by=x\n" + kLast, demand(64)),
+            "forward.d128.bf16.plain.k64w8 by table line 1");
+  EXPECT_EQ(chosen("forward use=k99w9 by=x\n" + kLast, demand(64)), "forward.d64.bf16.plain.k64w4 by table line 2");
+}
+
+TEST(Select, RefusesGridsThatHipDoesNot) {
+  Demand d = demand(64);
+  d.batch = 1 << 20;
+  d.seqlen_q = 128 * 16;
+  EXPECT_EQ(refusal(kVariants[0], d).find("it needs"), 0u) << refusal(kVariants[0], d);
+}
+
+TEST(Tuning, ErrorsNameTheLine) {
+  const auto error = [](const std::string& text) -> std::string {
+    try {
+      Tuning::parse(text, "t", Tuning::Extent::whole);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is no operation, must be forward");
+  EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
+  EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
+  EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");
+  EXPECT_EQ(error("forward mask=some use=k by=x"), "t line 1: mask 'some' must be none, causal or window");
+  EXPECT_EQ(error("forward groups>=many use=k by=x"), "t line 1: 'many' must be a number above 0");
+  EXPECT_EQ(error("forward head_dim=9..3 use=k by=x"), "t line 1: head_dim '9..3' must be LEAST..MOST");
+  EXPECT_NE(error("forward speed=9 use=k by=x").find("'speed=9' is unknown"), std::string::npos);
+  EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row must match"), std::string::npos);
+  EXPECT_EQ(error("# none\n"), "");
+  EXPECT_EQ(error(kLast), "");
+}
+
+TEST(Tuning, ShippedTables) {
+  int tables = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RAPT_TUNING_FOLDER)) {
+    const std::string name = entry.path().filename();
+    if (name == "README.md") continue;
+    EXPECT_TRUE(name.starts_with("gfx")) << name;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_FALSE(Tuning::parse(text, name, Tuning::Extent::whole).rows.empty()) << name;
+    ++tables;
+  }
+  EXPECT_EQ(tables, 7);
+}
+
+TEST(Tuning, UsersRows) {
+  const auto folder = std::filesystem::temp_directory_path() / ("rapt_tuning_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "gfx942") << "forward dtype=bf16 use=k64w8 by=me\n";
+  setenv("RAPT_TUNING", folder.c_str(), 1);
+  EXPECT_EQ(Tuning::of_user("gfx942").rows.size(), 1u);
+  EXPECT_TRUE(Tuning::of_user("gfx1100").rows.empty());
+  setenv("RAPT_TUNING", (folder / "gfx942").c_str(), 1);
+  EXPECT_EQ(Tuning::of_user("gfx1100").rows.at(0).where, (folder / "gfx942").string() + " line 1");
+  setenv("RAPT_TUNING", (folder / "absent").c_str(), 1);
+  EXPECT_THROW(Tuning::of_user("gfx942"), Error);
+  unsetenv("RAPT_TUNING");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace rapt::gpu
