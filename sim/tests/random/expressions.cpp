@@ -135,7 +135,10 @@ std::string Writer::integer(Type type, unsigned depth) {
         {"wide_mad(", value(Type::i32, depth), ", ", value(Type::i32, depth), ", ", value(Type::i64, depth), ")"});
   if (choose_.chance(25)) {
     static constexpr const char* logic[] = {" & ", " | ", " ^ ", " & ~", " ^ ~"};
-    return text({info(type).name, "(", value(type, depth), choose_.of(logic), value(type, depth), ")"});
+    const std::string name = info(type).name, left = value(type, depth), sign = choose_.of(logic),
+                      right = value(type, depth);
+    if (sign == " | ") return text({"merged<", name, ">(", left, ", ", right, ")"});
+    return text({name, "(", left, sign, right, ")"});
   }
   const Operation& chosen = choose_.of(integer_operations);
   return operation(chosen.name, chosen.operands, type, depth);

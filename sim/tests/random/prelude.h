@@ -68,13 +68,20 @@ TYPES(u64, u64, u64, unsigned __int128)
 #define W typename Of<T>::w
 #define U typename Of<T>::u
 
+// A value of which a compiler for devices knows nothing.
+T1 T hidden(T a) {
+#if ON_DEVICE
+  asm("" : "+v"(a));
+#endif
+  return a;
+}
+T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
+
 // ---- integers: wrapping, with shift amounts taken modulo the width
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
 // 24 bits), or that two are bytes (it forgets the absolute value of their difference).
 T1 T unknown(T a) {
-#if ON_DEVICE && __clang_major__ < 20
-  if constexpr (sizeof(T) >= 4 && T(-1) > T(0)) asm("" : "+v"(a));
-#endif
+  if constexpr (__clang_major__ < 20 && sizeof(T) >= 4 && T(-1) > T(0)) return hidden(a);
   return a;
 }
 T1 T add(T a, T b) { return T(W(a) + W(b)); }
@@ -145,12 +152,15 @@ T1 T swapped(T a) {
   return T(turned >> (64 - Of<T>::bits));
 }
 T1 T field(T a, u32 from, u32 width) { return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1)); }
-T1 T signed_field(T a, u32 from, u32 width) {
-  const u32 unused = -width & (Of<T>::bits - 1);
-  return shr(shl(a, unused + from), unused);
+T1 T signed_field(T a, u32 from, u32 width) { return shr(shl(a, from - width), -width); }
+// a | b. Of two words both compilers make the other operand's word (clang-19: any register) where a word turns out to
+// be all ones late, such as that of ~u64(u32): they must not know.
+T1 T merged(T a, T b) {
+  if constexpr (sizeof(T) >= 8) return hidden(a) | hidden(b);
+  return T(a | b);
 }
-T1 T insert(T mask, T a, T b) { return T((a & mask) | (b & ~mask)); }
-T1 T either(T a, T b, T c) { return T((a & b) | (c & (a | b))); }
+T1 T insert(T mask, T a, T b) { return merged(T(a & mask), T(b & ~mask)); }
+T1 T either(T a, T b, T c) { return merged(T(a & b), T(c & merged(a, b))); }
 INLINE u32 bytes(u32 a, u32 b, u32 select) {
   u32 out = 0;
   for (u32 n = 0; n < 4; ++n) {
@@ -206,22 +216,16 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 
 T1 T fadd(T a, T b) { return a + b; }
 T1 T fsub(T a, T b) { return a - b; }
-// clang-22 for gfx950 makes -b of 0 - b in __bf16, which is wrong where b is 0: it must not see a constant.
-INLINE bf16 fsub(bf16 a, bf16 b) {
-#if ON_DEVICE
-  u16 hidden = __builtin_bit_cast(u16, a);
-  asm("" : "+v"(hidden));
-  a = __builtin_bit_cast(bf16, hidden);
-#endif
-  return a - b;
-}
+// clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong where b is 0: it must not see the 0.
+INLINE bf16 fadd(bf16 a, bf16 b) { return hidden_constant(a) + hidden_constant(b); }
+INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
 T1 T fmul(T a, T b) { return a * b; }
 T1 T fdiv(T a, T b) { return a / b; }
 T1 T fneg(T a) { return -a; }
 T1 T fabsolute(T a) { return __builtin_elementwise_abs(a); }
-T1 T fmultiply_add(T a, T b, T c) { return T(a * b) + c; }
+T1 T fmultiply_add(T a, T b, T c) { return fadd(T(a * b), c); }
 T1 T ffma(T a, T b, T c) { return __builtin_elementwise_fma(a, b, c); }
-INLINE bf16 ffma(bf16 a, bf16 b, bf16 c) { return bf16(a * b) + c; }
+INLINE bf16 ffma(bf16 a, bf16 b, bf16 c) { return fadd(bf16(a * b), c); }
 INLINE f16 ffma(f16 a, f16 b, f16 c) {
 #if ON_DEVICE
   return __builtin_elementwise_fma(a, b, c);
@@ -247,8 +251,9 @@ T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F)
 // By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
 INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
-T1 T fsmaller(T a, T b) { return a < b ? a : b; }
-T1 T flarger(T a, T b) { return a > b ? a : b; }
+// Both compilers make maxNum of `a > b ? a : b` with a constant b, even -0.0, and minNum likewise: wrong where a is 0.
+T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
+T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
 T1 T quiet(T a) { return a != a ? T(__builtin_nanf("")) : a; }
 T1 T fleast(T a, T b) { return T(__builtin_elementwise_min(quiet(a), quiet(b))) + T(0.0F); }
@@ -285,14 +290,6 @@ template <typename V, typename T>
 INLINE V with(V a, u32 n, T value) {
   a[n] = value;
   return a;
-}
-
-// a | b. Of two words clang-22 makes the other operand of each word that it knows to be all ones: it must not know.
-INLINE u32x2 merged(u32x2 a, u32x2 b) {
-#if ON_DEVICE
-  asm("" : "+v"(a), "+v"(b));
-#endif
-  return a | b;
 }
 
 // ---- memory: any address, or one that is aligned to the type

@@ -51,7 +51,7 @@ std::string Writer::vector(const Vector& type, unsigned depth) {
       static constexpr const char* integers[] = {" + ", " - ", " * ", " & ", " | ", " ^ "};
       const bool real = is_float(type.element);
       const std::string left = some(), sign = real ? choose_.of(floats) : choose_.of(integers), right = some();
-      if (sign == " | " && name == "u32x2") return text({"merged(", left, ", ", right, ")"});
+      if (sign == " | ") return text({"merged<", name, ">(", left, ", ", right, ")"});
       return text({"(", left, sign, right, ")"});
     }
   }
