@@ -159,7 +159,8 @@ T1 T merged(T a, T b) {
   if constexpr (sizeof(T) >= 8) return hidden(a) | hidden(b);
   return T(a | b);
 }
-T1 T insert(T mask, T a, T b) { return merged(T(a & mask), T(b & ~mask)); }
+// clang-22 for gfx950 makes (n & a) | (~n & b) of it where the mask is n & b: it must not know b.
+T1 T insert(T mask, T a, T b) { return merged(T(a & mask), T(hidden(W(b)) & ~mask)); }
 T1 T either(T a, T b, T c) { return merged(T(a & b), T(c & merged(a, b))); }
 INLINE u32 bytes(u32 a, u32 b, u32 select) {
   u32 out = 0;
