@@ -37,8 +37,10 @@ archives: deps ## compile the GPU kernels of every architecture (ARCHS="gfx942 g
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
-demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
-	demo/run.sh build/release build/demo $(BUDGET)
+demo: deps ## attention over real text, on the CPU and on simulated GPUs, and a benchmark of BUDGET seconds
+	@tools/install-deps demo
+	cmake --preset demo >/dev/null && cmake --build --preset demo
+	demo/run.sh build/demo build/demo/results $(BUDGET)
 bench: build ## the named benchmark tables, with a report and rows in build/bench
 	mkdir -p build/bench
 	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \
