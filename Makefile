@@ -79,7 +79,7 @@ clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, and minutes of fuzzing
 	ctest --test-dir build/release -L nightly --output-on-failure
-	ctest --test-dir build/sim -L nightly --verbose
+	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
 	for name in npy safetensors problem archive; do \
