@@ -37,8 +37,10 @@ archives: deps ## compile the GPU kernels of every architecture (ARCHS="gfx942 g
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
-demo: build ## attention over real text: doctor, run, verify, and a benchmark of BUDGET seconds
-	demo/run.sh build/release build/demo $(BUDGET)
+demo: deps ## attention over real text, on the CPU and on simulated GPUs, and a benchmark of BUDGET seconds
+	@tools/install-deps demo
+	cmake --preset demo >/dev/null && cmake --build --preset demo
+	demo/run.sh build/demo build/demo/results $(BUDGET)
 bench: build ## the named benchmark tables, with a report and rows in build/bench
 	mkdir -p build/bench
 	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \
@@ -77,7 +79,7 @@ clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, and minutes of fuzzing
 	ctest --test-dir build/release -L nightly --output-on-failure
-	ctest --test-dir build/sim -L nightly --verbose
+	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
 	for name in npy safetensors problem archive; do \

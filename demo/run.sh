@@ -27,4 +27,14 @@ done
 step "Rates against the peak probed in the same run, the plain definition (math) beside the cpu backend"
 "$rapt" bench strix-halo --budget "$budget" --html "$out/report.html" --json "$out/report.json"
 
+# One forward on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
+step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
+archs=gfx908,gfx90a,gfx942,gfx950,gfx1100,gfx1151,gfx1201
+gpu=0
+for arch in $(echo $archs | tr , ' '); do
+  RAPT_HIP_LIBRARY=$1/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=$archs RAPT_SIM_CHECK=all \
+    "$rapt" verify --device hip:$gpu "b1 hq4 hk2 sq100 sk150 d64 bf16 causal"
+  gpu=$((gpu + 1))
+done
+
 printf '\nThe report with plots: %s\n' "$out/report.html"
