@@ -89,6 +89,15 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, F row, Tile (&o)[Dim
   }
 }
 
+// A mask that is the same for all queries excludes keys from every row: V may hold anything there, Inf and NaN too,
+// whose product with 0 is NaN. `v` has keys from first_key on in LDS.
+template <class Values>
+DEVICE void clear_masked(Arguments& a, const Block& b, int first_key, const Values& v) {
+  if (a.mask.data == nullptr || a.mask.query != 0) return;
+  barrier();
+  v.clear(first_key, b.k.count, row_of(a.mask, b, 0), a.mask.key);
+}
+
 DEVICE float sink_of(Arguments& a, const Block& b) {
   if (a.sink.data == nullptr) return kMasked;
   return kLog2e * load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);

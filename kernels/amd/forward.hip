@@ -57,6 +57,7 @@ DEVICE void forward(Arguments& a, char* lds) {
     barrier();
     k.store(first);
     v.store(first);
+    if (kGeneral) clear_masked(here(a), block, first, v);
     barrier();
     const bool attends = rows.attends(first, kKeys);
     Tile s[kKeyTiles];

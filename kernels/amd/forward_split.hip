@@ -114,11 +114,13 @@ DEVICE void forward(Arguments& a, char* lds) {
     barrier();
     if (attends) share(sums, wave, lane, s);
     if (kApart) v.store(first);
+    if (kApart && kGeneral) clear_masked(here(a), block, first, v);
     barrier();
     if (attends) add_up(sums, wave, lane, s);
     if (!kApart) {
       barrier();
       v.store(first);
+      if (kGeneral) clear_masked(here(a), block, first, v);
       barrier();
     }
     if (first + kKeys < keys.end) v.load(first + kKeys);

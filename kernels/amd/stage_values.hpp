@@ -63,6 +63,16 @@ class StagedValues {
     }
   }
 
+  // Zeroes what was stored for keys whose byte is 0, of those from `first` up to `end`.
+  DEVICE_MEMBER void clear(int first, int end, const char* kept, int64_t kept_stride) const {
+#pragma nounroll
+    for (int n = thread_id_again(); n < KeyCount * HeadDim; n += Waves * kWave) {
+      const int key = n % KeyCount, dim = n / KeyCount;
+      if (first + key < end && kept[(first + key) * kept_stride] == 0)
+        *reinterpret_cast<typename T::element*>(lds_ + dim * stride + key * element_bytes) = {};
+    }
+  }
+
   DEVICE_MEMBER const char* row(int slot) const { return lds_ + slot * stride; }
 
  private:
