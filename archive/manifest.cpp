@@ -56,11 +56,10 @@ void set(Row& row, const Setting& s) {
   else if (key == "features=") row.features = word(key, value, {"plain", "general"});
   else if (key == "p=") row.p = word(key, value, {"nearest", "truncated", "exact"});
   else if (key == "head_dim=") row.head_dim = number(key, value, 1, 512);
-  else if (key == "block_q=") row.block_q = number(key, value, 1, 65536);
   else if (key == "block_k=") row.block_k = number(key, value, 1, 65536);
   else if (key == "waves=") row.waves = number(key, value, 1, 32);
   else if (key == "waves_per_eu=") row.waves_per_eu = number(key, value, 1, 16);
-  else if (key == "queries=") row.queries = number(key, value, 1, 64);
+  else if (key == "split=") row.split = number(key, value, 1, 32);
   else if (key == "flags=") row.flags = split(value, ",");
   else if (key == "vgprs<=") budget.vgprs = number(key, value, 0, 1024);
   else if (key == "agprs<=") budget.agprs = number(key, value, 0, 1024);
@@ -93,6 +92,7 @@ Row read_row(const std::string& line) {
   for (const char* needed : {"dtype=", "head_dim=", "features=", "block_k=", "waves=", "waves_per_eu=", "vgprs<=",
                              "lds<=", "occupancy>=", "p="})
     if (!seen.contains(needed)) throw Error("the row has no \"" + std::string(needed) + "\"");
+  if (row.waves % row.split != 0) throw Error("split= is " + std::to_string(row.split) + ", must divide waves=");
   return row;
 }
 
@@ -103,7 +103,7 @@ bool Row::is_for(std::string_view arch) const { return std::ranges::find(arches,
 std::string Row::name() const {
   std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features + ".k" +
                      std::to_string(block_k) + "w" + std::to_string(waves);
-  if (queries != 1) text += "q" + std::to_string(queries);
+  if (split != 1) text += "s" + std::to_string(split);
   return text;
 }
 
@@ -113,9 +113,7 @@ std::string Row::symbol() const {
   return text;
 }
 
-int Row::queries_per_group(const Arch& arch) const {
-  return block_q != 0 ? block_q : waves * arch.queries_per_wave * queries;
-}
+int Row::queries_per_group(const Arch& arch) const { return waves / split * arch.queries_per_wave; }
 
 std::vector<std::string> Row::compiler_flags() const {
   std::vector<std::string> all = {
@@ -125,7 +123,7 @@ std::vector<std::string> Row::compiler_flags() const {
       "-DRAPT_BLOCK_K=" + std::to_string(block_k),
       "-DRAPT_WAVES=" + std::to_string(waves),
       "-DRAPT_WAVES_PER_EU=" + std::to_string(waves_per_eu),
-      "-DRAPT_QUERIES=" + std::to_string(queries),
+      "-DRAPT_SPLIT=" + std::to_string(split),
       "-DRAPT_SYMBOL=" + symbol(),
   };
   all.insert(all.end(), flags.begin(), flags.end());

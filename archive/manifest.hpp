@@ -26,8 +26,7 @@ struct Row {
   std::string operation;  // also the source, kernels/amd/<operation>.hip
   std::vector<std::string> arches;
   std::string dtype, features, p;
-  int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, queries = 1;
-  int block_q = 0;  // 0: as many as the waves' tiles have
+  int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, split = 1;
   std::vector<std::string> flags;
   Budget budget;
 

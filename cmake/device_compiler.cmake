@@ -1,7 +1,10 @@
 # rapt_device_compiler(VARIABLE COMPILER ARCH...): VARIABLE becomes the command that compiles device code, VARIABLE_NAME
 # what the compiler calls itself. Fails with the reason where it cannot compile for each architecture.
 
-set(RAPT_DEVICE_FLAGS -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -O3 -std=c++20)
+# Kernels run over their keys again where V has Inf or NaN: out of that rare loop clang would move constants and addresses,
+# into registers that the loop over keys needs.
+set(RAPT_DEVICE_FLAGS -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -O3 -std=c++20
+  -mllvm -disable-machine-licm)
 
 # PyPI's ziglang wheel is a clang too. It wants its own linker by the name that clang looks for.
 function(rapt_ziglang_compiler variable)

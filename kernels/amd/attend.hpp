@@ -1,11 +1,21 @@
 // One tile of keys after its products with the queries: masks, softmax, and the product with V. A lane owns one query.
 #pragma once
 
-#include "kernels/amd/mask.hpp"
+#include "kernels/amd/not_finite.hpp"
 #include "kernels/amd/scores.hpp"
-#include "kernels/amd/softmax.hpp"
 
 namespace rapt::amd {
+
+// A wave's part of the workgroup's rows: Split waves share a tile of rows, each with a slice of the head dimension.
+template <int Split, int Slice>
+struct WavePart {
+  int lane, first_row, slice;
+
+  DEVICE WavePart of(int thread) {
+    const int wave = uniform(thread / kWave);
+    return {thread % kWave, wave / Split * kTile, wave % Split * Slice};
+  }
+};
 
 // The rows of one wave.
 struct WaveRows {
@@ -33,15 +43,15 @@ DEVICE float largest(const Tile (&s)[Tiles]) {
 
 // Logits of keys first_key on, products before scaling, become probabilities; `o` is rescaled where the maximum grew.
 template <class T, bool General, int KeyTiles, int DimTiles>
-DEVICE void probabilities(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
-                          Tile (&s)[KeyTiles], Softmax<T>& softmax, Tile (&o)[DimTiles]) {
+DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
+                          int half, Tile (&s)[KeyTiles], Softmax<T>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
-  const float scale = General ? 1 : arguments.scale_log2;
+  const float scale = General ? 1 : exponent_scale(pass, arguments.scale_log2);
   if constexpr (General) {
     Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
+    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, pass, block, query, first_key + t * kTile, half, s[t]);
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
     Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
@@ -67,7 +77,7 @@ DEVICE void probabilities(Arguments& arguments, const Block& block, const WaveRo
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && here(arguments).keep_threshold < 65536) {
+  if (General && pass < kAbove && here(arguments).keep_threshold < 65536) {
     Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
@@ -75,27 +85,17 @@ DEVICE void probabilities(Arguments& arguments, const Block& block, const WaveRo
   }
 }
 
-// O^T += V^T P^T. row(n) is place n of the V^T rows that this wave computes.
-template <class T, int KeyTiles, int DimTiles, class F>
-DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, F row, Tile (&o)[DimTiles]) {
+// O^T += V^T P^T, for dimensions from first_dim on.
+template <class T, int KeyTiles, int DimTiles, class Values>
+DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int first_dim, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
   constexpr int parts = KeyTiles * kParts<T>;
 #pragma unroll
   for (int i = 0; i < parts; ++i) {
     const typename M::B operand = M::operand(p[i / kParts<T>], i % kParts<T>);
 #pragma unroll
-    for (int d = 0; d < DimTiles; ++d)
-      o[d] = M::multiply(fragment<M>(row(d * kTile + M::a_row(lane)), i, lane), operand, o[d]);
+    for (int d = 0; d < DimTiles; ++d) o[d] = M::multiply(v.fragment(first_dim + d * kTile, i, lane), operand, o[d]);
   }
-}
-
-// A mask that is the same for all queries excludes keys from every row: V may hold anything there, Inf and NaN too,
-// whose product with 0 is NaN. `v` has keys from first_key on in LDS.
-template <class Values>
-DEVICE void clear_masked(Arguments& a, const Block& b, int first_key, const Values& v) {
-  if (a.mask.data == nullptr || a.mask.query != 0) return;
-  barrier();
-  v.clear(first_key, b.k.count, row_of(a.mask, b, 0), a.mask.key);
 }
 
 DEVICE float sink_of(Arguments& a, const Block& b) {
@@ -103,16 +103,31 @@ DEVICE float sink_of(Arguments& a, const Block& b) {
   return kLog2e * load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
 }
 
-// What this lane's row of `out` is to be multiplied by.
-template <class T, bool General>
-DEVICE float finish(Arguments& a, const Block& b, Softmax<T>& softmax) {
-  return softmax.finish(sink_of(a, b)) * (General ? a.keep_scale : 1);
-}
-
 DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
   if (a.lse.data == nullptr) return;
   char* const head = reinterpret_cast<char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
   *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
+}
+
+// Stores a pass's result. Which rows these are is found anew: scalar registers that hold it all along would be missing
+// in the loop. True: the row has an Inf or a NaN that may not be its own.
+template <class T, bool General, int Split, int Rows, int DimTiles>
+DEVICE bool store(Arguments& a, int pass, Softmax<T>& softmax, const Tile (&o)[DimTiles]) {
+  const Block block = block_of(a, Rows);
+  const auto part = WavePart<Split, DimTiles * kTile>::of(thread_id_again());
+  const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.head_dim_v - part.slice;
+  if (row >= block.q.count) return false;
+  const bool again = not_finite(softmax, o);
+  char* const head = first_row_of(a.out, block.batch, block.q, block.head);
+  char* const out = head + row * a.out.seq + part.slice * static_cast<int>(sizeof(typename T::element));
+  if (pass >= kAbove) {
+    add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
+    return false;
+  }
+  const float factor = softmax.finish(sink_of(a, block)) * (General ? a.keep_scale : 1);
+  store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
+  if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
+  return again;
 }
 
 }  // namespace rapt::amd

@@ -4,8 +4,8 @@
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, a wave kTile of them, in tiles of
 // RAPT_BLOCK_K keys. One variant: RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE, RAPT_GENERAL.
 #include "kernels/amd/attend.hpp"
-#include "kernels/amd/stage_keys.hpp"
-#include "kernels/amd/stage_values.hpp"
+#include "kernels/amd/staged_rows.hpp"
+#include "kernels/amd/values.hpp"
 
 namespace rapt::amd {
 
@@ -15,26 +15,16 @@ inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RA
 inline constexpr int kSteps = kHeadDim / M::step;  // fragments of a row of q or k
 inline constexpr int kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using StagedK = StagedKeys<T, kHeadDim, kKeys, kWaves>;
+using StagedK = StagedRows<T, kHeadDim, kKeys, kWaves>;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-// Which rows these are is found anew: scalar registers that hold it all along would be missing in the loop.
-DEVICE void store(Arguments& a, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+// One pass over the keys; whether there is another: not_finite.hpp.
+DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const Block block = block_of(a, kRows);
-  const int thread = thread_id_again(), lane = thread % kWave, wave = uniform(thread / kWave);
-  const int row = block.first_row + wave * kTile + lane % kTile;
-  const float factor = finish<T, kGeneral>(a, block, softmax);
-  if (row >= block.q.count) return;
-  char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  store_result<T>(out + row * a.out.seq, a.head_dim_v, aligned(out, a.out.seq), lane, factor, o);
-  if (lane < kTile) store_lse(a, block, row, softmax.lse());
-}
-
-DEVICE void forward(Arguments& a, char* lds) {
-  const Block block = block_of(a, kRows);
-  if (block.first_row >= block.q.count) return;
-  const int lane = thread_id() % kWave, wave = uniform(thread_id() / kWave);
-  const int first_row = block.first_row + wave * kTile;
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id_again();
+  const auto part = WavePart<1, kHeadDim>::of(thread);
+  const int lane = part.lane, first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
   const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
 
@@ -46,8 +36,9 @@ DEVICE void forward(Arguments& a, char* lds) {
   Softmax<T> softmax;
 
   const int head_k = block.head / a.group;
-  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds + StagedK::bytes);
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds, thread);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds + StagedK::bytes, thread,
+            pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {
     k.load(begin);
@@ -57,7 +48,6 @@ DEVICE void forward(Arguments& a, char* lds) {
     barrier();
     k.store(first);
     v.store(first);
-    if (kGeneral) clear_masked(here(a), block, first, v);
     barrier();
     const bool attends = rows.attends(first, kKeys);
     Tile s[kKeyTiles];
@@ -76,16 +66,19 @@ DEVICE void forward(Arguments& a, char* lds) {
       v.load(first + kKeys);
     }
     if (!attends) continue;
-    probabilities<T, kGeneral>(a, block, rows, first, lane / kTile, s, softmax, o);
-    accumulate<T>(s, lane, [&](int place) { return v.row(place); }, o);
+    probabilities<T, kGeneral>(a, pass, block, rows, first, lane / kTile, s, softmax, o);
+    accumulate<T>(s, lane, v, 0, o);
   }
 
-  store(here(a), softmax, o);
+  const bool again = store<T, kGeneral, 1, kRows>(here(a), pass, softmax, o);
+  return pass != kAll || vote<kWaves>(again, k);
 }
 
 }  // namespace rapt::amd
 
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::StagedK::bytes + rapt::amd::StagedV::bytes];
-  rapt::amd::forward(rapt::amd::arguments(), lds);
+#pragma nounroll
+  for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
 }

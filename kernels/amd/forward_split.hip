@@ -4,7 +4,7 @@
 //
 // K goes from memory straight into fragments: the waves of a group have no key row in common.
 #include "kernels/amd/attend.hpp"
-#include "kernels/amd/stage_values.hpp"
+#include "kernels/amd/values.hpp"
 
 namespace rapt::amd {
 
@@ -20,7 +20,6 @@ using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
 // Sums over the waves that share rows: [wave][tile][register / 4][lane] of 4 registers.
 inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes = kWaves * kSumBytes;
-inline constexpr int kLdsLimit = 65536;
 // Where both do not fit, V takes the sums' place once they are read.
 inline constexpr bool kApart = StagedV::bytes + kSumsBytes <= kLdsLimit;
 inline constexpr int kLdsBytes = kApart                        ? StagedV::bytes + kSumsBytes
@@ -54,24 +53,14 @@ DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
     }
 }
 
-// Which rows these are is found anew: scalar registers that hold it all along would be missing in the loop.
-DEVICE void store(Arguments& a, Softmax<T>& softmax, const Tile (&o)[kDimTiles]) {
+// One pass over the keys; whether there is another: not_finite.hpp.
+DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const Block block = block_of(a, kRows);
-  const int thread = thread_id_again(), lane = thread % kWave, wave = uniform(thread / kWave);
-  const int slice = wave % kSplit * kSlice, row = block.first_row + wave / kSplit * kTile + lane % kTile;
-  const float factor = finish<T, kGeneral>(a, block, softmax);
-  if (row >= block.q.count) return;
-  char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  store_result<T>(out + row * a.out.seq + slice * static_cast<int>(sizeof(T::element)), a.head_dim_v - slice,
-                  aligned(out, a.out.seq), lane, factor, o);
-  if (slice == 0 && lane < kTile) store_lse(a, block, row, softmax.lse());
-}
-
-DEVICE void forward(Arguments& a, char* lds) {
-  const Block block = block_of(a, kRows);
-  if (block.first_row >= block.q.count) return;
-  const int lane = thread_id() % kWave, wave = uniform(thread_id() / kWave), slice = wave % kSplit * kSlice;
-  const int first_row = block.first_row + wave / kSplit * kTile;
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id_again();
+  const auto part = WavePart<kSplit, kSlice>::of(thread);
+  const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
+  const int first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
   const Keys keys = keys_of(a, block, block.first_row, kRows);
   const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
@@ -87,7 +76,7 @@ DEVICE void forward(Arguments& a, char* lds) {
   const int head_k = block.head / a.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
   char* const sums = kApart ? lds + StagedV::bytes : lds;
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds, thread, pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
   for (int first = begin; first < keys.end; first += kKeys) {
@@ -114,27 +103,28 @@ DEVICE void forward(Arguments& a, char* lds) {
     barrier();
     if (attends) share(sums, wave, lane, s);
     if (kApart) v.store(first);
-    if (kApart && kGeneral) clear_masked(here(a), block, first, v);
     barrier();
     if (attends) add_up(sums, wave, lane, s);
     if (!kApart) {
       barrier();
       v.store(first);
-      if (kGeneral) clear_masked(here(a), block, first, v);
       barrier();
     }
     if (first + kKeys < keys.end) v.load(first + kKeys);
     if (!attends) continue;
-    probabilities<T, kGeneral>(a, block, rows, first, lane / kTile, s, softmax, o);
-    accumulate<T>(s, lane, [&](int place) { return v.row(slice + place); }, o);
+    probabilities<T, kGeneral>(a, pass, block, rows, first, lane / kTile, s, softmax, o);
+    accumulate<T>(s, lane, v, slice, o);
   }
 
-  store(here(a), softmax, o);
+  const bool again = store<T, kGeneral, kSplit, kRows>(here(a), pass, softmax, o);
+  return pass != kAll || vote<kWaves>(again, v);
 }
 
 }  // namespace rapt::amd
 
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
-  rapt::amd::forward(rapt::amd::arguments(), lds);
+#pragma nounroll
+  for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
 }

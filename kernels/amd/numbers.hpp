@@ -14,11 +14,10 @@ struct fp16 {
   static constexpr float p_exponent = 7;
   DEVICE float to_float(element x) { return x; }
   DEVICE element round(float x) { return static_cast<element>(x); }
-  DEVICE uint32_t pack(float a, float b) {  // to nearest
+  DEVICE uint32_t pack_p(float a, float b) {  // to nearest
     const vec<_Float16, 2> pair = {static_cast<_Float16>(a), static_cast<_Float16>(b)};
     return __builtin_bit_cast(uint32_t, pair);
   }
-  DEVICE uint32_t pack_p(float a, float b) { return pack(a, b); }
 };
 
 struct bf16 {
@@ -28,15 +27,12 @@ struct bf16 {
     return __builtin_bit_cast(float, static_cast<uint32_t>(__builtin_bit_cast(uint16_t, x)) << 16);
   }
   DEVICE element round(float x) { return static_cast<element>(x); }
-  DEVICE uint32_t pack(float a, float b) {
-    const vec<__bf16, 2> pair = {static_cast<__bf16>(a), static_cast<__bf16>(b)};
-    return __builtin_bit_cast(uint32_t, pair);
-  }
   // P to nearest, ties away from 0: it is no negative number and far from the largest. A NaN stays one: exp2 gives the
   // quiet one that has no low bits.
   DEVICE uint32_t pack_p(float a, float b) {
 #ifdef __gfx950__
-    return pack(a, b);  // one instruction
+    const vec<__bf16, 2> pair = {static_cast<__bf16>(a), static_cast<__bf16>(b)};
+    return __builtin_bit_cast(uint32_t, pair);  // one instruction
 #else
     return __builtin_amdgcn_perm(bits(b) + 0x8000u, bits(a) + 0x8000u, 0x07060302u);
 #endif

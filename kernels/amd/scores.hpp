@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/amd/mask.hpp"
+#include "kernels/amd/not_finite.hpp"
 #include "kernels/common/philox.h"
 
 namespace rapt::amd {
@@ -40,7 +41,8 @@ DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
 
 // The tile's keys are first_key + M::element(r, half). Excluded ones are set to kMasked, and nothing of theirs is read.
 template <class M>
-DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
+DEVICE void transform_logits(Arguments& a, int pass, const Block& b, const Query& query, int first_key, int half,
+                             Tile& s) {
   s *= a.scale;
   if (a.softcap > 0) {
     const float inverse = 1 / a.softcap;
@@ -62,7 +64,7 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) s[r] += load_as_float(bias + key_at(r) * a.bias.key, a.bias_dtype);
   }
-  s *= kLog2e;
+  s *= exponent_scale(pass, kLog2e);
   if (a.mask.data != nullptr && any) {
     const char* const mask = row_of(a.mask, b, query.row);
 #pragma unroll
@@ -79,10 +81,9 @@ DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key
   for (int r = 0; r < kRegisters; r += 4) {
     const uint32_t key = static_cast<uint32_t>(first_key + M::element(r, half));  // a multiple of 4
     const rapt_philox_bits bits = rapt_philox(a.dropout_seed, key / 4, row / 2, head, a.dropout_offset);
-    // The two words of this row's parity: what rapt_philox_field picks, without an index that is no constant.
-    const uint32_t word[2] = {row % 2 ? bits.word[2] : bits.word[0], row % 2 ? bits.word[3] : bits.word[1]};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) p[r + i] = (word[i / 2] >> (16 * (i % 2)) & 0xFFFFu) < a.keep_threshold ? p[r + i] : 0;
+    for (int i = 0; i < 4; ++i)
+      p[r + i] = rapt_philox_field(bits, row, static_cast<uint32_t>(i)) < a.keep_threshold ? p[r + i] : 0;
   }
 }
 

@@ -80,16 +80,16 @@ TEST(ArchiveReader, GivesBackWhatWasPacked) {
   EXPECT_EQ(archive.compiler(), "a compiler");
   EXPECT_EQ(archive.tuning(), "# tuning\n");
   ASSERT_EQ(archive.variants().size(), 2U);
-  const auto* v = archive.find("forward.d128.fp16.general.k32w8q2");
+  const auto* v = archive.find("forward.d128.fp16.general.k32w8s2");
   ASSERT_NE(v, nullptr);
   EXPECT_EQ(archive.find("forward"), nullptr);
   EXPECT_EQ(v->operation, "forward");
-  EXPECT_EQ(v->symbol, "forward_d128_fp16_general_k32w8q2");
+  EXPECT_EQ(v->symbol, "forward_d128_fp16_general_k32w8s2");
   EXPECT_EQ(v->features, "general");
   EXPECT_EQ(v->p, "truncated");
   EXPECT_EQ(v->dtype, rapt::DType::fp16);
   EXPECT_EQ(v->head_dim, 128);
-  EXPECT_EQ(v->block_q, 512);
+  EXPECT_EQ(v->block_q, 128);
   EXPECT_EQ(v->block_k, 32);
   EXPECT_EQ(v->waves, 8);
   EXPECT_EQ(v->threads, 512);
@@ -166,10 +166,10 @@ TEST(ArchiveReader, DamageToTheIndexIsNamed) {
   EXPECT_EQ(error([](json& i) { i["kernels"] = 3; }), "a.rapt: the index has \"kernels\" that are not an array");
   EXPECT_EQ(error([](json& i) { i["kernels"][1] = 3; }), "a.rapt: kernel 1 of the index is not an object");
   EXPECT_EQ(error([](json& i) { i["kernels"][1]["offset"] = i["kernels"][0]["offset"]; }),
-            "a.rapt: kernels forward.d128.fp16.general.k32w8q2 and forward.d64.bf16.plain.k64w4 overlap in the file");
+            "a.rapt: kernels forward.d128.fp16.general.k32w8s2 and forward.d64.bf16.plain.k64w4 overlap in the file");
   EXPECT_EQ(
       error([](json& i) { i["kernels"][1]["name"] = i["kernels"][0]["name"]; }),
-      "a.rapt: kernels forward.d128.fp16.general.k32w8q2 and forward.d128.fp16.general.k32w8q2 have the same name");
+      "a.rapt: kernels forward.d128.fp16.general.k32w8s2 and forward.d128.fp16.general.k32w8s2 have the same name");
 }
 
 TEST(ArchiveReader, AKernelsWrongEntryIsNamed) {
@@ -189,7 +189,7 @@ TEST(ArchiveReader, AKernelsWrongEntryIsNamed) {
 
 TEST(ArchiveReader, DamageToTheCodeIsNamed) {
   const std::string file = good_archive();
-  const std::string kernel = "a.rapt: kernel forward.d128.fp16.general.k32w8q2: ";
+  const std::string kernel = "a.rapt: kernel forward.d128.fp16.general.k32w8s2: ";
   EXPECT_EQ(error_with_kernel("crc32", 1), kernel + "the code object's CRC32 is wrong");
   EXPECT_TRUE(error_with_kernel("size", 10).starts_with(kernel + "the zstd frame holds "));
   EXPECT_TRUE(error_with_kernel("stored_size", 100).starts_with(kernel + "the zstd frame is damaged: "));

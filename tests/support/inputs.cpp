@@ -200,8 +200,19 @@ class Maker {
   void poison_seen() {
     for (int64_t b = 0; b < p_.c.batch; ++b) {
       if (p_.seqlen_k(b) == 0) continue;
-      const int64_t j = p_.seqlen_k(b) * 2 / 3;
-      set_row(b % 2 ? in_.k : in_.v, in_.row_k(b, j), 0, kNan);
+      const int64_t early = p_.seqlen_k(b) / 3, late = p_.seqlen_k(b) * 2 / 3;
+      if (b % 2) set_row(in_.k, in_.row_k(b, late), 0, kNan);
+      else poison_values(in_.row_k(b, early), in_.row_k(b, late));
+    }
+  }
+
+  // Every other dimension of two rows of v: each value that is not finite, alone and with each other.
+  void poison_values(int64_t early, int64_t late) {
+    constexpr double values[] = {kNan, kInfinity, -kInfinity, 1};
+    const int64_t dim = in_.v.shape().back();
+    for (int64_t x = 0; x < dim; x += 2) {
+      in_.v.set(early * p_.c.heads_k * dim + x, values[x / 2 % 4]);
+      in_.v.set(late * p_.c.heads_k * dim + x, values[x / 8 % 4]);
     }
   }
 

@@ -45,7 +45,7 @@ enum class Kind {
   hostile_bias,   // rows of -inf, single -inf, large finite values
   masked_rows,    // whole rows masked
   poison_unseen,  // NaN and Inf in every row of k and v that no query attends
-  poison_seen,    // NaN in a key that some queries attend and others do not
+  poison_seen,    // NaN and Inf in keys that some queries attend and others do not
 };
 
 struct Inputs {
