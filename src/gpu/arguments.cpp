@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numbers>
 
+#include "gpu/select.hpp"
 #include "kernels/common/philox.h"
 #include "problem/error.hpp"
 
@@ -96,7 +96,7 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   a.longest_first = a.window_right >= 0;
   a.xcds = device.xcds;
   a.scale = static_cast<float>(call.scale);
-  a.scale_log2 = static_cast<float>(call.scale * std::numbers::log2e);
+  a.scale_log2 = scale_log2(call);
   a.softcap = static_cast<float>(call.softcap);
   a.bias = scores(call.bias, dtype_bytes(call.bias.dtype));
   a.bias_dtype = abi_dtype(call.bias.dtype);

@@ -1,6 +1,9 @@
 #include "gpu/select.hpp"
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "problem/text.hpp"
@@ -9,7 +12,7 @@ namespace rapt::gpu {
 
 namespace {
 
-constexpr int64_t kMost = INT32_MAX;  // what kernels count rows in
+constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
 
 int64_t tiles(const Variant& v, const Demand& d) { return (d.seqlen_q + v.block_q - 1) / v.block_q; }
 
@@ -52,6 +55,8 @@ bool conditions_hold(const TuningRow& row, const Variant& v, const Demand& d, in
 
 }  // namespace
 
+float scale_log2(const Call& call) { return static_cast<float>(call.scale * std::numbers::log2e); }
+
 size_t DemandHash::operator()(const Demand& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16;
   for (const int64_t part : {d.head_dim, d.batch, d.heads_q, d.seqlen_q})
@@ -64,7 +69,8 @@ Demand demand_of(const Call& call) {
   d.dtype = call.dtype;
   const bool right = call.window_right >= 0;
   d.mask = call.window_left >= 0 ? MaskKind::window : right ? MaskKind::causal : MaskKind::none;
-  const bool positive_scale = !call.scale_given || call.scale > 0;
+  // As the kernel has it: in float32 a tiny scale may be 0, and 0 times a masked logit's -Inf is NaN.
+  const bool positive_scale = !call.scale_given || scale_log2(call) >= FLT_MIN;
   d.general =
       call.bias || call.mask || call.alibi || call.softcap != 0 || call.dropout.probability != 0 || !positive_scale;
   d.head_dim = std::max(call.head_dim, call.head_dim_v);
@@ -86,6 +92,8 @@ std::string unsupported(const Call& call, rapt_op op) {
        {std::pair{"seqlen_q", call.seqlen_q}, std::pair{"seqlen_k", call.seqlen_k}, std::pair{"total_q", call.total_q},
         std::pair{"total_k", call.total_k}, std::pair{"batch", call.batch}, std::pair{"heads_q", call.heads_q}})
     if (rows > kMost) return cat(name, " is ", rows, ", hip kernels take up to ", kMost);
+  if (!std::isfinite(scale_log2(call)))
+    return cat("softmax_scale is ", call.scale, ", hip kernels take what is finite in float32");
   return "";
 }
 

@@ -25,6 +25,9 @@ struct DemandHash {
 };
 Demand demand_of(const Call& call);
 
+// softmax_scale * log2(e), rounded once, as kernels take it.
+float scale_log2(const Call& call);
+
 // Why no kernel takes the call, whatever the archive has; "" where one may.
 std::string unsupported(const Call& call, rapt_op op);
 

@@ -90,6 +90,28 @@ TEST(Select, AnotherTileByName) {
   EXPECT_EQ(chosen("forward use=k99w9 by=x\n" + kLast, demand(64)), "forward.d64.bf16.plain.k64w4 by table line 2");
 }
 
+TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
+  Call call;
+  EXPECT_FALSE(demand_of(call).general);
+  call.scale_given = true;
+  for (const auto& [scale, general] :
+       {std::pair{0.1, false}, {1e-30, false}, {1e-40, true}, {1e-60, true}, {0.0, true}, {-0.1, true}}) {
+    call.scale = scale;
+    EXPECT_EQ(demand_of(call).general, general) << scale;
+  }
+  call.scale = 1e39;
+  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "softmax_scale is 1e+39, hip kernels take what is finite in float32");
+}
+
+TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
+  Call call;
+  call.scale = 1;
+  call.seqlen_k = int64_t{1} << 29;
+  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "");
+  ++call.seqlen_k;
+  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "seqlen_k is 536870913, hip kernels take up to 536870912");
+}
+
 TEST(Select, RefusesGridsThatHipDoesNot) {
   Demand d = demand(64);
   d.batch = 1 << 20;
