@@ -1,10 +1,10 @@
 // Kernel archives over the C boundary.
-#include <algorithm>
 #include <cstring>
 
 #include "api/guard.hpp"
 #include "gpu/archive.hpp"
 #include "problem/text.hpp"
+#include "problem/validator.hpp"
 
 struct rapt_archive {
   rapt::gpu::Archive value;
@@ -96,13 +96,7 @@ size_t rapt_archive_count(const rapt_archive* archive) { return archive ? archiv
 rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel) {
   return guarded([&] {
     require(kernel, "kernel");
-    const size_t size = kernel->struct_size;
-    if (size <= sizeof(size_t))
-      throw Error(RAPT_INVALID_ARGUMENT, cat("kernel.struct_size is ", uint64_t{size}, ", must be sizeof the struct, ",
-                                             uint64_t{sizeof(rapt_kernel)}));
-    rapt_kernel known = to_public(variant_of(archive, index));
-    known.struct_size = size;
-    std::memcpy(kernel, &known, std::min(size, sizeof known));
+    write_versioned("kernel", kernel, to_public(variant_of(archive, index)));
   });
 }
 

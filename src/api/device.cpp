@@ -10,6 +10,7 @@
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "problem/tensor.hpp"
+#include "problem/validator.hpp"
 
 namespace rapt {
 
@@ -73,13 +74,7 @@ rapt_status rapt_device_count(rapt_device_type type, int32_t* count) {
 rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info) {
   return guarded([&] {
     require(info, "info");
-    const size_t size = info->struct_size;
-    if (size <= sizeof(size_t))
-      throw Error(RAPT_INVALID_ARGUMENT, cat("info.struct_size is ", uint64_t{size}, ", must be sizeof the struct, ",
-                                             uint64_t{sizeof(rapt_device_info)}));
-    rapt_device_info known = on_gpu(device) ? describe_gpu(device.id) : describe_host();
-    known.struct_size = size;
-    std::memcpy(info, &known, std::min(size, sizeof known));
+    write_versioned("info", info, on_gpu(device) ? describe_gpu(device.id) : describe_host());
   });
 }
 

@@ -1,6 +1,7 @@
 // The vocabulary of validation: reading versioned structs and tensors, and comparing them with what is allowed.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -30,6 +31,17 @@ Struct read_versioned(const char* name, const Struct* given) {
                                         RAPT_VERSION_MINOR, ".", RAPT_VERSION_PATCH));
   std::memcpy(&known, given, std::min(size, sizeof(Struct)));
   return known;
+}
+
+// Gives the caller as much of `known` as its struct, which may be an older or a newer one, holds.
+template <class Struct>
+void write_versioned(const char* name, Struct* to, Struct known) {
+  const size_t size = to->struct_size;
+  if (size <= sizeof(size_t))
+    throw Error(RAPT_INVALID_ARGUMENT, cat(name, ".struct_size is ", static_cast<uint64_t>(size),
+                                           ", must be sizeof the struct, ", static_cast<uint64_t>(sizeof(Struct))));
+  known.struct_size = size;
+  std::memcpy(to, &known, std::min(size, sizeof known));
 }
 
 inline constexpr int64_t kAnySize = -1;
