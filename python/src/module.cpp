@@ -93,7 +93,7 @@ nb::tuple shape(nb::object object, const std::string& name) {
 }
 
 // Memory on the device of `like` for its type, or for that of its lse; not set; as an object with __dlpack__.
-nb::ndarray<> empty(const std::vector<size_t>& shape, nb::object like, bool is_lse) {
+nb::ndarray<nb::array_api> empty(const std::vector<size_t>& shape, nb::object like, bool is_lse) {
   Tensors tensors;
   const Tensor given = tensors.take(like, "like", Access::read);
   const rapt_tensor tensor = given.c();
@@ -102,8 +102,8 @@ nb::ndarray<> empty(const std::vector<size_t>& shape, nb::object like, bool is_l
   for (const size_t size : shape) bytes *= size;
   auto* memory = new DeviceMemory(tensor.device, std::max<size_t>(bytes, 1));
   const nb::capsule owner(memory, [](void* pointer) noexcept { delete static_cast<DeviceMemory*>(pointer); });
-  return nb::ndarray<>(memory->data(), shape.size(), shape.data(), owner, nullptr,
-                       {dtype.code, dtype.bits, dtype.lanes}, tensor.device.type, tensor.device.id);
+  return nb::ndarray<nb::array_api>(memory->data(), shape.size(), shape.data(), owner, nullptr,
+                                    {dtype.code, dtype.bits, dtype.lanes}, tensor.device.type, tensor.device.id);
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
