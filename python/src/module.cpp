@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "call.hpp"
 #include "information.hpp"
 
@@ -17,6 +19,17 @@ void run_forward(nb::object q, nb::object k, nb::object v, nb::object out, nb::o
   const Tensor result = call.tensors.take(out, "out", Access::write);
   const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
   call.run([&] { forward(call.attention, result, sums, call.execution); });
+}
+
+// The mean seconds of the C call alone, tensors and options being converted: what overheads are measured against.
+double time_forward(nb::object q, nb::object k, nb::object v, nb::object out, int calls, const nb::kwargs& options) {
+  Call call(q, k, v, options);
+  const Tensor result = call.tensors.take(out, "out", Access::write);
+  const auto start = std::chrono::steady_clock::now();
+  call.run([&] {
+    for (int i = 0; i < calls; ++i) forward(call.attention, result, std::nullopt, call.execution);
+  });
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
 }
 
 // The tensors of a backward call beside q, k, v and the options.
@@ -127,6 +140,8 @@ NB_MODULE(_core, m) {
   m.def("forward", run_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse") = nb::none(),
         nb::arg("options"));
   m.def("forward_workspace", forward_workspace, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
+        nb::arg("options"));
+  m.def("time_forward", time_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("calls"),
         nb::arg("options"));
   m.def("explain_forward", explain_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
         nb::arg("options"));
