@@ -53,6 +53,23 @@ TEST(CppApi, ErrorsNameTheArgument) {
   EXPECT_THROW(rapt::Tensor(q.data(), rapt::kFp32, {1, 2, 3}, {1, 2}), rapt::Error);
 }
 
+TEST(CppApi, TensorsFromCStructs) {
+  std::vector<float> values = ramp(1);
+  const int64_t shape[] = {1, 2, 1, 2}, strides[] = {0, kDim, 7, 1};
+  rapt_tensor c = {values.data(), {RAPT_CPU, 0}, 4, rapt::kFp32, shape, strides, 2 * sizeof(float)};
+  const rapt::Tensor tensor(c);
+  const rapt_tensor again = tensor.c();
+  EXPECT_EQ(again.data, &values[2]);
+  EXPECT_EQ(again.byte_offset, 0u);
+  EXPECT_EQ(std::vector(again.shape, again.shape + 4), std::vector(shape, shape + 4));
+  EXPECT_EQ(std::vector(again.strides, again.strides + 4), std::vector(strides, strides + 4));
+  c.strides = nullptr;
+  const rapt::Tensor compact(c);
+  EXPECT_EQ(compact.c().strides, nullptr);
+  c.ndim = 5;
+  EXPECT_THROW(rapt::Tensor{c}, rapt::Error);
+}
+
 TEST(CppApi, WorkspacePoolAndExplanation) {
   std::vector<float> q = ramp(1), out(q.size());
   const rapt::Attention attention{.q = tensor(q), .k = tensor(q), .v = tensor(q)};

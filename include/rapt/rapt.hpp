@@ -46,14 +46,14 @@ class Dims {
   Dims() = default;
   Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), values.size()) {}
   Dims(const std::vector<int64_t>& values) : Dims(values.data(), values.size()) {}
-  size_t size() const { return size_; }
-  const int64_t* data() const { return values_.data(); }
-
- private:
   Dims(const int64_t* values, size_t size) : size_(size) {
     if (size > values_.size()) throw Error(RAPT_INVALID_ARGUMENT, "a tensor has at most 4 dimensions");
     std::copy_n(values, size, values_.begin());
   }
+  size_t size() const { return size_; }
+  const int64_t* data() const { return values_.data(); }
+
+ private:
   size_t size_ = 0;
   std::array<int64_t, 4> values_ = {};
 };
@@ -70,6 +70,15 @@ class Tensor {
   Tensor(const void* data, rapt_dtype dtype, const Dims& shape, const Dims& strides = {},
          rapt_device device = {RAPT_CPU, 0})
       : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
+
+  // From the C struct, or from a DLPack tensor, which is laid out alike. Its shape and strides are copied.
+  explicit Tensor(const rapt_tensor& c)
+      : data_(static_cast<char*>(c.data) + c.byte_offset),
+        device_(c.device),
+        dtype_(c.dtype),
+        shape_(c.shape, static_cast<size_t>(c.ndim)) {
+    if (c.strides != nullptr) strides_ = Dims(c.strides, static_cast<size_t>(c.ndim));
+  }
 
   // Points into this object.
   rapt_tensor c() const {

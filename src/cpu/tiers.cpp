@@ -27,9 +27,13 @@ namespace {
 
 #ifdef RAPT_X86_TIERS
 // clang 16's __builtin_cpu_supports does not know f16c. It has no registers of its own: avx2 implies the system's part.
+// Asked once: in a virtual machine the instruction leaves it, which takes 10 us, and every call asks for its tier.
 bool has_f16c() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  static const bool has = [] {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  }();
+  return has;
 }
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
 bool has_avx512() {

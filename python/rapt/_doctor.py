@@ -1,0 +1,39 @@
+"""doctor(): what Rapt finds on this machine."""
+
+import os
+import platform
+import sys
+
+from rapt import _core
+
+_ROCM = 10
+
+
+def doctor() -> str:
+    """The versions, the CPU's instruction tiers, the GPUs and the kernel archives that this process sees, as text."""
+    lines = [f"rapt {_core.version} in {os.path.dirname(_core.__file__)}"]
+    lines.append(f"Python {platform.python_version()}, {_library('numpy')}, {_library('torch')}")
+    lines += ["", f"CPU: {os.cpu_count()} threads, instruction tiers, best first"]
+    best = next((name for name, available in _core.cpu_tiers() if available), None)
+    for name, available in _core.cpu_tiers():
+        lines.append(f"  {name:<12} {'used' if name == best else 'available' if available else 'not on this machine'}")
+    lines += ["", "GPUs", *(_gpus() or ["  HIP finds none"]), "", "kernel archives"]
+    lines += [f"  {path}: {contents}" for path, contents in _core.archives()] or [
+        "  none in RAPT_KERNEL_PATH or beside the library"
+    ]
+    return "\n".join(lines)
+
+
+def _library(name):
+    module = sys.modules.get(name)
+    return f"{name} {module.__version__}" if module else f"{name} not imported"
+
+
+def _gpus():
+    try:
+        return [
+            f"  hip:{number} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
+            for number, d in enumerate(_core.devices(_ROCM))
+        ]
+    except RuntimeError as error:
+        return [f"  no HIP: {error}"]

@@ -1,0 +1,63 @@
+#include "information.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "rapt/rapt.hpp"
+
+namespace rapt::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+nb::list tiers() {
+  nb::list result;
+  for (const CpuTier& tier : cpu_tiers()) result.append(nb::make_tuple(tier.name, tier.available));
+  return result;
+}
+
+// Raises where the run-time library of that type of device cannot be opened.
+nb::list devices(int32_t type) {
+  nb::list result;
+  const int32_t count = device_count(static_cast<rapt_device_type>(type));
+  for (int32_t id = 0; id < count; ++id) {
+    const rapt_device_info info = describe({type, id});
+    nb::dict device;
+    device["name"] = info.name;
+    device["arch"] = info.arch;
+    device["target"] = info.target;
+    device["runtime"] = info.runtime;
+    device["library"] = info.library;
+    device["memory"] = info.memory;
+    device["compute_units"] = info.compute_units;
+    device["simulator"] = info.simulator != 0;
+    result.append(device);
+  }
+  return result;
+}
+
+// The path of each, and what is in it, or why it cannot be read.
+nb::list archives() {
+  nb::list result;
+  for (const std::string& path : Archive::find()) {
+    std::string contents;
+    try {
+      const Archive archive(path);
+      contents = archive.arch() + ", " + std::to_string(archive.size()) + " kernels by " + archive.compiler();
+    } catch (const Error& e) {
+      contents = e.what();
+    }
+    result.append(nb::make_tuple(path, contents));
+  }
+  return result;
+}
+
+}  // namespace
+
+void define_information(nb::module_& m) {
+  m.def("cpu_tiers", tiers);
+  m.def("devices", devices, nb::arg("type"));
+  m.def("archives", archives);
+}
+
+}  // namespace rapt::python
