@@ -41,7 +41,7 @@ def _forward(q, k, v, *args):
 
 def _backward(wrt, dout, out, lse, q, k, v, *args):
     inputs = _gradients_of(q, k, v, *args)
-    gradients = [torch.empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
+    gradients = [_empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
     _core.backward(_rows(q), _rows(k), _rows(v), out, lse, _rows(dout), *gradients, **_options(q, *args))
     return [gradient for gradient in gradients if gradient is not None]
 
@@ -58,22 +58,28 @@ def _fake_forward(q, k, v, *args):
 
 @torch.library.register_fake("rapt::attention_backward", lib=LIBRARY)
 def _fake_backward(wrt, dout, out, lse, q, k, v, *args):
-    return [torch.empty_like(x) for x, wanted in zip(_gradients_of(q, k, v, *args), wrt, strict=True) if wanted]
+    return [_empty_like(x) for x, wanted in zip(_gradients_of(q, k, v, *args), wrt, strict=True) if wanted]
 
 
 def _results(q, k, v, *args):
     """out, which lies in memory as q does, and lse."""
     heads_first = len(args) > _HEADS_FIRST and args[_HEADS_FIRST]
-    if q.shape[-1] == v.shape[-1]:
-        out = torch.empty_like(q)
-    else:
-        order = sorted(range(q.dim() - 1), key=lambda i: -q.stride(i)) + [q.dim() - 1]
+    out = _empty_like(q)
+    if q.shape[-1] != v.shape[-1]:
+        order = sorted(range(q.dim()), key=out.stride, reverse=True)
         out = torch.empty_permuted((*q.shape[:-1], v.shape[-1]), order, dtype=q.dtype, device=q.device)
     *batch, rows, heads = q.shape[:-1]
     if heads_first:
         rows, heads = heads, rows
     lse_dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     return out, torch.empty((*batch, heads, rows), dtype=lse_dtype, device=q.device)
+
+
+def _empty_like(tensor):
+    """In memory as `tensor` is, but that head_dim is contiguous."""
+    if tensor.stride(-1) == 1:
+        return torch.empty_like(tensor)
+    return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
 
 
 def _gradients_of(q, k, v, bias=None, mask=None, sink=None, *_):
