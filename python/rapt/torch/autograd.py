@@ -1,7 +1,9 @@
 """The gradients of torch.ops.rapt.attention, and why there are none of gradients."""
 
 import torch
-from torch._C import _AutoDispatchBelowAutograd, _after_autograd_keyset
+import torch.autograd.forward_ad
+from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
+from torch._functorch.autograd_function import enable_single_level_autograd_function
 
 from rapt.torch.operators import LIBRARY, NAMES, attention, attention_backward
 
@@ -35,11 +37,25 @@ class _Attention(torch.autograd.Function):
         return None, *gradients
 
 
+def _is_recorded(*args):
+    if torch.autograd.forward_ad._current_level >= 0:  # apply() then refuses tensors that have a tangent
+        return True
+    return torch.is_grad_enabled() and torch._C._any_requires_grad(*args)
+
+
+def _apply(function, *args):
+    # The dispatcher has come here from the transform's own level: apply() is not to start anew at the outermost.
+    if not torch._C._are_functorch_transforms_active():
+        return function.apply(*args)
+    with enable_single_level_autograd_function():
+        return super(torch.autograd.Function, function).apply(*args)
+
+
 def _autograd(keyset, *args):
-    if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
+    if _is_recorded(*args):
         if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
             raise ValueError("alibi_slopes requires grad, and slopes have no gradient: detach() them")
-        return _Attention.apply(keyset, *args)
+        return _apply(_Attention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return attention.redispatch(keyset & _after_autograd_keyset, *args)
 
@@ -59,8 +75,8 @@ class _AttentionBackward(torch.autograd.Function):
 
 
 def _backward_autograd(keyset, *args):
-    if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
-        return list(_AttentionBackward.apply(keyset, *args))
+    if _is_recorded(*args):
+        return list(_apply(_AttentionBackward, keyset, *args))
     with _AutoDispatchBelowAutograd():
         return attention_backward.redispatch(keyset & _after_autograd_keyset, *args)
 
