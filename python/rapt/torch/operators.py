@@ -68,11 +68,11 @@ def _results(q, k, v, *args):
     if q.shape[-1] != v.shape[-1]:
         order = sorted(range(q.dim()), key=out.stride, reverse=True)
         out = torch.empty_permuted((*q.shape[:-1], v.shape[-1]), order, dtype=q.dtype, device=q.device)
-    *batch, rows, heads = q.shape[:-1]
+    *batch, rows, heads, _ = q.shape
     if heads_first:
         rows, heads = heads, rows
     lse_dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
-    return out, torch.empty((*batch, heads, rows), dtype=lse_dtype, device=q.device)
+    return out, q.new_empty((*batch, heads, rows), dtype=lse_dtype)
 
 
 def _empty_like(tensor):

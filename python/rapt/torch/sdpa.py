@@ -69,14 +69,15 @@ def sdpa(
 def _check(query, key, value, attn_mask, dropout_p):
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"dropout_p is {dropout_p}; it must be in [0, 1]")
-    if torch.is_autocast_enabled(query.device.type):
-        return  # which gives all one type
-    if not query.dtype == key.dtype == value.dtype:
+    same = query.dtype == key.dtype == value.dtype
+    fits = attn_mask is None or attn_mask.dtype in (torch.bool, torch.float32, query.dtype)
+    if (same and fits) or torch.is_autocast_enabled(query.device.type):  # which gives all one type
+        return
+    if not same:
         raise ValueError(
             f"query is {query.dtype}, key {key.dtype} and value {value.dtype}; they must have the same type"
         )
-    if attn_mask is not None and attn_mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        raise ValueError(f"attn_mask is {attn_mask.dtype}; it must be torch.bool, torch.float32 or {query.dtype}")
+    raise ValueError(f"attn_mask is {attn_mask.dtype}; it must be torch.bool, torch.float32 or {query.dtype}")
 
 
 def _in_four_dimensions(query, key, value, attn_mask, enable_gqa):
