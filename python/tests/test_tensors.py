@@ -84,6 +84,9 @@ def test_any_library_with_dlpack(versioned):
     out, lse = rapt.attention(q, k, v, causal=True, return_lse=True)
     assert (np.from_dlpack(out) == OUT).all() and np.from_dlpack(lse).shape == (2, 4, 6)
     assert all("stream" not in options for options in q.asked)
+    gradients = rapt.attention_backward(out, q, k, v, out, lse, causal=True)
+    expected = rapt.attention_backward(OUT, Q, K, V, OUT, np.from_dlpack(lse), causal=True)
+    assert all((np.from_dlpack(x) == y).all() for x, y in zip(gradients[:3], expected[:3], strict=True))
     with pytest.raises(ValueError, match=r"q has the shape \(6, 4, 8, 2, 2\)|q has 5 dimensions"):
         rapt.attention(Foreign(np.zeros((6, 4, 8, 2, 2), np.float32)), k, v)
 
@@ -116,3 +119,5 @@ def test_jax():
         assert isinstance(out, jax.Array) and out.dtype == dtype and lse.dtype == np.float32
         arrays = [np.asarray(x) for x in (q, k, v)]
         assert (np.asarray(out) == rapt.attention(*arrays, causal=True)).all()
+        dq = rapt.attention_backward(out, q, k, v, out, lse, causal=True, wrt=("q",)).dq
+        assert isinstance(dq, jax.Array) and dq.dtype == dtype and np.isfinite(np.asarray(dq, np.float32)).all()
