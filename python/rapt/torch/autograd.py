@@ -9,7 +9,7 @@ from rapt.torch.operators import LIBRARY, NAMES, attention, attention_backward
 
 _WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
 _ALIBI_SLOPES = NAMES.index("alibi_slopes")
-_TENSORS = NAMES.index("dropout_seed") + 1  # so many arguments come first that are tensors or None
+_OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index("bias"), NAMES.index("dropout")
 
 
 class _Attention(torch.autograd.Function):
@@ -17,8 +17,8 @@ class _Attention(torch.autograd.Function):
     def forward(ctx, keyset, *args):
         with _AutoDispatchBelowAutograd():
             out, lse = attention.redispatch(keyset & _after_autograd_keyset, *args)
-        tensors, ctx.rest = args[:_TENSORS], args[_TENSORS:]
-        ctx.save_for_backward(out, lse, *tensors)
+        ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
+        ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
         ctx.mark_non_differentiable(lse)
         ctx.set_materialize_grads(False)
         return out, lse
@@ -30,8 +30,10 @@ class _Attention(torch.autograd.Function):
         if dout is None:
             return None, *gradients
         wanted = [i for i in _WITH_GRADIENT if i < len(needed) and needed[i]]
-        out, lse, *tensors = ctx.saved_tensors
-        args = ([i in wanted for i in _WITH_GRADIENT], dout, out, lse, *tensors, *ctx.rest)
+        out, lse, q, k, v, *more_tensors = ctx.saved_tensors
+        options, more_options = ctx.options
+        wrt = [i in wanted for i in _WITH_GRADIENT]
+        args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
         if torch.is_grad_enabled():  # create_graph
             found = attention_backward(*args)
         else:

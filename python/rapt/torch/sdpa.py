@@ -45,22 +45,9 @@ def sdpa(
     if query.numel() == 0 or key.numel() == 0 or value.numel() == 0:
         out = _nothing(query, key, value)
     else:
-        out, _ = operator(
-            query,
-            key,
-            value,
-            bias,
-            mask,
-            None,
-            None,
-            None,
-            None,
-            draw_seed() if 0 < dropout_p < 1 else None,
-            scale,
-            "top-left" if is_causal else None,
-            True,
-            dropout_p if dropout_p < 1 else 0.0,
-        )
+        causal = "top-left" if is_causal else None
+        more = (None, None, None, None, draw_seed(), dropout_p) if 0 < dropout_p < 1 else ()
+        out, _ = operator(query, key, value, True, causal, scale, bias, mask, *more)
     if dropout_p == 1:
         out = torch.nn.functional.dropout(out, 1.0)
     return out if shape is None or len(shape) == 2 else out.reshape(*shape, *out.shape[-2:])

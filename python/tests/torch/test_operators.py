@@ -223,8 +223,8 @@ def test_opcheck(case, heads_first, dtype):
         q, k, v = (x.transpose(1, 2).contiguous() for x in (q, k, v))
     q, k, v = (x.requires_grad_() for x in (q, k, v))
     seed = torch.tensor(options.get("dropout_seed", 0))
-    args = (q, k, v, leaves.get("bias"), options.get("mask"), leaves.get("sink"), None, None, None, seed)
-    args += (0.3, "top-left", heads_first, options.get("dropout", 0.0))
+    args = (q, k, v, heads_first, "top-left", 0.3, leaves.get("bias"), options.get("mask"), leaves.get("sink"))
+    args += (None, None, None, seed, options.get("dropout", 0.0))
     torch.library.opcheck(torch.ops.rapt.attention.default, args)
 
     out, lse = (x.detach() for x in torch.ops.rapt.attention(*args))
@@ -242,7 +242,7 @@ def test_fake_results_lie_in_memory_as_real_ones():
             q, k, v = (normal(*shape).float().permute(order).contiguous() for shape in shapes)
             back = [order.index(i) for i in range(4)]
             q, k, v = q.permute(back), k.permute(back), v.permute(back)[..., :head_dim_v]
-            args = (None,) * 8 + (None, True)
+            args = (True,)  # heads first
             real = torch.ops.rapt.attention(q, k, v, *args)
             real += tuple(torch.ops.rapt.attention_backward([True] * 3 + [False] * 2, *real[:1], *real, q, k, v, *args))
             with FakeTensorMode() as mode:
