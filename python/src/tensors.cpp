@@ -62,7 +62,10 @@ int64_t stream_number(rapt_device device, void* stream) {
 }
 
 nb::object capsule_of(nb::handle object, const nb::dict& options) {
-  const nb::object method = object.attr("__dlpack__");
+  // PyTorch exports no tensor that requires grad; its C functions, which older versions lack, do.
+  const bool requires_grad = nb::getattr(object, "requires_grad", nb::none()).is(Py_True);
+  const nb::object source = requires_grad ? object.attr("detach")() : nb::borrow<nb::object>(object);
+  const nb::object method = source.attr("__dlpack__");
   try {
     nb::dict versioned;
     versioned.update(options);

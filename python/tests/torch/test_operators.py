@@ -315,6 +315,27 @@ def test_checkpointing_sees_the_same_dropout():
         assert (result == one).all()
 
 
+def test_tensors_that_require_grad_without_dlpacks_c_functions():
+    class Old:  # as a tensor of a PyTorch that has none
+        def __init__(self, tensor):
+            self.tensor, self.requires_grad = tensor, tensor.requires_grad
+
+        def detach(self):
+            return self.tensor.detach()
+
+        def __dlpack__(self, **options):
+            return self.tensor.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    q, k, v = (x.detach() for x in small(torch.float32).values())
+    expected = rapt.torch.attention(q, k, v)
+    out = torch.empty_like(expected)
+    rapt._core.forward(Old(q.requires_grad_()), Old(k), v, out)
+    assert (out == expected).all()
+
+
 def test_threads_are_those_of_torch_and_change_no_bit():
     tensors = [torch.randn(1, 512, 4, 64) for _ in range(3)]
     before, results = torch.get_num_threads(), [rapt.attention(*tensors, causal=True)]  # on Rapt's own threads

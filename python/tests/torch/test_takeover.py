@@ -261,6 +261,14 @@ def test_blocks_nest_and_end_by_exceptions():
     assert not rapt.torch.report().enabled
 
 
+def test_a_torch_that_is_too_old(monkeypatch):
+    monkeypatch.delattr(torch.library, "get_kernel")
+    for start in (rapt.torch.enable, rapt.torch.enabled().__enter__):
+        with pytest.raises(RuntimeError, match="has no torch.library.get_kernel"):
+            start()
+    assert not rapt.torch.report().enabled
+
+
 def test_a_fast_path_that_was_off_stays_off():
     torch.backends.mha.set_fastpath_enabled(False)
     try:
