@@ -1,0 +1,94 @@
+"""The gradients of torch.ops.rapt.attention, and why there are none of gradients."""
+
+import torch
+import torch.autograd.forward_ad
+from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
+from torch._functorch.autograd_function import enable_single_level_autograd_function
+
+from rapt.torch.operators import LIBRARY, NAMES, attention, attention_backward
+
+_WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
+_ALIBI_SLOPES = NAMES.index("alibi_slopes")
+_OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index("bias"), NAMES.index("dropout")
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, keyset, *args):
+        with _AutoDispatchBelowAutograd():
+            out, lse = attention.redispatch(keyset & _after_autograd_keyset, *args)
+        ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
+        ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
+        ctx.mark_non_differentiable(lse)
+        ctx.set_materialize_grads(False)
+        return out, lse
+
+    @staticmethod
+    def backward(ctx, dout, _):
+        needed = ctx.needs_input_grad[1:]
+        gradients = [None] * len(needed)
+        if dout is None:
+            return None, *gradients
+        wanted = [i for i in _WITH_GRADIENT if i < len(needed) and needed[i]]
+        out, lse, q, k, v, *more_tensors = ctx.saved_tensors
+        options, more_options = ctx.options
+        wrt = [i in wanted for i in _WITH_GRADIENT]
+        args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
+        if torch.is_grad_enabled():  # create_graph
+            found = attention_backward(*args)
+        else:
+            with _AutoDispatchBelowAutograd():
+                found = attention_backward(*args)
+        for i, gradient in zip(wanted, found, strict=True):
+            gradients[i] = gradient
+        return None, *gradients
+
+
+def _is_recorded(*args):
+    if torch.autograd.forward_ad._current_level >= 0:  # apply() then refuses tensors that have a tangent
+        return True
+    return torch.is_grad_enabled() and torch._C._any_requires_grad(*args)
+
+
+def _apply(function, *args):
+    # The dispatcher has come here from the innermost transform of torch.func. Function.apply would start anew at the
+    # outermost, and costs 1.5 us more without any.
+    apply = super(torch.autograd.Function, function).apply
+    if not torch._C._are_functorch_transforms_active():
+        return apply(*args)
+    with enable_single_level_autograd_function():
+        return apply(*args)
+
+
+def _autograd(keyset, *args):
+    if _is_recorded(*args):
+        if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
+            raise ValueError("alibi_slopes requires grad, and slopes have no gradient: detach() them")
+        return _apply(_Attention, keyset, *args)
+    with _AutoDispatchBelowAutograd():
+        return attention.redispatch(keyset & _after_autograd_keyset, *args)
+
+
+class _AttentionBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, keyset, *args):
+        with _AutoDispatchBelowAutograd():
+            return tuple(attention_backward.redispatch(keyset & _after_autograd_keyset, *args))
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise NotImplementedError(
+            "rapt::attention_backward has no gradient: Rapt computes first derivatives of attention. For second ones "
+            "use torch.nn.attention.sdpa_kernel(SDPBackend.MATH) with torch's own attention"
+        )
+
+
+def _backward_autograd(keyset, *args):
+    if _is_recorded(*args):
+        return list(_apply(_AttentionBackward, keyset, *args))
+    with _AutoDispatchBelowAutograd():
+        return attention_backward.redispatch(keyset & _after_autograd_keyset, *args)
+
+
+LIBRARY.impl("attention", _autograd, "Autograd", with_keyset=True)
+LIBRARY.impl("attention_backward", _backward_autograd, "Autograd", with_keyset=True)
