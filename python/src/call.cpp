@@ -84,7 +84,8 @@ const std::unordered_map<std::string_view, AttentionOption>& attention_options()
          c.execution.workspace = w.data;
          c.execution.workspace_size = static_cast<size_t>(w.shape[0]);
        }},
-      {"stream", [](auto&, auto, auto) {}},  // set before any tensor was taken
+      {"stream", [](auto&, auto, auto) {}},  // these were set before any tensor was taken
+      {"_heads_first", [](auto&, auto, auto) {}},
   };
   return *options;
 }
@@ -118,7 +119,9 @@ bool set(Call& call, nb::handle value, const char* name) {
 Call::Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options) {
   if (PyObject* stream = PyDict_GetItemString(options.ptr(), "stream"); stream != nullptr && stream != Py_None)
     tensors.set_stream(reinterpret_cast<void*>(number<uintptr_t>(stream, "stream")));
-  attention.q = tensors.take(q, "q", Access::read);
+  if (PyObject* first = PyDict_GetItemString(options.ptr(), "_heads_first"); first == Py_True)
+    tensors.set_heads_first();
+  attention.q = tensors.take_sequences(q, "q", Access::read);
   for (const auto [key, value] : options) {
     const char* name = name_of(key);
     const bool known = value.is_none() ? attention_options().contains(name) || execution_options().contains(name)
@@ -129,8 +132,8 @@ Call::Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options) 
   if (attention.dropout && !PyDict_GetItemString(options.ptr(), "dropout_seed"))
     invalid("dropout_seed must be given with dropout: the backward needs the same mask");
   const bool appends = attention.kv_cache && attention.kv_cache->new_k;
-  attention.k = tensors.take(k, "k", appends ? Access::write : Access::read);
-  attention.v = tensors.take(v, "v", appends ? Access::write : Access::read);
+  attention.k = tensors.take_sequences(k, "k", appends ? Access::write : Access::read);
+  attention.v = tensors.take_sequences(v, "v", appends ? Access::write : Access::read);
 }
 
 Execution parse_execution(const nb::kwargs& options) {

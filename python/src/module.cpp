@@ -14,7 +14,7 @@ namespace {
 
 void run_forward(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, const nb::kwargs& options) {
   Call call(q, k, v, options);
-  const Tensor result = call.tensors.take(out, "out", Access::write);
+  const Tensor result = call.tensors.take_sequences(out, "out", Access::write);
   const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
   call.run([&] { forward(call.attention, result, sums, call.execution); });
 }
@@ -27,12 +27,12 @@ struct BackwardTensors {
 
 BackwardTensors take_backward(Tensors& tensors, nb::handle out, nb::handle lse, nb::handle dout, nb::handle dq,
                               nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink) {
-  return {.out = tensors.take(out, "out", Access::read),
+  return {.out = tensors.take_sequences(out, "out", Access::read),
           .lse = tensors.take(lse, "lse", Access::read),
-          .dout = tensors.take(dout, "dout", Access::read),
-          .gradients = {.dq = tensors.take_optional(dq, "dq", Access::write),
-                        .dk = tensors.take_optional(dk, "dk", Access::write),
-                        .dv = tensors.take_optional(dv, "dv", Access::write),
+          .dout = tensors.take_sequences(dout, "dout", Access::read),
+          .gradients = {.dq = tensors.take_optional_sequences(dq, "dq", Access::write),
+                        .dk = tensors.take_optional_sequences(dk, "dk", Access::write),
+                        .dv = tensors.take_optional_sequences(dv, "dv", Access::write),
                         .dbias = tensors.take_optional(dbias, "dbias", Access::write),
                         .dsink = tensors.take_optional(dsink, "dsink", Access::write)}};
 }
@@ -54,7 +54,7 @@ nb::tuple as_tuple(const Explanation& explanation) {
 
 nb::tuple explain_forward(nb::object q, nb::object k, nb::object v, nb::object out, const nb::kwargs& options) {
   Call call(q, k, v, options);
-  return as_tuple(explain(call.attention, call.tensors.take(out, "out", Access::write), call.execution));
+  return as_tuple(explain(call.attention, call.tensors.take_sequences(out, "out", Access::write), call.execution));
 }
 
 nb::tuple explain_backward(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, nb::object dout,
@@ -73,7 +73,7 @@ nb::tuple explain_text(const std::string& problem, bool is_backward, std::pair<i
 
 size_t forward_workspace(nb::object q, nb::object k, nb::object v, nb::object out, const nb::kwargs& options) {
   Call call(q, k, v, options);
-  return forward_workspace_size(call.attention, call.tensors.take(out, "out", Access::write), call.execution);
+  return forward_workspace_size(call.attention, call.tensors.take_sequences(out, "out", Access::write), call.execution);
 }
 
 size_t backward_workspace(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, nb::object dout,

@@ -106,6 +106,21 @@ std::optional<Tensor> Tensors::take_optional(nb::handle object, const char* name
   return take(object, name, access);
 }
 
+Tensor Tensors::take_sequences(nb::handle object, const char* name, Access access) {
+  const Tensor tensor = take(object, name, access);
+  const rapt_tensor c = tensor.c();
+  if (!heads_first_ || c.ndim != 4) return tensor;
+  const int64_t *n = c.shape, *s = c.strides;
+  const Dims shape = {n[0], n[2], n[1], n[3]};
+  if (s == nullptr) return Tensor(c.data, c.dtype, shape, {n[1] * n[2] * n[3], n[3], n[2] * n[3], 1}, c.device);
+  return Tensor(c.data, c.dtype, shape, {s[0], s[2], s[1], s[3]}, c.device);
+}
+
+std::optional<Tensor> Tensors::take_optional_sequences(nb::handle object, const char* name, Access access) {
+  if (object.is_none()) return std::nullopt;
+  return take_sequences(object, name, access);
+}
+
 // Nothing where the object has only a buffer's looks: memory of a GPU, or a type that buffers have no letter for.
 std::optional<Tensor> Tensors::take_buffer(nb::handle object, const char* name, Access access) {
   if (buffer_count_ == buffers_.size()) throw std::length_error("more tensors than a call can have");

@@ -28,10 +28,17 @@ class Tensors {
   // library.
   void set_stream(void* stream) { stream_ = stream; }
 
+  // Before any tensor is taken: sequences have PyTorch's order, [batch, heads, seqlen, head_dim].
+  void set_heads_first() { heads_first_ = true; }
+
   // A buffer (NumPy), a tensor with DLPack's C functions (PyTorch), or an object with __dlpack__ (JAX, CuPy). `name` is
   // the argument's, for errors.
   Tensor take(nb::handle object, const char* name, Access access);
   std::optional<Tensor> take_optional(nb::handle object, const char* name, Access access);
+
+  // The same of q and what has its dimensions, as [batch, seqlen, heads, head_dim].
+  Tensor take_sequences(nb::handle object, const char* name, Access access);
+  std::optional<Tensor> take_optional_sequences(nb::handle object, const char* name, Access access);
 
   rapt_device device() const { return device_; }  // of the first GPU tensor, else the host
   void* stream() const { return stream_.value_or(nullptr); }
@@ -50,6 +57,7 @@ class Tensors {
   rapt_device device_ = kHost;
   std::optional<void*> stream_;
   bool must_synchronize_ = false;
+  bool heads_first_ = false;
 };
 
 }  // namespace rapt::python

@@ -1,0 +1,96 @@
+"""torch's flash attention operators for CPU tensors, computed by Rapt: what takeover.py puts in their place.
+
+What the originals promise to those who call them, compiled graphs among them: out lies in memory as query does,
+lse and the gradients as [batch, seqlen, heads, ...], and lse is 0 where a row has nothing to attend.
+"""
+
+import torch
+
+from rapt import _core
+from rapt.torch.report import Counts
+
+FORWARD = "aten::_scaled_dot_product_flash_attention_for_cpu"
+BACKWARD = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+KEY = "CPU"
+
+
+def forward(original, counts: Counts):
+    """The kernel; `original` is torch's, for calls that Rapt does not take."""
+
+    def kernel(keys, query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+        why_not = _refusal(query, dropout_p)
+        if why_not is None:
+            out = torch.empty_like(query)
+            batch, heads, rows, _ = query.shape
+            lse = torch.empty((batch, rows, heads), dtype=torch.float32).transpose(1, 2)
+            try:
+                _core.forward(query, key, value, out, lse, **_options(is_causal, attn_mask, scale))
+            except (ValueError, NotImplementedError) as error:
+                why_not = str(error)
+            else:
+                if attn_mask is not None:
+                    lse.masked_fill_(lse == -torch.inf, 0.0)
+                counts.taken["forward"] += 1
+                return out, lse
+        counts.refuse(why_not)
+        return original.call_boxed(
+            keys, query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
+        )
+
+    return kernel
+
+
+def backward(original, counts: Counts):
+    def kernel(
+        keys, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None
+    ):
+        why_not = _refusal(query, dropout_p)
+        if why_not is None:
+            gradients = [torch.empty_permuted(x.shape, (0, 2, 1, 3), dtype=x.dtype) for x in (query, key, value)]
+            dout = grad_out if grad_out.stride(-1) == 1 else grad_out.contiguous()
+            options = _options(is_causal, attn_mask, scale)
+            try:
+                _core.backward(query, key, value, out, logsumexp, dout, *gradients, None, None, **options)
+            except (ValueError, NotImplementedError) as error:
+                why_not = str(error)
+            else:
+                counts.taken["backward"] += 1
+                return tuple(gradients)
+        counts.refuse(why_not)
+        return original.call_boxed(
+            keys,
+            grad_out,
+            query,
+            key,
+            value,
+            out,
+            logsumexp,
+            dropout_p,
+            is_causal,
+            attn_mask=attn_mask,
+            scale=scale,
+        )
+
+    return kernel
+
+
+def _refusal(query, dropout_p):
+    """Why torch's own kernel is left to run; None where Rapt takes the call, if its library finds nothing either."""
+    if query.dtype == torch.float64:
+        return "float64: Rapt's fast kernels take float32, bfloat16 and float16"
+    if dropout_p:
+        return "dropout: torch's operator for CPU tensors has none"
+    if query.dim() != 4:
+        return "query has not four dimensions"
+    return None
+
+
+def _options(is_causal, attn_mask, scale):
+    options = {"backend": "cpu", "num_threads": torch.get_num_threads(), "_heads_first": True}
+    if is_causal:
+        options["causal"] = "top-left"
+    if scale is not None:
+        options["softmax_scale"] = scale
+    if attn_mask is not None:
+        options["bias"] = attn_mask if attn_mask.dim() == 4 else attn_mask[None, None]
+    return options

@@ -1,0 +1,86 @@
+"""torch's flash attention operators for tensors of a ROCm GPU, computed by Rapt: what takeover.py puts in their place.
+
+ROCm builds of torch have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q], in torch's
+kernels and in Rapt's, so that either backward can follow either forward.
+"""
+
+import torch
+
+from rapt import _core
+from rapt.torch.report import Counts
+
+FORWARD = "aten::_scaled_dot_product_flash_attention"
+BACKWARD = "aten::_scaled_dot_product_flash_attention_backward"
+KEY = "CUDA"
+
+
+def forward(original, counts: Counts):
+    """The kernel; `original` is torch's, for calls that Rapt does not take."""
+
+    def kernel(keys, query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
+        why_not = _refusal(query, key, dropout_p, is_causal)
+        if why_not is None:
+            out = torch.empty_like(query)
+            lse = torch.empty(query.shape[:3], dtype=torch.float32, device=query.device)
+            try:
+                _core.forward(query, key, value, out, lse, **_options(is_causal, scale))
+            except (ValueError, NotImplementedError) as error:
+                why_not = str(error)
+            else:
+                counts.taken["forward"] += 1
+                # No packed sequences, and no random numbers were drawn.
+                none = torch.empty((0,), dtype=torch.int64, device=query.device)
+                seed, offset = (torch.zeros((), dtype=torch.int64, device=query.device) for _ in range(2))
+                debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
+                return out, lse, none, none.clone(), query.shape[2], key.shape[2], seed, offset, debug_mask
+        counts.refuse(why_not)
+        return original.call_boxed(
+            keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale
+        )
+
+    return kernel
+
+
+def backward(original, counts: Counts):
+    def kernel(
+        keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
+        philox_seed, philox_offset, *, scale=None,
+    ):  # fmt: skip
+        why_not = _refusal(query, key, dropout_p, is_causal)
+        if why_not is None:
+            gradients = [torch.empty_like(x) for x in (query, key, value)]
+            dout = grad_out if grad_out.stride(-1) == 1 else grad_out.contiguous()
+            try:
+                _core.backward(
+                    query, key, value, out, logsumexp, dout, *gradients, None, None, **_options(is_causal, scale)
+                )
+            except (ValueError, NotImplementedError) as error:
+                why_not = str(error)
+            else:
+                counts.taken["backward"] += 1
+                return tuple(gradients)
+        counts.refuse(why_not)
+        return original.call_boxed(
+            keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
+            is_causal, philox_seed, philox_offset, scale=scale,
+        )  # fmt: skip
+
+    return kernel
+
+
+def _refusal(query, key, dropout_p, is_causal):
+    """Why torch's own kernel is left to run; None where Rapt takes the call, if its library finds nothing either."""
+    if dropout_p:
+        return "dropout: torch's backward needs the random numbers of torch's forward"
+    if is_causal and query.shape[2] != key.shape[2]:
+        return "causal with seqlen_q != seqlen_k: torch's kernels differ in what that means"
+    return None
+
+
+def _options(is_causal, scale):
+    options = {"backend": "hip", "_heads_first": True}  # on torch's current stream
+    if is_causal:
+        options["causal"] = "top-left"
+    if scale is not None:
+        options["softmax_scale"] = scale
+    return options

@@ -1,0 +1,21 @@
+"""Rapt among the implementations of torch.nn.attention.activate_flash_attention_impl(), where torch has them."""
+
+import torch.nn.attention
+
+from rapt.torch import takeover
+
+NAME = "RAPT"
+
+
+class _Handle:
+    def __init__(self):
+        takeover.acquire()
+
+    def remove(self):
+        takeover.release()
+
+
+def register():
+    """torch.nn.attention.activate_flash_attention_impl("RAPT") is then as enable(); it is not activated here."""
+    if hasattr(torch.nn.attention, "register_flash_attention_impl"):
+        torch.nn.attention.register_flash_attention_impl(NAME, register_fn=_Handle)

@@ -1,0 +1,152 @@
+"""The operators torch.ops.rapt.attention and attention_backward: schemas, kernels, and their shapes for tracing.
+
+Everything positional and with defaults: the dispatcher takes about 1 us for a keyword, and nothing for a default.
+"""
+
+import torch
+
+from rapt import _core
+
+LIBRARY = torch.library.Library("rapt", "DEF")
+
+# `heads_first`: q, k, v and results are [batch, heads, seqlen, head_dim], as in PyTorch, else as in rapt.attention.
+# `dropout_seed`: one int64 in host memory. lse has no gradient.
+_SHARED = (
+    "Tensor? bias=None, Tensor? mask=None, Tensor? sink=None, Tensor? alibi_slopes=None, "
+    "Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, Tensor? dropout_seed=None, "
+    "float? softmax_scale=None, str? causal=None, bool heads_first=False, float dropout=0.0, int dropout_offset=0, "
+    "float softcap=0.0, SymInt window_left=-1, SymInt window_right=-1, "
+    "SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, str? backend=None"
+)
+_TAGS = (torch.Tag.pt2_compliant_tag,)
+LIBRARY.define(f"attention(Tensor q, Tensor k, Tensor v, {_SHARED}) -> (Tensor out, Tensor lse)", tags=_TAGS)
+# `wrt`: whether the gradients of q, k, v, bias and sink are wanted; those that are, in this order
+LIBRARY.define(
+    "attention_backward(bool[] wrt, Tensor dout, Tensor out, Tensor lse, Tensor q, Tensor k, Tensor v, "
+    f"{_SHARED}) -> Tensor[]",
+    tags=_TAGS,
+)
+attention = torch.ops.rapt.attention.default
+attention_backward = torch.ops.rapt.attention_backward.default
+
+NAMES = [argument.name for argument in attention._schema.arguments]
+_HEADS_FIRST = NAMES.index("heads_first") - 3  # after q, k and v
+
+
+def _forward(q, k, v, *args):
+    out, lse = _results(q, k, v, *args)
+    _core.forward(_rows(q), _rows(k), _rows(v), out, lse, **_options(q, *args))
+    return out, lse
+
+
+def _backward(wrt, dout, out, lse, q, k, v, *args):
+    inputs = _gradients_of(q, k, v, *args)
+    gradients = [_empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
+    _core.backward(_rows(q), _rows(k), _rows(v), out, lse, _rows(dout), *gradients, **_options(q, *args))
+    return [gradient for gradient in gradients if gradient is not None]
+
+
+for _device in ("CPU", "CUDA"):  # ROCm's tensors are at PyTorch's key CUDA
+    LIBRARY.impl("attention", _forward, _device)
+    LIBRARY.impl("attention_backward", _backward, _device)
+
+
+@torch.library.register_fake("rapt::attention", lib=LIBRARY)
+def _fake_forward(q, k, v, *args):
+    return _results(q, k, v, *args)
+
+
+@torch.library.register_fake("rapt::attention_backward", lib=LIBRARY)
+def _fake_backward(wrt, dout, out, lse, q, k, v, *args):
+    return [_empty_like(x) for x, wanted in zip(_gradients_of(q, k, v, *args), wrt, strict=True) if wanted]
+
+
+def _results(q, k, v, *args):
+    """out, which lies in memory as q does, and lse."""
+    heads_first = len(args) > _HEADS_FIRST and args[_HEADS_FIRST]
+    out = _empty_like(q)
+    if q.shape[-1] != v.shape[-1]:
+        order = sorted(range(q.dim()), key=out.stride, reverse=True)
+        out = torch.empty_permuted((*q.shape[:-1], v.shape[-1]), order, dtype=q.dtype, device=q.device)
+    *batch, rows, heads = q.shape[:-1]
+    if heads_first:
+        rows, heads = heads, rows
+    lse_dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
+    return out, torch.empty((*batch, heads, rows), dtype=lse_dtype, device=q.device)
+
+
+def _empty_like(tensor):
+    """In memory as `tensor` is, but that head_dim is contiguous."""
+    if tensor.stride(-1) == 1:
+        return torch.empty_like(tensor)
+    return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+
+
+def _gradients_of(q, k, v, bias=None, mask=None, sink=None, *_):
+    return q, k, v, bias, sink
+
+
+def _rows(tensor):
+    """The tensor with a contiguous head_dim, which gradients of sums, for one, do not have."""
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
+
+
+def _options(
+    q,
+    bias=None,
+    mask=None,
+    sink=None,
+    alibi_slopes=None,
+    cu_seqlens_q=None,
+    cu_seqlens_k=None,
+    dropout_seed=None,
+    softmax_scale=None,
+    causal=None,
+    heads_first=False,
+    dropout=0.0,
+    dropout_offset=0,
+    softcap=0.0,
+    window_left=-1,
+    window_right=-1,
+    max_seqlen_q=None,
+    max_seqlen_k=None,
+    backend=None,
+):
+    """The arguments of an operator as options of rapt._core, without those that are not used."""
+    options = {}
+    if q.device.type == "cpu":
+        options["num_threads"] = torch.get_num_threads()
+    if torch.are_deterministic_algorithms_enabled():
+        options["deterministic"] = True
+    if heads_first:
+        options["_heads_first"] = True
+    if softmax_scale is not None:
+        options["softmax_scale"] = softmax_scale
+    if causal is not None:
+        options["causal"] = causal
+    if bias is not None:
+        options["bias"] = bias
+    if mask is not None:
+        options["mask"] = mask
+    if sink is not None:
+        options["sink"] = sink
+    if alibi_slopes is not None:
+        options["alibi_slopes"] = alibi_slopes
+    if softcap:
+        options["softcap"] = softcap
+    if window_left != -1 or window_right != -1:
+        options["window"] = (window_left, window_right)
+    if dropout:
+        options["dropout"] = dropout
+        options["dropout_offset"] = dropout_offset
+        if dropout_seed is not None:
+            options["dropout_seed"] = int(dropout_seed)
+    if cu_seqlens_q is not None:
+        options["cu_seqlens_q"] = cu_seqlens_q
+        options["max_seqlen_q"] = max_seqlen_q
+    if cu_seqlens_k is not None:
+        options["cu_seqlens_k"] = cu_seqlens_k
+        options["max_seqlen_k"] = max_seqlen_k
+    if backend is not None:
+        options["backend"] = backend
+    return options
