@@ -83,6 +83,78 @@ def test_out_and_lse_against_float64(case, dtype):
     assert probabilities.numel() == 0  # as in flash_attn: with dropout alone
 
 
+@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=["fp16", "bf16", "fp32"])
+def test_gradients_against_float64(case, dtype):
+    q, k, v, dout = tensors((2, 9, 4, 24), *2 * [(2, 14, 2, 24)], (2, 9, 4, 24), dtype=dtype)
+    options = as_rapt(OPTIONS[case])
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    fa.flash_attn_func(*leaves, **OPTIONS[case]).backward(dout)
+
+    def by_math(*arrays):
+        out, lse = rapt.attention(*arrays[1:], return_lse=True, backend="math", **options)
+        return rapt.attention_backward(*arrays, out, lse, backend="math", **options)
+
+    exact, plain = by_math(*(x.double() for x in (dout, q, k, v))), by_math(dout, q, k, v)
+    s = logits(q.double().numpy(), k.double().numpy(), **as_reference(OPTIONS[case]))
+    limit = np.abs(s[np.isfinite(s)]).max()
+    for name, leaf in zip(("dq", "dk", "dv"), leaves, strict=True):
+        assert leaf.grad.dtype == dtype
+        assert_within_rule(name, leaf.grad.double(), getattr(exact, name), getattr(plain, name).double(), limit)
+
+
+def test_all_forms_give_the_same_gradients():
+    q, k, v, dout = tensors(*4 * [(2, 16, 4, 32)], dtype=torch.bfloat16)
+    cu = torch.tensor([0, 16, 32], dtype=torch.int32)
+    packed = [x.flatten(0, 1) for x in (q, k, v)]
+
+    def gradients(call, *inputs):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        out = call(*leaves, causal=True, deterministic=True)
+        return [x.reshape(-1) for x in torch.autograd.grad(out, leaves, dout.reshape(out.shape))]
+
+    dq, dk, dv = (x.reshape(q.shape) for x in gradients(fa.flash_attn_func, q, k, v))
+    rows = [x.flatten(0, 1) for x in (dq, dk, dv)]
+    for expected, found in (
+        ([dq, torch.stack([dk, dv], 2)], gradients(fa.flash_attn_kvpacked_func, q, torch.stack([k, v], 2))),
+        ([torch.stack([dq, dk, dv], 2)], gradients(fa.flash_attn_qkvpacked_func, torch.stack([q, k, v], 2))),
+        (rows, gradients(lambda q, k, v, **o: fa.flash_attn_varlen_func(q, k, v, cu, cu, 16, 16, **o), *packed)),
+        (
+            [rows[0], torch.stack(rows[1:], 1)],
+            gradients(
+                lambda q, kv, **o: fa.flash_attn_varlen_kvpacked_func(q, kv, cu, cu, 16, 16, **o),
+                packed[0],
+                torch.stack(packed[1:], 1),
+            ),
+        ),
+        (
+            [torch.stack(rows, 1)],
+            gradients(lambda qkv, **o: fa.flash_attn_varlen_qkvpacked_func(qkv, cu, 16, **o), torch.stack(packed, 1)),
+        ),
+    ):
+        for a, b in zip(expected, found, strict=True):
+            assert torch.equal(a.reshape(-1), b)
+
+
+def test_dropout_drops_the_same_in_both_directions():
+    q, k, v = (x.requires_grad_() for x in tensors(*3 * [(2, 24, 2, 16)]))
+    out, _, p = fa.flash_attn_func(q, k, v, dropout_p=0.4, return_attn_probs=True)
+    (dv,) = torch.autograd.grad(out, v, torch.ones_like(out))
+    torch.testing.assert_close(dv, (p.clamp(min=0) / 0.6).sum(2)[..., None].expand(-1, -1, -1, 16).transpose(1, 2))
+
+
+def test_torch_compile_traces_it_whole():
+    q, k, v = (x.requires_grad_() for x in tensors(*3 * [(2, 24, 2, 16)]))
+
+    def gradients(function):
+        out, lse, _ = function(q, k, v, causal=True, softcap=3.0, return_attn_probs=True)
+        return out, lse, *torch.autograd.grad(out.square().sum(), (q, k, v))
+
+    compiled = torch.compile(fa.flash_attn_func, fullgraph=True, backend="aot_eager")
+    for a, b in zip(gradients(compiled), gradients(fa.flash_attn_func), strict=True):
+        torch.testing.assert_close(a, b)
+
+
 @pytest.mark.parametrize("option", ["softcap", "alibi_slopes", "window_size", "softmax_scale", "causal", "dropout_p"])
 def test_no_option_is_ignored(option):
     values = {"softcap": 1.0, "alibi_slopes": ALIBI, "window_size": (2, 0), "softmax_scale": 2.0, "causal": True}

@@ -13,9 +13,10 @@ def signed_probabilities(q, k, options):
     Attention to a v that is the identity gives the probabilities themselves, and with q = 0, where none that is not
     masked is 0, the dropout mask.
     """
-    q, k = q.detach(), k.detach()
-    probabilities = _rows(q, k, {**options, "dropout": None, "dropout_seed": None})
-    kept = _rows(torch.zeros_like(q), torch.zeros_like(k), {**options, "softcap": None, "alibi_slopes": None}) > 0
+    q, k = q.detach().contiguous(), k.detach().contiguous()
+    probabilities = _rows(q, k, options | {"dropout": None, "dropout_seed": None})
+    even = {"softcap": None, "alibi_slopes": None, "dropout_seed": int(options["dropout_seed"])}
+    kept = _rows(torch.zeros_like(q), torch.zeros_like(k), options | even) > 0
     return torch.where(kept, probabilities, -probabilities)
 
 
