@@ -7,6 +7,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
 ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
+VENV := build/python-venv
 empty :=
 space := $(empty) $(empty)
 
@@ -50,11 +51,11 @@ install: build ## install to PREFIX (/usr/local)
 
 .PHONY: test test-nightly
 test: deps-test ## everything that must pass before a change lands
-	@tools/run-parts format release sim gpu asan tsan fuzz cross clean-tree
+	@tools/run-parts format release sim gpu python asan tsan fuzz cross clean-tree
 test-nightly: deps-test ## the longer lists too
-	@TIDY=all tools/run-parts lint release sim gpu asan tsan fuzz cross clean-tree nightly
+	@TIDY=all tools/run-parts lint release sim gpu python asan tsan fuzz cross clean-tree nightly
 
-.PHONY: release sim gpu asan tsan fuzz cross clean-tree nightly
+.PHONY: release sim gpu python asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
 	@tools/install-deps kernels
 	cmake --preset release -DRAPT_BUILD_TESTS=ON -DRAPT_BUILD_ARCHIVES=ON >/dev/null && cmake --build --preset release && ctest --preset release
@@ -66,6 +67,17 @@ gpu: ## every GPU kernel of every architecture on the simulator, with its saniti
 	@tools/install-deps sim
 	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
+python: ## the Python package: its tests, with GPU tensors on the simulator, and its wheel in an empty environment
+	@tools/install-deps sim python
+	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -q -r python/requirements-test.txt
+	$(VENV)/bin/ruff check python && $(VENV)/bin/ruff format --check python
+	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
+	cmake --build --preset release --target python archives
+	cmake --preset sim >/dev/null && cmake --build --preset sim --target amdhip64_7
+	RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx942 \
+	  PYTHONPATH=build/release/python $(VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests
+	tools/test-wheel $(CURDIR)/$(VENV)/bin/python $(CURDIR)/build/release/kernels
 asan: ## tests under the address and undefined-behaviour sanitizers
 	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer

@@ -5,7 +5,7 @@ from typing import NamedTuple, Unpack
 
 from rapt import _core
 from rapt._options import Options, Tensor
-from rapt._results import empty, empty_lse, shape_of
+from rapt._results import empty, empty_lse, handed_over, shape_of
 
 
 def attention(
@@ -29,11 +29,12 @@ def attention(
     option), NotImplementedError (right, but no backend takes it), RuntimeError (a device or memory fails).
     """
     _refuse_autograd(q, k, v)
-    if out is None:
-        out = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1]))
+    result = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1])) if out is None else out
     lse = empty_lse(q) if return_lse else None
-    _core.forward(q, k, v, out, lse, **options)
-    return (out, lse) if return_lse else out
+    _core.forward(q, k, v, result, lse, **options)
+    if out is None:
+        result = handed_over(result, q)
+    return (result, handed_over(lse, q)) if return_lse else result
 
 
 class Gradients(NamedTuple):
@@ -78,16 +79,10 @@ def attention_backward(
     given = {"q": dq, "k": dk, "v": dv, "bias": dbias, "sink": dsink}
     if unknown := set(wrt) - set(inputs):
         raise ValueError(f"wrt has {sorted(unknown)}; it may have {list(inputs)}")
-    gradients = Gradients(
-        *(
-            empty(inputs[name], tuple(inputs[name].shape))
-            if memory is None and name in wrt and inputs[name] is not None
-            else memory
-            for name, memory in given.items()
-        )
-    )
-    _core.backward(q, k, v, out, lse, dout, *gradients, **options)
-    return gradients
+    new = {name: inputs[name] for name in wrt if given[name] is None and inputs[name] is not None}
+    written = given | {name: empty(x, tuple(shape_of(x, name, any_rank=True))) for name, x in new.items()}
+    _core.backward(q, k, v, out, lse, dout, *written.values(), **options)
+    return Gradients(*(handed_over(x, new[name]) if name in new else x for name, x in written.items()))
 
 
 def _refuse_autograd(*tensors):

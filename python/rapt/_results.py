@@ -7,12 +7,12 @@ import numpy
 from rapt import _core
 
 
-def shape_of(tensor, name):
-    """The shape as a tuple, for a tensor of 3 (packed sequences) or 4 dimensions; `name` is the argument's."""
+def shape_of(tensor, name, any_rank=False):
+    """The shape, of 3 dimensions (packed sequences) or 4 unless any_rank says otherwise; `name` is the argument's."""
     shape = getattr(tensor, "shape", None)
     if shape is None:
         shape = _core.shape(tensor, name)
-    if len(shape) not in (3, 4):
+    if len(shape) not in (3, 4) and not any_rank:
         raise ValueError(
             f"{name} has the shape {tuple(shape)}; it must be [batch, seqlen, heads, head_dim], or "
             f"[total, heads, head_dim] with cu_seqlens"
@@ -21,13 +21,13 @@ def shape_of(tensor, name):
 
 
 def empty(like, shape):
-    """A tensor that is not set, of the library, type and device of `like`."""
+    """Memory that is not set, of the library, type and device of `like`; see handed_over."""
     if isinstance(like, numpy.ndarray):
         return numpy.empty(shape, like.dtype)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
         return torch.empty(shape, dtype=like.dtype, device=like.device)
-    return _taken_over(_core.empty(shape, like, False), like)
+    return _core.empty(shape, like, False)
 
 
 def empty_lse(q):
@@ -39,11 +39,17 @@ def empty_lse(q):
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(q, torch.Tensor):
         return torch.empty(shape, dtype=q.dtype if q.dtype == torch.float64 else torch.float32, device=q.device)
-    return _taken_over(_core.empty(shape, q, True), q)
+    return _core.empty(shape, q, True)
 
 
-def _taken_over(memory, like):
-    """An object with __dlpack__, as an array of the library of `like` where that says what it is."""
-    if not hasattr(like, "__array_namespace__"):
+_Memory = type(_core.empty((1,), numpy.empty(1), False))
+
+
+def handed_over(memory, like):
+    """The memory once it is written, as an array of the library of `like` where that says what it is.
+
+    Not before: JAX's arrays cannot be written.
+    """
+    if type(memory) is not _Memory or not hasattr(like, "__array_namespace__"):
         return memory
     return like.__array_namespace__().from_dlpack(memory)

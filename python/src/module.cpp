@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "call.hpp"
 #include "information.hpp"
 
@@ -17,6 +19,17 @@ void run_forward(nb::object q, nb::object k, nb::object v, nb::object out, nb::o
   const Tensor result = call.tensors.take_sequences(out, "out", Access::write);
   const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
   call.run([&] { forward(call.attention, result, sums, call.execution); });
+}
+
+// The mean seconds of the C call alone, tensors and options being converted: what overheads are measured against.
+double time_forward(nb::object q, nb::object k, nb::object v, nb::object out, int calls, const nb::kwargs& options) {
+  Call call(q, k, v, options);
+  const Tensor result = call.tensors.take(out, "out", Access::write);
+  const auto start = std::chrono::steady_clock::now();
+  call.run([&] {
+    for (int i = 0; i < calls; ++i) forward(call.attention, result, std::nullopt, call.execution);
+  });
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
 }
 
 // The tensors of a backward call beside q, k, v and the options.
@@ -93,7 +106,7 @@ nb::tuple shape(nb::object object, const std::string& name) {
 }
 
 // Memory on the device of `like` for its type, or for that of its lse; not set; as an object with __dlpack__.
-nb::ndarray<> empty(const std::vector<size_t>& shape, nb::object like, bool is_lse) {
+nb::ndarray<nb::array_api> empty(const std::vector<size_t>& shape, nb::object like, bool is_lse) {
   Tensors tensors;
   const Tensor given = tensors.take(like, "like", Access::read);
   const rapt_tensor tensor = given.c();
@@ -102,8 +115,8 @@ nb::ndarray<> empty(const std::vector<size_t>& shape, nb::object like, bool is_l
   for (const size_t size : shape) bytes *= size;
   auto* memory = new DeviceMemory(tensor.device, std::max<size_t>(bytes, 1));
   const nb::capsule owner(memory, [](void* pointer) noexcept { delete static_cast<DeviceMemory*>(pointer); });
-  return nb::ndarray<>(memory->data(), shape.size(), shape.data(), owner, nullptr,
-                       {dtype.code, dtype.bits, dtype.lanes}, tensor.device.type, tensor.device.id);
+  return nb::ndarray<nb::array_api>(memory->data(), shape.size(), shape.data(), owner, nullptr,
+                                    {dtype.code, dtype.bits, dtype.lanes}, tensor.device.type, tensor.device.id);
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
@@ -127,6 +140,8 @@ NB_MODULE(_core, m) {
   m.def("forward", run_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse") = nb::none(),
         nb::arg("options"));
   m.def("forward_workspace", forward_workspace, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
+        nb::arg("options"));
+  m.def("time_forward", time_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("calls"),
         nb::arg("options"));
   m.def("explain_forward", explain_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
         nb::arg("options"));

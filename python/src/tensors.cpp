@@ -48,7 +48,7 @@ std::string name_of_type(nb::handle object) { return nb::cast<std::string>(objec
 std::string name_of_module(nb::handle object) { return nb::cast<std::string>(object.type().attr("__module__")); }
 
 bool is_numpy_bfloat16(nb::handle object) {
-  return name_of_module(object) == "numpy" && nb::cast<std::string>(nb::str(object.attr("dtype"))) == "bfloat16";
+  return name_of_module(object) == "numpy" && nb::cast<std::string>(object.attr("dtype").attr("name")) == "bfloat16";
 }
 
 bool on_host(rapt_device device) {

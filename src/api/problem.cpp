@@ -137,6 +137,7 @@ PlannedCall::PlannedCall(const Problem& p, rapt_device device) {
   }
   call.page = p.page;
   call.cache = p.page > 0;
+  call.capacity = p.seqlen_k;
 }
 
 }  // namespace rapt

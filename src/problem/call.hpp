@@ -78,6 +78,7 @@ struct Call {
   int64_t total_q = 0, total_k = 0;       // rows of packed q, and of packed k and v
   bool lengths_on_host = true;            // cu_seqlens can be read here
   bool check_lengths = false;             // cu_seqlens in device memory are to be copied and validated
+  int64_t capacity = 0;                   // rows of the cache that a sequence has, in use where there is no seqused_k
   const int32_t* seqused_k = nullptr;     // rows of the cache in use, before new_keys.seqlen more
   const int32_t* cache_batch_idx = nullptr;
   const int32_t* leftpad_k = nullptr;
@@ -135,7 +136,7 @@ inline Sequence sequence(const Call& call, int64_t b) {
     s.batch_k = 0;
   } else if (call.cache) {
     s.first_k = call.leftpad_k ? call.leftpad_k[b] : 0;
-    const int64_t used = call.seqused_k ? call.seqused_k[b] + call.new_keys.seqlen : call.seqlen_k;
+    const int64_t used = call.seqused_k ? call.seqused_k[b] + call.new_keys.seqlen : call.capacity;
     s.seqlen_k = std::max<int64_t>(used - s.first_k, 0);
     s.batch_k = call.block_table ? 0 : call.cache_batch_idx ? call.cache_batch_idx[b] : b;
   } else {

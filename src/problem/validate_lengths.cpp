@@ -156,15 +156,15 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
 }
 
 // Per sequence: the rows in use fit the cache, the page numbers are real, and no two sequences append to one place.
-void check_cache_contents(Validator& v, const CallTensors& t, int64_t capacity, Call& call) {
+void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
   std::vector<int64_t> written;
   call.seqlen_k = 0;
   for (int64_t b = 0; b < call.batch; ++b) {
-    const int64_t used = call.seqused_k ? call.seqused_k[b] : capacity, end = used + call.new_keys.seqlen;
+    const int64_t used = call.seqused_k ? call.seqused_k[b] : call.capacity, end = used + call.new_keys.seqlen;
     const int64_t pad = call.leftpad_k ? call.leftpad_k[b] : 0;
-    if (used < 0 || end > capacity) {
+    if (used < 0 || end > call.capacity) {
       v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.new_keys.seqlen,
-                    " new keys must be in 0 to ", capacity,
+                    " new keys must be in 0 to ", call.capacity,
                     call.block_table ? ", the rows of block_table's pages" : ""));
       return;
     }
@@ -203,7 +203,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   call.cache = true;
   if (cache.block_table && cache.cache_batch_idx)
     v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already says where each sequence lies");
-  int64_t capacity = t.k->shape[1];
+  call.capacity = t.k->shape[1];
   if (cache.seqused_k) call.seqused_k = indices(v, "kv_cache.seqused_k", cache.seqused_k, {call.batch}, "[batch]");
   if (cache.leftpad_k) call.leftpad_k = indices(v, "kv_cache.leftpad_k", cache.leftpad_k, {call.batch}, "[batch]");
   if (cache.cache_batch_idx)
@@ -219,13 +219,13 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
     if (const auto table =
             v.tensor("kv_cache.block_table", cache.block_table, 2, 2, Validator::Place::call_device_or_host)) {
       call.block_table_row = table->stride[0];
-      capacity = call.page * table->shape[1];
+      call.capacity = call.page * table->shape[1];
     }
   }
   v.bad.throw_if_any();
   check_new_keys(v, cache, t, call);
   v.bad.throw_if_any();
-  if (call.device.type == RAPT_CPU) check_cache_contents(v, t, capacity, call);
+  if (call.device.type == RAPT_CPU) check_cache_contents(v, t, call);
 }
 
 }  // namespace rapt

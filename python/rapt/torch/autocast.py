@@ -2,17 +2,19 @@
 
 import torch
 
-from rapt.torch.operators import LIBRARY, attention
+from rapt.torch.operators import LIBRARY, NAMES, attention
+
+_CAST = {"q", "k", "v", "bias"}
 
 
 def _kernel(device: str, key: str):
     keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
 
-    def autocast(q, k, v, bias=None, *rest):
+    def autocast(*args):
         dtype = torch.get_autocast_dtype(device)
-        q, k, v, bias = (_cast(tensor, dtype) for tensor in (q, k, v, bias))
+        args = [_cast(arg, dtype) if name in _CAST else arg for name, arg in zip(NAMES, args, strict=False)]
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            return attention(q, k, v, bias, *rest)
+            return attention(*args)
 
     return autocast
 

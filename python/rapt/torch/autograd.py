@@ -1,13 +1,15 @@
 """The gradients of torch.ops.rapt.attention, and why there are none of gradients."""
 
 import torch
-from torch._C import _AutoDispatchBelowAutograd, _after_autograd_keyset
+import torch.autograd.forward_ad
+from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
+from torch._functorch.autograd_function import enable_single_level_autograd_function
 
 from rapt.torch.operators import LIBRARY, NAMES, attention, attention_backward
 
 _WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
 _ALIBI_SLOPES = NAMES.index("alibi_slopes")
-_TENSORS = NAMES.index("dropout_seed") + 1  # so many arguments come first that are tensors or None
+_OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index("bias"), NAMES.index("dropout")
 
 
 class _Attention(torch.autograd.Function):
@@ -15,8 +17,8 @@ class _Attention(torch.autograd.Function):
     def forward(ctx, keyset, *args):
         with _AutoDispatchBelowAutograd():
             out, lse = attention.redispatch(keyset & _after_autograd_keyset, *args)
-        tensors, ctx.rest = args[:_TENSORS], args[_TENSORS:]
-        ctx.save_for_backward(out, lse, *tensors)
+        ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
+        ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
         ctx.mark_non_differentiable(lse)
         ctx.set_materialize_grads(False)
         return out, lse
@@ -28,18 +30,41 @@ class _Attention(torch.autograd.Function):
         if dout is None:
             return None, *gradients
         wanted = [i for i in _WITH_GRADIENT if i < len(needed) and needed[i]]
-        out, lse, *tensors = ctx.saved_tensors
-        found = attention_backward([i in wanted for i in _WITH_GRADIENT], dout, out, lse, *tensors, *ctx.rest)
+        out, lse, q, k, v, *more_tensors = ctx.saved_tensors
+        options, more_options = ctx.options
+        wrt = [i in wanted for i in _WITH_GRADIENT]
+        args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
+        if torch.is_grad_enabled():  # create_graph
+            found = attention_backward(*args)
+        else:
+            with _AutoDispatchBelowAutograd():
+                found = attention_backward(*args)
         for i, gradient in zip(wanted, found, strict=True):
             gradients[i] = gradient
         return None, *gradients
 
 
+def _is_recorded(*args):
+    if torch.autograd.forward_ad._current_level >= 0:  # apply() then refuses tensors that have a tangent
+        return True
+    return torch.is_grad_enabled() and torch._C._any_requires_grad(*args)
+
+
+def _apply(function, *args):
+    # The dispatcher has come here from the innermost transform of torch.func. Function.apply would start anew at the
+    # outermost, and costs 1.5 us more without any.
+    apply = super(torch.autograd.Function, function).apply
+    if not torch._C._are_functorch_transforms_active():
+        return apply(*args)
+    with enable_single_level_autograd_function():
+        return apply(*args)
+
+
 def _autograd(keyset, *args):
-    if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
+    if _is_recorded(*args):
         if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
             raise ValueError("alibi_slopes requires grad, and slopes have no gradient: detach() them")
-        return _Attention.apply(keyset, *args)
+        return _apply(_Attention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return attention.redispatch(keyset & _after_autograd_keyset, *args)
 
@@ -59,8 +84,8 @@ class _AttentionBackward(torch.autograd.Function):
 
 
 def _backward_autograd(keyset, *args):
-    if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
-        return list(_AttentionBackward.apply(keyset, *args))
+    if _is_recorded(*args):
+        return list(_apply(_AttentionBackward, keyset, *args))
     with _AutoDispatchBelowAutograd():
         return attention_backward.redispatch(keyset & _after_autograd_keyset, *args)
 

@@ -33,17 +33,13 @@ def forward(original, counts: Counts):
                 counts.taken["forward"] += 1
                 return out, lse
         counts.refuse(why_not)
-        return original.call_boxed(
-            keys, query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
-        )
+        return original.call_boxed(keys, query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
     return kernel
 
 
 def backward(original, counts: Counts):
-    def kernel(
-        keys, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None
-    ):
+    def kernel(keys, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
         why_not = _refusal(query, dropout_p)
         if why_not is None:
             gradients = [torch.empty_permuted(x.shape, (0, 2, 1, 3), dtype=x.dtype) for x in (query, key, value)]

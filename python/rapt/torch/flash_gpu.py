@@ -34,9 +34,7 @@ def forward(original, counts: Counts):
                 debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
                 return out, lse, none, none.clone(), query.shape[2], key.shape[2], seed, offset, debug_mask
         counts.refuse(why_not)
-        return original.call_boxed(
-            keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale
-        )
+        return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
 
     return kernel
 

@@ -1,6 +1,7 @@
 """The operators torch.ops.rapt.attention and attention_backward: schemas, kernels, and their shapes for tracing.
 
-Everything positional and with defaults: the dispatcher takes about 1 us for a keyword, and nothing for a default.
+All arguments are positional, the common ones first: the dispatcher takes a microsecond for a keyword, and passes no
+argument on that has its default and only such after it.
 """
 
 import torch
@@ -12,10 +13,10 @@ LIBRARY = torch.library.Library("rapt", "DEF")
 # `heads_first`: q, k, v and results are [batch, heads, seqlen, head_dim], as in PyTorch, else as in rapt.attention.
 # `dropout_seed`: one int64 in host memory. lse has no gradient.
 _SHARED = (
+    "bool heads_first=False, str? causal=None, float? softmax_scale=None, "
     "Tensor? bias=None, Tensor? mask=None, Tensor? sink=None, Tensor? alibi_slopes=None, "
     "Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, Tensor? dropout_seed=None, "
-    "float? softmax_scale=None, str? causal=None, bool heads_first=False, float dropout=0.0, int dropout_offset=0, "
-    "float softcap=0.0, SymInt window_left=-1, SymInt window_right=-1, "
+    "float dropout=0.0, int dropout_offset=0, float softcap=0.0, SymInt window_left=-1, SymInt window_right=-1, "
     "SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, str? backend=None, bool deterministic=False"
 )
 _TAGS = (torch.Tag.pt2_compliant_tag,)
@@ -30,7 +31,6 @@ attention = torch.ops.rapt.attention.default
 attention_backward = torch.ops.rapt.attention_backward.default
 
 NAMES = [argument.name for argument in attention._schema.arguments]
-_HEADS_FIRST = NAMES.index("heads_first") - 3  # after q, k and v
 
 
 def _forward(q, k, v, *args):
@@ -61,18 +61,17 @@ def _fake_backward(wrt, dout, out, lse, q, k, v, *args):
     return [_empty_like(x) for x, wanted in zip(_gradients_of(q, k, v, *args), wrt, strict=True) if wanted]
 
 
-def _results(q, k, v, *args):
+def _results(q, k, v, heads_first=False, *_):
     """out, which lies in memory as q does, and lse."""
-    heads_first = len(args) > _HEADS_FIRST and args[_HEADS_FIRST]
     out = _empty_like(q)
     if q.shape[-1] != v.shape[-1]:
         order = sorted(range(q.dim()), key=out.stride, reverse=True)
         out = torch.empty_permuted((*q.shape[:-1], v.shape[-1]), order, dtype=q.dtype, device=q.device)
-    *batch, rows, heads = q.shape[:-1]
+    *batch, rows, heads, _ = q.shape
     if heads_first:
         rows, heads = heads, rows
     lse_dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
-    return out, torch.empty((*batch, heads, rows), dtype=lse_dtype, device=q.device)
+    return out, q.new_empty((*batch, heads, rows), dtype=lse_dtype)
 
 
 def _empty_like(tensor):
@@ -82,7 +81,7 @@ def _empty_like(tensor):
     return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
 
 
-def _gradients_of(q, k, v, bias=None, mask=None, sink=None, *_):
+def _gradients_of(q, k, v, heads_first=False, causal=None, softmax_scale=None, bias=None, mask=None, sink=None, *_):
     return q, k, v, bias, sink
 
 
@@ -93,6 +92,9 @@ def _rows(tensor):
 
 def _options(
     q,
+    heads_first=False,
+    causal=None,
+    softmax_scale=None,
     bias=None,
     mask=None,
     sink=None,
@@ -100,9 +102,6 @@ def _options(
     cu_seqlens_q=None,
     cu_seqlens_k=None,
     dropout_seed=None,
-    softmax_scale=None,
-    causal=None,
-    heads_first=False,
     dropout=0.0,
     dropout_offset=0,
     softcap=0.0,

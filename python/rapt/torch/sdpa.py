@@ -45,22 +45,9 @@ def sdpa(
     if query.numel() == 0 or key.numel() == 0 or value.numel() == 0:
         out = _nothing(query, key, value)
     else:
-        out, _ = operator(
-            query,
-            key,
-            value,
-            bias,
-            mask,
-            None,
-            None,
-            None,
-            None,
-            draw_seed() if 0 < dropout_p < 1 else None,
-            scale,
-            "top-left" if is_causal else None,
-            True,
-            dropout_p if dropout_p < 1 else 0.0,
-        )
+        causal = "top-left" if is_causal else None
+        more = (None, None, None, None, draw_seed(), dropout_p) if 0 < dropout_p < 1 else ()
+        out, _ = operator(query, key, value, True, causal, scale, bias, mask, *more)
     if dropout_p == 1:
         out = torch.nn.functional.dropout(out, 1.0)
     return out if shape is None or len(shape) == 2 else out.reshape(*shape, *out.shape[-2:])
@@ -69,14 +56,15 @@ def sdpa(
 def _check(query, key, value, attn_mask, dropout_p):
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"dropout_p is {dropout_p}; it must be in [0, 1]")
-    if torch.is_autocast_enabled(query.device.type):
-        return  # which gives all one type
-    if not query.dtype == key.dtype == value.dtype:
+    same = query.dtype == key.dtype == value.dtype
+    fits = attn_mask is None or attn_mask.dtype in (torch.bool, torch.float32, query.dtype)
+    if (same and fits) or torch.is_autocast_enabled(query.device.type):  # which gives all one type
+        return
+    if not same:
         raise ValueError(
             f"query is {query.dtype}, key {key.dtype} and value {value.dtype}; they must have the same type"
         )
-    if attn_mask is not None and attn_mask.dtype not in (torch.bool, torch.float32, query.dtype):
-        raise ValueError(f"attn_mask is {attn_mask.dtype}; it must be torch.bool, torch.float32 or {query.dtype}")
+    raise ValueError(f"attn_mask is {attn_mask.dtype}; it must be torch.bool, torch.float32 or {query.dtype}")
 
 
 def _in_four_dimensions(query, key, value, attn_mask, enable_gqa):

@@ -7,9 +7,7 @@ from rapt.torch.operators import LIBRARY, attention, attention_backward
 
 def _samples(info, in_dims, args):
     for i in range(info.batch_size):
-        yield [
-            arg.select(dim, i) if isinstance(dim, int) else arg for arg, dim in zip(args, in_dims, strict=True)
-        ]
+        yield [arg.select(dim, i) if isinstance(dim, int) else arg for arg, dim in zip(args, in_dims, strict=True)]
 
 
 @torch.library.register_vmap("rapt::attention", lib=LIBRARY)

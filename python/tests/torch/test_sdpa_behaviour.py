@@ -1,10 +1,9 @@
 """rapt.torch.sdpa does what torch.nn.functional.scaled_dot_product_attention does, call by call."""
 
 import pytest
+import rapt.torch
 import torch
 from torch.nn.functional import scaled_dot_product_attention
-
-import rapt.torch
 
 B, H, SQ, SK, D = 2, 4, 5, 7, 8
 

@@ -1,0 +1,60 @@
+"""An installed wheel, in an environment that has NumPy alone. Usage: check_installed.py [FOLDER OF ARCHIVES]"""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import rapt
+from reference import assert_within_rule, forward, logits
+
+PACKAGE = Path(rapt.__file__).parent
+PROGRAM = r"""
+#include <cstdio>
+#include "rapt/rapt.hpp"
+int main() {
+  for (size_t i = 0; const char* path = rapt_archive_found(i); ++i) std::puts(path);
+}
+"""
+
+
+def check_attention():
+    rng = np.random.default_rng(3)
+    q, k, v = (
+        rng.standard_normal((2, seqlen, heads, 64)).astype(np.float32) for seqlen, heads in ((70, 4), (90, 2), (90, 2))
+    )
+    out, lse = rapt.attention(q, k, v, causal=True, return_lse=True)
+    plain, _ = rapt.attention(q, k, v, causal=True, return_lse=True, backend="math")
+    exact_out, exact_lse = forward(q, k, v, causal=True)
+    s = logits(q, k, causal=True)
+    limit = np.abs(s[np.isfinite(s)]).max()
+    assert_within_rule("out", out, exact_out, plain, limit)
+    assert_within_rule("lse", lse, exact_lse, None, limit)
+
+
+def check_files(archives):
+    """A C++ program with the wheel's headers and library, and the archives that the library finds."""
+    found = {Path(path).name for path, _ in rapt._core.archives()}
+    expected = {path.name for path in Path(archives).glob("*.rapt")} if archives else set()
+    assert found >= expected, f"archives {found}, expected {expected}"
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "program.cpp"), Path(folder, "program")
+        source.write_text(PROGRAM)
+        library = PACKAGE / "lib"
+        command = ["c++", "-std=c++20", source, "-I", PACKAGE / "include", "-o", program]
+        subprocess.run([*command, library / "librapt.so", f"-Wl,-rpath,{library}"], check=True)
+        listed = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
+        assert {Path(path).name for path in listed} == found
+
+
+def main(archives=None):
+    assert importlib.util.find_spec("torch") is None, "this is to be run without torch"
+    print(rapt.doctor())
+    check_attention()
+    check_files(archives)
+    print(f"rapt {rapt.__version__} in {PACKAGE}: ok")
+
+
+main(*sys.argv[1:])
