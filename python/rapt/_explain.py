@@ -58,7 +58,8 @@ def explain(
     out = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1]))
     if op == "forward":
         return _explanation(*_core.explain_forward(q, k, v, out, **options))
-    gradients = [empty(tensor, tuple(shape_of(tensor, name))) for tensor, name in ((q, "q"), (k, "k"), (v, "v"))]
+    inputs = (q, k, v, options.get("bias"), options.get("sink"))
+    gradients = [None if x is None else empty(x, tuple(shape_of(x, "a tensor", any_rank=True))) for x in inputs]
     return _explanation(*_core.explain_backward(q, k, v, out, empty_lse(q), out, *gradients, **options))
 
 
