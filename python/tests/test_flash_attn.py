@@ -334,6 +334,7 @@ def test_padding_helpers():
     assert cu_seqlens.dtype == torch.int32 and torch.equal(tokens, x[mask.bool()])
     padded = pad_input(tokens, indices, 2, 6)
     assert torch.equal(padded, x * mask[:, :, None])
+    assert torch.equal(padded, pad_input(tokens, indices.int(), 2, 6))  # as transformers has them at times
     padded.sum().backward()
     assert torch.equal(x.grad, mask[:, :, None].expand(2, 6, 3).float())
 
@@ -393,5 +394,44 @@ else:
     raise AssertionError("flash_attn.cute")
 from transformers.utils import is_flash_attn_greater_or_equal
 assert is_flash_attn_greater_or_equal("2.6.3")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_transformers_runs_on_it_unchanged():
+    """Its own flash_attention_2, which it takes where it believes that there is a GPU: padding, gradients, generate()."""
+    code = """
+import copy
+import rapt.flash_attn
+rapt.flash_attn.install()
+import transformers.utils.import_utils as found
+found.is_torch_cuda_available = lambda: True
+import transformers.utils
+transformers.utils.is_torch_cuda_available = found.is_torch_cuda_available
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.modeling_flash_attention_utils import lazy_import_flash_attention
+
+functions, _ = lazy_import_flash_attention("flash_attention_2")
+assert functions[1] is rapt.flash_attn.flash_attn_varlen_func
+sizes = dict(vocab_size=97, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4)
+config = LlamaConfig(**sizes, num_key_value_heads=2, pad_token_id=0)
+torch.manual_seed(0)
+eager, ours = (
+    LlamaForCausalLM._from_config(copy.deepcopy(config), attn_implementation=name, dtype=torch.bfloat16)
+    for name in ("eager", "flash_attention_2")
+)
+ours.load_state_dict(eager.state_dict())
+kept = (torch.arange(12)[None] < torch.tensor([12, 7])[:, None]).flip(1)
+inputs = {"input_ids": torch.randint(1, 97, (2, 12)) * kept, "attention_mask": kept.long()}
+logits = [model(**inputs).logits[kept] for model in (eager, ours)]
+assert logits[0].abs().max() > 0.3
+torch.testing.assert_close(logits[1], logits[0], atol=0.01, rtol=0.01)
+for x in logits:
+    x.float().logsumexp(-1).sum().backward()
+for (name, a), b in zip(eager.named_parameters(), ours.parameters(), strict=True):
+    torch.testing.assert_close(b.grad, a.grad, atol=0.02 * float(a.grad.abs().max()), rtol=0, msg=name)
+options = dict(max_new_tokens=5, do_sample=False, eos_token_id=None)
+assert torch.equal(*(model.generate(**inputs, **options) for model in (eager, ours)))
 """
     subprocess.run([sys.executable, "-c", code], check=True)

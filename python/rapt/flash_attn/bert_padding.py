@@ -11,7 +11,7 @@ def index_first_axis(input, indices):
 
 def index_put_first_axis(values, indices, first_axis_dim):
     """Zeros [first_axis_dim, ...] with values at rows indices, with gradients."""
-    return values.new_zeros((first_axis_dim, *values.shape[1:])).index_copy(0, indices, values)
+    return values.new_zeros((first_axis_dim, *values.shape[1:])).index_copy(0, indices.long(), values)
 
 
 def unpad_input(hidden_states, attention_mask, unused_mask=None):
