@@ -129,6 +129,9 @@ def test_geometric_means_and_slow_rows():
 def test_errors_are_shown():
     rows = [row("rapt", 1.0), row("native", None, ms_p20=None, tflops=None, extra_bytes=None, error="<too large>")]
     assert "native           <too large>" in "\n".join(layouts.generic(iter([rows]), "cpu"))
+    without = list(layouts.generic(iter([[row("torch flash", 2.0)]]), "cpu"))  # where Rapt has no kernels yet
+    assert "torch flash" in without[-1] and "rapt" not in "".join(without[1:])
+    assert "rapt is 2.00x as fast" in list(layouts.generic(iter([[row("rapt", 1.0), row("native", 2.0)]]), "cpu"))[-1]
     assert "&lt;too large&gt;" in html.report(rows, "")
 
 

@@ -44,17 +44,17 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     yield status(device)
     for rows in measured:
         first = rows[0]
+        ours = next((r for r in rows if r.backend == "rapt" and not r.error), None)
         threads = f", threads {first.threads}" if first.threads else ""
-        yield f"{first.problem} {first.op}, {first.device}{threads}, rapt runs {first.kernel}"
+        kernel = f", rapt runs {ours.kernel}" if ours else ""
+        yield f"{first.problem} {first.op}, {first.device}{threads}{kernel}"
         for r in rows:
             if r.error:
                 yield f"  {r.backend:<16} {r.error}"
                 continue
             memory = "      -" if r.extra_bytes is None else f"{r.extra_bytes / 2**20:7.1f}"
-            yield (
-                f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  "
-                f"{'' if first.error or r is first else f'rapt is {r.ms / first.ms:.2f}x as fast'}"
-            )
+            ratio = f"rapt is {r.ms / ours.ms:.2f}x as fast" if ours and r is not ours else ""
+            yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {ratio}".rstrip()
 
 
 def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
