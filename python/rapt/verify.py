@@ -72,18 +72,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--backend", default="auto", help="auto, or a name that rapt.explain lists")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="one JSON object a line and checked result")
     options = parser.parse_args(arguments)
+    try:
+        _tensor(np.zeros(1), "fp32", options.device)
+        rapt.explain("b1 hq1 hk1 sq1 sk1 d8 fp32", backend=options.backend)
+    except (ValueError, RuntimeError) as error:  # a device or backend that is not there
+        parser.error(str(error))
 
     print("PyTorch", *what_torch_sees(), sep="\n  ")
     print(f"\n{rapt.doctor()}\n\nForward and gradients against float64 on {options.device}")
     checks, told = [], set()
-    try:
-        for problem in PROBLEMS:
-            for dtype in _dtypes():
-                found = list(check(problem, dtype, options.device, options.backend))
-                checks += found
-                _print(found, told)
-    except (ValueError, RuntimeError) as error:  # a device or backend that is not there
-        parser.error(str(error))
+    for problem in PROBLEMS:
+        for dtype in _dtypes():
+            found = list(check(problem, dtype, options.device, options.backend))
+            checks += found
+            _print(found, told)
     wrong = sum(not c.ok for c in checks)
     print(f"\n{len(checks)} results, {f'{wrong} wrong' if wrong else 'all within the allowance'}")
     taken = takeover_works()
@@ -132,14 +134,18 @@ def what_torch_sees() -> list[str]:
 def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "auto"):
     """A Check for out, lse and every gradient of a problem with random inputs."""
     arrays, given = _inputs(problem, dtype)
-    q, k, v, dout = (_tensor(x, dtype, device) for x in arrays)
-    options = {name: _option(name, value, device) for name, value in given.items()}
     exact, largest_logit = attention_float64(*arrays, **given)
 
-    # X_plain is the math backend's: the plain formula in the tensors' own precision.
-    plain = dict(zip(("out", "lse"), rapt.attention(q, k, v, return_lse=True, backend="math", **options), strict=True))
-    backward = (dout, q, k, v, plain["out"], plain["lse"])
-    plain |= rapt.attention_backward(*backward, backend="math", **options)._asdict()
+    # X_plain is the math backend's, on the CPU: the plain formula in the tensors' own precision.
+    at_home = [_tensor(x, dtype, "cpu") for x in arrays]
+    options = {name: _option(name, value, "cpu") for name, value in given.items()}
+    out, lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
+    gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
+    plain = {"out": out, "lse": lse, **gradients._asdict()}
+
+    q, k, v, dout, out, lse = (_moved(x, device) for x in (*at_home, out, lse))
+    backward = (dout, q, k, v, out, lse)
+    options = {name: _option(name, value, device) for name, value in given.items()}
     for op in ("forward", "backward"):
         explanation = rapt.explain(q, k, v, op=op, backend=backend, **options)
         reasons = [f"{c.backend}: {c.reason}" for c in explanation.candidates if not c.chosen]
@@ -187,6 +193,10 @@ def _tensor(array, dtype, device):
         return array.astype({"fp32": np.float32, "fp16": np.float16}[dtype])
     types = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
     return torch.from_numpy(array).to(device, types[dtype])
+
+
+def _moved(tensor, device):
+    return tensor if torch is None else tensor.to(device)
 
 
 def _option(name, value, device):

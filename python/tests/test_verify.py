@@ -77,3 +77,15 @@ def test_its_float64_is_the_derivative_of_its_forward(problem):
 
         expected = (loss(step) - loss(-step)) / (2 * step)
         assert abs((results[f"d{name}"] * direction).sum() - expected) <= 1e-6 * max(1, abs(expected))
+
+
+def test_without_torch():
+    code = """
+import sys
+sys.modules["torch"] = None
+import rapt.verify
+rapt.verify.PROBLEMS = rapt.verify.PROBLEMS[:1] + rapt.verify.PROBLEMS[-4:]
+sys.exit(rapt.verify.main([]))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and "not installed" in run.stdout and "fp16" in run.stdout, run.stdout + run.stderr
