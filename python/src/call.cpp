@@ -35,7 +35,8 @@ const std::unordered_map<std::string_view, ExecutionOption>& execution_options()
       {"backend", [](auto& e, auto value, auto name) { e.backend = text(value, name); }},
       {"deterministic", [](auto& e, auto value, auto name) { e.deterministic = truth(value, name); }},
       {"allow_math", [](auto& e, auto value, auto name) { e.allow_math = truth(value, name); }},
-      {"num_threads", [](auto& e, auto value, auto name) { e.executor = executor(value, name); }},
+      {"num_threads", [](auto& e, auto value, auto name) { e.executor = executor(value, name, Threads::own); }},
+      {"_openmp_threads", [](auto& e, auto value, auto name) { e.executor = executor(value, name, Threads::openmp); }},
   };
   return *options;
 }

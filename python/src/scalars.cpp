@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "openmp.hpp"
+
 namespace rapt::python {
 
 bool truth(nb::handle value, const char* name) {
@@ -36,9 +38,11 @@ Window window(nb::handle value, const char* name) {
   return {number<int64_t>(value[0], "window's left"), number<int64_t>(value[1], "window's right")};
 }
 
-const rapt_executor* executor(nb::handle value, const char* name) {
+const rapt_executor* executor(nb::handle value, const char* name, Threads kind) {
   const auto threads = number<int32_t>(value, name);
   if (threads < 1) invalid(name, " must be at least 1; it is ", threads);
+  if (kind == Threads::openmp)
+    if (const rapt_executor* openmp = openmp_executor(threads)) return openmp;
   // Never destroyed: calls may come at exit. A forked child has none of the threads, and makes its own pools.
   static std::map<int32_t, std::unique_ptr<Pool>>* pools = nullptr;
   static pid_t process = 0;

@@ -58,7 +58,7 @@ def _attend_to_rows(q, k, v, options):
     out = q.new_empty((*batch, seqlen_q, heads, v.shape[-1]))
     lse = q.new_empty((*batch, heads, seqlen_q), dtype=torch.float32)
     if q.device.type == "cpu":
-        options["num_threads"] = torch.get_num_threads()
+        options["_openmp_threads"] = torch.get_num_threads()
     try:
         _core.forward(q, k, v, out, lse, **options)
     except ValueError as error:

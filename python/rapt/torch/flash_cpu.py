@@ -82,7 +82,7 @@ def _refusal(query, dropout_p):
 
 
 def _options(is_causal, attn_mask, scale):
-    options = {"backend": "cpu", "num_threads": torch.get_num_threads(), "_heads_first": True}
+    options = {"backend": "cpu", "_openmp_threads": torch.get_num_threads(), "_heads_first": True}
     if is_causal:
         options["causal"] = "top-left"
     if scale is not None:

@@ -115,7 +115,7 @@ def _options(
     """The arguments of an operator as options of rapt._core, without those that are not used."""
     options = {}
     if q.device.type == "cpu":
-        options["num_threads"] = torch.get_num_threads()
+        options["_openmp_threads"] = torch.get_num_threads()
     if deterministic or torch.are_deterministic_algorithms_enabled():
         options["deterministic"] = True
     if heads_first:

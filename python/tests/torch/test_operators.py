@@ -1,5 +1,8 @@
 """rapt.torch.attention and the operators beneath it: values, gradients, and what PyTorch asks of an operator."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import rapt.torch
@@ -312,13 +315,28 @@ def test_checkpointing_sees_the_same_dropout():
         assert (result == one).all()
 
 
-def test_the_number_of_threads_is_that_of_torch_and_changes_no_bit():
+def test_threads_are_those_of_torch_and_change_no_bit():
     tensors = [torch.randn(1, 512, 4, 64) for _ in range(3)]
-    before, results = torch.get_num_threads(), []
+    before, results = torch.get_num_threads(), [rapt.attention(*tensors, causal=True)]  # on Rapt's own threads
     try:
-        for threads in (1, 2):
+        for threads in (1, 2, 3):
             torch.set_num_threads(threads)
             results.append(rapt.torch.attention(*tensors, causal=True))
     finally:
         torch.set_num_threads(before)
-    assert (results[0] == results[1]).all()
+    assert all((result == results[0]).all() for result in results)
+
+
+def test_a_forked_child_computes_with_threads_of_its_own():
+    program = """
+import os, torch, rapt.torch
+tensors = [torch.randn(1, 512, 4, 64) for _ in range(3)]
+torch.set_num_threads(2)
+expected = rapt.torch.attention(*tensors)  # starts OpenMP's threads, which the child lacks
+child = os.fork()
+if child == 0:
+    same = rapt.torch.attention(*tensors).numpy().tobytes() == expected.numpy().tobytes()  # torch's == would hang
+    os._exit(0 if same else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-c", program], timeout=100, check=True)
