@@ -173,7 +173,7 @@ const BadRow kLengths[] = {
     {"MaxSeqlen", kPacked, [](C& c) { c.attention.varlen.max_seqlen_q = 4; }, {"max_seqlen_q is 4", "5"}},
     {"BlockBeyond", kPaged, [](C& c) { c.inputs.block_table.set(1, 100); }, {"block_table[0][1] is 100"}},
     {"BlockNegative", kPaged, [](C& c) { c.inputs.block_table.set(3, -1); }, {"block_table[1][0] is -1"}},
-    {"UsedBeyond", kPaged, [](C& c) { c.inputs.seqused_k.set(1, 1000); }, {"seqused_k[1] is 1000"}},
+    {"UsedBeyond", kPaged, [](C& c) { c.inputs.seqused_k.set(1, 1000); }, {"seqused_k[1] is 1000", "block_table"}},
     {"UsedNegative", kPaged, [](C& c) { c.inputs.seqused_k.set(0, -1); }, {"seqused_k[0] is -1"}},
     {"Leftpad", kPaged, [](C& c) { c.attention.cache.leftpad_k = c.extra(kInt32, {2}, 8); }, {"leftpad_k[0] is 8"}},
     {"IndexedPages",

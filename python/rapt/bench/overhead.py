@@ -6,6 +6,7 @@ python -m rapt.bench.overhead
 import time
 
 import numpy
+
 import rapt
 from rapt import _core
 

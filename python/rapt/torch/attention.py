@@ -28,6 +28,7 @@ def attention(
     max_seqlen_q: int | None = None,
     max_seqlen_k: int | None = None,
     backend: str | None = None,
+    deterministic: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """rapt.attention of PyTorch tensors, with gradients of q, k, v, bias and sink; torch.compile traces it whole.
 
@@ -38,6 +39,7 @@ def attention(
     return_lse: give (out, lse); lse, fp32 [batch, heads_q, seqlen_q], has no gradient
     dropout_seed: default one draw from PyTorch's generator, as torch.manual_seed sets it; a tensor is one int64 in
         host memory
+    deterministic: bitwise the same result every time, as torch.use_deterministic_algorithms() asks for too
     The others are those of rapt.Options; the number of threads is torch.get_num_threads().
 
     Gives out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
@@ -65,6 +67,7 @@ def attention(
         max_seqlen_q,
         max_seqlen_k,
         backend,
+        deterministic,
     )
     return (out, lse) if return_lse else out
 

@@ -17,7 +17,7 @@ _SHARED = (
     "Tensor? bias=None, Tensor? mask=None, Tensor? sink=None, Tensor? alibi_slopes=None, "
     "Tensor? cu_seqlens_q=None, Tensor? cu_seqlens_k=None, Tensor? dropout_seed=None, "
     "float dropout=0.0, int dropout_offset=0, float softcap=0.0, SymInt window_left=-1, SymInt window_right=-1, "
-    "SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, str? backend=None"
+    "SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, str? backend=None, bool deterministic=False"
 )
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 LIBRARY.define(f"attention(Tensor q, Tensor k, Tensor v, {_SHARED}) -> (Tensor out, Tensor lse)", tags=_TAGS)
@@ -110,12 +110,13 @@ def _options(
     max_seqlen_q=None,
     max_seqlen_k=None,
     backend=None,
+    deterministic=False,
 ):
     """The arguments of an operator as options of rapt._core, without those that are not used."""
     options = {}
     if q.device.type == "cpu":
         options["_openmp_threads"] = torch.get_num_threads()
-    if torch.are_deterministic_algorithms_enabled():
+    if deterministic or torch.are_deterministic_algorithms_enabled():
         options["deterministic"] = True
     if heads_first:
         options["_heads_first"] = True

@@ -1,0 +1,20 @@
+"""Result files of the command line tools."""
+
+import argparse
+import os
+
+
+def path_to_write(text: str) -> str:
+    """An argparse type: a path whose folder is there, so that a long run does not fail at its end."""
+    folder = os.path.dirname(os.path.abspath(text))
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text}: the folder {folder} is not there or cannot be written to")
+    return text
+
+
+def write(path: str, text: str) -> None:
+    """Writes beside and renames: the file is there whole or not at all."""
+    beside = f"{path}.part"
+    with open(beside, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(beside, path)

@@ -1,0 +1,1 @@
+"""python -m rapt.bench: Rapt and every rival that is installed, in one run, alternating."""

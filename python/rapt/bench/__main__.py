@@ -1,0 +1,70 @@
+"""The command line of python -m rapt.bench."""
+
+import argparse
+import json
+import sys
+
+import torch
+
+from rapt._files import path_to_write, write
+from rapt.bench import html, layouts
+from rapt.bench.run import Row, measure_table
+from rapt.bench.tables import TABLES
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["train"]:
+        from rapt.bench.train import main as train
+
+        return train(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="python -m rapt.bench",
+        description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, those that "
+        "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each.",
+    )
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
+    parser.add_argument("--rows", metavar="NAMES", help="only the cases of these names, separated by ;")
+    parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), help="only the cases of this type")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+    parser.add_argument("--seconds", type=float, default=0.5, help="for each backend, case and direction (default 0.5)")
+    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="one JSON object a line and measurement")
+    parser.add_argument("--html", metavar="FILE", type=path_to_write, help="a report")
+    options = parser.parse_args(arguments)
+    names = options.tables or ["strix-halo"]
+    for name in names:
+        if name not in TABLES:
+            parser.error(f"there is no table {name!r}; the tables are {', '.join(TABLES)}")
+
+    measured: list[Row] = []
+    found: dict = {}
+    for name in names:
+        table = TABLES[name]()
+        cases = [c for c in table.cases if options.dtype in (None, c.dtype)]
+        if options.rows:
+            cases = [c for c in cases if c.name in options.rows.split(";")]
+        if not cases:
+            parser.error(
+                f"no case of {name} is left; its rows are {'; '.join(dict.fromkeys(c.name for c in table.cases))}"
+            )
+        rows = measure_table(name, table._replace(cases=cases), options.device, options.seconds, found)
+        print(f"{name}\n")
+        for line in layouts.LAYOUTS.get(name, layouts.generic)(_kept(rows, measured), options.device):
+            print(line, flush=True)
+        print()
+    absent = {rival: reason for _, others in found.values() for rival, reason in others.items()}
+    print(*(f"not here: {rival}: {reason}" for rival, reason in absent.items()), sep="\n")
+    if options.json:
+        write(options.json, "".join(json.dumps(r._asdict()) + "\n" for r in measured))
+    if options.html:
+        write(options.html, html.report(measured, layouts.status(options.device)))
+    return 0
+
+
+def _kept(rows, measured):
+    for of_case in rows:
+        measured += of_case
+        yield of_case
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""How the tables are printed: two as in the reports that they reproduce, the others one row a measurement."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+import torch
+
+import rapt
+from rapt.bench.run import Row
+
+_WIDTH = 89
+
+
+def box(title: str) -> str:
+    return f"╔{'═' * _WIDTH}╗\n║{title:^{_WIDTH}}║\n╚{'═' * _WIDTH}╝"
+
+
+def grid(header: list[str], rows: list[list[str]]) -> str:
+    """A table in characters: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+
+    def line(cells):
+        aligned = (f"{c:<{w}}" if i == 0 else f"{c:>{w}}" for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
+        return "| " + " | ".join(aligned) + " |"
+
+    def rule(character):
+        return "+" + "+".join(character * (w + 2) for w in widths) + "+"
+
+    return "\n".join([rule("-"), line(header), rule("="), *(x for row in rows for x in (line(row), rule("-")))])
+
+
+def status(device: str) -> str:
+    lines = [f"PyTorch version: {torch.__version__}", f"CUDA available: {torch.cuda.is_available()}"]
+    lines += [f"ROCm version: {torch.version.hip}", f"Rapt version: {rapt.__version__}", f"Device: {device}"]
+    if device != "cpu":
+        lines.append(f"GPU: {torch.cuda.get_device_name()}")
+    else:
+        lines.append(f"CPU threads: {torch.get_num_threads()}")
+    return "\n".join(lines)
+
+
+def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
+    yield status(device)
+    for rows in measured:
+        first = rows[0]
+        ours = next((r for r in rows if r.backend == "rapt" and not r.error), None)
+        threads = f", threads {first.threads}" if first.threads else ""
+        kernel = f", rapt runs {ours.kernel}" if ours else ""
+        yield f"{first.problem} {first.op}, {first.device}{threads}{kernel}"
+        for r in rows:
+            if r.error:
+                yield f"  {r.backend:<16} {r.error}"
+                continue
+            memory = "      -" if r.extra_bytes is None else f"{r.extra_bytes / 2**20:7.1f}"
+            ratio = f"rapt is {r.ms / ours.ms:.2f}x as fast" if ours and r is not ours else ""
+            yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {ratio}".rstrip()
+
+
+def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
+    """Document 000: a table a size, causal and not, forward and backward side by side; a summary; other dtypes."""
+    yield box("Rapt Status Check")
+    yield status(device)
+    sizes = defaultdict(dict)
+    for rows in measured:
+        first = rows[0]
+        of_size = sizes[first.case]
+        for r in rows:
+            of_size[r.causal, r.backend, r.op] = r
+        if first.causal or first.op == "fwd":
+            continue  # its last: full, backward
+        batch, heads, _, seqlen, _, head_dim, *_ = first.problem.split()
+        title = f"Testing {first.case}: B={batch[1:]}, H={heads[2:]}, S={seqlen[2:]}, D={head_dim[1:]}"
+        yield f"\n{box(title)}"
+        yield grid(
+            ["Operation", "FW Time (ms)", "FW FLOPS (TF/s)", "BW Time (ms)", "BW FLOPS (TF/s)"],
+            [
+                [f"{'Causal' if causal else 'Full'} {backend}"]
+                + [cell for op in ("fwd", "bwd") for cell in _time_and_rate(of_size[causal, backend, op])]
+                for causal, backend in dict.fromkeys(key[:2] for key in of_size)
+            ],
+        )
+    yield f"\n{box('Summary')}"
+    for size, of_size in sizes.items():
+        yield f"{size}:"
+        for (causal, backend, op), r in of_size.items():
+            if op == "fwd" and causal:
+                yield f"  Causal {backend}: {r.ms:.4f} ms" if not r.error else f"  Causal {backend}: {r.error}"
+    yield f"\n{box('Testing with different dtypes')}"
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        q = torch.randn(1, 2, 64, 64, device=device, dtype=dtype, requires_grad=True)
+        rapt.torch.sdpa(q, q, q, is_causal=True).sum().backward()
+        yield f"Success with {dtype}"
+
+
+def mi300x_d256(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
+    """Document 004: native PyTorch, CK, Triton and Rapt, and their speed-up over native."""
+    names = {"native": "Native", "aiter ck": "CK", "aiter triton": "Triton", "rapt": "Rapt"}
+    faster = [name for name in names if name != "native"]
+    yield status(device)
+    yield "=" * 120
+    yield (
+        f"{'Config (B,S,H,D)':<21}"
+        + "".join(f"{f'{names[n]} (ms)':<16}" for n in names)
+        + "".join(f"{f'{names[n]} Speedup':<16}" for n in faster)
+    )
+    yield "=" * 120
+    for rows in measured:
+        ms = {r.backend: r.ms for r in rows if not r.error}
+        native, (first, *_) = ms.get("native", math.nan), rows
+        batch, heads, _, seqlen, _, head_dim, *_ = first.problem.split()
+        if first.case.endswith("-d64"):
+            yield "=" * 120
+            yield f"\nComparison (seq={seqlen[2:]}, d_k={head_dim[1:]}):"
+            yield from (f"  {names[n] + ':':<8} {_or_dash(ms.get(n), '.3f')} ms" for n in names)
+            continue
+        config = f"({batch[1:]}, {seqlen[2:]}, {heads[2:]}, {head_dim[1:]})"
+        speedups = ((native / ms[n] if n in ms else math.nan) for n in faster)
+        yield (
+            f"{config:<21}"
+            + "".join(f"{_or_dash(ms.get(n), '.3f'):<16}" for n in names)
+            + "".join(f"{_or_dash(x, '.2f', 'x'):<16}" for x in speedups)
+        )
+
+
+def cpu(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
+    """Ratios by type, direction and threads; their geometric means; the rows that are below 1.05x."""
+    yield status(device)
+    ratios, slow = defaultdict(list), []
+    yield f"{'B,H,S,D':<14} {'mask':<7} {'dtype':<5} {'op':<4} threads {'rapt ms':>10} {'torch ms':>10}   ratio  kernel"
+    for rows in measured:
+        ours, *others = rows
+        if ours.error or not others or others[0].error:
+            yield f"{ours.problem} {ours.op}: {ours.error or (others[0].error if others else 'no rival')}"
+            continue
+        ratio = others[0].ms / ours.ms
+        ratios[ours.threads, ours.op, ours.dtype].append(ratio)
+        line = (
+            f"{ours.case:<14} {'causal' if ours.causal else 'full':<7} {ours.dtype:<5} {ours.op:<4} {ours.threads:>7} "
+            f"{ours.ms:>10.4f} {others[0].ms:>10.4f} {ratio:>6.2f}x  {ours.kernel}"
+        )
+        if ratio < 1.05:
+            slow.append(line)
+        yield line
+    yield "\nGeometric means over all shapes, full and causal together"
+    for threads, op, dtype in ratios:
+        of_all = ratios[threads, op, dtype]
+        mean = math.exp(sum(map(math.log, of_all)) / len(of_all))
+        yield f"  {op} {dtype} threads {threads}: {mean:.2f}x, least {min(of_all):.2f}x ({len(of_all)} rows)"
+    yield "\nRows below 1.05x" + (":" if slow else ": none")
+    yield from slow
+
+
+LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu}
+
+
+def _time_and_rate(row):
+    return ["-", "-"] if row.error else [f"{row.ms:.4f}", f"{row.tflops:.4g}"]
+
+
+def _or_dash(number, spec, unit=""):
+    return "-" if number is None or math.isnan(number) else f"{number:{spec}}{unit}"

@@ -1,0 +1,109 @@
+"""Times and memory of several functions, alternating."""
+
+import ctypes
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+
+
+class Times(NamedTuple):
+    ms: float
+    """the median"""
+    ms_p20: float
+    """a fifth of the runs were faster"""
+    runs: int
+
+
+def alternate(functions: dict[str, Callable], device: str, seconds: float) -> dict[str, Times]:
+    """One run of each in turn, over and over, for about `seconds` for each and at least 3 runs.
+
+    A run is so many calls that it takes a millisecond; its first calls, which may allocate and load, do not count.
+    """
+    calls, found = {}, {name: [] for name in functions}
+    for name, function in functions.items():
+        first = _run(function, 1, device)
+        again = _run(function, 1, device) if first < 1 else first
+        calls[name] = max(1, round(1e-3 / max(again, 1e-6)))
+    spent = dict.fromkeys(functions, 0.0)
+    while active := [name for name in functions if spent[name] < seconds or len(found[name]) < 3]:
+        for name in active:
+            elapsed = _run(functions[name], calls[name], device)
+            spent[name] += elapsed
+            found[name].append(1e3 * elapsed / calls[name])
+    return {name: Times(statistics.median(x), sorted(x)[len(x) // 5], len(x)) for name, x in found.items()}
+
+
+def peak_bytes(function: Callable, device: str) -> int | None:
+    """Memory that a call adds at its peak, its results included: of the GPU, or what the process has resident.
+
+    None where the system does not tell.
+    """
+    if device != "cpu":
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        function()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
+    if not sys.platform.startswith("linux"):
+        return None
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak counts from here
+    before = resident_bytes("VmRSS")
+    function()
+    return max(0, resident_bytes("VmHWM") - before)
+
+
+def resident_bytes(name: str) -> int:
+    """VmRSS, what this process has in memory, or VmHWM, the most that it had; Linux has them."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name + ":"))
+
+
+def free_bytes(device: str) -> float:
+    if device != "cpu":
+        return torch.cuda.mem_get_info()[0]
+    try:
+        with open("/proc/meminfo") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+    except FileNotFoundError:
+        return float("inf")
+
+
+@contextmanager
+def pinned(threads: int | None):
+    """This thread, and those that it starts, on as many CPUs; PyTorch and Rapt use as many threads. None: as it is.
+
+    Descending counts, please: a pool's threads keep the CPUs that they were started with.
+    """
+    if threads is None:
+        yield
+        return
+    before, count = os.sched_getaffinity(0), torch.get_num_threads()
+    if threads > len(before):
+        raise ValueError(f"threads is {threads}; this process may use {len(before)} CPUs")
+    os.sched_setaffinity(0, sorted(before)[:threads])
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+        torch.set_num_threads(count)
+
+
+def _run(function, calls, device):
+    if device != "cpu":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(calls):
+        function()
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start

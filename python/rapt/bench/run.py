@@ -1,0 +1,125 @@
+"""Measures the cases of a table."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+
+import rapt
+from rapt.bench.measure import alternate, free_bytes, peak_bytes, pinned
+from rapt.bench.rivals import Rival, rivals
+from rapt.bench.tables import Case, Table
+
+TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Row(NamedTuple):
+    """One measurement; also a line of --json."""
+
+    table: str
+    case: str
+    problem: str
+    op: str
+    """fwd or bwd"""
+    device: str
+    backend: str
+    """rapt, or a rival's name"""
+    kernel: str
+    """Rapt's"""
+    dtype: str
+    causal: bool
+    threads: int | None
+    ms: float | None
+    ms_p20: float | None
+    runs: int
+    tflops: float | None
+    extra_bytes: int | None
+    error: str
+    """why it was not measured, and then ms is None"""
+
+
+def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
+    """The rows of each case and direction, as they are measured. found[dtype] becomes what rivals() says."""
+    for case in table.cases:
+        if case.dtype not in found:
+            found[case.dtype] = rivals(device, TORCH_DTYPES[case.dtype])
+        chosen = [r for r in found[case.dtype][0] if table.rivals is None or r.name in table.rivals]
+        with pinned(case.threads if device == "cpu" else None):
+            for op in table.ops:
+                yield _measure(name, case, op, chosen, device, seconds)
+
+
+def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, seconds: float) -> list[Row]:
+    q, k, v, dout = _inputs(case, device, op == "bwd")
+    functions, peaks, errors = {}, {}, {}
+    for rival in chosen:
+        try:
+            _check_memory(rival, case, op, device)
+            function = _forward(rival, q, k, v, case.causal)
+            if op == "bwd":
+                function = _backward(function(), (q, k, v), dout)
+            peaks[rival.name] = peak_bytes(function, device)
+        except (RuntimeError, MemoryError) as error:  # out of memory, or a size that it does not take
+            errors[rival.name] = str(error).strip().splitlines()[0]
+        else:
+            functions[rival.name] = function
+    times = alternate(functions, device, seconds)
+    kernel = _kernel(case, op, device)
+    rows = []
+    for rival in chosen:
+        name, measured = rival.name, times.get(rival.name)
+        rows.append(
+            Row(
+                table,
+                case.name,
+                case.problem,
+                op,
+                device,
+                name,
+                kernel if name == "rapt" else "",
+                case.dtype,
+                case.causal,
+                torch.get_num_threads() if device == "cpu" else None,
+                measured.ms if measured else None,
+                measured.ms_p20 if measured else None,
+                measured.runs if measured else 0,
+                case.flops(op) / measured.ms / 1e9 if measured else None,
+                peaks.get(name),
+                errors.get(name, ""),
+            )
+        )
+    return rows
+
+
+def _check_memory(rival, case, op, device):
+    """Before the system ends the process: a matrix of logits in fp32 and its copies, twice as many for a backward."""
+    if not rival.quadratic:
+        return
+    needed = (6 if op == "bwd" else 3) * 4 * case.batch * case.heads * case.seqlen**2
+    free = free_bytes(device)
+    if needed > free:
+        raise MemoryError(f"needs about {needed / 2**30:.0f} GiB, {free / 2**30:.0f} are free")
+
+
+def _inputs(case, device, gradients):
+    generator = torch.Generator(device).manual_seed(1)
+    shape = (case.batch, case.heads, case.seqlen, case.head_dim)
+    q, k, v, dout = (
+        torch.randn(shape, generator=generator, device=device, dtype=torch.float32).to(TORCH_DTYPES[case.dtype])
+        for _ in range(4)
+    )
+    return *(x.requires_grad_(gradients) for x in (q, k, v)), dout
+
+
+def _forward(rival, q, k, v, causal):
+    return lambda: rival.attention(q, k, v, causal)
+
+
+def _backward(out, inputs, dout):
+    return lambda: torch.autograd.grad(out, inputs, dout, retain_graph=True)
+
+
+def _kernel(case, op, device):
+    kind = "cpu" if device == "cpu" else f"{'hip' if torch.version.hip else 'cuda'}:{torch.cuda.current_device()}"
+    explanation = rapt.explain(case.problem, op="forward" if op == "fwd" else "backward", device=kind)
+    return explanation.chosen.kernel if explanation.chosen else ""

@@ -1,0 +1,100 @@
+"""The named tables: what is measured in each."""
+
+from typing import NamedTuple
+
+DTYPES = ("fp32", "bf16", "fp16")
+
+
+class Case(NamedTuple):
+    name: str
+    batch: int
+    heads: int
+    seqlen: int
+    head_dim: int
+    dtype: str
+    causal: bool
+    threads: int | None = None
+    """CPU threads, pinned; None: as PyTorch has it"""
+
+    @property
+    def problem(self) -> str:
+        """As docs/naming.md has it."""
+        sizes = f"b{self.batch} hq{self.heads} hk{self.heads} sq{self.seqlen} sk{self.seqlen} d{self.head_dim}"
+        return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
+
+    def flops(self, op: str) -> float:
+        """4 b h s s d, half if causal; the backward 2.5 times as many."""
+        forward = 4 * self.batch * self.heads * self.seqlen**2 * self.head_dim / (2 if self.causal else 1)
+        return forward if op == "fwd" else 2.5 * forward
+
+
+class Table(NamedTuple):
+    cases: list[Case]
+    rivals: list[str] | None
+    """those that it compares; None: all"""
+    ops: tuple[str, ...]
+
+
+def _strix_halo():
+    """Document 000: the attention bench for gfx1151."""
+    sizes = {
+        "Tiny": (1, 1, 128),
+        "Small": (2, 4, 512),
+        "Medium": (4, 8, 1024),
+        "Large": (8, 16, 2048),
+        "XLarge": (16, 16, 4096),
+    }
+    return Table(
+        [Case(name, *size, 64, "fp16", causal) for name, size in sizes.items() for causal in (True, False)],
+        None,
+        ("fwd", "bwd"),
+    )
+
+
+def _mi300x_d256():
+    """Document 004: CK, Triton and native PyTorch at head_dim 256, and one comparison at 64."""
+    cases = [Case(f"s{seqlen}", 4, 8, seqlen, 256, "fp16", True) for seqlen in (512, 1024, 2048, 4096)]
+    cases.append(Case("s1024-d64", 4, 8, 1024, 64, "fp16", True))
+    return Table(cases, ["rapt", "native", "aiter ck", "aiter triton"], ("fwd",))
+
+
+def _fa3():
+    """FlashAttention-3's grid: 16k tokens, hidden size 2048."""
+    return Table(
+        [
+            Case(f"d{d}-s{s}", 16384 // s, 2048 // d, s, d, dtype, causal)
+            for dtype in ("fp16", "bf16")
+            for d in (64, 128, 256)
+            for s in (512, 1024, 2048, 4096, 8192, 16384)
+            for causal in (False, True)
+        ],
+        None,
+        ("fwd", "bwd"),
+    )
+
+
+def _cpu():
+    """Rapt against torch's CPU attention, on two threads and on one."""
+    sizes = [
+        (1, 4, 256, 64),
+        (2, 8, 512, 64),
+        (1, 12, 1024, 64),
+        (1, 4, 2048, 64),
+        (1, 4, 2048, 128),
+        (1, 2, 2048, 256),
+        (2, 4, 512, 128),
+    ]
+    return Table(
+        [
+            Case(",".join(map(str, size)), *size, dtype, causal, threads)
+            for threads in (2, 1)
+            for dtype in DTYPES
+            for size in sizes
+            for causal in (False, True)
+        ],
+        ["rapt", "torch flash"],
+        ("fwd", "bwd"),
+    )
+
+
+TABLES = {"strix-halo": _strix_halo, "mi300x-d256": _mi300x_d256, "fa3": _fa3, "cpu": _cpu}

@@ -1,0 +1,61 @@
+"""install(): rapt.flash_attn stands in for the package flash_attn."""
+
+import importlib.abc
+import importlib.metadata
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_MODULES = {  # its name there: ours
+    "flash_attn": "rapt.flash_attn",
+    "flash_attn.flash_attn_interface": "rapt.flash_attn.flash_attn_interface",
+    "flash_attn.bert_padding": "rapt.flash_attn.bert_padding",
+    "flash_attn.layers": None,
+    "flash_attn.layers.rotary": "rapt.flash_attn.rotary",
+}
+
+
+def install() -> None:
+    """From here on this process's `import flash_attn` gives rapt.flash_attn, also where the real one is installed.
+
+    Its modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata are there too. Call
+    it before importing what looks for flash_attn: transformers and others look once and remember.
+    """
+    for name in [name for name in sys.modules if name == "flash_attn" or name.startswith("flash_attn.")]:
+        del sys.modules[name]
+    sys.meta_path[:] = [_StandIn(), *(finder for finder in sys.meta_path if not isinstance(finder, _StandIn))]
+    importlib.invalidate_caches()
+
+
+class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of _MODULES, their submodules that are not there, and the distribution."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname in _MODULES:
+            return ModuleSpec(fullname, self, origin="rapt.flash_attn", is_package=fullname.count(".") < 2)
+        if fullname.startswith("flash_attn."):
+            raise ModuleNotFoundError(f"rapt.flash_attn has no {fullname}", name=fullname)
+        return None
+
+    def create_module(self, spec):
+        return ModuleType(spec.name)
+
+    def exec_module(self, module):
+        if ours := _MODULES[module.__name__]:
+            public = vars(importlib.import_module(ours)).items()
+            vars(module).update((k, v) for k, v in public if not k.startswith("_") or k == "__version__")
+
+    def find_distributions(self, context=None):
+        if context is None or context.name is None or context.name.replace("_", "-") == "flash-attn":
+            yield _Distribution()
+
+
+class _Distribution(importlib.metadata.Distribution):
+    def read_text(self, filename):
+        if filename == "METADATA":
+            version = importlib.import_module("rapt.flash_attn").__version__
+            return f"Metadata-Version: 2.1\nName: flash-attn\nVersion: {version}\nSummary: rapt.flash_attn stands in\n"
+        return "flash_attn\n" if filename == "top_level.txt" else None
+
+    def locate_file(self, path):
+        raise NotImplementedError("rapt.flash_attn stands in for flash-attn, which has no files")

@@ -1,0 +1,63 @@
+"""Hugging Face transformers: attn_implementation="rapt", once this module is imported.
+
+import rapt.huggingface
+model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="rapt")
+"""
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import sdpa_mask
+
+import rapt.torch
+
+NAME = "rapt"
+
+
+def attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    is_causal: bool | None = None,
+    softcap: float | None = None,
+    s_aux: torch.Tensor | None = None,
+    position_bias: torch.Tensor | None = None,
+    **options,
+) -> tuple[torch.Tensor, None]:
+    """What AttentionInterface calls; gradients of query, key, value, s_aux and position_bias.
+
+    query: [batch, heads, seqlen_q, head_dim]; key, value: [batch, heads_k, seqlen_k, head_dim]
+    attention_mask: bool, True attends, or added to the logits; [batch or 1, heads or 1, seqlen_q, seqlen_k]. It has
+        sliding windows and packed sequences. None: causal where the module is, aligned as sdpa_mask counts on.
+    s_aux: [heads], attention sinks; position_bias: [batch or 1, heads, seqlen_q, seqlen_k]
+
+    Gives ([batch, seqlen_q, heads, head_dim], None).
+    """
+    if options.get("output_attentions"):
+        raise ValueError('output_attentions is True; attn_implementation="rapt" has no attention weights: use "eager"')
+    if options.get("cache") is not None:
+        raise NotImplementedError('attn_implementation="rapt" does not take the paged cache of continuous batching')
+    if is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    mask, bias = attention_mask, position_bias
+    if mask is not None and mask.dtype != torch.bool:
+        mask, bias = None, attention_mask if bias is None else attention_mask + bias
+    out = rapt.torch.attention(
+        *(x.transpose(1, 2) for x in (query, key, value)),
+        softmax_scale=scaling,
+        # One query sees all keys; more are at the front of the cache where sdpa_mask leaves the mask out.
+        causal="top-left" if is_causal and attention_mask is None and query.shape[2] > 1 else False,
+        softcap=softcap or 0.0,
+        bias=bias,
+        mask=mask,
+        sink=s_aux,
+        dropout=dropout,
+    )
+    return out, None
+
+
+AttentionInterface.register(NAME, attention)
+AttentionMaskInterface.register(NAME, sdpa_mask)  # without it the mask of padded batches would not arrive

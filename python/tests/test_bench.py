@@ -1,0 +1,188 @@
+"""python -m rapt.bench: what it measures is what it says, and the tables come out."""
+
+import json
+import time
+
+import pytest
+import rapt
+import torch
+from rapt.bench import html, layouts, measure, train
+from rapt.bench.__main__ import main
+from rapt.bench.rivals import rivals
+from rapt.bench.run import TORCH_DTYPES, Row, measure_table
+from rapt.bench.tables import TABLES, Case, Table
+
+SMALL = Case("small", 1, 2, 64, 32, "fp32", True)
+
+
+def rows_of(case, ops=("fwd", "bwd"), names=None):
+    return list(measure_table("test", Table([case], names, ops), "cpu", 0.01, {}))
+
+
+@pytest.mark.parametrize("dtype", TORCH_DTYPES)
+def test_every_rival_computes_the_same(dtype):
+    present, absent = rivals("cpu", TORCH_DTYPES[dtype])
+    assert [r.name for r in present] == ["rapt", "torch flash", "torch math", "native"]
+    assert set(absent) == {"torch efficient", "torch cudnn", "flash_attn", "aiter ck", "aiter triton"}
+    q, k, v = (torch.randn(2, 3, 40, 32).to(TORCH_DTYPES[dtype]) for _ in range(3))
+    for causal in (False, True):
+        outs = [r.attention(q, k, v, causal) for r in present]
+        assert all(out.dtype == q.dtype for out in outs)
+        for out in outs[1:]:
+            torch.testing.assert_close(out.float(), outs[0].float(), atol=2e-2, rtol=2e-2)
+
+
+def test_a_row_is_what_was_measured():
+    forward, backward = rows_of(SMALL)
+    assert [r.backend for r in forward] == ["rapt", "torch flash", "torch math", "native"]
+    for rows, op, flops in ((forward, "fwd", 4 * 2 * 64 * 64 * 32 / 2), (backward, "bwd", 10 * 2 * 64 * 64 * 32 / 2)):
+        for r in rows:
+            assert r.op == op and r.problem == "b1 hq2 hk2 sq64 sk64 d32 fp32 causal" and not r.error and r.runs >= 3
+            assert 0 < r.ms_p20 <= r.ms and r.tflops == pytest.approx(flops / r.ms / 1e9)
+        assert (
+            rows[0].kernel == rapt.explain(rows[0].problem, op={"fwd": "forward", "bwd": "backward"}[op]).chosen.kernel
+        )
+
+
+def test_runs_alternate():
+    order = []
+    times = measure.alternate(
+        {name: lambda name=name: (order.append(name), time.sleep(0.002)) for name in ("a", "b", "c")}, "cpu", 0.01
+    )
+    assert "abcabcabc" in "".join(order)
+    assert all(2 <= t.ms < 50 and t.ms_p20 <= t.ms for t in times.values())
+
+
+def test_peak_memory_is_what_a_call_allocates():
+    found = measure.peak_bytes(lambda: torch.ones(16 << 20), "cpu")
+    assert 60 << 20 < found < 80 << 20
+
+
+def test_one_that_does_not_fit_is_not_run(monkeypatch):
+    monkeypatch.setattr("rapt.bench.run.free_bytes", lambda device: 0)
+    (rows,) = rows_of(SMALL, ("fwd",))
+    errors = {r.backend: r.error for r in rows}
+    assert errors["rapt"] == errors["torch flash"] == "" and "needs about" in errors["torch math"] + errors["native"]
+
+
+def test_pinned_threads():
+    before = torch.get_num_threads()
+    with measure.pinned(1):
+        assert torch.get_num_threads() == 1
+        assert {r.threads for r in rows_of(SMALL, ("fwd",))[0]} == {1}
+    assert torch.get_num_threads() == before
+    with pytest.raises(ValueError, match="threads is 100000"), measure.pinned(100000):
+        pass
+
+
+def test_the_tables_are_those_of_the_documents():
+    assert {len(TABLES[name]().cases) for name in ("strix-halo", "mi300x-d256")} == {10, 5}
+    cpu = TABLES["cpu"]().cases
+    assert len(cpu) == 7 * 2 * 3 * 2 and {c.threads for c in cpu} == {1, 2} and cpu[0].threads == 2
+
+
+def test_strix_halo_and_its_files(tmp_path, capsys):
+    files = tmp_path / "rows.json", tmp_path / "report.html"
+    arguments = ["strix-halo", "--rows", "Tiny", "--seconds", "0.01", "--json", files[0], "--html", files[1]]
+    assert main([str(a) for a in arguments]) == 0
+    out = capsys.readouterr().out
+    assert "Testing Tiny: B=1, H=1, S=128, D=64" in out and "| Operation" in out and "FW FLOPS (TF/s)" in out
+    assert "| Causal rapt" in out and "| Full torch flash" in out and "Success with torch.bfloat16" in out
+    assert "not here: flash_attn: not installed" in out
+    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
+    assert (
+        len(rows) == 2 * 2 * 4
+        and {r["op"] for r in rows} == {"fwd", "bwd"}
+        and {r["causal"] for r in rows} == {True, False}
+    )
+    assert files[1].read_text().count("<tr") == len(rows)
+    assert sorted(tmp_path.iterdir()) == sorted(files)  # nothing half written is left
+
+
+def row(backend, ms, **changes):
+    values = dict(
+        table="t", case="s512", problem="b4 hq8 hk8 sq512 sk512 d256 fp16 causal", op="fwd", device="cpu",
+        backend=backend, kernel="k", dtype="fp16", causal=True, threads=2, ms=ms, ms_p20=ms, runs=3, tflops=1.0,
+        extra_bytes=0, error="",
+    )  # fmt: skip
+    return Row(**values | changes)
+
+
+def test_the_layout_of_the_mi300x_report():
+    measured = [
+        [row("rapt", 0.2), row("native", 0.4), row("aiter ck", 0.1)],
+        [row("rapt", 0.2, case="s1024-d64", problem="b4 hq8 hk8 sq1024 sk1024 d64 fp16 causal")],
+    ]
+    lines = list(layouts.mi300x_d256(iter(measured), "cpu"))
+    line = next(line for line in lines if line.startswith("(4, 512, 8, 256)"))
+    assert line.split()[4:] == ["0.400", "0.100", "-", "0.200", "4.00x", "-", "2.00x"]
+    assert "\nComparison (seq=1024, d_k=64):" in lines
+
+
+def test_geometric_means_and_slow_rows():
+    measured = [[row("rapt", 1.0), row("torch flash", ms)] for ms in (1.0, 4.0)]
+    text = "\n".join(layouts.cpu(iter(measured), "cpu"))
+    assert "fwd fp16 threads 2: 2.00x, least 1.00x (2 rows)" in text
+    assert len(text.partition("Rows below 1.05x:")[2].strip().splitlines()) == 1
+
+
+def test_errors_are_shown():
+    rows = [row("rapt", 1.0), row("native", None, ms_p20=None, tflops=None, extra_bytes=None, error="<too large>")]
+    assert "native           <too large>" in "\n".join(layouts.generic(iter([rows]), "cpu"))
+    without = list(layouts.generic(iter([[row("torch flash", 2.0)]]), "cpu"))  # where Rapt has no kernels yet
+    assert "torch flash" in without[-1] and "rapt" not in "".join(without[1:])
+    assert "rapt is 2.00x as fast" in list(layouts.generic(iter([[row("rapt", 1.0), row("native", 2.0)]]), "cpu"))[-1]
+    assert "&lt;too large&gt;" in html.report(rows, "")
+
+
+@pytest.mark.parametrize("arguments", [["no"], ["cpu", "--rows", "no"], ["--json", "/no/such/folder/f"]])
+def test_wrong_arguments(arguments):
+    with pytest.raises(SystemExit) as exit:
+        main(arguments)
+    assert exit.value.code == 2
+
+
+def test_training(tmp_path, capsys):
+    file = tmp_path / "train.json"
+    sizes = {"seq-len": 64, "d-model": 32, "n-layers": 2, "warmup-steps": 1, "timed-steps": 4, "threads": 1}
+    arguments = ["train", *(x for name, size in sizes.items() for x in (f"--{name}", str(size)))]
+    arguments += ["--backends", "math", "rapt", "--output-json", str(file)]
+    assert main([*arguments, "--data", __file__]) == 0
+    out = capsys.readouterr().out
+    assert (
+        __file__ in out
+        and "rapt took 10 forward and 10 backward calls" in out
+        and "losses of rapt and math agree" in out
+    )
+    found = json.loads(file.read_text())
+    assert found["summary"]["losses_agree"]
+    for name in ("math", "rapt"):
+        result = found["results"][name]
+        assert len(result["losses"]) == 5 and result["losses"][-1] < result["losses"][0] < 7
+        assert (
+            result["tokens_per_s"] == pytest.approx(2 * 64 * result["steps_per_s"]) and result["peak_memory_bytes"] > 0
+        )
+    assert found["results"]["math"]["ran"] == "aten::_scaled_dot_product_attention_math"
+    assert found["summary"]["speedup_over_math"] > 0
+
+
+def test_losses_that_differ_are_found():
+    def result(losses):
+        return {"median_step_ms": 1.0, "peak_memory_bytes": 1, "losses": losses}
+
+    right = {"rapt": result([2.0, 1.0]), "math": result([2.0, 1.0005])}
+    assert train.compare(right, "float32")["losses_agree"]
+    for wrong in (1.002, float("nan")):
+        assert not train.compare(right | {"rapt": result([2.0, wrong])}, "float32")["losses_agree"]
+
+
+def test_a_backend_that_cannot_train_is_told():
+    assert train.table({"cudnn": {"error": "no GPU"}})[1] == "cudnn      not measured: no GPU"
+    assert train.compare({"rapt": {"error": "x"}}, "float32") == {}
+
+
+@pytest.mark.parametrize("option", [["--n-heads", "3"], ["--timed-steps", "0"], ["--data", "/no/such/file"]])
+def test_wrong_training(option):
+    with pytest.raises(SystemExit) as exit:
+        main(["train", *option])
+    assert exit.value.code == 2

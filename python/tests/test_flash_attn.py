@@ -1,0 +1,437 @@
+"""rapt.flash_attn: FlashAttention's arguments and conventions, against float64 and against rapt.attention."""
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import rapt
+import rapt.flash_attn as fa
+import torch
+from reference import assert_within_rule, forward, logits
+
+TAIL = (
+    "dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None, "
+    "deterministic=False, return_attn_probs=False"
+)
+SEQLENS = "cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k"
+SIGNATURES = {
+    "flash_attn_func": f"(q, k, v, {TAIL})",
+    "flash_attn_kvpacked_func": f"(q, kv, {TAIL})",
+    "flash_attn_qkvpacked_func": f"(qkv, {TAIL})",
+    "flash_attn_varlen_func": f"(q, k, v, {SEQLENS}, {TAIL}, block_table=None)",
+    "flash_attn_varlen_kvpacked_func": f"(q, kv, {SEQLENS}, {TAIL})",
+    "flash_attn_varlen_qkvpacked_func": f"(qkv, cu_seqlens, max_seqlen, {TAIL})",
+    "flash_attn_with_kvcache": (
+        "(q, k_cache, v_cache, k=None, v=None, rotary_cos=None, rotary_sin=None, cache_seqlens=None, "
+        "cache_batch_idx=None, cache_leftpad=None, block_table=None, softmax_scale=None, causal=False, "
+        "window_size=(-1, -1), softcap=0.0, rotary_interleaved=True, alibi_slopes=None, num_splits=0, "
+        "return_softmax_lse=False)"
+    ),
+}
+ALIBI = torch.tensor([0.5, 0.25, 0.125, 0.0625])
+OPTIONS = {
+    "plain": {},
+    "scale": {"softmax_scale": 0.7},
+    "causal": {"causal": True},
+    "window": {"window_size": (3, 2)},
+    "causal window": {"window_size": (5, 7), "causal": True},
+    "softcap": {"softcap": 1.5},
+    "alibi": {"alibi_slopes": ALIBI},
+    "everything": {"causal": True, "window_size": (6, 0), "softcap": 2.0, "alibi_slopes": ALIBI, "softmax_scale": 0.4},
+}
+
+
+def tensors(*shapes, dtype=torch.float32, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
+
+
+def as_rapt(options):
+    """The options under rapt.attention's names."""
+    names = {"window_size": "window", "dropout_p": "dropout"}
+    return {names.get(name, name): value for name, value in options.items()}
+
+
+def as_reference(options):
+    options = as_rapt(options)
+    return {
+        "alibi" if name == "alibi_slopes" else name: np.asarray(value) if name == "alibi_slopes" else value
+        for name, value in options.items()
+    }
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_the_signatures_are_those_of_flash_attn_2(name):
+    parameters = inspect.signature(getattr(fa, name)).parameters.values()
+    assert "(" + ", ".join(str(p.replace(annotation=p.empty)) for p in parameters) + ")" == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=["fp16", "bf16", "fp32"])
+def test_out_and_lse_against_float64(case, dtype):
+    q, k, v = tensors((2, 9, 4, 24), (2, 14, 2, 24), (2, 14, 2, 24), dtype=dtype)
+    out, lse, probabilities = fa.flash_attn_func(q, k, v, **OPTIONS[case], return_attn_probs=True)
+    arrays = [x.double().numpy() for x in (q, k, v)]
+    exact_out, exact_lse = forward(*arrays, **as_reference(OPTIONS[case]))
+    plain, plain_lse = rapt.attention(q, k, v, return_lse=True, backend="math", **as_rapt(OPTIONS[case]))
+    s = logits(*arrays[:2], **as_reference(OPTIONS[case]))
+    limit = np.abs(s[np.isfinite(s)]).max()
+    assert_within_rule("out", out.double(), exact_out, plain.double(), limit)
+    assert_within_rule("lse", lse, exact_lse, plain_lse, limit)
+    assert probabilities.numel() == 0  # as in flash_attn: with dropout alone
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=["fp16", "bf16", "fp32"])
+def test_gradients_against_float64(case, dtype):
+    q, k, v, dout = tensors((2, 9, 4, 24), *2 * [(2, 14, 2, 24)], (2, 9, 4, 24), dtype=dtype)
+    options = as_rapt(OPTIONS[case])
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    fa.flash_attn_func(*leaves, **OPTIONS[case]).backward(dout)
+
+    def by_math(*arrays):
+        out, lse = rapt.attention(*arrays[1:], return_lse=True, backend="math", **options)
+        return rapt.attention_backward(*arrays, out, lse, backend="math", **options)
+
+    exact, plain = by_math(*(x.double() for x in (dout, q, k, v))), by_math(dout, q, k, v)
+    s = logits(q.double().numpy(), k.double().numpy(), **as_reference(OPTIONS[case]))
+    limit = np.abs(s[np.isfinite(s)]).max()
+    for name, leaf in zip(("dq", "dk", "dv"), leaves, strict=True):
+        assert leaf.grad.dtype == dtype
+        assert_within_rule(name, leaf.grad.double(), getattr(exact, name), getattr(plain, name).double(), limit)
+
+
+def test_all_forms_give_the_same_gradients():
+    q, k, v, dout = tensors(*4 * [(2, 16, 4, 32)], dtype=torch.bfloat16)
+    cu = torch.tensor([0, 16, 32], dtype=torch.int32)
+    packed = [x.flatten(0, 1) for x in (q, k, v)]
+
+    def gradients(call, *inputs):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        out = call(*leaves, causal=True, deterministic=True)
+        return [x.reshape(-1) for x in torch.autograd.grad(out, leaves, dout.reshape(out.shape))]
+
+    dq, dk, dv = (x.reshape(q.shape) for x in gradients(fa.flash_attn_func, q, k, v))
+    rows = [x.flatten(0, 1) for x in (dq, dk, dv)]
+    for expected, found in (
+        ([dq, torch.stack([dk, dv], 2)], gradients(fa.flash_attn_kvpacked_func, q, torch.stack([k, v], 2))),
+        ([torch.stack([dq, dk, dv], 2)], gradients(fa.flash_attn_qkvpacked_func, torch.stack([q, k, v], 2))),
+        (rows, gradients(lambda q, k, v, **o: fa.flash_attn_varlen_func(q, k, v, cu, cu, 16, 16, **o), *packed)),
+        (
+            [rows[0], torch.stack(rows[1:], 1)],
+            gradients(
+                lambda q, kv, **o: fa.flash_attn_varlen_kvpacked_func(q, kv, cu, cu, 16, 16, **o),
+                packed[0],
+                torch.stack(packed[1:], 1),
+            ),
+        ),
+        (
+            [torch.stack(rows, 1)],
+            gradients(lambda qkv, **o: fa.flash_attn_varlen_qkvpacked_func(qkv, cu, 16, **o), torch.stack(packed, 1)),
+        ),
+    ):
+        for a, b in zip(expected, found, strict=True):
+            assert torch.equal(a.reshape(-1), b)
+
+
+def test_dropout_drops_the_same_in_both_directions():
+    q, k, v = (x.requires_grad_() for x in tensors(*3 * [(2, 24, 2, 16)]))
+    out, _, p = fa.flash_attn_func(q, k, v, dropout_p=0.4, return_attn_probs=True)
+    (dv,) = torch.autograd.grad(out, v, torch.ones_like(out))
+    torch.testing.assert_close(dv, (p.clamp(min=0) / 0.6).sum(2)[..., None].expand(-1, -1, -1, 16).transpose(1, 2))
+
+
+def test_torch_compile_traces_it_whole():
+    q, k, v = (x.requires_grad_() for x in tensors(*3 * [(2, 24, 2, 16)]))
+
+    def gradients(function):
+        out, lse, _ = function(q, k, v, causal=True, softcap=3.0, return_attn_probs=True)
+        return out, lse, *torch.autograd.grad(out.square().sum(), (q, k, v))
+
+    compiled = torch.compile(fa.flash_attn_func, fullgraph=True, backend="aot_eager")
+    for a, b in zip(gradients(compiled), gradients(fa.flash_attn_func), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("option", ["softcap", "alibi_slopes", "window_size", "softmax_scale", "causal", "dropout_p"])
+def test_no_option_is_ignored(option):
+    values = {"softcap": 1.0, "alibi_slopes": ALIBI, "window_size": (2, 0), "softmax_scale": 2.0, "causal": True}
+    changed = {option: values.get(option, 0.5)}
+    q, k, v = tensors(*3 * [(2, 16, 4, 32)], dtype=torch.float16)
+    cu = torch.tensor([0, 16, 32], dtype=torch.int32)
+    packed = [x.flatten(0, 1) for x in (q, k, v)]
+    calls = [
+        lambda **o: fa.flash_attn_func(q, k, v, **o),
+        lambda **o: fa.flash_attn_kvpacked_func(q, torch.stack([k, v], 2), **o),
+        lambda **o: fa.flash_attn_qkvpacked_func(torch.stack([q, k, v], 2), **o),
+        lambda **o: fa.flash_attn_varlen_func(*packed, cu, cu, 16, 16, **o),
+        lambda **o: fa.flash_attn_varlen_kvpacked_func(packed[0], torch.stack(packed[1:], 1), cu, cu, 16, 16, **o),
+        lambda **o: fa.flash_attn_varlen_qkvpacked_func(torch.stack(packed, 1), cu, 16, **o),
+    ]
+    if option != "dropout_p":
+        calls.append(lambda **o: fa.flash_attn_with_kvcache(q, k, v, **o))
+    results = [call(**changed).reshape(q.shape) for call in calls]
+    for call, result in zip(calls, results, strict=True):
+        assert (result - call().reshape(q.shape)).abs().max() > 0.01
+        assert option == "dropout_p" or torch.equal(result, results[0])
+
+
+def test_a_row_with_nothing_to_attend_gives_zero_and_lse_inf():
+    q, k, v = tensors((1, 7, 2, 16), (1, 3, 2, 16), (1, 3, 2, 16))
+    out, lse, _ = fa.flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
+    assert (out[:, :4] == 0).all() and (lse[..., :4] == torch.inf).all() and lse[..., 4:].isfinite().all()
+
+
+def test_the_probabilities_that_dropout_gives():
+    q, k, v = tensors(*3 * [(2, 40, 3, 16)])
+    torch.manual_seed(3)
+    out, _, p = fa.flash_attn_func(q, k, v, dropout_p=0.25, causal=True, return_attn_probs=True)
+    assert p.shape == (2, 3, 40, 40)
+    torch.testing.assert_close(p.abs().sum(-1), torch.ones(2, 3, 40))
+    assert 0.15 < (p < 0).sum() / (p != 0).sum() < 0.35
+    torch.testing.assert_close(p.clamp(min=0) / 0.75 @ v.transpose(1, 2), out.transpose(1, 2))
+
+    cu = torch.tensor([0, 40, 65], dtype=torch.int32)
+    packed = [x.flatten(0, 1)[:65] for x in (q, k, v)]
+    out, _, p = fa.flash_attn_varlen_func(*packed, cu, cu, 40, 40, dropout_p=0.25, return_attn_probs=True)
+    assert p.shape == (2, 3, 40, 40) and (p[1, :, 25:] == 0).all() and (p[1, :, :, 25:] == 0).all()
+    expected = p[1].clamp(min=0)[:, :25, :25] / 0.75 @ packed[2][40:].transpose(0, 1)
+    torch.testing.assert_close(expected, out[40:].transpose(0, 1))
+
+
+def test_dropout_follows_the_generator():
+    q, k, v = tensors(*3 * [(1, 32, 2, 16)])
+    torch.manual_seed(5)
+    first, second = (fa.flash_attn_func(q, k, v, 0.5) for _ in range(2))
+    torch.manual_seed(5)
+    assert torch.equal(first, fa.flash_attn_func(q, k, v, 0.5)) and not torch.equal(first, second)
+
+
+def test_packed_sequences_are_those_of_the_batch_one_by_one():
+    lengths_q, lengths_k = [5, 0, 9, 3], [7, 4, 9, 0]
+    q, k, v = tensors((17, 4, 16), (20, 2, 16), (20, 2, 16), dtype=torch.bfloat16)
+    cu_q, cu_k = (torch.tensor([0, *np.cumsum(n)], dtype=torch.int32) for n in (lengths_q, lengths_k))
+    out, lse, _ = fa.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 9, 9, causal=True, return_attn_probs=True)
+    assert lse.shape == (4, 17)
+    for q_b, k_b, v_b, out_b, lse_b in zip(
+        q.split(lengths_q),
+        k.split(lengths_k),
+        v.split(lengths_k),
+        out.split(lengths_q),
+        lse.split(lengths_q, 1),
+        strict=True,
+    ):
+        if len(q_b):
+            expected, expected_lse, _ = fa.flash_attn_func(
+                q_b[None], k_b[None], v_b[None], causal=True, return_attn_probs=True
+            )
+            torch.testing.assert_close(out_b, expected[0])
+            torch.testing.assert_close(lse_b, expected_lse[0])
+
+
+def test_pages_are_the_rows_that_they_hold():
+    q, k, v = tensors((6, 4, 32), (2, 48, 2, 32), (2, 48, 2, 32), dtype=torch.float16)
+    table = torch.tensor([[3, 0, 5], [1, 4, 2]], dtype=torch.int32)
+    pages_k, pages_v = (torch.empty(6, 16, 2, 32, dtype=x.dtype) for x in (k, v))
+    for pages, rows in ((pages_k, k), (pages_v, v)):
+        pages[table.long()] = rows.unflatten(1, (3, 16))
+    cu_q, cu_k = (torch.tensor(x, dtype=torch.int32) for x in ([0, 2, 6], [0, 37, 85]))
+    out = fa.flash_attn_varlen_func(q, pages_k, pages_v, cu_q, cu_k, 4, 48, causal=True, block_table=table)
+    rows_k, rows_v = (torch.cat([x[0, :37], x[1]]) for x in (k, v))
+    torch.testing.assert_close(out, fa.flash_attn_varlen_func(q, rows_k, rows_v, cu_q, cu_k, 4, 48, causal=True))
+
+    queries = q.unflatten(0, (2, 3))
+    lengths = torch.tensor([37, 48], dtype=torch.int32)
+    out = fa.flash_attn_with_kvcache(queries, pages_k, pages_v, cache_seqlens=lengths, block_table=table)
+    torch.testing.assert_close(out, fa.flash_attn_with_kvcache(queries, k, v, cache_seqlens=lengths))
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_a_cache_that_grows_is_attention_to_the_rotated_rows(interleaved):
+    q, k, v, k_cache, v_cache = tensors((2, 3, 4, 32), *2 * [(2, 3, 2, 32)], *2 * [(3, 20, 2, 32)])
+    angles = torch.rand(20, 8) * 6
+    rows, used, pad = (torch.tensor(x, dtype=torch.int32) for x in ([2, 0], [9, 4], [1, 0]))
+    before = k_cache.clone()
+    out, lse = fa.flash_attn_with_kvcache(
+        q,
+        k_cache,
+        v_cache,
+        k,
+        v,
+        rotary_cos=angles.cos(),
+        rotary_sin=angles.sin(),
+        cache_seqlens=used,
+        cache_batch_idx=rows,
+        cache_leftpad=pad,
+        causal=True,
+        rotary_interleaved=interleaved,
+        return_softmax_lse=True,
+    )
+    rotated_q, rotated_k = (rotary(x, angles, used, interleaved) for x in (q, k))
+    for b in range(2):
+        row, first, end = int(rows[b]), int(pad[b]), int(used[b]) + 3
+        torch.testing.assert_close(k_cache[row, end - 3 : end], rotated_k[b])
+        assert torch.equal(v_cache[row, end - 3 : end], v[b])
+        assert torch.equal(k_cache[row, end:], before[row, end:]) and torch.equal(k_cache[1], before[1])
+        expected, expected_lse, _ = fa.flash_attn_func(
+            rotated_q[b : b + 1],
+            k_cache[row, None, first:end],
+            v_cache[row, None, first:end],
+            causal=True,
+            return_attn_probs=True,
+        )
+        torch.testing.assert_close(out[b], expected[0])
+        torch.testing.assert_close(lse[b], expected_lse[0])
+
+
+def rotary(x, angles, offsets, interleaved):
+    """By complex multiplication, unlike the library and rapt.flash_attn.rotary."""
+    turn = torch.polar(torch.ones_like(angles), angles)[offsets.long()[:, None] + torch.arange(x.shape[1])][:, :, None]
+    half = angles.shape[1]
+    first, second = (
+        (x[..., 0 : 2 * half : 2], x[..., 1 : 2 * half : 2])
+        if interleaved
+        else (x[..., :half], x[..., half : 2 * half])
+    )
+    turned = torch.view_as_real(torch.complex(first.contiguous(), second.contiguous()) * turn)
+    turned = turned.flatten(-2) if interleaved else turned.transpose(-1, -2).flatten(-2)
+    return torch.cat([turned, x[..., 2 * half :]], -1)
+
+
+def test_apply_rotary_emb():
+    from rapt.flash_attn.rotary import apply_rotary_emb
+
+    (x,) = tensors((2, 5, 3, 32))
+    angles, offsets = torch.rand(20, 8), torch.tensor([4, 9])
+    for interleaved in (False, True):
+        expected = rotary(x, angles, offsets, interleaved)
+        result = apply_rotary_emb(x, angles.cos(), angles.sin(), interleaved, seqlen_offsets=offsets)
+        torch.testing.assert_close(result, expected)
+        packed = apply_rotary_emb(
+            x.flatten(0, 1),
+            angles.cos(),
+            angles.sin(),
+            interleaved,
+            seqlen_offsets=offsets,
+            cu_seqlens=torch.tensor([0, 5, 10]),
+            max_seqlen=5,
+        )
+        torch.testing.assert_close(packed.unflatten(0, (2, 5)), expected)
+        written = x.clone()
+        assert apply_rotary_emb(written, angles.cos(), angles.sin(), interleaved, True, offsets) is written
+        torch.testing.assert_close(written, expected)
+
+
+def test_padding_helpers():
+    from rapt.flash_attn.bert_padding import pad_input, unpad_input, unpad_input_for_concatenated_sequences
+
+    x = torch.randn(2, 6, 3, requires_grad=True)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0], [0, 1, 1, 1, 1, 0]])
+    tokens, indices, cu_seqlens, longest, used = unpad_input(x, mask)
+    assert cu_seqlens.tolist() == [0, 3, 7] and longest == 4 and used.tolist() == [3, 4]
+    assert cu_seqlens.dtype == torch.int32 and torch.equal(tokens, x[mask.bool()])
+    padded = pad_input(tokens, indices, 2, 6)
+    assert torch.equal(padded, x * mask[:, :, None])
+    assert torch.equal(padded, pad_input(tokens, indices.int(), 2, 6))  # as transformers has them at times
+    padded.sum().backward()
+    assert torch.equal(x.grad, mask[:, :, None].expand(2, 6, 3).float())
+
+    _, _, cu_seqlens, _, used = unpad_input(x, mask, torch.tensor([[0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]))
+    assert cu_seqlens.tolist() == [0, 4, 8] and used.tolist() == [3, 4]
+    lengths = torch.tensor([[2, 3, 0, 0, 0, 0], [6, 0, 0, 0, 0, 0]])
+    tokens, _, cu_seqlens, longest = unpad_input_for_concatenated_sequences(x, lengths)
+    assert cu_seqlens.tolist() == [0, 2, 5, 11] and longest == 6 and torch.equal(tokens[:5], x[0, :5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"window_size": (-2, 0)}, "window"),
+        ({"alibi_slopes": torch.ones(3)}, "alibi_slopes"),
+        ({"dropout_p": 1.5}, "dropout"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    q, k, v = tensors(*3 * [(1, 8, 2, 16)])
+    for error in (ValueError, RuntimeError):  # ours, and what flash_attn raises
+        with pytest.raises(error, match=message):
+            fa.flash_attn_func(q, k, v, **arguments)
+
+
+def test_what_is_not_there_is_refused():
+    q, k, v = tensors(*3 * [(1, 8, 2, 16)])
+    with pytest.raises(NotImplementedError, match="num_splits is 3"):
+        fa.flash_attn_with_kvcache(q, k, v, num_splits=3)
+    with pytest.raises(ValueError, match="kv has the shape"):
+        fa.flash_attn_kvpacked_func(q, k)
+    table = torch.zeros(1, 1, dtype=torch.int32)
+    with pytest.raises(RuntimeError, match="block_table"):
+        fa.flash_attn_with_kvcache(q, k, v, cache_seqlens=9, block_table=table)
+
+
+def test_install_makes_unchanged_code_find_it():
+    code = """
+import importlib.metadata, importlib.util, sys
+import rapt.flash_attn
+rapt.flash_attn.install()
+spec = importlib.util.find_spec("flash_attn")
+import flash_attn
+from flash_attn import flash_attn_func
+from flash_attn.bert_padding import pad_input, unpad_input
+from flash_attn.flash_attn_interface import flash_attn_varlen_func
+from flash_attn.layers.rotary import apply_rotary_emb
+assert flash_attn_func is rapt.flash_attn.flash_attn_func and spec is not None
+assert flash_attn.__spec__.name == flash_attn.__name__ == "flash_attn"
+assert importlib.metadata.version("flash_attn") == importlib.metadata.version("flash-attn") == flash_attn.__version__
+assert importlib.metadata.packages_distributions()["flash_attn"] == ["flash-attn"]
+try:
+    import flash_attn.cute
+except ModuleNotFoundError as error:
+    assert error.name == "flash_attn.cute"
+else:
+    raise AssertionError("flash_attn.cute")
+from transformers.utils import is_flash_attn_greater_or_equal
+assert is_flash_attn_greater_or_equal("2.6.3")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_transformers_runs_on_it_unchanged():
+    """Its flash_attention_2, which it has where it believes that there is a GPU: padding, gradients, generate()."""
+    code = """
+import copy
+import rapt.flash_attn
+rapt.flash_attn.install()
+import transformers.utils.import_utils as found
+found.is_torch_cuda_available = lambda: True
+import transformers.utils
+transformers.utils.is_torch_cuda_available = found.is_torch_cuda_available
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.modeling_flash_attention_utils import lazy_import_flash_attention
+
+functions, _ = lazy_import_flash_attention("flash_attention_2")
+assert functions[1] is rapt.flash_attn.flash_attn_varlen_func
+sizes = dict(vocab_size=97, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4)
+config = LlamaConfig(**sizes, num_key_value_heads=2, pad_token_id=0)
+torch.manual_seed(0)
+eager, ours = (
+    LlamaForCausalLM._from_config(copy.deepcopy(config), attn_implementation=name, dtype=torch.bfloat16)
+    for name in ("eager", "flash_attention_2")
+)
+ours.load_state_dict(eager.state_dict())
+kept = (torch.arange(12)[None] < torch.tensor([12, 7])[:, None]).flip(1)
+inputs = {"input_ids": torch.randint(1, 97, (2, 12)) * kept, "attention_mask": kept.long()}
+logits = [model(**inputs).logits[kept] for model in (eager, ours)]
+assert logits[0].abs().max() > 0.3
+torch.testing.assert_close(logits[1], logits[0], atol=0.01, rtol=0.01)
+for x in logits:
+    x.float().logsumexp(-1).sum().backward()
+for (name, a), b in zip(eager.named_parameters(), ours.parameters(), strict=True):
+    torch.testing.assert_close(b.grad, a.grad, atol=0.02 * float(a.grad.abs().max()), rtol=0, msg=name)
+options = dict(max_new_tokens=5, do_sample=False, eos_token_id=None)
+assert torch.equal(*(model.generate(**inputs, **options) for model in (eager, ours)))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,139 @@
+"""attn_implementation="rapt": the same logits, gradients and tokens as eager and sdpa, with random tiny models."""
+
+import copy
+
+import pytest
+import rapt.huggingface
+import torch
+import transformers
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+    GptOssConfig,
+    GptOssForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    ViTConfig,
+    ViTForImageClassification,
+)
+
+SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}
+TEXT = {**SIZES, "vocab_size": 97, "max_position_embeddings": 128, "pad_token_id": 0}
+GQA = {"num_key_value_heads": 2, "head_dim": 16}
+MOE = {"num_local_experts": 2, "num_experts_per_tok": 1}
+MODELS = {
+    "llama": (LlamaForCausalLM, LlamaConfig(**TEXT, num_key_value_heads=2)),
+    "gemma2": (  # softcap, and a window in every other layer
+        Gemma2ForCausalLM,
+        Gemma2Config(**TEXT, **GQA, sliding_window=5, attn_logit_softcapping=2.0, query_pre_attn_scalar=16),
+    ),
+    "gpt_oss": (GptOssForCausalLM, GptOssConfig(**TEXT, **GQA, **MOE, sliding_window=5)),  # attention sinks
+    "bert": (BertForMaskedLM, BertConfig(**TEXT, attention_probs_dropout_prob=0.0, hidden_dropout_prob=0.0)),
+}
+OTHERS = {"llama": ["eager", "sdpa"], "gemma2": ["eager"], "gpt_oss": ["eager"], "bert": ["eager", "sdpa"]}
+
+
+def models(make, config, implementations):
+    """The same weights with each implementation."""
+    torch.manual_seed(0)
+    first, found = None, []
+    for name in implementations:
+        model = make._from_config(copy.deepcopy(config), attn_implementation=name)
+        first = first or model
+        model.load_state_dict(first.state_dict())
+        assert model.config._attn_implementation == name
+        found.append(model)
+    return found
+
+
+def padded(side):
+    """Tokens [3, 12] and their mask; rows of 12, 7 and 3 tokens."""
+    tokens = torch.randint(1, 97, (3, 12), generator=torch.Generator().manual_seed(1))
+    mask = torch.arange(12)[None] < torch.tensor([12, 7, 3])[:, None]
+    if side == "left":
+        mask = mask.flip(1)
+    return tokens * mask, mask.long() if side != "none" else torch.ones(3, 12, dtype=torch.long)
+
+
+def logits_and_gradients(model, kept, **inputs):
+    logits = model(**inputs).logits
+    logits = logits[kept] if kept is not None else logits
+    logits.logsumexp(-1).sum().backward()
+    return logits, {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+
+
+def assert_same(expected, found):
+    torch.testing.assert_close(found[0], expected[0], rtol=1e-4, atol=1e-5)
+    assert expected[1].keys() == found[1].keys()
+    for name, gradient in expected[1].items():
+        torch.testing.assert_close(found[1][name], gradient, rtol=1e-3, atol=1e-4, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often Rapt computed attention."""
+    counted, right = [], rapt.torch.attention
+    monkeypatch.setattr(rapt.torch, "attention", lambda *a, **o: counted.append(o) or right(*a, **o))
+    return counted
+
+
+@pytest.mark.parametrize("side", ["none", "left", "right"])
+@pytest.mark.parametrize("name", MODELS)
+def test_text_models(name, side, calls):
+    make, config = MODELS[name]
+    ours, *others = models(make, config, ["rapt", *OTHERS[name]])
+    tokens, mask = padded(side)
+    found = logits_and_gradients(ours, mask.bool(), input_ids=tokens, attention_mask=mask)
+    assert len(calls) == config.num_hidden_layers
+    for other in others:
+        assert_same(logits_and_gradients(other, mask.bool(), input_ids=tokens, attention_mask=mask), found)
+
+
+def test_vit():
+    config = ViTConfig(**SIZES, image_size=32, patch_size=8, num_labels=5)
+    ours, *others = models(ViTForImageClassification, config, ["rapt", "eager", "sdpa"])
+    images = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(2))
+    found = logits_and_gradients(ours, None, pixel_values=images)
+    for other in others:
+        assert_same(logits_and_gradients(other, None, pixel_values=images), found)
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma2", "gpt_oss"])
+@pytest.mark.parametrize("cache", ["dynamic", "static"])
+def test_generate_with_a_cache(name, cache, calls):
+    make, config = MODELS[name]
+    tokens, mask = padded("left")
+    options = {"max_new_tokens": 8, "do_sample": False, "cache_implementation": cache, "pad_token_id": 0}
+    generated = [
+        model.generate(input_ids=tokens, attention_mask=mask, eos_token_id=None, disable_compile=True, **options)
+        for model in models(make, config, ["rapt", *OTHERS[name]])
+    ]
+    assert generated[0].shape == (3, 20) and len(calls) == 8 * config.num_hidden_layers
+    for other in generated[1:]:
+        assert torch.equal(generated[0], other)
+
+
+def test_a_position_bias_gets_its_gradient():
+    q, k, v, bias = (
+        torch.randn(s, requires_grad=True) for s in ((2, 4, 5, 16), (2, 2, 5, 16), (2, 2, 5, 16), (1, 4, 5, 5))
+    )
+    module = torch.nn.Module()
+    out, _ = rapt.huggingface.attention(module, q, k, v, None, scaling=0.5, is_causal=True, position_bias=bias)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, bias.masked_fill(~mask, -torch.inf), scale=0.5, enable_gqa=True
+    ).transpose(1, 2)
+    torch.testing.assert_close(out, expected)
+    for a, b in zip(*(torch.autograd.grad(x.square().sum(), (q, k, v, bias)) for x in (out, expected)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_not_there_is_refused():
+    q = torch.randn(1, 2, 4, 16)
+    with pytest.raises(ValueError, match="output_attentions"):
+        rapt.huggingface.attention(torch.nn.Module(), q, q, q, None, output_attentions=True)
+    with pytest.raises(NotImplementedError, match="paged cache"):
+        rapt.huggingface.attention(torch.nn.Module(), q, q, q, None, cache=object())
+    assert int(transformers.__version__.split(".")[0]) >= 5

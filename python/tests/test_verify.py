@@ -1,0 +1,91 @@
+"""python -m rapt.verify: right results pass, wrong ones and missing backends are found."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import rapt
+import rapt.verify
+import torch
+from rapt._float64 import attention_float64
+
+
+def test_everything_is_right_here(tmp_path):
+    file = tmp_path / "verify.json"
+    run = subprocess.run(
+        [sys.executable, "-m", "rapt.verify", "--json", file], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert torch.__version__ in run.stdout and rapt.__version__ in run.stdout and "in Rapt" in run.stdout
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(rows) > 5 * 3 * len(rapt.verify.PROBLEMS)  # out, lse, dq, dk and dv of three types
+    assert all(row["ok"] and row["error"] <= row["allowance"] and row["reasons"] for row in rows)
+    assert {row["tensor"] for row in rows} == {"out", "lse", "dq", "dk", "dv", "dbias", "dsink"}
+
+
+@pytest.fixture
+def one_problem(monkeypatch):
+    monkeypatch.setattr(rapt.verify, "PROBLEMS", rapt.verify.PROBLEMS[:1])
+
+
+@pytest.mark.parametrize("wrong", ["off", "nan"])
+def test_a_wrong_result_is_found(monkeypatch, one_problem, capsys, wrong):
+    right = rapt.attention
+
+    def attention(*tensors, **options):
+        out, lse = right(*tensors, **options)
+        if options["backend"] != "math":
+            out[0, 3, 1, 5] += 0.02 if wrong == "off" else float("nan")
+        return out, lse
+
+    monkeypatch.setattr(rapt, "attention", attention)
+    assert rapt.verify.main([]) == 1
+    assert "3 wrong" in capsys.readouterr().out
+
+
+def test_no_backend_is_a_failure(one_problem, capsys):
+    assert rapt.verify.main(["--backend", "hip"]) == 1
+    assert "no backend takes it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--backend", "no"], ["--device", "no"], ["--json", "/no/such/folder/file"]])
+def test_wrong_arguments(arguments):
+    with pytest.raises(SystemExit) as exit:
+        rapt.verify.main(arguments)
+    assert exit.value.code == 2
+
+
+@pytest.mark.parametrize("problem", rapt.verify.PROBLEMS, ids=str)
+def test_its_float64_is_the_derivative_of_its_forward(problem):
+    """By finite differences in a random direction of each input."""
+    arrays, options = rapt.verify._inputs(problem, "fp32")
+    inputs = dict(zip(("q", "k", "v"), arrays, strict=False)) | {
+        name: options[name] for name in ("bias", "sink") if name in options
+    }
+    results, _ = attention_float64(*arrays, **options)
+    generator = np.random.default_rng(1)
+    for name, array in inputs.items():
+        direction, step = generator.standard_normal(array.shape), 1e-5
+
+        def loss(by, name=name, array=array, direction=direction):
+            moved = inputs | {name: array + by * direction}
+            rest = options | {n: moved[n] for n in ("bias", "sink") if n in moved}
+            out = attention_float64(*(moved[n] for n in ("q", "k", "v")), arrays[3], **rest)[0]["out"]
+            return (out * arrays[3]).sum()
+
+        expected = (loss(step) - loss(-step)) / (2 * step)
+        assert abs((results[f"d{name}"] * direction).sum() - expected) <= 1e-6 * max(1, abs(expected))
+
+
+def test_without_torch():
+    code = """
+import sys
+sys.modules["torch"] = None
+import rapt.verify
+rapt.verify.PROBLEMS = rapt.verify.PROBLEMS[:1] + rapt.verify.PROBLEMS[-4:]
+sys.exit(rapt.verify.main([]))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and "not installed" in run.stdout and "fp16" in run.stdout, run.stdout + run.stderr
