@@ -189,7 +189,7 @@ void Tensors::meet(rapt_device device, nb::handle object, const dlpack::Exchange
     if (api->current_stream(device.type, device.id, &stream) != 0) throw nb::python_error();
   } else if (name_of_module(object).starts_with("cupy")) {
     const nb::object current = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")();
-    stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("ptr")));
+    stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("ptr")));  // NOLINT(performance-no-int-to-ptr)
   } else {
     must_synchronize_ = true;
   }
