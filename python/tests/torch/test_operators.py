@@ -89,6 +89,34 @@ def test_double_backward_is_refused():
         dq.sum().backward()
 
 
+def test_double_backward_is_refused_in_transforms_too():
+    q, k, v = (x.detach() for x in small().values())
+
+    def once(q):
+        return torch.func.grad(lambda q: rapt.torch.attention(q, k, v).square().sum())(q)
+
+    leaf = q.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(rapt.torch.attention(leaf, k, v).square().sum(), leaf)
+    torch.testing.assert_close(once(q), expected)
+    for twice in (torch.func.grad(lambda q: once(q).sum()), torch.func.jacrev(once)):
+        with pytest.raises(NotImplementedError, match="attention_backward has no gradient"):
+            twice(q)
+
+
+def test_gradients_of_nested_transforms_reach_the_outer_one():
+    q, k, v = (x.detach() for x in small().values())
+
+    def outer(attend):
+        # the inner transform's variable is v alone, in which attention is linear; the outer one is q
+        return torch.func.grad(lambda q: torch.func.vjp(lambda v: attend(q, k, v), v)[0].square().sum())(q)
+
+    def attend(q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True).transpose(1, 2)
+
+    torch.testing.assert_close(outer(rapt.torch.attention), outer(attend))
+
+
 def test_forward_mode_is_refused():
     tensors = {name: x.detach() for name, x in small().items()}
     with pytest.raises((RuntimeError, NotImplementedError), match="forward|jvp"):
