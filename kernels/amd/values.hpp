@@ -4,7 +4,9 @@
 
 #include "kernels/amd/transposed_values.hpp"
 #include "kernels/amd/values_in_memory.hpp"
+#ifdef __gfx950__
 #include "kernels/amd/values_in_rows.hpp"
+#endif
 
 namespace rapt::amd {
 
@@ -22,8 +24,12 @@ struct Choose<false, Then, Else> {
 template <class T, int HeadDim, int KeyCount, int Waves>
 struct Values {
   using Transposed = TransposedValues<T, HeadDim, KeyCount, Waves>;
-  using InLds = typename Choose<kTransposingReads && Transposed::element_bytes == 2,
-                                ValuesInRows<T, HeadDim, KeyCount, Waves>, Transposed>::type;
+#ifdef __gfx950__
+  using InLds =
+      typename Choose<Transposed::element_bytes == 2, ValuesInRows<T, HeadDim, KeyCount, Waves>, Transposed>::type;
+#else
+  using InLds = Transposed;
+#endif
   using type = typename Choose<(Transposed::bytes <= kLdsLimit), InLds, ValuesInMemory<T, Waves>>::type;
 };
 

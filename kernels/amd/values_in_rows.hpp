@@ -7,12 +7,6 @@
 
 namespace rapt::amd {
 
-#ifdef __gfx950__
-inline constexpr bool kTransposingReads = true;
-#else
-inline constexpr bool kTransposingReads = false;
-#endif
-
 // Rows are an odd number of 64 bytes: then the 4 rows of 64 bytes that 32 lanes read, and that 16 write, lie in
 // different ones of the 64 banks.
 template <int HeadDim>
