@@ -118,10 +118,11 @@ bool set(Call& call, nb::handle value, const char* name) {
 }  // namespace
 
 Call::Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options) {
-  if (PyObject* stream = PyDict_GetItemString(options.ptr(), "stream"); stream != nullptr && stream != Py_None)
-    tensors.set_stream(reinterpret_cast<void*>(number<uintptr_t>(stream, "stream")));
-  if (PyObject* first = PyDict_GetItemString(options.ptr(), "_heads_first"); first == Py_True)
-    tensors.set_heads_first();
+  if (PyObject* stream = PyDict_GetItemString(options.ptr(), "stream"); stream != nullptr && stream != Py_None) {
+    const auto handle = number<uintptr_t>(stream, "stream");
+    tensors.set_stream(reinterpret_cast<void*>(handle));  // NOLINT(performance-no-int-to-ptr)
+  }
+  if (PyDict_GetItemString(options.ptr(), "_heads_first") == Py_True) tensors.set_heads_first();
   attention.q = tensors.take_sequences(q, "q", Access::read);
   for (const auto [key, value] : options) {
     const char* name = name_of(key);

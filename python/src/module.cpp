@@ -14,7 +14,7 @@ namespace rapt::python {
 
 namespace {
 
-void run_forward(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, const nb::kwargs& options) {
+void run_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take_sequences(out, "out", Access::write);
   const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
@@ -22,7 +22,7 @@ void run_forward(nb::object q, nb::object k, nb::object v, nb::object out, nb::o
 }
 
 // The mean seconds of the C call alone, tensors and options being converted: what overheads are measured against.
-double time_forward(nb::object q, nb::object k, nb::object v, nb::object out, int calls, const nb::kwargs& options) {
+double time_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, int calls, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take(out, "out", Access::write);
   const auto start = std::chrono::steady_clock::now();
@@ -50,8 +50,8 @@ BackwardTensors take_backward(Tensors& tensors, nb::handle out, nb::handle lse, 
                         .dsink = tensors.take_optional(dsink, "dsink", Access::write)}};
 }
 
-void run_backward(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, nb::object dout,
-                  nb::object dq, nb::object dk, nb::object dv, nb::object dbias, nb::object dsink,
+void run_backward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, nb::handle dout,
+                  nb::handle dq, nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink,
                   const nb::kwargs& options) {
   Call call(q, k, v, options);
   const BackwardTensors t = take_backward(call.tensors, out, lse, dout, dq, dk, dv, dbias, dsink);
@@ -65,13 +65,13 @@ nb::tuple as_tuple(const Explanation& explanation) {
   return nb::make_tuple(explanation.problem, candidates);
 }
 
-nb::tuple explain_forward(nb::object q, nb::object k, nb::object v, nb::object out, const nb::kwargs& options) {
+nb::tuple explain_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, const nb::kwargs& options) {
   Call call(q, k, v, options);
   return as_tuple(explain(call.attention, call.tensors.take_sequences(out, "out", Access::write), call.execution));
 }
 
-nb::tuple explain_backward(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, nb::object dout,
-                           nb::object dq, nb::object dk, nb::object dv, nb::object dbias, nb::object dsink,
+nb::tuple explain_backward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, nb::handle dout,
+                           nb::handle dq, nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink,
                            const nb::kwargs& options) {
   Call call(q, k, v, options);
   const BackwardTensors t = take_backward(call.tensors, out, lse, dout, dq, dk, dv, dbias, dsink);
@@ -84,20 +84,20 @@ nb::tuple explain_text(const std::string& problem, bool is_backward, std::pair<i
                           {device.first, device.second}));
 }
 
-size_t forward_workspace(nb::object q, nb::object k, nb::object v, nb::object out, const nb::kwargs& options) {
+size_t forward_workspace(nb::handle q, nb::handle k, nb::handle v, nb::handle out, const nb::kwargs& options) {
   Call call(q, k, v, options);
   return forward_workspace_size(call.attention, call.tensors.take_sequences(out, "out", Access::write), call.execution);
 }
 
-size_t backward_workspace(nb::object q, nb::object k, nb::object v, nb::object out, nb::object lse, nb::object dout,
-                          nb::object dq, nb::object dk, nb::object dv, nb::object dbias, nb::object dsink,
+size_t backward_workspace(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, nb::handle dout,
+                          nb::handle dq, nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink,
                           const nb::kwargs& options) {
   Call call(q, k, v, options);
   const BackwardTensors t = take_backward(call.tensors, out, lse, dout, dq, dk, dv, dbias, dsink);
   return backward_workspace_size(call.attention, t.out, t.lse, t.dout, t.gradients, call.execution);
 }
 
-nb::tuple shape(nb::object object, const std::string& name) {
+nb::tuple shape(nb::handle object, const std::string& name) {
   Tensors tensors;
   const Tensor tensor = tensors.take(object, name.c_str(), Access::read);
   nb::list sizes;
@@ -106,7 +106,7 @@ nb::tuple shape(nb::object object, const std::string& name) {
 }
 
 // Memory on the device of `like` for its type, or for that of its lse; not set; as an object with __dlpack__.
-nb::ndarray<nb::array_api> empty(const std::vector<size_t>& shape, nb::object like, bool is_lse) {
+nb::ndarray<nb::array_api> empty(const std::vector<size_t>& shape, nb::handle like, bool is_lse) {
   Tensors tensors;
   const Tensor given = tensors.take(like, "like", Access::read);
   const rapt_tensor tensor = given.c();

@@ -62,7 +62,10 @@ int64_t stream_number(rapt_device device, void* stream) {
 }
 
 nb::object capsule_of(nb::handle object, const nb::dict& options) {
-  const nb::object method = object.attr("__dlpack__");
+  // PyTorch exports no tensor that requires grad; its C functions, which older versions lack, do.
+  const bool requires_grad = nb::getattr(object, "requires_grad", nb::none()).is(Py_True);
+  const nb::object source = requires_grad ? object.attr("detach")() : nb::borrow<nb::object>(object);
+  const nb::object method = source.attr("__dlpack__");
   try {
     nb::dict versioned;
     versioned.update(options);
@@ -186,7 +189,7 @@ void Tensors::meet(rapt_device device, nb::handle object, const dlpack::Exchange
     if (api->current_stream(device.type, device.id, &stream) != 0) throw nb::python_error();
   } else if (name_of_module(object).starts_with("cupy")) {
     const nb::object current = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")();
-    stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("ptr")));
+    stream = reinterpret_cast<void*>(nb::cast<uintptr_t>(current.attr("ptr")));  // NOLINT(performance-no-int-to-ptr)
   } else {
     must_synchronize_ = true;
   }

@@ -12,11 +12,20 @@ _ALIBI_SLOPES = NAMES.index("alibi_slopes")
 _OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index("bias"), NAMES.index("dropout")
 
 
+def _below(operator, keyset, args):
+    """The operator without autograd; within torch.func's transforms, without that of the innermost."""
+    if not torch._C._are_functorch_transforms_active():
+        with _AutoDispatchBelowAutograd():
+            return operator.redispatch(keyset & _after_autograd_keyset, *args)
+    # apply() has turned off both kinds of gradients, which the outer transforms may want
+    with torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True), _AutoDispatchBelowAutograd():
+        return operator.redispatch(keyset & _after_autograd_keyset, *args)
+
+
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
-        with _AutoDispatchBelowAutograd():
-            out, lse = attention.redispatch(keyset & _after_autograd_keyset, *args)
+        out, lse = _below(attention, keyset, args)
         ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
         ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
         ctx.mark_non_differentiable(lse)
@@ -72,8 +81,7 @@ def _autograd(keyset, *args):
 class _AttentionBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
-        with _AutoDispatchBelowAutograd():
-            return tuple(attention_backward.redispatch(keyset & _after_autograd_keyset, *args))
+        return tuple(_below(attention_backward, keyset, args))
 
     @staticmethod
     def backward(ctx, *_):

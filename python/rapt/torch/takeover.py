@@ -29,6 +29,7 @@ def enable():
     report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the meantime.
     """
     global _switched_on
+    _check_torch()
     with _lock:
         _switched_on = True
         _switch()
@@ -54,6 +55,7 @@ def enabled():
 
 def acquire():
     global _blocks
+    _check_torch()
     with _lock:
         _blocks += 1
         _switch()
@@ -71,6 +73,11 @@ def report() -> Report:
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
         return Report(_library is not None, operators, dict(_counts.taken), dict(_counts.refused))
+
+
+def _check_torch():
+    if not hasattr(torch.library, "get_kernel"):
+        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which taking over needs")
 
 
 def _modules():

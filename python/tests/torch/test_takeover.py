@@ -1,7 +1,5 @@
 """rapt.torch.enable(): torch's own attention is computed by Rapt, and afterwards by torch again."""
 
-import threading
-
 import pytest
 import rapt.torch
 import torch
@@ -228,78 +226,3 @@ def test_a_module_in_training():
     with rapt.torch.enabled():
         model(torch.randn(3, 10, 32)).sum().backward()
         assert taken() == (2, 2)
-
-
-def test_enable_and_disable():
-    rapt.torch.enable()
-    rapt.torch.enable()
-    assert rapt.torch.report().enabled and not torch.backends.mha.get_fastpath_enabled()
-    attend(*qkv())
-    assert taken() == (1, 0)
-    rapt.torch.disable()
-    assert not rapt.torch.report().enabled and torch.backends.mha.get_fastpath_enabled()
-    attend(*qkv())
-    assert taken() == (1, 0)
-    rapt.torch.disable()
-
-
-def test_blocks_nest_and_end_by_exceptions():
-    with pytest.raises(KeyError), rapt.torch.enabled():
-        with pytest.raises(ZeroDivisionError), rapt.torch.enabled():
-            raise ZeroDivisionError
-        attend(*qkv())
-        assert taken() == (1, 0)
-        raise KeyError
-    assert not rapt.torch.report().enabled
-    rapt.torch.enable()
-    with rapt.torch.enabled():
-        pass
-    assert rapt.torch.report().enabled
-    with rapt.torch.enabled():
-        rapt.torch.disable()
-        assert rapt.torch.report().enabled  # the block is under way
-    assert not rapt.torch.report().enabled
-
-
-def test_a_fast_path_that_was_off_stays_off():
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with rapt.torch.enabled():
-            pass
-        assert not torch.backends.mha.get_fastpath_enabled()
-    finally:
-        torch.backends.mha.set_fastpath_enabled(True)
-
-
-def test_threads_with_blocks_that_overlap():
-    inside, leave = threading.Event(), threading.Event()
-
-    def hold():
-        with rapt.torch.enabled():
-            inside.set()
-            leave.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    inside.wait()
-    with rapt.torch.enabled():
-        pass
-    assert rapt.torch.report().enabled
-    leave.set()
-    thread.join()
-    assert not rapt.torch.report().enabled
-
-
-@pytest.mark.skipif(not hasattr(torch.nn.attention, "register_flash_attention_impl"), reason="torch is older than this")
-def test_an_implementation_of_flash_attention():
-    assert "RAPT" in torch.nn.attention.list_flash_attention_impls()
-    torch.nn.attention.activate_flash_attention_impl("RAPT")
-    try:
-        assert torch.nn.attention.current_flash_attention_impl() == "RAPT"
-        attend(*qkv())
-        assert taken() == (1, 0)
-        torch.nn.attention.activate_flash_attention_impl("RAPT")  # which removes the first
-        assert rapt.torch.report().enabled
-    finally:
-        torch.nn.attention.restore_flash_attention_impl()
-    assert not rapt.torch.report().enabled
