@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
     parser.add_argument("--rows", metavar="NAMES", help="only the cases of these names, separated by ;")
     parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), help="only the cases of this type")
+    parser.add_argument("--threads", type=int, help="only the cases of so many threads, where a table says how many")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each backend, case and direction (default 0.5)")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="one JSON object a line and measurement")
@@ -40,6 +41,8 @@ def main(arguments: list[str]) -> int:
     for name in names:
         table = TABLES[name]()
         cases = [c for c in table.cases if options.dtype in (None, c.dtype)]
+        if options.threads:
+            cases = [c for c in cases if c.threads in (None, options.threads)]
         if options.rows:
             cases = [c for c in cases if c.name in options.rows.split(";")]
         if not cases:
