@@ -69,7 +69,7 @@ TEST_F(ArchiveApi, AnOlderCallersStructGetsWhatItKnows) {
   rapt_kernel kernel = {};
   kernel.struct_size = offsetof(rapt_kernel, operation);
   EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_OK);
-  EXPECT_STREQ(kernel.name, "forward.d128.fp16.general.k32w8q2");
+  EXPECT_STREQ(kernel.name, "forward.d128.fp16.general.k32w8s2");
   EXPECT_EQ(kernel.operation, nullptr);
   kernel.struct_size = 0;
   EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_INVALID_ARGUMENT);

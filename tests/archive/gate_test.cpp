@@ -61,7 +61,7 @@ TEST(Gate, EveryKernelIsReported) {
   } catch (const Error& e) {
     const std::string text = e.what();
     EXPECT_NE(text.find("manifest:1: forward.d64.bf16.plain.k64w4 on gfx942: spilled"), text.npos) << text;
-    EXPECT_NE(text.find("manifest:2: forward.d128.fp16.general.k32w8q2 on gfx942: spilled"), text.npos) << text;
+    EXPECT_NE(text.find("manifest:2: forward.d128.fp16.general.k32w8s2 on gfx942: spilled"), text.npos) << text;
   }
 }
 

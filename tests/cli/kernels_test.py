@@ -65,9 +65,9 @@ class Kernels(CommandTest):
         bytes_[700] ^= 1  # within the first kernel
         self.archive.write_bytes(bytes_)
         self.rapt("kernels", "gfx942", "--verify", code=1,
-                  says=["forward.d128.fp16.general.k32w8q2: the", "1 of 2 kernels are damaged"])
+                  says=["forward.d128.fp16.general.k32w8s2: the", "1 of 2 kernels are damaged"])
         self.rapt("kernels", "gfx942", KERNEL, "--verify", says=["intact"])
-        self.rapt("kernels", "gfx942", "forward.d128.fp16.general.k32w8q2", "--extract", "k.co", code=2, says=["damaged"])
+        self.rapt("kernels", "gfx942", "forward.d128.fp16.general.k32w8s2", "--extract", "k.co", code=2, says=["damaged"])
         self.assertEqual(self.names(), ["gfx942.rapt"])
         self.archive.write_bytes(bytes_[:-1])
         self.rapt("kernels", "gfx942", code=2, says=["gfx942.rapt", "truncated"])
