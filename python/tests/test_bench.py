@@ -83,7 +83,19 @@ def test_the_tables_are_those_of_the_documents():
 
 def test_strix_halo_and_its_files(tmp_path, capsys):
     files = tmp_path / "rows.json", tmp_path / "report.html"
-    arguments = ["strix-halo", "--rows", "Tiny", "--seconds", "0.01", "--json", files[0], "--html", files[1]]
+    arguments = [
+        "strix-halo",
+        "--device",
+        "cpu",
+        "--rows",
+        "Tiny",
+        "--seconds",
+        "0.01",
+        "--json",
+        files[0],
+        "--html",
+        files[1],
+    ]
     assert main([str(a) for a in arguments]) == 0
     out = capsys.readouterr().out
     assert "Testing Tiny: B=1, H=1, S=128, D=64" in out and "| Operation" in out and "FW FLOPS (TF/s)" in out
@@ -146,7 +158,7 @@ def test_training(tmp_path, capsys):
     file = tmp_path / "train.json"
     sizes = {"seq-len": 64, "d-model": 32, "n-layers": 2, "warmup-steps": 1, "timed-steps": 4, "threads": 1}
     arguments = ["train", *(x for name, size in sizes.items() for x in (f"--{name}", str(size)))]
-    arguments += ["--backends", "math", "rapt", "--output-json", str(file)]
+    arguments += ["--device", "cpu", "--backends", "math", "rapt", "--output-json", str(file)]
     assert main([*arguments, "--data", __file__]) == 0
     out = capsys.readouterr().out
     assert (

@@ -113,6 +113,7 @@ def test_empty_sequences():
 
 def test_jax():
     jax = pytest.importorskip("jax", reason="JAX is not installed")
+    jax.config.update("jax_default_device", jax.devices("cpu")[0])
     for dtype in (jax.numpy.float32, jax.numpy.bfloat16):
         q, k, v = (jax.numpy.asarray(x, dtype) for x in (Q, K, V))
         out, lse = rapt.attention(q, k, v, causal=True, return_lse=True)

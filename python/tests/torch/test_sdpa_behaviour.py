@@ -4,6 +4,7 @@ import pytest
 import rapt.torch
 import torch
 from torch.nn.functional import scaled_dot_product_attention
+from torch.torch_version import TorchVersion
 
 B, H, SQ, SK, D = 2, 4, 5, 7, 8
 
@@ -97,8 +98,16 @@ CALLS = {
 }
 
 
+def names():
+    # 2.11, for one, divides by the number of heads: the process dies in torch's own kernel
+    dies = pytest.mark.skipif(
+        torch.__version__ < TorchVersion("2.13"), reason="this torch crashes without heads itself"
+    )
+    return [pytest.param(name, marks=[dies] if name == "no head" else []) for name in CALLS]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["fp32", "fp64"])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", names())
 def test_result_and_gradients_are_those_of_torch(name, dtype):
     tensors, options = CALLS[name]
     tensors = [x.to(dtype) for x in tensors]
@@ -123,7 +132,7 @@ def test_a_row_of_floats_least_is_a_row_with_nothing_to_attend():
     assert (out == 0).all() and all((x == 0).all() for x in torch.autograd.grad(out.sum(), inputs))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "fp16"])
 def test_results_in_half_precision_are_close_to_those_of_torch(name, dtype):
     tensors, options = CALLS[name]
