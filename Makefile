@@ -8,6 +8,10 @@ PREFIX ?= /usr/local
 BUDGET ?= 30
 ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 VENV := build/python-venv
+# Whose PyTorch the demo compares with: that of an active environment, or the system's.
+PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
+beside_torch = $(shell $(PYTHON) -c "import torch, nanobind, sys; \
+  print('-DRAPT_BUILD_PYTHON=ON -DPython_EXECUTABLE=' + sys.executable)" 2>/dev/null)
 empty :=
 space := $(empty) $(empty)
 
@@ -38,10 +42,11 @@ archives: deps ## compile the GPU kernels of every architecture (ARCHS="gfx942 g
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
-demo: deps ## attention over real text, on the CPU and on simulated GPUs, and a benchmark of BUDGET seconds
+demo: deps ## attention over real text, on the CPU and on simulated GPUs, a benchmark of BUDGET seconds, and torch's if PYTHON has it
 	@tools/install-deps demo
-	cmake --preset demo >/dev/null && cmake --build --preset demo
-	demo/run.sh build/demo build/demo/results $(BUDGET)
+	cmake --preset demo $(beside_torch) >/dev/null && cmake --build --preset demo
+	$(if $(beside_torch),cmake --build build/demo --target python)
+	demo/run.sh build/demo build/demo/results $(BUDGET) $(if $(beside_torch),$(PYTHON))
 bench: build ## the named benchmark tables, with a report and rows in build/bench
 	mkdir -p build/bench
 	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \

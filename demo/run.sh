@@ -1,9 +1,10 @@
 #!/bin/sh
-# The main job on this machine, over real text. Usage: run.sh BUILD_DIR OUTPUT_DIR BENCH_SECONDS
+# The main job on this machine, over real text. Usage: run.sh BUILD_DIR OUTPUT_DIR BENCH_SECONDS [PYTHON]
+# With a PYTHON that has PyTorch, Rapt is compared with its attention.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-rapt=$1/cli/rapt out=$2 budget=$3
+rapt=$1/cli/rapt out=$2 budget=$3 python=${4:-}
 
 step() { printf '\n== %s\n' "$1"; }
 
@@ -26,6 +27,13 @@ done
 
 step "Rates against the peak probed in the same run, the plain definition (math) beside the cpu backend"
 "$rapt" bench strix-halo --budget "$budget" --html "$out/report.html" --json "$out/report.json"
+
+step "PyTorch's attention beside Rapt's"
+if [ -n "$python" ]; then
+  PYTHONPATH=$1/python "$python" -m rapt.bench strix-halo --device cpu --rows "Tiny;Small" --seconds 0.2
+else
+  echo "not here: no python3 with torch and nanobind; make demo PYTHON=/path/to/one has it"
+fi
 
 # One forward on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
 step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
