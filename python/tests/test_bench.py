@@ -11,6 +11,7 @@ from rapt.bench.__main__ import main
 from rapt.bench.rivals import rivals
 from rapt.bench.run import TORCH_DTYPES, Row, measure_table
 from rapt.bench.tables import TABLES, Case, Table
+from torch.nn.functional import scaled_dot_product_attention
 
 SMALL = Case("small", 1, 2, 64, 32, "fp32", True)
 
@@ -79,6 +80,20 @@ def test_the_tables_are_those_of_the_documents():
     assert {len(TABLES[name]().cases) for name in ("strix-halo", "mi300x-d256")} == {10, 5}
     cpu = TABLES["cpu"]().cases
     assert len(cpu) == 7 * 2 * 3 * 2 and {c.threads for c in cpu} == {1, 2} and cpu[0].threads == 2
+
+
+def test_decode_has_one_query_and_groups_of_heads():
+    problems = [case.problem for case in TABLES["decode"]().cases]
+    assert problems[0] == "b1 hq8 hk8 sq1 sk8192 d128 fp32" and problems[-1] == "b1 hq64 hk8 sq1 sk16384 d128 fp16"
+    assert TABLES["decode"]().cases[-1].flops("fwd") == 4 * 64 * 16384 * 128
+
+
+@pytest.mark.parametrize("name", ["rapt", "torch math", "torch flash", "native"])
+def test_rivals_group_heads_alike(name):
+    present = {rival.name: rival for rival in rivals("cpu", torch.float32)[0]}
+    q, k, v = (torch.randn(1, heads, rows, 16) for heads, rows in ((4, 1), (2, 9), (2, 9)))
+    expected = scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    torch.testing.assert_close(present[name].attention(q, k, v, False), expected)
 
 
 def test_strix_halo_and_its_files(tmp_path, capsys):

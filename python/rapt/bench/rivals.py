@@ -38,13 +38,17 @@ def rivals(device: str, dtype: torch.dtype) -> tuple[list[Rival], dict[str, str]
 
 
 def _rapt():
-    return lambda q, k, v, causal: rapt.torch.sdpa(q, k, v, is_causal=causal)
+    return lambda q, k, v, causal: rapt.torch.sdpa(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+
+
+def _grouped(q, k):
+    return q.shape[-3] != k.shape[-3]
 
 
 def _torch(backend):
     def attention(q, k, v, causal):
         with sdpa_kernel([backend]):  # which raises where the backend does not take the call
-            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
 
     return attention
 
@@ -54,6 +58,8 @@ def _native():
 
     def attention(q, k, v, causal):
         dtype, (q, k, v) = q.dtype, (x.float() for x in (q, k, v))
+        if _grouped(q, k):
+            k, v = (x.repeat_interleave(q.shape[-3] // x.shape[-3], -3) for x in (k, v))
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
         if causal:
             masked = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)

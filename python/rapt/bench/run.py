@@ -95,7 +95,7 @@ def _check_memory(rival, case, op, device):
     """Before the system ends the process: a matrix of logits in fp32 and its copies, twice as many for a backward."""
     if not rival.quadratic:
         return
-    needed = (6 if op == "bwd" else 3) * 4 * case.batch * case.heads * case.seqlen**2
+    needed = (6 if op == "bwd" else 3) * 4 * case.batch * case.heads * case.queries * case.seqlen
     free = free_bytes(device)
     if needed > free:
         raise MemoryError(f"needs about {needed / 2**30:.0f} GiB, {free / 2**30:.0f} are free")
@@ -103,10 +103,11 @@ def _check_memory(rival, case, op, device):
 
 def _inputs(case, device, gradients):
     generator = torch.Generator(device).manual_seed(1)
-    shape = (case.batch, case.heads, case.seqlen, case.head_dim)
+    of_q = (case.batch, case.heads, case.queries, case.head_dim)
+    of_k = (case.batch, case.heads_k or case.heads, case.seqlen, case.head_dim)
     q, k, v, dout = (
         torch.randn(shape, generator=generator, device=device, dtype=torch.float32).to(TORCH_DTYPES[case.dtype])
-        for _ in range(4)
+        for shape in (of_q, of_k, of_k, of_q)
     )
     return *(x.requires_grad_(gradients) for x in (q, k, v)), dout
 

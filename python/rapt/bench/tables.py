@@ -15,16 +15,25 @@ class Case(NamedTuple):
     causal: bool
     threads: int | None = None
     """CPU threads, pinned; None: as PyTorch has it"""
+    seqlen_q: int | None = None
+    """None: seqlen, that of the keys"""
+    heads_k: int | None = None
+    """None: heads"""
+
+    @property
+    def queries(self) -> int:
+        return self.seqlen_q or self.seqlen
 
     @property
     def problem(self) -> str:
         """As docs/naming.md has it."""
-        sizes = f"b{self.batch} hq{self.heads} hk{self.heads} sq{self.seqlen} sk{self.seqlen} d{self.head_dim}"
+        heads = f"hq{self.heads} hk{self.heads_k or self.heads}"
+        sizes = f"b{self.batch} {heads} sq{self.queries} sk{self.seqlen} d{self.head_dim}"
         return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
 
     def flops(self, op: str) -> float:
-        """4 b h s s d, half if causal; the backward 2.5 times as many."""
-        forward = 4 * self.batch * self.heads * self.seqlen**2 * self.head_dim / (2 if self.causal else 1)
+        """4 b h sq sk d, half if causal; the backward 2.5 times as many."""
+        forward = 4 * self.batch * self.heads * self.queries * self.seqlen * self.head_dim / (2 if self.causal else 1)
         return forward if op == "fwd" else 2.5 * forward
 
 
@@ -73,6 +82,20 @@ def _fa3():
     )
 
 
+def _decode():
+    """One query a head against 64 MiB of keys and values, 1 to 8 query heads to each of theirs."""
+    heads_k, head_dim = 8, 128
+    return Table(
+        [
+            Case(f"g{group}", 1, heads_k * group, keys, head_dim, dtype, False, None, 1, heads_k)
+            for dtype, keys in (("fp32", 8192), ("bf16", 16384), ("fp16", 16384))
+            for group in (1, 2, 4, 8)
+        ],
+        None,
+        ("fwd",),
+    )
+
+
 def _cpu():
     """Rapt against torch's CPU attention, on two threads and on one."""
     sizes = [
@@ -97,4 +120,4 @@ def _cpu():
     )
 
 
-TABLES = {"strix-halo": _strix_halo, "mi300x-d256": _mi300x_d256, "fa3": _fa3, "cpu": _cpu}
+TABLES = {"strix-halo": _strix_halo, "mi300x-d256": _mi300x_d256, "fa3": _fa3, "decode": _decode, "cpu": _cpu}
