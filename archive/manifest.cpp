@@ -81,7 +81,7 @@ Row read_row(const std::string& line) {
     if (find_arch(arch) == nullptr) {
       std::string known;
       for (const Arch& a : arches()) known.append(known.empty() ? "" : ", ").append(a.name);
-      throw Error("the architecture \"" + arch + "\" is none of " + known);
+      throw Error(std::string("the architecture \"").append(arch).append("\" is none of ").append(known));
     }
   std::set<std::string> seen;
   for (size_t i = 2; i < tokens.size(); ++i) {
