@@ -10,8 +10,9 @@ ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 VENV := build/python-venv
 # Whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
-beside_torch = $(shell $(PYTHON) -c "import torch, nanobind, sys; \
-  print('-DRAPT_BUILD_PYTHON=ON -DPython_EXECUTABLE=' + sys.executable)" 2>/dev/null)
+# Asked once, and only by the demo.
+beside_torch = $(eval beside_torch := $(shell $(PYTHON) -c "import torch, nanobind, sys; \
+  print('-DRAPT_BUILD_PYTHON=ON -DPython_EXECUTABLE=' + sys.executable)" 2>/dev/null))$(beside_torch)
 empty :=
 space := $(empty) $(empty)
 

@@ -1,6 +1,6 @@
 // Inf and NaN in V. A tile's product with V takes every key for every query, with probability 0 where a query does not
 // attend it; but 0 times Inf or NaN is NaN, which would reach rows that must not see that key. So a workgroup that
-// finds a NaN in its result goes over its keys again:
+// finds an Inf or a NaN in its result goes over its keys again:
 //
 //   finite   what is not finite in V is taken for 0: O of the rest
 //   above    the weight of keys with +Inf or NaN: where there is any, +Inf is added to the result

@@ -13,14 +13,14 @@ from rapt import _core
 _BATCHES, _CALLS = 50, 400
 
 
-def seconds(call):
+def seconds(call, batches, calls):
     """Of one call: the least mean of a batch, the others having met something else on the machine."""
     best = float("inf")
-    for _ in range(_BATCHES):
+    for _ in range(batches):
         start = time.perf_counter()
-        for _ in range(_CALLS):
+        for _ in range(calls):
             call()
-        best = min(best, (time.perf_counter() - start) / _CALLS)
+        best = min(best, (time.perf_counter() - start) / calls)
     return best
 
 
@@ -51,7 +51,7 @@ def measure():
     rows = [("the C call", plain, 0.0)]
     for name, call in calls.items():
         call()
-        total = seconds(call)
+        total = seconds(call, _BATCHES, _CALLS)
         rows.append((name, total, total - plain))
     return rows
 

@@ -3,28 +3,15 @@
 python -m rapt.torch.overhead
 """
 
-import time
-from collections.abc import Callable
-
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from rapt import _core
+from rapt.bench.overhead import seconds
 from rapt.torch.operators import attention
 from rapt.torch.sdpa import sdpa
 
 _BATCHES, _CALLS = 300, 20
-
-
-def seconds(call: Callable) -> float:
-    """Of one call: the least mean of a batch, the others having met something else on the machine."""
-    best = float("inf")
-    for _ in range(_BATCHES):
-        start = time.perf_counter()
-        for _ in range(_CALLS):
-            call()
-        best = min(best, (time.perf_counter() - start) / _CALLS)
-    return best
 
 
 def measure() -> list[tuple[str, float, float | None]]:
@@ -41,7 +28,7 @@ def measure() -> list[tuple[str, float, float | None]]:
     try:
         forward = min(_core.time_forward(q, k, v, out, _CALLS) for _ in range(_BATCHES))
         # The C call of a backward is not timed by itself: this has some 2 us of Python's.
-        backward = seconds(lambda: _core.backward(q, k, v, out, lse, dout, *gradients, num_threads=1))
+        backward = seconds(lambda: _core.backward(q, k, v, out, lse, dout, *gradients, num_threads=1), _BATCHES, _CALLS)
         calls = {
             "torch.ops.rapt.attention": (lambda: attention(q, k, v), forward),
             "torch.ops.rapt.attention, autograd": (lambda: attention(*leaves), forward),
@@ -56,7 +43,7 @@ def measure() -> list[tuple[str, float, float | None]]:
                 None,
             ),
         }
-        rows = [(name, seconds(call), plain) for name, (call, plain) in calls.items()]
+        rows = [(name, seconds(call, _BATCHES, _CALLS), plain) for name, (call, plain) in calls.items()]
         return [(name, total, None if plain is None else total - plain) for name, total, plain in rows]
     finally:
         torch.set_num_threads(threads)
