@@ -5,6 +5,7 @@ import torch
 from rapt import _core
 from rapt.flash_attn._probabilities import signed_probabilities
 from rapt.torch.attention import attention, draw_seed
+from rapt.torch.operators import contiguous_rows
 
 
 class InvalidArgument(ValueError, RuntimeError):
@@ -44,7 +45,7 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
         seqused_k = torch.full((len(q),), seqused_k, dtype=torch.int32, device=q.device)
     options = _mask_options(**mask) | cache | {"seqused_k": seqused_k, "deterministic": deterministic}
     if new_k is not None and new_v is not None:
-        options |= {"new_k": _rows(new_k), "new_v": _rows(new_v)}
+        options |= {"new_k": contiguous_rows(new_k), "new_v": contiguous_rows(new_v)}
     elif new_k is not None or new_v is not None:
         raise InvalidArgument("k and v must be given together")
     out, lse = _attend_to_rows(q, k_cache, v_cache, options)
@@ -53,7 +54,7 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
 
 def _attend_to_rows(q, k, v, options):
     """(out, lse) of a KV cache."""
-    q = _rows(q)
+    q = contiguous_rows(q)
     *batch, seqlen_q, heads, _ = q.shape
     out = q.new_empty((*batch, seqlen_q, heads, v.shape[-1]))
     lse = q.new_empty((*batch, heads, seqlen_q), dtype=torch.float32)
@@ -74,11 +75,6 @@ def _mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
         "softcap": max(softcap, 0.0),  # below 0 is none, as in FlashAttention
         "alibi_slopes": alibi_slopes,
     }
-
-
-def _rows(tensor):
-    """The tensor with a contiguous head_dim."""
-    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
 def _flash_lse(lse):

@@ -7,6 +7,7 @@ lse and the gradients as [batch, seqlen, heads, ...], and lse is 0 where a row h
 import torch
 
 from rapt import _core
+from rapt.torch.operators import contiguous_rows
 from rapt.torch.report import Counts
 
 FORWARD = "aten::_scaled_dot_product_flash_attention_for_cpu"
@@ -43,7 +44,7 @@ def backward(original, counts: Counts):
         why_not = _refusal(query, dropout_p)
         if why_not is None:
             gradients = [torch.empty_permuted(x.shape, (0, 2, 1, 3), dtype=x.dtype) for x in (query, key, value)]
-            dout = grad_out if grad_out.stride(-1) == 1 else grad_out.contiguous()
+            dout = contiguous_rows(grad_out)
             options = _options(is_causal, attn_mask, scale)
             try:
                 _core.backward(query, key, value, out, logsumexp, dout, *gradients, None, None, **options)

@@ -7,6 +7,7 @@ kernels and in Rapt's, so that either backward can follow either forward.
 import torch
 
 from rapt import _core
+from rapt.torch.operators import contiguous_rows
 from rapt.torch.report import Counts
 
 FORWARD = "aten::_scaled_dot_product_flash_attention"
@@ -47,7 +48,7 @@ def backward(original, counts: Counts):
         why_not = _refusal(query, key, dropout_p, is_causal)
         if why_not is None:
             gradients = [torch.empty_like(x) for x in (query, key, value)]
-            dout = grad_out if grad_out.stride(-1) == 1 else grad_out.contiguous()
+            dout = contiguous_rows(grad_out)
             try:
                 _core.backward(
                     query, key, value, out, logsumexp, dout, *gradients, None, None, **_options(is_causal, scale)

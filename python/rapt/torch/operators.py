@@ -35,14 +35,23 @@ NAMES = [argument.name for argument in attention._schema.arguments]
 
 def _forward(q, k, v, *args):
     out, lse = _results(q, k, v, *args)
-    _core.forward(_rows(q), _rows(k), _rows(v), out, lse, **_options(q, *args))
+    _core.forward(contiguous_rows(q), contiguous_rows(k), contiguous_rows(v), out, lse, **_options(q, *args))
     return out, lse
 
 
 def _backward(wrt, dout, out, lse, q, k, v, *args):
     inputs = _gradients_of(q, k, v, *args)
     gradients = [_empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
-    _core.backward(_rows(q), _rows(k), _rows(v), out, lse, _rows(dout), *gradients, **_options(q, *args))
+    _core.backward(
+        contiguous_rows(q),
+        contiguous_rows(k),
+        contiguous_rows(v),
+        out,
+        lse,
+        contiguous_rows(dout),
+        *gradients,
+        **_options(q, *args),
+    )
     return [gradient for gradient in gradients if gradient is not None]
 
 
@@ -85,7 +94,7 @@ def _gradients_of(q, k, v, heads_first=False, causal=None, softmax_scale=None, b
     return q, k, v, bias, sink
 
 
-def _rows(tensor):
+def contiguous_rows(tensor):
     """The tensor with a contiguous head_dim, which gradients of sums, for one, do not have."""
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
