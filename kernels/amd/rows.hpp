@@ -5,18 +5,6 @@
 
 namespace rapt::amd {
 
-// Pieces of a tile are dealt out to the waves in turn: f(i, piece) for each of this wave's, i counts them.
-template <int Pieces, int Waves, class F>
-DEVICE void for_pieces_of_wave(int wave, F f) {
-  const int again = here_uniform(wave);
-#pragma unroll
-  for (int i = 0; i < (Pieces + Waves - 1) / Waves; ++i) {
-    const int piece = i * Waves + again;
-    if (Pieces % Waves != 0 && piece >= Pieces) break;
-    f(i, piece);
-  }
-}
-
 template <class T>
 struct Rows {
   static constexpr int element_bytes = sizeof(typename T::element);

@@ -68,8 +68,13 @@ class StagedRows {
   // f(i, row, dim): the wave's i-th piece begins there.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
-    for_pieces_of_wave<pieces, Waves>(
-        wave_, [&](int i, int piece) { f(i, Order::unslot(piece / across * down), piece % across * dims); });
+    const int wave = here_uniform(wave_);
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const int piece = i * Waves + wave;
+      if (pieces % Waves != 0 && piece >= pieces) break;
+      f(i, Order::unslot(piece / across * down), piece % across * dims);
+    }
   }
 
   const Rows<T> rows_;

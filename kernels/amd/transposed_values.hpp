@@ -70,8 +70,13 @@ class TransposedValues {
   // f(i, row, dim): the wave's i-th piece begins there.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
-    for_pieces_of_wave<pieces, Waves>(
-        wave_, [&](int i, int piece) { f(i, piece % rows_of_pieces * down, piece / rows_of_pieces * dims); });
+    const int wave = here_uniform(wave_);
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      const int piece = i * Waves + wave;
+      if (pieces % Waves != 0 && piece >= pieces) break;
+      f(i, piece % rows_of_pieces * down, piece / rows_of_pieces * dims);
+    }
   }
 
   // Column j of 4 rows of 4 elements.
