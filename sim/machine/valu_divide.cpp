@@ -63,13 +63,22 @@ T div_scale(T s0, T denominator, T numerator, bool& flag) {
 }
 
 // Scales back up a quotient that div_scale made small and down one that it made large: the third source, the quotient
-// so far, tells which (the documents' factor 2^32 undoes neither). The result is rounded once.
+// so far, tells which (the documents' factor 2^32 undoes neither). The result is rounded once: where the wide sum is
+// not exact, its last bit is made odd.
 template <class T>
 T div_fmas(T a, T b, T c, bool flag) {
   if (!flag) return std::fma(a, b, c);
   __extension__ using Wide = __float128;
+  __extension__ using Bits = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b, addend = c;
+  const bool ordered = (addend < 0 ? -addend : addend) >= (product < 0 ? -product : product);
+  const Wide larger = ordered ? addend : product, smaller = ordered ? product : addend;
+  Wide sum = larger + smaller;
+  const Wide rest = smaller - (sum - larger);
+  const Bits bits = std::bit_cast<Bits>(sum);
+  if ((rest > 0 || rest < 0) && bits % 2 == 0) sum = std::bit_cast<Wide>((rest > 0) == (sum > 0) ? bits + 1 : bits - 1);
   const T factor = power<T>(std::fabs(c) >= 2 ? Limits<T>::scale : -Limits<T>::scale);
-  return static_cast<T>((static_cast<Wide>(a) * b + c) * factor);
+  return static_cast<T>(sum * factor);
 }
 
 // The smallest magnitude, or 0, as the rounding mode says.

@@ -72,6 +72,11 @@ TEST(ValuDivide, DoubleIsCorrectlyRounded) {
                           b = x = x * 6364136223846793005 + 1442695040888963407;
       pairs.push_back({a, b});
     }
+    // All ones below a power of two: the last step rounds a sum within 2^-105 of half an ulp.
+    for (const double a : {1.0, 2.0, 3.0, 0x1.fffffffffffffp+0, 0x1p-1022, 0x1p+1000})
+      for (const double b : {0x1.fffffffffffffp+0, 0x1.ffffffffffffep+0})
+        for (int exponent = -1021; exponent <= 1023; exponent += 73)
+          pairs.push_back({bits_of(a), bits_of(-std::ldexp(b, exponent))});
     const auto results = run_all<std::uint64_t>(wave, masks(divide_f64, wave), pairs);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       const double want = as_double(pairs[k][0]) / as_double(pairs[k][1]);
