@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/allowance.hpp"
+#include "support/least_bias.hpp"
 
 namespace test {
 
@@ -97,6 +98,22 @@ TEST(Execution, OutIsTheSameWithoutLse) {
       out_alone.lse = Tensor();
       ASSERT_EQ(forward(inputs, out_alone, {.backend = backend}), RAPT_OK) << rapt_last_error();
       EXPECT_TRUE(out_alone.out.same_elements(both.out)) << backend;
+    }
+  }
+}
+
+TEST(Execution, ABiasOfFloatsLeast) {
+  for (const char* text :
+       {"b1 hq4 hk2 sq40 sk300 d24 fp32 bias=b1h1", "b1 hq4 hk2 sq40 sk300 d24 bf16 causal bias=b1h1",
+        "b1 hq2 hk1 sq1 sk700 d64 fp16 bias=b1h1", "b1 hq8 hk2 sq3 sk700 d64 fp32 bias=b1h1 softcap=9"}) {
+    const LeastBias least(text);
+    for (const std::string& backend : backends(least.inputs.problem)) {
+      SCOPED_TRACE(backend + ", " + text);
+      Results results = run(least.inputs, {.backend = backend});
+      const Results expected = run(least.like, {.backend = backend});
+      least.check_lse(results, expected);
+      const auto x = results.named(), y = expected.named();
+      for (size_t t = 0; t < x.size(); ++t) EXPECT_TRUE(x[t].second->same_elements(*y[t].second)) << x[t].first;
     }
   }
 }

@@ -44,14 +44,14 @@ DEVICE float largest(const Tile (&s)[Tiles]) {
 // Logits of keys first_key on, products before scaling, become probabilities; `o` is rescaled where the maximum grew.
 template <class T, bool General, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
-                          int half, Tile (&s)[KeyTiles], Softmax<T>& softmax, Tile (&o)[DimTiles]) {
+                          int half, Tile (&s)[KeyTiles], Softmax<T, General>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
-  const float scale = General ? 1 : exponent_scale(pass, arguments.scale_log2);
+  const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.scale_log2);
   if constexpr (General) {
     Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, pass, block, query, first_key + t * kTile, half, s[t]);
+    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
     Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
@@ -60,9 +60,9 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
       exclude<M>(s[t], half, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
   }
 
-  const float most = largest(s) * scale;
+  const float most = General ? largest(s) : largest(s) * scale;
   if (softmax.outgrown(most)) {
-    const float factor = softmax.move(most);
+    const float factor = softmax.move(most, General ? scale : 1);
 #pragma unroll
     for (int t = 0; t < DimTiles; ++t) o[t] *= factor;
   }
@@ -71,7 +71,9 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   for (int t = 0; t < KeyTiles; ++t)
 #pragma unroll
     for (int r = 0; r < kRegisters; r += 2) {
-      const f32x2 x = __builtin_elementwise_fma(f32x2{s[t][r], s[t][r + 1]}, f32x2(scale), f32x2(-softmax.reference));
+      const f32x2 logits = {s[t][r], s[t][r + 1]}, reference = f32x2(softmax.reference);
+      const f32x2 x =
+          General ? (logits - reference) * scale : __builtin_elementwise_fma(logits, f32x2(scale), -reference);
       s[t][r] = exp2(x[0]);
       s[t][r + 1] = exp2(x[1]);
       sum += f32x2{s[t][r], s[t][r + 1]};
@@ -98,9 +100,12 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
   }
 }
 
+// In the unit of the logits.
+template <bool General>
 DEVICE float sink_of(Arguments& a, const Block& b) {
   if (a.sink.data == nullptr) return kMasked;
-  return kLog2e * load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
+  const float sink = load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
+  return General ? sink : kLog2e * sink;
 }
 
 DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
@@ -112,7 +117,7 @@ DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
 // Stores a pass's result. Which rows these are is found anew: scalar registers that hold it all along would be missing
 // in the loop. True: the row has an Inf or a NaN that may not be its own.
 template <class T, bool General, int Split, int Rows, int DimTiles>
-DEVICE bool store(Arguments& a, int pass, Softmax<T>& softmax, const Tile (&o)[DimTiles]) {
+DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   const Block block = block_of(a, Rows);
   const auto part = WavePart<Split, DimTiles * kTile>::of(thread_id_again());
   const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.head_dim_v - part.slice;
@@ -124,7 +129,7 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T>& softmax, const Tile (&o)[D
     add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
     return false;
   }
-  const float factor = softmax.finish(sink_of(a, block)) * (General ? a.keep_scale : 1);
+  const float factor = softmax.finish(sink_of<General>(a, block)) * (General ? a.keep_scale : 1);
   store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
   if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
   return again;

@@ -33,7 +33,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   if (const int row = first_row + lane % kTile; row < block.q.count)
     load_fragments<T>(q_rows + row * a.q.seq, a.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
-  Softmax<T> softmax;
+  Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.group;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds, thread);

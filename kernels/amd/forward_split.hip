@@ -71,7 +71,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(q_rows, a.q.seq),
                       M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
-  Softmax<T> softmax;
+  Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);

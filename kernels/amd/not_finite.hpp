@@ -40,8 +40,8 @@ DEVICE void replace(int pass, const Values& v) {
 }
 
 // Of one row of O^T in the first pass: Inf or NaN that the logits do not explain.
-template <class T, int DimTiles>
-DEVICE bool not_finite(const Softmax<T>& softmax, const Tile (&o)[DimTiles]) {
+template <class T, bool General, int DimTiles>
+DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   Tile zero = {};  // times anything finite
 #pragma unroll
   for (int t = 0; t < DimTiles; ++t) zero = __builtin_elementwise_fma(o[t], Tile{}, zero);

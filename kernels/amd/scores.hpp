@@ -1,5 +1,5 @@
 // What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout.
-// In the order of docs/naming.md; logits become multiples of log2(e).
+// In the order of docs/naming.md; logits stay natural ones.
 #pragma once
 
 #include "kernels/amd/mask.hpp"
@@ -41,8 +41,7 @@ DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
 
 // The tile's keys are first_key + M::element(r, half). Excluded ones are set to kMasked, and nothing of theirs is read.
 template <class M>
-DEVICE void transform_logits(Arguments& a, int pass, const Block& b, const Query& query, int first_key, int half,
-                             Tile& s) {
+DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
   s *= a.scale;
   if (a.softcap > 0) {
     const float inverse = 1 / a.softcap;
@@ -64,7 +63,6 @@ DEVICE void transform_logits(Arguments& a, int pass, const Block& b, const Query
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) s[r] += load_as_float(bias + key_at(r) * a.bias.key, a.bias_dtype);
   }
-  s *= exponent_scale(pass, kLog2e);
   if (a.mask.data != nullptr && any) {
     const char* const mask = row_of(a.mask, b, query.row);
 #pragma unroll

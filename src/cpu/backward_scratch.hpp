@@ -16,8 +16,9 @@ struct BackwardScratch {
   float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
   float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
   float *keys, *key_pairs, *values, *added, *factors, *capped;
-  float *lse, *lse_rest, *delta;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
-  bool* excluded;                 // [keys][kQueryBlock]
+  float *lse, *delta;
+  float *shift, *shift_rest;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
+  bool* excluded;             // [keys][kQueryBlock]
   QueryLanes* lanes;
   Alibi* alibi;
 
@@ -41,7 +42,8 @@ struct BackwardScratch {
     factors = carve.take<float>(nk * kGroupLanes);
     capped = carve.take<float>(nk * kGroupLanes);
     lse = carve.take<float>(nq);
-    lse_rest = carve.take<float>(nq);
+    shift = carve.take<float>(nq);
+    shift_rest = carve.take<float>(nq);
     delta = carve.take<float>(nq);
     excluded = carve.take<bool>(nk * kQueryBlock);
     lanes = carve.take<QueryLanes>(1);

@@ -60,7 +60,7 @@ class BackwardTile {
   double sink_sum(float sink) const {
     double total = 0;
     for (int64_t at = 0; at < w_.lanes->count; ++at)
-      total += static_cast<double>(std::exp2(sink * kLog2e - w_.lse[at])) * static_cast<double>(w_.delta[at]);
+      total += static_cast<double>(std::exp(sink - w_.lse[at])) * static_cast<double>(w_.delta[at]);
     return total;
   }
 
@@ -91,8 +91,10 @@ class BackwardTile {
       dout[at] = used ? query_row(call_.dout, at) : nullptr;
       out[at] = used ? query_row(call_.out, at) : nullptr;
       const double exact = static_cast<double>(value) * 1.4426950408889634;
-      w_.lse[at] = used ? static_cast<float>(exact) : INFINITY;  // P is 0
-      w_.lse_rest[at] = used && std::isfinite(value) ? static_cast<float>(exact - static_cast<double>(w_.lse[at])) : 0;
+      w_.lse[at] = used ? value : INFINITY;  // P is 0
+      w_.shift[at] = used ? static_cast<float>(exact) : INFINITY;
+      w_.shift_rest[at] =
+          used && std::isfinite(w_.shift[at]) ? static_cast<float>(exact - static_cast<double>(w_.shift[at])) : 0;
     }
     for (int64_t at = 0; at < all; at += kLanes) {
       const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
@@ -199,8 +201,8 @@ class BackwardTile {
     } else {
       F shift[kVectors], rest[kVectors], delta[kVectors];
       for (int i = 0; i < kVectors; ++i) {
-        shift[i] = load(w_.lse + lane0 + i * kLanes);
-        rest[i] = load(w_.lse_rest + lane0 + i * kLanes);
+        shift[i] = load(w_.shift + lane0 + i * kLanes);
+        rest[i] = load(w_.shift_rest + lane0 + i * kLanes);
         delta[i] = load(w_.delta + lane0 + i * kLanes);
       }
       const F c = splat(scale_log2_);
@@ -224,7 +226,7 @@ class BackwardTile {
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
         const int64_t lane = lane0 + i * kLanes;
-        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(w_.lse + lane)) - load(w_.lse_rest + lane));
+        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(w_.lse + lane)) * splat(kLog2e));
         F dropped = p, dp = load(ds.at(r, i));
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
@@ -243,14 +245,14 @@ class BackwardTile {
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
     if (call_.softcap != 0) {  // kept for its gradient: tanh(s / softcap)
-      const float per_cap = 1 / (static_cast<float>(call_.softcap) * kLog2e);
+      const float factor = static_cast<float>(call_.scale) / static_cast<float>(call_.softcap);
       for (int64_t r = 0; r < rows; ++r)
         for (int i = 0; i < kVectors; ++i)
-          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(scale_log2_ * per_cap)));
+          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(factor)));
     }
     const bool adds = call_.bias || call_.mask;
     if (adds) added_scores(call_, s_, *w_.lanes, g, key, rows, w_.added);
-    apply_score_options(call_, *w_.alibi, g, key, rows, scale_log2_, adds ? w_.added : nullptr, s.data, s.row);
+    apply_score_options(call_, *w_.alibi, g, key, rows, adds ? w_.added : nullptr, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
   }
 

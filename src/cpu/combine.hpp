@@ -1,5 +1,5 @@
 // Partial results of key ranges merged into out and lse, in ascending order of the ranges whatever thread made them:
-// m = max m_i, l = sum l_i 2^(m_i - m), out = sum O_i 2^(m_i - m) / l.
+// m = max m_i, l = sum l_i w_i, out = sum O_i w_i / l with w_i = 2^(m_i - m), or e^(m_i - m) of natural logits.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@ namespace rapt::cpu::RAPT_TIER {
 
 // Row r of every part: part i lies at parts.o + i * part_rows * dim, parts.m + i * part_rows.
 template <class T>
-inline void combine_row(const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r, int64_t dim, T* out,
-                        float* lse) {
+inline void combine_row(const Call& call, const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r,
+                        int64_t dim, T* out, float* lse) {
   float m = -INFINITY, l = 0;
   for (int64_t i = 0; i < count; ++i) {
     const float mi = parts.m[i * part_rows + r];
@@ -20,7 +20,7 @@ inline void combine_row(const PartialRows& parts, int64_t count, int64_t part_ro
   const float shift = m == -INFINITY ? 0.f : m;
   float* total = parts.o + r * dim;  // part 0's row becomes the sum
   for (int64_t i = 0; i < count; ++i) {
-    const float weight = std::exp2(parts.m[i * part_rows + r] - shift);
+    const float weight = std::exp2((parts.m[i * part_rows + r] - shift) * maximum_log2(call));
     l += weight * parts.l[i * part_rows + r];
     const float* o = parts.o + (i * part_rows + r) * dim;
     for (int64_t x = 0; x < dim; ++x) total[x] = i == 0 ? weight * o[x] : total[x] + weight * o[x];
@@ -28,7 +28,7 @@ inline void combine_row(const PartialRows& parts, int64_t count, int64_t part_ro
   const float factor = l == 0 ? 0.f : 1 / l;
   int64_t x = 0;
   for (; x < dim; x += kLanes) store_elements(out, x, dim, load_words<false>(total, x, dim) * splat(factor));
-  if (lse) *lse = m * kLn2 + std::log(l);
+  if (lse) *lse = m * maximum_unit(call) + std::log(l);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

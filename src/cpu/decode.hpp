@@ -22,8 +22,8 @@ class Decode {
         groups_((n_ + R - 1) / R),
         q_row_(padded(words<kDot>(call.head_dim))),
         o_row_(decode_out_row(call)),
-        scale_log2_(static_cast<float>(call.scale) * kLog2e),
-        options_(has_score_options(call)),
+        options_(has_natural_logits(call)),
+        scale_(static_cast<float>(call.scale) * (options_ ? 1.f : kLog2e)),
         w_(scratch) {
     w_.q += slot * kDecodeRows * padded(call.head_dim);
     w_.o += slot * kDecodeRows * o_row_;
@@ -34,16 +34,15 @@ class Decode {
   void begin(bool with_sink) {
     for (int64_t r = 0; r < groups_ * R; ++r) {  // rows that pad a group are zero
       alignas(64) float q[kMaxHeadDim] = {};
-      const float sink = with_sink && r < n_
-                             ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head)
-                             : -INFINITY;
+      const float sink =
+          with_sink && r < n_ ? read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
       if (r < n_)
         copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)),
                        call_.head_dim, q);
       for (int64_t w = 0; w < q_row_; ++w) w_.q[q_at(r, w)] = q[w];
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
       for (int64_t i = 0; i < W; ++i) {
-        w_.m[Layout::at(groups_, r, i)] = sink;
+        w_.m[Layout::at(groups_, r, i)] = options_ ? sink : sink * kLog2e;
         w_.l[Layout::at(groups_, r, i)] = i > 0 || sink == -INFINITY ? 0.f : 1.f;
       }
     }
@@ -81,14 +80,14 @@ class Decode {
 
   void products(DecodeAhead& ahead) {
     const auto run = [&](const auto& kernel) {
-      kernel(rows_, w_.q, call_.head_dim, scale_log2_, w_.scores, w_.copies, ahead);
+      kernel(rows_, w_.q, call_.head_dim, scale_, w_.scores, w_.copies, ahead);
     };
     if constexpr (!Layout::kShared) run(DirectProducts<T, R>::run);
     else if (groups_ == 2) run(SharedProducts<T, R, 2>::run);
     else if constexpr (R == 4) groups_ == 3 ? run(SharedProducts<T, R, 3>::run) : run(SharedProducts<T, R, 4>::run);
   }
 
-  // Turns scaled products into log2-domain logits. True if some key may be excluded.
+  // Turns scaled products into logits. True if some key may be excluded.
   bool finish_logits() {
     if (options_) score_options();
     const int64_t all = (rows_.count + W - 1) / W * W;
@@ -105,7 +104,7 @@ class Decode {
 
   __attribute__((noinline)) void score_options() {
     if (call_.softcap != 0) {
-      const float cap = static_cast<float>(call_.softcap) * kLog2e;
+      const float cap = static_cast<float>(call_.softcap);
       for (int64_t i = 0; i < score_count(); i += kLanes)
         store(w_.scores + i, splat(cap) * tanh(load(w_.scores + i) * splat(1 / cap)));
     }
@@ -118,12 +117,12 @@ class Decode {
       const int64_t from = score_offset(call_.bias, s_, query(r), head(r)) + j0_ * call_.bias.key;
       for (int64_t j = 0; j < rows_.count; ++j) {
         const float b = read_float(call_.bias.data, call_.bias.dtype, from + j * call_.bias.key);
-        s[at(r, j)] = b == -INFINITY ? b : s[at(r, j)] + kLog2e * b;
+        s[at(r, j)] = b == -INFINITY ? b : s[at(r, j)] + b;
       }
     }
     if (call_.alibi) {
-      const float slope = kLog2e * reinterpret_cast<const float*>(
-                                       call_.alibi.data)[s_.index * call_.alibi.batch + head(r) * call_.alibi.head];
+      const float slope =
+          reinterpret_cast<const float*>(call_.alibi.data)[s_.index * call_.alibi.batch + head(r) * call_.alibi.head];
       const float center = static_cast<float>(query(r) + s_.diagonal);
       for (int64_t j = 0; j < rows_.count; ++j) s[at(r, j)] -= slope * std::fabs(center - static_cast<float>(j0_ + j));
     }
@@ -141,14 +140,15 @@ class Decode {
     F most = splat(-INFINITY);
     for (int64_t i = 0; i < size; i += step) most = max(load(s + i), most);
     const F old = load(m), now = max(part_max<W>(most), old), shift = now == splat(-INFINITY) ? F{} : now;
+    const F unit = splat(maximum_log2(call_));
     F total = F{};
     for (int64_t i = 0; i < size; i += step) {
-      const F e = exp2(load(s + i) - shift);
+      const F e = exp2((load(s + i) - shift) * unit);
       total = total + e;
       store(s + i, e);
     }
     alignas(64) float alpha[kLanes];
-    store(alpha, exp2(old - shift));
+    store(alpha, exp2((old - shift) * unit));
     store(m, now);
     store(l, fma(load(l), load(alpha), total));
     for (int64_t r = 0; r < R; ++r) {
@@ -203,15 +203,16 @@ class Decode {
     T* out = reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s_, query(r), head(r));
     for (int64_t x = 0; x < dim; x += kLanes) store_elements(out, x, dim, load(o + x) * splat(factor));
     if (call_.lse)
-      reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] = m * kLn2 + std::log(l);
+      reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] =
+          m * maximum_unit(call_) + std::log(l);
   }
 
   const ForwardCall& call_;
   const Sequence& s_;
   const int64_t head_k_, n_, groups_;
   const int64_t q_row_, o_row_;
-  const float scale_log2_;
   const bool options_;
+  const float scale_;  // of products: to logits in maximum_unit
   DecodeScratch w_;
   DecodeBlock rows_ = {};
   int64_t j0_ = 0;

@@ -17,7 +17,7 @@ inline int64_t forward_queries(const Call& call) {
 // The result of a range of keys for one query row, before normalisation: merged later in a fixed order.
 struct PartialRows {
   float* o = nullptr;  // [rows][head_dim_v]
-  float* m = nullptr;  // [rows], log2 domain
+  float* m = nullptr;  // [rows], in maximum_unit
   float* l = nullptr;
 };
 
@@ -58,8 +58,7 @@ class ForwardTile {
         words_(words<kDot>(call.head_dim)),
         dim_v_(call.head_dim_v),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
-        // the running maximum of the products is that of the logits only where the scale is positive
-        options_(has_score_options(call) || !(call.scale > 0)) {}
+        options_(has_natural_logits(call)) {}
 
   // Queries [first, first + n) of `rows` against keys [key_first, key_last). With `partial` the rows' unnormalised
   // results go there (row index: within this block), otherwise out and lse are written. The sink counts where
@@ -95,10 +94,9 @@ class ForwardTile {
       transpose_rows<kDot>(row, call_.head_dim, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
     }
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; ++at) {
-      const float sink = with_sink
-                             ? kLog2e * read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head)
-                             : -INFINITY;
-      w_.m[at] = sink;
+      const float sink =
+          with_sink ? read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head) : -INFINITY;
+      w_.m[at] = options_ ? sink : sink * kLog2e;
       w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
     }
     std::fill(fresh_, fresh_ + kMostGroups, true);
@@ -169,14 +167,16 @@ class ForwardTile {
     for (int i = 0; i < kVectors; ++i) {
       const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
       shift[i] = now == splat(-INFINITY) ? F{} : now;
-      alpha[i] = exp2(old - shift[i]);
+      alpha[i] = exp2((old - shift[i]) * splat(maximum_log2(call_)));
       store(m + i * kLanes, now);
     }
     const bool careful = (edges || options_) && !values_finite();
     if (careful) note_excluded(rows);
     const bool narrow_later = kDot && (call_.dropout.probability != 0 || careful);  // P stays in floats until then
-    if (narrow_later) exponentials<false>(w_.s, rows, factor, shift, block_sum, nullptr);
-    else exponentials<kDot>(w_.s, rows, factor, shift, block_sum, w_.p);
+    if (options_ && narrow_later) exponentials<false, true>(w_.s, rows, factor, shift, block_sum, nullptr);
+    else if (options_) exponentials<kDot, true>(w_.s, rows, factor, shift, block_sum, w_.p);
+    else if (narrow_later) exponentials<false, false>(w_.s, rows, factor, shift, block_sum, nullptr);
+    else exponentials<kDot, false>(w_.s, rows, factor, shift, block_sum, w_.p);
     for (int i = 0; i < kVectors; ++i) store(l + i * kLanes, fma(load(l + i * kLanes), alpha[i], block_sum[i]));
     if (call_.dropout.probability != 0) {
       dropout_factors(call_, s_, *w_.lanes, g, low, rows, 1.f, w_.factors);
@@ -200,7 +200,7 @@ class ForwardTile {
       column<kDot, Out::store>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes);
       const bool adds = call_.bias || call_.mask;
       if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
-      apply_score_options(call_, *w_.alibi, g, low, rows, scale_log2_, adds ? w_.added : nullptr, w_.s, kGroupLanes);
+      apply_score_options(call_, *w_.alibi, g, low, rows, adds ? w_.added : nullptr, w_.s, kGroupLanes);
       apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
       fold_max(w_.s, rows, kGroupLanes, most);
       return;
@@ -272,7 +272,7 @@ class ForwardTile {
     float* lse = reinterpret_cast<float*>(call_.lse.data);
     for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
       lse[lse_offset(call_.lse, s_, w_.lanes->query[lane], w_.lanes->head[lane])] =
-          w_.m[lane] * kLn2 + std::log(w_.l[lane]);
+          w_.m[lane] * maximum_unit(call_) + std::log(w_.l[lane]);
   }
 
   void write_partial(const PartialRows& to) {

@@ -1,5 +1,5 @@
-// From products to logits, in the log2 domain: softcap, bias, ALiBi, masks and dropout on a strip [keys][kGroupLanes].
-// Only problems with such options, and blocks at the edge of a mask, come here.
+// From products to logits: softcap, bias, ALiBi, masks and dropout on a strip [keys][kGroupLanes]. Only problems with
+// such options, and blocks at the edge of a mask, come here.
 #pragma once
 
 #include <cmath>
@@ -33,11 +33,19 @@ inline float read_float(const char* data, DType dtype, int64_t i) {
 // Does every logit need more than scale and the edges of causality or window?
 inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
 
+// Are running maxima natural logits? Otherwise they are in the log2 domain, which costs an operation less, but a bias
+// of float32's least would leave float32's range there; and they come from the products, which needs a positive scale.
+inline bool has_natural_logits(const Call& call) { return has_score_options(call) || !(call.scale > 0); }
+
+// The unit of the maxima in the log2 domain, and in the natural one.
+inline float maximum_log2(const Call& call) { return has_natural_logits(call) ? kLog2e : 1.f; }
+inline float maximum_unit(const Call& call) { return has_natural_logits(call) ? 1.f : kLn2; }
+
 inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t query, int64_t head) {
   return s.index * view.batch + head * view.head + query * view.query;
 }
 
-// What is added to the logits of keys [j0, j0 + rows): log2(e) * bias, and -inf where the boolean mask excludes.
+// What is added to the logits of keys [j0, j0 + rows): the bias, and -inf where the boolean mask excludes.
 // tile: [rows][kGroupLanes].
 inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
                          int64_t rows, float* tile) {
@@ -50,7 +58,7 @@ inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& 
         if (call.bias) {
           const int64_t from = score_offset(call.bias, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.bias.key;
           for (int64_t x = 0; x < n; ++x)
-            block[lane][x] = kLog2e * read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
+            block[lane][x] = read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
         }
         if (call.mask) {
           const char* from =
@@ -66,7 +74,7 @@ inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& 
     }
 }
 
-// Slope and diagonal of each lane for ALiBi, in the log2 domain.
+// Slope and diagonal of each lane for ALiBi.
 struct Alibi {
   alignas(64) float slope[kMostQueries];
   alignas(64) float center[kMostQueries];
@@ -75,22 +83,22 @@ struct Alibi {
     if (!call.alibi) return;
     const float* slopes = reinterpret_cast<const float*>(call.alibi.data) + s.index * call.alibi.batch;
     for (int64_t i = 0; i < lanes.groups * kGroupLanes; ++i) {
-      slope[i] = kLog2e * slopes[lanes.head[i] * call.alibi.head];
+      slope[i] = slopes[lanes.head[i] * call.alibi.head];
       center[i] = static_cast<float>(lanes.query[i] + s.diagonal);
     }
   }
 };
 
-// The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into log2-domain logits in place, -inf
-// where excluded. `factor` turns a product into scale * log2(e) * product. `added` is added_scores' tile or null.
+// The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into logits in place, -inf where
+// excluded. `added` is added_scores' tile or null.
 inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows,
-                                float factor, const float* added, float* s, int64_t row) {
-  const F cap = splat(static_cast<float>(call.softcap) * kLog2e),
-          per_cap = splat(1 / (static_cast<float>(call.softcap) * kLog2e));
+                                const float* added, float* s, int64_t row) {
+  const F scale = splat(static_cast<float>(call.scale));
+  const F cap = splat(static_cast<float>(call.softcap)), per_cap = splat(1 / static_cast<float>(call.softcap));
   for (int64_t j = 0; j < rows; ++j)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lane = group * kGroupLanes + v * kLanes;
-      F x = load(s + j * row + v * kLanes) * splat(factor);
+      F x = load(s + j * row + v * kLanes) * scale;
       if (call.softcap != 0) x = cap * tanh(x * per_cap);
       if (added) x = x + load(added + j * kGroupLanes + v * kLanes);
       if (call.alibi) {

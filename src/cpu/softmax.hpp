@@ -5,26 +5,34 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// s [rows][kGroupLanes] becomes P = exp2(factor * s - m), in place for floats; for kDot it goes to p as bf16 pairs of
-// rows, [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
-template <bool kDot>
+// 2^(factor * s - m), or, of natural logits, e^(s - m): subtracted before it is multiplied.
+template <bool kNatural>
+RAPT_INLINE F exponential(F s, [[maybe_unused]] F factor, F m) {
+  if constexpr (kNatural) return exp2((s - m) * splat(kLog2e));
+  else return exp2(fms(s, factor, m));
+}
+
+// s [rows][kGroupLanes] becomes P = exponential(s), in place for floats; for kDot it goes to p as bf16 pairs of rows,
+// [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
+template <bool kDot, bool kNatural>
 inline void exponentials(float* s, int64_t rows, float factor, const F* m, F* sums, [[maybe_unused]] float* p) {
   F total[kVectors] = {};
+  const F c = splat(factor);
   if constexpr (kDot) {
 #if defined(__AVX512BF16__)
-    const F c = splat(factor);
     int64_t j = 0;
     for (; j + 2 <= rows; j += 2) {
       RAPT_UNROLL for (int v = 0; v < kVectors; ++v) {
         const float* at = s + j * kGroupLanes + v * kLanes;
-        const F a = exp2(fms(load(at), c, m[v])), b = exp2(fms(load(at + kGroupLanes), c, m[v]));
+        const F a = exponential<kNatural>(load(at), c, m[v]),
+                b = exponential<kNatural>(load(at + kGroupLanes), c, m[v]);
         total[v] = total[v] + (a + b);
         store(p + j / 2 * kGroupLanes + v * kLanes, pack_pairs(a, b));
       }
     }
     if (j < rows)
       for (int v = 0; v < kVectors; ++v) {
-        const F a = exp2(fms(load(s + j * kGroupLanes + v * kLanes), c, m[v]));
+        const F a = exponential<kNatural>(load(s + j * kGroupLanes + v * kLanes), c, m[v]);
         total[v] = total[v] + a;
         store(p + j / 2 * kGroupLanes + v * kLanes, pack_pairs(a, F{}));
       }
@@ -32,7 +40,7 @@ inline void exponentials(float* s, int64_t rows, float factor, const F* m, F* su
   } else {
     _Pragma("GCC unroll 2") for (int64_t j = 0; j < rows; ++j) {
       RAPT_UNROLL for (int v = 0; v < kVectors; ++v) {
-        const F e = exp2(fms(load(s + j * kGroupLanes + v * kLanes), splat(factor), m[v]));
+        const F e = exponential<kNatural>(load(s + j * kGroupLanes + v * kLanes), c, m[v]);
         total[v] = total[v] + e;
         store(s + j * kGroupLanes + v * kLanes, e);
       }

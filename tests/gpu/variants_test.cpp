@@ -19,6 +19,7 @@
 #include "device_run.hpp"
 #include "rapt/rapt.hpp"
 #include "support/allowance.hpp"
+#include "support/least_bias.hpp"
 #include "variant_cases.hpp"
 
 namespace test {
@@ -135,6 +136,14 @@ Record* const record = static_cast<Record*>(testing::AddGlobalTestEnvironment(ne
 
 class EveryVariant : public testing::TestWithParam<Variant> {};
 
+void check_least_bias(const Variant& v) {
+  const LeastBias least("b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype + " bias=b1h1");
+  Results results = run_on(devices().at(v.arch), least.inputs, "hip." + v.name, Layout::compact);
+  const Oracle oracle(least.like);
+  least.check_lse(results, oracle.exact());
+  for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
+}
+
 void check(const Variant& v, const Case& c) {
   static Yardsticks yardsticks;
   const Yardstick& yardstick = yardsticks.of(v, c);
@@ -155,8 +164,9 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const std::vector<Case> cases = (longer ? long_variant_cases : variant_cases)(v.dtype, v.tile, v.general);
   const auto start = std::chrono::steady_clock::now();
   for (const Case& c : cases) check(v, c);
+  if (v.general) check_least_bias(v);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  record->add(v, cases.size(), seconds.count(), !HasFailure());
+  record->add(v, cases.size() + v.general, seconds.count(), !HasFailure());
 }
 
 std::string variant_name(const testing::TestParamInfo<Variant>& info) {

@@ -1,0 +1,24 @@
+// Additive masks often have float32's least number where they mean -inf. Beside other keys it weighs nothing. A row of
+// nothing else has equal logits, because q k^T is lost beside it: it is the mean of V, and its lse is that number.
+#pragma once
+
+#include "support/run.hpp"
+
+namespace test {
+
+struct LeastBias {
+  explicit LeastBias(const std::string& problem);  // with a bias of one row a query, batch 1
+
+  Inputs inputs;
+  Inputs like;  // of the same weights, without such numbers: a row of nothing else has q = 0 and no bias
+
+  bool only_least(int64_t query) const { return query % 3 == 0; }  // such rows have dout = 0
+
+  // Takes lse of those rows, which must be the least number, for `expected` (a result of `like`).
+  void check_lse(Results& results, const Results& expected) const;
+
+ private:
+  void fill_bias(Inputs& to, double of_row, double of_key) const;
+};
+
+}  // namespace test
