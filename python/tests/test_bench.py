@@ -126,6 +126,21 @@ def test_strix_halo_and_its_files(tmp_path, capsys):
     assert sorted(tmp_path.iterdir()) == sorted(files)  # nothing half written is left
 
 
+def test_where_rapt_has_no_backend_the_rivals_are_measured(monkeypatch, capsys):
+    def refuse(query, *_, **__):
+        if query.dtype != torch.float16:
+            raise NotImplementedError(f"no backend takes {query.dtype}")
+        return scaled_dot_product_attention(query, query, query)
+
+    monkeypatch.setattr(rapt.torch, "sdpa", refuse)
+    assert main(["strix-halo", "decode", "--device", "cpu", "--rows", "Tiny;g1", "--seconds", "0.01"]) == 0
+    out = capsys.readouterr().out
+    assert "| Causal torch flash" in out
+    assert "Success with torch.float16" in out and "Failure with torch.float32: no backend takes torch.float32" in out
+    assert "not here: rapt in bf16: no backend takes torch.bfloat16" in out
+    assert "not here: flash_attn: not installed" in out
+
+
 def row(backend, ms, **changes):
     values = dict(
         table="t", case="s512", problem="b4 hq8 hk8 sq512 sk512 d256 fp16 causal", op="fwd", device="cpu",

@@ -54,8 +54,12 @@ def main(arguments: list[str]) -> int:
         for line in layouts.LAYOUTS.get(name, layouts.generic)(_kept(rows, measured), options.device):
             print(line, flush=True)
         print()
-    absent = {rival: reason for _, others in found.values() for rival, reason in others.items()}
-    print(*(f"not here: {rival}: {reason}" for rival, reason in absent.items()), sep="\n")
+    absent: dict[tuple[str, str], list[str]] = {}
+    for dtype, (_, others) in found.items():
+        for why in others.items():
+            absent.setdefault(why, []).append(dtype)
+    for (rival, reason), dtypes in absent.items():
+        print(f"not here: {rival}{'' if len(dtypes) == len(found) else ' in ' + ', '.join(dtypes)}: {reason}")
     if options.json:
         write(options.json, "".join(json.dumps(r._asdict()) + "\n" for r in measured))
     if options.html:
