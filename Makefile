@@ -77,7 +77,7 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install -q -r python/requirements-test.txt
-	$(VENV)/bin/ruff check python && $(VENV)/bin/ruff format --check python
+	$(VENV)/bin/ruff check python tools/flash-attn-tests && $(VENV)/bin/ruff format --check python tools/flash-attn-tests
 	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
 	cmake --build --preset release --target python archives
 	cmake --preset sim >/dev/null && cmake --build --preset sim --target amdhip64_7

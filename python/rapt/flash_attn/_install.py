@@ -42,8 +42,9 @@ class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         if ours := _MODULES[module.__name__]:
-            public = vars(importlib.import_module(ours)).items()
-            vars(module).update((k, v) for k, v in public if not k.startswith("_") or k == "__version__")
+            for name, value in vars(importlib.import_module(ours)).items():
+                if name == "__version__" or not (name.startswith("_") or isinstance(value, ModuleType)):
+                    setattr(module, name, value)  # modules are found by their names there
 
     def find_distributions(self, context=None):
         if context is None or context.name is None or context.name.replace("_", "-") == "flash-attn":
