@@ -75,7 +75,14 @@ T1 T hidden(T a) {
 #endif
   return a;
 }
-T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
+// Not at -O0: clang-19 crashes where a __builtin_constant_p leaves a function without a call to it.
+#ifdef __OPTIMIZE__
+#define IS_CONSTANT(a) __builtin_constant_p(a)
+#else
+#define IS_CONSTANT(a) false
+#endif
+T1 T hidden_constant(T a) { return IS_CONSTANT(a) ? hidden(a) : a; }
+T1 T hidden_zero(T a) { return IS_CONSTANT(a) && a == T(0) ? hidden(a) : a; }
 
 // ---- integers: wrapping, with shift amounts taken modulo the width
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
@@ -215,8 +222,9 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 }
 #endif
 
-T1 T fadd(T a, T b) { return a + b; }
-T1 T fsub(T a, T b) { return a - b; }
+// Both compilers make -b of 0 - b and of 0 + -b where an instruction can negate what it reads: wrong where b is 0.
+T1 T fadd(T a, T b) { return hidden_zero(a) + hidden_zero(b); }
+T1 T fsub(T a, T b) { return hidden_zero(a) - b; }
 // clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong where b is 0: it must not see the 0.
 INLINE bf16 fadd(bf16 a, bf16 b) { return hidden_constant(a) + hidden_constant(b); }
 INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
@@ -257,8 +265,8 @@ T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
 T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
 T1 T quiet(T a) { return a != a ? T(__builtin_nanf("")) : a; }
-T1 T fleast(T a, T b) { return T(__builtin_elementwise_min(quiet(a), quiet(b))) + T(0.0F); }
-T1 T fmost(T a, T b) { return T(__builtin_elementwise_max(quiet(a), quiet(b))) + T(0.0F); }
+T1 T fleast(T a, T b) { return fadd(T(__builtin_elementwise_min(quiet(a), quiet(b))), T(0.0F)); }
+T1 T fmost(T a, T b) { return fadd(T(__builtin_elementwise_max(quiet(a), quiet(b))), T(0.0F)); }
 INLINE bf16 fleast(bf16 a, bf16 b) { return bf16(fleast(f32(a), f32(b))); }
 INLINE bf16 fmost(bf16 a, bf16 b) { return bf16(fmost(f32(a), f32(b))); }
 T1 T fclamp(T a) { return fleast(fmost(a, T(0.0F)), T(1.0F)); }
@@ -284,6 +292,11 @@ INLINE F to_float(T a) {
 template <typename F>
 INLINE F to_float(f64 a) {
   return F(a);
+}
+// Of a product in f32 as f16 both compilers make v_fma_mixlo_f16 with 0 to add, which loses the sign of -0.
+template <typename F>
+INLINE F to_float(f32 a) {
+  return F(__is_same(F, f16) ? hidden(a) : a);
 }
 
 // ---- vectors
