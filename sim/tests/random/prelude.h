@@ -75,7 +75,14 @@ T1 T hidden(T a) {
 #endif
   return a;
 }
-T1 T hidden_constant(T a) { return __builtin_constant_p(a) ? hidden(a) : a; }
+// Not at -O0: clang-19 crashes where a __builtin_constant_p leaves a function without a call to it.
+#ifdef __OPTIMIZE__
+#define IS_CONSTANT(a) __builtin_constant_p(a)
+#else
+#define IS_CONSTANT(a) false
+#endif
+T1 T hidden_constant(T a) { return IS_CONSTANT(a) ? hidden(a) : a; }
+T1 T hidden_zero(T a) { return IS_CONSTANT(a) && a == T(0) ? hidden(a) : a; }
 
 // ---- integers: wrapping, with shift amounts taken modulo the width
 // What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
@@ -110,7 +117,11 @@ T1 T smaller(T a, T b) { return a < b ? a : b; }
 T1 T larger(T a, T b) { return a < b ? b : a; }
 T1 T middle(T a, T b, T c) { return larger(smaller(a, b), smaller(larger(a, b), c)); }
 T1 T absolute(T a) { return a < T(0) ? neg(a) : a; }
-T1 T distance(T a, T b) { return a < b ? sub(b, a) : sub(a, b); }
+// Of numbers narrower than an int, clang-19 takes b - a for a - b where both are SDWA instructions of one pair.
+T1 T distance(T a, T b) {
+  if constexpr (__clang_major__ < 20 && sizeof(T) < 4) return a < b ? T(hidden(W(b)) - W(a)) : sub(a, b);
+  return a < b ? sub(b, a) : sub(a, b);
+}
 // Of numbers narrower than an int, clang-19 saturates the sum of ints.
 T1 T saturated(i32 a) {
   const i32 lowest = T(-1) < T(0) ? -(1 << (Of<T>::bits - 1)) : 0, highest = lowest + ((1 << Of<T>::bits) - 1);
@@ -215,8 +226,9 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 }
 #endif
 
-T1 T fadd(T a, T b) { return a + b; }
-T1 T fsub(T a, T b) { return a - b; }
+// Both compilers make -b of 0 - b and of 0 + -b where an instruction can negate what it reads: wrong where b is 0.
+T1 T fadd(T a, T b) { return hidden_zero(a) + hidden_zero(b); }
+T1 T fsub(T a, T b) { return hidden_zero(a) - b; }
 // clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong where b is 0: it must not see the 0.
 INLINE bf16 fadd(bf16 a, bf16 b) { return hidden_constant(a) + hidden_constant(b); }
 INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
@@ -257,8 +269,8 @@ T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
 T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
 T1 T quiet(T a) { return a != a ? T(__builtin_nanf("")) : a; }
-T1 T fleast(T a, T b) { return T(__builtin_elementwise_min(quiet(a), quiet(b))) + T(0.0F); }
-T1 T fmost(T a, T b) { return T(__builtin_elementwise_max(quiet(a), quiet(b))) + T(0.0F); }
+T1 T fleast(T a, T b) { return fadd(T(__builtin_elementwise_min(quiet(a), quiet(b))), T(0.0F)); }
+T1 T fmost(T a, T b) { return fadd(T(__builtin_elementwise_max(quiet(a), quiet(b))), T(0.0F)); }
 INLINE bf16 fleast(bf16 a, bf16 b) { return bf16(fleast(f32(a), f32(b))); }
 INLINE bf16 fmost(bf16 a, bf16 b) { return bf16(fmost(f32(a), f32(b))); }
 T1 T fclamp(T a) { return fleast(fmost(a, T(0.0F)), T(1.0F)); }
@@ -284,6 +296,11 @@ INLINE F to_float(T a) {
 template <typename F>
 INLINE F to_float(f64 a) {
   return F(a);
+}
+// Of a product in f32 as f16 both compilers make v_fma_mixlo_f16 with 0 to add, which loses the sign of -0.
+template <typename F>
+INLINE F to_float(f32 a) {
+  return F(__is_same(F, f16) ? hidden(a) : a);
 }
 
 // ---- vectors
