@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -121,8 +122,9 @@ std::string again(const Programs& programs, unsigned number, const Target& targe
 
 std::vector<unsigned> Programs::numbers() const {
   if (only) return {*only};
-  std::vector<unsigned> all(count);
-  for (unsigned n = 0; n < count; ++n) all[n] = n;
+  std::vector<unsigned> all;
+  for (unsigned n = 0; n < count; ++n)
+    if (std::ranges::find(without, n) == without.end()) all.push_back(n);
   return all;
 }
 

@@ -15,6 +15,7 @@ struct Programs {
   std::uint64_t seed;
   unsigned count;
   std::optional<unsigned> only = std::nullopt;  // this one alone
+  std::vector<unsigned> without = {};           // not these
   std::vector<unsigned> numbers() const;
 };
 // C++ for both sides, after prelude.h.
