@@ -20,8 +20,10 @@ constexpr struct {
   unsigned program;
   const char* mistake;
 } miscompiled[] = {
-    {1054, 42, "StructurizeCFG"}, {1071, 33, "peephole-opt"},   {1074, 11, "peephole-opt"},
-    {1078, 29, "peephole-opt"},   {1093, 43, "StructurizeCFG"}, {1096, 44, "StructurizeCFG"},
+    {1054, 42, "StructurizeCFG"}, {1066, 19, "a packed operand of gfx11"},
+    {1071, 33, "peephole-opt"},   {1074, 11, "peephole-opt"},
+    {1078, 29, "peephole-opt"},   {1093, 43, "StructurizeCFG"},
+    {1096, 44, "StructurizeCFG"},
 };
 
 struct Options {
