@@ -1,10 +1,8 @@
-// Misaligned accesses. What the machine does with one depends on SH_MEM_CONFIG.alignment_mode (RDNA3 ISA document,
-// "Memory Alignment and Out-of-Range Behavior"): in the mode UNALIGNED, which ROCm sets, only atomics and formatted
-// buffer accesses need alignment; in the mode DWORD the machine clears low address bits, and reads or writes elsewhere.
-// The rule here is what gives the same in both, on every architecture:
+// Misaligned accesses, as the machine is set under ROCm: SH_MEM_CONFIG.alignment_mode is UNALIGNED (RDNA3 ISA document,
+// "Memory Alignment and Out-of-Range Behavior"; LLVM: the HSA's feature unaligned-access-mode), and compilers make use
+// of it. What needs alignment there:
 //   atomics                      their size
-//   loads and stores             the smaller of their size and a dword, in every memory. LDS accesses of 8, 12 and 16
-//                                bytes too: compilers for ROCm count on 4 bytes being enough for them
+//   LDS accesses of 12 and 16    4 bytes, on which compilers for ROCm count
 //   formatted buffer accesses    the smaller of the element and a dword
 //   gfx950's transposing LDS     8 bytes, 16 for those of 12
 //   scalar memory                a dword: the two lowest bits of base and offset are ignored in every mode
@@ -31,11 +29,12 @@ class AlignmentCheck final : public Check {
   }
 
  private:
-  static unsigned alignment(const Instruction& i, const Access& access, unsigned bytes) {
+  unsigned alignment(const Instruction& i, const Access& access, unsigned bytes) const {
+    const auto says = [&i](std::string_view part) { return i.opcode->name.find(part) != std::string_view::npos; };
     if (access.action == Action::atomic) return std::bit_ceil(bytes);
-    if (access.space == Space::lds && bytes >= 8 && i.opcode->name.find("_tr_") != std::string_view::npos)
-      return std::bit_ceil(bytes);
-    return std::min(4U, std::bit_floor(bytes));
+    if (access.space == Space::lds && bytes >= 8) return says("_tr_") ? std::bit_ceil(bytes) : bytes > 8 ? 4 : 1;
+    const bool formatted = entry_->effects.unit == Unit::buffer && says("_format");
+    return formatted ? std::min(4U, std::bit_floor(bytes)) : 1;
   }
 
   static void fail(const Wave& wave, const Access& access, unsigned bytes, unsigned needed) {

@@ -72,15 +72,34 @@ const OutstandingOperations::Operation* OutstandingOperations::writer(RegisterFi
 
 namespace {
 
-// The halves of its destination that a load writes.
-unsigned loaded_halves(const Entry& load) {
-  if (!load.effects.partial_dst) return halves::both;
-  return load.instruction.dst.high || load.instruction.opcode->name.find("d16_hi") != std::string_view::npos
-             ? halves::upper
-             : halves::lower;
+// The halves of its data registers that a memory operation of 8 or 16 bits a component moves.
+unsigned moved_halves(const Instruction& i, const Operand& data) {
+  const auto says = [&i](std::string_view part) { return i.opcode->name.find(part) != std::string_view::npos; };
+  if (says("format_xy")) return halves::both;  // two components and more fill registers
+  return data.high || says("d16_hi") ? halves::upper : halves::lower;
 }
 
-unsigned named_halves(const Instruction& i, unsigned vgpr) { return read_halves(i, vgpr) | written_halves(i, vgpr); }
+// The halves of its destination that a load writes.
+unsigned loaded_halves(const Entry& load) {
+  return load.effects.partial_dst ? moved_halves(load.instruction, load.instruction.dst) : halves::both;
+}
+
+// The halves of a VGPR that an instruction names. That a load keeps the other half of its destination names nothing.
+unsigned named_halves(const Entry& entry, unsigned vgpr) {
+  const Instruction& i = entry.instruction;
+  if (!entry.waits.counted) return read_halves(i, vgpr) | written_halves(i, vgpr);
+  unsigned all = 0;
+  for (const RegisterAccess& access : entry.effects.reads()) {
+    if (access.file != RegisterFile::vgpr || vgpr - access.first >= access.count) continue;
+    if (access.source == Effects::implied) continue;
+    const Type type = i.opcode->src[access.source];
+    const bool narrow = access.use == Use::store && (type == Type::b8 || is_half(type));
+    all |= narrow ? moved_halves(i, i.src[access.source]) : halves::both;
+  }
+  for (const RegisterAccess& access : entry.effects.writes())
+    if (access.file == RegisterFile::vgpr && vgpr - access.first < access.count) all |= loaded_halves(entry);
+  return all;
+}
 
 class WaitCheck final : public Check {
  public:
@@ -127,8 +146,8 @@ class WaitCheck final : public Check {
       const bool keeps = !written && access.source == Effects::implied && access.file != RegisterFile::sgpr &&
                          access.file != RegisterFile::scc;  // a load that leaves half of its destination
       if ((written || keeps) && in_order(wave, entry, *writer)) continue;
-      if (is_rdna(wave.arch) && access.file == RegisterFile::vgpr && !entry.waits.counted &&
-          (named_halves(entry.instruction, access.first + n) & loaded_halves(*writer->entry)) == 0)
+      if (is_rdna(wave.arch) && access.file == RegisterFile::vgpr &&
+          (named_halves(entry, access.first + n) & loaded_halves(*writer->entry)) == 0)
         continue;
       report(register_name(access.file, access.first + n) + (written ? " is overwritten" : " is used") +
              " before the wait for " + text(wave, state, *writer));

@@ -80,9 +80,9 @@ LaunchSetup::LaunchSetup(const Launch& launch, int device)
 
 void LaunchSetup::fill_arguments() {
   const std::size_t bytes = launch_.kernel->descriptor.kernarg_size;
+  const std::size_t given = std::min(bytes, launch_.arguments.size());
   std::memset(arguments_.data(), 0, bytes);
-  if (!launch_.arguments.empty())
-    std::memcpy(arguments_.data(), launch_.arguments.data(), std::min(bytes, launch_.arguments.size()));
+  if (given != 0) std::memcpy(arguments_.data(), launch_.arguments.data(), given);
   for (const Argument& argument : launch_.kernel->arguments) {
     const auto hidden = [&](auto value) {
       if (argument.offset + sizeof value <= bytes) put(arguments_.data(), argument.offset, value);
@@ -121,6 +121,13 @@ void LaunchSetup::fill_arguments() {
     }
   }
   Memory::process().mark_written(arguments_.address(), (bytes + 63) / 64 * 64);
+  // What the launch did not give reads as zero, and counts as never written.
+  for (const Argument& argument : launch_.kernel->arguments) {
+    const std::size_t end = std::size_t{argument.offset} + argument.size;
+    if (!is_explicit(argument) || end <= given || end > bytes) continue;
+    const std::size_t missing = std::max<std::size_t>(given, argument.offset);
+    Memory::process().mark_unwritten(arguments_.address() + missing, end - missing);
+  }
 }
 
 // hsa_kernel_dispatch_packet_t (HSA specification), and of amd_queue_t the apertures that older code reads.
@@ -166,8 +173,11 @@ void LaunchSetup::start_scalars(Wave& wave, const Workgroup& group, u64 scratch_
   add64(5, scratch_base);
   if (bits(d.kernel_code_properties, 6, 1)) wave.sgpr[next++] = scratch_per_lane_;
   const unsigned preload = d.kernarg_preload & 0x7f, preload_from = d.kernarg_preload >> 7;
-  for (unsigned n = 0; n < preload; ++n)
-    std::memcpy(&wave.sgpr[next++], arguments_.data() + std::size_t{4} * (preload_from + n), 4);
+  for (unsigned n = 0; n < preload; ++n) {
+    const std::size_t at = std::size_t{4} * (preload_from + n);
+    if (!Memory::process().is_written(arguments_.address() + at, 4)) wave.undefined_sgprs |= u64{1} << next;
+    std::memcpy(&wave.sgpr[next++], arguments_.data() + at, 4);
+  }
 
   const u32 rsrc2 = d.compute_pgm_rsrc2;
   next = std::max(next, bits(rsrc2, 1, 5));

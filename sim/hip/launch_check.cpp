@@ -1,13 +1,13 @@
 #include "sim/hip/launch.hpp"
 
+#include "sim/hip/log.hpp"
+
 #include <cstring>
 #include <limits>
 
 namespace rapt::sim::hip {
 
 namespace {
-
-bool is_explicit(const Argument& argument) { return argument.kind <= ArgumentKind::dynamic_shared_pointer; }
 
 std::size_t explicit_size(const Kernel& kernel) {
   std::size_t size = 0;
@@ -39,8 +39,10 @@ std::vector<std::byte> from_buffer(const Kernel& kernel, void** extra) {
     else size = static_cast<const std::size_t*>(extra[i + 1]);
   }
   need(size != nullptr && (buffer != nullptr || *size == 0), Error::invalid_value, "`extra` has no buffer or no size");
-  need(*size >= explicit_size(kernel), Error::invalid_value, "the arguments are smaller than the kernel's");
-  // ROCm takes the kernel's own part of a longer buffer, and programs rely on it: one structure for several kernels.
+  // ROCm takes the kernel's own part of a longer buffer (one structure for several kernels), and a shorter one too.
+  if (*size < explicit_size(kernel))
+    log("hipModuleLaunchKernel: `extra` has " + std::to_string(*size) + " bytes, and the arguments of " + kernel.name +
+        " take " + std::to_string(explicit_size(kernel)) + ": the others read as zero");
   const auto* begin = static_cast<const std::byte*>(buffer);
   return {begin, begin + std::min<std::size_t>(*size, kernel.descriptor.kernarg_size)};
 }

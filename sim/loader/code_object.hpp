@@ -56,6 +56,7 @@ struct Argument {
   ArgumentKind kind;
   std::uint32_t offset, size;
 };
+inline bool is_explicit(const Argument& argument) { return argument.kind <= ArgumentKind::dynamic_shared_pointer; }
 
 // 64 bytes of the kernel descriptor, read as they are (AMDGPUUsage, "Kernel Descriptor").
 struct KernelDescriptor {

@@ -158,6 +158,14 @@ void register_indexing(HandlerTable& t) {
   });
 }
 
+// CDNA ISA documents, "S_SETVSKIP": the bit of the first source that the second one names.
+void register_vector_skipping(HandlerTable& t) {
+  t.add("s_setvskip", [](Wave& w, const Instruction& i) {
+    const bool on = (read_scalar32(w, i.src[0]) >> (read_scalar32(w, i.src[1]) & 31) & 1) != 0;
+    w.mode = (w.mode & ~mode::vskip) | (on ? mode::vskip : 0);
+  });
+}
+
 }  // namespace
 
 void register_scalar_exec(HandlerTable& table) {
@@ -165,6 +173,7 @@ void register_scalar_exec(HandlerTable& table) {
   register_program_counter(table);
   register_relative_moves(table);
   register_indexing(table);
+  register_vector_skipping(table);
 }
 
 }  // namespace rapt::sim

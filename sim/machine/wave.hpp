@@ -21,6 +21,7 @@ inline constexpr std::uint32_t dx10_clamp = 0x100;     // a clamped NaN becomes 
 inline constexpr std::uint32_t ieee = 0x200;           // signalling NaNs are quieted by min, max, ... (gone on gfx12)
 inline constexpr std::uint32_t fp16_ovfl = 1U << 23;   // a finite value never becomes an f16 infinity
 inline constexpr std::uint32_t gpr_idx_en = 1U << 27;  // gfx9: M0 moves VGPR operands
+inline constexpr std::uint32_t vskip = 1U << 28;       // gfx9: vector instructions are skipped
 }  // namespace mode
 
 enum class WaveState : std::uint8_t { running, at_barrier, sleeping, ended };
@@ -65,6 +66,7 @@ struct Wave {
   // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
   std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
   bool initial_flat_scratch = false;
+  std::uint64_t undefined_sgprs = 0;  // of these SGPRs: preloaded arguments that the launch did not give
 
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
   std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? first_agpr : 0)); }

@@ -59,6 +59,7 @@ MemoryCounts& MemoryCounts::operator+=(const MemoryCounts& other) {
 
 SlotCounts& SlotCounts::operator+=(const SlotCounts& other) {
   executed += other.executed;
+  skipped += other.skipped;
   taken += other.taken;
   memory += other.memory;
   return *this;

@@ -51,7 +51,8 @@ struct MemoryCounts {
 
 // Of one static instruction, all waves together.
 struct SlotCounts {
-  std::uint64_t executed = 0, taken = 0;  // taken: it did not go on to the next instruction
+  // Came to; of them, did not go on to the next instruction, and were passed over under gfx9's MODE.vskip.
+  std::uint64_t executed = 0, taken = 0, skipped = 0;
   MemoryCounts memory;
   SlotCounts& operator+=(const SlotCounts& other);
 };

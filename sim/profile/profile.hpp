@@ -51,6 +51,10 @@ class Profile {
     slot.taken += wave.pc != base_ + 4 * std::uint64_t{entry.slot} + entry.instruction.size;
     ++waves_[wave.index].totals.classes[static_cast<unsigned>(classify(entry.effects))];
   }
+  void skip(const Entry& entry) {
+    ++slots_[entry.slot].executed;
+    ++slots_[entry.slot].skipped;
+  }
   void access(const Wave& wave, const Instruction& instruction, const Access& access, const AccessCounts& counts);
   void end_group(const Workgroup& group);
 

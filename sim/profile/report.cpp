@@ -32,9 +32,10 @@ class Code {
     const Effects e = effects(i, mode.lanes);
     const Clocks c = clocks(i, e, mode.arch, mode.lanes);
     Totals t;
-    t.instructions = t.classes[static_cast<unsigned>(classify(e))] = counts.executed;
+    const std::uint64_t ran = counts.executed - counts.skipped;
+    t.instructions = t.classes[static_cast<unsigned>(classify(e))] = ran;
     t.issue = counts.executed * c.issue;
-    for (unsigned p = 0; p < pipe_count; ++p) t.clocks[p] = counts.executed * c.taken[p];
+    for (unsigned p = 0; p < pipe_count; ++p) t.clocks[p] = ran * c.taken[p];
     t.memory = counts.memory;
     totals_.push_back(t);
 

@@ -108,6 +108,20 @@ TEST(Waits, Gfx11) {
            ""},
       Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nv_add_f16 v6.l, v5.l, v5.l", ""},
       Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nv_add_f16 v6.l, v5.h, v5.l", "v5 is used"},
+      // Memory operations of 8 and 16 bits name a half too.
+      Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nds_store_b16 v2, v5", ""},
+      Case{Arch::gfx1151, "global_load_d16_hi_u8 v5, v[0:1], off\nglobal_store_b8 v[2:3], v5, off", ""},
+      Case{Arch::gfx1201, "ds_load_u16_d16 v5, v0\nbuffer_store_d16_hi_b16 v5, off, s[0:3], null", ""},
+      Case{Arch::gfx1201, "ds_load_u16_d16 v5, v0\nglobal_load_d16_hi_b16 v5, v[0:1], off", ""},
+      Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nds_store_b16_d16_hi v2, v5", "v5 is used"},
+      Case{Arch::gfx1100, "global_load_d16_b16 v5, v[0:1], off\nds_store_b8 v2, v5", "v5 is used"},
+      Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nds_store_b16 v5, v2", "v5 is used"},  // its address
+      Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nds_store_b32 v2, v5", "v5 is used"},
+      Case{Arch::gfx1201, "ds_load_u16_d16 v5, v0\nglobal_load_d16_b16 v5, v[0:1], off",
+           "v5 is used before the wait for ds_load_u16_d16"},
+      Case{Arch::gfx1100, "buffer_load_d16_format_xy v5, off, s[0:3], 0\nv_add_f16 v6.l, v5.h, v5.h", "v5 is used"},
+      Case{Arch::gfx1100, "global_load_d16_hi_b16 v5, v[0:1], off\nbuffer_store_d16_format_xy v5, off, s[0:3], 0",
+           "v5 is used"},
       Case{Arch::gfx1100, "global_load_b32 v5, v[0:1], off\ns_waitcnt_vmcnt null, 0\nv_mov_b32 v6, v5", ""},
   });
 }

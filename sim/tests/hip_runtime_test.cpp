@@ -1,8 +1,7 @@
 // Modules, launches, streams, events and device errors through each of the three HIP libraries.
 #include <gtest/gtest.h>
 
-#include "sim/tests/support/bundles.hpp"
-#include "sim/tests/support/hip_library.hpp"
+#include "sim/tests/support/hip_runtime.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -20,71 +19,6 @@ using namespace hip;
 [[maybe_unused]] const int configured =
     std::getenv("RAPT_SIM_CHILD") != nullptr ? 0 : setenv("RAPT_SIM_ARCH", "gfx942,gfx1100", 1);
 
-constexpr const char* source = R"(
-  __device__ int offset = 100;
-  extern "C" __global__ void add(int* out, const int* in, int n, short step) {
-    const uint i = BID * __builtin_amdgcn_workgroup_size_x() + TID;
-    if (i < (uint)n) out[i] = in[i] + step + offset;
-  }
-  extern "C" __global__ void none() {}
-  extern "C" __global__ void wild(int* p) { p[TID] = 1; }
-  extern "C" __global__ void trapped() { __builtin_trap(); }
-  extern "C" __global__ void shared(int* out) {
-    extern __shared__ int dynamic[];
-    __shared__ int fixed[64];
-    fixed[TID] = TID;
-    dynamic[TID] = 2 * TID;
-    SYNC();
-    out[TID] = fixed[63 - TID] + dynamic[TID];
-  }
-  extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void small(int* out) { out[TID] = 1; }
-  extern "C" __global__ void ids(int* out) {
-    // As ROCm's device library has it: whole groups, their size, the size of a rest.
-    const auto* hidden = (const __attribute__((address_space(4))) uint*)__builtin_amdgcn_implicitarg_ptr();
-    const auto* sizes = (const __attribute__((address_space(4))) ushort*)hidden;
-    out[BID * 64 + TID] = BID < hidden[0] ? sizes[6] : sizes[9];
-  })";
-
-const std::vector<std::byte>& bundle() {
-  static const auto bytes = compile_bundle({"gfx942", "gfx1100"}, source, "-O1");
-  return bytes;
-}
-
-constexpr int invalid_value = 1, invalid_handle = 400;
-
-class HipRuntime : public OnEachLibrary {
- protected:
-  void SetUp() override {
-    OnEachLibrary::SetUp();
-    ASSERT_EQ(hip("hipModuleLoadData", &module_, static_cast<const void*>(bundle().data())), 0);
-  }
-  void TearDown() override {
-    EXPECT_EQ(hip("hipModuleUnload", module_), 0);
-    OnEachLibrary::TearDown();
-  }
-
-  void* function(const char* name) {
-    void* found = nullptr;
-    EXPECT_EQ(hip("hipModuleGetFunction", &found, module_, name), 0);
-    return found;
-  }
-  int launch(void* f, unsigned groups, unsigned size, void** arguments, void** extra = nullptr, void* stream = nullptr,
-             unsigned lds = 0) {
-    return hip("hipModuleLaunchKernel", f, groups, 1U, 1U, size, 1U, 1U, lds, stream, arguments, extra);
-  }
-  std::vector<int> read(const int* from, std::size_t count) {
-    std::vector<int> values(count);
-    EXPECT_EQ(hip("hipMemcpy", values.data(), from, count * sizeof(int), 2), 0);
-    return values;
-  }
-  std::string last_message(const char* name) {
-    using Text = const char*(int);
-    return hip.function<Text>(name)(hip("hipGetLastError"));
-  }
-
-  void* module_ = nullptr;
-};
-
 TEST_P(HipRuntime, ModulesFromFilesAndMemory) {
   const std::string path = temporary_folder() + "/module.hipfb";
   std::ofstream(path, std::ios::binary)
@@ -100,7 +34,7 @@ TEST_P(HipRuntime, ModulesFromFilesAndMemory) {
   EXPECT_EQ(hip("hipModuleLoad", &module, "/nowhere/at/all"), 301);
   EXPECT_EQ(hip("hipModuleLoadData", &module, static_cast<const void*>("this is no code object at all")), 200);
   EXPECT_EQ(hip("hipModuleLoadData", &module, static_cast<const void*>(nullptr)), invalid_value);
-  const auto other = compile(Arch::gfx90a, source);
+  const auto other = compile(Arch::gfx90a, hip_runtime_source);
   EXPECT_EQ(hip("hipModuleLoadData", &module, static_cast<const void*>(other.data())), 209);
   for (const bool zstd : {false, true}) {
     const auto compressed = compress_bundle(bundle(), 2, zstd);
@@ -122,119 +56,6 @@ TEST_P(HipRuntime, GlobalsCanBeReadAndWritten) {
   EXPECT_EQ(hip("hipFree", pointer), invalid_value);
 }
 
-TEST_P(HipRuntime, LaunchesWithBothFormsOfArguments) {
-  for (const int device : {0, 1}) {
-    EXPECT_EQ(hip("hipSetDevice", device), 0);
-    std::vector<int> host(300);
-    std::iota(host.begin(), host.end(), 0);
-    int *in = allocate<int>(300), *out = allocate<int>(300);
-    hip("hipMemcpy", in, host.data(), std::size_t{1200}, 1);
-    void* f = function("add");
-    int n = 300;
-    short step = 5;
-    void* arguments[] = {&out, &in, &n, &step};
-    EXPECT_EQ(launch(f, 3, 128, arguments), 0);
-    EXPECT_EQ(hip("hipDeviceSynchronize"), 0);
-    EXPECT_EQ(read(out, 300)[299], 299 + 105);
-
-    struct {
-      int *out, *in;
-      int n;
-      short step;
-    } packed{out, in, 300, 6};
-    std::size_t size = sizeof(packed);
-    void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size,
-                     reinterpret_cast<void*>(3)};
-    EXPECT_EQ(launch(f, 3, 128, nullptr, extra), 0);
-    EXPECT_EQ(read(out, 300)[150], 150 + 106);
-
-    size = 20;
-    EXPECT_EQ(launch(f, 3, 128, nullptr, extra), invalid_value);
-    size = 4096;  // ROCm reads what the kernel has and no more
-    packed.step = 7;
-    EXPECT_EQ(launch(f, 3, 128, nullptr, extra), 0);
-    EXPECT_EQ(read(out, 300)[150], 150 + 107);
-    extra[2] = nullptr;
-    EXPECT_EQ(launch(f, 3, 128, nullptr, extra), invalid_value);
-    EXPECT_EQ(launch(f, 3, 128, arguments, extra), invalid_value);
-    EXPECT_EQ(launch(f, 3, 128, nullptr, nullptr), invalid_value);
-    hip("hipFree", in);
-    hip("hipFree", out);
-  }
-}
-
-TEST_P(HipRuntime, BadLaunchesAreRefused) {
-  int* out = allocate<int>(1024);
-  void* arguments[] = {&out};
-  EXPECT_EQ(launch(function("none"), 1, 64, nullptr), 0);
-  EXPECT_EQ(launch(function("none"), 0, 64, nullptr), invalid_value);
-  EXPECT_EQ(launch(function("none"), 1, 0, nullptr), invalid_value);
-  EXPECT_EQ(launch(function("none"), 1, 1025, nullptr), invalid_value);
-  EXPECT_EQ(launch(function("none"), 1U << 30, 1024, nullptr), invalid_value);
-  EXPECT_EQ(launch(function("small"), 1, 65, arguments), 719);
-  EXPECT_EQ(launch(function("none"), 1, 64, nullptr, nullptr, nullptr, 65537), invalid_value);
-  EXPECT_EQ(launch(function("shared"), 1, 64, arguments, nullptr, nullptr, 65536), 701);
-  EXPECT_EQ(launch(nullptr, 1, 64, nullptr), invalid_handle);
-  EXPECT_EQ(launch(out, 1, 64, nullptr), invalid_handle);
-  EXPECT_EQ(launch(function("none"), 1, 64, nullptr, nullptr, this), invalid_handle);
-  hip("hipFree", out);
-}
-
-TEST_P(HipRuntime, DynamicLdsIsBehindTheStatic) {
-  int* out = allocate<int>(64);
-  void* arguments[] = {&out};
-  EXPECT_EQ(launch(function("shared"), 1, 64, arguments, nullptr, nullptr, 256), 0);
-  const auto values = read(out, 64);
-  for (int i = 0; i < 64; i++) EXPECT_EQ(values[size_t(i)], 63 - i + 2 * i);
-  hip("hipFree", out);
-}
-
-TEST_P(HipRuntime, RaggedGridsEndInASmallerGroup) {
-  int* out = allocate<int>(200);
-  hip("hipMemset", out, 0, std::size_t{800});
-  void* arguments[] = {&out};
-  const auto ragged = compile_for("gfx942", source, "-O1 -fno-offload-uniform-block");
-  void *module = nullptr, *f = nullptr;
-  ASSERT_EQ(hip("hipModuleLoadData", &module, static_cast<const void*>(ragged.data())), 0);
-  ASSERT_EQ(hip("hipModuleGetFunction", &f, module, "ids"), 0);
-  EXPECT_EQ(hip("hipExtModuleLaunchKernel", f, 150U, 1U, 1U, 64U, 1U, 1U, std::size_t{0}, static_cast<void*>(nullptr),
-                static_cast<void**>(arguments), static_cast<void**>(nullptr), static_cast<void*>(nullptr),
-                static_cast<void*>(nullptr), 0U),
-            0);
-  EXPECT_EQ(hip("hipDeviceSynchronize"), 0);
-  const auto values = read(out, 200);
-  EXPECT_EQ(values[0], 64);
-  EXPECT_EQ(values[127], 64);
-  EXPECT_EQ(values[128], 22);  // the last group knows its own size
-  EXPECT_EQ(values[149], 22);
-  EXPECT_EQ(values[150], 0);
-  hip("hipModuleUnload", module);
-  hip("hipFree", out);
-}
-
-TEST_P(HipRuntime, FunctionsSayWhatTheyAre) {
-  int value = 0;
-  EXPECT_EQ(hip("hipFuncGetAttribute", &value, int{function_max_threads_per_block}, function("small")), 0);
-  EXPECT_EQ(value, 64);
-  EXPECT_EQ(hip("hipFuncGetAttribute", &value, int{function_shared_size_bytes}, function("shared")), 0);
-  EXPECT_EQ(value, 256);
-  EXPECT_EQ(hip("hipFuncGetAttribute", &value, int{function_num_regs}, function("add")), 0);
-  EXPECT_GT(value, 0);
-  EXPECT_EQ(hip("hipFuncGetAttribute", &value, 99, function("add")), invalid_value);
-  EXPECT_EQ(hip("hipFuncGetAttribute", &value, 0, static_cast<void*>(this)), invalid_handle);
-  int groups = 0, size = 0;
-  EXPECT_EQ(hip("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", &groups, function("none"), 256, std::size_t{0}),
-            0);
-  EXPECT_EQ(groups, 8);  // 32 waves of 64 in a compute unit
-  EXPECT_EQ(
-      hip("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", &groups, function("none"), 256, std::size_t{40000}), 0);
-  EXPECT_EQ(groups, 1);
-  EXPECT_EQ(hip("hipModuleOccupancyMaxPotentialBlockSize", &groups, &size, function("none"), std::size_t{0}, 0), 0);
-  EXPECT_EQ(size, 1024);
-  EXPECT_EQ(groups, 2 * 304);
-}
-
-// A kernel's fault is told at the next synchronising call and stays until the device is reset.
 TEST_P(HipRuntime, DeviceErrorsStay) {
   void* null = nullptr;
   void* arguments[] = {&null};

@@ -74,7 +74,6 @@ constexpr Reason reasons[] = {
     {"s_cbranch_g_fork", "fork and join of a wave's lanes"},
     {"s_cbranch_i_fork", "fork and join of a wave's lanes"},
     {"s_cbranch_join", "fork and join of a wave's lanes"},
-    {"s_setvskip", "skipping of vector instructions"},
     {"s_alloc_vgpr", "dynamic VGPRs"},
     {"s_barrier_", "named barriers"},
     {"s_get_barrier_state", "named barriers"},
