@@ -1,6 +1,7 @@
 // The encodings that tests of all instructions are made from: every row of the opcode tables has some, and their
 // operands lie apart.
 #include "sim/tests/support/any_instruction.hpp"
+#include "sim/tests/support/any_scene.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,29 @@ TEST(AnyInstruction, EveryRowHasEncodings) {
   }
   std::cout << count << " encodings\n";
   EXPECT_GT(count, 39000U);
+}
+
+TEST(AnyInstruction, EveryEncodingRuns) {
+  unsigned runs = 0, refused = 0;
+  for (const Target& target : every_target()) {
+    AnyScene scene(target);
+    std::mt19937 random(1);
+    MachineState state = scene.random_state(random);
+    for (const Opcode& row : opcodes(target.arch)) {
+      if (is_refused(row, target)) ++refused;
+      else
+        for (const Encoding& e : encodings({target.arch, target.lanes}, row))
+          for (const bool beyond : {false, true}) {
+            const auto instruction = e.decode();
+            scene.make_valid(state, *instruction, random, beyond);
+            scene.set(state);
+            EXPECT_NO_THROW(scene.run(*instruction)) << describe(target) << " " << row.name << " " << e.form;
+            ++runs;
+          }
+    }
+  }
+  std::cout << runs << " runs, " << refused << " rows are refused\n";
+  EXPECT_GT(runs, 60000U);
 }
 
 }  // namespace

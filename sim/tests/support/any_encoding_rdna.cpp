@@ -14,6 +14,15 @@ constexpr std::uint32_t whole_mode = 0xf801, null_code = 124;
 bool is_gfx12(const Forms& f) { return contains(gfx12, f.mode().arch); }
 bool is_atomic(const Forms& f) { return f.row().name.find("_atomic_") != std::string_view::npos; }
 
+void sop1(Forms& f) {
+  // Of messages only the question for the time, of barriers only the workgroup's, -1, can be named.
+  constexpr std::uint32_t get_realtime = 131, minus_one = 193;
+  const bool barrier = f.row().name.starts_with("s_barrier_signal"), message = f.row().name.starts_with("s_sendmsg");
+  const auto form = f.add("", 0xbe800000 | f.row().code << 8 | (barrier ? minus_one : message ? get_realtime : 0));
+  form.at(dst, scalar, 16, 7);
+  if (!barrier) form.at(src0, scalar, 0, 8);
+}
+
 void smem(Forms& f) {
   const bool gfx12 = is_gfx12(f);
   const std::uint32_t base = 0xf4000000 | f.row().code << (gfx12 ? 13 : 18);
@@ -31,7 +40,7 @@ void smem(Forms& f) {
 void add_rdna_scalar_forms(Forms& f) {
   const std::uint32_t code = f.row().code;
   switch (f.row().format) {
-    case Format::sop1: f.add("", 0xbe800000 | code << 8).at(dst, scalar, 16, 7).at(src0, scalar, 0, 8); break;
+    case Format::sop1: sop1(f); break;
     case Format::sop2: {
       const auto form = f.add("", 0x80000000 | code << 23);
       form.at(dst, scalar, 16, 7).at(src0, scalar, 0, 8).at(src1, scalar, 8, 8);
@@ -46,7 +55,7 @@ void add_rdna_scalar_forms(Forms& f) {
       if (!names_register) form.option(0, 16);
       break;
     }
-    case Format::sopp: f.add("", 0xbf800000 | code << 16); break;
+    case Format::sopp: f.add("", 0xbf800000 | code << 16 | (f.row().name == "s_barrier_wait" ? 0xffffU : 0)); break;
     default: smem(f); break;
   }
 }
