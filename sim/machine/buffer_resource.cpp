@@ -1,5 +1,7 @@
 #include "sim/machine/buffer_resource.hpp"
 
+#include <algorithm>
+
 namespace rapt::sim {
 
 BufferResource buffer_resource(const Wave& w, const Operand& srsrc) {
@@ -30,10 +32,11 @@ BufferLanes::BufferLanes(Wave& w, const Instruction& i, bool format)
     : wave_(w),
       resource_(buffer_resource(w, i.src[2])),
       idxen_(i.idxen),
+      offen_(i.offen),
       inst_offset_(static_cast<u32>(i.offset)),
       soffset_(read_scalar32(w, i.src[3])) {
-  if (i.idxen) index_row_ = w.row(i.src[0]);
-  if (i.offen) offset_row_ = w.row(i.src[0]) + (i.idxen ? w.lanes : 0);
+  if (i.idxen) std::copy_n(w.row(i.src[0]), w.lanes, index_);
+  if (i.offen) std::copy_n(w.row(i.src[0]) + (i.idxen ? w.lanes : 0), w.lanes, offset_);
   if (resource_.gfx9 && resource_.add_tid && !format) resource_.stride |= u32{resource_.data_format} << 14;
   set_limits();
 }
@@ -46,8 +49,8 @@ bool BufferLanes::linear(u64 lanes, unsigned bytes, Addresses& a) const {
   if (taken > room) return false;
   const u64 last = room - taken, start = resource_.base + soffset_;
   u64 outside = 0;  // its top bit: an offset is more than `last`
-  if (offset_row_) {
-    for (unsigned l = 0; l < L; ++l) a.at[l] = start + (offset_row_[l] + inst_offset_);
+  if (offen_) {
+    for (unsigned l = 0; l < L; ++l) a.at[l] = start + (offset_[l] + inst_offset_);
     if (lanes == wave_.all_lanes())
       for (unsigned l = 0; l < L; ++l) outside |= last - (a.at[l] - start);
     else for_lanes(lanes, [&](unsigned l) { outside |= last - (a.at[l] - start); });
@@ -93,8 +96,8 @@ u64 BufferLanes::part(u64 lanes, u32 plus, unsigned bytes, Addresses& a) const {
   const std::int64_t last = end_limit_ - std::int64_t{plus} - bytes;
   u64 inside = 0;
   const auto place = [&](unsigned lane) {
-    const u32 index = (index_row_ ? index_row_[lane] : 0) + (r.add_tid ? lane : 0);
-    const u32 first = (offset_row_ ? offset_row_[lane] : 0) + inst_offset_;  // wraps at 32 bits
+    const u32 index = (idxen_ ? index_[lane] : 0) + (r.add_tid ? lane : 0);
+    const u32 first = (offen_ ? offset_[lane] : 0) + inst_offset_;  // wraps at 32 bits
     inside |= static_cast<u64>((index < index_limit_) & (std::int64_t{first} <= last)) << lane;
     const u64 offset = u64{first} + plus;
     u64 within = u64{index} * r.stride + offset;
