@@ -13,7 +13,7 @@ constexpr std::array<std::uint8_t, slot_count> vector_registers{64, 0, 32, 96, 0
 constexpr std::array<std::uint8_t, slot_count> scalar_registers{64, 98, 80, 84, 88, 96, 97, 0, 0, 0, 0};
 
 bool is_source(const Place& place) {
-  return place.exists() && (place.coding == Coding::source || place.coding == Coding::half_source);
+  return place.exists() && can_be_scalar(place.coding) && can_be_vector(place.coding);
 }
 
 unsigned scalar_code(Arch arch, unsigned index) {
@@ -31,13 +31,8 @@ void place_all(Encoding& e, unsigned scalar) {
   for (unsigned slot = 0; slot < slot_count; ++slot) {
     const Place& place = e.places[slot];
     if (!place.exists()) continue;
-    const bool vector = is_source(place) ? (scalar >> source++ & 1) == 0
-                        : place.coding == Coding::scalar || place.coding == Coding::pair || place.coding == Coding::quad
-                            ? false
-                            : true;
-    set_register(
-        e, slot,
-        {vector ? OperandKind::vgpr : OperandKind::sgpr, vector ? vector_registers[slot] : scalar_registers[slot]});
+    const bool vector = is_source(place) ? (scalar >> source++ & 1) == 0 : can_be_vector(place.coding);
+    set_register(e, slot, apart_register(slot, vector ? OperandKind::vgpr : OperandKind::sgpr));
   }
 }
 
@@ -84,8 +79,8 @@ std::optional<Instruction> Encoding::decode() const {
 
 void set_register(Encoding& e, unsigned slot, Register to) {
   const Place& place = e.places[slot];
-  const bool scalar = to.kind == OperandKind::sgpr;
-  const unsigned code = scalar ? scalar_code(e.mode.arch, to.index) : to.index;
+  const bool scalar = to.kind == OperandKind::sgpr || to.kind == OperandKind::special;
+  const unsigned code = to.kind == OperandKind::sgpr ? scalar_code(e.mode.arch, to.index) : to.index;
   const auto flag = [&](bool value) { put(e.words, {place.flag, static_cast<std::uint8_t>(place.flag != 0)}, value); };
   switch (place.coding) {
     case Coding::vector: flag(to.high), put(e.words, place.field, code); break;
@@ -100,6 +95,29 @@ void set_register(Encoding& e, unsigned slot, Register to) {
     case Coding::quad: put(e.words, place.field, code / 4); break;
     case Coding::sdwa: flag(scalar), put(e.words, place.field, code); break;
   }
+}
+
+bool reaches_memory(const Opcode& opcode) {
+  switch (opcode.format) {
+    case Format::smem:
+    case Format::ds:
+    case Format::flat:
+    case Format::global:
+    case Format::scratch:
+    case Format::mubuf:
+    case Format::mtbuf: return true;
+    default: return false;
+  }
+}
+
+bool is_relative(const Opcode& opcode, unsigned slot) {
+  const auto is = [&](std::string_view part) { return opcode.name.find(part) != std::string_view::npos; };
+  if (is("movrelsd") || is("swaprel")) return slot == dst || slot == src0;
+  return (is("movrels_") && slot == src0) || (is("movreld_") && slot == dst);
+}
+
+Register apart_register(unsigned slot, OperandKind kind) {
+  return {kind, kind == OperandKind::sgpr ? scalar_registers[slot] : vector_registers[slot]};
 }
 
 Forms::Form Forms::add(std::string form, std::uint32_t first, std::uint32_t second, std::uint32_t third) {

@@ -35,6 +35,9 @@ enum class Coding : std::uint8_t {
   sdwa,      // 8 bits, `flag` says that they are a scalar register's code
 };
 
+constexpr bool can_be_scalar(Coding c) { return c != Coding::vector && c != Coding::half && c != Coding::even_odd; }
+constexpr bool can_be_vector(Coding c) { return c != Coding::scalar && c != Coding::pair && c != Coding::quad; }
+
 struct Place {
   Field field;
   Coding coding = Coding::vector;
@@ -59,10 +62,15 @@ struct Encoding {
 std::vector<Encoding> encodings(DecodeMode mode, const Opcode& opcode);
 
 struct Register {
-  OperandKind kind = OperandKind::none;
+  OperandKind kind = OperandKind::none;  // special too: SCC and its like as sources
   unsigned index = 0;
   bool high = false;
 };
+bool reaches_memory(const Opcode& opcode);
+// Whether M0 moves the operand: movrel's, v_swaprel's.
+bool is_relative(const Opcode& opcode, unsigned slot);
+// Where `encodings` puts the operand, if in registers of that kind.
+Register apart_register(unsigned slot, OperandKind kind);
 // Writes the register's number into the operand's field; whether that is legal only decode() tells.
 void set_register(Encoding& encoding, unsigned slot, Register to);
 

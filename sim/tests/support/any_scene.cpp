@@ -86,19 +86,21 @@ void Values::global(u64 memory) {
 void Values::scratch() {
   const u32 base = i_.src[2].kind == OperandKind::sgpr ? 16 * below(4) : 0;
   sgpr(i_.src[2], 0, base);
-  vgpr(i_.src[0], 0, [&](unsigned) { return 64 + 16 * below(16); });
+  vgpr(i_.src[0], 0, [&](unsigned) { return 64 + 16 * below(14); });
 }
 
 void Values::lds() {
   state_.sgpr[sreg::m0] = 64 * below(8);  // of append, consume, and what adds the lane's number
   if (named("permute") || named("swizzle")) return;
-  vgpr(i_.src[0], 0, [&](unsigned) { return beyond_ && below(4) == 0 ? lds_bytes - 4 : 16 * below(128); });
+  const u32 offset = i_.opcode->traits & trait::two_offsets ? 0 : static_cast<u32>(i_.offset);
+  vgpr(i_.src[0], 0, [&](unsigned) { return (beyond_ && below(4) == 0 ? lds_bytes : 64 + 16 * below(128)) - offset; });
 }
 
 void Values::buffer(u64 memory, u64 scratch) {
   const bool format = i_.opcode->format == Format::mtbuf || named("format"), atomic = named("atomic");
   state_.sgpr[sreg::m0] = 64 * below(8);
-  sgpr(i_.src[3], 0, 16 * below(4));
+  // Atomics need aligned addresses.
+  sgpr(i_.src[3], 0, 16 * below(4) + (atomic ? (0U - static_cast<u32>(i_.offset)) % 8 : 0));
   // Swizzled elements are of 4 bytes, too few for some atomics.
   const unsigned kind = below(atomic ? 2 : gfx9() && !i_.idxen && !format ? 4 : 3);
   const u32 stride = kind == 0 ? 0 : 16 << below(3);
@@ -114,10 +116,8 @@ void Values::buffer(u64 memory, u64 scratch) {
     sgpr_pair(i_.src[2], scratch | u64{0x80000000} << 32);
     sgpr(i_.src[2], 2, 0xffffffff), sgpr(i_.src[2], 3, 0x00e00000), sgpr(i_.src[3], 0, 0);
   }
-  const u32 aligned_offset = atomic ? 8 - static_cast<u32>(i_.offset) % 8 : 0;
   if (i_.idxen) vgpr(i_.src[0], 0, [&](unsigned) { return below(16); });
-  if (i_.offen)
-    vgpr(i_.src[0], i_.idxen, [&](unsigned) { return 8 * below(kind == 0 || kind == 3 ? 48 : 6) + aligned_offset; });
+  if (i_.offen) vgpr(i_.src[0], i_.idxen, [&](unsigned) { return 8 * below(kind == 0 || kind == 3 ? 48 : 6); });
 }
 
 void Values::scalar_memory(u64 memory) {
@@ -151,7 +151,8 @@ bool is_refused(const Opcode& opcode, Target target) {
   return name.starts_with("ds_bvh_stack") || name.starts_with("global_atomic_ordered");  // graphics
 }
 
-AnyScene::AnyScene(Target target) : target_(target), wave_(target, lds_bytes), memory_(memory_bytes) {}
+AnyScene::AnyScene(Target target)
+    : target_(target), wave_(target, lds_bytes), memory_(memory_bytes), mode_(wave_.wave().mode) {}
 
 MachineState AnyScene::random_state(std::mt19937& random) const {
   MachineState s;
@@ -161,7 +162,7 @@ MachineState AnyScene::random_state(std::mt19937& random) const {
   s.memory.resize(memory_bytes), s.lds.resize(lds_bytes), s.scratch.resize(wave_.scratch.size());
   std::generate(s.vgpr.begin(), s.vgpr.end(), word), std::generate(s.sgpr.begin(), s.sgpr.end(), word);
   for (auto* bytes : {&s.memory, &s.lds, &s.scratch}) std::generate(bytes->begin(), bytes->end(), byte);
-  s.mode = wave_.wave().mode;
+  s.mode = mode_;
   s.pc = 0x1000;
   s.scc = random() % 2 != 0;
   s.sgpr[sreg::exec] = s.sgpr[sreg::exec + 1] = 0xffffffff;
@@ -193,7 +194,7 @@ void AnyScene::set(const MachineState& s) {
   wave_.group.barrier = {.members = 1, .signalled = s.barrier_signalled};
 }
 
-void AnyScene::get(MachineState& s) const {
+void AnyScene::get(MachineState& s) {
   Wave& w = wave_.wave();
   std::copy_n(w.vgpr, s.vgpr.size(), s.vgpr.begin()), std::copy_n(w.sgpr, s.sgpr.size(), s.sgpr.begin());
   std::copy_n(memory_.data(), s.memory.size(), s.memory.begin());
@@ -203,9 +204,15 @@ void AnyScene::get(MachineState& s) const {
   s.barrier_signalled = wave_.group.barrier.signalled;
 }
 
+std::array<std::span<unsigned char>, 3> AnyScene::memories() {
+  return {std::span(memory_.data(), memory_.size()), wave_.group.lds,
+          std::span(wave_.scratch.data(), wave_.scratch.size())};
+}
+
 void AnyScene::run(const Instruction& i) {
-  wave_.run(i);
-  arrive_in_lds(wave_.wave(), 0);
+  Wave& w = wave_.wave();
+  handlers().find(i.opcode->name, w.arch, w.lanes)(w, i);
+  arrive_in_lds(w, 0);
 }
 
 }  // namespace rapt::sim::test

@@ -4,6 +4,8 @@
 
 #include "sim/tests/support/memory_wave.hpp"
 
+#include <span>
+
 namespace rapt::sim::test {
 
 // Everything that an instruction may change.
@@ -30,16 +32,21 @@ class AnyScene {
   void make_valid(MachineState& state, const Instruction& instruction, std::mt19937& random, bool beyond) const;
 
   void set(const MachineState& state);
-  void get(MachineState& state) const;
-  // Runs one instruction to its end: loads to LDS have arrived. A Fault goes through.
+  void get(MachineState& state);
+  // Runs one instruction that is not refused to its end: loads to LDS have arrived. A Fault goes through. It does not
+  // count as tested (tested.hpp): that is for tests which know the result.
   void run(const Instruction& instruction);
 
   Target target() const { return target_; }
+  Wave& wave() { return wave_.wave(); }
+  // Global memory, LDS, private memory: as in MachineState.
+  std::array<std::span<unsigned char>, 3> memories();
 
  private:
   Target target_;
-  mutable MemoryWave wave_;
+  MemoryWave wave_;
   Block memory_;
+  std::uint32_t mode_;  // to begin with
 };
 
 // Instructions that run only with all lanes in EXEC.
