@@ -8,7 +8,8 @@ PREFIX ?= /usr/local
 BUDGET ?= 30
 ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 VENV := build/python-venv
-SCRIPTS := tools/draw-bench tools/flash-attn-tests
+TRITON_VENV := build/triton-venv
+SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton
 # Whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
@@ -97,6 +98,9 @@ cross: ## tests on 64-bit Arm, under qemu
 clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, and minutes of fuzzing
+	@tools/install-deps python
+	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
+	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r sim/tests/triton/requirements.txt
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles the kernels, or those of the sample, for architectures; needs Triton (requirements.txt).
+"""Compiles the kernels for architectures. Needs Triton, which `make nightly` installs in build/triton-venv.
 
-  build.py gfx942 gfx1100 -o FOLDER [--only REGEX]    all kernels
-  build.py --check-sample gfx942                      are the sample's objects what the compiler makes today?
-  build.py --sample                                   writes the sample
+build.py --arch gfx942 -o FOLDER [--only REGEX]          code objects for run.py
+build.py --arch gfx942 -o FOLDER --compare sample        fails where the sample's differ from those of today
+build.py --sample                                        writes the sample
 """
 
 import argparse
@@ -45,8 +45,16 @@ def compile_case(case, arch):
     compiled = compile(source, target=GPUTarget("hip", arch, lanes(arch)), options=options)
     data = compiled.metadata
     assert data.global_scratch_size == data.profile_scratch_size == 0, case.name
-    return Object(arch, case.name, data.name, data.num_warps, data.shared, ",".join(map(str, case.grid)),
-                  case.args, compiled.asm["hsaco"])
+    return Object(
+        arch,
+        case.name,
+        data.name,
+        data.num_warps,
+        data.shared,
+        ",".join(map(str, case.grid)),
+        case.args,
+        compiled.asm["hsaco"],
+    )
 
 
 def compile_in_child(case, arch):
@@ -68,36 +76,70 @@ def compile_in_child(case, arch):
         return pickle.load(result) if status == 0 and os.fstat(result.fileno()).st_size else None, text
 
 
-def build(cases, archs):
-    """Objects, and the number of cases that the compiler did not take as expected."""
+def build(wanted):
+    """Objects of pairs of architecture and case, and the number of those that the compiler did not take as expected."""
     objects, failed = [], 0
-    compile_case(cases[0], archs[0])  # what the compiler sets up once, all children have then
-    for arch in archs:
-        for case in cases:
-            if arch in case.left_out:
-                print(f"left out: {arch} {case.name}: {case.left_out[arch]}", flush=True)
-                continue
-            o, text = compile_in_child(case, arch)
-            refused = case.refused.get(arch)
-            if o is not None and refused is None:
-                objects.append(o)
-            elif o is None and refused is not None and refused in text:
-                print(f"refused by the compiler: {arch} {case.name}: {refused}", flush=True)
-            else:
-                failed += 1
-                print(f"FAILED: {arch} {case.name}: expected {refused or 'code'}, got {'code' if o else text}", flush=True)
+    compile_case(wanted[0][1], wanted[0][0])  # what the compiler sets up once, all children have then
+    for arch, case in wanted:
+        if arch in case.left_out:
+            print(f"left out: {arch} {case.name}: {case.left_out[arch]}", flush=True)
+            continue
+        o, text = compile_in_child(case, arch)
+        refused = case.refused.get(arch)
+        if o is not None and refused is None:
+            objects.append(o)
+        elif o is None and refused is not None and refused in text:
+            print(f"refused by the compiler: {arch} {case.name}: {refused}", flush=True)
+        else:
+            failed += 1
+            expected = refused or "code"
+            print(f"FAILED: {arch} {case.name}: expected {expected}, got {'code' if o else text}", flush=True)
     return objects, failed
+
+
+def sampled(cases):
+    """What the sample has: each case for one architecture, taken in turn."""
+    chosen = []
+    for number, case in enumerate(cases):
+        archs = [arch for arch in ARCHS if arch not in case.refused and arch not in case.left_out]
+        if archs:
+            chosen.append((archs[number % len(archs)], case))
+    return chosen
+
+
+def compare(objects, cases, archs, folder):
+    """The number of objects of the sample that are not what the compiler makes today."""
+    built = {(o.arch, o.case): o for o in objects}
+    sample = {(o.arch, o.case): o for o in read_objects(folder, archs)}
+    chosen = {(arch, case.name) for arch, case in sampled(cases) if arch in archs}
+    differ = sorted(
+        key for key in chosen | set(sample) if key not in sample or key not in built or sample[key] != built[key]
+    )
+    for arch, case in differ:
+        print(f"FAILED: the sample's {arch} {case} differs: `build.py --sample` writes it anew", flush=True)
+    return len(differ)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arch", nargs="+", choices=ARCHS, default=ARCHS)
-    parser.add_argument("-o", "--output", required=True)
+    parser.add_argument("-o", "--output")
     parser.add_argument("--only", default="", help="cases whose name has this regular expression")
+    parser.add_argument("--compare", metavar="FOLDER", help="with this sample")
+    parser.add_argument("--sample", action="store_true", help="write the sample")
     options = parser.parse_args()
-    cases = [case for name, case in load_cases().items() if re.search(options.only, name)]
-    objects, failed = build(cases, options.arch)
-    write_objects(options.output, objects)
+    all_cases = list(load_cases().values())
+    if options.sample:
+        objects, failed = build(sampled(all_cases))
+        write_objects(Path(__file__).parent / "sample", sorted(objects, key=lambda o: ARCHS.index(o.arch)))
+        return 1 if failed else 0
+    cases = [case for case in all_cases if re.search(options.only, case.name)]
+    objects, failed = build([(arch, case) for arch in options.arch for case in cases])
+    if options.output:
+        write_objects(options.output, objects)
+    if options.compare:
+        failed += compare(objects, all_cases, options.arch, options.compare)
+    print(f"{len(objects)} code objects, {failed} failures", flush=True)
     return 1 if failed else 0
 
 

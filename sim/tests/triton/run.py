@@ -3,7 +3,7 @@
 
   run.py FOLDER --library build/sim/sim/lib/libamdhip64.so.7 [--arch gfx942] [--only REGEX] [--orders 0 1 2]
 
-Each order is a RAPT_SIM_SEED, in a process of its own. Arguments go by kernelParams in even ones and by `extra` in odd ones.
+Each order is a RAPT_SIM_SEED, in a process of its own. Arguments go by kernelParams in even ones, else by `extra`.
 """
 
 import argparse
@@ -23,10 +23,19 @@ from support.objects import ARCHS, read_objects
 
 ALIGNED = 256  # what hipMalloc gives
 CTYPES = {
-    "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
-    "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
-    "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16, "f32": ctypes.c_float, "f64": ctypes.c_double,
-}  # fmt: skip
+    "i8": ctypes.c_int8,
+    "i16": ctypes.c_int16,
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "u8": ctypes.c_uint8,
+    "u16": ctypes.c_uint16,
+    "u32": ctypes.c_uint32,
+    "u64": ctypes.c_uint64,
+    "f16": ctypes.c_uint16,
+    "bf16": ctypes.c_uint16,
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+}
 
 
 class Run:
@@ -52,7 +61,10 @@ class Run:
                 narrow = scalar.format.name in ("f16", "bf16")
                 number = int(scalar.format.encode(scalar.value).view(np.uint16)) if narrow else scalar.value
                 values.append(CTYPES[scalar.format.name](number))
-        scratch = [ctypes.c_void_p(), ctypes.c_void_p()]  # Triton's global and profile scratch, which no kernel here needs
+        scratch = [
+            ctypes.c_void_p(),
+            ctypes.c_void_p(),
+        ]  # Triton's global and profile scratch, which no kernel here needs
         return values + scratch
 
     def wrong(self):
@@ -65,8 +77,10 @@ class Run:
             wrong = expected.wrong(got)
             if wrong.any():
                 place = tuple(int(n) for n in np.argwhere(wrong)[0])
-                lines.append(f"{np.count_nonzero(wrong)} of {wrong.size} wrong in {name}: {list(place)} is "
-                             + expected.describe(got, place))
+                lines.append(
+                    f"{np.count_nonzero(wrong)} of {wrong.size} wrong in {name}: {list(place)} is "
+                    + expected.describe(got, place)
+                )
         return lines
 
     def free(self):
@@ -142,7 +156,8 @@ def main():
         start = time.monotonic()
         status = in_child(order, options.library, objects, cases)
         failed |= status != 0
-        print(f"order {order}: {len(objects)} launches, {'FAILED' if status else 'all right'}, {time.monotonic() - start:.1f} s", flush=True)
+        verdict, seconds = "FAILED" if status else "all right", time.monotonic() - start
+        print(f"order {order}: {len(objects)} launches, {verdict}, {seconds:.1f} s", flush=True)
     return 1 if failed or not objects else 0
 
 

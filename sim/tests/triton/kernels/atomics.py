@@ -13,7 +13,9 @@ BINS, COUNT, GROUPS = 38, 512, 4
 
 
 @jit
-def into_bins(values, bins, target, count, OPERATION: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr, N: tl.constexpr):
+def into_bins(
+    values, bins, target, count, OPERATION: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr, N: tl.constexpr
+):
     """Many lanes and workgroups meet in few places; lanes beyond the count are masked off."""
     at = tl.program_id(0) * N + tl.arange(0, N)
     inside = at < count
@@ -33,8 +35,14 @@ def into_bins(values, bins, target, count, OPERATION: tl.constexpr, SEM: tl.cons
         tl.atomic_xor(place, x, mask=inside, sem=SEM, scope=SCOPE)
 
 
-FUNCTIONS = {"add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or,
-             "xor": np.bitwise_xor}  # fmt: skip
+FUNCTIONS = {
+    "add": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 
 
 def bins_case(format, operation, sem="acq_rel", scope="gpu", hints=True, name="", positive=False):
@@ -45,7 +53,9 @@ def bins_case(format, operation, sem="acq_rel", scope="gpu", hints=True, name=""
         values, target = bits(format, COUNT), bits(format, BINS, seed=4)
     mistakes = {}
     if format in (formats.i32, formats.i64) and operation in ("max", "min"):
-        mistakes = dict.fromkeys(("gfx942", "gfx950"), "lanes that meet are compared without a sign (v_max_u32) beforehand")
+        mistakes = dict.fromkeys(
+            ("gfx942", "gfx950"), "lanes that meet are compared without a sign (v_max_u32) beforehand"
+        )
     if positive:
         values.raw, mistakes = np.abs(values.raw), {}
     bins = whole(formats.i32, COUNT, 0, BINS - 1, seed=5)
@@ -57,9 +67,16 @@ def bins_case(format, operation, sem="acq_rel", scope="gpu", hints=True, name=""
         FUNCTIONS[operation].at(result, bins.raw[:count], x[:count])
         return {"target": Exact(result if format is not formats.bf16 else format.encode(result))}
 
-    return Case(name or f"into_bins.{operation}.{format.name}{'' if hints else '.plain'}", into_bins, (GROUPS,),
-                {"values": values, "bins": bins, "target": target, "count": count}, expected,
-                {"OPERATION": operation, "SEM": sem, "SCOPE": scope, "N": COUNT // GROUPS}, hints=hints, left_out=mistakes)  # fmt: skip
+    return Case(
+        name or f"into_bins.{operation}.{format.name}{'' if hints else '.plain'}",
+        into_bins,
+        (GROUPS,),
+        {"values": values, "bins": bins, "target": target, "count": count},
+        expected,
+        {"OPERATION": operation, "SEM": sem, "SCOPE": scope, "N": COUNT // GROUPS},
+        hints=hints,
+        left_out=mistakes,
+    )
 
 
 def all_bins():
@@ -95,12 +112,19 @@ def old_values(target, tickets, flags, N: tl.constexpr):
 
 def tickets():
     for format in (formats.i32, formats.i64):
-        yield Case(f"old_values.{format.name}", old_values, (GROUPS,),
-                   {"target": zeros(format, 3 + GROUPS), "tickets": empty(format, COUNT), "flags": empty(format, COUNT)},
-                   lambda f=format: {"tickets": AnyOrder(np.arange(COUNT, dtype=f.storage)),
-                                     "flags": AnyOrder(np.repeat(np.arange(GROUPS, dtype=f.storage), 128)),
-                                     "target": AnyOrder(f.encode([COUNT, COUNT, 30, 0, 128, 256, 384]))},
-                   {"N": COUNT // GROUPS}, warps=2)  # fmt: skip
+        yield Case(
+            f"old_values.{format.name}",
+            old_values,
+            (GROUPS,),
+            {"target": zeros(format, 3 + GROUPS), "tickets": empty(format, COUNT), "flags": empty(format, COUNT)},
+            lambda f=format: {
+                "tickets": AnyOrder(np.arange(COUNT, dtype=f.storage)),
+                "flags": AnyOrder(np.repeat(np.arange(GROUPS, dtype=f.storage), 128)),
+                "target": AnyOrder(f.encode([COUNT, COUNT, 30, 0, 128, 256, 384])),
+            },
+            {"N": COUNT // GROUPS},
+            warps=2,
+        )
 
 
 @jit
@@ -119,18 +143,37 @@ def swaps():
     for format in (formats.i32, formats.i64, formats.u32, formats.f32, formats.f64):
         target, values = bits(format, 256, 1), bits(format, 256, 2)
         refused = ("gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1201") if format is formats.f64 else ()
-        yield Case(f"exchange.{format.name}", exchange, (1,),
-                   {"target": target, "old": empty(format, 256), "values": values},
-                   lambda t=target.raw, v=values.raw: {"target": Exact(v), "old": Exact(t)}, {"N": 256},
-                   refused=dict.fromkeys(refused, "Cannot select"))  # fmt: skip
-    for format in (formats.i16, formats.i32, formats.i64, formats.u32, formats.u64, formats.f16, formats.f32, formats.f64):
+        yield Case(
+            f"exchange.{format.name}",
+            exchange,
+            (1,),
+            {"target": target, "old": empty(format, 256), "values": values},
+            lambda t=target.raw, v=values.raw: {"target": Exact(v), "old": Exact(t)},
+            {"N": 256},
+            refused=dict.fromkeys(refused, "Cannot select"),
+        )
+    for format in (
+        formats.i16,
+        formats.i32,
+        formats.i64,
+        formats.u32,
+        formats.u64,
+        formats.f16,
+        formats.f32,
+        formats.f64,
+    ):
         target, values, guess = bits(format, 256, 1), bits(format, 256, 2), bits(format, 256, 3)
         guess.raw[::3] = target.raw[::3]
         word = f"u{guess.raw.itemsize}"
         new = np.where(guess.raw.view(word) == target.raw.view(word), values.raw, target.raw)
-        yield Case(f"compare_and_swap.{format.name}", compare_and_swap, (1,),
-                   {"target": target, "old": empty(format, 256), "expected": guess, "values": values},
-                   lambda t=target.raw, n=new: {"target": Exact(n), "old": Exact(t)}, {"N": 256})  # fmt: skip
+        yield Case(
+            f"compare_and_swap.{format.name}",
+            compare_and_swap,
+            (1,),
+            {"target": target, "old": empty(format, 256), "expected": guess, "values": values},
+            lambda t=target.raw, n=new: {"target": Exact(n), "old": Exact(t)},
+            {"N": 256},
+        )
 
 
 @jit
@@ -161,15 +204,38 @@ def last_one_adds(values, partial, arrived, total, N: tl.constexpr):
 
 def protocols():
     values = whole(formats.f32, (8, 64), -99, 99)
-    yield Case("locked_sum", locked_sum, (8,),
-               {"values": values, "lock": zeros(formats.i32, 1), "total": zeros(formats.f32, 64),
-                "order": zeros(formats.i32, 9)},
-               lambda: {"total": Exact(values.raw.sum(0)), "order": AnyOrder(np.int32([8, *range(8)])),
-                        "lock": Exact(np.int32([0]))}, {"N": 64}, warps=1)  # fmt: skip
-    yield Case("last_one_adds", last_one_adds, (8,),
-               {"values": values, "partial": empty(formats.f32, 8), "arrived": zeros(formats.i32, 1),
-                "total": empty(formats.f32, 1)},
-               lambda: {"total": Exact(np.float32([values.raw.sum()]))}, {"N": 64}, warps=1)  # fmt: skip
+    yield Case(
+        "locked_sum",
+        locked_sum,
+        (8,),
+        {
+            "values": values,
+            "lock": zeros(formats.i32, 1),
+            "total": zeros(formats.f32, 64),
+            "order": zeros(formats.i32, 9),
+        },
+        lambda: {
+            "total": Exact(values.raw.sum(0)),
+            "order": AnyOrder(np.int32([8, *range(8)])),
+            "lock": Exact(np.int32([0])),
+        },
+        {"N": 64},
+        warps=1,
+    )
+    yield Case(
+        "last_one_adds",
+        last_one_adds,
+        (8,),
+        {
+            "values": values,
+            "partial": empty(formats.f32, 8),
+            "arrived": zeros(formats.i32, 1),
+            "total": empty(formats.f32, 1),
+        },
+        lambda: {"total": Exact(np.float32([values.raw.sum()]))},
+        {"N": 64},
+        warps=1,
+    )
 
 
 @jit
@@ -189,10 +255,15 @@ def pass_along(flags, data, target, N: tl.constexpr):
 
 def chains():
     data = whole(formats.i32, (6, 64), -1000, 1000)
-    yield Case("pass_along", pass_along, (6,),
-               {"flags": zeros(formats.i32, 6), "data": data, "target": empty(formats.i32, 6)},
-               lambda: {"target": Exact(np.cumsum(data.raw.sum(1, dtype=np.int32), dtype=np.int32))},
-               {"N": 64}, warps=1)  # fmt: skip
+    yield Case(
+        "pass_along",
+        pass_along,
+        (6,),
+        {"flags": zeros(formats.i32, 6), "data": data, "target": empty(formats.i32, 6)},
+        lambda: {"target": Exact(np.cumsum(data.raw.sum(1, dtype=np.int32), dtype=np.int32))},
+        {"N": 64},
+        warps=1,
+    )
 
 
 def cases():

@@ -1,8 +1,8 @@
-"""Attention: forward, backward in three kernels, and decoding from pages, with its parts merged.
+"""Attention: forward, and backward in three kernels.
 
-Tensors are [batch, sequence, head, d]. Errors, with u of float32 and v of the type of the operands: a logit is a sum of d products,
-so it is off by e = (d + 8) u scale sum |q| |k|, and its exponential by that much of itself; P and dS become operands and round
-once, by v; sums over n keys or queries take n u of the sum of sizes."""
+Tensors are [batch, sequence, head, d]. Errors, with u of float32 and v of the type of the operands: a logit is a sum of
+d products, so it is off by e = (d + 8) u scale sum |q| |k|, and its exponential by that much of itself; P and dS become
+operands and round once, by v; sums over n keys or queries take n u of the sum of sizes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,24 @@ U = formats.f32.unit
 
 
 @jit
-def forward(q, k, v, out, lse, stride_q, stride_k, heads, group, queries, keys, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
-            BM: tl.constexpr, BN: tl.constexpr):  # fmt: skip
+def forward(
+    q,
+    k,
+    v,
+    out,
+    lse,
+    stride_q,
+    stride_k,
+    heads,
+    group,
+    queries,
+    keys,
+    scale,
+    CAUSAL: tl.constexpr,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
     """A tile of queries against all keys; `group` heads of queries share one of keys."""
     tl.assume(stride_q >= 0)
     tl.assume(stride_q < 1 << 20)
@@ -55,7 +71,9 @@ def forward(q, k, v, out, lse, stride_q, stride_k, heads, group, queries, keys, 
     sums = sums / tl.where(empty, 1.0, total)[:, None]
     natural = tl.where(empty, float("-inf"), (most + tl.log2(total)) / 1.4426950408889634)
     tl.store(lse + tl.program_id(1) * queries + m, natural, mask=m < queries)
-    tl.store(out + q_base + m[:, None] * stride_q + d[None, :], sums.to(out.dtype.element_ty), mask=m[:, None] < queries)
+    tl.store(
+        out + q_base + m[:, None] * stride_q + d[None, :], sums.to(out.dtype.element_ty), mask=m[:, None] < queries
+    )
 
 
 @jit
@@ -84,8 +102,25 @@ def weights(x, y, m, n, rows_lse, queries, keys, scale, CAUSAL: tl.constexpr):
 
 
 @jit
-def backward_keys(q, k, v, dout, lse, delta, dk, dv, stride, heads, queries, keys, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
-                  BM: tl.constexpr, BN: tl.constexpr):  # fmt: skip
+def backward_keys(
+    q,
+    k,
+    v,
+    dout,
+    lse,
+    delta,
+    dk,
+    dv,
+    stride,
+    heads,
+    queries,
+    keys,
+    scale,
+    CAUSAL: tl.constexpr,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
     """dK and dV of a tile of keys, from all queries."""
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     n, d = tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, D)
@@ -106,8 +141,24 @@ def backward_keys(q, k, v, dout, lse, delta, dk, dv, stride, heads, queries, key
 
 
 @jit
-def backward_queries(q, k, v, dout, lse, delta, dq, stride, heads, queries, keys, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
-                     BM: tl.constexpr, BN: tl.constexpr):  # fmt: skip
+def backward_queries(
+    q,
+    k,
+    v,
+    dout,
+    lse,
+    delta,
+    dq,
+    stride,
+    heads,
+    queries,
+    keys,
+    scale,
+    CAUSAL: tl.constexpr,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
     """dQ of a tile of queries, from all keys."""
     batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
     m, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
@@ -179,8 +230,10 @@ class Problem:
         out, lse, p, e = self.forward()
         error = (self.format.unit + 2 * e + (self.keys + 16) * U) * (p @ np.abs(self.of_heads(self.v)))
         finite = np.where(np.isinf(lse), 0, lse)
-        return {"out": Close(out.transpose(0, 2, 1, 3), error.transpose(0, 2, 1, 3)),
-                "lse": Close(lse, e[..., 0] + (self.keys + 8) * U + 4 * U * np.abs(finite))}  # fmt: skip
+        return {
+            "out": Close(out.transpose(0, 2, 1, 3), error.transpose(0, 2, 1, 3)),
+            "lse": Close(lse, e[..., 0] + (self.keys + 8) * U + 4 * U * np.abs(finite)),
+        }
 
     def backward_arrays(self):
         out, lse, _, _ = self.forward()
@@ -200,7 +253,10 @@ class Problem:
         count, sizes = (self.queries + self.keys + 4) * U, np.abs(ds)
         rows = {
             "dv": (p.swapaxes(2, 3) @ g, (p_error + count * p).swapaxes(2, 3) @ np.abs(g)),
-            "dk": (ds.swapaxes(2, 3) @ q * self.scale, (ds_error + count * sizes).swapaxes(2, 3) @ np.abs(q) * self.scale),
+            "dk": (
+                ds.swapaxes(2, 3) @ q * self.scale,
+                (ds_error + count * sizes).swapaxes(2, 3) @ np.abs(q) * self.scale,
+            ),
             "dq": (ds @ k * self.scale, (ds_error + count * sizes) @ np.abs(k) * self.scale),
         }
         return {name: Close(*(x.transpose(0, 2, 1, 3) for x in pair)) for name, pair in rows.items()}
@@ -218,20 +274,37 @@ def forwards():
     for p, bm, bn in problems:
         for hints, stages in ((True, 1), (True, 2), (False, 1)):
             shape = (p.batch, p.queries, p.heads, p.d)
-            yield Case(f"forward.{p.name}.stages{stages}{'' if hints else '.plain'}", forward,
-                       (-(-p.queries // bm), p.batch * p.heads),
-                       {"q": p.q, "k": p.k, "v": p.v, "out": empty(p.format, shape),
-                        "lse": empty(formats.f32, (p.batch, p.heads, p.queries)), "stride_q": p.heads * p.d,
-                        "stride_k": p.heads // p.group * p.d, "heads": p.heads, "group": p.group, "queries": p.queries,
-                        "keys": p.keys, "scale": p.scale}, p.forward_expected,
-                       {"CAUSAL": p.causal, "D": p.d, "BM": bm, "BN": bn}, hints=hints,
-                       options={"num_stages": stages})  # fmt: skip
+            yield Case(
+                f"forward.{p.name}.stages{stages}{'' if hints else '.plain'}",
+                forward,
+                (-(-p.queries // bm), p.batch * p.heads),
+                {
+                    "q": p.q,
+                    "k": p.k,
+                    "v": p.v,
+                    "out": empty(p.format, shape),
+                    "lse": empty(formats.f32, (p.batch, p.heads, p.queries)),
+                    "stride_q": p.heads * p.d,
+                    "stride_k": p.heads // p.group * p.d,
+                    "heads": p.heads,
+                    "group": p.group,
+                    "queries": p.queries,
+                    "keys": p.keys,
+                    "scale": p.scale,
+                },
+                p.forward_expected,
+                {"CAUSAL": p.causal, "D": p.d, "BM": bm, "BN": bn},
+                hints=hints,
+                options={"num_stages": stages},
+            )
 
 
 def backwards():
-    for p, bm, bn in ((Problem(formats.f16, 1, 2, 1, 48, 64, 64, False), 32, 32),
-                      (Problem(formats.bf16, 2, 1, 1, 50, 70, 32, True), 16, 32),
-                      (Problem(formats.f32, 1, 1, 1, 40, 48, 32, True), 32, 16)):  # fmt: skip
+    for p, bm, bn in (
+        (Problem(formats.f16, 1, 2, 1, 48, 64, 64, False), 32, 32),
+        (Problem(formats.bf16, 2, 1, 1, 50, 70, 32, True), 16, 32),
+        (Problem(formats.f32, 1, 1, 1, 40, 48, 32, True), 32, 16),
+    ):
         lse, delta = p.backward_arrays()
         arrays = {"q": p.q, "k": p.k, "v": p.v, "dout": p.dout, "lse": lse, "delta": delta}
         numbers = {"stride": p.heads * p.d, "heads": p.heads, "queries": p.queries, "keys": p.keys, "scale": p.scale}
@@ -239,12 +312,24 @@ def backwards():
         k_shape, q_shape = p.k.raw.shape, p.q.raw.shape
         for hints in (True, False):
             end = "" if hints else ".plain"
-            yield Case(f"backward_keys.{p.name}{end}", backward_keys, (-(-p.keys // bn), p.batch * p.heads),
-                       arrays | {"dk": empty(p.format, k_shape), "dv": empty(p.format, k_shape)} | numbers,
-                       lambda p=p, a=(lse, delta): without(p.backward_expected(*a), "dq"), constants, hints=hints)  # fmt: skip
-            yield Case(f"backward_queries.{p.name}{end}", backward_queries, (-(-p.queries // bm), p.batch * p.heads),
-                       arrays | {"dq": empty(p.format, q_shape)} | numbers,
-                       lambda p=p, a=(lse, delta): {"dq": p.backward_expected(*a)["dq"]}, constants, hints=hints)  # fmt: skip
+            yield Case(
+                f"backward_keys.{p.name}{end}",
+                backward_keys,
+                (-(-p.keys // bn), p.batch * p.heads),
+                arrays | {"dk": empty(p.format, k_shape), "dv": empty(p.format, k_shape)} | numbers,
+                lambda p=p, a=(lse, delta): without(p.backward_expected(*a), "dq"),
+                constants,
+                hints=hints,
+            )
+            yield Case(
+                f"backward_queries.{p.name}{end}",
+                backward_queries,
+                (-(-p.queries // bm), p.batch * p.heads),
+                arrays | {"dq": empty(p.format, q_shape)} | numbers,
+                lambda p=p, a=(lse, delta): {"dq": p.backward_expected(*a)["dq"]},
+                constants,
+                hints=hints,
+            )
         rows, d = int(np.prod(q_shape[:3])), p.d
         out = of(p.format, p.forward()[0].transpose(0, 2, 1, 3))
 
@@ -252,9 +337,14 @@ def backwards():
             product = (o * g).reshape(-1, d)
             return {"delta": Close(product.sum(1), (d + 1) * U * np.abs(product).sum(1))}
 
-        yield Case(f"backward_delta.{p.name}", backward_delta, (-(-rows // 32),),
-                   {"out": out, "dout": p.dout, "delta": empty(formats.f32, rows), "rows": rows}, expected,
-                   {"D": d, "BM": 32})  # fmt: skip
+        yield Case(
+            f"backward_delta.{p.name}",
+            backward_delta,
+            (-(-rows // 32),),
+            {"out": out, "dout": p.dout, "delta": empty(formats.f32, rows), "rows": rows},
+            expected,
+            {"D": d, "BM": 32},
+        )
 
 
 def without(results, name):

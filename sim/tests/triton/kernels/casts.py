@@ -71,9 +71,16 @@ def integers_to_integers():
         for sign in "iu":
             targets = [getattr(formats, name) for name in integer_names(sign)]
             arrays = dict(zip(("i8", "i16", "i32", "i64"), (empty(t, COUNT) for t in targets), strict=True))
-            yield Case(f"to_integers.{format.name}.{sign}", to_integers, (1,), {"source": source} | arrays,
-                       lambda s=source, ts=targets, a=arrays: dict(zip(a, (Exact(s.raw.astype(t.storage)) for t in ts),
-                                                                       strict=True)), {"N": COUNT})  # fmt: skip
+            yield Case(
+                f"to_integers.{format.name}.{sign}",
+                to_integers,
+                (1,),
+                {"source": source} | arrays,
+                lambda s=source, ts=targets, a=arrays: dict(
+                    zip(a, (Exact(s.raw.astype(t.storage)) for t in ts), strict=True)
+                ),
+                {"N": COUNT},
+            )
 
 
 def floats_to_integers():
@@ -83,7 +90,9 @@ def floats_to_integers():
             values = np.random.default_rng(2).uniform(low, high, COUNT)
             values[:8] = [0, 0.5, 0.999, 1, 1.5, 2.5, 100, 127]
             source = of(format, np.clip(format.decode(format.encode(values)), low, high))
-            inside = (source.values > -129 if sign == "i" else source.values >= 0) & (source.values < (128, 256)[sign == "u"])
+            inside = (source.values > -129 if sign == "i" else source.values >= 0) & (
+                source.values < (128, 256)[sign == "u"]
+            )
             source.raw[~inside] = 0
             targets = [getattr(formats, name) for name in integer_names(sign)]
             arrays = dict(zip(("i8", "i16", "i32", "i64"), (empty(t, COUNT) for t in targets), strict=True))
@@ -92,8 +101,14 @@ def floats_to_integers():
                 whole = np.trunc(source.values).astype(np.int64)
                 return {name: Exact(whole.astype(t.storage)) for name, t in zip(arrays, targets, strict=True)}
 
-            yield Case(f"to_integers.{format.name}.{sign}", to_integers, (1,), {"source": source} | arrays, expected,
-                       {"N": COUNT})  # fmt: skip
+            yield Case(
+                f"to_integers.{format.name}.{sign}",
+                to_integers,
+                (1,),
+                {"source": source} | arrays,
+                expected,
+                {"N": COUNT},
+            )
 
 
 def large_floats_to_integers():
@@ -103,9 +118,14 @@ def large_floats_to_integers():
             values = np.random.default_rng(3).uniform(-limit if target in formats.signed else 0, limit, COUNT)
             source = of(source_format, values * 2.0 ** -np.random.default_rng(4).integers(0, target.bits, COUNT))
             exact = np.array([int(v) for v in source.values], dtype=object).astype(target.storage)
-            yield Case(f"convert.{source_format.name}.{target.name}", convert, (1,),
-                       {"source": source, "target": empty(target, COUNT)}, lambda e=exact: {"target": Exact(e)},
-                       {"ROUNDING": None, "N": COUNT})  # fmt: skip
+            yield Case(
+                f"convert.{source_format.name}.{target.name}",
+                convert,
+                (1,),
+                {"source": source, "target": empty(target, COUNT)},
+                lambda e=exact: {"target": Exact(e)},
+                {"ROUNDING": None, "N": COUNT},
+            )
 
 
 @np.vectorize
@@ -138,7 +158,7 @@ def to_all_floats():
 
 
 def around(format):
-    """All values of a format between 0 and 16, the middles between them, and numbers close to those, with both signs."""
+    """All values of a format between 0 and 16, the middles between them, and numbers close to those; both signs."""
     values = np.unique(np.abs(format.decode(np.arange(256, dtype=np.uint8))))
     values = values[np.isfinite(values) & (values <= 16)]
     middles = (values[1:] + values[:-1]) / 2
@@ -152,20 +172,35 @@ def to_eights():
             values = around(target)
             source = of(source_format, values[np.arange(1024) % len(values)])
             raw = target.encode(source.values)
-            yield Case(f"convert.{source_format.name}.{target.name}", convert, (1,),
-                       {"source": source, "target": empty(target, 1024)}, lambda r=raw: {"target": Exact(r)},
-                       {"ROUNDING": None, "N": 1024})  # fmt: skip
+            yield Case(
+                f"convert.{source_format.name}.{target.name}",
+                convert,
+                (1,),
+                {"source": source, "target": empty(target, 1024)},
+                lambda r=raw: {"target": Exact(r)},
+                {"ROUNDING": None, "N": 1024},
+            )
 
 
 def toward_zero_to_eights():
-    for source_format, target in ((formats.f16, formats.e5m2), (formats.f32, formats.e5m2), (formats.f16, formats.e5m2fnuz)):
+    for source_format, target in (
+        (formats.f16, formats.e5m2),
+        (formats.f32, formats.e5m2),
+        (formats.f16, formats.e5m2fnuz),
+    ):
         values = around(target)
         source = of(source_format, values[np.arange(1024) % len(values)])
         raw = target.encode(source.values, toward_zero=True)
         mistakes = dict.fromkeys(ARCHS, "it drops the low byte, as is right for e5m2 alone, whose bias is f16's")
-        yield Case(f"convert.{source_format.name}.{target.name}.rtz", convert, (1,),
-                   {"source": source, "target": empty(target, 1024)}, lambda r=raw: {"target": Exact(r)},
-                   {"ROUNDING": "rtz", "N": 1024}, left_out=mistakes if target is formats.e5m2fnuz else {})  # fmt: skip
+        yield Case(
+            f"convert.{source_format.name}.{target.name}.rtz",
+            convert,
+            (1,),
+            {"source": source, "target": empty(target, 1024)},
+            lambda r=raw: {"target": Exact(r)},
+            {"ROUNDING": "rtz", "N": 1024},
+            left_out=mistakes if target is formats.e5m2fnuz else {},
+        )
 
 
 def eights_to_bf16():
@@ -173,8 +208,14 @@ def eights_to_bf16():
     for format in formats.eights:
         source = Array(format, np.arange(256, dtype=np.uint8))
         source.raw[~np.isfinite(source.values)] = 0
-        yield Case(f"convert.{format.name}.bf16", convert, (1,), {"source": source, "target": empty(formats.bf16, 256)},
-                   lambda s=source: {"target": Exact(formats.bf16.encode(s.values))}, {"ROUNDING": None, "N": 256})  # fmt: skip
+        yield Case(
+            f"convert.{format.name}.bf16",
+            convert,
+            (1,),
+            {"source": source, "target": empty(formats.bf16, 256)},
+            lambda s=source: {"target": Exact(formats.bf16.encode(s.values))},
+            {"ROUNDING": None, "N": 256},
+        )
 
 
 def unsupported():
@@ -182,16 +223,26 @@ def unsupported():
     llvm = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "e4m3fnuz": "f8E4M3FNUZ", "e5m2fnuz": "f8E5M2FNUZ"}
     for format in formats.eights:
         refused = {
-            (formats.f64, format, None): f"Unsupported conversion from 'f64' to '{llvm[format.name]}' with rounding mode rtne",
+            (
+                formats.f64,
+                format,
+                None,
+            ): f"Unsupported conversion from 'f64' to '{llvm[format.name]}' with rounding mode rtne",
             (format, formats.f64, None): f"Unsupported conversion from '{llvm[format.name]}' to 'f64'",
             (format, formats.i32, None): f"cannot cast {format.triton}",
         }
         if format is not formats.e5m2:
             refused[formats.f32, format, "rtz"] = "PassManager::run failed"
         for (source, target, rounding), reason in refused.items():
-            yield Case(f"convert.{source.name}.{target.name}{'.rtz' if rounding else ''}", convert, (1,),
-                       {"source": empty(source, 256), "target": empty(target, 256)}, dict,
-                       {"ROUNDING": rounding, "N": 256}, refused=dict.fromkeys(ARCHS, reason))  # fmt: skip
+            yield Case(
+                f"convert.{source.name}.{target.name}{'.rtz' if rounding else ''}",
+                convert,
+                (1,),
+                {"source": empty(source, 256), "target": empty(target, 256)},
+                dict,
+                {"ROUNDING": rounding, "N": 256},
+                refused=dict.fromkeys(ARCHS, reason),
+            )
 
 
 def toward_zero():
@@ -200,8 +251,14 @@ def toward_zero():
         nearest = target.decode(target.encode(source.values))
         below = np.nextafter(nearest.astype(np.float16), np.float16(0)) if target is formats.f16 else one_less(nearest)
         raw = target.encode(np.where(np.abs(nearest) > np.abs(source.values), below, nearest))
-        yield Case(f"convert.f32.{target.name}.rtz", convert, (1,), {"source": source, "target": empty(target, 1024)},
-                   lambda r=raw: {"target": Exact(r)}, {"ROUNDING": "rtz", "N": 1024})  # fmt: skip
+        yield Case(
+            f"convert.f32.{target.name}.rtz",
+            convert,
+            (1,),
+            {"source": source, "target": empty(target, 1024)},
+            lambda r=raw: {"target": Exact(r)},
+            {"ROUNDING": "rtz", "N": 1024},
+        )
 
 
 def one_less(values):
@@ -210,12 +267,29 @@ def one_less(values):
 
 
 def reinterpretations():
-    for a, b in (("f16", "i16"), ("bf16", "u16"), ("f32", "i32"), ("i32", "f32"), ("f64", "i64"), ("u64", "f64"),
-                 ("i16", "bf16"), ("e4m3", "u8"), ("i8", "e5m2"), ("bf16", "f16"), ("e4m3fnuz", "e5m2")):  # fmt: skip
+    for a, b in (
+        ("f16", "i16"),
+        ("bf16", "u16"),
+        ("f32", "i32"),
+        ("i32", "f32"),
+        ("f64", "i64"),
+        ("u64", "f64"),
+        ("i16", "bf16"),
+        ("e4m3", "u8"),
+        ("i8", "e5m2"),
+        ("bf16", "f16"),
+        ("e4m3fnuz", "e5m2"),
+    ):
         a, b = getattr(formats, a), getattr(formats, b)
         source = bits(a, COUNT, 8)
-        yield Case(f"reinterpret.{a.name}.{b.name}", reinterpret, (1,), {"source": source, "target": empty(b, COUNT)},
-                   lambda s=source, b=b: {"target": Exact(s.raw.view(b.storage))}, {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"reinterpret.{a.name}.{b.name}",
+            reinterpret,
+            (1,),
+            {"source": source, "target": empty(b, COUNT)},
+            lambda s=source, b=b: {"target": Exact(s.raw.view(b.storage))},
+            {"N": COUNT},
+        )
 
 
 def sums_of_eights():
@@ -227,12 +301,29 @@ def sums_of_eights():
                 half = codes.values.astype(np.float16).astype(np.float64)
                 return {"target": Same(half + 1)}
 
-        yield Case(f"add_one_as_f32.{format.name}", add_one_as_f32, (1,),
-                   {"source": codes, "target": empty(formats.f32, 256)}, expected, {"N": 256})  # fmt: skip
+        yield Case(
+            f"add_one_as_f32.{format.name}",
+            add_one_as_f32,
+            (1,),
+            {"source": codes, "target": empty(formats.f32, 256)},
+            expected,
+            {"N": 256},
+        )
 
 
 def cases():
-    groups = (integers_to_integers, floats_to_integers, large_floats_to_integers, to_all_floats, to_eights, toward_zero,
-              toward_zero_to_eights, eights_to_bf16, reinterpretations, sums_of_eights, unsupported)  # fmt: skip
+    groups = (
+        integers_to_integers,
+        floats_to_integers,
+        large_floats_to_integers,
+        to_all_floats,
+        to_eights,
+        toward_zero,
+        toward_zero_to_eights,
+        eights_to_bf16,
+        reinterpretations,
+        sums_of_eights,
+        unsupported,
+    )
     for group in groups:
         yield from group()

@@ -15,10 +15,7 @@ N = 256
 @jit
 def random_bits(seed, target, N: tl.constexpr, WIDE: tl.constexpr):
     at = tl.program_id(0) * N + tl.arange(0, N)
-    if WIDE:
-        offset = at.to(tl.int64) * 5000000000
-    else:
-        offset = at
+    offset = at.to(tl.int64) * 5000000000 if WIDE else at
     a, b, c, d = tl.randint4x(seed, offset)
     tl.store(target + at * 4, a)
     tl.store(target + at * 4 + 1, b)
@@ -79,31 +76,55 @@ def cases():
     for wide in (False, True):
         seed = 0x123456789ABCDEF if wide else 42
         offsets = np.arange(2 * N) * (5000000000 if wide else 1)
-        yield Case(f"random_bits.{'i64' if wide else 'i32'}", random_bits, (2,),
-                   {"seed": Scalar(formats.i64, seed), "target": empty(formats.u32, (2 * N, 4))},
-                   lambda s=seed, o=offsets: {"target": Exact(philox(s, o))}, {"N": N, "WIDE": wide})  # fmt: skip
+        yield Case(
+            f"random_bits.{'i64' if wide else 'i32'}",
+            random_bits,
+            (2,),
+            {"seed": Scalar(formats.i64, seed), "target": empty(formats.u32, (2 * N, 4))},
+            lambda s=seed, o=offsets: {"target": Exact(philox(s, o))},
+            {"N": N, "WIDE": wide},
+        )
     words64 = philox(99, np.arange(N), 64)
-    yield Case("random_long", random_long, (1,), {"seed": Scalar(formats.i64, 99), "target": empty(formats.u64, N)},
-               lambda: {"target": Exact(np.bitwise_xor.reduce(words64, 1))}, {"N": N})  # fmt: skip
+    yield Case(
+        "random_long",
+        random_long,
+        (1,),
+        {"seed": Scalar(formats.i64, 99), "target": empty(formats.u64, N)},
+        lambda: {"target": Exact(np.bitwise_xor.reduce(words64, 1))},
+        {"N": N},
+    )
 
     words = philox(7, np.arange(N))
     u = uniforms(words)
 
     def expected():
-        """Box and Muller's: the root of a logarithm (5 roundings and one unit more near 1), a cosine off by the rounding of
-        its argument, up to 2 pi."""
+        """Box and Muller's: the root of a logarithm (5 roundings, one unit more near 1), times a cosine that is off by
+        the rounding of its argument, up to 2 pi."""
         first, second = np.maximum(1e-7, u[:, 0]), u[:, 1]
         radius = np.sqrt(-2 * np.log(first))
         unit = formats.f32.unit
         radius_error = (5 * radius + 2 / np.maximum(radius, 1e-3)) * unit
-        return {"uniform": Close(u[:, 0], 2 * unit * u[:, 0]),
-                "bell": Close(radius * np.cos(2 * np.pi * second), radius_error + radius * 16 * unit)}  # fmt: skip
+        return {
+            "uniform": Close(u[:, 0], 2 * unit * u[:, 0]),
+            "bell": Close(radius * np.cos(2 * np.pi * second), radius_error + radius * 16 * unit),
+        }
 
-    yield Case("random_floats", random_floats, (1,),
-               {"seed": 7, "uniform": empty(formats.f32, N), "bell": empty(formats.f32, N)}, expected, {"N": N})  # fmt: skip
+    yield Case(
+        "random_floats",
+        random_floats,
+        (1,),
+        {"seed": 7, "uniform": empty(formats.f32, N), "bell": empty(formats.f32, N)},
+        expected,
+        {"N": N},
+    )
     source = normal(formats.f32, 2 * N)
     kept = uniforms(philox(2024, np.arange(2 * N))[:, 0]) > 0.25
     scaled = np.where(kept, source.raw * np.float32(4 / 3), np.float32(0))
-    yield Case("dropout", dropout, (2,),
-               {"source": source, "target": empty(formats.f32, 2 * N), "seed": 2024, "p": 0.25, "scale": 4 / 3},
-               lambda: {"target": Exact(scaled)}, {"N": N})  # fmt: skip
+    yield Case(
+        "dropout",
+        dropout,
+        (2,),
+        {"source": source, "target": empty(formats.f32, 2 * N), "seed": 2024, "p": 0.25, "scale": 4 / 3},
+        lambda: {"target": Exact(scaled)},
+        {"N": N},
+    )

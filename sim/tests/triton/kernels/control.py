@@ -50,7 +50,7 @@ def by_group(target, count):
     if group >= count:
         return
     if group % 3 == 0:
-        if group == 6:
+        if group == 6:  # noqa: SIM108, a branch is wanted
             value = 666
         else:
             value = group * 2
@@ -125,7 +125,7 @@ def find_first(source, target, wanted, count, BLOCK: tl.constexpr):
 
 @jit
 def mandelbrot(target, N: tl.constexpr, TURNS: tl.constexpr):
-    """Each element's own end, under a mask; coordinates and squares are exact for the first turns, so that counts are."""
+    """Each element's own end, under a mask. Coordinates and squares are exact for so few turns."""
     at = tl.arange(0, N)
     cx, cy = (at % 16).to(tl.float64) / 8 - 1.5, (at // 16).to(tl.float64) / 8 - 1
     x, y, turns = cx * 0, cx * 0, at * 0
@@ -172,9 +172,15 @@ def mapped(a, b, sums, differences, products, N: tl.constexpr):
 def loops():
     for format in (formats.i32, formats.i64):
         source = whole(format, 256, 1, 500)
-        yield Case(f"collatz.{format.name}", collatz, (2,), {"source": source, "target": empty(format, 256)},
-                   lambda x=source.raw, f=format: {"target": Exact(f.encode([collatz_steps(int(v)) for v in x]))},
-                   {"N": 128}, warps=2)  # fmt: skip
+        yield Case(
+            f"collatz.{format.name}",
+            collatz,
+            (2,),
+            {"source": source, "target": empty(format, 256)},
+            lambda x=source.raw, f=format: {"target": Exact(f.encode([collatz_steps(int(v)) for v in x]))},
+            {"N": 128},
+            warps=2,
+        )
     source = bits(formats.i32, 100)
     for first, last, step in ((0, 100, 1), (5, 100, 7), (30, 30, 2), (99, 0, 3)):
         chosen = np.arange(first, last, step)
@@ -187,19 +193,43 @@ def loops():
             bounds = {"first": first, "last": last, "step": step}
             bounds = {k: Scalar(formats.i64, v) for k, v in bounds.items()} if wide else bounds
             if not wide or step == 7:
-                yield Case(f"triangle.{first}.{last}.{step}{'.i64' if wide else ''}", triangle, (1,),
-                           {"source": source, "target": empty(formats.i32, 2)} | bounds, expected, warps=1)  # fmt: skip
+                yield Case(
+                    f"triangle.{first}.{last}.{step}{'.i64' if wide else ''}",
+                    triangle,
+                    (1,),
+                    {"source": source, "target": empty(formats.i32, 2)} | bounds,
+                    expected,
+                    warps=1,
+                )
     for wanted in (int(source.raw[77]), 123456):
         place = 77 if wanted != 123456 else -1
-        yield Case(f"find_first.{place}", find_first, (1,),
-                   {"source": source, "target": empty(formats.i32, 1), "wanted": wanted, "count": 100},
-                   lambda p=place: {"target": Exact(np.int32([p]))}, {"BLOCK": 32}, warps=1)  # fmt: skip
+        yield Case(
+            f"find_first.{place}",
+            find_first,
+            (1,),
+            {"source": source, "target": empty(formats.i32, 1), "wanted": wanted, "count": 100},
+            lambda p=place: {"target": Exact(np.int32([p]))},
+            {"BLOCK": 32},
+            warps=1,
+        )
     a, b = whole(formats.u32, 256, 0, 10**9, 1), whole(formats.u32, 256, 0, 10**6, 2)
-    yield Case("greatest_divisors", greatest_divisors, (1,), {"a": a, "b": b, "target": empty(formats.u32, 256)},
-               lambda: {"target": Exact(np.gcd(a.raw, b.raw))}, {"N": 256})  # fmt: skip
+    yield Case(
+        "greatest_divisors",
+        greatest_divisors,
+        (1,),
+        {"a": a, "b": b, "target": empty(formats.u32, 256)},
+        lambda: {"target": Exact(np.gcd(a.raw, b.raw))},
+        {"N": 256},
+    )
     turns = np.array([mandelbrot_turns(n, 6) for n in range(256)], np.int32)
-    yield Case("mandelbrot", mandelbrot, (1,), {"target": empty(formats.i32, 256)}, lambda: {"target": Exact(turns)},
-               {"N": 256, "TURNS": 6})  # fmt: skip
+    yield Case(
+        "mandelbrot",
+        mandelbrot,
+        (1,),
+        {"target": empty(formats.i32, 256)},
+        lambda: {"target": Exact(turns)},
+        {"N": 256, "TURNS": 6},
+    )
 
 
 def xor_shifts(x, turns):
@@ -216,9 +246,15 @@ def others():
         values[n] = (666 if n == 6 else n * 2) if n % 3 == 0 else n + 100 if n % 3 == 1 else -n
     yield Case("by_group", by_group, (12,), {"target": target, "count": 10}, lambda: {"target": Exact(values)}, warps=1)
     z, y, x = np.meshgrid(range(2), range(3), range(4), indexing="ij")
-    yield Case("grid_of_three", grid_of_three, (4, 3, 2), {"target": empty(formats.i32, (2, 3, 4))},
-               lambda: {"target": Exact((x + 10 * y + 100 * z + 1000 * 234).astype(np.int32))}, {"X": 4, "Y": 3},
-               warps=1)  # fmt: skip
+    yield Case(
+        "grid_of_three",
+        grid_of_three,
+        (4, 3, 2),
+        {"target": empty(formats.i32, (2, 3, 4))},
+        lambda: {"target": Exact((x + 10 * y + 100 * z + 1000 * 234).astype(np.int32))},
+        {"X": 4, "Y": 3},
+        warps=1,
+    )
     a, b = bits(formats.i32, 256, 1), bits(formats.i32, 256, 2)
 
     def polynomial(x, p, q, r):
@@ -226,16 +262,38 @@ def others():
 
     few = bits(formats.i32, 9, 3)
     called_sum = polynomial(few.raw, 3, 4, 5) + polynomial(few.raw, 6, 3, 3) + polynomial(few.raw, 1, 2, 3)
-    yield Case("called", called, (9,), {"source": few, "target": empty(formats.i32, 9)},
-               lambda: {"target": Exact(called_sum)}, warps=1)  # fmt: skip
-    yield Case("unrolled", unrolled, (1,), {"source": a, "target": empty(formats.i32, 256)},
-               lambda: {"target": Exact(xor_shifts(a.raw, 9))}, {"N": 256, "TURNS": 9})  # fmt: skip
-    yield Case("assembly", assembly, (1,), {"a": a, "b": b, "target": empty(formats.i32, 256)},
-               lambda: {"target": Exact(a.raw ^ b.raw)}, {"N": 256})  # fmt: skip
-    yield Case("mapped", mapped, (1,),
-               {"a": a, "b": b} | {n: empty(formats.i32, 256) for n in ("sums", "differences", "products")},
-               lambda: {"sums": Exact(a.raw + b.raw), "differences": Exact(a.raw - b.raw), "products": Exact(a.raw * b.raw)},
-               {"N": 256})  # fmt: skip
+    yield Case(
+        "called",
+        called,
+        (9,),
+        {"source": few, "target": empty(formats.i32, 9)},
+        lambda: {"target": Exact(called_sum)},
+        warps=1,
+    )
+    yield Case(
+        "unrolled",
+        unrolled,
+        (1,),
+        {"source": a, "target": empty(formats.i32, 256)},
+        lambda: {"target": Exact(xor_shifts(a.raw, 9))},
+        {"N": 256, "TURNS": 9},
+    )
+    yield Case(
+        "assembly",
+        assembly,
+        (1,),
+        {"a": a, "b": b, "target": empty(formats.i32, 256)},
+        lambda: {"target": Exact(a.raw ^ b.raw)},
+        {"N": 256},
+    )
+    yield Case(
+        "mapped",
+        mapped,
+        (1,),
+        {"a": a, "b": b} | {n: empty(formats.i32, 256) for n in ("sums", "differences", "products")},
+        lambda: {"sums": Exact(a.raw + b.raw), "differences": Exact(a.raw - b.raw), "products": Exact(a.raw * b.raw)},
+        {"N": 256},
+    )
 
 
 def cases():

@@ -1,4 +1,4 @@
-"""Arithmetic of floats. The basic operations round once, so that every result has one right value, NaN, infinity and denormal."""
+"""Arithmetic of floats. The basic operations round once: every result has one right value."""
 
 from __future__ import annotations
 
@@ -124,19 +124,38 @@ def all_basic():
             x, y = a.values, b.values
             add, subtract, multiply = (exactly(f, o) for o in (np.add, np.subtract, np.multiply))
             one = np.ones_like(x)
-            rows = [add(x, y), subtract(x, y), multiply(x, y), -x, np.abs(x), np.where(x < y, x, y), np.where(x >= y, x, 1),
-                    np.where(x != y, x, 0.5), np.where((x > y) | np.isnan(y), 2, x), add(x, one), multiply(x, one / 2),
-                    subtract(4 * one, x)]  # fmt: skip
+            rows = [
+                add(x, y),
+                subtract(x, y),
+                multiply(x, y),
+                -x,
+                np.abs(x),
+                np.where(x < y, x, y),
+                np.where(x >= y, x, 1),
+                np.where(x != y, x, 0.5),
+                np.where((x > y) | np.isnan(y), 2, x),
+                add(x, one),
+                multiply(x, one / 2),
+                subtract(4 * one, x),
+            ]
             return {"out": Same(stacked(rows))}
 
-        yield Case(f"basic.{format.name}", basic, (1,), {"a": a, "b": b, "out": empty(format, (12, COUNT))}, expected,
-                   {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"basic.{format.name}",
+            basic,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (12, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
 
 
 def exactly(format, operation):
-    """In the format itself where numpy has it; float64 has digits enough that rounding twice does no harm to the others."""
+    """In the format itself where numpy has it; for the others float64 has digits enough to round twice without harm."""
     narrow = format.storage if format.bias is None else np.float64
-    return lambda *values: format.decode(format.encode(operation(*(v.astype(narrow) for v in values)).astype(np.float64)))
+    return lambda *values: format.decode(
+        format.encode(operation(*(v.astype(narrow) for v in values)).astype(np.float64))
+    )
 
 
 def all_smaller_and_larger():
@@ -148,12 +167,24 @@ def all_smaller_and_larger():
             x, y = a.values, b.values
             bound = np.where(np.isnan(y), 1, np.abs(y))
             number = np.where(np.isnan(x), bound, x)
-            rows = [np.minimum(x, y), np.maximum(x, y), np.fmin(x, y), np.fmax(x, y), np.clip(x, -bound, bound),
-                    np.clip(number, -2, 3)]  # fmt: skip
+            rows = [
+                np.minimum(x, y),
+                np.maximum(x, y),
+                np.fmin(x, y),
+                np.fmax(x, y),
+                np.clip(x, -bound, bound),
+                np.clip(number, -2, 3),
+            ]
             return {"out": Same(stacked(rows), zeros=False)}
 
-        yield Case(f"smaller_and_larger.{format.name}", smaller_and_larger, (1,),
-                   {"a": a, "b": b, "out": empty(format, (6, COUNT))}, expected, {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"smaller_and_larger.{format.name}",
+            smaller_and_larger,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (6, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
 
 
 @partial(np.vectorize, otypes=[np.float64])
@@ -172,8 +203,8 @@ def fused_double(x, y, z):
 
 @partial(np.vectorize, otypes=[np.float64])
 def fused_single(x, y, z):
-    """The same for f32, whose product is exact in a double. Where the sum is not, its last bit is set: then rounding again,
-    to f32, finds the right side."""
+    """The same for f32, whose product is exact in a double. Where the sum is not, its last bit is set, so that rounding
+    again, to f32, finds the right side."""
     product = x * y
     total = product + z
     if not np.isfinite(total) or Fraction(total) == Fraction(product) + Fraction(z):
@@ -192,8 +223,14 @@ def all_rounded():
             x, y, z = a.values, b.values, c.values
             return {"out": Same(stacked([fused(x, y, z), fused(-x, y, np.ones_like(x)), np.floor(x), np.ceil(x)]))}
 
-        yield Case(f"rounded.{format.name}", rounded, (1,), {"a": a, "b": b, "c": c, "out": empty(format, (4, COUNT))},
-                   expected, {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"rounded.{format.name}",
+            rounded,
+            (1,),
+            {"a": a, "b": b, "c": c, "out": empty(format, (4, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
 
 
 def all_quotients():
@@ -207,8 +244,14 @@ def all_quotients():
             values = stacked([x / y, 1 / y]).astype(np.float64)
             return {"out": Close(values, ulps(f, limit, values))}
 
-        yield Case(f"quotients.{format.name}", quotients, (1,), {"a": a, "b": b, "out": empty(format, (2, COUNT))},
-                   expected, {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"quotients.{format.name}",
+            quotients,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (2, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
     a, b = specials(formats.f32, 43), specials(formats.f32, 44)
 
     @quiet
@@ -216,12 +259,18 @@ def all_quotients():
         x, y, one = a.raw, b.raw, np.float32(1)
         return {"out": Same(stacked([x / y, one / y, np.sqrt(np.abs(x))]))}
 
-    yield Case("nearest", nearest, (1,), {"a": a, "b": b, "out": empty(formats.f32, (3, COUNT))}, expected_nearest,
-               {"N": COUNT})  # fmt: skip
+    yield Case(
+        "nearest",
+        nearest,
+        (1,),
+        {"a": a, "b": b, "out": empty(formats.f32, (3, COUNT))},
+        expected_nearest,
+        {"N": COUNT},
+    )
 
 
 def all_mixed():
-    """Sums and products of two f16 are exact in f64 but for far exponents, and f32's own rounding comes last, once or twice."""
+    """Sums and products of two f16 are exact in f64 but for far exponents; f32 rounds once or twice."""
     for format in (formats.f16, formats.bf16):
         a, b = whole_specials(format, 51), specials(format, 52)
 
@@ -232,8 +281,14 @@ def all_mixed():
             sizes = [np.abs(x) + 4] * 3 + [np.abs(x * y) + 4] * 3 + [np.abs(x * y * x)]
             return {"out": Close(stacked(rows), finite(stacked(sizes)) * 2 * formats.f32.unit)}
 
-        yield Case(f"mixed.{format.name}", mixed, (1,), {"a": a, "b": b, "out": empty(formats.f32, (7, COUNT))}, expected,
-                   {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"mixed.{format.name}",
+            mixed,
+            (1,),
+            {"a": a, "b": b, "out": empty(formats.f32, (7, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
     a, b = whole_specials(formats.f16, 61), specials(formats.f16, 62)
 
     @quiet
@@ -243,8 +298,14 @@ def all_mixed():
         sizes = stacked([np.abs(x * y) + 1, np.abs(x) + 2, np.abs(x * y) + np.abs(x)])
         return {"out": Close(stacked(rows), finite(sizes) * 2 * formats.f32.unit)}
 
-    yield Case("mixed_to_half", mixed_to_half, (1,), {"a": a, "b": b, "out": empty(formats.f16, (3, COUNT))}, expected_half,
-               {"N": COUNT})  # fmt: skip
+    yield Case(
+        "mixed_to_half",
+        mixed_to_half,
+        (1,),
+        {"a": a, "b": b, "out": empty(formats.f16, (3, COUNT))},
+        expected_half,
+        {"N": COUNT},
+    )
 
 
 def finite(values):

@@ -112,23 +112,37 @@ def erfc(x):
 
 
 EXPONENTIALS = (
-    (lambda x, y: np.exp(x), 3), (lambda x, y: np.exp2(x), 3), (lambda x, y: np.expm1(x), 3),
-    (lambda x, y: np.log(abs(x)), 3), (lambda x, y: np.log2(abs(x)), 3), (lambda x, y: np.log10(abs(x)), 3),
-    (lambda x, y: np.log1p(abs(x)), 2), (lambda x, y: np.sqrt(abs(x)), 3), (lambda x, y: 1 / np.sqrt(abs(x)), 2),
-    (lambda x, y: np.sinh(x), 4), (lambda x, y: np.cosh(x), 4), (lambda x, y: np.tanh(x), 5),
-    (lambda x, y: np.arcsinh(x), 4), (lambda x, y: np.arccosh(y), 4),
-)  # fmt: skip
+    (lambda x, y: np.exp(x), 3),
+    (lambda x, y: np.exp2(x), 3),
+    (lambda x, y: np.expm1(x), 3),
+    (lambda x, y: np.log(abs(x)), 3),
+    (lambda x, y: np.log2(abs(x)), 3),
+    (lambda x, y: np.log10(abs(x)), 3),
+    (lambda x, y: np.log1p(abs(x)), 2),
+    (lambda x, y: np.sqrt(abs(x)), 3),
+    (lambda x, y: 1 / np.sqrt(abs(x)), 2),
+    (lambda x, y: np.sinh(x), 4),
+    (lambda x, y: np.cosh(x), 4),
+    (lambda x, y: np.tanh(x), 5),
+    (lambda x, y: np.arcsinh(x), 4),
+    (lambda x, y: np.arccosh(y), 4),
+)
 CIRCULAR = (
-    (lambda x, y: np.sin(x), 4), (lambda x, y: np.cos(x), 4), (lambda x, y: np.tan(x), 5), (lambda x, y: np.arctan(x), 5),
-    (lambda x, y: np.arctan2(y, x), 6), (lambda x, y: np.arcsin(y), 4), (lambda x, y: np.arccos(y), 4),
+    (lambda x, y: np.sin(x), 4),
+    (lambda x, y: np.cos(x), 4),
+    (lambda x, y: np.tan(x), 5),
+    (lambda x, y: np.arctan(x), 5),
+    (lambda x, y: np.arctan2(y, x), 6),
+    (lambda x, y: np.arcsin(y), 4),
+    (lambda x, y: np.arccos(y), 4),
     (lambda x, y: np.arctanh(y), 5),
-)  # fmt: skip
+)
 SPECIAL = ((by_libm(math.erf), 16), (by_libm(erfc), 16))
 POWERS = ((lambda x, y: np.power(abs(x), y), 16), (np.hypot, 4), (np.fmod, 0))
 
 
 def of_library(name, kernel, format, arrays, functions):
-    """Held to OpenCL's limits in units in the last place, which OCML implements, and one more for a reference in doubles.
+    """Held to OpenCL's limits in units in the last place, which OCML keeps, and one more for a reference in doubles.
     Without fusion, which Triton lets into the library's own compensated sums."""
 
     def expected():
@@ -138,7 +152,9 @@ def of_library(name, kernel, format, arrays, functions):
         return {"out": Close(values.astype(np.float64), error)}
 
     arguments = dict(zip("ab", arrays, strict=False)) | {"out": empty(format, (len(functions), COUNT))}
-    return Case(f"{name}.{format.name}", kernel, (1,), arguments, expected, {"N": COUNT}, options={"enable_fp_fusion": False})
+    return Case(
+        f"{name}.{format.name}", kernel, (1,), arguments, expected, {"N": COUNT}, options={"enable_fp_fusion": False}
+    )
 
 
 def library():
@@ -155,22 +171,52 @@ def library():
 
 def whole_numbers():
     for format in (formats.f32, formats.f64):
-        a = of(format, np.concatenate([np.arange(128) / 2 - 32, np.random.default_rng(5).uniform(-1e6, 1e6, 120),
-                                       [0, -0.0, np.inf, -np.inf, np.nan, 2.0**60, 1e-30, -1e-30]]))  # fmt: skip
+        a = of(
+            format,
+            np.concatenate(
+                [
+                    np.arange(128) / 2 - 32,
+                    np.random.default_rng(5).uniform(-1e6, 1e6, 120),
+                    [0, -0.0, np.inf, -np.inf, np.nan, 2.0**60, 1e-30, -1e-30],
+                ]
+            ),
+        )
         b = uniform(format, COUNT, -9, 9, seed=6)
 
         def expected(a=a, b=b):
             x, y = a.raw, b.raw
             half = np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
             exponent = np.where(np.isfinite(x) & (x != 0), np.frexp(x)[1] - 1, 0)
-            rows = [np.floor(x), np.ceil(x), np.trunc(x), np.rint(x), np.rint(x), half, np.copysign(x, y), np.nextafter(x, y),
-                    np.ldexp(x, np.trunc(y * 8).astype(int)), np.isnan(x), np.isinf(x), np.signbit(x), exponent]  # fmt: skip
+            rows = [
+                np.floor(x),
+                np.ceil(x),
+                np.trunc(x),
+                np.rint(x),
+                np.rint(x),
+                half,
+                np.copysign(x, y),
+                np.nextafter(x, y),
+                np.ldexp(x, np.trunc(y * 8).astype(int)),
+                np.isnan(x),
+                np.isinf(x),
+                np.signbit(x),
+                exponent,
+            ]
             return {"out": Same(stacked([r.astype(x.dtype) for r in rows]))}
 
-        yield Case(f"to_whole.{format.name}", to_whole, (1,), {"a": a, "b": b, "out": empty(format, (13, COUNT))}, expected,
-                   {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"to_whole.{format.name}",
+            to_whole,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (13, COUNT))},
+            expected,
+            {"N": COUNT},
+        )
     for format in (formats.i32, formats.i64):
-        a = of(format, np.random.default_rng(7).integers(0, 2**62, COUNT) >> np.random.default_rng(8).integers(0, 62, COUNT))
+        a = of(
+            format,
+            np.random.default_rng(7).integers(0, 2**62, COUNT) >> np.random.default_rng(8).integers(0, 62, COUNT),
+        )
         a.raw[:2] = 0, -1
 
         def expected_bits(a=a, f=format):
@@ -178,8 +224,14 @@ def whole_numbers():
             counts = [[f.bits - len(w.lstrip("0")) for w in words], [w.count("1") for w in words]]
             return {"out": Exact(np.array(counts, np.int32))}
 
-        yield Case(f"count_bits.{format.name}", count_bits, (1,), {"a": a, "out": empty(formats.i32, (2, COUNT))},
-                   expected_bits, {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"count_bits.{format.name}",
+            count_bits,
+            (1,),
+            {"a": a, "out": empty(formats.i32, (2, COUNT))},
+            expected_bits,
+            {"N": COUNT},
+        )
 
 
 def format_bits(number, bits):
@@ -187,8 +239,9 @@ def format_bits(number, bits):
 
 
 def own():
-    """exp(x) is exp2(x * log2(e)), log(x) is log2(x) * ln(2): an instruction's error of 1 unit, and the product's, which the
-    exponential magnifies by x. sin and cos take x / (2 pi), so that their absolute error grows with x. The library's erf."""
+    """exp(x) is exp2(x * log2(e)), log(x) is log2(x) * ln(2): an instruction's error of 1 unit, and the product's,
+    which the exponential magnifies by x. sin and cos take x / (2 pi): their absolute error grows with x. erf is the
+    library's."""
     u = formats.f32.unit
     a = of(formats.f32, uniform(formats.f32, COUNT, -20, 20, seed=9).values)
 
@@ -196,15 +249,37 @@ def own():
         x = a.values
         size = np.abs(x)
         y = np.abs(x)
-        rows = [np.exp(x), np.exp2(x), np.log(y), np.log2(y), np.sqrt(y), 1 / np.sqrt(y), np.sin(x), np.cos(x),
-                1 / (1 + np.exp(-x)), np.array([math.erf(v) for v in x])]  # fmt: skip
+        rows = [
+            np.exp(x),
+            np.exp2(x),
+            np.log(y),
+            np.log2(y),
+            np.sqrt(y),
+            1 / np.sqrt(y),
+            np.sin(x),
+            np.cos(x),
+            1 / (1 + np.exp(-x)),
+            np.array([math.erf(v) for v in x]),
+        ]
         e, e2, lo, lo2, sq, rs, si, co, sg, er = rows
         one = np.ones_like(x)
-        errors = [e * (3 + 2 * size) * u, e2 * 2 * u, np.abs(lo) * 5 * u + u, np.abs(lo2) * 2 * u + u, sq * 2 * u, rs * 2 * u,
-                  (size + 4) * u, (size + 4) * u, sg * (8 + 2 * size) * u, one * 32 * u]  # fmt: skip
+        errors = [
+            e * (3 + 2 * size) * u,
+            e2 * 2 * u,
+            np.abs(lo) * 5 * u + u,
+            np.abs(lo2) * 2 * u + u,
+            sq * 2 * u,
+            rs * 2 * u,
+            (size + 4) * u,
+            (size + 4) * u,
+            sg * (8 + 2 * size) * u,
+            one * 32 * u,
+        ]
         return {"out": Close(stacked(rows), stacked(errors))}
 
-    yield Case("approximate.f32", approximate, (1,), {"a": a, "out": empty(formats.f32, (10, COUNT))}, expected, {"N": COUNT})
+    yield Case(
+        "approximate.f32", approximate, (1,), {"a": a, "out": empty(formats.f32, (10, COUNT))}, expected, {"N": COUNT}
+    )
 
 
 def cases():

@@ -1,4 +1,4 @@
-"""Whole matrix products: loops over K with ragged ends, pipelined or not, split over workgroups, with other formats in memory."""
+"""Matrix products: loops over K with ragged ends, pipelined or not, split over workgroups, of packed weights."""
 
 from __future__ import annotations
 
@@ -11,45 +11,103 @@ from support.language import jit, tl
 
 
 @jit
-def gemm(a, b, c, M, N, K, a_stride, b_stride, c_stride, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-         GROUP: tl.constexpr):  # fmt: skip
+def gemm(
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    a_stride,
+    b_stride,
+    c_stride,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
+):
     """Workgroups go down GROUP rows of tiles before the next column; the ends of all three dimensions are masked."""
     rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
     tile_m, tile_n = tl.swizzle2d(tl.program_id(0) // columns, tl.program_id(0) % columns, rows, columns, GROUP)
     m, n, k = tile_m * BM + tl.arange(0, BM), tile_n * BN + tl.arange(0, BN), tl.arange(0, BK)
     sums = tl.zeros((BM, BN), tl.float32)
     for start in range(0, K, BK):
-        x = tl.load(a + m[:, None] * a_stride + (start + k)[None, :], mask=(m[:, None] < M) & (start + k[None, :] < K), other=0.0)
-        y = tl.load(b + (start + k)[:, None] * b_stride + n[None, :], mask=(start + k[:, None] < K) & (n[None, :] < N), other=0.0)
+        x = tl.load(
+            a + m[:, None] * a_stride + (start + k)[None, :],
+            mask=(m[:, None] < M) & (start + k[None, :] < K),
+            other=0.0,
+        )
+        y = tl.load(
+            b + (start + k)[:, None] * b_stride + n[None, :],
+            mask=(start + k[:, None] < K) & (n[None, :] < N),
+            other=0.0,
+        )
         sums = tl.dot(x, y, sums)
-    tl.store(c + m[:, None] * c_stride + n[None, :], sums.to(c.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
+    tl.store(
+        c + m[:, None] * c_stride + n[None, :], sums.to(c.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N)
+    )
 
 
 def gemms():
-    """Ragged sizes, with rows that begin anywhere; odd ones, whose rows begin in the middle of a dword; and even ones, whose
-    loads are 16 bytes wide. Up to three stages in flight."""
+    """Ragged sizes, with rows that begin anywhere; odd ones, whose rows begin in the middle of a dword; and even ones,
+    whose loads are 16 bytes wide. Up to three stages in flight."""
     ragged, odd, even = (50, 70, 100), (47, 71, 99), (64, 96, 128)
     for format in (formats.f16, formats.bf16, formats.f32, formats.e4m3, formats.e5m2fnuz):
         result = format if format in (formats.f16, formats.bf16) else formats.f32
-        for (m, n, k), stages, hints in ((ragged, 1, True), (ragged, 2, False), (odd, 2, False), (even, 2, True),
-                                         (even, 3, True), (even, 1, False)):  # fmt: skip
+        for (m, n, k), stages, hints in (
+            (ragged, 1, True),
+            (ragged, 2, False),
+            (odd, 2, False),
+            (even, 2, True),
+            (even, 3, True),
+            (even, 1, False),
+        ):
             a, b = whole(format, (m, k), -1, 1, 1), whole(format, (k, n), -1, 1, 2)
-            yield Case(f"gemm.{format.name}.{m}x{n}x{k}.stages{stages}{'' if hints else '.plain'}", gemm,
-                       (-(-m // 32) * -(-n // 32),),
-                       {"a": a, "b": b, "c": empty(result, (m, n)), "M": m, "N": n, "K": k, "a_stride": k, "b_stride": n,
-                        "c_stride": n},
-                       lambda a=a, b=b, r=result: {"c": Exact(r.encode(a.values @ b.values))},
-                       {"BM": 32, "BN": 32, "BK": 32, "GROUP": 2}, hints=hints, options={"num_stages": stages})  # fmt: skip
+            yield Case(
+                f"gemm.{format.name}.{m}x{n}x{k}.stages{stages}{'' if hints else '.plain'}",
+                gemm,
+                (-(-m // 32) * -(-n // 32),),
+                {
+                    "a": a,
+                    "b": b,
+                    "c": empty(result, (m, n)),
+                    "M": m,
+                    "N": n,
+                    "K": k,
+                    "a_stride": k,
+                    "b_stride": n,
+                    "c_stride": n,
+                },
+                lambda a=a, b=b, r=result: {"c": Exact(r.encode(a.values @ b.values))},
+                {"BM": 32, "BN": 32, "BK": 32, "GROUP": 2},
+                hints=hints,
+                options={"num_stages": stages},
+            )
     a, b = normal(formats.bf16, (64, 256), 1), normal(formats.bf16, (256, 64), 2)
 
     def expected():
         size = np.abs(a.values) @ np.abs(b.values)
         return {"c": Close(a.values @ b.values, 257 * formats.f32.unit * size)}
 
-    yield Case("gemm.bf16.normal", gemm, (1,),
-               {"a": a, "b": b, "c": empty(formats.bf16, (64, 64)), "M": 64, "N": 64, "K": 256, "a_stride": 256,
-                "b_stride": 64, "c_stride": 64}, expected,
-               {"BM": 64, "BN": 64, "BK": 64, "GROUP": 1}, options={"num_stages": 2})  # fmt: skip
+    yield Case(
+        "gemm.bf16.normal",
+        gemm,
+        (1,),
+        {
+            "a": a,
+            "b": b,
+            "c": empty(formats.bf16, (64, 64)),
+            "M": 64,
+            "N": 64,
+            "K": 256,
+            "a_stride": 256,
+            "b_stride": 64,
+            "c_stride": 64,
+        },
+        expected,
+        {"BM": 64, "BN": 64, "BK": 64, "GROUP": 1},
+        options={"num_stages": 2},
+    )
 
 
 @jit
@@ -66,9 +124,15 @@ def gemm_split(a, b, c, N: tl.constexpr, K: tl.constexpr, SPLIT: tl.constexpr, B
 def splits():
     a, b = whole(formats.f16, (32, 160), -9, 9, 1), whole(formats.f16, (160, 32), -9, 9, 2)
     for hints in (True, False):
-        yield Case(f"gemm_split{'' if hints else '.plain'}", gemm_split, (3,), {"a": a, "b": b, "c": zeros(formats.f32, (32, 32))},
-                   lambda: {"c": Exact((a.values @ b.values).astype(np.float32))},
-                   {"N": 32, "K": 160, "SPLIT": 3, "BK": 16}, hints=hints)  # fmt: skip
+        yield Case(
+            f"gemm_split{'' if hints else '.plain'}",
+            gemm_split,
+            (3,),
+            {"a": a, "b": b, "c": zeros(formats.f32, (32, 32))},
+            lambda: {"c": Exact((a.values @ b.values).astype(np.float32))},
+            {"N": 32, "K": 160, "SPLIT": 3, "BK": 16},
+            hints=hints,
+        )
 
 
 @jit
@@ -94,9 +158,14 @@ def four_bits():
     zero = whole(formats.f16, (k // group, n), 0, 15, 4)
     weight = np.stack([packed.raw & 15, packed.raw >> 4], 1).reshape(k, n).astype(np.float64)
     weight = (weight - np.repeat(zero.values, group, 0)) * np.repeat(scale.values, group, 0)
-    yield Case("gemm_four_bits", gemm_four_bits, (1,),
-               {"a": a, "packed": packed, "scale": scale, "zero": zero, "c": empty(formats.f32, (16, n))},
-               lambda: {"c": Exact((a.values @ weight).astype(np.float32))}, {"K": k, "N": n, "GROUP": group})  # fmt: skip
+    yield Case(
+        "gemm_four_bits",
+        gemm_four_bits,
+        (1,),
+        {"a": a, "packed": packed, "scale": scale, "zero": zero, "c": empty(formats.f32, (16, n))},
+        lambda: {"c": Exact((a.values @ weight).astype(np.float32))},
+        {"K": k, "N": n, "GROUP": group},
+    )
 
 
 @jit
@@ -120,9 +189,14 @@ def eight_bits():
         total = (a.raw.astype(np.int64) @ b.raw.astype(np.int64)) * p.values[:, None] * q.values[None, :]
         return {"c": Close(total, 2 * formats.f32.unit * np.abs(total))}
 
-    yield Case("gemm_eight_bits", gemm_eight_bits, (1,),
-               {"a": a, "a_scale": p, "b": b, "b_scale": q, "c": empty(formats.bf16, (32, 32))}, expected,
-               {"K": 96, "N": 32})  # fmt: skip
+    yield Case(
+        "gemm_eight_bits",
+        gemm_eight_bits,
+        (1,),
+        {"a": a, "a_scale": p, "b": b, "b_scale": q, "c": empty(formats.bf16, (32, 32))},
+        expected,
+        {"K": 96, "N": 32},
+    )
 
 
 @jit
@@ -147,8 +221,14 @@ def gates():
         result = (x.values @ up.values) * g / (1 + np.exp(-g))
         return {"target": Close(result, (10 + 2 * np.abs(g)) * formats.f32.unit * np.abs(result))}
 
-    yield Case("gated", gated, (2,), {"x": x, "up": up, "gate": gate, "target": empty(formats.f16, (16, 64))}, expected,
-               {"K": 64, "N": 64})  # fmt: skip
+    yield Case(
+        "gated",
+        gated,
+        (2,),
+        {"x": x, "up": up, "gate": gate, "target": empty(formats.f16, (16, 64))},
+        expected,
+        {"K": 64, "N": 64},
+    )
 
 
 @jit
@@ -165,8 +245,15 @@ def persistent(a, b, c, TILES: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
 
 def walks():
     a, b = whole(formats.bf16, (64, 64), -3, 3, 1), whole(formats.bf16, (64, 64), -3, 3, 2)
-    yield Case("persistent", persistent, (3,), {"a": a, "b": b, "c": empty(formats.f32, (64, 64))},
-               lambda: {"c": Exact((a.values @ b.values).astype(np.float32))}, {"TILES": 4, "K": 64, "N": 64}, warps=1)  # fmt: skip
+    yield Case(
+        "persistent",
+        persistent,
+        (3,),
+        {"a": a, "b": b, "c": empty(formats.f32, (64, 64))},
+        lambda: {"c": Exact((a.values @ b.values).astype(np.float32))},
+        {"TILES": 4, "K": 64, "N": 64},
+        warps=1,
+    )
 
 
 @jit
@@ -184,9 +271,14 @@ def described_gemm(a, b, c, M, N, K, BLOCK: tl.constexpr):
 
 def described():
     a, b = whole(formats.f16, (40, 72), -3, 3, 1), whole(formats.f16, (72, 56), -3, 3, 2)
-    yield Case("described_gemm", described_gemm, (2, 2),
-               {"a": a, "b": b, "c": empty(formats.f16, (40, 56)), "M": 40, "N": 56, "K": 72},
-               lambda: {"c": Exact((a.values @ b.values).astype(np.float16))}, {"BLOCK": 32})  # fmt: skip
+    yield Case(
+        "described_gemm",
+        described_gemm,
+        (2, 2),
+        {"a": a, "b": b, "c": empty(formats.f16, (40, 56)), "M": 40, "N": 56, "K": 72},
+        lambda: {"c": Exact((a.values @ b.values).astype(np.float16))},
+        {"BLOCK": 32},
+    )
 
 
 def cases():

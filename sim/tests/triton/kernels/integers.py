@@ -74,7 +74,7 @@ def wrapped(format, numbers):
 
 
 def pairs_of(format, seed):
-    """Random bits, with small numbers, zeros and the extremes among them. The second is never 0 or -1: nothing divides so."""
+    """Random bits, small numbers, zeros and the extremes. The second is never 0 or -1: nothing is divided by them."""
     a, b = bits(format, COUNT, seed), bits(format, COUNT, seed + 1)
     limits = np.iinfo(format.storage)
     a.raw[:8] = [0, 1, 2, 5, limits.min, limits.max, limits.max // 3, 7]
@@ -98,11 +98,29 @@ def all_arithmetic():
         def expected(x, y):
             q = quotient(x, y)
             compare = int((x <= y and x != 5) or x == y)
-            return (x + y, x - y, x * y, q, x - q * y, x * y + x, min(x, y), max(x, y), -x, abs(x),
-                    x if x < y else y * 3, compare)  # fmt: skip
+            return (
+                x + y,
+                x - y,
+                x * y,
+                q,
+                x - q * y,
+                x * y + x,
+                min(x, y),
+                max(x, y),
+                -x,
+                abs(x),
+                x if x < y else y * 3,
+                compare,
+            )
 
-        yield Case(f"arithmetic.{format.name}", arithmetic, (1,), {"a": a, "b": b, "out": empty(format, (12, COUNT))},
-                   of_python(format, expected, a, b), {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"arithmetic.{format.name}",
+            arithmetic,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (12, COUNT))},
+            of_python(format, expected, a, b),
+            {"N": COUNT},
+        )
 
 
 def all_bitwise():
@@ -115,8 +133,14 @@ def all_bitwise():
             mixed = (x << count) | (x >> (n - 1 - count))
             return x & y, x | y, x ^ y, ~x, x << count, x >> count, mixed, (x >> 3) & 0x55, (x & y) ^ (x | 7)
 
-        yield Case(f"bitwise.{format.name}", bitwise, (1,), {"a": a, "b": b, "out": empty(format, (9, COUNT))},
-                   of_python(format, expected, a, b), {"BITS": n, "N": COUNT})  # fmt: skip
+        yield Case(
+            f"bitwise.{format.name}",
+            bitwise,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (9, COUNT))},
+            of_python(format, expected, a, b),
+            {"BITS": n, "N": COUNT},
+        )
 
 
 def all_products():
@@ -127,14 +151,25 @@ def all_products():
         def expected(x, y, n=n, mask=mask):
             return ((x & mask) * (y & mask)) >> n, quotient(x, 7), x - quotient(x, 1000) * 1000, quotient(x, 64)
 
-        yield Case(f"high_products.{format.name}", high_products, (1,), {"a": a, "b": b, "out": empty(format, (4, COUNT))},
-                   of_python(format, expected, a, b), {"N": COUNT})  # fmt: skip
+        yield Case(
+            f"high_products.{format.name}",
+            high_products,
+            (1,),
+            {"a": a, "b": b, "out": empty(format, (4, COUNT))},
+            of_python(format, expected, a, b),
+            {"N": COUNT},
+        )
     for narrow, wide in (("i8", "i16"), ("u8", "i32"), ("i16", "i32"), ("u16", "u32"), ("i32", "i64"), ("u32", "u64")):
         narrow, wide = getattr(formats, narrow), getattr(formats, wide)
         a, b = pairs_of(narrow, 41)
-        yield Case(f"wide_products.{narrow.name}.{wide.name}", wide_products, (1,),
-                   {"a": a, "b": b, "out": empty(wide, (3, COUNT))},
-                   of_python(wide, lambda x, y: (x * y, x * y + x, x * x - y), a, b), {"WIDE": wide, "N": COUNT})  # fmt: skip
+        yield Case(
+            f"wide_products.{narrow.name}.{wide.name}",
+            wide_products,
+            (1,),
+            {"a": a, "b": b, "out": empty(wide, (3, COUNT))},
+            of_python(wide, lambda x, y: (x * y, x * y + x, x * x - y), a, b),
+            {"WIDE": wide, "N": COUNT},
+        )
 
 
 def cases():

@@ -23,7 +23,11 @@ def masked_copies():
         for elements in (1, 2, 4, 8, 16):
             if elements * format.bits > 128:
                 continue
-            for form, first, count, hints in (("even", 16, 976, True), ("ragged", 3, 995, True), ("plain", 3, 995, False)):
+            for form, first, count, hints in (
+                ("even", 16, 976, True),
+                ("ragged", 3, 995, True),
+                ("plain", 3, 995, False),
+            ):
                 source, target = bits(format, 1000), filled(format, 1000)
                 expected = target.raw.copy()
                 expected[first:count] = source.raw[first:count]
@@ -66,7 +70,7 @@ def loads_or_other():
 
 @jit
 def assumed_rows(source, target, rows, columns, stride, R: tl.constexpr, C: tl.constexpr):
-    """Rows at a stride that the compiler may take for small and positive: buffer loads, lanes beyond the end in them."""
+    """Rows at a stride that the compiler may take for small and positive: buffer loads with lanes beyond the end."""
     tl.assume(stride >= 0)
     tl.assume(stride < 1 << 20)
     row, column = tl.arange(0, R)[:, None], tl.program_id(0) * C + tl.arange(0, C)[None, :]
@@ -156,9 +160,16 @@ def pair_swaps():
             source, target = bits(format, (129, 2)), filled(format, (129, 2))
             source.skew = target.skew = skew
             expected = np.concatenate([target.raw[:1], source.raw[1:, ::-1]])
-            yield Case(f"pairs.{format.name}{'.skewed' if skew else ''}", pairs, (1,),
-                       {"source": source, "target": target, "start": 1}, lambda e=expected: {"target": Exact(e)},
-                       {"ROWS": 128}, warps=2, hints=False)  # fmt: skip
+            yield Case(
+                f"pairs.{format.name}{'.skewed' if skew else ''}",
+                pairs,
+                (1,),
+                {"source": source, "target": target, "start": 1},
+                lambda e=expected: {"target": Exact(e)},
+                {"ROWS": 128},
+                warps=2,
+                hints=False,
+            )
 
 
 @jit
@@ -170,8 +181,14 @@ def policies(source, target, count, LOAD: tl.constexpr, STORE: tl.constexpr, EVI
 
 
 def cache_policies():
-    choices = (("", "", "evict_first"), ("", "", "evict_last"), (".ca", ".wb", ""), (".cg", ".cg", ""), (".cs", ".cs", ""),
-               (".cv", ".wt", ""))  # fmt: skip
+    choices = (
+        ("", "", "evict_first"),
+        ("", "", "evict_last"),
+        (".ca", ".wb", ""),
+        (".cg", ".cg", ""),
+        (".cs", ".cs", ""),
+        (".cv", ".wt", ""),
+    )
     for load, store, evict in choices:
         for hints in (True, False):
             source, target = bits(formats.f32, 500), filled(formats.f32, 512)
@@ -222,20 +239,47 @@ def many_scalars(target, a, b, c, d, e, f, g, h, i, j):
 
 def singles():
     source = bits(formats.i16, 256)
-    yield Case("volatile_copy", volatile_copy, (1,), {"source": source, "target": empty(formats.i16, 256)},
-               lambda: {"target": Exact(source.raw)}, {"BLOCK": 256})  # fmt: skip
+    yield Case(
+        "volatile_copy",
+        volatile_copy,
+        (1,),
+        {"source": source, "target": empty(formats.i16, 256)},
+        lambda: {"target": Exact(source.raw)},
+        {"BLOCK": 256},
+    )
     tiles = bits(formats.f32, (37, 52))
-    yield Case("described_tiles", described_tiles, (3, 4),
-               {"source": tiles, "target": empty(formats.f32, (37, 52)), "rows": 37, "columns": 52},
-               lambda: {"target": Exact(tiles.raw)}, {"R": 16, "C": 16})  # fmt: skip
+    yield Case(
+        "described_tiles",
+        described_tiles,
+        (3, 4),
+        {"source": tiles, "target": empty(formats.f32, (37, 52)), "rows": 37, "columns": 52},
+        lambda: {"target": Exact(tiles.raw)},
+        {"R": 16, "C": 16},
+    )
     numbers = (-7, 200, -30000, 2**33 + 5, 60000, -(2**31), 4e9, 1.5, -0.375, 2.0**-30)
-    kinds = (formats.i8, formats.u8, formats.i16, formats.i64, formats.u16, formats.i32, formats.u32, formats.f32,
-             formats.f32, formats.f64)  # fmt: skip
+    kinds = (
+        formats.i8,
+        formats.u8,
+        formats.i16,
+        formats.i64,
+        formats.u16,
+        formats.i32,
+        formats.u32,
+        formats.f32,
+        formats.f32,
+        formats.f64,
+    )
     scalars = [Scalar(k, n if k.is_float else int(n)) for k, n in zip(kinds, numbers, strict=True)]
     for hints in (True, False):
-        yield Case(f"many_scalars{'' if hints else '.plain'}", many_scalars, (1,),
-                   {"target": empty(formats.f64, 10)} | dict(zip("abcdefghij", scalars, strict=True)),
-                   lambda: {"target": Exact(of(formats.f64, numbers).raw)}, warps=1, hints=hints)  # fmt: skip
+        yield Case(
+            f"many_scalars{'' if hints else '.plain'}",
+            many_scalars,
+            (1,),
+            {"target": empty(formats.f64, 10)} | dict(zip("abcdefghij", scalars, strict=True)),
+            lambda: {"target": Exact(of(formats.f64, numbers).raw)},
+            warps=1,
+            hints=hints,
+        )
 
 
 def cases():

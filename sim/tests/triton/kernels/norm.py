@@ -1,7 +1,7 @@
 """Normalisations and losses of rows, forward and backward.
 
-Errors are counted in roundings of float32 (u = 2^-24): a sum of n numbers has at most n of the sum of sizes, an exponential
-3 + 2 |x| of itself (functions.py), a quotient or root up to 4. What is loaded and stored in another format rounds once more."""
+Errors are counted in roundings of float32 (u = 2^-24): a sum of n numbers has at most n of the sum of sizes, an
+exponential 3 + 2 |x| of itself (functions.py), a quotient or root up to 4. Other formats round results once more."""
 
 from __future__ import annotations
 
@@ -49,14 +49,32 @@ def layer_norms():
                     size = np.abs(x.values).mean(1, keepdims=True)
                     error = (d * size * scale + (d + 8) * np.abs(n)) * UNIT
                     y = n * (w.values + 1) + b.values
-                    return {"y": Close(y, error * np.abs(w.values + 1) + 3 * UNIT * (np.abs(n * (w.values + 1)) + np.abs(y))),
-                            "means": Close(mean[:, 0], d * UNIT * size[:, 0]),
-                            "scales": Close(scale[:, 0], (d + 8) * UNIT * scale[:, 0])}  # fmt: skip
+                    return {
+                        "y": Close(
+                            y, error * np.abs(w.values + 1) + 3 * UNIT * (np.abs(n * (w.values + 1)) + np.abs(y))
+                        ),
+                        "means": Close(mean[:, 0], d * UNIT * size[:, 0]),
+                        "scales": Close(scale[:, 0], (d + 8) * UNIT * scale[:, 0]),
+                    }
 
-                yield Case(f"layer_norm.{format.name}.{d}{'' if hints else '.plain'}", layer_norm, (rows,),
-                           {"x": x, "weight": w, "bias": b, "y": empty(format, (rows, d)), "means": empty(formats.f32, rows),
-                            "scales": empty(formats.f32, rows), "D": d, "eps": 1e-5}, expected,
-                           {"BLOCK": 128 if d < 128 else 512}, hints=hints)  # fmt: skip
+                yield Case(
+                    f"layer_norm.{format.name}.{d}{'' if hints else '.plain'}",
+                    layer_norm,
+                    (rows,),
+                    {
+                        "x": x,
+                        "weight": w,
+                        "bias": b,
+                        "y": empty(format, (rows, d)),
+                        "means": empty(formats.f32, rows),
+                        "scales": empty(formats.f32, rows),
+                        "D": d,
+                        "eps": 1e-5,
+                    },
+                    expected,
+                    {"BLOCK": 128 if d < 128 else 512},
+                    hints=hints,
+                )
 
 
 @jit
@@ -81,7 +99,10 @@ def layer_norms_backward():
         rows, d = 6, 100
         x, g, w = normal(format, (rows, d), 1), normal(format, (rows, d), 2), normal(format, d, 3)
         mean, scale, _ = normalised(x.values, 1e-5)
-        means, scales = Array(formats.f32, mean[:, 0].astype(np.float32)), Array(formats.f32, scale[:, 0].astype(np.float32))
+        means, scales = (
+            Array(formats.f32, mean[:, 0].astype(np.float32)),
+            Array(formats.f32, scale[:, 0].astype(np.float32)),
+        )
 
         def expected(x=x, g=g, w=w, means=means, scales=scales, d=d):
             scale = scales.values[:, None]
@@ -91,13 +112,30 @@ def layer_norms_backward():
             dx = (gw - gw.mean(1, keepdims=True) - n * (n * gw).mean(1, keepdims=True)) * scale
             size = (np.abs(gw) + (d + 4) * shares[0] + (d + 8) * np.abs(n) * shares[1]) * scale
             parts = np.abs(g.values * n).sum(0)
-            return {"dx": Close(dx, 4 * UNIT * size), "dweight": Close((g.values * n).sum(0), (len(g.raw) + 4) * UNIT * parts),
-                    "dbias": Close(g.values.sum(0), len(g.raw) * UNIT * np.abs(g.values).sum(0))}  # fmt: skip
+            return {
+                "dx": Close(dx, 4 * UNIT * size),
+                "dweight": Close((g.values * n).sum(0), (len(g.raw) + 4) * UNIT * parts),
+                "dbias": Close(g.values.sum(0), len(g.raw) * UNIT * np.abs(g.values).sum(0)),
+            }
 
-        yield Case(f"layer_norm_backward.{format.name}", layer_norm_backward, (rows,),
-                   {"dy": g, "x": x, "weight": w, "means": means, "scales": scales, "dx": empty(format, (rows, d)),
-                    "dweight": zeros(formats.f32, d), "dbias": zeros(formats.f32, d), "D": d}, expected,
-                   {"BLOCK": 128})  # fmt: skip
+        yield Case(
+            f"layer_norm_backward.{format.name}",
+            layer_norm_backward,
+            (rows,),
+            {
+                "dy": g,
+                "x": x,
+                "weight": w,
+                "means": means,
+                "scales": scales,
+                "dx": empty(format, (rows, d)),
+                "dweight": zeros(formats.f32, d),
+                "dbias": zeros(formats.f32, d),
+                "D": d,
+            },
+            expected,
+            {"BLOCK": 128},
+        )
 
 
 @jit
@@ -124,8 +162,14 @@ def rms_norms():
             y = x.values / np.sqrt((x.values**2).mean(1, keepdims=True) + 1e-6) * w.values
             return {"y": Close(y, (700 + 8) * UNIT * np.abs(y))}
 
-        yield Case(f"rms_norm_blocks.{format.name}", rms_norm_blocks, (3,),
-                   {"x": x, "weight": w, "y": empty(format, (3, 700)), "D": 700}, expected, {"BLOCK": 256})  # fmt: skip
+        yield Case(
+            f"rms_norm_blocks.{format.name}",
+            rms_norm_blocks,
+            (3,),
+            {"x": x, "weight": w, "y": empty(format, (3, 700)), "D": 700},
+            expected,
+            {"BLOCK": 256},
+        )
 
 
 @jit
@@ -168,8 +212,14 @@ def softmaxes():
             def expected(x=x):
                 return {"y": Close(*shares_of(x.values))}
 
-            yield Case(f"softmax.{format.name}.{d}", softmax, (rows,), {"x": x, "y": empty(format, (rows, d)), "D": d},
-                       expected, {"BLOCK": 128 if d < 128 else 256})  # fmt: skip
+            yield Case(
+                f"softmax.{format.name}.{d}",
+                softmax,
+                (rows,),
+                {"x": x, "y": empty(format, (rows, d)), "D": d},
+                expected,
+                {"BLOCK": 128 if d < 128 else 256},
+            )
         x = normal(format, (3, 300), scale=3)
 
         def expected_online(x=x):
@@ -177,9 +227,14 @@ def softmaxes():
             sums = top + np.log(np.exp(x.values - top[:, None]).sum(1))
             return {"y": Close(*shares_of(x.values)), "log_sums": Close(sums, 400 * UNIT * (1 + np.abs(sums)))}
 
-        yield Case(f"softmax_online.{format.name}", softmax_online, (3,),
-                   {"x": x, "y": empty(format, (3, 300)), "log_sums": empty(formats.f32, 3), "D": 300}, expected_online,
-                   {"BLOCK": 128})  # fmt: skip
+        yield Case(
+            f"softmax_online.{format.name}",
+            softmax_online,
+            (3,),
+            {"x": x, "y": empty(format, (3, 300)), "log_sums": empty(formats.f32, 3), "D": 300},
+            expected_online,
+            {"BLOCK": 128},
+        )
 
 
 @jit
@@ -210,13 +265,26 @@ def entropies():
             share = np.exp(x - log_sum[:, None])
             gradient = (share - (np.arange(200) == labels[:, None])) * kept[:, None]
             far = np.abs(x - log_sum[:, None]) + np.abs(log_sum[:, None])
-            return {"losses": Close(loss, 220 * UNIT * (1 + np.abs(log_sum) + np.abs(loss))),
-                    "gradients": Close(gradient, (230 + 4 * far) * UNIT * share + UNIT)}  # fmt: skip
+            return {
+                "losses": Close(loss, 220 * UNIT * (1 + np.abs(log_sum) + np.abs(loss))),
+                "gradients": Close(gradient, (230 + 4 * far) * UNIT * share + UNIT),
+            }
 
-        yield Case(f"cross_entropy.{format.name}", cross_entropy, (8,),
-                   {"logits": logits, "labels": labels, "losses": empty(formats.f32, 8),
-                    "gradients": empty(formats.f32, (8, 200)), "V": 200, "ignored": -100}, expected,
-                   {"BLOCK": 256})  # fmt: skip
+        yield Case(
+            f"cross_entropy.{format.name}",
+            cross_entropy,
+            (8,),
+            {
+                "logits": logits,
+                "labels": labels,
+                "losses": empty(formats.f32, 8),
+                "gradients": empty(formats.f32, (8, 200)),
+                "V": 200,
+                "ignored": -100,
+            },
+            expected,
+            {"BLOCK": 256},
+        )
 
 
 @jit
@@ -234,7 +302,12 @@ def quantise_rows(x, q, scales, D, LIMIT: tl.constexpr, BLOCK: tl.constexpr):
 
 def quantised():
     """Exact: the quotients are numpy's float32 quotients."""
-    for format, limit in ((formats.i8, 127.0), (formats.e4m3, 448.0), (formats.e5m2, 57344.0), (formats.e4m3fnuz, 240.0)):
+    for format, limit in (
+        (formats.i8, 127.0),
+        (formats.e4m3, 448.0),
+        (formats.e5m2, 57344.0),
+        (formats.e4m3fnuz, 240.0),
+    ):
         x = uniform(formats.f32, (5, 200), -3, 3)
 
         def expected(x=x.raw, format=format, limit=limit):
@@ -243,9 +316,14 @@ def quantised():
             r = np.floor(r + np.float32(0.5)) if format is formats.i8 else r
             return {"q": Exact(format.encode(r)), "scales": Exact(scale)}
 
-        yield Case(f"quantise_rows.{format.name}", quantise_rows, (5,),
-                   {"x": x, "q": empty(format, (5, 200)), "scales": empty(formats.f32, 5), "D": 200}, expected,
-                   {"LIMIT": limit, "BLOCK": 256})  # fmt: skip
+        yield Case(
+            f"quantise_rows.{format.name}",
+            quantise_rows,
+            (5,),
+            {"x": x, "q": empty(format, (5, 200)), "scales": empty(formats.f32, 5), "D": 200},
+            expected,
+            {"LIMIT": limit, "BLOCK": 256},
+        )
 
 
 def cases():

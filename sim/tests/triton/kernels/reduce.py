@@ -56,9 +56,14 @@ def basic():
                         "first_most": Exact(x.argmax(axis)),
                     }
 
-                arrays = {"source": source, "total": empty(wide, count), "least": empty(format, count),
-                          "most": empty(format, count), "first_least": empty(formats.i32, count),
-                          "first_most": empty(formats.i32, count)}  # fmt: skip
+                arrays = {
+                    "source": source,
+                    "total": empty(wide, count),
+                    "least": empty(format, count),
+                    "most": empty(format, count),
+                    "first_least": empty(formats.i32, count),
+                    "first_most": empty(formats.i32, count),
+                }
                 yield Case(f"{kernel.__name__}.{format.name}.{r}x{c}", kernel, (1,), arrays, expected, {"R": r, "C": c})
 
 
@@ -80,8 +85,15 @@ def sums():
                 size = np.abs(x).sum()
                 return {"target": Close(np.array([x.sum(), x.max(), x.min()]), np.array([n * f.unit * size, 0, 0]))}
 
-            yield Case(f"reduce_all.{format.name}.{count}", reduce_all, (1,), {"source": source, "target": empty(format, 3)},
-                       expected, {"N": count}, warps=warps)  # fmt: skip
+            yield Case(
+                f"reduce_all.{format.name}.{count}",
+                reduce_all,
+                (1,),
+                {"source": source, "target": empty(format, 3)},
+                expected,
+                {"N": count},
+                warps=warps,
+            )
 
 
 @jit
@@ -95,9 +107,14 @@ def bitwise():
     for format in (formats.i32, formats.u32, formats.i64):
         source = bits(format, (16, 64))
         source.raw &= source.raw >> 3
-        yield Case(f"exclusive_or.{format.name}", exclusive_or, (1,), {"source": source, "target": empty(format, (2, 16))},
-                   lambda x=source.raw: {"target": Exact(np.stack([np.bitwise_xor.reduce(x, 1), np.bitwise_or.reduce(x, 1)]))},
-                   {"R": 16, "C": 64})  # fmt: skip
+        yield Case(
+            f"exclusive_or.{format.name}",
+            exclusive_or,
+            (1,),
+            {"source": source, "target": empty(format, (2, 16))},
+            lambda x=source.raw: {"target": Exact(np.stack([np.bitwise_xor.reduce(x, 1), np.bitwise_or.reduce(x, 1)]))},
+            {"R": 16, "C": 64},
+        )
 
 
 @jit
@@ -119,8 +136,14 @@ def with_nan():
         source = normal(format, 512)
         source.raw[[3, 77, 400]] = format.encode(np.nan)
         x = source.values
-        yield Case(f"nan_wins.{format.name}", nan_wins, (1,), {"source": source, "target": empty(format, 3)},
-                   lambda x=x: {"target": Same(np.array([np.nanmax(x), np.nanmin(x), np.nan]))}, {"N": 512})  # fmt: skip
+        yield Case(
+            f"nan_wins.{format.name}",
+            nan_wins,
+            (1,),
+            {"source": source, "target": empty(format, 3)},
+            lambda x=x: {"target": Same(np.array([np.nanmax(x), np.nanmin(x), np.nan]))},
+            {"N": 512},
+        )
 
 
 @jit
@@ -142,7 +165,7 @@ def moments(source, target, R: tl.constexpr, C: tl.constexpr):
 
 
 def tuples():
-    """Each merge has about 8 roundings, of numbers no larger than the largest mean or sum of squares; log2(C) levels."""
+    """log2(C) levels of merges, each with about 8 roundings of numbers no larger than the largest mean or square."""
     for r, c in ((8, 128), (64, 8)):
         source = normal(formats.f32, (r, c), scale=3)
 
@@ -150,8 +173,14 @@ def tuples():
             size, depth = np.abs(x).max(1), 8 * np.log2(c) * formats.f32.unit
             return {"target": Close(np.stack([x.mean(1), x.var(1)]), np.stack([size * depth, 4 * size**2 * depth]))}
 
-        yield Case(f"moments.{r}x{c}", moments, (1,), {"source": source, "target": empty(formats.f32, (2, r))}, expected,
-                   {"R": r, "C": c})  # fmt: skip
+        yield Case(
+            f"moments.{r}x{c}",
+            moments,
+            (1,),
+            {"source": source, "target": empty(formats.f32, (2, r))},
+            expected,
+            {"R": r, "C": c},
+        )
 
 
 @jit
@@ -164,13 +193,34 @@ def three_axes(source, target, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr
 
 def cubes():
     source = whole(formats.f32, (8, 16, 8), -99, 99)
-    yield Case("three_axes", three_axes, (1,), {"source": source, "target": empty(formats.f32, (8, 8))},
-               lambda: {"target": Exact(source.raw.sum(1))}, {"A": 8, "B": 16, "C": 8})  # fmt: skip
+    yield Case(
+        "three_axes",
+        three_axes,
+        (1,),
+        {"source": source, "target": empty(formats.f32, (8, 8))},
+        lambda: {"target": Exact(source.raw.sum(1))},
+        {"A": 8, "B": 16, "C": 8},
+    )
     tied = of(formats.f32, [5.0] * 256)
-    yield Case("reduce_rows.ties", reduce_rows, (1,), {"source": tied, "total": empty(formats.f32, 1),
-               "least": empty(formats.f32, 1), "most": empty(formats.f32, 1), "first_least": empty(formats.i32, 1),
-               "first_most": empty(formats.i32, 1)}, lambda: {"total": Exact(np.float32([1280])),
-               "first_least": Exact(np.int32([0])), "first_most": Exact(np.int32([0]))}, {"R": 1, "C": 256})  # fmt: skip
+    yield Case(
+        "reduce_rows.ties",
+        reduce_rows,
+        (1,),
+        {
+            "source": tied,
+            "total": empty(formats.f32, 1),
+            "least": empty(formats.f32, 1),
+            "most": empty(formats.f32, 1),
+            "first_least": empty(formats.i32, 1),
+            "first_most": empty(formats.i32, 1),
+        },
+        lambda: {
+            "total": Exact(np.float32([1280])),
+            "first_least": Exact(np.int32([0])),
+            "first_most": Exact(np.int32([0])),
+        },
+        {"R": 1, "C": 256},
+    )
 
 
 def cases():

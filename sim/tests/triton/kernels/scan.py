@@ -39,8 +39,14 @@ def running_sums():
                         return {"target": Exact(target.encode(running(x.astype(np.float64), axis, reverse)))}
 
                     name = f"running_sum.{format.name}.{r}x{c}.{axis}{'.reverse' if reverse else ''}"
-                    yield Case(name, running_sum, (1,), {"source": source, "target": empty(target, (r, c))}, expected,
-                               {"R": r, "C": c, "AXIS": axis, "REVERSE": reverse})  # fmt: skip
+                    yield Case(
+                        name,
+                        running_sum,
+                        (1,),
+                        {"source": source, "target": empty(target, (r, c))},
+                        expected,
+                        {"R": r, "C": c, "AXIS": axis, "REVERSE": reverse},
+                    )
 
 
 @jit
@@ -54,8 +60,14 @@ def running_products():
     for format in (formats.i32, formats.u32, formats.i64):
         source = bits(format, 256)
         source.raw |= 1
-        yield Case(f"running_product.{format.name}", running_product, (1,), {"source": source, "target": empty(format, 256)},
-                   lambda x=source.raw: {"target": Exact(np.multiply.accumulate(x))}, {"N": 256})  # fmt: skip
+        yield Case(
+            f"running_product.{format.name}",
+            running_product,
+            (1,),
+            {"source": source, "target": empty(format, 256)},
+            lambda x=source.raw: {"target": Exact(np.multiply.accumulate(x))},
+            {"N": 256},
+        )
     for format in (formats.f32, formats.f64):
         source = uniform(format, 256, 0.9, 1.1)
 
@@ -63,8 +75,14 @@ def running_products():
             product = np.multiply.accumulate(x)
             return {"target": Close(product, np.arange(1, 257) * f.unit * product)}
 
-        yield Case(f"running_product.{format.name}", running_product, (1,), {"source": source, "target": empty(format, 256)},
-                   expected, {"N": 256})  # fmt: skip
+        yield Case(
+            f"running_product.{format.name}",
+            running_product,
+            (1,),
+            {"source": source, "target": empty(format, 256)},
+            expected,
+            {"N": 256},
+        )
 
 
 @jit
@@ -82,10 +100,14 @@ def running_maxima():
     for format in (formats.i8, formats.i16, formats.u32, formats.i64, formats.f16, formats.f32, formats.f64):
         for reverse in (False, True):
             source = bits(format, (4, 128)) if not format.is_float else normal(format, (4, 128))
-            yield Case(f"running_maximum.{format.name}{'.reverse' if reverse else ''}", running_maximum, (1,),
-                       {"source": source, "target": empty(format, (4, 128))},
-                       lambda x=source.raw, r=reverse: {"target": Exact(running(x, 1, r, np.maximum))},
-                       {"R": 4, "C": 128, "REVERSE": reverse})  # fmt: skip
+            yield Case(
+                f"running_maximum.{format.name}{'.reverse' if reverse else ''}",
+                running_maximum,
+                (1,),
+                {"source": source, "target": empty(format, (4, 128))},
+                lambda x=source.raw, r=reverse: {"target": Exact(running(x, 1, r, np.maximum))},
+                {"R": 4, "C": 128, "REVERSE": reverse},
+            )
 
 
 @jit
@@ -102,8 +124,8 @@ def recurrence(slopes, offsets, target, R: tl.constexpr, C: tl.constexpr):
 
 
 def recurrences():
-    """With slopes below 1, each step's error decays: n steps of the scan's tree add at most log2(n) + 2 roundings of the
-    largest sum of sizes."""
+    """With slopes below 1, each step's error decays: the scan's tree over n steps adds at most 3 (log2(n) + 2)
+    roundings of the sum of sizes."""
     for r, c in ((4, 128), (16, 32)):
         slopes, offsets = uniform(formats.f32, (r, c), 0.5, 0.99, seed=1), normal(formats.f32, (r, c), seed=2)
 
@@ -116,9 +138,14 @@ def recurrences():
             depth = 3 * (np.log2(a.shape[1]) + 2)
             return {"target": Close(np.stack(rows, 1), depth * formats.f32.unit * np.stack(sizes, 1))}
 
-        yield Case(f"recurrence.{r}x{c}", recurrence, (1,),
-                   {"slopes": slopes, "offsets": offsets, "target": empty(formats.f32, (r, c))}, expected,
-                   {"R": r, "C": c})  # fmt: skip
+        yield Case(
+            f"recurrence.{r}x{c}",
+            recurrence,
+            (1,),
+            {"slopes": slopes, "offsets": offsets, "target": empty(formats.f32, (r, c))},
+            expected,
+            {"R": r, "C": c},
+        )
 
 
 @jit
@@ -134,9 +161,14 @@ def compact(source, target, count, N: tl.constexpr):
 def compactions():
     source = normal(formats.f32, 1024)
     chosen = source.raw[source.raw > 0]
-    yield Case("compact", compact, (1,),
-               {"source": source, "target": empty(formats.f32, len(chosen)), "count": empty(formats.i32, 1)},
-               lambda: {"target": Exact(chosen), "count": Exact(np.int32([len(chosen)]))}, {"N": 1024})  # fmt: skip
+    yield Case(
+        "compact",
+        compact,
+        (1,),
+        {"source": source, "target": empty(formats.f32, len(chosen)), "count": empty(formats.i32, 1)},
+        lambda: {"target": Exact(chosen), "count": Exact(np.int32([len(chosen)]))},
+        {"N": 1024},
+    )
 
 
 def cases():

@@ -1,4 +1,4 @@
-"""Elements that change places: transposes, joins, splits, gathers, histograms, tables. Nothing is computed: every bit counts."""
+"""Elements that change places: transposes, joins, splits, gathers, tables, histograms. Every bit counts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ def transposes():
     for format in (*formats.signed, formats.f16, formats.bf16, formats.f64, formats.e5m2):
         for r, c, hints in ((32, 32, True), (64, 16, True), (8, 128, True), (32, 32, False)):
             source = bits(format, (r, c))
-            yield Case(f"transpose.{format.name}.{r}x{c}{'' if hints else '.plain'}", transpose, (1,),
-                       {"source": source, "target": empty(format, (c, r))},
-                       lambda x=source.raw: {"target": Exact(x.T)}, {"R": r, "C": c}, hints=hints)  # fmt: skip
+            yield Case(
+                f"transpose.{format.name}.{r}x{c}{'' if hints else '.plain'}",
+                transpose,
+                (1,),
+                {"source": source, "target": empty(format, (c, r))},
+                lambda x=source.raw: {"target": Exact(x.T)},
+                {"R": r, "C": c},
+                hints=hints,
+            )
 
 
 @jit
@@ -51,11 +57,26 @@ def pairs():
     for format in (formats.i8, formats.f16, formats.f32, formats.i64):
         a, b = bits(format, 256, 1), bits(format, 256, 2)
         both = np.stack([a.raw, b.raw], 1)
-        yield Case(f"pair_up.{format.name}", pair_up, (1,),
-                   {"a": a, "b": b, "joined": empty(format, (256, 2)), "mixed": empty(format, 512),
-                    "first": empty(format, 128), "second": empty(format, 128)},
-                   lambda a=a, both=both: {"joined": Exact(both), "mixed": Exact(both.ravel()), "first": Exact(a.raw[::2]),
-                                           "second": Exact(a.raw[1::2])}, {"N": 256})  # fmt: skip
+        yield Case(
+            f"pair_up.{format.name}",
+            pair_up,
+            (1,),
+            {
+                "a": a,
+                "b": b,
+                "joined": empty(format, (256, 2)),
+                "mixed": empty(format, 512),
+                "first": empty(format, 128),
+                "second": empty(format, 128),
+            },
+            lambda a=a, both=both: {
+                "joined": Exact(both),
+                "mixed": Exact(both.ravel()),
+                "first": Exact(a.raw[::2]),
+                "second": Exact(a.raw[1::2]),
+            },
+            {"N": 256},
+        )
 
 
 @jit
@@ -78,10 +99,14 @@ def gathers():
         for r, c, axis in ((8, 64, 1), (64, 8, 0), (2, 256, 1)):
             source = bits(format, (r, c))
             index = whole(formats.i32, (r, c), 0, (r, c)[axis] - 1, seed=2)
-            yield Case(f"gather_axis.{format.name}.{r}x{c}.{axis}", gather_axis, (1,),
-                       {"source": source, "index": index, "target": empty(format, (r, c))},
-                       lambda x=source.raw, i=index.raw, a=axis: {"target": Exact(np.take_along_axis(x, i, a))},
-                       {"AXIS": axis, "R": r, "C": c})  # fmt: skip
+            yield Case(
+                f"gather_axis.{format.name}.{r}x{c}.{axis}",
+                gather_axis,
+                (1,),
+                {"source": source, "index": index, "target": empty(format, (r, c))},
+                lambda x=source.raw, i=index.raw, a=axis: {"target": Exact(np.take_along_axis(x, i, a))},
+                {"AXIS": axis, "R": r, "C": c},
+            )
 
 
 @jit
@@ -97,9 +122,15 @@ def embeddings():
     for format in (formats.i8, formats.bf16, formats.f64):
         table, tokens = bits(format, (20, 48)), whole(formats.i64, 12, -2, 19)
         expected = np.where(tokens.raw[:, None] < 0, format.storage(0), table.raw[tokens.raw])
-        yield Case(f"embed.{format.name}", embed, (12,),
-                   {"table": table, "tokens": tokens, "target": empty(format, (12, 48)), "count": 12, "width": 48},
-                   lambda e=expected: {"target": Exact(e)}, {"D": 64}, warps=1)  # fmt: skip
+        yield Case(
+            f"embed.{format.name}",
+            embed,
+            (12,),
+            {"table": table, "tokens": tokens, "target": empty(format, (12, 48)), "count": 12, "width": 48},
+            lambda e=expected: {"target": Exact(e)},
+            {"D": 64},
+            warps=1,
+        )
 
 
 @jit
@@ -123,31 +154,59 @@ def count_bins_masked(source, target, count, BINS: tl.constexpr, N: tl.constexpr
 def histograms():
     for bins, count in ((8, 1024), (64, 512), (256, 2048)):
         source = whole(formats.i32, count, 0, bins - 1)
-        yield Case(f"count_bins.{bins}", count_bins, (1,), {"source": source, "target": empty(formats.i32, bins)},
-                   lambda x=source.raw, n=bins: {"target": Exact(np.bincount(x, minlength=n))},
-                   {"BINS": bins, "N": count})  # fmt: skip
+        yield Case(
+            f"count_bins.{bins}",
+            count_bins,
+            (1,),
+            {"source": source, "target": empty(formats.i32, bins)},
+            lambda x=source.raw, n=bins: {"target": Exact(np.bincount(x, minlength=n))},
+            {"BINS": bins, "N": count},
+        )
     source = whole(formats.i32, 900, 0, 31)
-    yield Case("count_bins_masked", count_bins_masked, (1,),
-               {"source": source, "target": empty(formats.i32, 32), "count": 900},
-               lambda: {"target": Exact(np.bincount(source.raw, minlength=32))}, {"BINS": 32, "N": 1024})  # fmt: skip
+    yield Case(
+        "count_bins_masked",
+        count_bins_masked,
+        (1,),
+        {"source": source, "target": empty(formats.i32, 32), "count": 900},
+        lambda: {"target": Exact(np.bincount(source.raw, minlength=32))},
+        {"BINS": 32, "N": 1024},
+    )
 
 
 def singles():
     cube = bits(formats.i16, (8, 16, 4))
-    yield Case("permute_axes", permute_axes, (1,), {"source": cube, "target": empty(formats.i16, (4, 8, 16))},
-               lambda: {"target": Exact(cube.raw.transpose(2, 0, 1))}, {"A": 8, "B": 16, "C": 4})  # fmt: skip
+    yield Case(
+        "permute_axes",
+        permute_axes,
+        (1,),
+        {"source": cube, "target": empty(formats.i16, (4, 8, 16))},
+        lambda: {"target": Exact(cube.raw.transpose(2, 0, 1))},
+        {"A": 8, "B": 16, "C": 4},
+    )
     line = bits(formats.i32, 512)
     table = line.raw.reshape(16, 32)
-    yield Case("reshape_and_sum", reshape_and_sum, (1,), {"source": line, "target": empty(formats.i32, 512)},
-               lambda: {"target": Exact((table + table.sum(0, dtype=np.int32)).ravel())}, {"N": 512, "R": 16})  # fmt: skip
+    yield Case(
+        "reshape_and_sum",
+        reshape_and_sum,
+        (1,),
+        {"source": line, "target": empty(formats.i32, 512)},
+        lambda: {"target": Exact((table + table.sum(0, dtype=np.int32)).ravel())},
+        {"N": 512, "R": 16},
+    )
     order = np.random.default_rng(4).permutation(512).astype(np.int32)
     source, target = bits(formats.f16, 512), filled(formats.f16, 600)
     expected = target.raw.copy()
     expected[order] = source.raw
     index = whole(formats.i32, 512, 0, 0)
     index.raw[:] = order
-    yield Case("scatter", scatter, (1,), {"source": source, "index": index, "target": target},
-               lambda: {"target": Exact(expected)}, {"N": 512})  # fmt: skip
+    yield Case(
+        "scatter",
+        scatter,
+        (1,),
+        {"source": source, "index": index, "target": target},
+        lambda: {"target": Exact(expected)},
+        {"N": 512},
+    )
 
 
 def cases():

@@ -27,9 +27,14 @@ def sorts():
                     raw = np.take_along_axis(source.raw, order, 1)
                     return {"target": Exact(raw[:, ::-1] if descending else raw)}
 
-                yield Case(f"sort_rows.{format.name}.{r}x{c}{'.descending' if descending else ''}", sort_rows, (1,),
-                           {"source": source, "target": empty(format, (r, c))}, expected,
-                           {"R": r, "C": c, "DESCENDING": descending})  # fmt: skip
+                yield Case(
+                    f"sort_rows.{format.name}.{r}x{c}{'.descending' if descending else ''}",
+                    sort_rows,
+                    (1,),
+                    {"source": source, "target": empty(format, (r, c))},
+                    expected,
+                    {"R": r, "C": c, "DESCENDING": descending},
+                )
 
 
 @jit
@@ -41,13 +46,19 @@ def largest(source, target, R: tl.constexpr, C: tl.constexpr, K: tl.constexpr):
 def choices():
     for format in (formats.i16, formats.f32, formats.i64):
         source = normal(format, (16, 64)) if format.is_float else bits(format, (16, 64))
-        yield Case(f"largest.{format.name}", largest, (1,), {"source": source, "target": empty(format, (16, 8))},
-                   lambda x=source.raw: {"target": Exact(np.sort(x, 1)[:, :-9:-1])}, {"R": 16, "C": 64, "K": 8})  # fmt: skip
+        yield Case(
+            f"largest.{format.name}",
+            largest,
+            (1,),
+            {"source": source, "target": empty(format, (16, 8))},
+            lambda x=source.raw: {"target": Exact(np.sort(x, 1)[:, :-9:-1])},
+            {"R": 16, "C": 64, "K": 8},
+        )
 
 
 @jit
 def route(scores, experts, weights, R: tl.constexpr, E: tl.constexpr, K: tl.constexpr):
-    """The K best experts of each row, one after another, and their share: a key has the score above and the expert below."""
+    """The K best experts of each row, one after another, and their shares."""
     x = tl.load(scores + tl.arange(0, R)[:, None] * E + tl.arange(0, E)[None, :])
     column = tl.arange(0, E)[None, :]
     total = tl.zeros([R], tl.float32)
@@ -65,7 +76,7 @@ def route(scores, experts, weights, R: tl.constexpr, E: tl.constexpr, K: tl.cons
 
 
 def routes():
-    """Scores are whole, so that exp2 is a power of two and the shares are quotients of small numbers: one rounding, 2.5 units."""
+    """Scores are whole, so that exp2 is a power of two and only the quotient rounds, by 2.5 units."""
     scores = of(formats.f32, np.random.default_rng(3).permuted(np.tile(np.arange(16.0) - 8, (32, 1)), axis=1))
 
     def expected():
@@ -74,8 +85,14 @@ def routes():
         share = size / size.sum(1, keepdims=True)
         return {"experts": Exact(order.astype(np.int32)), "weights": Close(share, ulps(formats.f32, 3, share))}
 
-    yield Case("route", route, (1,), {"scores": scores, "experts": empty(formats.i32, (32, 4)),
-               "weights": empty(formats.f32, (32, 4))}, expected, {"R": 32, "E": 16, "K": 4})  # fmt: skip
+    yield Case(
+        "route",
+        route,
+        (1,),
+        {"scores": scores, "experts": empty(formats.i32, (32, 4)), "weights": empty(formats.f32, (32, 4))},
+        expected,
+        {"R": 32, "E": 16, "K": 4},
+    )
 
 
 @jit
@@ -87,8 +104,14 @@ def flip_rows(source, target, R: tl.constexpr, C: tl.constexpr):
 def flips():
     for format in (formats.i8, formats.f16, formats.i32, formats.f64):
         source = bits(format, (8, 64))
-        yield Case(f"flip_rows.{format.name}", flip_rows, (1,), {"source": source, "target": empty(format, (8, 64))},
-                   lambda x=source.raw: {"target": Exact(x[:, ::-1])}, {"R": 8, "C": 64})  # fmt: skip
+        yield Case(
+            f"flip_rows.{format.name}",
+            flip_rows,
+            (1,),
+            {"source": source, "target": empty(format, (8, 64))},
+            lambda x=source.raw: {"target": Exact(x[:, ::-1])},
+            {"R": 8, "C": 64},
+        )
 
 
 def cases():

@@ -34,7 +34,9 @@ class Same:
 
     def wrong(self, got):
         values = got.values
-        same = (values == self.values) & ((np.signbit(values) == np.signbit(self.values)) | (values != 0) | (not self.zeros))
+        same = (values == self.values) & (
+            (np.signbit(values) == np.signbit(self.values)) | (values != 0) | (not self.zeros)
+        )
         return ~(same | (np.isnan(values) & np.isnan(self.values)))
 
     def describe(self, got, place):
@@ -56,8 +58,8 @@ class AnyOrder:
 
 @dataclass
 class Close:
-    """Within `error` of the value, and half a unit of the format more for the result's own rounding; NaN where NaN is, and
-    infinity where the format ends."""
+    """Within `error` of the value, and half a unit of the format more for the result's own rounding; NaN where NaN is,
+    and infinity where the format ends."""
 
     values: np.ndarray
     error: np.ndarray | float = 0.0
@@ -74,8 +76,8 @@ class Close:
         return far & ~((values == expected) | (np.isnan(values) & np.isnan(expected)))
 
     def describe(self, got, place):
-        far = abs(got.values[place] - self.values[place])
-        return f"{got.values[place]!r}, {far:.3e} off {self.values[place]!r}; {self.allowed(got.format)[place]:.3e} allowed"
+        far, allowed = abs(got.values[place] - self.values[place]), self.allowed(got.format)[place]
+        return f"{got.values[place]!r}, {far:.3e} off {self.values[place]!r}; {allowed:.3e} allowed"
 
 
 def ulps(format, count, values):

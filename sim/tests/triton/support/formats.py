@@ -1,4 +1,4 @@
-"""Number formats: Triton's names, what numpy stores, and conversions from and to values where numpy has no such type."""
+"""Number formats: Triton's names, what numpy stores, and conversions where numpy has no such type."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +71,7 @@ class Format:
         return np.where(raw == 1 << (self.bits - 1), np.nan, values) if self.special == "fnuz" else values
 
     def encode(self, values, toward_zero=False, saturate=False):
-        """Rounds to nearest even, or toward zero. Beyond the largest number lies infinity, or NaN where the format has none."""
+        """Rounds to nearest even or toward zero; beyond the largest number to infinity, or NaN where there is none."""
         if not self.is_float:
             return np.asarray(values).astype(self.storage)
         values = np.asarray(values, np.float64)

@@ -47,7 +47,7 @@ class Hip:
         self("hipModuleUnload", module)
 
     def launch(self, module, symbol, grid, block, lds, arguments, in_buffer):
-        """Arguments are ctypes values, passed as an array of pointers or in a buffer of HIP_LAUNCH_PARAM_BUFFER_POINTER."""
+        """Arguments are ctypes values, passed by an array of pointers or in one buffer (`extra`)."""
         function = c_void_p()
         self("hipModuleGetFunction", byref(function), module, symbol.encode())
         if in_buffer:

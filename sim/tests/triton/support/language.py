@@ -1,4 +1,4 @@
-"""Triton's names. Where it is not installed, kernels stay plain functions that nobody calls, and only their cases are used."""
+"""Triton's names. Where it is not installed, kernels stay plain functions, and only their cases are used."""
 
 try:
     import triton.language as tl

@@ -58,8 +58,16 @@ def read_objects(folder, archs=None):
         words = dict(word.split("=", 1) for word in rest)
         if case not in codes[arch]:
             raise ValueError(f"{arch}.tar.xz has no {case}")
-        o = Object(arch, case, words["symbol"], int(words["warps"]), int(words["lds"]), words["grid"], words["args"],
-                   codes[arch][case])
+        o = Object(
+            arch,
+            case,
+            words["symbol"],
+            int(words["warps"]),
+            int(words["lds"]),
+            words["grid"],
+            words["args"],
+            codes[arch][case],
+        )
         if o.line != line + "\n":
             raise ValueError(f"{arch}.tar.xz: {case} is not what index.txt describes: {o.line}")
         objects.append(o)
