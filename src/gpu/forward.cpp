@@ -81,7 +81,7 @@ void check_device_lengths(const ForwardCall& call, const Hip& hip, const Device&
 }  // namespace
 
 size_t workspace_bytes(const ForwardCall& call) {
-  if (!call.lengths_on_host) return 0;
+  if (call.device_lengths) return 0;
   return ((call.cu_seqlens_q != nullptr) + (call.cu_seqlens_k != nullptr)) * lengths_bytes(call);
 }
 
@@ -90,13 +90,13 @@ void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
   Modules& modules = *plan.modules;
   const Hip& hip = modules.hip();
   const Device& device = modules.device();
-  const Variant& variant = modules.variants()[plan.variant];
-  const auto groups = static_cast<unsigned>(workgroups(variant, demand_of(call)));
+  const Variant& variant = modules.variants()[plan.stages[0].variant];
+  const auto groups = static_cast<unsigned>(workgroups(variant, requirements_of(call)));
   if (groups == 0) return;
   const DeviceScope scope(hip, device.id);
   check_pointers(call, hip, device);
   if (call.check_lengths) check_device_lengths(call, hip, device, launch.stream);
-  const HipFunction function = modules.function(plan.variant, launch.stream);
+  const HipFunction function = modules.function(plan.stages[0].variant, launch.stream);
   const Lengths lengths(call, hip, launch, device);
   rapt_forward_args arguments = forward_args(call, variant, device);
   void* parameters[] = {&arguments};  // the kernel's one argument
