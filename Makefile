@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 BUDGET ?= 30
 ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
 VENV := build/python-venv
+SCRIPTS := tools/draw-bench tools/flash-attn-tests
 # Whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
@@ -77,7 +78,7 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install -q -r python/requirements-test.txt
-	$(VENV)/bin/ruff check python tools/flash-attn-tests && $(VENV)/bin/ruff format --check python tools/flash-attn-tests
+	$(VENV)/bin/ruff check python $(SCRIPTS) && $(VENV)/bin/ruff format --check python $(SCRIPTS)
 	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
 	cmake --build --preset release --target python archives
 	cmake --preset sim >/dev/null && cmake --build --preset sim --target amdhip64_7
