@@ -31,10 +31,10 @@ Explained explain(const Call& call, rapt_op op, std::string_view variant);
 
 // Loads what plan() takes for the call, or every variant of a device's archive.
 void preload(const Call& call, rapt_op op);
-void preload(int32_t device);
+void preload(rapt_device device);
 
 struct Launch {
-  HipStream stream = nullptr;
+  Stream stream = nullptr;
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };

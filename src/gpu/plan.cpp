@@ -62,7 +62,7 @@ std::string facts(const Variant& v) {
 }  // namespace
 
 Plan plan(const Call& call, rapt_op op, std::string_view variant) {
-  Modules& modules = Modules::of(call.device.id);
+  Modules& modules = Modules::of(call.device);
   if (const std::string why = unsupported(call, op); !why.empty()) fail_uncovered(call, modules, why);
   if (!variant.empty()) return {&modules, variant_named(call, modules, variant)};
   const Demand demand = demand_of(call);
@@ -72,7 +72,7 @@ Plan plan(const Call& call, rapt_op op, std::string_view variant) {
 }
 
 Explained explain(const Call& call, rapt_op op, std::string_view variant) {
-  const Modules& modules = Modules::of(call.device.id);
+  const Modules& modules = Modules::of(call.device);
   const auto variants = modules.variants();
   const Demand demand = demand_of(call);
   const std::string general = unsupported(call, op);
@@ -105,7 +105,7 @@ void preload(const Call& call, rapt_op op) {
   chosen.modules->function(chosen.variant, nullptr);
 }
 
-void preload(int32_t device) {
+void preload(rapt_device device) {
   Modules& modules = Modules::of(device);
   for (size_t i = 0; i < modules.variants().size(); ++i) modules.function(i, nullptr);
 }
