@@ -20,7 +20,7 @@ class HipBackend final : public Backend {
 
   bool answers_to(std::string_view name) const override { return name == "hip" || name.starts_with(kPrefix); }
   std::string plan(const Question& q, Plan& plan) const override {
-    return gpu::make_plan(q.problem, q.op, q.device.id, named_variant(q), plan.gpu);
+    return gpu::make_plan(q.problem, q.op, q.device, named_variant(q), plan.gpu);
   }
   std::string kernel(const Question&, const Plan& plan) const override {
     if (plan.gpu.stage_count == 0) return "";
@@ -55,7 +55,7 @@ class HipBackend final : public Backend {
  private:
   static std::vector<gpu::VariantReason> explained(const Question& q, std::string& refusal) {
     // A request for another backend is answered as "auto" would be.
-    return gpu::explain(q.problem, q.op, q.device.id, named_variant(q), refusal);
+    return gpu::explain(q.problem, q.op, q.device, named_variant(q), refusal);
   }
   // plan() refuses what comes here.
   [[noreturn]] static void lacking(const BackwardCall& call) {

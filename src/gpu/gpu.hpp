@@ -27,22 +27,22 @@ struct Plan {
 
 // Fills `plan` and returns "", or says why no variant takes the problem. `variant` "" takes what the tuning table says,
 // and remembers it; otherwise the variant of this name.
-std::string make_plan(const Problem& problem, rapt_op op, int32_t device, std::string_view variant, Plan& plan);
+std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
 
 // Every variant of the device's archive, and why the plan takes it or not: "" in `refusal` where there is a plan.
 struct VariantReason {
   std::string name, reason;
   bool chosen = false;
 };
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, int32_t device, std::string_view variant,
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
                                    std::string& refusal);
 
 // Loads what make_plan() takes for the problem, or every variant of a device's archive.
-void preload(const Problem& problem, rapt_op op, int32_t device);
-void preload(int32_t device);
+void preload(const Problem& problem, rapt_op op, rapt_device device);
+void preload(rapt_device device);
 
 struct Launch {
-  HipStream stream = nullptr;
+  Stream stream = nullptr;
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };

@@ -15,10 +15,10 @@ namespace rapt::gpu {
 
 class Modules {
  public:
-  // Of a device that HIP lists. Throws Error where there is no archive for its architecture.
-  static Modules& of(int32_t device);
+  // Of a device that its driver lists. Throws Error where there is no archive for its architecture.
+  static Modules& of(rapt_device device);
 
-  const Hip& hip() const { return hip_; }
+  Driver& driver() const { return *device_.driver; }
   const Device& device() const { return device_; }
   std::span<const Variant> variants() const { return archive_.variants(); }
   const std::string& archive_path() const { return archive_.path(); }
@@ -29,19 +29,18 @@ class Modules {
   std::string row_that_fired(const KernelRequirements& needed) const;
 
   // Loads the variant on first use, unless `stream` is being captured, which must neither load nor allocate.
-  HipFunction function(size_t variant, HipStream stream);
+  Function function(size_t variant, Stream stream);
 
  private:
   struct Loaded {
-    std::atomic<HipFunction> function{nullptr};
-    std::vector<std::byte> code;  // HIP may read it later than when it is loaded
+    std::atomic<Function> function{nullptr};
+    std::vector<std::byte> code;  // the driver may read it later than when it is loaded
   };
 
-  Modules(const Hip& hip, const Device& device);
+  explicit Modules(const Device& device);
   std::optional<Selected> select_anew(const KernelRequirements& needed) const;
-  HipFunction load(size_t variant, HipStream stream);
+  Function load(size_t variant, Stream stream);
 
-  const Hip& hip_;
   const Device& device_;
   const Archive archive_;
   Tuning tuning_;

@@ -54,7 +54,7 @@ std::string facts(const Variant& v) {
 
 }  // namespace
 
-std::string make_plan(const Problem& problem, rapt_op op, int32_t device, std::string_view variant, Plan& plan) {
+std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan) {
   Modules& modules = Modules::of(device);
   if (std::string why = unsupported(problem, op); !why.empty()) return why;
   const KernelRequirements needed = requirements_of(problem);
@@ -71,7 +71,7 @@ std::string make_plan(const Problem& problem, rapt_op op, int32_t device, std::s
   return "";
 }
 
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, int32_t device, std::string_view variant,
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
                                    std::string& why_none) {
   Plan plan;
   why_none = make_plan(problem, op, device, variant, plan);
@@ -100,14 +100,14 @@ std::vector<VariantReason> explain(const Problem& problem, rapt_op op, int32_t d
   return reasons;
 }
 
-void preload(const Problem& problem, rapt_op op, int32_t device) {
+void preload(const Problem& problem, rapt_op op, rapt_device device) {
   Plan plan;
   if (const std::string why = make_plan(problem, op, device, "", plan); !why.empty())
-    throw Error(RAPT_UNSUPPORTED, cat("hip cannot run ", problem.text(), " on hip:", device, ": ", why));
+    throw Error(RAPT_UNSUPPORTED, cat("hip cannot run ", problem.text(), " on ", gpu::device(device).text(), ": ", why));
   for (size_t i = 0; i < plan.stage_count; ++i) plan.modules->function(plan.stages[i].variant, nullptr);
 }
 
-void preload(int32_t device) {
+void preload(rapt_device device) {
   Modules& modules = Modules::of(device);
   for (size_t i = 0; i < modules.variants().size(); ++i) modules.function(i, nullptr);
 }

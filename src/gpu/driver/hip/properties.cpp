@@ -1,0 +1,64 @@
+#include "gpu/driver/hip/properties.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "problem/error.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+std::string target_of(const Hip& hip, int32_t id) {
+  // R0600 is asked first: where both exist, the other is there for old programs alone.
+  const bool since6 = hip.hipGetDevicePropertiesR0600 != nullptr;
+  const auto properties = std::make_unique<char[]>(kHipPropertiesBytes);
+  std::memset(properties.get(), 0, kHipPropertiesBytes);
+  hip.check((since6 ? hip.hipGetDevicePropertiesR0600 : hip.hipGetDeviceProperties)(properties.get(), id),
+            "asking for the properties of hip:", id);
+  const char* target = properties.get() + (since6 ? kGcnArchNameR0600 : kGcnArchNameR0000);
+  const std::string text(target, strnlen(target, kGcnArchNameBytes));
+  if (!text.starts_with("gfx"))
+    throw Error(RAPT_DEVICE_ERROR, cat("the HIP library ", hip.path(), " says that hip:", id,
+                                       " has the architecture \"", text, "\", expected gfx..."));
+  return text;
+}
+
+// An attribute that older releases do not know, or `otherwise`.
+int32_t attribute_or(const Hip& hip, int attribute, int32_t id, int32_t otherwise) {
+  int value = 0;
+  if (hip.hipDeviceGetAttribute(&value, attribute, id) == kHipSuccess && value > 0) return value;
+  hip.forget_error();
+  return otherwise;
+}
+
+// Dies of MI300 and MI350 where the release does not say: a device may be a part of the card.
+int32_t xcds_of(const std::string& arch, int32_t compute_units) {
+  const int32_t units_each = arch == "gfx942" ? 38 : arch == "gfx950" ? 32 : 0;
+  return units_each == 0 ? 1 : std::clamp((compute_units + units_each / 2) / units_each, 1, 8);
+}
+
+}  // namespace
+
+DeviceProperties hip_properties(const Hip& hip, int32_t id) {
+  DeviceProperties d;
+  d.target = target_of(hip, id);
+  d.arch = d.target.substr(0, d.target.find(':'));
+  char name[256] = "";
+  hip.check(hip.hipDeviceGetName(name, sizeof name, id), "asking for the name of hip:", id);
+  d.name = name;
+  size_t bytes = 0;
+  hip.check(hip.hipDeviceTotalMem(&bytes, id), "asking for the memory of hip:", id);
+  d.memory = bytes;
+  int units = 0;
+  hip.check(hip.hipDeviceGetAttribute(&units, kHipAttributeMultiprocessorCount, id),
+            "asking for the compute units of hip:", id);
+  const bool pairs = d.arch.starts_with("gfx1");  // RDNA's multiprocessors are pairs of compute units
+  d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, pairs ? 2 * units : units);
+  d.xcds = attribute_or(hip, kHipAttributeNumberOfXccs, id, xcds_of(d.arch, d.compute_units));
+  d.reads_host_memory = attribute_or(hip, kHipAttributePageableMemoryAccess, id, 0) != 0;
+  return d;
+}
+
+}  // namespace rapt::gpu
