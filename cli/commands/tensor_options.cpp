@@ -12,7 +12,8 @@ namespace rapt::cli {
 
 namespace {
 
-// The command's options for those of a problem that are numbers, from the library's own list: --softcap X of "softcap=<x>",
+// The command's options for those of a problem that are numbers, from the library's own list: --softcap X of
+// "softcap=<x>",
 // --causal and --causal-tl of "causal|causal-tl". The problem's text checks and reads what they are given.
 void add_number_options(CLI::App& command, TensorOptions& o) {
   for (const rapt_option& option : options()) {
@@ -44,7 +45,13 @@ void add_number_options(CLI::App& command, TensorOptions& o) {
 void set_numbers(const TensorOptions& o, rapt::Attention& attention) {
   std::string text = "b1 hq1 hk1 sq1 sk1 d1 fp32";
   for (const auto& [token, value] : o.numbers) text += " " + value;
-  set_options(attention, Problem::parse(text), o.seed);
+  try {
+    set_options(attention, Problem::parse(text), o.seed);
+  } catch (const Error& e) {  // without the column in a text that the user has not written
+    const std::string message = e.what();
+    const size_t column = message.find("column ");
+    throw InputError(column == std::string::npos ? message : message.substr(message.find(": ", column) + 2));
+  }
 }
 
 Array load_role(const TensorOptions& o, const std::string& file, const std::string& role) {

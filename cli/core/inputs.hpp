@@ -24,6 +24,6 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
 // `stream` separates tensors of one seed. From 4 Mi elements on the values repeat, for speed.
 void fill_normal(Array& array, uint64_t seed, uint64_t stream);
 
-int64_t input_bytes(const Problem& problem);       // of q, k, v, out, bias and mask
+int64_t input_bytes(const Problem& problem);  // of q, k, v, out, bias and mask
 
 }  // namespace rapt::cli

@@ -151,8 +151,8 @@ rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_c
   return guarded([&] {
     require(explanation, "explanation");
     require_one_call(forward, backward);
-    *explanation = new_explanation(forward ? explain_call(*forward, RAPT_FORWARD)
-                                              : explain_call(*backward, RAPT_BACKWARD));
+    *explanation =
+        new_explanation(forward ? explain_call(*forward, RAPT_FORWARD) : explain_call(*backward, RAPT_BACKWARD));
   });
 }
 

@@ -92,7 +92,7 @@ rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_d
     const BackendRequest request = execution_of(execution, executor).request;
     const Problem p = from_c(*problem);
     if (op == RAPT_BACKWARD && p.has_cache)
-      throw Error(RAPT_UNSUPPORTED, cat("the problem has a KV cache (", p.text(), "), the backward pass takes none"));
+      throw Error(RAPT_UNSUPPORTED, cat(p.text(), " has a KV cache, the backward pass takes no cache"));
     *explanation = new_explanation(explain({p, op, device, request}));
   });
 }

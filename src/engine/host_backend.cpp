@@ -12,7 +12,8 @@ namespace {
 constexpr double kInlineFlops = 1e6;
 
 const rapt_executor& executor_for(const Problem& problem, rapt_op op, const Execution& execution) {
-  static const rapt_executor calling_thread = {sizeof(rapt_executor), 1, nullptr, nullptr};  // concurrency 1: not called
+  static const rapt_executor calling_thread = {sizeof(rapt_executor), 1, nullptr,
+                                               nullptr};  // concurrency 1: not called
   if (flops(problem, op) < kInlineFlops) return calling_thread;
   return execution.executor ? *execution.executor : default_executor();
 }

@@ -17,8 +17,8 @@ void require_known(std::string_view name) {
     if (backend->answers_to(name)) return;
     names += cat(", ", backend->name());
   }
-  throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"", name, "\", must be one of ", names,
-                                         ", or hip.<variant> of an archive"));
+  throw Error(RAPT_INVALID_ARGUMENT,
+              cat("execution.backend is \"", name, "\", must be one of ", names, ", or hip.<variant> of an archive"));
 }
 
 // Why the backend does not run the problem; "" where `plan` is filled.

@@ -1,5 +1,5 @@
-// The kernels of a GPU as the engine sees them. Throws Error (RAPT_DEVICE_ERROR) where there is no driver or a call of it
-// fails, RAPT_UNSUPPORTED where the device has no archive.
+// The kernels of a GPU as the engine sees them. Throws Error (RAPT_DEVICE_ERROR) where there is no driver or a call of
+// it fails, RAPT_UNSUPPORTED where the device has no archive.
 #pragma once
 
 #include <array>

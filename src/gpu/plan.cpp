@@ -86,12 +86,12 @@ std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_devi
     const Variant& v = variants[i];
     VariantReason r{v.name, general.empty() ? refusal(v, needed) : general, any && i == chosen};
     if (r.chosen)
-      r.reason = cat(variant.empty() ? modules.row_that_fired(needed) : "asked for by name", "; ", facts(v), "; ",
-                     workgroups(v, needed), " workgroups, ",
-                     rounded(workgroups(v, needed) / modules.device().compute_units), " for each of the ",
-                     modules.device().compute_units, " compute units");
-    else if (!r.reason.empty()) {}
-    else if (!variant.empty()) r.reason = "another was asked for";
+      r.reason =
+          cat(variant.empty() ? modules.row_that_fired(needed) : "asked for by name", "; ", facts(v), "; ",
+              workgroups(v, needed), " workgroups, ", rounded(workgroups(v, needed) / modules.device().compute_units),
+              " for each of the ", modules.device().compute_units, " compute units");
+    else if (!r.reason.empty()) {
+    } else if (!variant.empty()) r.reason = "another was asked for";
     else if (v.head_dim > variants[chosen].head_dim) r.reason = cat("the tile of ", variants[chosen].head_dim, " fits");
     else if (v.features != variants[chosen].features) r.reason = "a plain kernel suffices";
     else r.reason = cat("the tuning row takes ", variants[chosen].name);
@@ -103,7 +103,8 @@ std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_devi
 void preload(const Problem& problem, rapt_op op, rapt_device device) {
   Plan plan;
   if (const std::string why = make_plan(problem, op, device, "", plan); !why.empty())
-    throw Error(RAPT_UNSUPPORTED, cat("hip cannot run ", problem.text(), " on ", gpu::device(device).text(), ": ", why));
+    throw Error(RAPT_UNSUPPORTED,
+                cat("hip cannot run ", problem.text(), " on ", gpu::device(device).text(), ": ", why));
   for (size_t i = 0; i < plan.stage_count; ++i) plan.modules->function(plan.stages[i].variant, nullptr);
 }
 

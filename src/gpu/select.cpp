@@ -78,11 +78,8 @@ size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
 KernelRequirements requirements_of(const Problem& problem) {
   KernelRequirements r;
   r.dtype = problem.dtype;
-  r.mask = problem.window_left >= 0     ? MaskKind::window
-           : problem.right_side() >= 0 ? MaskKind::causal
-                                       : MaskKind::none;
-  for (const Option& option : options())
-    r.general |= option.gpu == KernelSupport::general && option.given(problem);
+  r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
+  for (const Option& option : options()) r.general |= option.gpu == KernelSupport::general && option.given(problem);
   // As the kernel has it: in float32 a tiny scale may be 0, and 0 times a masked logit's -Inf is NaN.
   r.general |= problem.softmax_scale && scale_log2(problem) < FLT_MIN;
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
@@ -115,16 +112,15 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < d.head_dim)
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
-  if (d.general && v.features != "general")
-    return cat("plain kernels lack ", general_options());
+  if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)
     return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, HIP launches less than 2^32");
   return "";
 }
 
-std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning, const KernelRequirements& needed,
-                               int32_t compute_units) {
+std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
+                               const KernelRequirements& needed, int32_t compute_units) {
   std::vector<size_t> able;
   for (size_t i = 0; i < variants.size(); ++i)
     if (refusal(variants[i], needed).empty()) able.push_back(i);

@@ -40,8 +40,8 @@ struct Selected {
 };
 // The smallest tile that fits, in the plain form where the call is; among several of those, what the table's first
 // matching row says. Nothing where no variant can run it.
-std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning, const KernelRequirements& needed,
-                               int32_t compute_units);
+std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
+                               const KernelRequirements& needed, int32_t compute_units);
 
 // Workgroups that a variant needs; one that block_q does not divide evenly ends in a part of a tile.
 double workgroups(const Variant& variant, const KernelRequirements& needed);

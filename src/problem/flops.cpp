@@ -9,7 +9,7 @@ namespace {
 
 // Sum over i in [0, rows) of clamp(i + first, 0, keys): keys before a diagonal, row by row.
 double keys_before(int64_t rows, int64_t first, int64_t keys) {
-  const int64_t begin = std::clamp<int64_t>(-first, 0, rows);             // before it: no keys
+  const int64_t begin = std::clamp<int64_t>(-first, 0, rows);          // before it: no keys
   const int64_t end = std::clamp<int64_t>(keys - first, begin, rows);  // from it on: all keys
   const auto n = static_cast<double>(end - begin);
   const double sloped = n * static_cast<double>(begin + first) + n * (n - 1) / 2;

@@ -21,8 +21,7 @@ constexpr Option of_cache(Option o) {
 }
 
 constexpr Option causal() {
-  Option o = row("causal", "causal|causal-tl", "causal, aligned bottom-right, or top-left (causal-tl)",
-                 kEvery);
+  Option o = row("causal", "causal|causal-tl", "causal, aligned bottom-right, or top-left (causal-tl)", kEvery);
   o.given = [](const Problem& p) { return p.causal != RAPT_NOT_CAUSAL; };
   o.print = [](const Problem& p) { return std::string(p.causal == RAPT_CAUSAL ? "causal" : "causal-tl"); };
   o.parse = [](Problem& p, const Token& t) {
@@ -33,7 +32,8 @@ constexpr Option causal() {
   };
   o.check = [](const Problem& p, Violations& bad) {
     if (p.causal < RAPT_NOT_CAUSAL || p.causal > RAPT_CAUSAL_TOP_LEFT)
-      bad.add(cat("causal is ", static_cast<int32_t>(p.causal), ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
+      bad.add(
+          cat("causal is ", static_cast<int32_t>(p.causal), ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
   };
   o.to_c = [](const Problem& p, rapt_problem& c) { c.causal = p.causal; };
   o.from_c = [](Problem& p, const rapt_problem& c) { p.causal = static_cast<rapt_causal>(c.causal); };
@@ -42,8 +42,7 @@ constexpr Option causal() {
 }
 
 constexpr Option window() {
-  Option o = row("window", "window=<left>,<right>", "keys within left before and right after; -1: unbounded",
-                 kEvery);
+  Option o = row("window", "window=<left>,<right>", "keys within left before and right after; -1: unbounded", kEvery);
   o.given = [](const Problem& p) { return p.has_window; };
   o.print = [](const Problem& p) { return cat("window=", p.window_left, ",", p.window_right); };
   o.parse = [](Problem& p, const Token& t) {
@@ -58,8 +57,8 @@ constexpr Option window() {
   };
   o.check = [](const Problem& p, Violations& bad) {
     if (p.window_left < -1 || p.window_right < -1)
-      bad.add(cat("window is ", p.window_left, ",", p.window_right,
-                  ", each side must be -1 (unbounded) or at least 0"));
+      bad.add(
+          cat("window is ", p.window_left, ",", p.window_right, ", each side must be -1 (unbounded) or at least 0"));
   };
   o.to_c = [](const Problem& p, rapt_problem& c) {
     c.has_window = p.has_window;
@@ -106,8 +105,8 @@ constexpr Option dropout() {
 
 // Plain kernels compute a scale that is positive in float32: gpu/requirements.cpp looks at its value.
 constexpr Option softmax_scale() {
-  Option o = row("softmax_scale", "scale=<x>", "multiplies the products of q and k; default 1 / sqrt(head_dim)",
-                 kEvery);
+  Option o =
+      row("softmax_scale", "scale=<x>", "multiplies the products of q and k; default 1 / sqrt(head_dim)", kEvery);
   o.given = [](const Problem& p) { return p.softmax_scale.has_value(); };
   o.print = [](const Problem& p) { return cat("scale=", *p.softmax_scale); };
   o.parse = [](Problem& p, const Token& t) {
@@ -234,8 +233,7 @@ constexpr std::pair<int32_t, std::string_view> kGradients[] = {{gradient::q, "dq
                                                                {gradient::sink, "dsink"}};
 
 constexpr Option gradients() {
-  Option o = row("gradients", "grads=<dq>,<dk>,...", "the results of a backward pass; default dq,dk,dv",
-                 kEvery);
+  Option o = row("gradients", "grads=<dq>,<dk>,...", "the results of a backward pass; default dq,dk,dv", kEvery);
   o.given = [](const Problem& p) { return p.gradients != Problem().gradients; };
   o.print = [](const Problem& p) {
     std::string out;
@@ -251,7 +249,8 @@ constexpr Option gradients() {
       const std::string_view name = value->substr(at, value->find(',', at) - at);
       const auto* found = std::find_if(std::begin(kGradients), std::end(kGradients),
                                        [&](const auto& g) { return g.second == name && g.first > p.gradients; });
-      if (found == std::end(kGradients)) t.fail_at(value->substr(at), "expected some of dq,dk,dv,dbias,dsink, in this order");
+      if (found == std::end(kGradients))
+        t.fail_at(value->substr(at), "expected some of dq,dk,dv,dbias,dsink, in this order");
       p.gradients |= found->first;
       at += name.size() + 1;
     }
@@ -317,8 +316,8 @@ constexpr std::array kOptions = {
         "leftpad", "rows to skip at the front of the cache", kNone)),
     of_cache(flag<"batch-idx", &Problem::has_batch_idx, &rapt_problem::has_batch_idx>(
         "cache_batch_idx", "sequences name their rows of the cache", kNone)),
-    flag<"det", &Problem::deterministic, &rapt_problem::deterministic>(
-        "deterministic", "bitwise the same result every time", kEvery),
+    flag<"det", &Problem::deterministic, &rapt_problem::deterministic>("deterministic",
+                                                                       "bitwise the same result every time", kEvery),
     flag<"lse", &Problem::wants_lse, &rapt_problem::wants_lse>("lse", "the forward pass writes lse too", kEvery),
     gradients(),
     alignment(),

@@ -1,5 +1,5 @@
-// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so that a
-// new option is a row here and a field in Problem and rapt.h, beside the code that computes it.
+// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so that
+// a new option is a row here and a field in Problem and rapt.h, beside the code that computes it.
 #pragma once
 
 #include <span>
@@ -32,10 +32,10 @@ struct Option {
   KernelSupport gpu;
   bool forward_only = false;
 
-  bool (*given)(const Problem&);                  // not its default
-  std::string (*print)(const Problem&);           // its token; asked for only where given
-  bool (*parse)(Problem&, const Token&);          // whether the token is this option's
-  void (*check)(const Problem&, Violations&);     // its range
+  bool (*given)(const Problem&);               // not its default
+  std::string (*print)(const Problem&);        // its token; asked for only where given
+  bool (*parse)(Problem&, const Token&);       // whether the token is this option's
+  void (*check)(const Problem&, Violations&);  // its range
   void (*to_c)(const Problem&, rapt_problem&);
   void (*from_c)(Problem&, const rapt_problem&);
   // Of options that are numbers; null for those that tensors tell, which validate() reads.

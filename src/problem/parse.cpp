@@ -1,5 +1,6 @@
-// The parser of problem texts. Strict, so that printing a parsed text in canonical order gives it back: one space between
-// tokens, numbers in their shortest form, no defaults. Sizes and type come first, in order; options in any order, once.
+// The parser of problem texts. Strict, so that printing a parsed text in canonical order gives it back: one space
+// between tokens, numbers in their shortest form, no defaults. Sizes and type come first, in order; options in any
+// order, once.
 #include <algorithm>
 #include <charconv>
 #include <vector>

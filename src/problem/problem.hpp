@@ -38,7 +38,7 @@ struct Problem {
   // what is computed
   rapt_causal causal = RAPT_NOT_CAUSAL;
   bool has_window = false;
-  int64_t window_left = -1, window_right = -1;      // -1: unbounded
+  int64_t window_left = -1, window_right = -1;    // -1: unbounded
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
   bool has_alibi = false;
   double softcap = 0;
@@ -46,7 +46,7 @@ struct Problem {
   double dropout = 0;                   // the probability
   std::optional<double> softmax_scale;  // else 1 / sqrt(head_dim)
   bool deterministic = false;
-  bool wants_lse = false;                                      // of the forward pass
+  bool wants_lse = false;                                       // of the forward pass
   int32_t gradients = gradient::q | gradient::k | gradient::v;  // of the backward pass
 
   // where rows and lengths lie
@@ -55,7 +55,7 @@ struct Problem {
   int64_t total_q = 0, total_k = 0;                 // rows of packed q, and of packed k and v
   bool has_cache = false;                           // k and v are a KV cache
   int64_t page = 0;                                 // rows of a page of the cache; 0: not paged
-  bool whole_cache = false;  // no seqused_k: the whole capacity is in use
+  bool whole_cache = false;                         // no seqused_k: the whole capacity is in use
   bool has_leftpad = false, has_batch_idx = false;  // of the cache
   int64_t seqlen_new = 0;                           // rows appended to the cache
   int64_t rotary_dim = 0;                           // 0: no rotary embedding
@@ -66,7 +66,7 @@ struct Problem {
   int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
   // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).
   void add_sequence(int64_t rows_q, int64_t rows_k);
-  double scale_or_default() const;  // softmax_scale
+  double scale_or_default() const;                                                     // softmax_scale
   int64_t right_side() const { return causal != RAPT_NOT_CAUSAL ? 0 : window_right; }  // of the window
 
   static Problem parse(std::string_view text);  // throws Error with every violation

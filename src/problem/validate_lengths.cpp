@@ -163,9 +163,8 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
     const int64_t used = call.seqused_k ? call.seqused_k[b] : call.capacity, end = used + call.seqlen_new;
     const int64_t pad = call.leftpad_k ? call.leftpad_k[b] : 0;
     if (used < 0 || end > call.capacity) {
-      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.seqlen_new,
-                    " new keys must be in 0 to ", call.capacity,
-                    call.block_table ? ", the rows of block_table's pages" : ""));
+      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.seqlen_new, " new keys must be in 0 to ",
+                    call.capacity, call.block_table ? ", the rows of block_table's pages" : ""));
       return;
     }
     if (pad < 0 || pad > end) {

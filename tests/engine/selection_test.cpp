@@ -1,5 +1,5 @@
-// Every backend with every pass on every kind of device: each pair is taken by a plan that names the backend, or refused
-// with a reason, and what a plan takes runs nowhere else.
+// Every backend with every pass on every kind of device: each pair is taken by a plan that names the backend, or
+// refused with a reason, and what a plan takes runs nowhere else.
 #include <gtest/gtest.h>
 
 #include "engine/run.hpp"

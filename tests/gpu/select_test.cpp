@@ -104,7 +104,9 @@ TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
 
 // The options' table says which need general kernels, and which have none.
 TEST(Select, OptionsOfAProblem) {
-  const auto problem = [](const std::string& options) { return Problem::parse("b1 hq2 hk1 sq8 sk9 d64 fp16" + options); };
+  const auto problem = [](const std::string& options) {
+    return Problem::parse("b1 hq2 hk1 sq8 sk9 d64 fp16" + options);
+  };
   for (const char* plain : {"", " causal", " causal-tl", " window=1,2", " sink", " varlen=8:9", " device-lengths=8:9",
                             " det", " lse", " align=2", " stride=999"})
     EXPECT_FALSE(requirements_of(problem(plain)).general) << plain;
