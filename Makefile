@@ -96,7 +96,9 @@ cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
-nightly: # after the parts above: every case where they sample, and minutes of fuzzing
+nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
+	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	cmake --build --preset sim && ctest --test-dir build/sim -R sim_matrix_levels --output-on-failure
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1
