@@ -8,11 +8,12 @@ namespace rapt::archive {
 
 struct Arch {
   std::string_view name;
-  int wave;              // lanes
-  int queries_per_wave;  // of one tile: the matrix instructions' columns
-  int simds;             // that share the LDS: of a compute unit, on RDNA of a workgroup processor
-  int max_waves;         // a SIMD
-  int vgprs;             // a SIMD's file, in registers of one wave
+  std::string_view vendor;  // whose metadata its code objects have, and the name of its block of the index
+  int wave;                 // lanes
+  int queries_per_wave;     // of one tile: the matrix instructions' columns
+  int simds;                // that share the LDS: of a compute unit, on RDNA of a workgroup processor
+  int max_waves;            // a SIMD
+  int vgprs;                // a SIMD's file, in registers of one wave
   int vgpr_granule;
   int sgprs;                        // a SIMD's file; 0: enough for all waves
   int lds, lds_granule, lds_group;  // bytes of a unit, of one step, and the most that a workgroup can have
