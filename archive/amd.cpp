@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "archive/compiled.hpp"
+#include "archive/occupancy.hpp"
 
 namespace rapt::archive {
 
@@ -76,11 +77,11 @@ class Elf {
 class AmdKernel final : public Compiled {
  public:
   AmdKernel(const std::string& target, const json& kernel);
-  std::vector<std::string> violations(const Row& row, const Arch& arch) const override;
-  ordered_json block(const Row& row, const Arch& arch) const override;
+  std::vector<std::string> violations(const Row& row, const Architecture& arch) const override;
+  ordered_json block(const Row& row, const Architecture& arch) const override;
 
  private:
-  Occupancy occupancy_of(const Row& row, const Arch& arch) const {
+  Occupancy occupancy_of(const Row& row, const Architecture& arch) const {
     return occupancy(arch, resources.registers, sgprs_, resources.shared_memory, row.waves);
   }
 
@@ -111,7 +112,7 @@ AmdKernel::AmdKernel(const std::string& target, const json& kernel)
   }
 }
 
-std::vector<std::string> AmdKernel::violations(const Row& row, const Arch& arch) const {
+std::vector<std::string> AmdKernel::violations(const Row& row, const Architecture& arch) const {
   std::vector<std::string> found;
   const auto number = [](int value) { return std::to_string(value); };
   const auto none = [&](const char* what, int value) {
@@ -137,7 +138,7 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Arch& arch)
   return found;
 }
 
-ordered_json AmdKernel::block(const Row& row, const Arch& arch) const {
+ordered_json AmdKernel::block(const Row& row, const Architecture& arch) const {
   return {{"agprs", agprs_}, {"sgprs", sgprs_}, {"occupancy", occupancy_of(row, arch).waves}};
 }
 

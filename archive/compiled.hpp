@@ -30,9 +30,9 @@ class Compiled {
 
   virtual ~Compiled() = default;
   // A sentence for each rule of this vendor's that the kernel breaks, spills among them.
-  virtual std::vector<std::string> violations(const Row& row, const Arch& arch) const = 0;
+  virtual std::vector<std::string> violations(const Row& row, const Architecture& arch) const = 0;
   // The vendor's block of the index.
-  virtual nlohmann::ordered_json block(const Row& row, const Arch& arch) const = 0;
+  virtual nlohmann::ordered_json block(const Row& row, const Architecture& arch) const = 0;
 };
 
 // Of the one kernel that the code object has. Throws Error, which begins with `name`.

@@ -10,7 +10,7 @@ void at_most(std::vector<std::string>& violations, const char* what, int value, 
                          std::to_string(budget));
 }
 
-std::vector<std::string> violations(const Row& row, const Arch& arch, const Compiled& kernel) {
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel) {
   std::vector<std::string> found;
   const auto equal = [&](const char* what, int value, int expected) {
     if (value != expected)
@@ -21,13 +21,13 @@ std::vector<std::string> violations(const Row& row, const Arch& arch, const Comp
     found.push_back("the code object is for " + r.target + ", not for " + std::string(arch.name));
   if (r.name != row.symbol())
     found.push_back("the code object's kernel is named " + r.name + ", must be " + row.symbol());
-  equal("lanes a wave", r.lanes, arch.wave);
-  equal("threads a workgroup", r.max_threads, row.waves * arch.wave);
+  equal("lanes a wave", r.lanes, static_cast<int>(arch.lanes));
+  equal("threads a workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
   if (row.operation.starts_with("forward"))
     equal("bytes of arguments", r.argument_size, static_cast<int>(sizeof(rapt_forward_args)));
-  if (r.shared_memory > arch.lds_group)
+  if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
     found.push_back("shared memory of a workgroup is " + std::to_string(r.shared_memory) + ", " +
-                    std::string(arch.name) + " has " + std::to_string(arch.lds_group));
+                    std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));
   for (std::string& own : kernel.violations(row, arch)) found.push_back(std::move(own));
   return found;
 }

@@ -11,6 +11,6 @@ namespace rapt::archive {
 
 // A sentence for each violation, of the rules for all vendors' kernels and of its own vendor's; empty where the kernel
 // passes.
-std::vector<std::string> violations(const Row& row, const Arch& arch, const Compiled& kernel);
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel);
 
 }  // namespace rapt::archive

@@ -37,12 +37,13 @@ const Row& row_of(const std::string& manifest, const std::vector<Row>& rows, con
   throw Error(manifest + ": no row for " + name + " on " + arch);
 }
 
-std::unique_ptr<Compiled> read_compiled(const std::string& name, const Arch& arch, std::span<const std::byte> code) {
+std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architecture& arch,
+                                        std::span<const std::byte> code) {
   if (arch.vendor == "amd") return read_amd(name, code);
   throw Error(name + ": the packer cannot read the metadata of " + std::string(arch.vendor) + "'s kernels");
 }
 
-ordered_json entry(const Row& row, const Arch& arch, const Compiled& kernel) {
+ordered_json entry(const Row& row, const Architecture& arch, const Compiled& kernel) {
   const Resources& r = kernel.resources;
   return {
       {"name", row.name()},
@@ -54,7 +55,7 @@ ordered_json entry(const Row& row, const Arch& arch, const Compiled& kernel) {
       {"block_q", row.queries_per_group(arch)},
       {"block_k", row.block_k},
       {"waves", row.waves},
-      {"threads", row.waves * arch.wave},
+      {"threads", row.waves * static_cast<int>(arch.lanes)},
       {"registers", r.registers},
       {"shared_memory", r.shared_memory},
       {"spills", r.spills},
@@ -67,7 +68,7 @@ ordered_json entry(const Row& row, const Arch& arch, const Compiled& kernel) {
 }  // namespace
 
 std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents) {
-  const Arch* arch = find_arch(contents.arch);
+  const Architecture* arch = find_architecture(contents.arch);
   if (arch == nullptr) throw Error("the architecture \"" + contents.arch + "\" is unknown");
   std::ranges::sort(contents.objects, {}, &Object::name);
 
