@@ -6,7 +6,7 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
-ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
+ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 SCRIPTS := tools/draw-bench tools/flash-attn-tests
 # Whose PyTorch the demo compares with: that of an active environment, or the system's.

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RAPT_VERSION_MAJOR 0
-#define RAPT_VERSION_MINOR 1
+#define RAPT_VERSION_MINOR 2
 #define RAPT_VERSION_PATCH 0
 
 #if defined(_WIN32)
@@ -363,7 +363,15 @@ RAPT_API rapt_status rapt_preload(rapt_device device, const rapt_problem* proble
  * at once; what is wrong with a damaged one is an error that names the file. */
 typedef struct rapt_archive rapt_archive;
 
-/* One compiled kernel. The strings live as long as the archive is open. */
+/* What only AMD's kernels have. */
+typedef struct rapt_amd_kernel {
+  size_t struct_size;
+  int32_t agprs;     /* accumulation registers of a thread; where they share the registers' file, counted there too */
+  int32_t sgprs;     /* scalar registers of a wave */
+  int32_t occupancy; /* waves a SIMD */
+} rapt_amd_kernel;
+
+/* One compiled kernel. Strings and vendors' structs live as long as the archive is open. */
 typedef struct rapt_kernel {
   size_t struct_size;
   const char* name;      /* "forward.d128.bf16.plain.k64w8" */
@@ -372,15 +380,17 @@ typedef struct rapt_kernel {
   const char* features;  /* "plain", or "general": also bias, mask, ALiBi, softcap, dropout */
   const char* p;         /* how P is rounded: "nearest", "truncated", "exact" */
   rapt_dtype dtype;
-  int32_t head_dim;            /* the tile: the largest head_dim and head_dim_v */
-  int32_t block_q, block_k;    /* queries a workgroup, keys a step */
-  int32_t waves, threads;      /* a workgroup */
-  int32_t lds;                 /* bytes a workgroup */
-  int32_t vgprs, agprs, sgprs; /* a wave; where AGPRs share the vector registers' file, vgprs counts both */
-  int32_t occupancy;           /* waves a SIMD */
-  int32_t kernarg_size;        /* bytes of arguments */
-  uint32_t crc32;              /* of the code object */
-  uint64_t size, stored_size;  /* bytes of the code object, and of its compressed form */
+  int32_t head_dim;           /* the tile: the largest head_dim and head_dim_v */
+  int32_t block_q, block_k;   /* queries a workgroup, keys a step */
+  int32_t waves, threads;     /* a workgroup; a wave of NVIDIA's is a warp */
+  int32_t registers;          /* of a thread, 32 bits each: AMD's VGPRs */
+  int32_t shared_memory;      /* bytes of a workgroup: AMD's LDS */
+  int32_t spills;             /* registers that the compiler had no room for; 0 in all kernels that Rapt ships */
+  int32_t argument_size;      /* bytes */
+  uint32_t crc32;             /* of the code object */
+  uint64_t size, stored_size; /* bytes of the code object, and of its compressed form */
+  const char* vendor;         /* "amd" */
+  const rapt_amd_kernel* amd; /* NULL where the vendor is another */
 } rapt_kernel;
 
 /* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and beside the library, the first
@@ -396,7 +406,8 @@ RAPT_API const char* rapt_archive_arch(const rapt_archive* archive);
 RAPT_API const char* rapt_archive_compiler(const rapt_archive* archive);
 RAPT_API size_t rapt_archive_count(const rapt_archive* archive);
 
-/* Kernel `index` of rapt_archive_count; the caller sets kernel->struct_size. */
+/* Kernel `index` of rapt_archive_count; the caller sets kernel->struct_size. RAPT_UNSUPPORTED for the struct of Rapt
+ * before 0.2, whose fields were others and at other places. */
 RAPT_API rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel);
 
 /* Decompresses kernel `index`, checks it and writes its code object, an ELF file of rapt_kernel.size bytes. capacity 0

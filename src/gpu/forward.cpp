@@ -104,7 +104,7 @@ void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
   if (const Status status = driver.launch(function, shape, &arguments, sizeof arguments, launch.stream);
       status != Status::success)
     driver.fail(status, cat("launching ", variant.name, " on ", device.text(), " (", uint64_t{groups},
-                            " workgroups of ", variant.threads, " threads, ", variant.lds, " bytes of LDS)"));
+                            " workgroups of ", variant.threads, " threads, ", variant.shared_memory, " bytes of LDS)"));
 }
 
 }  // namespace rapt::gpu

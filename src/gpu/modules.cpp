@@ -72,10 +72,10 @@ Function Modules::load(size_t index, Stream stream) {
   const std::lock_guard lock(loading_);
   Loaded& slot = loaded_[index];
   if (const Function known = slot.function.load()) return known;
-  if (v.kernarg_size != static_cast<int32_t>(sizeof(rapt_forward_args)))
+  if (v.argument_size != static_cast<int32_t>(sizeof(rapt_forward_args)))
     throw Error(
         RAPT_UNSUPPORTED,
-        cat(archive_.path(), ": ", v.name, " takes ", v.kernarg_size, " bytes of arguments, this library passes ",
+        cat(archive_.path(), ": ", v.name, " takes ", v.argument_size, " bytes of arguments, this library passes ",
             static_cast<uint64_t>(sizeof(rapt_forward_args)), ": they are of different versions"));
   Driver& driver = this->driver();
   bool capturing = false;

@@ -44,9 +44,9 @@ std::string rounded(double value) {
 
 std::string facts(const Variant& v) {
   return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
-             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", v.vgprs, " VGPRs",
-             v.agprs > 0 ? cat(" + ", v.agprs, " AGPRs") : "", ", ", v.sgprs, " SGPRs, ", v.lds, " bytes of LDS, ",
-             v.occupancy, v.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
+             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", v.registers, " VGPRs",
+             v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs, " SGPRs, ", v.shared_memory,
+             " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
              v.p == "exact"       ? "as fp32"
              : v.p == "truncated" ? "truncated"
                                   : "rounded to nearest");

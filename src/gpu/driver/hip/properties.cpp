@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "kernels/architectures.hpp"
 #include "problem/error.hpp"
 
 namespace rapt::gpu {
@@ -33,10 +34,11 @@ int32_t attribute_or(const Hip& hip, int attribute, int32_t id, int32_t otherwis
   return otherwise;
 }
 
-// Dies of MI300 and MI350 where the release does not say: a device may be a part of the card.
-int32_t xcds_of(const std::string& arch, int32_t compute_units) {
-  const int32_t units_each = arch == "gfx942" ? 38 : arch == "gfx950" ? 32 : 0;
-  return units_each == 0 ? 1 : std::clamp((compute_units + units_each / 2) / units_each, 1, 8);
+// Dies where the release does not say: a device may be a part of the card.
+int32_t xcds_of(const Architecture* known, int32_t compute_units) {
+  if (known == nullptr) return 1;
+  const auto units_each = static_cast<int32_t>(known->compute_units_per_xcd);
+  return std::clamp((compute_units + units_each / 2) / units_each, 1, 8);
 }
 
 }  // namespace
@@ -54,9 +56,10 @@ DeviceProperties hip_properties(const Hip& hip, int32_t id) {
   int units = 0;
   hip.check(hip.hipDeviceGetAttribute(&units, kHipAttributeMultiprocessorCount, id),
             "asking for the compute units of hip:", id);
-  const bool pairs = d.arch.starts_with("gfx1");  // RDNA's multiprocessors are pairs of compute units
-  d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, pairs ? 2 * units : units);
-  d.xcds = attribute_or(hip, kHipAttributeNumberOfXccs, id, xcds_of(d.arch, d.compute_units));
+  const Architecture* const known = find_architecture(d.arch);
+  const int each = known ? static_cast<int>(known->units_per_multiprocessor) : 1;
+  d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, each * units);
+  d.xcds = attribute_or(hip, kHipAttributeNumberOfXccs, id, xcds_of(known, d.compute_units));
   d.reads_host_memory = attribute_or(hip, kHipAttributePageableMemoryAccess, id, 0) != 0;
   return d;
 }
