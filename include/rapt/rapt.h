@@ -256,16 +256,16 @@ typedef struct rapt_problem {
   const int64_t* varlen; /* [varlen_count][2]: seqlen_q, seqlen_k of each sequence */
 
   /* since 0.2 */
-  int64_t total_q, total_k;                    /* rows of packed q, and of packed k and v, with device_lengths */
-  int32_t device_lengths;                      /* packed, with cu_seqlens in device memory */
-  int32_t has_cache, whole_cache;              /* a KV cache; 1: without seqused_k */
-  int32_t has_leftpad, has_batch_idx;          /* of the cache */
+  int64_t total_q, total_k;           /* rows of packed q, and of packed k and v, with device_lengths */
+  int32_t device_lengths;             /* packed, with cu_seqlens in device memory */
+  int32_t has_cache, whole_cache;     /* a KV cache; 1: without seqused_k */
+  int32_t has_leftpad, has_batch_idx; /* of the cache */
   int32_t rotary_interleaved;
-  int64_t seqlen_new, rotary_dim;              /* rows appended to the cache; 0: no rotary embedding */
-  int32_t wants_lse;                           /* of the forward pass */
-  int32_t gradients;                           /* of the backward pass, rapt_gradient_bits; 0: dq, dk and dv */
-  int64_t alignment;                           /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
-  int64_t row_stride;                          /* the largest, in elements; 0: no larger than rows of all heads */
+  int64_t seqlen_new, rotary_dim; /* rows appended to the cache; 0: no rotary embedding */
+  int32_t wants_lse;              /* of the forward pass */
+  int32_t gradients;              /* of the backward pass, rapt_gradient_bits; 0: dq, dk and dv */
+  int64_t alignment;              /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
+  int64_t row_stride;             /* the largest, in elements; 0: no larger than rows of all heads */
 } rapt_problem;
 
 /* An option of problems. `form` is its token in a text, "softcap=<x>" or "causal|causal-tl". */
@@ -277,13 +277,13 @@ typedef struct rapt_option {
   int32_t is_number; /* given to a call as a number, not as a tensor */
 } rapt_option;
 
-/* Option `index`, in the order in which texts have them; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT past
- * the last. */
+/* Option `index`, in the order in which texts have them; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT
+ * past the last. */
 RAPT_API size_t rapt_option_count(void);
 RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 
-/* Parses and validates; reports every violation. The caller sets problem->struct_size. `varlen` receives the pairs and must hold `varlen_capacity` of them
- * (the number of ':' in the text is enough); problem->varlen then points there. */
+/* Parses and validates; reports every violation. The caller sets problem->struct_size. `varlen` receives the pairs and
+ * must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen then points there. */
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
 
