@@ -60,6 +60,8 @@ std::optional<std::uint64_t> inline_constant(unsigned code, Type type) {
   return std::nullopt;
 }
 
+bool is_integer16(Type type) { return type == Type::b16 || type == Type::i16 || type == Type::u16; }
+
 std::optional<unsigned> inline_code(std::uint64_t bits, Type type) {
   for (unsigned code = 128; code <= 248; ++code) {
     if (inline_constant(code, type) == bits) return code;
