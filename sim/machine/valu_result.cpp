@@ -77,6 +77,17 @@ void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep
 }
 
 template <unsigned N>
+void clamp_pair(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* pairs) {
+  Instruction only_clamp = i;
+  only_clamp.omod = 0;
+  std::uint32_t low[N], high[N];
+  for (unsigned l = 0; l < N; ++l) low[l] = pairs[l] & 0xffff, high[l] = pairs[l] >> 16;
+  modify_result<N>(w, only_clamp, type, true, low, nullptr);
+  modify_result<N>(w, only_clamp, type, true, high, nullptr);
+  for (unsigned l = 0; l < N; ++l) pairs[l] = low[l] | high[l] << 16;
+}
+
+template <unsigned N>
 void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::uint32_t* lo) {
   const std::uint32_t* old = w.row(i.dst);
   if (i.lane_map == LaneMap::sdwa && !(i.dst_sel == SdwaSelect::dword && bits == 16 && keep)) {
@@ -91,6 +102,7 @@ void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::ui
 
 #define RAPT_SIM_LANES(N)                                                                                          \
   template void modify_result<N>(const Wave&, const Instruction&, TypeInfo, bool, std::uint32_t*, std::uint32_t*); \
+  template void clamp_pair<N>(const Wave&, const Instruction&, TypeInfo, std::uint32_t*);                          \
   template void place_part<N>(Wave&, const Instruction&, unsigned, bool, std::uint32_t*);
 RAPT_SIM_LANES(32)
 RAPT_SIM_LANES(64)
