@@ -6,7 +6,7 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
-ARCHS ?= gfx908 gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201
+ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton
@@ -97,10 +97,12 @@ cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
-nightly: # after the parts above: every case where they sample, and minutes of fuzzing
+nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r sim/tests/triton/requirements.txt
+	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	cmake --build --preset sim && ctest --test-dir build/sim -R sim_matrix_levels --output-on-failure
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1

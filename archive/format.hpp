@@ -9,7 +9,7 @@
 namespace rapt::archive {
 
 inline constexpr char kMagic[8] = {'R', 'A', 'P', 'T', 'K', 'E', 'R', 'N'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint64_t kAlignment = 64;             // of each code object
 inline constexpr uint64_t kMaxIndex = 16ULL << 20;     // bytes; a whole archive's index has some 100 kB
 inline constexpr uint64_t kMaxCodeSize = 64ULL << 20;  // bytes of one code object, decompressed

@@ -1,50 +1,34 @@
 #include "archive/gate.hpp"
 
-#include <climits>
-
 #include "kernels/abi.h"
 
 namespace rapt::archive {
 
-std::vector<std::string> violations(const Row& row, const Arch& arch, const KernelMetadata& kernel) {
+void at_most(std::vector<std::string>& violations, const char* what, int value, int budget) {
+  if (budget >= 0 && value > budget)
+    violations.push_back(what + (" is " + std::to_string(value)) + ", the row allows at most " +
+                         std::to_string(budget));
+}
+
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel) {
   std::vector<std::string> found;
-  const auto number = [](int value) { return std::to_string(value); };
-  const auto none = [&](const char* what, int value) {
-    if (value != 0) found.push_back(what + (" is " + number(value)) + ", allowed is 0");
-  };
-  const auto at_most = [&](const char* what, int value, int budget) {
-    if (budget >= 0 && value > budget)
-      found.push_back(what + (" is " + number(value)) + ", the row allows at most " + number(budget));
-  };
   const auto equal = [&](const char* what, int value, int expected) {
-    if (value != expected) found.push_back(what + (" is " + number(value)) + ", must be " + number(expected));
+    if (value != expected)
+      found.push_back(what + (" is " + std::to_string(value)) + ", must be " + std::to_string(expected));
   };
-  if (kernel.target != arch.name)
-    found.push_back("the code object is for " + kernel.target + ", not for " + std::string(arch.name));
-  if (kernel.name != row.symbol())
-    found.push_back("the code object's kernel is named " + kernel.name + ", must be " + row.symbol());
-  none("spilled VGPRs", kernel.vgpr_spills);
-  none("spilled SGPRs", kernel.sgpr_spills);
-  none("scratch bytes a lane", kernel.scratch);
-  if (kernel.dynamic_stack) found.emplace_back("it needs a stack whose size is not known");
-  if (!kernel.hidden.empty())
-    found.push_back("hidden arguments are " + number(static_cast<int>(kernel.hidden.size())) + " (" + kernel.hidden[0] +
-                    ", ...), allowed is 0");
-  equal("lanes a wave", kernel.wave, arch.wave);
-  equal("threads a workgroup", kernel.max_threads, row.waves * arch.wave);
+  const Resources& r = kernel.resources;
+  if (r.target != arch.name)
+    found.push_back("the code object is for " + r.target + ", not for " + std::string(arch.name));
+  if (r.name != row.symbol())
+    found.push_back("the code object's kernel is named " + r.name + ", must be " + row.symbol());
+  equal("lanes a wave", r.lanes, static_cast<int>(arch.lanes));
+  equal("threads a workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
   if (row.operation.starts_with("forward"))
-    equal("bytes of arguments", kernel.kernarg_size, static_cast<int>(sizeof(rapt_forward_args)));
-  at_most("vgprs", kernel.vgprs, row.budget.vgprs);
-  at_most("agprs", kernel.agprs, row.budget.agprs);
-  at_most("sgprs", kernel.sgprs, row.budget.sgprs);
-  at_most("lds", kernel.lds, row.budget.lds);
-  at_most("lds of a workgroup", kernel.lds, arch.lds_group);
-  const Occupancy o = occupancy(arch, kernel.vgprs, kernel.sgprs, kernel.lds, row.waves);
-  if (o.waves < row.budget.occupancy)
-    found.push_back("occupancy is " + number(o.waves) + " waves a SIMD, the row demands at least " +
-                    number(row.budget.occupancy) + " (registers allow " + number(o.by_registers) +
-                    " waves a SIMD, LDS " + (o.by_lds == INT_MAX ? "any number" : number(o.by_lds)) +
-                    " workgroups of " + number(row.waves) + " waves)");
+    equal("bytes of arguments", r.argument_size, static_cast<int>(sizeof(rapt_forward_args)));
+  if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
+    found.push_back("shared memory of a workgroup is " + std::to_string(r.shared_memory) + ", " +
+                    std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));
+  for (std::string& own : kernel.violations(row, arch)) found.push_back(std::move(own));
   return found;
 }
 

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "archive/code_object.hpp"
+#include "archive/compiled.hpp"
 #include "archive/manifest.hpp"
 
 namespace rapt::archive {
 
-// A sentence for each violation; empty where the kernel passes.
-std::vector<std::string> violations(const Row& row, const Arch& arch, const KernelMetadata& kernel);
+// A sentence for each violation, of the rules for all vendors' kernels and of its own vendor's; empty where the kernel
+// passes.
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel);
 
 }  // namespace rapt::archive

@@ -78,9 +78,9 @@ Row read_row(const std::string& line) {
     throw Error("the operation \"" + row.operation + "\" must be of small letters, digits and '_'");
   row.arches = split(tokens[1], ",");
   for (const std::string& arch : row.arches)
-    if (find_arch(arch) == nullptr) {
+    if (find_architecture(arch) == nullptr) {
       std::string known;
-      for (const Arch& a : arches()) known.append(known.empty() ? "" : ", ").append(a.name);
+      for (const Architecture& a : architectures::kTable) known.append(known.empty() ? "" : ", ").append(a.name);
       throw Error(std::string("the architecture \"").append(arch).append("\" is none of ").append(known));
     }
   std::set<std::string> seen;
@@ -113,7 +113,9 @@ std::string Row::symbol() const {
   return text;
 }
 
-int Row::queries_per_group(const Arch& arch) const { return waves / split * arch.queries_per_wave; }
+int Row::queries_per_group(const Architecture& arch) const {
+  return waves / split * static_cast<int>(arch.queries_per_wave);
+}
 
 std::vector<std::string> Row::compiler_flags() const {
   std::vector<std::string> all = {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/arch.hpp"
+#include "kernels/architectures.hpp"
 
 namespace rapt::archive {
 
@@ -33,7 +33,7 @@ struct Row {
   bool is_for(std::string_view arch) const;
   std::string name() const;    // forward.d128.bf16.plain.k64w8
   std::string symbol() const;  // the same as an identifier
-  int queries_per_group(const Arch& arch) const;
+  int queries_per_group(const Architecture& arch) const;
   std::vector<std::string> compiler_flags() const;  // macros and flags
 };
 

@@ -37,7 +37,14 @@ const Row& row_of(const std::string& manifest, const std::vector<Row>& rows, con
   throw Error(manifest + ": no row for " + name + " on " + arch);
 }
 
-ordered_json entry(const Row& row, const Arch& arch, const KernelMetadata& kernel) {
+std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architecture& arch,
+                                        std::span<const std::byte> code) {
+  if (arch.vendor == "amd") return read_amd(name, code);
+  throw Error(name + ": the packer cannot read the metadata of " + std::string(arch.vendor) + "'s kernels");
+}
+
+ordered_json entry(const Row& row, const Architecture& arch, const Compiled& kernel) {
+  const Resources& r = kernel.resources;
   return {
       {"name", row.name()},
       {"operation", row.operation},
@@ -48,21 +55,20 @@ ordered_json entry(const Row& row, const Arch& arch, const KernelMetadata& kerne
       {"block_q", row.queries_per_group(arch)},
       {"block_k", row.block_k},
       {"waves", row.waves},
-      {"threads", row.waves * arch.wave},
-      {"lds", kernel.lds},
-      {"vgprs", kernel.vgprs},
-      {"agprs", kernel.agprs},
-      {"sgprs", kernel.sgprs},
-      {"occupancy", occupancy(arch, kernel.vgprs, kernel.sgprs, kernel.lds, row.waves).waves},
+      {"threads", row.waves * static_cast<int>(arch.lanes)},
+      {"registers", r.registers},
+      {"shared_memory", r.shared_memory},
+      {"spills", r.spills},
       {"p", row.p},
-      {"kernarg_size", kernel.kernarg_size},
+      {"argument_size", r.argument_size},
+      {arch.vendor, kernel.block(row, arch)},
   };
 }
 
 }  // namespace
 
 std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents) {
-  const Arch* arch = find_arch(contents.arch);
+  const Architecture* arch = find_architecture(contents.arch);
   if (arch == nullptr) throw Error("the architecture \"" + contents.arch + "\" is unknown");
   std::ranges::sort(contents.objects, {}, &Object::name);
 
@@ -71,14 +77,14 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
   for (const Object& object : contents.objects) {
     const Row& row = row_of(manifest, rows, object.name, contents.arch);
     const std::string where = manifest + ":" + std::to_string(row.line) + ": " + object.name + " on " + contents.arch;
-    const KernelMetadata kernel = read_metadata(where, object.code);
-    for (const std::string& violation : violations(row, *arch, kernel))
+    const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, object.code);
+    for (const std::string& violation : violations(row, *arch, *kernel))
       errors.append(errors.empty() ? "" : "\n").append(where).append(": ").append(violation);
     if (!errors.empty()) continue;
 
     file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment, '\0');
     const std::string frame = compress(where, object.code);
-    ordered_json json = entry(row, *arch, kernel);
+    ordered_json json = entry(row, *arch, *kernel);
     json["offset"] = file.size();
     json["stored_size"] = frame.size();
     json["size"] = object.code.size();
@@ -88,7 +94,8 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
   }
   if (!errors.empty()) throw Error(errors);
 
-  const ordered_json json = {{"arch", contents.arch},
+  const ordered_json json = {{"vendor", arch->vendor},
+                             {"arch", contents.arch},
                              {"compiler", contents.compiler},
                              {"tuning", contents.tuning},
                              {"kernels", std::move(kernels)}};

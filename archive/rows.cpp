@@ -12,7 +12,8 @@ int main(int argc, char** argv) try {
   std::ifstream file(argv[1], std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(std::string(argv[1]) + ": cannot read");
-  if (find_arch(argv[2]) == nullptr) throw Error(std::string(argv[2]) + " is not an architecture that Rapt knows");
+  if (rapt::find_architecture(argv[2]) == nullptr)
+    throw Error(std::string(argv[2]) + " is not an architecture that Rapt knows");
   for (const Row& row : read_manifest(argv[1], text)) {
     if (!row.is_for(argv[2])) continue;
     std::printf("%s %s", row.name().c_str(), row.operation.c_str());

@@ -5,7 +5,8 @@
 function(rapt_rows variable manifest arch)
   set(program ${PROJECT_BINARY_DIR}/kernels/rows)
   set(folder ${PROJECT_SOURCE_DIR}/archive)
-  set(sources ${folder}/rows.cpp ${folder}/manifest.cpp ${folder}/manifest.hpp ${folder}/arch.cpp ${folder}/arch.hpp)
+  set(sources ${folder}/rows.cpp ${folder}/manifest.cpp ${folder}/manifest.hpp
+    ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest} ${sources})
   set(stale FALSE)
   foreach(source IN LISTS sources)

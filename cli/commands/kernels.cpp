@@ -40,13 +40,20 @@ std::string dtype_name(rapt_dtype dtype) {
 
 int list_kernels(const Archive& archive) {
   fmt::print("{}: {} kernels for {}, by {}\n\n", archive.path(), archive.size(), archive.arch(), archive.compiler());
-  TextTable table({"kernel", "block", "waves", "VGPRs", "AGPRs", "SGPRs", "LDS", "occupancy", "P", "bytes", "stored"});
+  const bool amd = archive.size() > 0 && archive.kernel(0).amd != nullptr;
+  std::vector<std::string> heads = {"kernel", "block", "waves", "registers", "shared memory"};
+  if (amd) heads.insert(heads.end(), {"AGPRs", "SGPRs", "occupancy"});
+  heads.insert(heads.end(), {"P", "bytes", "stored"});
+  TextTable table(heads);
   uint64_t bytes = 0, stored = 0;
   for (size_t i = 0; i < archive.size(); ++i) {
     const rapt_kernel k = archive.kernel(i);
-    table.add({k.name, fmt::format("{}x{}", k.block_q, k.block_k), std::to_string(k.waves), std::to_string(k.vgprs),
-               std::to_string(k.agprs), std::to_string(k.sgprs), std::to_string(k.lds), std::to_string(k.occupancy),
-               k.p, std::to_string(k.size), std::to_string(k.stored_size)});
+    std::vector<std::string> row = {k.name, fmt::format("{}x{}", k.block_q, k.block_k), std::to_string(k.waves),
+                                    std::to_string(k.registers), std::to_string(k.shared_memory)};
+    if (amd)
+      for (const int32_t number : {k.amd->agprs, k.amd->sgprs, k.amd->occupancy}) row.push_back(std::to_string(number));
+    row.insert(row.end(), {k.p, std::to_string(k.size), std::to_string(k.stored_size)});
+    table.add(row);
     bytes += k.size;
     stored += k.stored_size;
   }
@@ -62,10 +69,13 @@ void inspect(const Archive& archive, const rapt_kernel& k) {
   line("head_dim", fmt::format("up to {}", k.head_dim));
   line("block", fmt::format("{} queries by {} keys", k.block_q, k.block_k));
   line("P", fmt::format("{}", k.p));
-  line("workgroup", fmt::format("{} threads in {} waves, {} bytes of LDS", k.threads, k.waves, k.lds));
-  line("registers", fmt::format("{} VGPRs, {} AGPRs, {} SGPRs", k.vgprs, k.agprs, k.sgprs));
-  line("occupancy", fmt::format("{} waves a SIMD", k.occupancy));
-  line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.kernarg_size));
+  line("workgroup",
+       fmt::format("{} threads in {} waves, {} bytes of shared memory", k.threads, k.waves, k.shared_memory));
+  line("registers", fmt::format("{} of a thread, {} spilled", k.registers, k.spills));
+  if (k.amd != nullptr)
+    line("of AMD",
+         fmt::format("{} AGPRs, {} SGPRs, occupancy {} waves a SIMD", k.amd->agprs, k.amd->sgprs, k.amd->occupancy));
+  line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.argument_size));
   line("code object", fmt::format("{} bytes, {} stored, CRC32 {:08x}", k.size, k.stored_size, k.crc32));
 }
 

@@ -1,6 +1,7 @@
 // One simulated GPU: properties of the real product, and the launch of a kernel.
 #pragma once
 
+#include "kernels/architectures.hpp"
 #include "sim/loader/code_object.hpp"
 
 #include <array>
@@ -8,17 +9,8 @@
 
 namespace rapt::sim {
 
-struct Properties {
+struct Properties : Architecture {
   Arch arch;
-  std::string_view product;   // "AMD Instinct MI300X"
-  std::string_view gcn_name;  // "gfx942:sramecc+:xnack-"
-  unsigned compute_units, simds_per_unit, lanes;
-  unsigned lds_bytes_per_group, lds_bytes_per_unit;
-  unsigned vgprs_per_simd;  // 32-bit registers a lane
-  unsigned max_waves_per_simd, max_group_size;
-  std::uint64_t memory_bytes;
-  unsigned memory_bus_bits, memory_clock_khz, clock_khz, l2_bytes, pci_device_id;
-  unsigned memory_gigabytes_per_second;  // peak, 10^9 bytes
 };
 const Properties& properties(Arch arch);
 

@@ -1,4 +1,5 @@
-// hipGetDeviceProperties in both layouts. What is not in device/properties.cpp is as ROCm reports it for all of them.
+// hipGetDeviceProperties in both layouts. What is not in kernels/architectures.hpp is as ROCm reports it for all of
+// them.
 #include "sim/hip/abi_device.hpp"
 #include "sim/hip/device_properties.hpp"
 #include "sim/hip/launch.hpp"
@@ -27,7 +28,7 @@ P common(const Device& device) {
   const Properties& from = device.properties;
   P p{};
   copy_text(p.name, from.product);
-  copy_text(p.gcnArchName, from.gcn_name);
+  copy_text(p.gcnArchName, from.target);
   p.totalGlobalMem = from.memory_bytes;
   p.sharedMemPerBlock = p.maxSharedMemoryPerMultiProcessor = from.lds_bytes_per_group;
   p.regsPerBlock = 65536;
@@ -45,7 +46,7 @@ P common(const Device& device) {
   p.minor = version.minor;
   p.multiProcessorCount = static_cast<int>(multiprocessors(from));
   p.l2CacheSize = static_cast<int>(from.l2_bytes);
-  p.maxThreadsPerMultiProcessor = static_cast<int>(from.max_waves_per_simd * from.simds_per_unit * from.lanes *
+  p.maxThreadsPerMultiProcessor = static_cast<int>(from.waves_per_simd * from.simds_per_unit * from.lanes *
                                                    (from.compute_units / multiprocessors(from)));
   p.clockInstructionRate = static_cast<int>(wall_clock_khz(from.arch));
   p.arch = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 0};

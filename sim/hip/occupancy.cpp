@@ -10,8 +10,8 @@ namespace {
 unsigned align(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 
 unsigned waves_per_simd(const Kernel& kernel, const Properties& p) {
-  unsigned most = std::min(p.max_waves_per_simd, is_cdna(p.arch) ? 8U : 16U);
-  unsigned file = p.vgprs_per_simd, granule = p.arch == Arch::gfx908 ? 4 : is_cdna(p.arch) ? 8 : 24;
+  unsigned most = std::min(p.waves_per_simd, is_cdna(p.arch) ? 8U : 16U);  // HIP's limits, below gfx908's 10 slots
+  unsigned file = p.vgprs_per_simd, granule = p.vgpr_granule;
   if (is_rdna(p.arch) && kernel.lanes == 64) {
     file /= 2;
     granule /= 2;
@@ -20,21 +20,20 @@ unsigned waves_per_simd(const Kernel& kernel, const Properties& p) {
   unsigned used = kernel.vgpr_count;
   if (p.arch == Arch::gfx908) used = std::max(used, kernel.agpr_count);
   if (used != 0) most = std::min(most, file / align(used, granule));
-  // RDNA has SGPRs for all waves.
-  constexpr unsigned sgprs_per_simd = 800;
-  if (is_cdna(p.arch) && kernel.sgpr_count != 0) most = std::min(most, sgprs_per_simd / align(kernel.sgpr_count, 16));
+  if (p.sgprs_per_simd != 0 && kernel.sgpr_count != 0)
+    most = std::min(most, p.sgprs_per_simd / align(kernel.sgpr_count, p.sgpr_granule));
   return most;
 }
 
 }  // namespace
 
-unsigned multiprocessors(const Properties& p) { return is_rdna(p.arch) ? p.compute_units / 2 : p.compute_units; }
+unsigned multiprocessors(const Properties& p) { return p.compute_units / p.units_per_multiprocessor; }
 
 unsigned groups_per_unit(const Function& function, const Device& device, unsigned group_size, std::size_t dynamic_lds) {
   const Properties& p = device.properties;
   const Kernel& kernel = function.kernel();
   if (group_size == 0 || group_size > p.max_group_size) return 0;
-  const unsigned units = is_rdna(p.arch) ? 2 : 1;
+  const unsigned units = p.units_per_multiprocessor;
   const unsigned waves = waves_per_simd(kernel, p) * p.simds_per_unit * units;
   unsigned groups = waves / (align(group_size, kernel.lanes) / kernel.lanes);
   const std::size_t lds = kernel.descriptor.group_segment_fixed_size + dynamic_lds;

@@ -1,23 +1,30 @@
 #include "sim/isa/arch.hpp"
 
-#include <array>
+#include "kernels/architectures.hpp"
+
+#include <iterator>
 
 namespace rapt::sim {
+
 namespace {
 
-constexpr std::array<std::string_view, arch_count> names = {"gfx908",  "gfx90a",  "gfx942", "gfx950",
-                                                            "gfx1100", "gfx1151", "gfx1201"};
+constexpr std::string_view name_of(Arch arch) { return architectures::kTable[static_cast<unsigned>(arch)].name; }
+
+// Arch has the order of the table.
+static_assert(arch_count == std::size(architectures::kTable));
+static_assert(name_of(Arch::gfx908) == "gfx908" && name_of(Arch::gfx90a) == "gfx90a" &&
+              name_of(Arch::gfx942) == "gfx942" && name_of(Arch::gfx950) == "gfx950" &&
+              name_of(Arch::gfx1100) == "gfx1100" && name_of(Arch::gfx1151) == "gfx1151" &&
+              name_of(Arch::gfx1201) == "gfx1201");
 
 }  // namespace
 
-std::string_view name(Arch arch) { return names[static_cast<unsigned>(arch)]; }
+std::string_view name(Arch arch) { return name_of(arch); }
 
 std::optional<Arch> parse_arch(std::string_view text) {
-  const std::string_view processor = text.substr(0, text.find(':'));
-  for (unsigned i = 0; i < arch_count; ++i) {
-    if (names[i] == processor) return static_cast<Arch>(i);
-  }
-  return std::nullopt;
+  const Architecture* const found = find_architecture(text.substr(0, text.find(':')));
+  if (found == nullptr) return std::nullopt;
+  return static_cast<Arch>(found - architectures::kTable);
 }
 
 }  // namespace rapt::sim

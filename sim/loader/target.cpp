@@ -90,7 +90,7 @@ std::string to_string(const Target& target) {
 }
 
 int fitness(const Target& target, Arch arch) {
-  const auto device = parse_target(properties(arch).gcn_name).value_or(Target{});
+  const auto device = parse_target(properties(arch).target).value_or(Target{});
   const int features = feature_fitness(target.xnack, device.xnack) * feature_fitness(target.sramecc, device.sramecc);
   if (target.processor == device.processor) return features * 10;
   for (const Generic& generic : generics)

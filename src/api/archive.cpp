@@ -23,7 +23,20 @@ const gpu::Variant& variant_of(const rapt_archive* archive, size_t index) {
   return variants[index];
 }
 
-rapt_kernel to_public(const gpu::Variant& v) {
+// rapt_kernel got new fields at the old places in Rapt 0.2; a program built before that says a size of at most this.
+constexpr size_t kKernelBefore02 = 120;
+static_assert(sizeof(rapt_kernel) > kKernelBefore02);
+
+void check_is_new(const rapt_kernel& kernel) {
+  if (kernel.struct_size > sizeof(size_t) && kernel.struct_size <= kKernelBefore02)
+    throw Error(RAPT_UNSUPPORTED,
+                cat("kernel.struct_size is ", uint64_t{kernel.struct_size},
+                    ", the rapt_kernel of Rapt before 0.2, whose fields were others: build the program anew with the "
+                    "rapt.h of this Rapt, ",
+                    rapt_version_string()));
+}
+
+rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
   rapt_kernel k = {};
   k.name = v.name.c_str();
   k.operation = v.operation.c_str();
@@ -36,15 +49,15 @@ rapt_kernel to_public(const gpu::Variant& v) {
   k.block_k = v.block_k;
   k.waves = v.waves;
   k.threads = v.threads;
-  k.lds = v.lds;
-  k.vgprs = v.vgprs;
-  k.agprs = v.agprs;
-  k.sgprs = v.sgprs;
-  k.occupancy = v.occupancy;
-  k.kernarg_size = v.kernarg_size;
+  k.registers = v.registers;
+  k.shared_memory = v.shared_memory;
+  k.spills = v.spills;
+  k.argument_size = v.argument_size;
   k.crc32 = v.crc32;
   k.size = v.size;
   k.stored_size = v.stored_size;
+  k.vendor = archive.vendor().c_str();
+  k.amd = &v.amd;
   return k;
 }
 
@@ -96,7 +109,9 @@ size_t rapt_archive_count(const rapt_archive* archive) { return archive ? archiv
 rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel) {
   return guarded([&] {
     require(kernel, "kernel");
-    write_versioned("kernel", kernel, to_public(variant_of(archive, index)));
+    check_is_new(*kernel);
+    const gpu::Variant& variant = variant_of(archive, index);
+    write_versioned("kernel", kernel, to_public(archive->value, variant));
   });
 }
 

@@ -5,12 +5,13 @@
 #include <thread>
 
 #include "api/guard.hpp"
-#include "api/planned.hpp"
+#include "api/op.hpp"
 #include "gpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
+#include "problem/c_problem.hpp"
 #include "problem/tensor.hpp"
-#include "problem/validator.hpp"
+#include "problem/versioned.hpp"
 
 namespace rapt {
 
@@ -32,19 +33,17 @@ rapt_device_info describe_host() {
   return info;
 }
 
-rapt_device_info describe_gpu(int32_t id) {
-  const gpu::Device& d = gpu::device(id);
-  const gpu::Hip& hip = gpu::Hip::get();
-  static const std::string runtime = hip.runtime();  // one library for all devices
+rapt_device_info describe_gpu(rapt_device device) {
+  const gpu::Device& d = gpu::device(device);
   rapt_device_info info = {};
   info.name = d.name.c_str();
   info.arch = d.arch.c_str();
   info.target = d.target.c_str();
-  info.runtime = runtime.c_str();
-  info.library = hip.path().c_str();
+  info.runtime = d.driver->runtime().c_str();
+  info.library = d.driver->library().c_str();
   info.memory = d.memory;
   info.compute_units = d.compute_units;
-  info.simulator = hip.simulator();
+  info.simulator = d.driver->simulator();
   return info;
 }
 
@@ -67,27 +66,27 @@ rapt_status rapt_device_count(rapt_device_type type, int32_t* count) {
   return guarded([&] {
     require(count, "count");
     *count = 0;
-    *count = type == RAPT_CUDA ? 0 : on_gpu({type, 0}) ? gpu::device_count() : 1;
+    *count = type == RAPT_CUDA ? 0 : on_gpu({type, 0}) ? gpu::device_count(type) : 1;
   });
 }
 
 rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info) {
   return guarded([&] {
     require(info, "info");
-    write_versioned("info", info, on_gpu(device) ? describe_gpu(device.id) : describe_host());
+    write_versioned("info", info, on_gpu(device) ? describe_gpu(device) : describe_host());
   });
 }
 
 rapt_status rapt_device_alloc(rapt_device device, size_t bytes, void** data) {
   return guarded([&] {
     require(data, "data");
-    *data = on_gpu(device) ? gpu::allocate(device.id, bytes) : allocate_on_host(bytes);
+    *data = on_gpu(device) ? gpu::allocate(device, bytes) : allocate_on_host(bytes);
   });
 }
 
 rapt_status rapt_device_free(rapt_device device, void* data) {
   return guarded([&] {
-    if (on_gpu(device)) gpu::release(device.id, data);
+    if (on_gpu(device)) gpu::release(device, data);
     else std::free(data);
   });
 }
@@ -98,23 +97,22 @@ rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_device from_d
     if (bytes == 0) return;
     require(to, "to");
     require(from, "from");
-    if (to_gpu || from_gpu) gpu::copy(to_gpu ? to_device.id : from_device.id, to, from, bytes);
+    if (to_gpu || from_gpu) gpu::copy(to_gpu ? to_device : from_device, to, from, bytes);
     else std::memcpy(to, from, bytes);
   });
 }
 
 rapt_status rapt_device_synchronize(rapt_device device) {
   return guarded([&] {
-    if (on_gpu(device)) gpu::synchronize(device.id);
+    if (on_gpu(device)) gpu::synchronize(device);
   });
 }
 
 rapt_status rapt_preload(rapt_device device, const rapt_problem* problem, rapt_op op) {
   return guarded([&] {
     if (!on_gpu(device)) return;
-    if (problem == nullptr) return gpu::preload(device.id);
-    const PlannedCall planned(problem_from_public(*problem), device);
-    gpu::preload(planned.call, checked_op(op));
+    if (problem == nullptr) return gpu::preload(device);
+    gpu::preload(from_c(*problem), checked_op(op), device);
   });
 }
 }

@@ -36,7 +36,7 @@ void Archive::Content::read() {
   if (std::memcmp(header.magic, archive::kMagic, sizeof header.magic) != 0) fail("not a kernel archive");
   if (header.version != archive::kVersion)
     fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads version ",
-             uint64_t{archive::kVersion}),
+             uint64_t{archive::kVersion}, header.version < archive::kVersion ? ": build it anew from its sources" : ""),
          RAPT_UNSUPPORTED);
   if (header.index_size > archive::kMaxIndex)
     fail(cat("the header says that the index has ", header.index_size, " bytes, at most ", archive::kMaxIndex,
@@ -69,6 +69,7 @@ Archive Archive::view(const std::string& name, std::span<const std::byte> bytes)
 }
 
 const std::string& Archive::path() const { return content_->path; }
+const std::string& Archive::vendor() const { return content_->index.vendor; }
 const std::string& Archive::arch() const { return content_->index.arch; }
 const std::string& Archive::compiler() const { return content_->index.compiler; }
 const std::string& Archive::tuning() const { return content_->index.tuning; }

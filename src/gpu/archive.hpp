@@ -22,15 +22,17 @@ struct Variant {
   std::string features;   // "plain" or "general"
   std::string p;          // how P is rounded: "nearest", "truncated", "exact"
   DType dtype = DType::fp16;
-  int32_t head_dim = 0;                              // the tile: the largest head_dim and head_dim_v
-  int32_t block_q = 0, block_k = 0;                  // queries a workgroup, keys a step
-  int32_t waves = 0, threads = 0;                    // a workgroup
-  int32_t lds = 0, vgprs = 0, agprs = 0, sgprs = 0;  // bytes, and registers as the code object's metadata counts them
-  int32_t occupancy = 0;                             // waves a SIMD
-  int32_t kernarg_size = 0;                          // bytes
-  uint64_t offset = 0, stored_size = 0;              // of the compressed code, in the file
-  uint64_t size = 0;                                 // bytes of the code object
-  uint32_t crc32 = 0;                                // of the code object
+  int32_t head_dim = 0;                  // the tile: the largest head_dim and head_dim_v
+  int32_t block_q = 0, block_k = 0;      // queries a workgroup, keys a step
+  int32_t waves = 0, threads = 0;        // a workgroup
+  int32_t registers = 0;                 // of a thread
+  int32_t shared_memory = 0;             // bytes of a workgroup
+  int32_t spills = 0;                    // registers kept elsewhere; the packer lets none pass
+  int32_t argument_size = 0;             // bytes
+  rapt_amd_kernel amd = {};              // where the archive's vendor is "amd"
+  uint64_t offset = 0, stored_size = 0;  // of the compressed code, in the file
+  uint64_t size = 0;                     // bytes of the code object
+  uint32_t crc32 = 0;                    // of the code object
 };
 
 // Copies share the mapped file. All functions may be called from many threads at once.
@@ -41,6 +43,7 @@ class Archive {
   static Archive view(const std::string& name, std::span<const std::byte> bytes);
 
   const std::string& path() const;
+  const std::string& vendor() const;    // "amd"
   const std::string& arch() const;      // "gfx942"
   const std::string& compiler() const;  // what compiled it, as it names itself
   const std::string& tuning() const;    // the text of tuning/<arch>; "" where there is none

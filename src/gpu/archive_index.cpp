@@ -89,12 +89,10 @@ Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
   v.threads = r.number("threads", 1, 1024);
   if (v.threads != v.waves * 32 && v.threads != v.waves * 64)
     r.fail(cat("has ", v.threads, " threads in ", v.waves, " waves, must be 32 or 64 a wave"));
-  v.lds = r.number("lds", 0, 1 << 20);
-  v.vgprs = r.number("vgprs", 0, 1024);
-  v.agprs = r.number("agprs", 0, 1024);
-  v.sgprs = r.number("sgprs", 0, 1024);
-  v.occupancy = r.number("occupancy", 0, 64);
-  v.kernarg_size = r.number("kernarg_size", 0, 65536);
+  v.registers = r.number("registers", 0, 1024);
+  v.shared_memory = r.number("shared_memory", 0, 1 << 20);
+  v.spills = r.number("spills", 0, 65536);
+  v.argument_size = r.number("argument_size", 0, 65536);
   v.size = r.whole("size", 1, archive::kMaxCodeSize);
   v.crc32 = static_cast<uint32_t>(r.whole("crc32", 0, 0xFFFFFFFF));
   v.offset = r.whole("offset", code_begin, code_end);
@@ -102,6 +100,15 @@ Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
   if (v.offset % archive::kAlignment != 0)
     r.fail(cat("has \"offset\" ", v.offset, ", must be a multiple of ", archive::kAlignment));
   return v;
+}
+
+rapt_amd_kernel read_amd(const Reader& r) {
+  rapt_amd_kernel amd = {};
+  amd.struct_size = sizeof amd;
+  amd.agprs = r.number("agprs", 0, 1024);
+  amd.sgprs = r.number("sgprs", 0, 1024);
+  amd.occupancy = r.number("occupancy", 0, 64);
+  return amd;
 }
 
 void check_apart(const std::string& path, const std::vector<Variant>& variants) {
@@ -132,6 +139,10 @@ Index read_index(const std::string& path, std::string_view text, uint64_t code_b
   }
   const Reader top(parsed, cat(path, ": the index"));
   Index index;
+  index.vendor = top.name("vendor");
+  if (index.vendor != "amd")
+    throw Error(RAPT_UNSUPPORTED,
+                cat(path, ": has kernels for GPUs of the vendor ", index.vendor, ", this Rapt knows those of amd"));
   index.arch = top.name("arch");
   index.compiler = top.text("compiler");
   index.tuning = top.text("tuning");
@@ -139,7 +150,9 @@ Index read_index(const std::string& path, std::string_view text, uint64_t code_b
   if (!kernels.is_array()) top.fail("has \"kernels\" that are not an array");
   for (const json& kernel : kernels) {
     const std::string where = cat(path, ": kernel ", uint64_t{index.variants.size()}, " of the index");
-    index.variants.push_back(read_variant(Reader(kernel, where), code_begin, code_end));
+    const Reader reader(kernel, where);
+    Variant& v = index.variants.emplace_back(read_variant(reader, code_begin, code_end));
+    v.amd = read_amd(Reader(reader.member("amd"), cat(where, ": \"amd\"")));
   }
   check_apart(path, index.variants);
   return index;

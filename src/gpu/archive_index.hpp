@@ -10,7 +10,7 @@
 namespace rapt::gpu {
 
 struct Index {
-  std::string arch, compiler, tuning;
+  std::string vendor, arch, compiler, tuning;
   std::vector<Variant> variants;
 };
 

@@ -38,30 +38,26 @@ std::string address_text(const void* pointer) {
 
 class PointerCheck {
  public:
-  PointerCheck(const Hip& hip, const Device& device) : hip_(hip), device_(device) {}
+  explicit PointerCheck(const Device& device) : driver_(*device.driver), device_(device) {}
 
   void operator()(const char* name, const void* data) const {
     if (data == nullptr) return;
-    HipPointerAttributes attributes = {};
-    const HipError error = hip_.hipPointerGetAttributes(&attributes, data);
-    if (error != kHipSuccess && error != kHipErrorInvalidValue)
-      hip_.fail(error, cat("asking where ", name, " lies, at ", address_text(data)));
-    if (error != kHipSuccess) hip_.forget_error();
-    const bool known = error == kHipSuccess && attributes.device_pointer != nullptr;
-    if (!known) {
+    MemoryPlace place;
+    if (const Status status = driver_.locate(data, place); status != Status::success)
+      driver_.fail(status, cat("asking where ", name, " lies, at ", address_text(data)));
+    if (place.kind == MemoryKind::unknown) {
       if (device_.reads_host_memory) return;
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in host memory that ",
                                              device_.text(), " cannot read: copy it there, or say that it is on cpu"));
     }
-    const bool of_a_device = attributes.host_pointer == nullptr && !attributes.is_managed;
-    if (of_a_device && attributes.device != device_.id)
-      throw Error(RAPT_INVALID_ARGUMENT,
-                  cat(name, " is at ", address_text(data), ", in the memory of hip:", attributes.device,
-                      ", must be in that of ", device_.text(), " as it says"));
+    if (place.kind == MemoryKind::device && place.device != device_.id.id)
+      throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in the memory of ",
+                                             device_text({device_.id.type, place.device}), ", must be in that of ",
+                                             device_.text(), " as it says"));
   }
 
  private:
-  const Hip& hip_;
+  Driver& driver_;
   const Device& device_;
 };
 
@@ -103,23 +99,23 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   a.mask = scores(call.mask, 1);
   if (call.alibi)
     a.alibi = {reinterpret_cast<const float*>(call.alibi.data), call.alibi.batch * 4, call.alibi.head * 4};
-  a.keep_threshold = rapt_keep_threshold(call.dropout.probability);
-  a.keep_scale = static_cast<float>(1 / (1 - call.dropout.probability));
-  a.dropout_offset = call.dropout.offset;
-  a.dropout_seed = call.dropout.seed;
+  a.keep_threshold = rapt_keep_threshold(call.dropout);
+  a.keep_scale = static_cast<float>(1 / (1 - call.dropout));
+  a.dropout_offset = call.dropout_offset;
+  a.dropout_seed = call.dropout_seed;
   if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
   a.sink_dtype = abi_dtype(call.sink.dtype);
   return a;
 }
 
-void check_pointers(const ForwardCall& call, const Hip& hip, const Device& device) {
-  const PointerCheck check(hip, device);
+void check_pointers(const ForwardCall& call, const Device& device) {
+  const PointerCheck check(device);
   check("q", call.q.data);
   check("out", call.out.data);
   check("lse", call.lse.data);
   check("sink", call.sink.data);
   check("alibi_slopes", call.alibi.data);
-  if (!call.lengths_on_host) {
+  if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }

@@ -1,29 +1,21 @@
-// The GPUs that HIP lists. What is asked once is kept: devices do not change while a process runs.
+// The GPUs that drivers list. What is asked once is kept: devices do not change while a process runs.
 #pragma once
 
 #include <string>
 
-#include "gpu/hip.hpp"
+#include "gpu/driver/driver.hpp"
+#include "problem/tensor.hpp"
 
 namespace rapt::gpu {
 
-struct Device {
-  int32_t id = 0;
-  std::string name;    // "AMD Instinct MI300X"
-  std::string target;  // as HIP names the architecture: "gfx942:sramecc+:xnack-"
-  std::string arch;    // of it, what archives are named by: "gfx942"
-  int32_t compute_units = 0;
-  int32_t xcds = 1;  // dies that workgroups are dealt out to in turn, each with a cache of its own
-  uint64_t memory = 0;
-  bool reads_host_memory = false;  // any of it, by page migration or one address space
+struct Device : DeviceProperties {
+  rapt_device id = {};
+  Driver* driver = nullptr;
 
-  std::string text() const { return cat("hip:", id); }
+  std::string text() const { return device_text(id); }  // "hip:0"
 };
 
-int32_t device_count();            // 0 where HIP finds none; throws Error where there is no HIP
-const Device& device(int32_t id);  // throws Error for one that HIP does not list
-
-// The architecture of a target: "gfx90a" of "gfx90a:sramecc+:xnack-".
-std::string arch_of(const std::string& target);
+int32_t device_count(rapt_device_type type);  // 0 where the driver finds none; throws Error where there is no driver
+const Device& device(rapt_device id);         // throws Error for one that its driver does not list
 
 }  // namespace rapt::gpu

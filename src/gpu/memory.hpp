@@ -1,14 +1,15 @@
-// Memory of a HIP device, for callers without HIP of their own.
+// Memory of a GPU, for callers that do not call its driver themselves.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+
+#include "rapt/rapt.h"
 
 namespace rapt::gpu {
 
-void* allocate(int32_t device, size_t bytes);
-void release(int32_t device, void* data);
-void copy(int32_t device, void* to, const void* from, size_t bytes);  // to or from it, or within it
-void synchronize(int32_t device);
+void* allocate(rapt_device device, size_t bytes);
+void release(rapt_device device, void* data);
+void copy(rapt_device device, void* to, const void* from, size_t bytes);  // to or from it, or within it
+void synchronize(rapt_device device);
 
 }  // namespace rapt::gpu

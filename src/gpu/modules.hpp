@@ -15,38 +15,39 @@ namespace rapt::gpu {
 
 class Modules {
  public:
-  // Of a device that HIP lists. Throws Error where there is no archive for its architecture.
-  static Modules& of(int32_t device);
+  // Of a device that its driver lists. Throws Error where there is no archive for its architecture.
+  static Modules& of(rapt_device device);
 
-  const Hip& hip() const { return hip_; }
+  Driver& driver() const { return *device_.driver; }
   const Device& device() const { return device_; }
   std::span<const Variant> variants() const { return archive_.variants(); }
   const std::string& archive_path() const { return archive_.path(); }
 
-  // What the tuning table chooses; remembered for each demand, as a table's rows take longer than a launch.
-  std::optional<size_t> select(const Demand& demand);
-  std::optional<Selected> select_anew(const Demand& demand) const;
+  // What the tuning table chooses; remembered per requirements, as a table's rows take longer than a launch.
+  std::optional<size_t> select(const KernelRequirements& needed);
+  // "tuning/gfx942 line 12 fired: ..."; asked for where select() takes a variant.
+  std::string row_that_fired(const KernelRequirements& needed) const;
 
   // Loads the variant on first use, unless `stream` is being captured, which must neither load nor allocate.
-  HipFunction function(size_t variant, HipStream stream);
+  Function function(size_t variant, Stream stream);
 
  private:
   struct Loaded {
-    std::atomic<HipFunction> function{nullptr};
-    std::vector<std::byte> code;  // HIP may read it later than when it is loaded
+    std::atomic<Function> function{nullptr};
+    std::vector<std::byte> code;  // the driver may read it later than when it is loaded
   };
 
-  Modules(const Hip& hip, const Device& device);
-  HipFunction load(size_t variant, HipStream stream);
+  explicit Modules(const Device& device);
+  std::optional<Selected> select_anew(const KernelRequirements& needed) const;
+  Function load(size_t variant, Stream stream);
 
-  const Hip& hip_;
   const Device& device_;
   const Archive archive_;
   Tuning tuning_;
   std::unique_ptr<Loaded[]> loaded_;  // by variant
   std::mutex loading_;
   std::shared_mutex plans_mutex_;
-  std::unordered_map<Demand, size_t, DemandHash> plans_;
+  std::unordered_map<KernelRequirements, size_t, KernelRequirementsHash> plans_;
 };
 
 }  // namespace rapt::gpu

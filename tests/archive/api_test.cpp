@@ -12,6 +12,8 @@
 #include "made_up.hpp"
 #include "rapt/rapt.hpp"
 
+extern "C" int ask_as_before_02(const char* path, int* written);  // program_before_02.c
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,6 +51,16 @@ TEST_F(ArchiveApi, ListsInspectsAndExtracts) {
   EXPECT_STREQ(kernel.name, "forward.d64.bf16.plain.k64w4");
   EXPECT_EQ(kernel.dtype.code, RAPT_BFLOAT);
   EXPECT_EQ(kernel.threads, 256);
+  EXPECT_EQ(kernel.waves, 4);
+  EXPECT_EQ(kernel.registers, 120);
+  EXPECT_EQ(kernel.shared_memory, 16384);
+  EXPECT_EQ(kernel.spills, 0);
+  EXPECT_STREQ(kernel.vendor, "amd");
+  ASSERT_NE(kernel.amd, nullptr);
+  EXPECT_EQ(kernel.amd->struct_size, sizeof(rapt_amd_kernel));
+  EXPECT_EQ(kernel.amd->agprs, 16);
+  EXPECT_EQ(kernel.amd->sgprs, 40);
+  EXPECT_EQ(kernel.amd->occupancy, 4);
   const std::vector<char> code = archive.code(1);
   EXPECT_EQ(code.size(), kernel.size);
   EXPECT_EQ(rapt::archive::crc32(code.data(), code.size()), kernel.crc32);
@@ -63,22 +75,37 @@ TEST_F(ArchiveApi, FindsWhatThePathHas) {
   EXPECT_EQ(rapt::api::Archive("", "gfx942").path(), (folder_ / "gfx942.rapt").string());
 }
 
-TEST_F(ArchiveApi, AnOlderCallersStructGetsWhatItKnows) {
+TEST_F(ArchiveApi, ANewerCallersStructGetsWhatIsKnown) {
   rapt_archive* raw = nullptr;
   ASSERT_EQ(rapt_archive_open((folder_ / "gfx942.rapt").c_str(), nullptr, &raw), RAPT_OK);
-  rapt_kernel kernel = {};
-  kernel.struct_size = offsetof(rapt_kernel, operation);
-  EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_OK);
-  EXPECT_STREQ(kernel.name, "forward.d128.fp16.general.k32w8s2");
-  EXPECT_EQ(kernel.operation, nullptr);
-  kernel.struct_size = 0;
-  EXPECT_EQ(rapt_archive_kernel(raw, 0, &kernel), RAPT_INVALID_ARGUMENT);
+  struct {
+    rapt_kernel kernel = {};
+    int64_t later = 7;
+  } newer;
+  newer.kernel.struct_size = sizeof newer;
+  EXPECT_EQ(rapt_archive_kernel(raw, 0, &newer.kernel), RAPT_OK);
+  EXPECT_STREQ(newer.kernel.name, "forward.d128.fp16.general.k32w8s2");
+  EXPECT_EQ(newer.later, 7);
+  newer.kernel.struct_size = 0;
+  EXPECT_EQ(rapt_archive_kernel(raw, 0, &newer.kernel), RAPT_INVALID_ARGUMENT);
   EXPECT_EQ(rapt_archive_code(raw, 0, nullptr, 0), RAPT_OK);
   char small[8];
   EXPECT_EQ(rapt_archive_code(raw, 0, small, sizeof small), RAPT_INVALID_ARGUMENT);
   EXPECT_NE(std::string(rapt_last_error()).find("capacity is 8, kernel forward.d128"), std::string::npos);
   rapt_archive_close(raw);
   rapt_archive_close(nullptr);
+}
+
+// Its fields would lie elsewhere: it is refused by name, before anything is written.
+TEST_F(ArchiveApi, AProgramBuiltBefore02IsRefused) {
+  int written = -1;
+  EXPECT_EQ(ask_as_before_02((folder_ / "gfx942.rapt").c_str(), &written), RAPT_UNSUPPORTED);
+  EXPECT_EQ(written, 0);
+  EXPECT_EQ(
+      std::string(rapt_last_error()),
+      std::string("kernel.struct_size is 120, the rapt_kernel of Rapt before 0.2, whose fields were others: build "
+                  "the program anew with the rapt.h of this Rapt, ") +
+          rapt_version_string());
 }
 
 TEST_F(ArchiveApi, ErrorsNameWhatIsWrong) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "archive/manifest.hpp"
+#include "archive/occupancy.hpp"
 
 namespace rapt::archive {
 namespace {
@@ -29,8 +30,8 @@ TEST(Manifest, ARowSaysWhatIsCompiled) {
   EXPECT_EQ(row.symbol(), "forward_d128_bf16_plain_k64w8s2");
   EXPECT_TRUE(row.is_for("gfx1100"));
   EXPECT_FALSE(row.is_for("gfx90a"));
-  EXPECT_EQ(row.queries_per_group(*find_arch("gfx942")), 8 / 2 * 32);
-  EXPECT_EQ(row.queries_per_group(*find_arch("gfx1100")), 8 / 2 * 16);
+  EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 8 / 2 * 32);
+  EXPECT_EQ(row.queries_per_group(*find_architecture("gfx1100")), 8 / 2 * 16);
   EXPECT_EQ(row.compiler_flags(),
             (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0",
                                       "-DRAPT_BLOCK_K=64", "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_SPLIT=2",
@@ -62,10 +63,12 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
 // As clang's own remarks say: registers to waves a SIMD.
 TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
   const auto waves = [](const char* arch, int vgprs) {
-    return occupancy(*find_arch(arch), vgprs, 0, 0, 4).by_registers;
+    return occupancy(*find_architecture(arch), vgprs, 0, 0, 4).by_registers;
   };
   for (const auto& [vgprs, expected] : {std::pair{64, 4}, {96, 2}, {128, 2}, {160, 1}})
     EXPECT_EQ(waves("gfx908", vgprs), expected);
+  EXPECT_EQ(waves("gfx908", 4), 10);  // the slots of gfx9 before gfx90a
+  EXPECT_EQ(waves("gfx90a", 4), 8);
   for (const auto& [vgprs, expected] : {std::pair{64, 8}, {96, 5}, {128, 4}, {160, 3}, {192, 2}, {256, 2}, {512, 1}})
     for (const char* arch : {"gfx90a", "gfx942", "gfx950"}) EXPECT_EQ(waves(arch, vgprs), expected);
   for (const auto& [vgprs, expected] : {std::pair{96, 16}, {128, 10}, {160, 9}, {192, 8}, {256, 5}})
@@ -73,12 +76,12 @@ TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
 }
 
 TEST(Occupancy, WholeWorkgroupsShareTheLds) {
-  const Arch &cdna = *find_arch("gfx942"), &rdna = *find_arch("gfx1100");
+  const Architecture &cdna = *find_architecture("gfx942"), &rdna = *find_architecture("gfx1100");
   EXPECT_EQ(occupancy(cdna, 128, 40, 0, 8).waves, 4);
   EXPECT_EQ(occupancy(cdna, 128, 40, 36864, 8).waves, 2);  // one workgroup of 8 waves on 4 SIMDs
   EXPECT_EQ(occupancy(cdna, 160, 40, 0, 8).waves, 2);      // 3 waves a SIMD have no room for a second workgroup
   EXPECT_EQ(occupancy(cdna, 64, 128, 0, 4).waves, 6);      // SGPRs
-  EXPECT_EQ(occupancy(*find_arch("gfx950"), 128, 40, 36864, 8).waves, 4);
+  EXPECT_EQ(occupancy(*find_architecture("gfx950"), 128, 40, 36864, 8).waves, 4);
   EXPECT_EQ(occupancy(rdna, 256, 0, 24576, 4).waves, 5);  // a workgroup processor has 128 KiB
 }
 

@@ -76,6 +76,7 @@ TEST(ArchiveReader, GivesBackWhatWasPacked) {
   const std::string file = good_archive();
   const Archive archive = Archive::view("a.rapt", bytes_of(file));
   EXPECT_EQ(archive.path(), "a.rapt");
+  EXPECT_EQ(archive.vendor(), "amd");
   EXPECT_EQ(archive.arch(), "gfx942");
   EXPECT_EQ(archive.compiler(), "a compiler");
   EXPECT_EQ(archive.tuning(), "# tuning\n");
@@ -93,11 +94,12 @@ TEST(ArchiveReader, GivesBackWhatWasPacked) {
   EXPECT_EQ(v->block_k, 32);
   EXPECT_EQ(v->waves, 8);
   EXPECT_EQ(v->threads, 512);
-  EXPECT_EQ(v->lds, 16384);
-  EXPECT_EQ(v->vgprs, 120);
-  EXPECT_EQ(v->agprs, 16);
-  EXPECT_EQ(v->sgprs, 40);
-  EXPECT_EQ(v->occupancy, 4);
+  EXPECT_EQ(v->registers, 120);
+  EXPECT_EQ(v->shared_memory, 16384);
+  EXPECT_EQ(v->spills, 0);
+  EXPECT_EQ(v->amd.agprs, 16);
+  EXPECT_EQ(v->amd.sgprs, 40);
+  EXPECT_EQ(v->amd.occupancy, 4);
   EXPECT_EQ(v->offset % 64, 0U);
   for (const auto& row : rapt::archive::good_rows()) EXPECT_EQ(archive.code(*archive.find(row.name())), code_of(row));
 }
@@ -142,8 +144,10 @@ TEST(ArchiveReader, DamageToTheHeaderIsNamed) {
   const std::string file = good_archive();
   EXPECT_EQ(error_of("RAPT"), "a.rapt: has 4 bytes, too few for the header of a kernel archive");
   EXPECT_EQ(error_of(std::string(100, 'x')), "a.rapt: not a kernel archive");
-  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 2; })),
-            "a.rapt: is a kernel archive of version 2, this Rapt reads version 1");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 3; })),
+            "a.rapt: is a kernel archive of version 3, this Rapt reads version 2");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 1; })),
+            "a.rapt: is a kernel archive of version 1, this Rapt reads version 2: build it anew from its sources");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_crc32 ^= 1; })), "a.rapt: the index's CRC32 is wrong");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_size = 1ULL << 40; })),
             "a.rapt: the header says that the index has 1099511627776 bytes, at most 16777216 are allowed");
@@ -161,6 +165,11 @@ TEST(ArchiveReader, DamageToTheIndexIsNamed) {
   EXPECT_EQ(error([](json& i) { i.erase("arch"); }), "a.rapt: the index has no \"arch\"");
   EXPECT_EQ(error([](json& i) { i["arch"] = "../x"; }),
             "a.rapt: the index has a \"arch\" that is not a name of letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(error([](json& i) { i["vendor"] = "someone"; }),
+            "a.rapt: has kernels for GPUs of the vendor someone, this Rapt knows those of amd");
+  EXPECT_EQ(error([](json& i) { i["kernels"][1].erase("amd"); }), "a.rapt: kernel 1 of the index has no \"amd\"");
+  EXPECT_EQ(error([](json& i) { i["kernels"][1]["amd"].erase("sgprs"); }),
+            "a.rapt: kernel 1 of the index: \"amd\" has no \"sgprs\"");
   EXPECT_EQ(error([](json& i) { i["compiler"] = "\x1b[2J"; }),
             "a.rapt: the index has a \"compiler\" that is not printable text");
   EXPECT_EQ(error([](json& i) { i["kernels"] = 3; }), "a.rapt: the index has \"kernels\" that are not an array");

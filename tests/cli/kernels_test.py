@@ -47,11 +47,12 @@ class Kernels(CommandTest):
         listed = self.rapt("kernels", "gfx942").stdout
         self.assertEqual(listed, self.rapt("kernels", self.archive).stdout)
         (row,) = (line.split() for line in listed.splitlines() if line.startswith(KERNEL))
-        self.assertEqual(row[1:9], ["128x64", "4", "120", "16", "40", "16384", "4", "nearest"])
+        self.assertEqual(row[1:9], ["128x64", "4", "120", "16384", "16", "40", "4", "nearest"])
 
     def test_inspects_one(self):
         self.rapt("kernels", "gfx942", KERNEL,
-                  says=["up to 64", "256 threads in 4 waves, 16384 bytes of LDS", "120 VGPRs, 16 AGPRs, 40 SGPRs"])
+                  says=["up to 64", "256 threads in 4 waves, 16384 bytes of shared memory", "120 of a thread, 0 spilled",
+                        "16 AGPRs, 40 SGPRs, occupancy 4 waves a SIMD"])
 
     def test_extracts_one_and_leaves_nothing_else(self):
         self.rapt("kernels", "gfx942", KERNEL, "--extract", "k.co", says=["written to    k.co"])

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gpu/driver/driver.hpp"
 #include "rapt/rapt.hpp"
 #include "tests/archive/made_up.hpp"
 
@@ -92,6 +93,23 @@ TEST_F(Driver, Good) {
   forward();
   refused(RAPT_INVALID_ARGUMENT, [] { rapt::describe({RAPT_ROCM, 1}); }, {"hip:1 does not exist", "hip:0"});
   refused(RAPT_UNSUPPORTED, [] { rapt::describe({RAPT_CUDA, 0}); }, {"cuda"});
+}
+
+TEST_F(Driver, EventsAndClusters) {
+  using rapt::gpu::Status;
+  rapt::gpu::Driver& driver = rapt::gpu::driver_of(RAPT_ROCM);
+  EXPECT_EQ(&driver, &rapt::gpu::driver_of(RAPT_ROCM));
+  rapt::gpu::Event event = nullptr;
+  float milliseconds = 0;
+  ASSERT_EQ(driver.create_event(&event), Status::success);
+  EXPECT_EQ(driver.record_event(event, nullptr), Status::success);
+  EXPECT_EQ(driver.synchronize_event(event), Status::success);
+  EXPECT_EQ(driver.elapsed(event, event, milliseconds), Status::success);
+  EXPECT_EQ(milliseconds, 2.5F);
+  EXPECT_EQ(driver.destroy_event(event), Status::success);
+  const Status refused = driver.launch(nullptr, {.cluster = {2}}, nullptr, 0, nullptr);
+  EXPECT_NE(driver.describe(refused).find("hipErrorNotSupported"), std::string::npos) << driver.describe(refused);
+  EXPECT_EQ(driver.launch(nullptr, {}, nullptr, 0, nullptr), Status::success);
 }
 
 TEST_F(Driver, LaunchFails) {

@@ -15,13 +15,15 @@ bool mode(const char* name) {
   return is && std::strcmp(is, name) == 0;
 }
 
-constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kLaunchFailure = 719, kInvalidImage = 200;
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kLaunchFailure = 719, kInvalidImage = 200,
+              kNotSupported = 801;
 
 }  // namespace
 
 FAKE const char* hipGetErrorName(int error) {
   return error == kLaunchFailure  ? "hipErrorLaunchFailure"
          : error == kInvalidImage ? "hipErrorInvalidImage"
+         : error == kNotSupported ? "hipErrorNotSupported"
                                   : "hipErrorOther";
 }
 FAKE const char* hipGetErrorString(int error) {
@@ -67,6 +69,11 @@ FAKE int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, un
                                void**, void**) {
   return mode("launch_fails") ? kLaunchFailure : 0;
 }
+FAKE int hipEventCreate(void** event) { return *event = std::malloc(1), 0; }
+FAKE int hipEventDestroy(void* event) { return std::free(event), 0; }
+FAKE int hipEventRecord(void*, void*) { return 0; }
+FAKE int hipEventSynchronize(void*) { return 0; }
+FAKE int hipEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 2.5F, 0; }
 FAKE int hipGetDeviceProperties(void* properties, int) {  // the layout of ROCm 5
   const char* arch = mode("other_arch") ? "gfx1030" : mode("no_arch") ? "" : "gfx942:sramecc+:xnack-";
   return std::strcpy(static_cast<char*>(properties) + 396, arch), 0;

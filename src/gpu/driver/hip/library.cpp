@@ -1,4 +1,4 @@
-#include "gpu/hip.hpp"
+#include "gpu/driver/hip/library.hpp"
 
 #include <dlfcn.h>
 
@@ -47,11 +47,6 @@ std::string file_of(void* symbol, const std::string& otherwise) {
 
 }  // namespace
 
-const Hip& Hip::get() {
-  static const Hip& hip = *new Hip;  // never destroyed: calls may come from destructors that run at exit
-  return hip;
-}
-
 Hip::Hip() {
   void* const handle = open_library(path_);
   std::string missing;
@@ -79,21 +74,15 @@ std::string Hip::runtime() const {
   return simulator() ? cat(rapt_sim_name(), " (as HIP ", number, ")") : cat("ROCm, HIP ", number);
 }
 
-void Hip::fail(HipError error, const std::string& what) const {
-  forget_error();
+std::string Hip::describe(HipError error) const {
   const char* name = hipGetErrorName(error);
   const char* text = hipGetErrorString(error);
-  throw Error(RAPT_DEVICE_ERROR, cat(what, " failed: ", name ? name : cat("HIP error ", error), " (",
-                                     text ? text : "HIP has no text for it", ")"));
+  return cat(name ? name : cat("HIP error ", error), " (", text ? text : "HIP has no text for it", ")");
 }
 
-DeviceScope::DeviceScope(const Hip& hip, int32_t device) : hip_(hip), device_(device) {
-  hip.check(hip.hipGetDevice(&before_), "hipGetDevice");
-  if (before_ != device_) hip.check(hip.hipSetDevice(device_), "hipSetDevice(", device_, ")");
-}
-
-DeviceScope::~DeviceScope() {
-  if (before_ != device_) static_cast<void>(hip_.hipSetDevice(before_));  // it was the current one: it can be again
+void Hip::fail(HipError error, const std::string& what) const {
+  forget_error();
+  throw Error(RAPT_DEVICE_ERROR, cat(what, " failed: ", describe(error)));
 }
 
 }  // namespace rapt::gpu

@@ -1,0 +1,38 @@
+#include "gpu/driver/driver.hpp"
+
+#include <atomic>
+
+#include "gpu/driver/hip/hip_driver.hpp"
+#include "problem/error.hpp"
+#include "problem/tensor.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+std::atomic<Driver*>& installed(int32_t type) {
+  static std::atomic<Driver*> hip{nullptr}, cuda{nullptr};
+  if (type != RAPT_ROCM && type != RAPT_CUDA)
+    throw Error(RAPT_INTERNAL_ERROR, cat("devices of type ", type, " have no driver"));
+  return type == RAPT_ROCM ? hip : cuda;
+}
+
+}  // namespace
+
+Driver& driver_of(int32_t type) {
+  if (Driver* const driver = installed(type).load(std::memory_order_acquire)) return *driver;
+  if (type == RAPT_ROCM) return hip_driver();
+  throw Error(RAPT_UNSUPPORTED, "this build has no cuda kernels yet");
+}
+
+void install_driver(Driver& driver) { installed(driver.type()).store(&driver, std::memory_order_release); }
+
+void Driver::fail(Status status, const std::string& what) const {
+  throw Error(RAPT_DEVICE_ERROR, cat(what, " failed: ", describe(status)));
+}
+
+void DeviceScope::fail(Status status) const {
+  driver_.fail(status, cat("making ", device_text({driver_.type(), device_}), " the current device"));
+}
+
+}  // namespace rapt::gpu

@@ -1,0 +1,144 @@
+// A GPU vendor's run-time library as the rest of src/gpu sees it: HIP (driver/hip), and in tests a fake. What launches,
+// copies or allocates goes through here, so that archives, selection and launch code are the same for every vendor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "problem/text.hpp"
+#include "rapt/rapt.h"
+
+namespace rapt::gpu {
+
+using Module = void*;    // loaded code
+using Function = void*;  // a kernel of a module
+using Stream = void*;    // the caller's hipStream_t or CUstream; null is the default stream
+using Event = void*;
+
+// What a call returned: success, or the vendor's own code for the failure.
+enum class Status : int { success = 0 };
+
+struct DeviceProperties {
+  std::string name;    // "AMD Instinct MI300X"
+  std::string target;  // as the driver names the architecture: "gfx942:sramecc+:xnack-"
+  std::string arch;    // of it, what archives are named by: "gfx942"
+  int32_t compute_units = 0;
+  int32_t xcds = 1;  // dies that workgroups are dealt out to in turn, each with a cache of its own
+  uint64_t memory = 0;
+  bool reads_host_memory = false;  // any of it, by page migration or one address space
+};
+
+enum class MemoryKind {
+  unknown,  // the driver does not know it: ordinary host memory
+  host,     // pinned: allocated or registered by the driver
+  managed,  // migrates between host and devices
+  device,
+};
+
+struct MemoryPlace {
+  MemoryKind kind = MemoryKind::unknown;
+  int32_t device = 0;  // whose; meaningless where the kind is unknown
+};
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+
+  bool operator==(const Extent&) const = default;
+};
+
+struct LaunchShape {
+  Extent grid;                         // workgroups
+  Extent cluster;                      // workgroups that run together and share memory; 1, 1, 1 is no cluster
+  Extent block;                        // threads of a workgroup
+  uint32_t dynamic_shared_memory = 0;  // bytes of a workgroup, beside what the kernel declares
+};
+
+// All functions may be called from many threads at once. Those that return a Status act on the calling thread's current
+// device (DeviceScope) unless they name one, and leave nothing behind when they fail: a vendor's "last error" is reset.
+class Driver {
+ public:
+  Driver() = default;
+  virtual ~Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  virtual rapt_device_type type() const = 0;
+  virtual const char* name() const = 0;            // "HIP"
+  virtual const std::string& library() const = 0;  // the file
+  virtual const std::string& runtime() const = 0;  // "ROCm, HIP 7.1.25424", or that it is the simulator
+  virtual bool simulator() const = 0;
+  virtual std::string describe(Status) const = 0;  // the vendor's name and text of a failure
+  virtual bool is_out_of_memory(Status) const = 0;
+
+  // Both throw Error where the library does not answer.
+  virtual int32_t device_count() = 0;
+  virtual DeviceProperties properties(int32_t device) = 0;
+
+  // Makes a device the calling thread's current one. `before` receives what leave() needs to go back, or stays as it is
+  // where the device was the current one already.
+  virtual Status enter(int32_t device, intptr_t& before) = 0;
+  virtual void leave(intptr_t before) = 0;
+  virtual Status synchronize_device() = 0;
+
+  virtual Status allocate(void** data, size_t bytes) = 0;
+  virtual Status free(void* data) = 0;
+  virtual bool allocates_in_stream_order() const = 0;  // older libraries do not
+  virtual Status allocate_async(void** data, size_t bytes, Stream) = 0;
+  virtual Status free_async(void* data, Stream) = 0;
+  // Between host and device memory in any direction, which the driver tells from the pointers.
+  virtual Status copy(void* to, const void* from, size_t bytes) = 0;
+  virtual Status copy_async(void* to, const void* from, size_t bytes, Stream) = 0;
+  virtual Status locate(const void* pointer, MemoryPlace& place) = 0;
+
+  virtual Status synchronize_stream(Stream) = 0;
+  virtual Status is_capturing(Stream, bool& capturing) = 0;
+
+  // `code` must outlive the module. A function may be launched with all the dynamic shared memory that the device has.
+  virtual Status load_module(Module*, const void* code) = 0;
+  virtual Status find_function(Function*, Module, const char* symbol) = 0;
+  // The kernel's one argument is a struct; the bytes are read before launch() returns.
+  virtual Status launch(Function, const LaunchShape&, const void* arguments, size_t bytes, Stream) = 0;
+
+  virtual Status create_event(Event*) = 0;
+  virtual Status destroy_event(Event) = 0;
+  virtual Status record_event(Event, Stream) = 0;
+  virtual Status synchronize_event(Event) = 0;
+  virtual Status elapsed(Event from, Event to, float& milliseconds) = 0;
+
+  // Throws Error with describe(status), after `what` was being done: pieces of a sentence.
+  template <class... Pieces>
+  void check(Status status, const Pieces&... what) const {
+    if (status != Status::success) fail(status, cat(what...));
+  }
+  // As check(), for a sentence that is written only where needed: this is on the path of every call.
+  [[noreturn]] void fail(Status status, const std::string& what) const;
+};
+
+// The driver of a type of device, opened on first use and never closed. Throws Error where there is none.
+Driver& driver_of(int32_t type);
+
+// For tests: `driver` serves its type from now on. Devices that were used before keep the driver that they had.
+void install_driver(Driver& driver);
+
+class DeviceScope {
+ public:
+  DeviceScope(Driver& driver, int32_t device) : driver_(driver), device_(device) {
+    if (const Status status = driver.enter(device, before_); status != Status::success) fail(status);
+  }
+  ~DeviceScope() {
+    if (before_ != kUnchanged) driver_.leave(before_);
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  static constexpr intptr_t kUnchanged = -1;
+  [[noreturn]] void fail(Status status) const;
+
+  Driver& driver_;
+  int32_t device_;
+  intptr_t before_ = kUnchanged;
+};
+
+}  // namespace rapt::gpu

@@ -1,0 +1,233 @@
+// The launch path over a fake driver: what it launches and where, capture, two devices, and each function's failure. A
+// case is a process of its own, since devices and kernels are remembered until it ends.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "fake_driver.hpp"
+#include "gpu/device.hpp"
+#include "gpu/memory.hpp"
+#include "gpu/modules.hpp"
+#include "kernels/abi.h"
+#include "rapt/rapt.hpp"
+#include "tests/archive/made_up.hpp"
+
+namespace rapt::gpu {
+namespace {
+
+constexpr rapt_device kFirst = {RAPT_ROCM, 0}, kSecond = {RAPT_ROCM, 1}, kCuda = {RAPT_CUDA, 0};
+
+// q, k, v and out of two sequences of 70 rows and one head, which all lie in one allocation of a device.
+class Tensors {
+ public:
+  explicit Tensors(rapt_device device) : device_(device), memory_(device, 4 * kBytes) {}
+
+  char* at(size_t part) const { return static_cast<char*>(memory_.data()) + part * kBytes; }
+  rapt::api::Tensor operator[](size_t part) const { return said_on(device_, part); }
+  rapt::api::Tensor said_on(rapt_device device, size_t part) const {
+    return {at(part), rapt::kBf16, {2, 70, 1, 64}, {}, device};
+  }
+  rapt::api::Tensor packed(size_t part) const { return {at(part), rapt::kBf16, {140, 1, 64}, {}, device_}; }
+  void forward(Stream stream = nullptr) const {
+    rapt::api::forward({.q = (*this)[0], .k = (*this)[1], .v = (*this)[2]}, (*this)[3], {}, {.stream = stream});
+  }
+  // With lengths in host memory.
+  void forward_packed() const {
+    static const int32_t lengths[] = {0, 100, 140};
+    rapt::api::Attention a{.q = packed(0), .k = packed(1), .v = packed(2)};
+    a.varlen = {.cu_seqlens_q = rapt::api::Tensor(lengths, rapt::kInt32, {3}),
+                .cu_seqlens_k = rapt::api::Tensor(lengths, rapt::kInt32, {3})};
+    rapt::api::forward(a, packed(3));
+  }
+
+ private:
+  static constexpr size_t kBytes = size_t{2} * 70 * 64 * 2;
+  rapt_device device_;
+  rapt::api::DeviceMemory memory_;
+};
+
+std::string error_of(const std::function<void()>& body, rapt_status status = RAPT_DEVICE_ERROR) {
+  try {
+    body();
+  } catch (const rapt::api::Error& e) {
+    EXPECT_EQ(e.status(), status) << e.what();
+    return e.what();
+  } catch (const std::exception& e) {  // of the library's inside
+    return e.what();
+  }
+  return "";
+}
+
+class Fake : public ::testing::Test {
+ protected:
+  Fake() : folder_(std::filesystem::temp_directory_path() / ("rapt_fake_driver_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << archive::good_archive();
+    setenv("RAPT_KERNEL_PATH", folder_.c_str(), 1);
+    install_driver(hip);
+    install_driver(cuda);
+  }
+  ~Fake() override { std::filesystem::remove_all(folder_); }
+
+  FakeDriver hip{RAPT_ROCM, 2}, cuda{RAPT_CUDA, 1};
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(Fake, Launches) {
+  const Tensors t(kFirst);
+  int streams[1];
+  t.forward(&streams[0]);
+  ASSERT_EQ(hip.launches.size(), 1U);
+  const FakeDriver::Launched& launched = hip.launches[0];
+  EXPECT_EQ(launched.symbol, "forward_d64_bf16_plain_k64w4");
+  EXPECT_EQ(launched.shape.grid, (Extent{2, 1, 1}));  // a tile of 128 queries for each of two sequences
+  EXPECT_EQ(launched.shape.cluster, Extent{});
+  EXPECT_EQ(launched.shape.block, (Extent{256, 1, 1}));
+  EXPECT_EQ(launched.shape.dynamic_shared_memory, 0U);
+  EXPECT_EQ(launched.stream, &streams[0]);
+  rapt_forward_args arguments;
+  ASSERT_EQ(launched.arguments.size(), sizeof arguments);
+  std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.size, sizeof arguments);
+  EXPECT_EQ(arguments.q.data, static_cast<const void*>(t.at(0)));
+  EXPECT_EQ(arguments.seqlen_k, 70);
+  t.forward();
+  EXPECT_EQ(std::ranges::count(hip.calls, "load_module"), 1) << "a kernel was loaded again";
+  EXPECT_EQ(hip.launches.size(), 2U);
+}
+
+TEST_F(Fake, RecordsClusters) {
+  Module module = nullptr;
+  Function function = nullptr;
+  ASSERT_EQ(cuda.load_module(&module, ""), Status::success);
+  ASSERT_EQ(cuda.find_function(&function, module, "of_clusters"), Status::success);
+  const int32_t argument = 5;
+  const LaunchShape shape{.grid = {8, 2}, .cluster = {2}, .block = {128}, .dynamic_shared_memory = 100000};
+  ASSERT_EQ(driver_of(RAPT_CUDA).launch(function, shape, &argument, sizeof argument, nullptr), Status::success);
+  EXPECT_EQ(cuda.launches[0].shape.cluster, (Extent{2, 1, 1}));
+  EXPECT_EQ(cuda.launches[0].shape.grid, (Extent{8, 2, 1}));
+  EXPECT_EQ(cuda.launches[0].shape.dynamic_shared_memory, 100000U);
+}
+
+TEST_F(Fake, CaptureNeitherLoadsNorAllocates) {
+  const Tensors t(kFirst);
+  int stream;
+  hip.capturing.insert(&stream);
+  hip.calls.clear();
+  const std::string refused = error_of([&] { t.forward(&stream); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(refused.find("captured: call rapt_preload before"), std::string::npos) << refused;
+  EXPECT_EQ(hip.calls, std::vector<std::string>{});
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  t.forward(&stream);
+  EXPECT_EQ(hip.calls, std::vector<std::string>{"launch"});
+  EXPECT_TRUE(hip.launches.at(0).captured);
+}
+
+TEST_F(Fake, TwoDevicesOfOneDriver) {
+  const Tensors first(kFirst), second(kSecond);
+  first.forward();
+  second.forward();
+  ASSERT_EQ(hip.launches.size(), 2U);  // the fake refuses a function of another device's module
+  EXPECT_EQ(hip.launches[0].device, 0);
+  EXPECT_EQ(hip.launches[1].device, 1);
+  EXPECT_EQ(std::ranges::count(hip.calls, "load_module"), 2);
+  EXPECT_EQ(hip.current(), 0) << "the caller's device stays current";
+  const std::string refused = error_of(
+      [&] { rapt::api::forward({.q = first[0], .k = second[1], .v = first[2]}, first[3]); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(refused.find("hip:1"), std::string::npos) << refused;
+  const std::string located =
+      error_of([&] { rapt::api::forward({.q = first[0], .k = second.said_on(kFirst, 1), .v = first[2]}, first[3]); },
+               RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(located.find("in the memory of hip:1, must be in that of hip:0"), std::string::npos) << located;
+}
+
+TEST_F(Fake, DevicesOfTwoDriversAreTwo) {
+  EXPECT_EQ(device(kFirst).text(), "hip:0");
+  EXPECT_EQ(device(kCuda).text(), "cuda:0");
+  EXPECT_EQ(device(kFirst).driver, &hip);
+  EXPECT_EQ(device(kCuda).driver, &cuda);
+  Modules &of_hip = Modules::of(kFirst), &of_cuda = Modules::of(kCuda);
+  EXPECT_NE(&of_hip, &of_cuda);
+  const Function on_hip = of_hip.function(0, nullptr), on_cuda = of_cuda.function(0, nullptr);
+  EXPECT_NE(on_hip, on_cuda);
+  EXPECT_EQ(std::ranges::count(hip.calls, "load_module"), 1);
+  EXPECT_EQ(std::ranges::count(cuda.calls, "load_module"), 1);
+  void* const data = allocate(kCuda, 64);
+  EXPECT_EQ(hip.allocated, 0);
+  EXPECT_EQ(cuda.allocated, 1);
+  release(kCuda, data);
+  EXPECT_EQ(cuda.allocated, 0);
+  const std::string missing = error_of([] { device({RAPT_CUDA, 1}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(missing, "cuda:1 does not exist, Fake has 1 device: cuda:0");
+}
+
+TEST_F(Fake, LengthsGoToMemoryOfTheStream) {
+  const Tensors t(kFirst);
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  t.forward_packed();
+  EXPECT_EQ(hip.calls,
+            (std::vector<std::string>{"allocate_async", "copy_async", "copy_async", "launch", "free_async"}));
+  EXPECT_EQ(hip.allocated, 1);  // the tensors
+  hip.in_stream_order = false;
+  const std::string refused = error_of([&] { t.forward_packed(); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(refused.find("bytes of execution.workspace"), std::string::npos) << refused;
+}
+
+TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
+  const Tensors t(kSecond);
+  struct Case {
+    const char *function, *says;
+  };
+  for (const auto& [function, says] :
+       {Case{"enter", "making hip:1 the current device"}, Case{"locate", "asking where q lies"},
+        Case{"is_capturing", "asking whether the stream is being captured"},
+        Case{"load_module", "loading forward.d64.bf16.plain.k64w4"},
+        Case{"find_function", "looking for the kernel forward_d64_bf16_plain_k64w4"},
+        Case{"allocate_async", "allocating 128 bytes on hip:1"}, Case{"copy_async", "copying cu_seqlens to hip:1"},
+        Case{"launch", "launching forward.d64.bf16.plain.k64w4 on hip:1"}}) {
+    hip.failing = function;
+    const std::string error = error_of([&] { t.forward_packed(); });
+    EXPECT_NE(error.find(says), std::string::npos) << function << ": " << error;
+    EXPECT_NE(error.find("failed: fakeError77 (as the test asked for)"), std::string::npos)
+        << function << ": " << error;
+    EXPECT_EQ(hip.current(), 0) << function;
+    EXPECT_EQ(hip.allocated, 1) << function;  // the tensors
+    EXPECT_TRUE(hip.launches.empty()) << function;
+  }
+  hip.failing = "";
+  t.forward_packed();
+  EXPECT_EQ(hip.launches.size(), 1U) << "a failure was remembered";
+}
+
+TEST_F(Fake, FailuresOfMemoryFunctions) {
+  const rapt::api::DeviceMemory memory(kSecond, 100);
+  char host[100];
+  const auto failing = [&](const char* function, const auto& body) {
+    hip.failing = function;
+    const std::string error = error_of(body);
+    hip.failing = "";
+    EXPECT_EQ(hip.current(), 0) << function;
+    return error;
+  };
+  const std::string end = " failed: fakeError77 (as the test asked for)";
+  EXPECT_EQ(failing("allocate", [] { rapt::api::DeviceMemory(kSecond, 5); }), "allocating 5 bytes on hip:1" + end);
+  EXPECT_EQ(failing("copy", [&] { memory.copy_to_host(host); }), "copying 100 bytes to or from hip:1" + end);
+  EXPECT_EQ(failing("synchronize_device", [] { rapt::api::synchronize(kSecond); }), "waiting for hip:1" + end);
+  EXPECT_EQ(failing("free", [&] { release(kSecond, memory.data()); }), "freeing memory of hip:1" + end);
+  hip.failing = "allocate";
+  hip.failure = FakeDriver::kOutOfMemory;
+  EXPECT_EQ(error_of([] { rapt::api::DeviceMemory(kSecond, 5); }, RAPT_OUT_OF_MEMORY),
+            "hip:1 (Fake 1, 1048576 bytes) has no memory for 5 bytes");
+}
+
+}  // namespace
+}  // namespace rapt::gpu
