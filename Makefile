@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 BUDGET ?= 30
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
+SCRIPTS := tools/draw-bench tools/flash-attn-tests
 # Whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
@@ -77,7 +78,7 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install -q -r python/requirements-test.txt
-	$(VENV)/bin/ruff check python tools/flash-attn-tests && $(VENV)/bin/ruff format --check python tools/flash-attn-tests
+	$(VENV)/bin/ruff check python $(SCRIPTS) && $(VENV)/bin/ruff format --check python $(SCRIPTS)
 	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
 	cmake --build --preset release --target python archives
 	cmake --preset sim >/dev/null && cmake --build --preset sim --target amdhip64_7
@@ -95,7 +96,9 @@ cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
-nightly: # after the parts above: every case where they sample, and minutes of fuzzing
+nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
+	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	cmake --build --preset sim && ctest --test-dir build/sim -R sim_matrix_levels --output-on-failure
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	build/asan/tests/correctness_test --gtest_brief=1

@@ -2,7 +2,9 @@
 
 add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
 add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)
-set_tests_properties(check.layers check.layers_self_test PROPERTIES LABELS check)
+add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
+add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
+set_tests_properties(check.layers check.layers_self_test check.chart check.chart_self_test PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
   if(BUILD_SHARED_LIBS)

@@ -1,5 +1,6 @@
 // The GPU architectures that kernels are compiled for, and one product of each: the only place where such facts stand.
-// The packer, the hip driver and the simulator include it; CMake, the Makefile and the demo read names from its text.
+// The packer, the hip driver and the simulator include it; CMake, the Makefile and the demo read the names from its
+// text.
 //
 // Sources: AMD's instruction set documents and data sheets; LLVM's AMDGPU back end for registers and waves
 // (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties).

@@ -1,6 +1,8 @@
 // Problem texts: printing a parsed text gives it back, and an error shows the column and every violation.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 
 #include "support/cases.hpp"
@@ -40,8 +42,82 @@ TEST(ProblemText, EveryOptionRoundTrips) {
            "b1 hq1 hk1 sq1 sk1 d1 fp64 causal-tl window=-1,-1",
            "b2 hq4 hk1 sq5 sk9 d64 dv32 fp32 causal window=3,0 bias=b1hNq1 mask=bNh1 alibi softcap=1e-05 sink drop=0.1 "
            "scale=-0.25 varlen=5:9,2:3 paged=16 det",
+           "b2 hq4 hk1 sq5 sk9 d64 fp16 cache whole-cache append=3 rotary=32 rotary-interleaved leftpad batch-idx lse "
+           "align=4 stride=4096",
+           "b2 hq4 hk1 sq5 sk9 d64 fp16 bias=b1h1 sink device-lengths=7:12 grads=dq,dbias,dsink",
        })
     EXPECT_EQ(print(Problem(text).c), text);
+}
+
+TEST(ProblemText, OptionsComeInAnyOrder) {
+  const std::string sizes = "b2 hq4 hk1 sq5 sk9 d64 fp16 ";
+  for (const char* text : {"alibi softcap=20 det causal", "softcap=20 causal det alibi", "det alibi causal softcap=20"})
+    EXPECT_EQ(print(Problem(sizes + text).c), sizes + "causal alibi softcap=20 det");
+}
+
+TEST(ProblemText, WhatNeedsACacheOrATensorSaysSo) {
+  const std::string sizes = "b1 hq1 hk1 sq4 sk4 d8 fp32 ";
+  EXPECT_NE(refusal(sizes + "leftpad").find("leftpad needs a KV cache"), std::string::npos) << rapt_last_error();
+  EXPECT_NE(refusal(sizes + "append=2").find("append=<rows> needs a KV cache"), std::string::npos);
+  EXPECT_NE(refusal(sizes + "grads=dbias").find("there is no bias"), std::string::npos) << rapt_last_error();
+  EXPECT_NE(refusal(sizes + "cache rotary=7").find("rotary_dim is 7"), std::string::npos) << rapt_last_error();
+  EXPECT_NE(refusal(sizes + "align=3").find("alignment is 3"), std::string::npos) << rapt_last_error();
+}
+
+// A caller of an older header has a smaller struct, of which no byte behind its end is written.
+TEST(ProblemText, OlderStructsAreFilledToTheirEnd) {
+  struct {
+    rapt_problem problem;
+    char behind[sizeof(rapt_problem)];
+  } older = {};
+  constexpr size_t kOlder = offsetof(rapt_problem, total_q);
+  std::memset(&older, 0x5a, sizeof older);
+  older.problem.struct_size = kOlder;
+  ASSERT_EQ(rapt_problem_parse("b1 hq2 hk1 sq4 sk5 d8 bf16 causal lse", &older.problem, nullptr, 0), RAPT_OK)
+      << rapt_last_error();
+  EXPECT_EQ(older.problem.struct_size, kOlder);
+  EXPECT_EQ(older.problem.seqlen_k, 5);
+  for (size_t i = kOlder; i < sizeof older; ++i) ASSERT_EQ(reinterpret_cast<const char*>(&older)[i], 0x5a) << i;
+  EXPECT_EQ(print(older.problem), "b1 hq2 hk1 sq4 sk5 d8 bf16 causal");
+  older.problem.struct_size = 0;
+  EXPECT_EQ(rapt_problem_parse("b1 hq2 hk1 sq4 sk5 d8 bf16", &older.problem, nullptr, 0), RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(rapt_last_error()).find("problem.struct_size is 0"), std::string::npos) << rapt_last_error();
+}
+
+TEST(ProblemOptions, AreListed) {
+  ASSERT_GT(rapt_option_count(), 20u);
+  auto option = init<rapt_option>();
+  bool softcap = false;
+  for (size_t i = 0; i < rapt_option_count(); ++i) {
+    ASSERT_EQ(rapt_option_at(i, &option), RAPT_OK);
+    EXPECT_STRNE(option.name, "");
+    EXPECT_STRNE(option.help, "");
+    if (std::string(option.form) == "softcap=<x>") softcap = option.is_number != 0;
+  }
+  EXPECT_TRUE(softcap);
+  EXPECT_EQ(rapt_option_at(rapt_option_count(), &option), RAPT_INVALID_ARGUMENT);
+}
+
+// Against a count pair by pair.
+TEST(ProblemFlops, AreExact) {
+  for (const char* mask : {"", "causal", "causal-tl", "window=2,3", "window=0,0", "causal window=4,0", "window=-1,1",
+                           "causal-tl window=3,9", "window=100,-1"})
+    for (const auto& [sq, sk] : {std::pair{7, 7}, {3, 11}, {11, 3}, {1, 9}, {9, 1}, {0, 4}, {4, 0}}) {
+      const Problem p("b3 hq2 hk1 sq" + std::to_string(sq) + " sk" + std::to_string(sk) + " d5 dv7 fp32" +
+                      (*mask ? " " : "") + mask);
+      const int64_t off = p.c.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : sk - sq;
+      const int64_t left = p.c.has_window ? p.c.window_left : -1;
+      const int64_t right = p.c.causal != RAPT_NOT_CAUSAL ? 0 : p.c.has_window ? p.c.window_right : -1;
+      int pairs = 0;
+      for (int64_t i = 0; i < sq; ++i)
+        for (int64_t j = 0; j < sk; ++j)
+          pairs += (left < 0 || j >= i + off - left) && (right < 0 || j <= i + off + right);
+      double forward = 0, backward = 0;
+      ASSERT_EQ(rapt_problem_flops(&p.c, RAPT_FORWARD, &forward), RAPT_OK);
+      ASSERT_EQ(rapt_problem_flops(&p.c, RAPT_BACKWARD, &backward), RAPT_OK);
+      EXPECT_EQ(forward, 2.0 * 3 * 2 * 12 * pairs) << mask << " " << sq << " " << sk;
+      EXPECT_EQ(backward, 2.5 * forward);
+    }
 }
 
 TEST(ProblemText, SizesThatOverflowAreRefused) {
@@ -88,7 +164,13 @@ TEST(ProblemText, ErrorsShowTheColumn) {
       {"b1 hq1 hk1 sq1 sk1 d1 fp8", 23},
       {"b1 hq1 hk1 sq1 sk1 d1 fp32 casual", 28},
       {"b1 hq1 hk1 sq1 sk1 d1 fp32 causal causal", 35},
-      {"b1 hq1 hk1 sq1 sk1 d1 fp32 sink alibi", 33},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 sink alibi sink", 39},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 causal alibi causal-tl", 41},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 sink  alibi", 33},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 grads=dk,dq", 37},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 grads=dq,dk,dv", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 align=16", 28},
+      {"b1 hq1 hk1 sq1 sk1 d1 fp32 device-lengths=3", 28},
       {"b1 hq1 hk1 sq1 sk1 d1 fp32 ", 28},
       {"b1  hq1 hk1 sq1 sk1 d1 fp32", 4},
       {"b1 hq1 hk1 sq1 sk1 d1 dv1 fp32", 23},
@@ -110,7 +192,7 @@ TEST(ProblemText, ErrorsShowTheColumn) {
 
 TEST(ProblemText, EveryViolationIsReported) {
   const std::string message = refusal("b1 hq3 hk2 sq1 sk1 d600 fp32 window=-2,0 drop=1.5");
-  for (const char* word : {"heads_q is 3", "head_dim is 600", "window is -2,0", "dropout probability is 1.5"})
+  for (const char* word : {"heads_q is 3", "head_dim is 600", "window is -2,0", "dropout.probability is 1.5"})
     EXPECT_NE(message.find(word), std::string::npos) << word << " is not in: " << message;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
+#include <algorithm>
 
 #include "cli/core/error.hpp"
 #include "cli/io/tensors.hpp"
@@ -12,15 +12,46 @@ namespace rapt::cli {
 
 namespace {
 
-Window parse_window(const std::string& text) {
-  int64_t left = 0, right = 0;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, left);
-  const bool comma = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
-  const auto second = comma ? std::from_chars(first.ptr + 1, end, right) : first;
-  if (!comma || second.ec != std::errc() || second.ptr != end)
-    throw InputError(fmt::format("--window is '{}', must be LEFT,RIGHT, e.g. 127,0 or -1,0", text));
-  return {left, right};
+// The command's options for those of a problem that are numbers, from the library's own list: --softcap X of
+// "softcap=<x>",
+// --causal and --causal-tl of "causal|causal-tl". The problem's text checks and reads what they are given.
+void add_number_options(CLI::App& command, TensorOptions& o) {
+  for (const rapt_option& option : options()) {
+    if (!option.is_number) continue;
+    const std::string form = option.form;
+    const size_t equals = form.find('=');
+    if (equals == std::string::npos) {
+      CLI::Option* first = nullptr;
+      for (size_t at = 0; at <= form.size(); at = std::min(form.find('|', at), form.size()) + 1) {
+        const std::string token = form.substr(at, form.find('|', at) - at);
+        auto* flag = command.add_flag_callback("--" + token, [&o, token] { o.numbers[token] = token; }, option.help);
+        flag->group("Attention");
+        if (first) flag->excludes(first);
+        else first = flag;
+      }
+      continue;
+    }
+    const std::string token = form.substr(0, equals), name = option.name;
+    std::string names = "--" + token;
+    if (name != token && name.find('_') == std::string::npos) names += ",--" + name;
+    command
+        .add_option_function<std::string>(
+            names, [&o, token](const std::string& value) { o.numbers[token] = token + "=" + value; }, option.help)
+        ->type_name(form.substr(equals + 1))
+        ->group("Attention");
+  }
+}
+
+void set_numbers(const TensorOptions& o, rapt::Attention& attention) {
+  std::string text = "b1 hq1 hk1 sq1 sk1 d1 fp32";
+  for (const auto& [token, value] : o.numbers) text += " " + value;
+  try {
+    set_options(attention, Problem::parse(text), o.seed);
+  } catch (const Error& e) {  // without the column in a text that the user has not written
+    const std::string message = e.what();
+    const size_t column = message.find("column ");
+    throw InputError(column == std::string::npos ? message : message.substr(message.find(": ", column) + 2));
+  }
 }
 
 Array load_role(const TensorOptions& o, const std::string& file, const std::string& role) {
@@ -72,22 +103,7 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str()
       ->group("Tensors");
-  auto* causal = command.add_flag("--causal", o.causal, "Causal, aligned bottom-right")->group("Attention");
-  command.add_flag("--causal-tl", o.causal_top_left, "Causal, aligned top-left")->excludes(causal)->group("Attention");
-  command.add_option("--window", o.window, "Keys within LEFT before and RIGHT after; -1: unbounded")
-      ->type_name("LEFT,RIGHT")
-      ->group("Attention");
-  command.add_option("--softcap", o.softcap, "Cap logits at this magnitude, smoothly; 0: no cap")->group("Attention");
-  command
-      .add_option_function<double>(
-          "--scale",
-          [&o](double value) {
-            o.scale = value;
-            o.has_scale = true;
-          },
-          "Softmax scale; otherwise 1 / sqrt(head_dim)")
-      ->group("Attention");
-  command.add_option("--dropout", o.dropout, "Probability of dropping an attention weight")->group("Attention");
+  add_number_options(command, o);
   command.add_option("--seed", o.seed, "Seed of the dropout and of any random input")
       ->capture_default_str()
       ->group("Attention");
@@ -110,11 +126,7 @@ Attention load_attention(const TensorOptions& o) {
   a.sink = load_optional(o.sink, "sink");
   a.cu_seqlens_q = load_optional(o.cu_seqlens_q, "cu_seqlens_q");
   a.cu_seqlens_k = load_optional(o.cu_seqlens_k, "cu_seqlens_k");
-  a.causal = o.causal ? RAPT_CAUSAL : o.causal_top_left ? RAPT_CAUSAL_TOP_LEFT : RAPT_NOT_CAUSAL;
-  a.softcap = o.softcap;
-  if (!o.window.empty()) a.window = parse_window(o.window);
-  if (o.has_scale) a.scale = o.scale;
-  a.dropout = o.dropout;
+  set_numbers(o, a.options);
   a.seed = o.seed;
   return a;
 }

@@ -1,6 +1,7 @@
 // The options of commands that take attention's tensors from files.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "cli/core/attention.hpp"
@@ -15,10 +16,8 @@ struct TensorOptions {
   std::string input, q, k, v;
   std::string bias, mask, alibi, sink;
   std::string cu_seqlens_q, cu_seqlens_k;
-  std::string window, layout = "bshd";
-  bool causal = false, causal_top_left = false;
-  double softcap = 0, scale = 0, dropout = 0;
-  bool has_scale = false;
+  std::string layout = "bshd";
+  std::map<std::string, std::string> numbers;  // options that are numbers, by what a problem's text calls them
   uint64_t seed = 1;
 
   bool given() const { return !input.empty() || !q.empty() || !k.empty() || !v.empty(); }

@@ -43,11 +43,7 @@ Attention Attention::converted(rapt_dtype dtype) const {
   r.cu_seqlens_k = copy(cu_seqlens_k);
   r.seqused_k = copy(seqused_k);
   r.block_table = copy(block_table);
-  r.scale = scale;
-  r.causal = causal;
-  r.softcap = softcap;
-  r.window = window;
-  r.dropout = dropout;
+  r.options = options;
   r.seed = seed;
   return r;
 }
@@ -58,16 +54,14 @@ rapt::Attention Attention::view() const {
 }
 
 rapt::Attention Attention::view(Placement& place) const {
-  rapt::Attention r{.q = place.in(q), .k = place.in(k), .v = place.in(v)};
-  r.softmax_scale = scale;
-  r.causal = causal;
-  r.softcap = softcap;
-  r.window = window;
+  rapt::Attention r = options;
+  r.q = place.in(q);
+  r.k = place.in(k);
+  r.v = place.in(v);
   r.bias = place.in(bias);
   r.mask = place.in(mask);
   r.alibi_slopes = place.in(alibi_slopes);
   r.sink = place.in(sink);
-  if (dropout != 0) r.dropout = Dropout{.probability = dropout, .seed = seed};
   if (packed()) {
     r.varlen = Varlen{.cu_seqlens_q = place.in(cu_seqlens_q), .cu_seqlens_k = place.in(cu_seqlens_k)};
     if (on_gpu(place.device())) {  // where the library does not read them by itself

@@ -12,12 +12,8 @@ struct Attention {
   std::optional<Array> bias, mask, alibi_slopes, sink;
   std::optional<Array> cu_seqlens_q, cu_seqlens_k;  // packed q; packed k and v
   std::optional<Array> seqused_k, block_table;      // paged k and v
-  std::optional<double> scale;
-  rapt_causal causal = RAPT_NOT_CAUSAL;
-  double softcap = 0;
-  std::optional<Window> window;
-  double dropout = 0;
-  uint64_t seed = 0;
+  rapt::Attention options;                          // those that are numbers
+  uint64_t seed = 0;                                // of what is made at random
 
   bool packed() const { return cu_seqlens_q.has_value(); }
   int64_t batch() const;

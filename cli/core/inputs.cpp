@@ -123,12 +123,17 @@ void make_options(const rapt_problem& p, InputKind kind, uint64_t seed, Attentio
     a.sink = Array(p.dtype, {p.heads_q});
     fill_normal(*a.sink, seed, kSink);
   }
-  if (p.has_scale) a.scale = p.softmax_scale;
-  if (p.has_window) a.window = Window{p.window_left, p.window_right};
-  a.causal = static_cast<rapt_causal>(p.causal);
-  a.softcap = p.softcap;
-  a.dropout = p.dropout;
-  a.seed = seed;
+}
+
+// What a problem's text can say and this file cannot make.
+void require_makeable(const Problem& problem) {
+  const rapt_problem p = problem.c();
+  if (p.device_lengths || (p.has_cache && p.page == 0) || p.whole_cache || p.has_leftpad || p.has_batch_idx ||
+      p.seqlen_new != 0 || p.rotary_dim != 0 || (p.alignment != 0 && p.alignment < 16) || p.row_stride != 0)
+    throw InputError(
+        fmt::format("'{}' is for `rapt explain`: tensors are made for packed lengths in host memory, paged "
+                    "caches and compact rows",
+                    problem.text()));
 }
 
 }  // namespace
@@ -166,6 +171,7 @@ void fill_normal(Array& array, uint64_t seed, uint64_t stream) {
 }
 
 Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first) {
+  require_makeable(problem);
   const rapt_problem p = problem.c();
   const auto rows = [&](int64_t seqlen, int64_t heads, int64_t dim) {
     Array a(p.dtype, {p.batch, heads_first ? heads : seqlen, heads_first ? seqlen : heads, dim});
@@ -192,6 +198,8 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
   if (kind == InputKind::constant_v)
     for (int64_t i = 0; i < a.v.count(); ++i) a.v.set(i, 1);
   make_options(p, kind, seed, a);
+  set_options(a.options, problem, seed);
+  a.seed = seed;
   return a;
 }
 
@@ -209,34 +217,6 @@ int64_t input_bytes(const Problem& problem) {
     bytes += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   }
   return bytes;
-}
-
-namespace {
-
-// Pairs of a query and a key in one sequence. Causal counts as half, as everyone reports it; a window is counted out.
-double attended_pairs(const rapt_problem& p, int64_t seqlen_q, int64_t seqlen_k) {
-  const bool causal = p.causal != RAPT_NOT_CAUSAL;
-  if (!p.has_window) return static_cast<double>(seqlen_q) * static_cast<double>(seqlen_k) * (causal ? 0.5 : 1);
-  const int64_t diagonal = p.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k - seqlen_q;
-  const int64_t all = seqlen_q + seqlen_k;  // a side this long is unbounded
-  const int64_t left = p.window_left < 0 ? all : std::min(p.window_left, all);
-  const int64_t right = causal ? 0 : p.window_right < 0 ? all : std::min(p.window_right, all);
-  double pairs = 0;
-  for (int64_t i = 0; i < seqlen_q; ++i) {
-    const int64_t begin = std::clamp<int64_t>(i + diagonal - left, 0, seqlen_k);
-    pairs += static_cast<double>(std::clamp<int64_t>(i + diagonal + right + 1, begin, seqlen_k) - begin);
-  }
-  return pairs;
-}
-
-}  // namespace
-
-double flops(const Problem& problem, rapt_op op) {
-  const rapt_problem p = problem.c();
-  double pairs = 0;
-  for (int64_t b = 0; b < p.varlen_count; ++b) pairs += attended_pairs(p, p.varlen[2 * b], p.varlen[2 * b + 1]);
-  if (p.varlen_count == 0) pairs = static_cast<double>(p.batch) * attended_pairs(p, p.seqlen_q, p.seqlen_k);
-  return 2 * static_cast<double>(p.heads_q * (p.head_dim + p.head_dim_v)) * pairs * (op == RAPT_BACKWARD ? 2.5 : 1);
 }
 
 }  // namespace rapt::cli

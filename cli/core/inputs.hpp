@@ -24,7 +24,6 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
 // `stream` separates tensors of one seed. From 4 Mi elements on the values repeat, for speed.
 void fill_normal(Array& array, uint64_t seed, uint64_t stream);
 
-int64_t input_bytes(const Problem& problem);       // of q, k, v, out, bias and mask
-double flops(const Problem& problem, rapt_op op);  // 2 * hq * (d + dv) for each pair of query and key, backward 2.5x
+int64_t input_bytes(const Problem& problem);  // of q, k, v, out, bias and mask
 
 }  // namespace rapt::cli

@@ -59,8 +59,8 @@ struct KeyRange {
 };
 
 KeyRange kept_keys(const Attention& a, const Sequence& s, int64_t diagonal, int64_t i) {
-  const int64_t left = a.window ? a.window->left : -1;
-  const int64_t right = a.causal != RAPT_NOT_CAUSAL ? 0 : a.window ? a.window->right : -1;
+  const int64_t left = a.options.window ? a.options.window->left : -1;
+  const int64_t right = a.options.causal != RAPT_NOT_CAUSAL ? 0 : a.options.window ? a.options.window->right : -1;
   const int64_t center = i + diagonal;
   const bool whole_left = left < 0 || left >= center, whole_right = right < 0 || right >= s.seqlen_k - center;
   return {whole_left ? 0 : center - left, whole_right ? s.seqlen_k : std::max<int64_t>(0, center + right + 1)};
@@ -68,8 +68,8 @@ KeyRange kept_keys(const Attention& a, const Sequence& s, int64_t diagonal, int6
 
 double largest_of_row(const Attention& a, const Sequence& s, int64_t h, int64_t i) {
   const int64_t d = a.head_dim(), head_k = h / (a.heads_q() / a.heads_k());
-  const int64_t diagonal = a.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : s.seqlen_k - s.seqlen_q;
-  const double scale = a.scale ? *a.scale : 1 / std::sqrt(static_cast<double>(d));
+  const int64_t diagonal = a.options.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : s.seqlen_k - s.seqlen_q;
+  const double scale = a.options.softmax_scale ? *a.options.softmax_scale : 1 / std::sqrt(static_cast<double>(d));
   const double* q = row(a.q, a.packed(), s.index, s.first_q + i, h);
   double slope = 0;
   if (a.alibi_slopes) slope = a.alibi_slopes->get(a.alibi_slopes->shape().size() == 2 ? s.index * a.heads_q() + h : h);
@@ -81,7 +81,7 @@ double largest_of_row(const Attention& a, const Sequence& s, int64_t h, int64_t 
     double x = 0;
     for (int64_t c = 0; c < d; ++c) x += q[c] * k[c];
     x *= scale;
-    if (a.softcap != 0) x = a.softcap * std::tanh(x / a.softcap);
+    if (const double cap = a.options.softcap; cap != 0) x = cap * std::tanh(x / cap);
     if (a.bias) x += score(*a.bias, s.index, h, i, j);
     x -= slope * std::fabs(static_cast<double>(i + diagonal - j));
     if (std::isfinite(x)) most = std::max(most, std::fabs(x));

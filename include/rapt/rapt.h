@@ -226,8 +226,19 @@ RAPT_API rapt_status rapt_workspace_size(const rapt_forward_call* forward, const
 
 /* ---- problems as text ------------------------------------------------------------------------------------------- */
 
+typedef enum rapt_op { RAPT_FORWARD = 0, RAPT_BACKWARD = 1 } rapt_op;
+
 /* Which dimensions a bias or mask really has; the others have size 1. */
 typedef enum rapt_broadcast_bits { RAPT_PER_BATCH = 1, RAPT_PER_HEAD = 2, RAPT_PER_QUERY = 4 } rapt_broadcast_bits;
+
+/* The results of a backward pass that a problem asks for. */
+typedef enum rapt_gradient_bits {
+  RAPT_GRADIENT_Q = 1,
+  RAPT_GRADIENT_K = 2,
+  RAPT_GRADIENT_V = 4,
+  RAPT_GRADIENT_BIAS = 8,
+  RAPT_GRADIENT_SINK = 16
+} rapt_gradient_bits;
 
 /* A problem without its tensors, e.g. "b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal window=127,0" (docs/naming.md has
  * the grammar). Printing a parsed problem gives the canonical text. */
@@ -243,19 +254,47 @@ typedef struct rapt_problem {
   int64_t page;          /* 0: not paged */
   int64_t varlen_count;  /* 0 or batch */
   const int64_t* varlen; /* [varlen_count][2]: seqlen_q, seqlen_k of each sequence */
+
+  /* since 0.2 */
+  int64_t total_q, total_k;           /* rows of packed q, and of packed k and v, with device_lengths */
+  int32_t device_lengths;             /* packed, with cu_seqlens in device memory */
+  int32_t has_cache, whole_cache;     /* a KV cache; 1: without seqused_k */
+  int32_t has_leftpad, has_batch_idx; /* of the cache */
+  int32_t rotary_interleaved;
+  int64_t seqlen_new, rotary_dim; /* rows appended to the cache; 0: no rotary embedding */
+  int32_t wants_lse;              /* of the forward pass */
+  int32_t gradients;              /* of the backward pass, rapt_gradient_bits; 0: dq, dk and dv */
+  int64_t alignment;              /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
+  int64_t row_stride;             /* the largest, in elements; 0: no larger than rows of all heads */
 } rapt_problem;
 
-/* Parses and validates; reports every violation. `varlen` receives the pairs and must hold `varlen_capacity` of them
- * (the number of ':' in the text is enough); problem->varlen then points there. */
+/* An option of problems. `form` is its token in a text, "softcap=<x>" or "causal|causal-tl". */
+typedef struct rapt_option {
+  size_t struct_size;
+  const char* name; /* as in rapt_problem */
+  const char* form;
+  const char* help;
+  int32_t is_number; /* given to a call as a number, not as a tensor */
+} rapt_option;
+
+/* Option `index`, in the order in which texts have them; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT
+ * past the last. */
+RAPT_API size_t rapt_option_count(void);
+RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
+
+/* Parses and validates; reports every violation. The caller sets problem->struct_size. `varlen` receives the pairs and
+ * must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen then points there. */
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
+
+/* Floating-point operations of one pass: 2 * (head_dim + head_dim_v) for each query and key that causality and window
+ * let attend, times 2.5 in the backward pass. A cache counts as long as its longest sequence. */
+RAPT_API rapt_status rapt_problem_flops(const rapt_problem* problem, rapt_op op, double* flops);
 
 /* Writes the canonical text and its length without the final 0. capacity 0 asks for the length alone. */
 RAPT_API rapt_status rapt_problem_print(const rapt_problem* problem, char* text, size_t capacity, size_t* length);
 
 /* ---- what would run, and why not the others --------------------------------------------------------------------- */
-
-typedef enum rapt_op { RAPT_FORWARD = 0, RAPT_BACKWARD = 1 } rapt_op;
 
 typedef struct rapt_candidate {
   const char* backend;

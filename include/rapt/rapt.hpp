@@ -322,6 +322,31 @@ class Problem {
   std::vector<int64_t> varlen_;
 };
 
+// The options of problems: rapt_option.
+inline std::vector<rapt_option> options() {
+  std::vector<rapt_option> all(rapt_option_count(), RAPT_INIT(rapt_option));
+  for (size_t i = 0; i < all.size(); ++i) check(rapt_option_at(i, &all[i]));
+  return all;
+}
+
+// Floating-point operations of one pass (rapt_problem_flops).
+inline double flops(const Problem& problem, rapt_op op) {
+  const rapt_problem c = problem.c();
+  double count = 0;
+  check(rapt_problem_flops(&c, op, &count));
+  return count;
+}
+
+// The options of a problem that are numbers; those that are tensors are the caller's to make.
+inline void set_options(Attention& attention, const Problem& problem, uint64_t dropout_seed = 0) {
+  const rapt_problem c = problem.c();
+  attention.causal = static_cast<rapt_causal>(c.causal);
+  attention.softcap = c.softcap;
+  if (c.has_scale) attention.softmax_scale = c.softmax_scale;
+  if (c.has_window) attention.window = Window{c.window_left, c.window_right};
+  if (c.dropout != 0) attention.dropout = Dropout{.probability = c.dropout, .seed = dropout_seed};
+}
+
 struct Candidate {
   std::string backend, kernel, reason;
   bool chosen = false;

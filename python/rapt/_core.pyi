@@ -69,6 +69,9 @@ def explain_backward(
 def explain_problem(problem: str, backward: bool, device: tuple[int, int], **options: Unpack[Options]) -> _Explanation:
     """device: DLPack's device type and number; of the options those that say how to run."""
 
+def problem_flops(problem: str, backward: bool) -> float:
+    """Floating-point operations of one pass, windows and causality counted exactly."""
+
 def empty(shape: tuple[int, ...], like: Tensor, is_lse: bool) -> Any:
     """Memory on the device of `like` for its type, or for that of its lse, as an object with __dlpack__."""
 

@@ -84,6 +84,10 @@ nb::tuple explain_text(const std::string& problem, bool is_backward, std::pair<i
                           {device.first, device.second}));
 }
 
+double problem_flops(const std::string& problem, bool is_backward) {
+  return flops(Problem::parse(problem), is_backward ? RAPT_BACKWARD : RAPT_FORWARD);
+}
+
 size_t forward_workspace(nb::handle q, nb::handle k, nb::handle v, nb::handle out, const nb::kwargs& options) {
   Call call(q, k, v, options);
   return forward_workspace_size(call.attention, call.tensors.take_sequences(out, "out", Access::write), call.execution);
@@ -157,6 +161,7 @@ NB_MODULE(_core, m) {
 
   m.def("explain_problem", explain_text, nb::arg("problem"), nb::arg("backward"), nb::arg("device"),
         nb::arg("options"));
+  m.def("problem_flops", problem_flops, nb::arg("problem"), nb::arg("backward"));
   m.def("empty", empty, nb::arg("shape"), nb::arg("like"), nb::arg("is_lse"));
   m.def("shape", shape, nb::arg("object"), nb::arg("name"));
   define_information(m);

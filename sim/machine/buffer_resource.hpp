@@ -21,8 +21,8 @@ struct BufferResource {
 };
 BufferResource buffer_resource(const Wave& w, const Operand& srsrc);
 
-// Each lane's index and offset, and where its access of `bytes` bytes goes. They are copies: a load's destination may
-// be its own address registers, and is written a dword at a time.
+// Each lane's index and offset, and where its access of `bytes` bytes goes. They are copies: a load that is made in
+// parts may write the registers that they came from.
 class BufferLanes {
  public:
   // `format`: an instruction that converts, for which gfx9 never takes the stride's upper bits from DATA_FORMAT.
@@ -45,8 +45,8 @@ class BufferLanes {
   Wave& wave_;
   BufferResource resource_;
   bool idxen_, offen_;
-  u32 index_[64], offset_[64];  // with idxen, with offen
   u32 inst_offset_, soffset_;
+  alignas(64) u32 index_[64], offset_[64];  // of idxen and offen
   // In range: the index is less, and the offset of the access's end at most, than these.
   u64 index_limit_ = ~u64{0};
   std::int64_t end_limit_ = INT64_MAX;

@@ -114,10 +114,10 @@ void conditional_exchange(Wave& w, const Instruction& i) {
   u32* out = w.row(i.dst);
   for_lanes(inside, [&](unsigned l) {
     u32* at = reinterpret_cast<u32*>(a.at[l]);
+    const u32 values[] = {data[l], data[L + l]};  // the result may be in either register
     for (unsigned d = 0; d < 2; ++d) {
-      const u32 value = data[d * L + l];
       out[d * L + l] = at[d];
-      if (value >> 31) at[d] = value & 0x7fffffff;
+      if (values[d] >> 31) at[d] = values[d] & 0x7fffffff;
     }
   });
   if (inside != lanes) zero_rows<Data::b64, L>(out, lanes & ~inside, true);

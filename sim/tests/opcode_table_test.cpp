@@ -1,4 +1,4 @@
-// Which operations the simulator has: those of compiled attention kernels, and the table in the documentation.
+// Which operations the simulator has: those of compiled attention kernels, and the table of all opcodes in tests/data.
 #include "sim/isa/decode.hpp"
 #include "sim/machine/handlers.hpp"
 #include "sim/tests/support/assemble.hpp"
@@ -103,13 +103,15 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+constexpr const char* table_path = RAPT_SIM_SOURCE_FOLDER "/tests/data/opcodes.md";
+
 // The marks of what tests ran come from a recorded run; all else must be as the simulator has it now. Nothing that is
 // simulated is without a test on any of its architectures.
-TEST(Opcodes, TableInTheDocumentationIsUpToDate) {
+TEST(Opcodes, TableIsUpToDate) {
   const std::string folder = temporary_folder() + "/record";
   std::filesystem::create_directory(folder);
-  const std::string document = read_text(RAPT_SIM_SOURCE_FOLDER "/../docs/simulator-opcodes.md");
-  std::istringstream lines(document);
+  const std::string table = read_text(table_path);
+  std::istringstream lines(table);
   std::ofstream record(folder + "/marks.txt");
   unsigned marks = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -126,7 +128,18 @@ TEST(Opcodes, TableInTheDocumentationIsUpToDate) {
   record.close();
   EXPECT_GT(marks, 2000U);
   const std::string now = shell(RAPT_SIM_LIBRARY_FOLDER "/../bin/rapt-sim opcodes --tests " + folder);
-  EXPECT_TRUE(now == document) << "write docs/simulator-opcodes.md anew: it says how in its first lines";
+  EXPECT_TRUE(now == table) << "write " << table_path << " anew: it says how in its first lines";
+}
+
+// Everything between the table's introduction and its first list.
+TEST(Opcodes, DocumentationHasTheSummary) {
+  const std::string table = read_text(table_path);
+  const std::size_t first = table.find("| architecture |"), end = table.find("\n## ");
+  ASSERT_LT(first, end);
+  const std::string summary = table.substr(first, end - first);
+  EXPECT_NE(read_text(RAPT_SIM_SOURCE_FOLDER "/../docs/simulator.md").find(summary), std::string::npos)
+      << "docs/simulator.md must have this summary:\n"
+      << summary;
 }
 
 }  // namespace

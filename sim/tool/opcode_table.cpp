@@ -134,7 +134,19 @@ Tables collect(const Tested& tested) {
   return tables;
 }
 
-std::string summary(const Tables& tables) {
+std::string row_of_archs(std::string_view first, std::string_view last = "") {
+  std::string out = fmt::format("| {} |", first);
+  for (int n = 0; n < arch_count; ++n) out += fmt::format(" {} |", name(static_cast<Arch>(n)));
+  return out + std::string(last) + "\n";
+}
+
+std::string rule(std::string_view cell) {
+  std::string out = "|---|";
+  for (int n = 0; n < arch_count; ++n) out += cell;
+  return out;
+}
+
+std::string by_architecture(const Tables& tables) {
   std::string out =
       "| architecture | opcodes | simulated | tested | tested on another | refused |\n|---|---|---|---|---|---|\n";
   for (int n = 0; n < arch_count; ++n) {
@@ -147,6 +159,32 @@ std::string summary(const Tables& tables) {
                     simulated, count[State::tested], count[State::tested_elsewhere], count[State::refused]);
   }
   return out;
+}
+
+using Counts = std::array<unsigned, arch_count>;
+
+std::string rows_of_counts(const std::map<std::string, Counts>& rows) {
+  std::string out = rule("---|") + "\n";
+  for (const auto& [heading, counts] : rows) out += fmt::format("| {} | {} |\n", heading, fmt::join(counts, " | "));
+  return out;
+}
+
+std::string by_format(const Tables& tables) {
+  std::map<std::string, Counts> simulated;
+  for (const auto& [heading, rows] : tables)
+    for (const auto& [mnemonic, row] : rows)
+      for (std::size_t n = 0; n < arch_count; ++n)
+        simulated[heading][n] += row.states[n] != State::absent && row.states[n] != State::refused;
+  return row_of_archs("simulated, by format") + rows_of_counts(simulated);
+}
+
+std::string by_reason(const Tables& tables) {
+  std::map<std::string, Counts> refused;
+  for (const auto& [heading, rows] : tables)
+    for (const auto& [mnemonic, row] : rows)
+      for (std::size_t n = 0; n < arch_count; ++n)
+        if (row.states[n] == State::refused) ++refused[why_refused(mnemonic)][n];
+  return row_of_archs("refused, by reason") + rows_of_counts(refused);
 }
 
 }  // namespace
@@ -178,19 +216,16 @@ std::string opcode_table(const Tested& tested) {
       "opcode. Mnemonics are LLVM 22's, without suffixes of the encoding. What tests run is recorded while they do:\n\n"
       "```\n"
       "mkdir record && RAPT_SIM_RECORD_TESTED=$PWD/record ctest --preset sim\n"
-      "build/sim/sim/bin/rapt-sim opcodes --tests record > docs/simulator-opcodes.md\n"
+      "build/sim/sim/bin/rapt-sim opcodes --tests record > sim/tests/data/opcodes.md\n"
       "```\n\n";
-  out += summary(tables);
+  out += by_architecture(tables) + "\n" + by_format(tables) + "\n" + by_reason(tables);
   for (const auto& [heading, rows] : tables) {
     const bool any_refused = std::any_of(rows.begin(), rows.end(), [](const auto& entry) {
       const auto& states = entry.second.states;
       return std::find(states.begin(), states.end(), State::refused) != states.end();
     });
-    out += fmt::format("\n## {}\n\n| mnemonic |", heading);
-    for (int n = 0; n < arch_count; ++n) out += fmt::format(" {} |", name(static_cast<Arch>(n)));
-    out += any_refused ? " refused because |\n|---|" : "\n|---|";
-    for (int n = 0; n < arch_count; ++n) out += ":-:|";
-    out += any_refused ? "---|\n" : "\n";
+    out += fmt::format("\n## {}\n\n", heading) + row_of_archs("mnemonic", any_refused ? " refused because |" : "");
+    out += rule(":-:|") + (any_refused ? "---|\n" : "\n");
     for (const auto& [mnemonic, row] : rows) {
       out += fmt::format("|{}|", mnemonic);
       for (const State state : row.states) out += fmt::format("{}|", static_cast<char>(state));

@@ -1,4 +1,4 @@
-// The table of every opcode by architecture: docs/simulator-opcodes.md.
+// The table of every opcode by architecture: sim/tests/data/opcodes.md.
 #pragma once
 
 #include "sim/isa/arch.hpp"

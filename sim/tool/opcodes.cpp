@@ -13,7 +13,7 @@ void add_opcodes(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("opcodes", "Print every opcode by architecture: simulated, tested, or refused");
   sub->add_option("--tests", *tests,
                   "A folder of the tests' records (RAPT_SIM_RECORD_TESTED); without it nothing is tested");
-  sub->footer("Example:\n  rapt-sim opcodes --tests record > docs/simulator-opcodes.md");
+  sub->footer("Example:\n  rapt-sim opcodes --tests record > sim/tests/data/opcodes.md");
   sub->callback([tests, &action] {
     action = [tests] {
       fmt::print("{}", opcode_table(tests->empty() ? Tested() : read_tested(*tests)));

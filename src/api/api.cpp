@@ -4,7 +4,10 @@
 
 #include "api/execution.hpp"
 #include "api/guard.hpp"
+#include "cpu/cpu.hpp"
 #include "engine/pool.hpp"
+#include "engine/run.hpp"
+#include "engine/select.hpp"
 #include "problem/validator.hpp"
 
 namespace rapt {
@@ -25,8 +28,8 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
   Execution out;
   if (given == nullptr) return out;
   const rapt_execution e = read_versioned("execution", given);
-  if (e.backend) out.wish.backend = e.backend;
-  out.wish.allow_math = e.allow_math != 0;
+  if (e.backend) out.request.backend = e.backend;
+  out.request.allow_math = e.allow_math != 0;
   out.deterministic = e.deterministic != 0;
   if (e.executor) {
     executor = read_versioned("execution.executor", e.executor);
@@ -74,9 +77,9 @@ size_t workspace_of(const PublicCall& given) {
 }
 
 template <class PublicCall>
-Explanation explain_call(const PublicCall& given) {
+Explanation explain_call(const PublicCall& given, rapt_op op) {
   const Checked checked(given);
-  return explain(checked.call, checked.execution.wish);
+  return explain({checked.call, op, checked.call.device, checked.execution.request});
 }
 
 void require_one_call(const void* forward, const void* backward) {
@@ -148,7 +151,8 @@ rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_c
   return guarded([&] {
     require(explanation, "explanation");
     require_one_call(forward, backward);
-    *explanation = new_explanation(forward ? explain_call(*forward) : explain_call(*backward));
+    *explanation =
+        new_explanation(forward ? explain_call(*forward, RAPT_FORWARD) : explain_call(*backward, RAPT_BACKWARD));
   });
 }
 

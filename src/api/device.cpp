@@ -5,12 +5,13 @@
 #include <thread>
 
 #include "api/guard.hpp"
-#include "api/planned.hpp"
+#include "api/op.hpp"
 #include "gpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
+#include "problem/c_problem.hpp"
 #include "problem/tensor.hpp"
-#include "problem/validator.hpp"
+#include "problem/versioned.hpp"
 
 namespace rapt {
 
@@ -111,8 +112,7 @@ rapt_status rapt_preload(rapt_device device, const rapt_problem* problem, rapt_o
   return guarded([&] {
     if (!on_gpu(device)) return;
     if (problem == nullptr) return gpu::preload(device);
-    const PlannedCall planned(problem_from_public(*problem), device);
-    gpu::preload(planned.call, checked_op(op));
+    gpu::preload(from_c(*problem), checked_op(op), device);
   });
 }
 }

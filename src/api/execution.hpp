@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/run.hpp"
+#include "engine/backend.hpp"
 
 namespace rapt {
 

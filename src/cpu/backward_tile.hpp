@@ -196,7 +196,7 @@ class BackwardTile {
                              words_, s.data, s.row);
     column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes,
                              words_v_, ds.data, ds.row);
-    if (options_ || careful_ || masked(g, key, rows) || call_.dropout.probability != 0) {
+    if (options_ || careful_ || masked(g, key, rows) || call_.dropout != 0) {
       special_strip(g, j, rows, s, ds);
     } else {
       F shift[kVectors], rest[kVectors], delta[kVectors];
@@ -220,7 +220,7 @@ class BackwardTile {
   // As the plain strip, with options and dropout, and exactly 0 where a key is excluded whatever its V holds.
   __attribute__((noinline)) void special_strip(int64_t g, int64_t j, int64_t rows, const Strip& s, const Strip& ds) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
-    const bool drops = call_.dropout.probability != 0;
+    const bool drops = call_.dropout != 0;
     special_logits(g, key, rows, s);
     if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, dropout_scale(call_), w_.factors);
     for (int64_t r = 0; r < rows; ++r)

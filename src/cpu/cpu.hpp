@@ -8,8 +8,8 @@ namespace rapt::cpu {
 
 // One compiled copy of the kernels. Its results are bitwise equal for any executor.
 struct Kernels {
-  const char* (*forward_kernel)(const ForwardCall& call);  // the variant's name
-  const char* (*backward_kernel)(const BackwardCall& call);
+  const char* (*forward_kernel)(const Problem& problem);  // the variant's name
+  const char* (*backward_kernel)(const Problem& problem);
   // Bytes of 64-byte aligned workspace at this concurrency.
   size_t (*forward_workspace)(const ForwardCall& call, int32_t concurrency);
   size_t (*backward_workspace)(const BackwardCall& call, int32_t concurrency);

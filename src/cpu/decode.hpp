@@ -57,7 +57,7 @@ class Decode {
     if (careful)
       for (int64_t i = 0; i < score_count(); ++i) w_.excluded[i] = w_.scores[i] == -INFINITY;
     for (int64_t g = 0; g < groups_; ++g) softmax(g);
-    if (call_.dropout.probability != 0) drop();
+    if (call_.dropout != 0) drop();
     if (careful) return careful_values();
     if constexpr (kDecodePairs<T, Layout>)
       for (int64_t i = 0; i < score_count(); i += kLanes) store16(w_.narrow + i, load(w_.scores + i));
@@ -159,14 +159,14 @@ class Decode {
   }
 
   __attribute__((noinline)) void drop() const {
-    const uint32_t threshold = rapt_keep_threshold(call_.dropout.probability);
+    const uint32_t threshold = rapt_keep_threshold(call_.dropout);
     for (int64_t r = 0; r < n_; ++r) {
       const uint32_t row = static_cast<uint32_t>(query(r));
       const uint32_t stream = static_cast<uint32_t>(s_.index * call_.heads_q + head(r));
       for (int64_t j = 0; j < rows_.count; ++j) {
         const uint32_t column = static_cast<uint32_t>(j0_ + j);
         const rapt_philox_bits bits =
-            rapt_philox(call_.dropout.seed, column / 4, row / 2, stream, call_.dropout.offset);
+            rapt_philox(call_.dropout_seed, column / 4, row / 2, stream, call_.dropout_offset);
         if (rapt_philox_field(bits, row, column) >= threshold) w_.scores[at(r, j)] *= 0.f;  // NaN stays
       }
     }

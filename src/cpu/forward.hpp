@@ -13,6 +13,8 @@ inline constexpr int64_t kWantedItems = 64;
 inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, whose fixed costs a split repeats
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
 
+inline bool is_decode(const Problem& p) { return p.group() * p.seqlen_q <= kDecodeRows; }
+
 struct ForwardCut {
   bool decode;
   QueryRows rows;       // first_head is filled in for each item
@@ -21,7 +23,7 @@ struct ForwardCut {
 
   explicit ForwardCut(const ForwardCall& call) {
     const int64_t group = call.group();
-    decode = group * call.seqlen_q <= kDecodeRows;
+    decode = is_decode(call);
     const bool share = group > 1 && call.seqlen_q < forward_queries(call);
     rows = {0, decode ? group * decode_heads(call) : share ? group : 1};
     head_groups = call.heads_q / rows.heads;
@@ -164,9 +166,9 @@ inline void forward(const ForwardCall& call, const rapt_executor& executor, char
   });
 }
 
-inline const char* forward_kernel(const ForwardCall& call) {
-  const bool dot = call.dtype == DType::bf16 && kHasBf16Dot;
-  if (ForwardCut(call).decode) return dot ? "fwd_decode_dot" : "fwd_decode_fma";
+inline const char* forward_kernel(const Problem& problem) {
+  const bool dot = problem.dtype == DType::bf16 && kHasBf16Dot;
+  if (is_decode(problem)) return dot ? "fwd_decode_dot" : "fwd_decode_fma";
   return dot ? "fwd_tile_dot" : "fwd_tile_fma";
 }
 

@@ -172,13 +172,13 @@ class ForwardTile {
     }
     const bool careful = (edges || options_) && !values_finite();
     if (careful) note_excluded(rows);
-    const bool narrow_later = kDot && (call_.dropout.probability != 0 || careful);  // P stays in floats until then
+    const bool narrow_later = kDot && (call_.dropout != 0 || careful);  // P stays in floats until then
     if (options_ && narrow_later) exponentials<false, true>(w_.s, rows, factor, shift, block_sum, nullptr);
     else if (options_) exponentials<kDot, true>(w_.s, rows, factor, shift, block_sum, w_.p);
     else if (narrow_later) exponentials<false, false>(w_.s, rows, factor, shift, block_sum, nullptr);
     else exponentials<kDot, false>(w_.s, rows, factor, shift, block_sum, w_.p);
     for (int i = 0; i < kVectors; ++i) store(l + i * kLanes, fma(load(l + i * kLanes), alpha[i], block_sum[i]));
-    if (call_.dropout.probability != 0) {
+    if (call_.dropout != 0) {
       dropout_factors(call_, s_, *w_.lanes, g, low, rows, 1.f, w_.factors);
       apply_factors(w_.s, w_.factors, rows);
     }

@@ -130,12 +130,12 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
 }
 
 // What dropout multiplies the probabilities by that it keeps.
-inline float dropout_scale(const Call& call) { return static_cast<float>(1 / (1 - call.dropout.probability)); }
+inline float dropout_scale(const Call& call) { return static_cast<float>(1 / (1 - call.dropout)); }
 
 // For each of keys [j0, j0 + rows) `kept` where dropout keeps it, otherwise 0: tile [rows][kGroupLanes].
 inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
                             int64_t rows, float kept, float* tile) {
-  const uint32_t threshold = rapt_keep_threshold(call.dropout.probability);
+  const uint32_t threshold = rapt_keep_threshold(call.dropout);
   for (int64_t quad = j0 / 4; quad * 4 < j0 + rows; ++quad) {
     alignas(64) uint32_t low[kGroupLanes], high[kGroupLanes];  // fields of columns 0, 1 and 2, 3 of each lane's row
     for (int lane = 0; lane < kGroupLanes; ++lane) {
@@ -143,7 +143,7 @@ inline void dropout_factors(const Call& call, const Sequence& s, const QueryLane
       const uint32_t q = static_cast<uint32_t>(lanes.query[at]);
       const uint32_t stream = static_cast<uint32_t>(s.index * call.heads_q + lanes.head[at]);
       const rapt_philox_bits bits =
-          rapt_philox(call.dropout.seed, static_cast<uint32_t>(quad), q / 2, stream, call.dropout.offset);
+          rapt_philox(call.dropout_seed, static_cast<uint32_t>(quad), q / 2, stream, call.dropout_offset);
       low[lane] = q % 2 ? bits.word[2] : bits.word[0];
       high[lane] = q % 2 ? bits.word[3] : bits.word[1];
     }

@@ -22,8 +22,9 @@ void write(T& x, double value) {
 
 // RoPE (Su et al., "RoFormer", 2021) of one row: the pair (a, b) becomes (a cos - b sin, a sin + b cos).
 template <class T>
-void rotate_row(const NewKeys& rotary, int64_t position, const T* in, T* out, int64_t head_dim) {
-  const int64_t half = rotary.rotary_dim / 2;
+void rotate_row(const ForwardCall& call, int64_t position, const T* in, T* out) {
+  const NewKeys& rotary = call.new_keys;
+  const int64_t half = call.rotary_dim / 2;
   for (int64_t x = 0; x < half; ++x) {
     const auto table = [&](const char* data, int64_t row) {
       return with_type(rotary.rotary_dtype, [&]<class E>(std::type_identity<E>) {
@@ -31,12 +32,13 @@ void rotate_row(const NewKeys& rotary, int64_t position, const T* in, T* out, in
       });
     };
     const double c = table(rotary.cos, rotary.cos_row), s = table(rotary.sin, rotary.sin_row);
-    const int64_t first = rotary.interleaved ? 2 * x : x, second = rotary.interleaved ? 2 * x + 1 : x + half;
+    const int64_t first = call.rotary_interleaved ? 2 * x : x;
+    const int64_t second = call.rotary_interleaved ? 2 * x + 1 : x + half;
     const double a = read(in[first]), b = read(in[second]);
     write(out[first], a * c - b * s);
     write(out[second], a * s + b * c);
   }
-  for (int64_t x = rotary.rotary_dim; x < head_dim; ++x) out[x] = in[x];
+  for (int64_t x = call.rotary_dim; x < call.head_dim; ++x) out[x] = in[x];
 }
 
 template <class T>
@@ -44,14 +46,14 @@ void append(const ForwardCall& call) {
   const NewKeys& fresh = call.new_keys;
   for (int64_t b = 0; b < call.batch; ++b) {
     const Sequence s = sequence(call, b);
-    for (int64_t i = 0; i < fresh.seqlen; ++i) {
+    for (int64_t i = 0; i < call.seqlen_new; ++i) {
       const int64_t position = call.seqused_k[b] + i;
       for (int64_t h = 0; h < call.heads_k; ++h) {
         const T* k = reinterpret_cast<const T*>(fresh.k.data) + b * fresh.k.batch + i * fresh.k.seq + h * fresh.k.head;
         const T* v = reinterpret_cast<const T*>(fresh.v.data) + b * fresh.v.batch + i * fresh.v.seq + h * fresh.v.head;
         T* to_k = reinterpret_cast<T*>(call.k.data) + key_offset(call, call.k, s, position - s.first_k, h);
         T* to_v = reinterpret_cast<T*>(call.v.data) + key_offset(call, call.v, s, position - s.first_k, h);
-        if (fresh.rotary_dim > 0) rotate_row(fresh, position, k, to_k, call.head_dim);
+        if (call.rotary_dim > 0) rotate_row(call, position, k, to_k);
         else std::memcpy(to_k, k, static_cast<size_t>(call.head_dim) * sizeof(T));
         std::memcpy(to_v, v, static_cast<size_t>(call.head_dim_v) * sizeof(T));
       }
@@ -69,23 +71,23 @@ void rotate_q(ForwardCall& call, char* workspace) {
     const Sequence s = sequence(call, b);
     for (int64_t i = 0; i < s.seqlen_q; ++i)
       for (int64_t h = 0; h < call.heads_q; ++h)
-        rotate_row(call.new_keys, call.seqused_k[b] + (advances ? i : 0),
+        rotate_row(call, call.seqused_k[b] + (advances ? i : 0),
                    reinterpret_cast<const T*>(call.q.data) + query_offset(call.q, s, i, h),
-                   reinterpret_cast<T*>(workspace) + query_offset(rotated, s, i, h), call.head_dim);
+                   reinterpret_cast<T*>(workspace) + query_offset(rotated, s, i, h));
   }
   call.q = rotated;
 }
 
 template <class T>
 void prepare(ForwardCall& call, char* workspace) {
-  if (call.new_keys.seqlen > 0) append<T>(call);
-  if (call.new_keys.rotary_dim > 0) rotate_q<T>(call, workspace);
+  if (call.seqlen_new > 0) append<T>(call);
+  if (call.rotary_dim > 0) rotate_q<T>(call, workspace);
 }
 
 }  // namespace
 
 size_t rotated_q_bytes(const ForwardCall& call) {
-  if (call.new_keys.rotary_dim == 0) return 0;
+  if (call.rotary_dim == 0) return 0;
   const int64_t rows = call.cu_seqlens_q ? call.total_q : call.batch * call.seqlen_q;
   return static_cast<size_t>((rows * call.heads_q * call.head_dim * dtype_bytes(call.dtype) + 63) / 64 * 64);
 }

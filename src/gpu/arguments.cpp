@@ -99,10 +99,10 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   a.mask = scores(call.mask, 1);
   if (call.alibi)
     a.alibi = {reinterpret_cast<const float*>(call.alibi.data), call.alibi.batch * 4, call.alibi.head * 4};
-  a.keep_threshold = rapt_keep_threshold(call.dropout.probability);
-  a.keep_scale = static_cast<float>(1 / (1 - call.dropout.probability));
-  a.dropout_offset = call.dropout.offset;
-  a.dropout_seed = call.dropout.seed;
+  a.keep_threshold = rapt_keep_threshold(call.dropout);
+  a.keep_scale = static_cast<float>(1 / (1 - call.dropout));
+  a.dropout_offset = call.dropout_offset;
+  a.dropout_seed = call.dropout_seed;
   if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
   a.sink_dtype = abi_dtype(call.sink.dtype);
   return a;
@@ -115,7 +115,7 @@ void check_pointers(const ForwardCall& call, const Device& device) {
   check("lse", call.lse.data);
   check("sink", call.sink.data);
   check("alibi_slopes", call.alibi.data);
-  if (!call.lengths_on_host) {
+  if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }

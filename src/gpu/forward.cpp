@@ -82,7 +82,7 @@ void check_device_lengths(const ForwardCall& call, const Device& device, Stream 
 }  // namespace
 
 size_t workspace_bytes(const ForwardCall& call) {
-  if (!call.lengths_on_host) return 0;
+  if (call.device_lengths) return 0;
   return ((call.cu_seqlens_q != nullptr) + (call.cu_seqlens_k != nullptr)) * lengths_bytes(call);
 }
 
@@ -90,14 +90,14 @@ void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
   ForwardCall call = given;
   Modules& modules = *plan.modules;
   const Device& device = modules.device();
-  const Variant& variant = modules.variants()[plan.variant];
-  const auto groups = static_cast<unsigned>(workgroups(variant, demand_of(call)));
+  const Variant& variant = modules.variants()[plan.stages[0].variant];
+  const auto groups = static_cast<unsigned>(workgroups(variant, requirements_of(call)));
   if (groups == 0) return;
   Driver& driver = *device.driver;
   const DeviceScope scope(driver, device.id.id);
   check_pointers(call, device);
   if (call.check_lengths) check_device_lengths(call, device, launch.stream);
-  const Function function = modules.function(plan.variant, launch.stream);
+  const Function function = modules.function(plan.stages[0].variant, launch.stream);
   const Lengths lengths(call, launch, device);
   const rapt_forward_args arguments = forward_args(call, variant, device);
   const LaunchShape shape{.grid = {groups}, .block = {static_cast<uint32_t>(variant.threads)}};

@@ -1,36 +1,44 @@
-// The hip backend as the engine sees it. Throws Error (RAPT_DEVICE_ERROR) where there is no HIP or a call of it fails,
-// RAPT_UNSUPPORTED where the device has no archive or no variant takes the call.
+// The kernels of a GPU as the engine sees them. Throws Error (RAPT_DEVICE_ERROR) where there is no driver or a call of
+// it fails, RAPT_UNSUPPORTED where the device has no archive.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gpu/modules.hpp"
+#include "problem/call.hpp"
 
 namespace rapt::gpu {
 
-// The variant that runs a call, and where its code is kept.
-struct Plan {
-  Modules* modules = nullptr;
-  size_t variant = 0;
+// One kernel of a plan.
+struct Stage {
+  size_t variant = 0;  // of the device's archive
 };
 
-// `variant` "" takes what the tuning table says, and remembers it; otherwise the variant of this name.
-Plan plan(const Call& call, rapt_op op, std::string_view variant);
+// The kernels that run a problem, one after the other, and where their code is kept.
+struct Plan {
+  static constexpr size_t kMostStages = 4;
+  Modules* modules = nullptr;
+  std::array<Stage, kMostStages> stages = {};
+  size_t stage_count = 0;
+};
 
+// Fills `plan` and returns "", or says why no variant takes the problem. `variant` "" takes what the tuning table says,
+// and remembers it; otherwise the variant of this name.
+std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
+
+// Every variant of the device's archive, and why the plan takes it or not: "" in `refusal` where there is a plan.
 struct VariantReason {
   std::string name, reason;
   bool chosen = false;
 };
-struct Explained {
-  std::vector<VariantReason> variants;  // all of the device's archive, and why each is chosen or not
-  std::string refusal;                  // why none is chosen
-};
-Explained explain(const Call& call, rapt_op op, std::string_view variant);
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
+                                   std::string& refusal);
 
-// Loads what plan() takes for the call, or every variant of a device's archive.
-void preload(const Call& call, rapt_op op);
+// Loads what make_plan() takes for the problem, or every variant of a device's archive.
+void preload(const Problem& problem, rapt_op op, rapt_device device);
 void preload(rapt_device device);
 
 struct Launch {

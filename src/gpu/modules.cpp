@@ -40,20 +40,25 @@ Modules::Modules(const Device& device)
                 cat(archive_.path(), " has kernels for ", archive_.arch(), ", ", device.text(), " is ", device.arch));
 }
 
-std::optional<Selected> Modules::select_anew(const Demand& demand) const {
-  return gpu::select(variants(), tuning_, demand, device_.compute_units);
+std::optional<Selected> Modules::select_anew(const KernelRequirements& needed) const {
+  return gpu::select(variants(), tuning_, needed, device_.compute_units);
 }
 
-std::optional<size_t> Modules::select(const Demand& demand) {
+std::string Modules::row_that_fired(const KernelRequirements& needed) const {
+  const auto selected = select_anew(needed);
+  return selected ? cat(selected->row->where, " fired: ", selected->row->text) : "";
+}
+
+std::optional<size_t> Modules::select(const KernelRequirements& needed) {
   {
     const std::shared_lock lock(plans_mutex_);
-    if (const auto found = plans_.find(demand); found != plans_.end()) return found->second;
+    if (const auto found = plans_.find(needed); found != plans_.end()) return found->second;
   }
-  const auto selected = select_anew(demand);
+  const auto selected = select_anew(needed);
   if (!selected) return std::nullopt;
   const std::lock_guard lock(plans_mutex_);
   if (plans_.size() >= kMostPlans) plans_.clear();
-  plans_.insert_or_assign(demand, selected->index);
+  plans_.insert_or_assign(needed, selected->index);
   return selected->index;
 }
 

@@ -23,9 +23,10 @@ class Modules {
   std::span<const Variant> variants() const { return archive_.variants(); }
   const std::string& archive_path() const { return archive_.path(); }
 
-  // What the tuning table chooses; remembered for each demand, as a table's rows take longer than a launch.
-  std::optional<size_t> select(const Demand& demand);
-  std::optional<Selected> select_anew(const Demand& demand) const;
+  // What the tuning table chooses; remembered per requirements, as a table's rows take longer than a launch.
+  std::optional<size_t> select(const KernelRequirements& needed);
+  // "tuning/gfx942 line 12 fired: ..."; asked for where select() takes a variant.
+  std::string row_that_fired(const KernelRequirements& needed) const;
 
   // Loads the variant on first use, unless `stream` is being captured, which must neither load nor allocate.
   Function function(size_t variant, Stream stream);
@@ -37,6 +38,7 @@ class Modules {
   };
 
   explicit Modules(const Device& device);
+  std::optional<Selected> select_anew(const KernelRequirements& needed) const;
   Function load(size_t variant, Stream stream);
 
   const Device& device_;
@@ -45,7 +47,7 @@ class Modules {
   std::unique_ptr<Loaded[]> loaded_;  // by variant
   std::mutex loading_;
   std::shared_mutex plans_mutex_;
-  std::unordered_map<Demand, size_t, DemandHash> plans_;
+  std::unordered_map<KernelRequirements, size_t, KernelRequirementsHash> plans_;
 };
 
 }  // namespace rapt::gpu

@@ -8,16 +8,11 @@ namespace rapt::gpu {
 
 namespace {
 
-[[noreturn]] void fail_uncovered(const Call& call, const Modules& modules, const std::string& why) {
-  throw Error(RAPT_UNSUPPORTED, cat("hip cannot run ", problem_of(call).text(), " on ", modules.device().text(), " (",
-                                    modules.device().arch, "): ", why));
-}
-
 // The refusals of an archive, each once, with how many variants it keeps out.
-std::string refusals(const Modules& modules, const Demand& demand) {
+std::string refusals(const Modules& modules, const KernelRequirements& needed) {
   std::vector<std::pair<std::string, int32_t>> reasons;
   for (const Variant& v : modules.variants()) {
-    const std::string why = refusal(v, demand);
+    const std::string why = refusal(v, needed);
     bool seen = false;
     for (auto& [text, count] : reasons)
       if (text == why) seen = ++count;
@@ -29,16 +24,14 @@ std::string refusals(const Modules& modules, const Demand& demand) {
   return text;
 }
 
-size_t variant_named(const Call& call, const Modules& modules, std::string_view name) {
+// The variant that was asked for. Throws Error where the archive has none of this name.
+size_t variant_named(const Modules& modules, std::string_view name) {
   const auto variants = modules.variants();
-  for (size_t i = 0; i < variants.size(); ++i) {
-    if (variants[i].name != name) continue;
-    if (const std::string why = refusal(variants[i], demand_of(call)); !why.empty())
-      fail_uncovered(call, modules, cat(name, ": ", why));
-    return i;
-  }
   std::string names;
-  for (const Variant& v : variants) names += cat(names.empty() ? "" : ", ", v.name);
+  for (size_t i = 0; i < variants.size(); ++i) {
+    if (variants[i].name == name) return i;
+    names += cat(names.empty() ? "" : ", ", variants[i].name);
+  }
   throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"hip.", name, "\", ", modules.archive_path(),
                                          " has no such variant; it has ", names));
 }
@@ -61,48 +54,58 @@ std::string facts(const Variant& v) {
 
 }  // namespace
 
-Plan plan(const Call& call, rapt_op op, std::string_view variant) {
-  Modules& modules = Modules::of(call.device);
-  if (const std::string why = unsupported(call, op); !why.empty()) fail_uncovered(call, modules, why);
-  if (!variant.empty()) return {&modules, variant_named(call, modules, variant)};
-  const Demand demand = demand_of(call);
-  const auto selected = modules.select(demand);
-  if (!selected) fail_uncovered(call, modules, refusals(modules, demand));
-  return {&modules, *selected};
+std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan) {
+  Modules& modules = Modules::of(device);
+  if (std::string why = unsupported(problem, op); !why.empty()) return why;
+  const KernelRequirements needed = requirements_of(problem);
+  plan.modules = &modules;
+  plan.stage_count = 1;
+  if (!variant.empty()) {
+    plan.stages[0].variant = variant_named(modules, variant);
+    std::string why = refusal(modules.variants()[plan.stages[0].variant], needed);
+    return why.empty() ? "" : cat(variant, ": ", why);
+  }
+  const auto selected = modules.select(needed);
+  if (!selected) return refusals(modules, needed);
+  plan.stages[0].variant = *selected;
+  return "";
 }
 
-Explained explain(const Call& call, rapt_op op, std::string_view variant) {
-  const Modules& modules = Modules::of(call.device);
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
+                                   std::string& why_none) {
+  Plan plan;
+  why_none = make_plan(problem, op, device, variant, plan);
+  const Modules& modules = Modules::of(device);
   const auto variants = modules.variants();
-  const Demand demand = demand_of(call);
-  const std::string general = unsupported(call, op);
-  const auto selected = general.empty() ? modules.select_anew(demand) : std::nullopt;
-  const size_t chosen = !general.empty()   ? variants.size()
-                        : !variant.empty() ? variant_named(call, modules, variant)
-                        : selected         ? selected->index
-                                           : variants.size();
-  Explained explained;
-  if (chosen == variants.size()) explained.refusal = general.empty() ? refusals(modules, demand) : general;
+  const KernelRequirements needed = requirements_of(problem);
+  const std::string general = unsupported(problem, op);
+  const bool any = why_none.empty();
+  const size_t chosen = plan.stages[0].variant;
+  std::vector<VariantReason> reasons;
   for (size_t i = 0; i < variants.size(); ++i) {
     const Variant& v = variants[i];
-    VariantReason r{v.name, general.empty() ? refusal(v, demand) : general, i == chosen};
+    VariantReason r{v.name, general.empty() ? refusal(v, needed) : general, any && i == chosen};
     if (r.chosen)
-      r.reason = cat(variant.empty() ? cat(selected->row->where, " fired: ", selected->row->text) : "asked for by name",
-                     "; ", facts(v), "; ", workgroups(v, demand), " workgroups, ",
-                     rounded(workgroups(v, demand) / modules.device().compute_units), " for each of the ",
-                     modules.device().compute_units, " compute units");
-    else if (!r.reason.empty() || !variant.empty()) r.reason = r.reason.empty() ? "another was asked for" : r.reason;
+      r.reason =
+          cat(variant.empty() ? modules.row_that_fired(needed) : "asked for by name", "; ", facts(v), "; ",
+              workgroups(v, needed), " workgroups, ", rounded(workgroups(v, needed) / modules.device().compute_units),
+              " for each of the ", modules.device().compute_units, " compute units");
+    else if (!r.reason.empty()) {
+    } else if (!variant.empty()) r.reason = "another was asked for";
     else if (v.head_dim > variants[chosen].head_dim) r.reason = cat("the tile of ", variants[chosen].head_dim, " fits");
-    else if (v.features != variants[chosen].features) r.reason = "the problem needs nothing that only it has";
+    else if (v.features != variants[chosen].features) r.reason = "a plain kernel suffices";
     else r.reason = cat("the tuning row takes ", variants[chosen].name);
-    explained.variants.push_back(std::move(r));
+    reasons.push_back(std::move(r));
   }
-  return explained;
+  return reasons;
 }
 
-void preload(const Call& call, rapt_op op) {
-  const Plan chosen = plan(call, op, "");
-  chosen.modules->function(chosen.variant, nullptr);
+void preload(const Problem& problem, rapt_op op, rapt_device device) {
+  Plan plan;
+  if (const std::string why = make_plan(problem, op, device, "", plan); !why.empty())
+    throw Error(RAPT_UNSUPPORTED,
+                cat("hip cannot run ", problem.text(), " on ", gpu::device(device).text(), ": ", why));
+  for (size_t i = 0; i < plan.stage_count; ++i) plan.modules->function(plan.stages[i].variant, nullptr);
 }
 
 void preload(rapt_device device) {

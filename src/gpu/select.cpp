@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "problem/options.hpp"
 #include "problem/text.hpp"
 
 namespace rapt::gpu {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
 
-int64_t tiles(const Variant& v, const Demand& d) { return (d.seqlen_q + v.block_q - 1) / v.block_q; }
+int64_t tiles(const Variant& v, const KernelRequirements& d) { return (d.seqlen_q + v.block_q - 1) / v.block_q; }
 
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
 std::string_view shape_of(const Variant& v) { return std::string_view(v.name).substr(v.name.rfind('.') + 1); }
@@ -45,7 +46,15 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
   return std::nullopt;
 }
 
-bool conditions_hold(const TuningRow& row, const Variant& v, const Demand& d, int32_t compute_units) {
+// "bias, mask, ... or softmax_scale <= 0": what only general kernels have.
+std::string general_options() {
+  std::string names;
+  for (const Option& option : options())
+    if (option.gpu == KernelSupport::general) names += cat(option.name, ", ");
+  return names + "or a softmax_scale that is not positive in float32, one of which the problem has";
+}
+
+bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequirements& d, int32_t compute_units) {
   const double groups = workgroups(v, d) / std::max(compute_units, 1);
   return (row.dtypes >> static_cast<int>(d.dtype) & 1) && (row.masks >> static_cast<int>(d.mask) & 1) &&
          (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
@@ -55,72 +64,72 @@ bool conditions_hold(const TuningRow& row, const Variant& v, const Demand& d, in
 
 }  // namespace
 
-float scale_log2(const Call& call) { return static_cast<float>(call.scale * std::numbers::log2e); }
+float scale_log2(const Problem& problem) {
+  return static_cast<float>(problem.scale_or_default() * std::numbers::log2e);
+}
 
-size_t DemandHash::operator()(const Demand& d) const {
+size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16;
   for (const int64_t part : {d.head_dim, d.batch, d.heads_q, d.seqlen_q})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
 
-Demand demand_of(const Call& call) {
-  Demand d;
-  d.dtype = call.dtype;
-  const bool right = call.window_right >= 0;
-  d.mask = call.window_left >= 0 ? MaskKind::window : right ? MaskKind::causal : MaskKind::none;
+KernelRequirements requirements_of(const Problem& problem) {
+  KernelRequirements r;
+  r.dtype = problem.dtype;
+  r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
+  for (const Option& option : options()) r.general |= option.gpu == KernelSupport::general && option.given(problem);
   // As the kernel has it: in float32 a tiny scale may be 0, and 0 times a masked logit's -Inf is NaN.
-  const bool positive_scale = !call.scale_given || scale_log2(call) >= FLT_MIN;
-  d.general =
-      call.bias || call.mask || call.alibi || call.softcap != 0 || call.dropout.probability != 0 || !positive_scale;
-  d.head_dim = std::max(call.head_dim, call.head_dim_v);
-  d.batch = call.batch;
-  d.heads_q = call.heads_q;
-  d.seqlen_q = call.seqlen_q;
-  return d;
+  r.general |= problem.softmax_scale && scale_log2(problem) < FLT_MIN;
+  r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
+  r.batch = problem.batch;
+  r.heads_q = problem.heads_q;
+  r.seqlen_q = problem.seqlen_q;
+  return r;
 }
 
-double workgroups(const Variant& v, const Demand& d) {
+double workgroups(const Variant& v, const KernelRequirements& d) {
   return static_cast<double>(tiles(v, d)) * static_cast<double>(d.heads_q) * static_cast<double>(d.batch);
 }
 
-std::string unsupported(const Call& call, rapt_op op) {
+std::string unsupported(const Problem& p, rapt_op op) {
   if (op == RAPT_BACKWARD) return "the backward pass has no hip kernels yet";
-  if (call.dtype == DType::fp64) return "fp64 exists for the math backend alone";
-  if (call.cache) return "a KV cache has no hip kernels yet";
+  if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
+  for (const Option& option : options())
+    if (option.gpu == KernelSupport::none && option.given(p)) return cat(option.form, " has no hip kernels yet");
   for (const auto& [name, rows] :
-       {std::pair{"seqlen_q", call.seqlen_q}, std::pair{"seqlen_k", call.seqlen_k}, std::pair{"total_q", call.total_q},
-        std::pair{"total_k", call.total_k}, std::pair{"batch", call.batch}, std::pair{"heads_q", call.heads_q}})
+       {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
+        std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})
     if (rows > kMost) return cat(name, " is ", rows, ", hip kernels take up to ", kMost);
-  if (!std::isfinite(scale_log2(call)))
-    return cat("softmax_scale is ", call.scale, ", hip kernels take what is finite in float32");
+  if (!std::isfinite(scale_log2(p)))
+    return cat("softmax_scale is ", p.scale_or_default(), ", hip kernels take what is finite in float32");
   return "";
 }
 
-std::string refusal(const Variant& v, const Demand& d) {
+std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (!v.operation.starts_with("forward")) return cat("it computes ", v.operation);
   if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < d.head_dim)
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
-  if (d.general && v.features != "general")
-    return "it has no bias, mask, ALiBi, softcap, dropout or softmax_scale <= 0, one of which the problem has";
+  if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)
     return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, HIP launches less than 2^32");
   return "";
 }
 
-std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning, const Demand& demand,
-                               int32_t compute_units) {
+std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
+                               const KernelRequirements& needed, int32_t compute_units) {
   std::vector<size_t> able;
   for (size_t i = 0; i < variants.size(); ++i)
-    if (refusal(variants[i], demand).empty()) able.push_back(i);
+    if (refusal(variants[i], needed).empty()) able.push_back(i);
   if (able.empty()) return std::nullopt;
   int32_t smallest = INT32_MAX;
   for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
     const auto index = named(variants, able, smallest, row.use);
-    if (index && conditions_hold(row, variants[*index], demand, compute_units)) return Selected{*index, &row};
+    if (index && conditions_hold(row, variants[*index], needed, compute_units)) return Selected{*index, &row};
   }
   return std::nullopt;  // not reached: the last row always matches
 }

@@ -89,24 +89,24 @@ template <class Acc>
 class RowDropout {
  public:
   explicit RowDropout(const Row& row)
-      : dropout_(row.call.dropout),
+      : call_(row.call),
         row_(static_cast<uint32_t>(row.query)),
         stream_(static_cast<uint32_t>(row.sequence.index * row.call.heads_q + row.head)),
-        threshold_(rapt_keep_threshold(dropout_.probability)),
-        kept_(static_cast<Acc>(1 / (1 - dropout_.probability))) {}
+        threshold_(rapt_keep_threshold(call_.dropout)),
+        kept_(static_cast<Acc>(1 / (1 - call_.dropout))) {}
 
   Acc factor(int64_t j) {
-    if (dropout_.probability == 0) return 1;
+    if (call_.dropout == 0) return 1;
     const uint32_t column = static_cast<uint32_t>(j);
     if (j / 4 != block_) {
       block_ = j / 4;
-      bits_ = rapt_philox(dropout_.seed, column / 4, row_ / 2, stream_, dropout_.offset);
+      bits_ = rapt_philox(call_.dropout_seed, column / 4, row_ / 2, stream_, call_.dropout_offset);
     }
     return rapt_philox_field(bits_, row_, column) < threshold_ ? kept_ : Acc(0);
   }
 
  private:
-  const Dropout& dropout_;
+  const Call& call_;
   uint32_t row_, stream_, threshold_;
   Acc kept_;
   int64_t block_ = -1;

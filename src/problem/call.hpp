@@ -1,5 +1,5 @@
-// One attention call after validation: sizes, options and where the data lie. Backends read this and check nothing.
-// Every stride is in elements. Plain data, so that building one costs nanoseconds.
+// One attention call after validation: a problem and its tensors. Backends read this and check nothing. Every stride is
+// in elements. Plain data, so that building one costs nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -38,57 +38,35 @@ struct LseView {  // [batch, heads_q, seqlen_q]; packed: batch 0, [heads_q, tota
   explicit operator bool() const { return data != nullptr; }
 };
 
-struct Dropout {
-  double probability = 0;
-  uint64_t seed = 0;
-  uint32_t offset = 0;
-};
-
 struct NewKeys {  // appended to the cache, and rotary embedding; the engine does both before a backend runs
   View k, v;
-  int64_t seqlen = 0;
   const char* cos = nullptr;  // [positions, rotary_dim / 2]
   const char* sin = nullptr;
   DType rotary_dtype = DType::fp32;
-  int64_t rotary_dim = 0, cos_row = 0, sin_row = 0;
-  bool interleaved = false;
+  int64_t cos_row = 0, sin_row = 0;
 };
 
-struct Call {
+// Of the problem, causality is already folded into the window: window_right is then 0.
+struct Call : Problem {
   rapt_device device = {RAPT_CPU, 0};
-  int64_t batch = 0, heads_q = 0, heads_k = 0;
-  int64_t seqlen_q = 0, seqlen_k = 0;  // the largest, where lengths vary
-  int64_t head_dim = 0, head_dim_v = 0;
-  DType dtype = DType::fp32;
-  double scale = 1;
-  bool scale_given = false;
-  rapt_causal causal = RAPT_NOT_CAUSAL;
-  bool window_given = false;
-  int64_t window_left = -1, window_right = -1;  // causal is already folded in: then right = 0
-  double softcap = 0;
-  bool deterministic = false;
+  double scale = 1;  // softmax_scale, or its default
 
   View q, k, v;
   ScoreView bias, mask;
   HeadVector alibi, sink;
-  Dropout dropout;
+  uint64_t dropout_seed = 0;
+  uint32_t dropout_offset = 0;
 
   const int32_t* cu_seqlens_q = nullptr;  // q is packed
   const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
-  int64_t total_q = 0, total_k = 0;       // rows of packed q, and of packed k and v
-  bool lengths_on_host = true;            // cu_seqlens can be read here
   bool check_lengths = false;             // cu_seqlens in device memory are to be copied and validated
   int64_t capacity = 0;                   // rows of the cache that a sequence has, in use where there is no seqused_k
-  const int32_t* seqused_k = nullptr;     // rows of the cache in use, before new_keys.seqlen more
+  const int32_t* seqused_k = nullptr;     // rows of the cache in use, before seqlen_new more
   const int32_t* cache_batch_idx = nullptr;
   const int32_t* leftpad_k = nullptr;
   const int32_t* block_table = nullptr;  // then k.batch strides over pages
-  int64_t block_table_row = 0, page = 0;
-  bool cache = false;
+  int64_t block_table_row = 0;
   NewKeys new_keys;
-
-  int64_t group() const { return heads_q / heads_k; }
-  bool masked() const { return window_left >= 0 || window_right >= 0 || mask; }
 };
 
 struct ForwardCall : Call {
@@ -134,9 +112,9 @@ inline Sequence sequence(const Call& call, int64_t b) {
     s.first_k = call.cu_seqlens_k[b];
     s.seqlen_k = call.cu_seqlens_k[b + 1] - s.first_k;
     s.batch_k = 0;
-  } else if (call.cache) {
+  } else if (call.has_cache) {
     s.first_k = call.leftpad_k ? call.leftpad_k[b] : 0;
-    const int64_t used = call.seqused_k ? call.seqused_k[b] + call.new_keys.seqlen : call.capacity;
+    const int64_t used = call.seqused_k ? call.seqused_k[b] + call.seqlen_new : call.capacity;
     s.seqlen_k = std::max<int64_t>(used - s.first_k, 0);
     s.batch_k = call.block_table ? 0 : call.cache_batch_idx ? call.cache_batch_idx[b] : b;
   } else {
@@ -172,7 +150,5 @@ void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32
 // Checks everything and fills a call; throws Error with every violation, before anything is written.
 ForwardCall validate(const rapt_forward_call& call);
 BackwardCall validate(const rapt_backward_call& call);
-
-Problem problem_of(const Call& call);
 
 }  // namespace rapt

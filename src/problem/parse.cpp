@@ -1,14 +1,53 @@
-// The parser of problem texts. Strict, so that printing a parsed text gives it back: tokens in the grammar's order,
-// one space between them, numbers in their shortest form.
+// The parser of problem texts. Strict, so that printing a parsed text in canonical order gives it back: one space
+// between tokens, numbers in their shortest form, no defaults. Sizes and type come first, in order; options in any
+// order, once.
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
-#include "problem/error.hpp"
-#include "problem/problem.hpp"
+#include "problem/options.hpp"
 #include "problem/text.hpp"
 
 namespace rapt {
 
+void Token::fail_at(std::string_view piece, std::string_view what) const {
+  const auto column = static_cast<uint64_t>(piece.data() - whole.data() + 1);
+  throw Error(RAPT_INVALID_ARGUMENT, cat("problem text, column ", column, ": ", what));
+}
+
+void Token::fail(std::string_view what) const { fail_at(text, cat("'", text, "' ", what)); }
+
+std::optional<std::string_view> Token::after(std::string_view prefix) const {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
+int64_t Token::integer(std::string_view digits) const {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range) fail_at(digits, cat("'", digits, "' exceeds 64 bits"));
+  if (error != std::errc() || end != digits.data() + digits.size() || cat(value) != digits)
+    fail_at(digits, cat("'", digits, "' is not an integer in its shortest form"));
+  return value;
+}
+
+double Token::real(std::string_view digits) const {
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    fail_at(digits, cat("'", digits, "' is not a number"));
+  if (number_text(value) != digits)
+    fail_at(digits, cat("'", digits, "' must be written in its shortest form, ", number_text(value)));
+  return value;
+}
+
 namespace {
+
+std::string grammar() {
+  std::string forms = "b hq hk sq sk d [dv] fp16|bf16|fp32|fp64";
+  for (const Option& option : options()) forms += cat(" [", option.form, "]");
+  return forms;
+}
 
 class Parser {
  public:
@@ -22,128 +61,58 @@ class Parser {
     p.seqlen_q = size("sq", "sq<seqlen_q>");
     p.seqlen_k = size("sk", "sk<seqlen_k>");
     p.head_dim = p.head_dim_v = size("d", "d<head_dim>");
-    if (token().starts_with("dv")) {
+    if (const Token t = token(); t.text.starts_with("dv")) {
       p.head_dim_v = size("dv", "dv<head_dim_v>");
-      if (p.head_dim_v == p.head_dim) fail_previous("is the same as head_dim: leave it out");
+      if (p.head_dim_v == p.head_dim) t.fail("is the same as head_dim: leave it out");
     }
     p.dtype = dtype();
-    if (flag("causal")) p.causal = RAPT_CAUSAL;
-    else if (flag("causal-tl")) p.causal = RAPT_CAUSAL_TOP_LEFT;
-    if (const auto value = option("window=")) p.window = window(*value);
-    if (const auto value = option("bias=")) p.bias = broadcast(*value);
-    if (const auto value = option("mask=")) p.mask = broadcast(*value);
-    p.alibi = flag("alibi");
-    if (const auto value = option("softcap=")) p.softcap = nonzero(real(*value));
-    p.sink = flag("sink");
-    if (const auto value = option("drop=")) p.dropout = nonzero(real(*value));
-    if (const auto value = option("scale=")) p.softmax_scale = real(*value);
-    if (const auto value = option("varlen=")) p.varlen = varlen(*value);
-    if (const auto value = option("paged=")) {
-      p.page = integer(*value);
-      if (p.page < 1) fail_previous("must be at least 1");
+    std::vector<const Option*> seen;
+    while (at_ < text_.size() || trailing_space_) {
+      const Option& option = next_option(p);
+      if (std::find(seen.begin(), seen.end(), &option) != seen.end()) token().fail("is given twice");
+      seen.push_back(&option);
+      advance();
     }
-    p.deterministic = flag("det");
-    if (at_ < text_.size() || trailing_space_) fail_here();
     return p;
   }
 
  private:
-  static constexpr std::string_view kOrder =
-      "b hq hk sq sk d [dv] fp16|bf16|fp32|fp64 [causal|causal-tl] [window=L,R] [bias=] [mask=] [alibi] [softcap=] "
-      "[sink] [drop=] [scale=] [varlen=q:k,...] [paged=] [det]";
-
-  std::string_view token() const { return text_.substr(at_, text_.find(' ', at_) - at_); }
+  Token token() const { return {text_.substr(at_, text_.find(' ', at_) - at_), text_}; }
 
   void advance() {
-    previous_ = at_;
-    at_ += token().size();
+    at_ += token().text.size();
     if (at_ < text_.size()) trailing_space_ = ++at_ == text_.size();
   }
 
-  [[noreturn]] void fail(size_t column, std::string_view what) const {
-    throw Error(RAPT_INVALID_ARGUMENT, cat("problem text, column ", static_cast<uint64_t>(column + 1), ": ", what));
+  // The option that the next token is, which is read into p.
+  const Option& next_option(Problem& p) const {
+    const Token t = token();
+    for (const Option& option : options())
+      if (option.parse(p, t)) return option;
+    if (t.text.empty()) t.fail_at(t.text, cat("a token is missing or a space is doubled; expected ", grammar()));
+    t.fail(cat("is unknown; expected ", grammar()));
   }
-  [[noreturn]] void fail_previous(std::string_view what) const {
-    fail(previous_, cat("'", text_.substr(previous_, text_.find(' ', previous_) - previous_), "' ", what));
-  }
-  [[noreturn]] void fail_here() const {
-    const std::string_view unexpected = token();
-    if (unexpected.empty()) fail(at_, cat("a token is missing or a space is doubled; expected ", kOrder));
-    fail(at_, cat("'", unexpected, "' is unknown, repeated or out of order; expected ", kOrder));
-  }
-
-  int64_t integer(std::string_view digits) const {
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc::result_out_of_range) fail(column_of(digits), cat("'", digits, "' exceeds 64 bits"));
-    if (error != std::errc() || end != digits.data() + digits.size() || cat(value) != digits)
-      fail(column_of(digits), cat("'", digits, "' is not an integer in its shortest form"));
-    return value;
-  }
-  double real(std::string_view digits) const {
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size())
-      fail(column_of(digits), cat("'", digits, "' is not a number"));
-    if (number_text(value) != digits)
-      fail(column_of(digits), cat("'", digits, "' must be written in its shortest form, ", number_text(value)));
-    return value;
-  }
-  double nonzero(double value) const {
-    if (value == 0) fail_previous("is the default: leave it out");
-    return value;
-  }
-  size_t column_of(std::string_view piece) const { return static_cast<size_t>(piece.data() - text_.data()); }
 
   int64_t size(std::string_view prefix, std::string_view form) {
-    const std::string_view t = token();
-    if (!t.starts_with(prefix)) fail(at_, cat("expected ", form, ", found '", t, "'"));
+    const Token t = token();
+    const auto digits = t.after(prefix);
+    if (!digits) t.fail_at(t.text, cat("expected ", form, ", found '", t.text, "'"));
     advance();
-    return integer(t.substr(prefix.size()));
+    return t.integer(*digits);
   }
+
   DType dtype() {
+    const Token t = token();
     for (DType d : {DType::fp16, DType::bf16, DType::fp32, DType::fp64})
-      if (flag(dtype_name(d))) return d;
-    fail(at_, cat("expected fp16, bf16, fp32 or fp64, found '", token(), "'"));
-  }
-  bool flag(std::string_view name) {
-    if (at_ == text_.size() || token() != name) return false;
-    advance();
-    return true;
-  }
-  std::optional<std::string_view> option(std::string_view prefix) {
-    const std::string_view t = token();
-    if (!t.starts_with(prefix)) return std::nullopt;
-    advance();
-    return t.substr(prefix.size());
-  }
-  Window window(std::string_view value) const {
-    const size_t comma = value.find(',');
-    if (comma == std::string_view::npos) fail_previous("must be window=left,right");
-    return {integer(value.substr(0, comma)), integer(value.substr(comma + 1))};
-  }
-  int32_t broadcast(std::string_view value) const {
-    for (int32_t bits = 0; bits < 8; ++bits) {
-      const std::string form = cat("b", bits & RAPT_PER_BATCH ? "N" : "1", "h", bits & RAPT_PER_HEAD ? "N" : "1",
-                                   bits & RAPT_PER_QUERY ? "" : "q1");
-      if (value == form) return bits;
-    }
-    fail_previous("must be b1h1, b1hN, bNh1 or bNhN, with q1 at its end where one row serves all queries");
-  }
-  std::vector<std::pair<int64_t, int64_t>> varlen(std::string_view value) const {
-    std::vector<std::pair<int64_t, int64_t>> lengths;
-    for (size_t at = 0; at <= value.size();) {
-      const std::string_view pair = value.substr(at, value.find(',', at) - at);
-      const size_t colon = pair.find(':');
-      if (colon == std::string_view::npos) fail(column_of(value) + at, "expected seqlen_q:seqlen_k");
-      lengths.emplace_back(integer(pair.substr(0, colon)), integer(pair.substr(colon + 1)));
-      at += pair.size() + 1;
-    }
-    return lengths;
+      if (t.text == dtype_name(d)) {
+        advance();
+        return d;
+      }
+    t.fail_at(t.text, cat("expected fp16, bf16, fp32 or fp64, found '", t.text, "'"));
   }
 
   std::string_view text_;
-  size_t at_ = 0, previous_ = 0;
+  size_t at_ = 0;
   bool trailing_space_ = false;
 };
 

@@ -1,5 +1,6 @@
-// A problem as a value: sizes, type and options without tensors. It is the key that the CLI, tests, logs, tuning and
-// explain share; docs/naming.md has the grammar of its text.
+// A problem: the one description of a call. It carries all that decides which backend and kernel run: sizes, options,
+// the results wanted and how the tensors lie, but no tensors. It prints, parses and hashes; docs/naming.md has the
+// grammar of its text, options.cpp the table of its options.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +23,51 @@ int64_t dtype_bytes(DType dtype);
 std::optional<DType> dtype_from(rapt_dtype dtype);  // nullopt: not a type that attention computes in
 rapt_dtype dtype_code(DType dtype);
 
-struct Window {
-  int64_t left = -1;  // -1: unbounded
-  int64_t right = -1;
-  bool operator==(const Window&) const = default;
-};
+// The results of a backward pass, a bit each; which of them a problem asks for.
+namespace gradient {
+inline constexpr int32_t q = RAPT_GRADIENT_Q, k = RAPT_GRADIENT_K, v = RAPT_GRADIENT_V;
+inline constexpr int32_t bias = RAPT_GRADIENT_BIAS, sink = RAPT_GRADIENT_SINK;
+}  // namespace gradient
 
 struct Problem {
-  int64_t batch = 1, heads_q = 1, heads_k = 1, seqlen_q = 1, seqlen_k = 1, head_dim = 1, head_dim_v = 1;
+  int64_t batch = 1, heads_q = 1, heads_k = 1;
+  int64_t seqlen_q = 1, seqlen_k = 1;  // the largest, where lengths vary
+  int64_t head_dim = 1, head_dim_v = 1;
   DType dtype = DType::fp32;
+
+  // what is computed
   rapt_causal causal = RAPT_NOT_CAUSAL;
-  std::optional<Window> window;
-  std::optional<int32_t> bias, mask;  // rapt_broadcast_bits
-  bool alibi = false;
+  bool has_window = false;
+  int64_t window_left = -1, window_right = -1;    // -1: unbounded
+  std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
+  bool has_alibi = false;
   double softcap = 0;
-  bool sink = false;
-  double dropout = 0;
-  std::optional<double> softmax_scale;
-  std::vector<std::pair<int64_t, int64_t>>
-      varlen;        // seqlen_q, seqlen_k of each sequence; then seqlen_* are the largest
-  int64_t page = 0;  // 0: not paged
+  bool has_sink = false;
+  double dropout = 0;                   // the probability
+  std::optional<double> softmax_scale;  // else 1 / sqrt(head_dim)
   bool deterministic = false;
+  bool wants_lse = false;                                       // of the forward pass
+  int32_t gradients = gradient::q | gradient::k | gradient::v;  // of the backward pass
+
+  // where rows and lengths lie
+  std::vector<std::pair<int64_t, int64_t>> varlen;  // seqlen_q and seqlen_k of each packed sequence, where known
+  bool device_lengths = false;                      // packed, with cu_seqlens in device memory: varlen is empty
+  int64_t total_q = 0, total_k = 0;                 // rows of packed q, and of packed k and v
+  bool has_cache = false;                           // k and v are a KV cache
+  int64_t page = 0;                                 // rows of a page of the cache; 0: not paged
+  bool whole_cache = false;                         // no seqused_k: the whole capacity is in use
+  bool has_leftpad = false, has_batch_idx = false;  // of the cache
+  int64_t seqlen_new = 0;                           // rows appended to the cache
+  int64_t rotary_dim = 0;                           // 0: no rotary embedding
+  bool rotary_interleaved = false;
+  int64_t alignment = 16;  // bytes: what every tensor's data and rows are aligned to at least; 16 and more count as 16
+  int64_t row_stride = 0;  // the largest distance between rows, in elements, where larger than rows of all heads take
+
+  int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
+  // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).
+  void add_sequence(int64_t rows_q, int64_t rows_k);
+  double scale_or_default() const;                                                     // softmax_scale
+  int64_t right_side() const { return causal != RAPT_NOT_CAUSAL ? 0 : window_right; }  // of the window
 
   static Problem parse(std::string_view text);  // throws Error with every violation
   std::string text() const;
@@ -50,5 +75,9 @@ struct Problem {
   uint64_t hash() const;
   bool operator==(const Problem&) const = default;
 };
+
+// Floating-point operations: 2 * (head_dim + head_dim_v) for each query and key that causality and window let attend,
+// and 2.5 times as many in the backward pass, which computes five products for the forward's two.
+double flops(const Problem& problem, rapt_op op);
 
 }  // namespace rapt

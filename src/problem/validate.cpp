@@ -1,6 +1,7 @@
 // Validation of a forward or backward call: everything is checked before anything is written.
 #include <cmath>
 
+#include "problem/options.hpp"
 #include "problem/validate_parts.hpp"
 
 namespace rapt {
@@ -18,33 +19,19 @@ std::optional<Tensor> rows_tensor(Validator& v, const char* name, const rapt_ten
 }
 
 void check_options(Validator& v, const rapt_attention& a, Call& call) {
-  if (a.causal < RAPT_NOT_CAUSAL || a.causal > RAPT_CAUSAL_TOP_LEFT)
-    v.bad.add(cat("causal is ", a.causal, ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
-  else call.causal = static_cast<rapt_causal>(a.causal);
-  call.scale_given = a.softmax_scale != nullptr;
-  call.scale =
-      call.scale_given ? *a.softmax_scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(call.head_dim, 1)));
-  if (!std::isfinite(call.scale)) v.bad.add(cat("softmax_scale is ", call.scale, ", must be finite"));
-  call.softcap = a.softcap;
-  if (!(a.softcap >= 0) || std::isinf(a.softcap))
-    v.bad.add(cat("softcap is ", a.softcap, ", must be finite and at least 0"));
-  if (a.window) {
-    const rapt_window w = read_versioned("window", a.window);
-    if (w.left < -1 || w.right < -1)
-      v.bad.add(cat("window is ", w.left, ",", w.right, ", each side must be -1 (unbounded) or at least 0"));
-    call.window_given = true;
-    // A position plus a window must not overflow; no tensor is this long.
-    constexpr int64_t kWidest = int64_t{1} << 60;
-    call.window_left = std::min(w.left, kWidest);
-    call.window_right = std::min(w.right, kWidest);
-  }
-  if (call.causal != RAPT_NOT_CAUSAL) call.window_right = 0;
+  for (const Option& option : options())
+    if (option.from_call) option.from_call(call, a);
+  for (const Option& option : options()) option.check(call, v.bad);
+  call.scale = call.scale_or_default();
+  // A position plus a window must not overflow; no tensor is this long.
+  constexpr int64_t kWidest = int64_t{1} << 60;
+  call.window_left = std::min(call.window_left, kWidest);
+  call.window_right = std::min(call.right_side(), kWidest);
   if (a.dropout) {
     const rapt_dropout d = read_versioned("dropout", a.dropout);
-    if (!(d.probability >= 0 && d.probability < 1))
-      v.bad.add(cat("dropout.probability is ", d.probability, ", must be in [0, 1)"));
     if (d.offset > UINT32_MAX) v.bad.add(cat("dropout.offset is ", d.offset, ", must be less than 2^32"));
-    call.dropout = {d.probability, d.seed, static_cast<uint32_t>(d.offset)};
+    call.dropout_seed = d.seed;
+    call.dropout_offset = static_cast<uint32_t>(d.offset);
   }
 }
 
@@ -146,6 +133,52 @@ LseView check_lse(Validator& v, const rapt_tensor* given, const Call& call, bool
   return {t->data, t->stride[0], t->stride[1], t->stride[2]};
 }
 
+// What the problem says of the tensors: which there are, and how they lie.
+class Layout {
+ public:
+  explicit Layout(Call& call) : call_(call) {}
+
+  void add(const View& view, int64_t heads, int64_t dim) {
+    if (!view) return;
+    const int64_t bytes = dtype_bytes(call_.dtype);
+    const auto places = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(view.data)) |
+                        static_cast<uint64_t>((view.batch | view.seq | view.head) * bytes);
+    places_ |= places;
+    const int64_t stride = view.seq < 0 ? -view.seq : view.seq;
+    if (stride > heads * dim) call_.row_stride = std::max(call_.row_stride, stride);
+  }
+
+  void finish() const {
+    const uint64_t aligned = places_ == 0 ? 16 : places_ & ~(places_ - 1);  // its lowest bit
+    call_.alignment = static_cast<int64_t>(std::min<uint64_t>(aligned, 16));
+    const auto shape = [](const ScoreView& view) -> std::optional<int32_t> {
+      if (!view) return std::nullopt;
+      return (view.batch ? RAPT_PER_BATCH : 0) | (view.head ? RAPT_PER_HEAD : 0) | (view.query ? RAPT_PER_QUERY : 0);
+    };
+    call_.bias_shape = shape(call_.bias);
+    call_.mask_shape = shape(call_.mask);
+    call_.has_alibi = static_cast<bool>(call_.alibi);
+    call_.has_sink = static_cast<bool>(call_.sink);
+    if (!call_.cu_seqlens_q || call_.device_lengths) return;
+    for (int64_t b = 0; b < call_.batch; ++b) {
+      const Sequence s = sequence(call_, b);
+      call_.varlen.emplace_back(s.seqlen_q, s.seqlen_k);
+    }
+  }
+
+ private:
+  Call& call_;
+  uint64_t places_ = 0;
+};
+
+Layout layout_of(Call& call) {
+  Layout layout(call);
+  layout.add(call.q, call.heads_q, call.head_dim);
+  layout.add(call.k, call.heads_k, call.head_dim);
+  layout.add(call.v, call.heads_k, call.head_dim_v);
+  return layout;
+}
+
 // Empty tensors may have null data; a view of one must still say that it was asked for.
 template <class AnyView>
 void keep_asked_for(AnyView& view) {
@@ -167,6 +200,10 @@ ForwardCall validate(const rapt_forward_call& given) {
   }
   v.aliasing();
   v.bad.throw_if_any();
+  call.wants_lse = static_cast<bool>(call.lse);
+  Layout layout = layout_of(call);
+  layout.add(call.out, call.heads_q, call.head_dim_v);
+  layout.finish();
   return call;
 }
 
@@ -203,39 +240,15 @@ BackwardCall validate(const rapt_backward_call& given) {
     v.bad.add("dq, dk, dv, dbias and dsink are all null, must ask for one");
   v.aliasing();
   v.bad.throw_if_any();
+  call.gradients = (call.dq ? gradient::q : 0) | (call.dk ? gradient::k : 0) | (call.dv ? gradient::v : 0) |
+                   (call.dbias ? gradient::bias : 0) | (call.dsink ? gradient::sink : 0);
+  Layout layout = layout_of(call);
+  for (const View* view : {&call.out, &call.dout}) layout.add(*view, call.heads_q, call.head_dim_v);
+  layout.add(call.dq, call.heads_q, call.head_dim);
+  layout.add(call.dk, call.heads_k, call.head_dim);
+  layout.add(call.dv, call.heads_k, call.head_dim_v);
+  layout.finish();
   return call;
-}
-
-Problem problem_of(const Call& call) {
-  Problem p;
-  p.batch = call.batch;
-  p.heads_q = call.heads_q;
-  p.heads_k = call.heads_k;
-  p.seqlen_q = call.seqlen_q;
-  p.seqlen_k = call.seqlen_k;
-  p.head_dim = call.head_dim;
-  p.head_dim_v = call.head_dim_v;
-  p.dtype = call.dtype;
-  p.causal = call.causal;
-  if (call.window_given) p.window = Window{call.window_left, call.window_right};
-  const auto broadcast = [](const ScoreView& view) {
-    return (view.batch ? RAPT_PER_BATCH : 0) | (view.head ? RAPT_PER_HEAD : 0) | (view.query ? RAPT_PER_QUERY : 0);
-  };
-  if (call.bias) p.bias = broadcast(call.bias);
-  if (call.mask) p.mask = broadcast(call.mask);
-  p.alibi = static_cast<bool>(call.alibi);
-  p.softcap = call.softcap;
-  p.sink = static_cast<bool>(call.sink);
-  p.dropout = call.dropout.probability;
-  if (call.scale_given) p.softmax_scale = call.scale;
-  if (call.cu_seqlens_q && call.lengths_on_host)
-    for (int64_t b = 0; b < call.batch; ++b) {
-      const Sequence s = sequence(call, b);
-      p.varlen.emplace_back(s.seqlen_q, s.seqlen_k);
-    }
-  p.page = call.page;
-  p.deterministic = call.deterministic;
-  return p;
 }
 
 }  // namespace rapt

@@ -70,7 +70,7 @@ void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t,
     return;
   }
   if (rows->device.type != RAPT_CPU) {
-    call.lengths_on_host = false;
+    call.device_lengths = true;
     call.check_lengths = varlen.check_device_seqlens != 0;
     call.seqlen_q = promised_max(v, "varlen.max_seqlen_q", varlen.max_seqlen_q, t.q->shape[0]);
     if (t.packed_k) call.seqlen_k = promised_max(v, "varlen.max_seqlen_k", varlen.max_seqlen_k, t.k->shape[0]);
@@ -114,7 +114,7 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.shape(*k, {call.batch, kAnySize, call.heads_k, call.head_dim}, "[batch, seqlen_new, heads_k, head_dim]");
     v.shape(*value, {call.batch, k->shape[1], call.heads_k, call.head_dim_v},
             "[batch, seqlen_new, heads_k, head_dim_v]");
-    fresh.seqlen = k->shape[1];
+    call.seqlen_new = k->shape[1];
     fresh.k = {k->data, k->stride[0], k->stride[1], k->stride[2]};
     fresh.v = {value->data, value->stride[0], value->stride[1], value->stride[2]};
     v.read(*k);
@@ -139,14 +139,14 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     fresh.cos_row = c->stride[0];
     fresh.sin_row = s->stride[0];
     if (const auto dtype = dtype_from(c->dtype)) fresh.rotary_dtype = *dtype;
-    fresh.rotary_dim = 2 * c->shape[1];
-    fresh.interleaved = cache.rotary_interleaved != 0;
+    call.rotary_dim = 2 * c->shape[1];
+    call.rotary_interleaved = cache.rotary_interleaved != 0;
     v.read(*c);
     v.read(*s);
     if (call.seqused_k && call.device.type == RAPT_CPU)
       for (int64_t b = 0; b < call.batch; ++b) {
         const int64_t queries = call.cu_seqlens_q ? call.cu_seqlens_q[b + 1] - call.cu_seqlens_q[b] : call.seqlen_q;
-        const int64_t needed = call.seqused_k[b] + std::max(queries, fresh.seqlen);
+        const int64_t needed = call.seqused_k[b] + std::max(queries, call.seqlen_new);
         if (needed > c->shape[0]) {
           v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[0], " positions, sequence ", b, " needs ", needed));
           break;
@@ -160,12 +160,11 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
   std::vector<int64_t> written;
   call.seqlen_k = 0;
   for (int64_t b = 0; b < call.batch; ++b) {
-    const int64_t used = call.seqused_k ? call.seqused_k[b] : call.capacity, end = used + call.new_keys.seqlen;
+    const int64_t used = call.seqused_k ? call.seqused_k[b] : call.capacity, end = used + call.seqlen_new;
     const int64_t pad = call.leftpad_k ? call.leftpad_k[b] : 0;
     if (used < 0 || end > call.capacity) {
-      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.new_keys.seqlen,
-                    " new keys must be in 0 to ", call.capacity,
-                    call.block_table ? ", the rows of block_table's pages" : ""));
+      v.bad.add(cat("kv_cache.seqused_k[", b, "] is ", used, ", with ", call.seqlen_new, " new keys must be in 0 to ",
+                    call.capacity, call.block_table ? ", the rows of block_table's pages" : ""));
       return;
     }
     if (pad < 0 || pad > end) {
@@ -179,7 +178,7 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
         v.bad.add(cat("kv_cache.cache_batch_idx[", b, "] is ", row, ", must be in 0 to ", t.k->shape[0] - 1));
         return;
       }
-      if (call.new_keys.seqlen > 0) written.push_back(row);
+      if (call.seqlen_new > 0) written.push_back(row);
     }
     if (!call.block_table) continue;
     for (int64_t i = pad / call.page; i * call.page < end; ++i) {
@@ -188,7 +187,7 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
         v.bad.add(cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", t.k->shape[0] - 1));
         return;
       }
-      if ((i + 1) * call.page > used && call.new_keys.seqlen > 0) written.push_back(block);
+      if ((i + 1) * call.page > used && call.seqlen_new > 0) written.push_back(block);
     }
   }
   std::sort(written.begin(), written.end());
@@ -200,7 +199,10 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
 }  // namespace
 
 void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t, Call& call) {
-  call.cache = true;
+  call.has_cache = true;
+  call.whole_cache = cache.seqused_k == nullptr;
+  call.has_leftpad = cache.leftpad_k != nullptr;
+  call.has_batch_idx = cache.cache_batch_idx != nullptr;
   if (cache.block_table && cache.cache_batch_idx)
     v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already says where each sequence lies");
   call.capacity = t.k->shape[1];

@@ -12,7 +12,7 @@ void check_scores(Validator& v, const char* name, const rapt_tensor* given, cons
   bool fits = true;
   for (int32_t i = 0; i < 4; ++i) {
     // a cache's longest sequence may be shorter than the cache that the caller's bias was made for
-    const bool wide = i == 3 && call.cache && t->shape[i] >= full[i];
+    const bool wide = i == 3 && call.has_cache && t->shape[i] >= full[i];
     fits &= t->shape[i] == 1 || t->shape[i] == full[i] || wide;
   }
   if (!fits)

@@ -247,7 +247,7 @@ class Hostile(FilesTest):
             (["--q", "flat.npy", *good[2:]], "must have 4 dimensions"),
             (["--q", "wide.npy", *good[2:]], "fp64"),
             ([*good, "--bias", "flat.npy"], "bias has shape"),
-            ([*good, "--window", "3"], "LEFT,RIGHT"),
+            ([*good, "--window", "3"], "'window=3' must be window=left,right"),
             ([*good, "--window=-2,0"], "window is -2,0"),
             ([*good, "--dropout", "1"], "[0, 1)"),
             ([*good, "--scale", "nan"], "softmax_scale"),

@@ -95,7 +95,7 @@ TEST(Tables, EveryProblemParses) {
 
 TEST(Flops, CountsPairsOfQueriesAndKeys) {
   EXPECT_EQ(flops(Problem::parse("b2 hq4 hk2 sq8 sk16 d32 fp32"), RAPT_FORWARD), 4.0 * 2 * 4 * 8 * 16 * 32);
-  EXPECT_EQ(flops(Problem::parse("b2 hq4 hk2 sq8 sk8 d32 fp32 causal"), RAPT_BACKWARD), 2.5 * 2 * 2 * 4 * 8 * 8 * 32);
+  EXPECT_EQ(flops(Problem::parse("b2 hq4 hk2 sq8 sk8 d32 fp32 causal"), RAPT_BACKWARD), 2.5 * 4 * 2 * 4 * 36 * 32);
   EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq10 sk10 d1 fp32 window=1,1"), RAPT_FORWARD), 4.0 * 28);
   EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq10 sk12 d1 fp32 causal window=2,5"), RAPT_FORWARD), 4.0 * 30);
   EXPECT_EQ(flops(Problem::parse("b1 hq1 hk1 sq4 sk4 d1 fp32 window=9223372036854775807,-1"), RAPT_FORWARD), 4.0 * 16);

@@ -34,11 +34,11 @@ const std::vector<Variant> kVariants = {
     variant("forward.d128.fp16.plain.k64w8", DType::fp16, 128, "plain", 256),
 };
 
-Demand demand(int64_t head_dim, int64_t seqlen_q = 1024, bool general = false) {
+KernelRequirements needed(int64_t head_dim, int64_t seqlen_q = 1024, bool general = false) {
   return {DType::bf16, MaskKind::none, general, head_dim, 1, 8, seqlen_q};
 }
 
-std::string chosen(const std::string& table, const Demand& d) {
+std::string chosen(const std::string& table, const KernelRequirements& d) {
   const Tuning tuning = Tuning::parse(table, "table", Tuning::Extent::whole);
   const auto selected = select(kVariants, tuning, d, 100);
   return selected ? kVariants[selected->index].name + " by " + selected->row->where : "nothing";
@@ -47,73 +47,89 @@ std::string chosen(const std::string& table, const Demand& d) {
 const std::string kLast = "forward use=smallest by=rule\n";
 
 TEST(Select, SmallestTileThatFits) {
-  EXPECT_EQ(chosen(kLast, demand(40)), "forward.d64.bf16.plain.k64w4 by table line 1");
-  EXPECT_EQ(chosen(kLast, demand(64)), "forward.d64.bf16.plain.k64w4 by table line 1");
-  EXPECT_EQ(chosen(kLast, demand(65)), "forward.d128.bf16.plain.k64w2 by table line 1");
-  EXPECT_EQ(chosen(kLast, demand(512)), "nothing");
+  EXPECT_EQ(chosen(kLast, needed(40)), "forward.d64.bf16.plain.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, needed(64)), "forward.d64.bf16.plain.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, needed(65)), "forward.d128.bf16.plain.k64w2 by table line 1");
+  EXPECT_EQ(chosen(kLast, needed(512)), "nothing");
 }
 
 TEST(Select, GeneralOnlyWhereNeeded) {
-  EXPECT_EQ(chosen(kLast, demand(64, 1024, true)), "forward.d64.bf16.general.k64w4 by table line 1");
-  EXPECT_EQ(chosen(kLast, demand(128, 1024, true)), "forward.d256.bf16.general.k32w4 by table line 1");
-  EXPECT_EQ(chosen(kLast, demand(200)), "forward.d256.bf16.general.k32w4 by table line 1");  // no plain one is so wide
+  EXPECT_EQ(chosen(kLast, needed(64, 1024, true)), "forward.d64.bf16.general.k64w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, needed(128, 1024, true)), "forward.d256.bf16.general.k32w4 by table line 1");
+  EXPECT_EQ(chosen(kLast, needed(200)), "forward.d256.bf16.general.k32w4 by table line 1");  // no plain one is so wide
 }
 
 TEST(Select, FirstMatchingRowWins) {
   const std::string table = "# a comment\nforward groups>=1 use=largest by=model # another\n\n" + kLast;
-  EXPECT_EQ(chosen(table, demand(128, 100 * 256 / 8)), "forward.d128.bf16.plain.k64w8 by table line 2");
-  EXPECT_EQ(chosen(table, demand(128, 100 * 256 / 8 - 256)), "forward.d128.bf16.plain.k64w2 by table line 4");
-  EXPECT_EQ(chosen("forward groups<0.5 use=k64w8 by=x\n" + kLast, demand(128, 256)),
+  EXPECT_EQ(chosen(table, needed(128, 100 * 256 / 8)), "forward.d128.bf16.plain.k64w8 by table line 2");
+  EXPECT_EQ(chosen(table, needed(128, 100 * 256 / 8 - 256)), "forward.d128.bf16.plain.k64w2 by table line 4");
+  EXPECT_EQ(chosen("forward groups<0.5 use=k64w8 by=x\n" + kLast, needed(128, 256)),
             "forward.d128.bf16.plain.k64w8 by table line 1");
 }
 
 TEST(Select, Conditions) {
-  const auto first = [](const std::string& condition, const Demand& d) {
+  const auto first = [](const std::string& condition, const KernelRequirements& d) {
     return chosen("forward " + condition + " use=k64w8 by=x\n" + kLast, d).ends_with("line 1");
   };
-  EXPECT_TRUE(first("dtype=fp16,bf16", demand(128)));
-  EXPECT_FALSE(first("dtype=fp16", demand(128)));
-  EXPECT_TRUE(first("head_dim=100..128", demand(128)));
-  EXPECT_FALSE(first("head_dim=100..127", demand(128)));
-  EXPECT_TRUE(first("features=plain", demand(128)));
-  EXPECT_FALSE(first("features=general", demand(128)));
-  EXPECT_TRUE(first("mask=none", demand(128)));
-  EXPECT_FALSE(first("mask=causal,window", demand(128)));
-  Demand causal = demand(128);
+  EXPECT_TRUE(first("dtype=fp16,bf16", needed(128)));
+  EXPECT_FALSE(first("dtype=fp16", needed(128)));
+  EXPECT_TRUE(first("head_dim=100..128", needed(128)));
+  EXPECT_FALSE(first("head_dim=100..127", needed(128)));
+  EXPECT_TRUE(first("features=plain", needed(128)));
+  EXPECT_FALSE(first("features=general", needed(128)));
+  EXPECT_TRUE(first("mask=none", needed(128)));
+  EXPECT_FALSE(first("mask=causal,window", needed(128)));
+  KernelRequirements causal = needed(128);
   causal.mask = MaskKind::causal;
   EXPECT_TRUE(first("mask=causal,window", causal));
 }
 
 TEST(Select, AnotherTileByName) {
-  EXPECT_EQ(chosen("forward use=d128.k64w8 by=x\n" + kLast, demand(64)),
+  EXPECT_EQ(chosen("forward use=d128.k64w8 by=x\n" + kLast, needed(64)),
             "forward.d128.bf16.plain.k64w8 by table line 1");
-  EXPECT_EQ(chosen("forward use=k99w9 by=x\n" + kLast, demand(64)), "forward.d64.bf16.plain.k64w4 by table line 2");
+  EXPECT_EQ(chosen("forward use=k99w9 by=x\n" + kLast, needed(64)), "forward.d64.bf16.plain.k64w4 by table line 2");
 }
 
 TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
-  Call call;
-  EXPECT_FALSE(demand_of(call).general);
-  call.scale_given = true;
+  Problem problem;
+  EXPECT_FALSE(requirements_of(problem).general);
   for (const auto& [scale, general] :
        {std::pair{0.1, false}, {1e-30, false}, {1e-40, true}, {1e-60, true}, {0.0, true}, {-0.1, true}}) {
-    call.scale = scale;
-    EXPECT_EQ(demand_of(call).general, general) << scale;
+    problem.softmax_scale = scale;
+    EXPECT_EQ(requirements_of(problem).general, general) << scale;
   }
-  call.scale = 1e39;
-  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "softmax_scale is 1e+39, hip kernels take what is finite in float32");
+  problem.softmax_scale = 1e39;
+  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "softmax_scale is 1e+39, hip kernels take what is finite in float32");
+}
+
+// The options' table says which need general kernels, and which have none.
+TEST(Select, OptionsOfAProblem) {
+  const auto problem = [](const std::string& options) {
+    return Problem::parse("b1 hq2 hk1 sq8 sk9 d64 fp16" + options);
+  };
+  for (const char* plain : {"", " causal", " causal-tl", " window=1,2", " sink", " varlen=8:9", " device-lengths=8:9",
+                            " det", " lse", " align=2", " stride=999"})
+    EXPECT_FALSE(requirements_of(problem(plain)).general) << plain;
+  for (const char* general : {" bias=b1h1", " mask=bNhN", " alibi", " softcap=3", " drop=0.5"})
+    EXPECT_TRUE(requirements_of(problem(general)).general) << general;
+  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "cache has no hip kernels yet");
+  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "paged=<rows> has no hip kernels yet");
+  EXPECT_EQ(unsupported(problem(" sink"), RAPT_FORWARD), "");
+  EXPECT_EQ(requirements_of(problem(" causal")).mask, MaskKind::causal);
+  EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9")).mask, MaskKind::window);
+  EXPECT_EQ(requirements_of(problem(" window=-1,0")).mask, MaskKind::causal);
 }
 
 TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
-  Call call;
-  call.scale = 1;
-  call.seqlen_k = int64_t{1} << 29;
-  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "");
-  ++call.seqlen_k;
-  EXPECT_EQ(unsupported(call, RAPT_FORWARD), "seqlen_k is 536870913, hip kernels take up to 536870912");
+  Problem problem;
+  problem.seqlen_k = int64_t{1} << 29;
+  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "");
+  ++problem.seqlen_k;
+  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "seqlen_k is 536870913, hip kernels take up to 536870912");
 }
 
 TEST(Select, RefusesGridsThatHipDoesNot) {
-  Demand d = demand(64);
+  KernelRequirements d = needed(64);
   d.batch = 1 << 20;
   d.seqlen_q = 128 * 16;
   EXPECT_EQ(refusal(kVariants[0], d).find("it needs"), 0u) << refusal(kVariants[0], d);

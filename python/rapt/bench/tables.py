@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from rapt import _core
+
 DTYPES = ("fp32", "bf16", "fp16")
 
 
@@ -32,9 +34,8 @@ class Case(NamedTuple):
         return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
 
     def flops(self, op: str) -> float:
-        """4 b h sq sk d, half if causal; the backward 2.5 times as many."""
-        forward = 4 * self.batch * self.heads * self.queries * self.seqlen * self.head_dim / (2 if self.causal else 1)
-        return forward if op == "fwd" else 2.5 * forward
+        """As the library counts them (rapt_problem_flops in rapt.h)."""
+        return _core.problem_flops(self.problem, op == "bwd")
 
 
 class Table(NamedTuple):

@@ -1,5 +1,5 @@
 // Which operations tests run: with RAPT_SIM_RECORD_TESTED=FOLDER each test program writes "architecture mnemonic" lines
-// to a file of its own there, from which `rapt-sim opcodes --tests FOLDER` makes docs/simulator-opcodes.md.
+// to a file of its own there, from which `rapt-sim opcodes --tests FOLDER` makes sim/tests/data/opcodes.md.
 #pragma once
 
 #include "sim/machine/handlers.hpp"

@@ -1,0 +1,94 @@
+// A backend: something that computes attention on devices of one kind. backends.cpp lists them; each has a file. To add
+// one, derive from Backend (or HostBackend): a pass that it cannot run is refused in plan(), and what it lacks does not
+// compile.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.hpp"
+#include "problem/call.hpp"
+
+namespace rapt {
+
+// What the caller asks of selection, from rapt_execution.
+struct BackendRequest {
+  std::string_view backend = "auto";
+  bool allow_math = false;
+};
+
+// rapt_execution as the engine uses it.
+struct Execution {
+  BackendRequest request;
+  bool deterministic = false;
+  const rapt_executor* executor = nullptr;
+  void* stream = nullptr;
+  char* workspace = nullptr;
+  size_t workspace_size = 0;
+};
+
+// What selection decides on.
+struct Question {
+  const Problem& problem;
+  rapt_op op;
+  rapt_device device;
+  BackendRequest request;
+  bool automatic() const { return request.backend == "auto"; }
+};
+
+// One line of an explanation; the same as rapt_candidate.
+struct Candidate {
+  std::string backend, kernel, reason;
+  bool chosen = false;
+};
+
+class Backend;
+
+// What runs a call.
+struct Plan {
+  const Backend* backend = nullptr;
+  gpu::Plan gpu;  // of a GPU's backend
+};
+
+class Backend {
+ public:
+  Backend(std::string name, rapt_device_type device) : name_(std::move(name)), device_(device) {}
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  const std::string& name() const { return name_; }
+  rapt_device_type device() const { return device_; }
+
+  // Whether a request's name means this backend: its own, or that of one of its variants.
+  virtual bool answers_to(std::string_view name) const { return name == name_; }
+  // Why it does not take the problem, which lies on a device of its kind; "" where `plan` is filled.
+  virtual std::string plan(const Question& question, Plan& plan) const = 0;
+  // Why plan() took the problem.
+  virtual std::string why_chosen(const Question& question) const = 0;
+  // The kernel that runs it, or would.
+  virtual std::string kernel(const Question& question, const Plan& plan) const = 0;
+  // Candidates beside the backend itself: the variants of an archive.
+  virtual std::vector<Candidate> variants(const Question&) const { return {}; }
+
+  virtual size_t workspace_bytes(const ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
+  virtual size_t workspace_bytes(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;
+  virtual void run(ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
+  virtual void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;
+
+ private:
+  std::string name_;
+  rapt_device_type device_;
+};
+
+// In the order in which "auto" tries them: first the CPU's tiers, best first.
+const std::vector<std::unique_ptr<const Backend>>& backends();
+
+// What backends.cpp lists, by file.
+void add_cpu_backends(std::vector<std::unique_ptr<const Backend>>& list);
+void add_math_backend(std::vector<std::unique_ptr<const Backend>>& list);
+void add_hip_backend(std::vector<std::unique_ptr<const Backend>>& list);
+
+}  // namespace rapt

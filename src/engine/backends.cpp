@@ -1,0 +1,16 @@
+#include "engine/backend.hpp"
+
+namespace rapt {
+
+const std::vector<std::unique_ptr<const Backend>>& backends() {
+  static const auto& all = *[] {  // never destroyed: calls may run while the process ends
+    auto* list = new std::vector<std::unique_ptr<const Backend>>;
+    add_cpu_backends(*list);
+    add_math_backend(*list);
+    add_hip_backend(*list);
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace rapt

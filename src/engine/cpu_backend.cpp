@@ -1,0 +1,65 @@
+// The SIMD kernels of the host: "cpu" is the best tier that the machine runs, "cpu.<tier>" each by its name.
+#include "cpu/cpu.hpp"
+
+#include "engine/host_backend.hpp"
+#include "problem/text.hpp"
+
+namespace rapt {
+
+namespace {
+
+const cpu::Tier& best_tier() {
+  size_t i = 0;
+  while (!cpu::tier(i).runs_here()) ++i;
+  return cpu::tier(i);
+}
+
+class CpuBackend final : public HostBackend {
+ public:
+  // `best`: this tier is the one that "cpu" runs.
+  CpuBackend(std::string name, const cpu::Tier& tier, bool best)
+      : HostBackend(std::move(name)), tier_(tier), best_(best), runs_here_(tier.runs_here()) {}
+
+  std::string plan(const Question& q, Plan&) const override {
+    if (q.problem.dtype == DType::fp64) return "fp64 requires backend \"math\"";
+    if (!runs_here_) return cat("this machine lacks ", tier_.needs);
+    return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
+  }
+  std::string why_chosen(const Question&) const override {
+    return name() == "cpu" ? cat(tier_.name, " is the best tier that this machine runs") : "asked for by name";
+  }
+  std::string kernel(const Question& q, const Plan&) const override {
+    const cpu::Kernels& kernels = tier_.kernels;
+    return cat(tier_.name, ".",
+               q.op == RAPT_FORWARD ? kernels.forward_kernel(q.problem) : kernels.backward_kernel(q.problem));
+  }
+
+ protected:
+  size_t own_bytes(const ForwardCall& call, int32_t concurrency) const override {
+    return tier_.kernels.forward_workspace(call, concurrency);
+  }
+  size_t own_bytes(const BackwardCall& call, int32_t concurrency) const override {
+    return tier_.kernels.backward_workspace(call, concurrency);
+  }
+  void compute(const ForwardCall& call, const rapt_executor& executor, char* workspace) const override {
+    tier_.kernels.forward(call, executor, workspace);
+  }
+  void compute(const BackwardCall& call, const rapt_executor& executor, char* workspace) const override {
+    tier_.kernels.backward(call, executor, workspace);
+  }
+
+ private:
+  const cpu::Tier& tier_;
+  const bool best_, runs_here_;
+};
+
+}  // namespace
+
+void add_cpu_backends(std::vector<std::unique_ptr<const Backend>>& list) {
+  const cpu::Tier& best = best_tier();
+  list.push_back(std::make_unique<CpuBackend>("cpu", best, true));
+  for (size_t i = 0; i < cpu::tier_count(); ++i)
+    list.push_back(std::make_unique<CpuBackend>(cat("cpu.", cpu::tier(i).name), cpu::tier(i), &cpu::tier(i) == &best));
+}
+
+}  // namespace rapt

@@ -1,0 +1,72 @@
+// The kernels of AMD's GPUs: "hip" runs the variant that the tuning table chooses, "hip.<variant>" one by its name.
+#include "engine/backend.hpp"
+#include "problem/error.hpp"
+#include "problem/text.hpp"
+
+namespace rapt {
+
+namespace {
+
+constexpr std::string_view kPrefix = "hip.";
+
+// The variant that a request names; "" where the tuning table decides.
+std::string_view named_variant(const Question& q) {
+  return q.request.backend.starts_with(kPrefix) ? q.request.backend.substr(kPrefix.size()) : "";
+}
+
+class HipBackend final : public Backend {
+ public:
+  HipBackend() : Backend("hip", RAPT_ROCM) {}
+
+  bool answers_to(std::string_view name) const override { return name == "hip" || name.starts_with(kPrefix); }
+  std::string plan(const Question& q, Plan& plan) const override {
+    return gpu::make_plan(q.problem, q.op, q.device, named_variant(q), plan.gpu);
+  }
+  std::string kernel(const Question&, const Plan& plan) const override {
+    if (plan.gpu.stage_count == 0) return "";
+    return plan.gpu.modules->variants()[plan.gpu.stages[0].variant].name;
+  }
+  std::string why_chosen(const Question& q) const override {
+    std::string refusal;
+    for (const gpu::VariantReason& v : explained(q, refusal))
+      if (v.chosen) return v.reason;
+    return refusal;
+  }
+  std::vector<Candidate> variants(const Question& q) const override {
+    std::vector<Candidate> list;
+    std::string refusal;
+    const bool by_name = !named_variant(q).empty();
+    for (gpu::VariantReason& v : explained(q, refusal)) {
+      if (v.chosen && !by_name) v.reason = "the same as hip here";
+      list.push_back({cat(kPrefix, v.name), v.name, std::move(v.reason), v.chosen && by_name});
+    }
+    return list;
+  }
+
+  size_t workspace_bytes(const ForwardCall& call, const Plan&, const Execution&) const override {
+    return gpu::workspace_bytes(call);
+  }
+  size_t workspace_bytes(const BackwardCall& call, const Plan&, const Execution&) const override { lacking(call); }
+  void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
+    gpu::forward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});
+  }
+  void run(const BackwardCall& call, const Plan&, const Execution&) const override { lacking(call); }
+
+ private:
+  static std::vector<gpu::VariantReason> explained(const Question& q, std::string& refusal) {
+    // A request for another backend is answered as "auto" would be.
+    return gpu::explain(q.problem, q.op, q.device, named_variant(q), refusal);
+  }
+  // plan() refuses what comes here.
+  [[noreturn]] static void lacking(const BackwardCall& call) {
+    throw Error(RAPT_INTERNAL_ERROR, cat("the hip backend was given the backward pass of ", call.text()));
+  }
+};
+
+}  // namespace
+
+void add_hip_backend(std::vector<std::unique_ptr<const Backend>>& list) {
+  list.push_back(std::make_unique<HipBackend>());
+}
+
+}  // namespace rapt

@@ -1,0 +1,53 @@
+// The plain definition of attention, which takes every problem but is slow: without being asked, only small ones.
+#include <cmath>
+
+#include "engine/host_backend.hpp"
+#include "math/math.hpp"
+#include "problem/text.hpp"
+
+namespace rapt {
+
+namespace {
+
+// What "auto" lets it do without being asked: about a second of its time on one core.
+constexpr double kSmall = 4e9;
+
+class MathBackend final : public HostBackend {
+ public:
+  MathBackend() : HostBackend("math") {}
+
+  std::string plan(const Question& q, Plan&) const override {
+    if (!q.automatic() || q.request.allow_math) return "";
+    const double work = flops(q.problem, q.op);
+    if (work <= kSmall) return "";
+    return cat("slow at this size (", std::ceil(work * 1e-9), " GFLOP, auto takes it up to ", kSmall * 1e-9,
+               "): ask for backend \"math\" or set allow_math");
+  }
+  std::string why_chosen(const Question& q) const override {
+    return q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
+                         : "asked for by name";
+  }
+  std::string kernel(const Question&, const Plan&) const override { return "row"; }
+
+ protected:
+  size_t own_bytes(const ForwardCall& call, int32_t concurrency) const override {
+    return math::workspace_bytes(call, concurrency);
+  }
+  size_t own_bytes(const BackwardCall& call, int32_t concurrency) const override {
+    return math::workspace_bytes(call, concurrency);
+  }
+  void compute(const ForwardCall& call, const rapt_executor& executor, char* workspace) const override {
+    math::forward(call, executor, workspace);
+  }
+  void compute(const BackwardCall& call, const rapt_executor& executor, char* workspace) const override {
+    math::backward(call, executor, workspace);
+  }
+};
+
+}  // namespace
+
+void add_math_backend(std::vector<std::unique_ptr<const Backend>>& list) {
+  list.push_back(std::make_unique<MathBackend>());
+}
+
+}  // namespace rapt

@@ -1,0 +1,43 @@
+#include "engine/workspace.hpp"
+
+#include "problem/error.hpp"
+#include "problem/text.hpp"
+
+namespace rapt {
+
+thread_local Workspace::Kept Workspace::t_kept;
+
+Workspace::Buffer Workspace::allocate(size_t bytes) {
+  Buffer buffer(static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+  if (!buffer)
+    throw Error(RAPT_OUT_OF_MEMORY, cat("cannot allocate ", static_cast<uint64_t>(bytes), " bytes of workspace"));
+  return buffer;
+}
+
+Workspace::Workspace(const Execution& execution, size_t bytes) {
+  if (execution.workspace != nullptr) {
+    if (execution.workspace_size < bytes)
+      throw Error(RAPT_INVALID_ARGUMENT,
+                  cat("execution.workspace_size is ", static_cast<uint64_t>(execution.workspace_size),
+                      ", must be at least ", static_cast<uint64_t>(bytes)));
+    data_ = execution.workspace;
+  } else if (bytes > kKept || t_kept.in_use) {
+    own_ = allocate(bytes);
+    data_ = own_.get();
+  } else {
+    if (t_kept.size < bytes) {
+      t_kept.buffer = nullptr;
+      t_kept.size = 0;
+      t_kept.buffer = allocate(bytes);
+      t_kept.size = bytes;
+    }
+    t_kept.in_use = keeps_ = true;
+    data_ = t_kept.buffer.get();
+  }
+}
+
+Workspace::~Workspace() {
+  if (keeps_) t_kept.in_use = false;
+}
+
+}  // namespace rapt

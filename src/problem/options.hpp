@@ -1,0 +1,50 @@
+// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so that
+// a new option is a row here and a field in Problem and rapt.h, beside the code that computes it.
+#pragma once
+
+#include <span>
+
+#include "problem/error.hpp"
+#include "problem/problem.hpp"
+
+namespace rapt {
+
+// A token of a problem's text, to be read as an option.
+struct Token {
+  std::string_view text;   // the token
+  std::string_view whole;  // the text that it points into, for columns in errors
+
+  // What follows the prefix; nullopt where the token begins otherwise.
+  std::optional<std::string_view> after(std::string_view prefix) const;
+  int64_t integer(std::string_view digits) const;  // in its shortest form
+  double real(std::string_view digits) const;
+  [[noreturn]] void fail(std::string_view what) const;
+  [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
+};
+
+// Which GPU kernels compute it: all, only those with `features` general, or none yet.
+enum class KernelSupport : uint8_t { every, general, none };
+
+struct Option {
+  std::string_view name;  // of the field in rapt_problem, and of the command line's option
+  std::string_view form;  // in a text: "softcap=<x>"
+  std::string_view help;
+  KernelSupport gpu;
+  bool forward_only = false;
+
+  bool (*given)(const Problem&);               // not its default
+  std::string (*print)(const Problem&);        // its token; asked for only where given
+  bool (*parse)(Problem&, const Token&);       // whether the token is this option's
+  void (*check)(const Problem&, Violations&);  // its range
+  void (*to_c)(const Problem&, rapt_problem&);
+  void (*from_c)(Problem&, const rapt_problem&);
+  // Of options that are numbers; null for those that tensors tell, which validate() reads.
+  void (*from_call)(Problem&, const rapt_attention&);
+};
+
+std::span<const Option> options();  // in the order in which they are printed
+
+inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
+std::string broadcast_text(int32_t bits);  // "b1hNq1"
+
+}  // namespace rapt
