@@ -4,7 +4,7 @@
 # The manifest's reader is C++, which CMake builds for itself to learn the rules.
 function(rapt_rows variable manifest arch)
   set(program ${PROJECT_BINARY_DIR}/kernels/rows)
-  set(folder ${PROJECT_SOURCE_DIR}/archive)
+  set(folder ${PROJECT_SOURCE_DIR}/packer)
   set(sources ${folder}/rows.cpp ${folder}/manifest.cpp ${folder}/manifest.hpp
     ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest} ${sources})
@@ -19,7 +19,7 @@ function(rapt_rows variable manifest arch)
     try_compile(built SOURCES ${sources} NO_CACHE CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}
       COPY_FILE ${program} CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON OUTPUT_VARIABLE output)
     if(NOT built)
-      message(FATAL_ERROR "cannot build archive/rows.cpp:\n${output}")
+      message(FATAL_ERROR "cannot build packer/rows.cpp:\n${output}")
     endif()
   endif()
   execute_process(COMMAND ${program} ${manifest} ${arch}

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "archive/format.hpp"
+#include "kernels/archive_format.hpp"
 #include "gpu/archive_index.hpp"
 #include "gpu/mapped_file.hpp"
 #include "gpu/zstd.hpp"

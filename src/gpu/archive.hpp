@@ -17,7 +17,7 @@ namespace rapt::gpu {
 // One compiled kernel: what it computes, how it is launched, what it uses of the GPU, and where its code lies.
 struct Variant {
   std::string name;       // "forward.d128.bf16.plain.k64w8"
-  std::string operation;  // "forward", "forward_split"
+  std::string operation;  // "forward", "forward_wide"
   std::string symbol;     // the kernel's name in its code object
   std::string features;   // "plain" or "general"
   std::string p;          // how P is rounded: "nearest", "truncated", "exact"

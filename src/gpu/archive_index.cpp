@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "archive/format.hpp"
+#include "kernels/archive_format.hpp"
 #include "problem/error.hpp"
 #include "problem/text.hpp"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <functional>
 
-#include "archive/format.hpp"
+#include "kernels/archive_format.hpp"
 #include "made_up.hpp"
 #include "rapt/rapt.hpp"
 

@@ -1,7 +1,7 @@
 // The resource gate: each way to fail it gives its own sentence, with row, kernel, value and budget.
 #include <gtest/gtest.h>
 
-#include "archive/pack.hpp"
+#include "packer/pack.hpp"
 #include "made_up.hpp"
 
 namespace rapt::archive {

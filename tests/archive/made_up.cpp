@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "archive/pack.hpp"
+#include "packer/pack.hpp"
 #include "kernels/abi.h"
 
 namespace rapt::archive {
@@ -64,7 +64,7 @@ std::vector<Row> good_rows() {
       "manifest",
       "forward gfx942 dtype=bf16 head_dim=64 features=plain block_k=64 waves=4 waves_per_eu=2"
       " vgprs<=128 lds<=16384 occupancy>=4 p=nearest\n"
-      "forward gfx942 dtype=fp16 head_dim=128 features=general block_k=32 waves=8 waves_per_eu=2 split=2"
+      "forward gfx942 dtype=fp16 head_dim=128 features=general block_k=32 waves=8 waves_per_eu=2 head_slices=2"
       " vgprs<=128 lds<=16384 occupancy>=4 p=truncated\n");
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "archive/manifest.hpp"
+#include "packer/manifest.hpp"
 
 namespace rapt::archive {
 

@@ -1,8 +1,8 @@
 // The manifest's grammar, its errors, and the arithmetic of occupancy.
 #include <gtest/gtest.h>
 
-#include "archive/manifest.hpp"
-#include "archive/occupancy.hpp"
+#include "packer/manifest.hpp"
+#include "packer/occupancy.hpp"
 
 namespace rapt::archive {
 namespace {
@@ -22,7 +22,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Manifest, ARowSaysWhatIsCompiled) {
-  const auto rows = read_manifest("m", "# a comment\n\n  " + kGood + " split=2 flags=-mcumode,-O2 # why\n");
+  const auto rows = read_manifest("m", "# a comment\n\n  " + kGood + " head_slices=2 flags=-mcumode,-O2 # why\n");
   ASSERT_EQ(rows.size(), 1U);
   const Row& row = rows[0];
   EXPECT_EQ(row.line, 3);
@@ -32,10 +32,11 @@ TEST(Manifest, ARowSaysWhatIsCompiled) {
   EXPECT_FALSE(row.is_for("gfx90a"));
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 8 / 2 * 32);
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx1100")), 8 / 2 * 16);
-  EXPECT_EQ(row.compiler_flags(),
-            (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0",
-                                      "-DRAPT_BLOCK_K=64", "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_SPLIT=2",
-                                      "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8s2", "-mcumode", "-O2"}));
+  EXPECT_EQ(
+      row.compiler_flags(),
+      (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0", "-DRAPT_BLOCK_K=64",
+                                "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_HEAD_SLICES=2",
+                                "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8s2", "-mcumode", "-O2"}));
   EXPECT_EQ(row.budget.vgprs, 256);
   EXPECT_EQ(row.budget.occupancy, 2);
   EXPECT_EQ(row.budget.agprs, -1);
@@ -50,9 +51,9 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
   EXPECT_EQ(error_of(kGood + " waves=4"), "m:1: \"waves=\" is given twice");
   EXPECT_EQ(error_of(kGood + " wave=4"), "m:1: \"wave=\" is not a key of a row");
   EXPECT_EQ(error_of(kGood + " fast"), "m:1: \"fast\" is not key=value, key<=value or key>=value");
-  EXPECT_EQ(error_of(kGood + " split=0"), "m:1: split= is \"0\", must be a whole number from 1 to 32");
-  EXPECT_EQ(error_of(kGood + " split=2x"), "m:1: split= is \"2x\", must be a whole number from 1 to 32");
-  EXPECT_EQ(error_of(kGood + " split=3"), "m:1: split= is 3, must divide waves=");
+  EXPECT_EQ(error_of(kGood + " head_slices=0"), "m:1: head_slices= is \"0\", must be a whole number from 1 to 32");
+  EXPECT_EQ(error_of(kGood + " head_slices=2x"), "m:1: head_slices= is \"2x\", must be a whole number from 1 to 32");
+  EXPECT_EQ(error_of(kGood + " head_slices=3"), "m:1: head_slices= is 3, must divide waves=");
   EXPECT_EQ(error_of("f gfx942 dtype=fp8"), "m:1: dtype= is \"fp8\", must be one of fp16, bf16, fp32");
   EXPECT_EQ(error_of(kGood + "\n" + kGood), "m:2: forward.d128.bf16.plain.k64w8 is in line 1 for gfx942 too");
   EXPECT_EQ(error_of("x\ny"),

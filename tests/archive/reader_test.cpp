@@ -10,8 +10,8 @@
 #include <fstream>
 #include <functional>
 
-#include "archive/format.hpp"
-#include "archive/pack.hpp"
+#include "kernels/archive_format.hpp"
+#include "packer/pack.hpp"
 #include "gpu/archive.hpp"
 #include "made_up.hpp"
 #include "problem/error.hpp"

@@ -65,7 +65,7 @@ class Rebuild(unittest.TestCase):
         self.write("value.hpp", "#pragma once\nconstexpr int kValue = 3;\n")
         self.assertEqual(self.build(), first + ["pack"])
         self.assertNotEqual(archive.read_bytes(), before)
-        self.write("manifest", self.manifest.replace("dtype=bf16 head_dim=64", "dtype=bf16 split=1 head_dim=64 flags=-O2"))
+        self.write("manifest", self.manifest.replace("dtype=bf16 head_dim=64", "dtype=bf16 head_slices=1 head_dim=64 flags=-O2"))
         self.assertEqual(self.build(), ["first bf16", "pack"])
         self.write("manifest", self.manifest)
         self.assertEqual(self.build(), ["first bf16", "pack"])

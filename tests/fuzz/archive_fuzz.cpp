@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "archive/format.hpp"
+#include "kernels/archive_format.hpp"
 #include "gpu/archive.hpp"
 #include "problem/error.hpp"
 

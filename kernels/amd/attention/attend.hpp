@@ -1,0 +1,138 @@
+// One tile of keys after its products with the queries: masks, softmax, and the product with V. A lane owns one query.
+#pragma once
+
+#include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/amd/tile/scores.hpp"
+
+namespace rapt::amd {
+
+// A wave's part of the workgroup's rows: Slices waves share a tile of rows, each with a slice of the head dimension.
+template <int Slices, int Slice>
+struct WavePart {
+  int lane, first_row, slice;
+
+  DEVICE WavePart of(int thread) {
+    const int wave = uniform(thread / kWave);
+    return {thread % kWave, wave / Slices * kTile, wave % Slices * Slice};
+  }
+};
+
+// The rows of one wave.
+struct WaveRows {
+  int first;  // within the sequence
+  Keys keys;
+
+  DEVICE_MEMBER bool attends(int first_key, int keys_of_tile) const {
+    return first_key < keys.end && first_key + keys_of_tile > keys.begin;
+  }
+  DEVICE_MEMBER Query query(Arguments& a, const Block& b) const {
+    const int row = first + thread_id_again() % kTile;
+    return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
+  }
+};
+
+template <int Tiles>
+DEVICE float largest(const Tile (&s)[Tiles]) {
+  float most = s[0][0];
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) most = max(most, s[t][r]);
+  return most;
+}
+
+// Logits of keys first_key on, products before scaling, become probabilities; `o` is rescaled where the maximum grew.
+template <class T, bool General, int KeyTiles, int DimTiles>
+DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
+                          int half, Tile (&s)[KeyTiles], Softmax<T, General>& softmax, Tile (&o)[DimTiles]) {
+  using M = Matrix<T>;
+  const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.scale_log2);
+  if constexpr (General) {
+    Arguments& a = here(arguments);
+    const Query query = rows.query(a, block);
+#pragma unroll
+    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
+  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
+    Arguments& a = here(arguments);
+    const Query query = rows.query(a, block);
+#pragma unroll
+    for (int t = 0; t < KeyTiles; ++t)
+      exclude<M>(s[t], half, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
+  }
+
+  const float most = General ? largest(s) : largest(s) * scale;
+  if (softmax.outgrown(most)) {
+    const float factor = softmax.move(most, General ? scale : 1);
+#pragma unroll
+    for (int t = 0; t < DimTiles; ++t) o[t] *= factor;
+  }
+  f32x2 sum = {};
+#pragma unroll
+  for (int t = 0; t < KeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += 2) {
+      const f32x2 logits = {s[t][r], s[t][r + 1]}, reference = f32x2(softmax.reference);
+      const f32x2 x =
+          General ? (logits - reference) * scale : __builtin_elementwise_fma(logits, f32x2(scale), -reference);
+      s[t][r] = exp2(x[0]);
+      s[t][r + 1] = exp2(x[1]);
+      sum += f32x2{s[t][r], s[t][r + 1]};
+    }
+  softmax.add(sum[0] + sum[1]);
+  if (General && pass < kAbove && here(arguments).keep_threshold < 65536) {
+    Arguments& a = here(arguments);
+    const Query query = rows.query(a, block);
+#pragma unroll
+    for (int t = 0; t < KeyTiles; ++t) drop<M>(a, block, query, first_key + t * kTile, half, s[t]);
+  }
+}
+
+// O^T += V^T P^T, for dimensions from first_dim on.
+template <class T, int KeyTiles, int DimTiles, class Values>
+DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int first_dim, Tile (&o)[DimTiles]) {
+  using M = Matrix<T>;
+  constexpr int parts = KeyTiles * kParts<T>;
+#pragma unroll
+  for (int i = 0; i < parts; ++i) {
+    const typename M::B operand = M::operand(p[i / kParts<T>], i % kParts<T>);
+#pragma unroll
+    for (int d = 0; d < DimTiles; ++d) o[d] = M::multiply(v.fragment(first_dim + d * kTile, i, lane), operand, o[d]);
+  }
+}
+
+// In the unit of the logits.
+template <bool General>
+DEVICE float sink_of(Arguments& a, const Block& b) {
+  if (a.sink.data == nullptr) return kMasked;
+  const float sink = load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
+  return General ? sink : kLog2e * sink;
+}
+
+DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
+  if (a.lse.data == nullptr) return;
+  char* const head = reinterpret_cast<char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
+  *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
+}
+
+// Stores a pass's result. Which rows these are is found anew: scalar registers that hold it all along would be missing
+// in the loop. True: the row has an Inf or a NaN that may not be its own.
+template <class T, bool General, int Slices, int Rows, int DimTiles>
+DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
+  const Block block = block_of(a, Rows);
+  const auto part = WavePart<Slices, DimTiles * kTile>::of(thread_id_again());
+  const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.head_dim_v - part.slice;
+  if (row >= block.q.count) return false;
+  const bool again = not_finite(softmax, o);
+  char* const head = first_row_of(a.out, block.batch, block.q, block.head);
+  char* const out = head + row * a.out.seq + part.slice * static_cast<int>(sizeof(typename T::element));
+  if (pass >= kAbove) {
+    add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
+    return false;
+  }
+  const float factor = softmax.finish(sink_of<General>(a, block)) * (General ? a.keep_scale : 1);
+  store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
+  if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
+  return again;
+}
+
+}  // namespace rapt::amd

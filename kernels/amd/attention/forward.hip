@@ -1,0 +1,84 @@
+// Forward attention on matrix units: S^T = K Q^T, O^T = V^T P^T. A lane owns one query, so that softmax needs no other
+// lane but the one half a wave away, and P^T leaves the first product in the form that the second takes.
+//
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, a wave kTile of them, in tiles of
+// RAPT_BLOCK_K keys. One variant: RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE, RAPT_GENERAL.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/staged_rows.hpp"
+#include "kernels/amd/tile/values.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
+inline constexpr int kSteps = kHeadDim / M::step;  // fragments of a row of q or k
+inline constexpr int kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using StagedK = StagedRows<T, kHeadDim, kKeys, kWaves>;
+using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
+
+// One pass over the keys; whether there is another: not_finite.hpp.
+DEVICE bool forward(Arguments& a, char* lds, int pass) {
+  const Block block = block_of(a, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id_again();
+  const auto part = WavePart<1, kHeadDim>::of(thread);
+  const int lane = part.lane, first_row = block.first_row + part.first_row;
+  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
+  const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
+
+  M::B q[kSteps] = {};
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count)
+    load_fragments<T>(q_rows + row * a.q.seq, a.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+  Tile o[kDimTiles] = {};
+  Softmax<T, kGeneral> softmax;
+
+  const int head_k = block.head / a.group;
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds, thread);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds + StagedK::bytes, thread,
+            pass);
+  const int begin = keys.begin / kKeys * kKeys;
+  if (begin < keys.end) {
+    k.load(begin);
+    v.load(begin);
+  }
+  for (int first = begin; first < keys.end; first += kKeys) {
+    barrier();
+    k.store(first);
+    v.store(first);
+    barrier();
+    const bool attends = rows.attends(first, kKeys);
+    Tile s[kKeyTiles];
+    if (attends) {
+#pragma unroll
+      for (int t = 0; t < kKeyTiles; ++t) {
+        s[t] = Tile{};
+#pragma unroll
+        for (int c = 0; c < kSteps; ++c)
+          s[t] = M::multiply(fragment<M>(k.row(t * kTile + M::a_row(lane)), c, lane), q[c], s[t]);
+      }
+    }
+    // Not before: the registers that the next tile waits in are needed by the first product.
+    if (first + kKeys < keys.end) {
+      k.load(first + kKeys);
+      v.load(first + kKeys);
+    }
+    if (!attends) continue;
+    probabilities<T, kGeneral>(a, pass, block, rows, first, lane / kTile, s, softmax, o);
+    accumulate<T>(s, lane, v, 0, o);
+  }
+
+  const bool again = store<T, kGeneral, 1, kRows>(here(a), pass, softmax, o);
+  return pass != kAll || vote<kWaves>(again, k);
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
+  __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::StagedK::bytes + rapt::amd::StagedV::bytes];
+#pragma nounroll
+  for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
+}

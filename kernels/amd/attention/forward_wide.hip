@@ -1,0 +1,130 @@
+// As forward.hip, where one wave's registers cannot hold a row of q and of O: RAPT_HEAD_SLICES waves share the rows,
+// each with a slice of the head dimension. Each multiplies its slice of q and k, they add their products up through
+// LDS, and each computes softmax anew and its own slice of O.
+//
+// K goes from memory straight into fragments: the waves of a group have no key row in common.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/values.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSlices = RAPT_HEAD_SLICES;
+inline constexpr int kRows = kWaves / kSlices * kTile, kSlice = kHeadDim / kSlices;
+inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
+inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k in registers
+static_assert(kSteps % kAtOnce == 0);
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
+
+// Sums over the waves that share rows: [wave][tile][register / 4][lane] of 4 registers.
+inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes = kWaves * kSumBytes;
+// Where both do not fit, V takes the sums' place once they are read.
+inline constexpr bool kApart = StagedV::bytes + kSumsBytes <= kLdsLimit;
+inline constexpr int kLdsBytes = kApart                        ? StagedV::bytes + kSumsBytes
+                                 : StagedV::bytes > kSumsBytes ? StagedV::bytes
+                                                               : kSumsBytes;
+
+DEVICE f32x4* sums_of(char* lds, int wave, int tile, int part) {
+  return reinterpret_cast<f32x4*>(lds + wave * kSumBytes) + (tile * (kRegisters / 4) + part) * kWave;
+}
+
+DEVICE void share(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += 4)
+      sums_of(lds, wave, t, r / 4)[lane] = f32x4{s[t][r], s[t][r + 1], s[t][r + 2], s[t][r + 3]};
+}
+
+// In the same order in each of the waves, so that all have the same sums.
+DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
+  const int group = wave / kSlices * kSlices;
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += 4) {
+      f32x4 sum = sums_of(lds, group, t, r / 4)[lane];
+#pragma unroll
+      for (int i = 1; i < kSlices; ++i) sum += sums_of(lds, group + i, t, r / 4)[lane];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) s[t][r + i] = sum[i];
+    }
+}
+
+// One pass over the keys; whether there is another: not_finite.hpp.
+DEVICE bool forward(Arguments& a, char* lds, int pass) {
+  const Block block = block_of(a, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id_again();
+  const auto part = WavePart<kSlices, kSlice>::of(thread);
+  const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
+  const int first_row = block.first_row + part.first_row;
+  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
+  const Keys keys = keys_of(a, block, block.first_row, kRows);
+  const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
+
+  M::B q[kSteps] = {};
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count)
+    load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(q_rows, a.q.seq),
+                      M::b_offset(lane), q);
+  Tile o[kDimTiles] = {};
+  Softmax<T, kGeneral> softmax;
+
+  const int head_k = block.head / a.group;
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
+  char* const sums = kApart ? lds + StagedV::bytes : lds;
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds, thread, pass);
+  const int begin = keys.begin / kKeys * kKeys;
+  if (begin < keys.end) v.load(begin);
+  for (int first = begin; first < keys.end; first += kKeys) {
+    const bool attends = rows.attends(first, kKeys);
+    Tile s[kKeyTiles];
+    if (attends) {
+#pragma unroll
+      for (int t = 0; t < kKeyTiles; ++t) {
+        // Keys behind the last one are masked later: any row will do.
+        const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
+        const char* const row = k_rows + key * a.k.seq + slice_bytes;
+        const int dims = here_uniform(a.head_dim) - slice;
+        s[t] = Tile{};
+#pragma unroll
+        for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
+          M::A k[kAtOnce];
+          load_fragments<T>(row + first_step * kStepBytes, dims - first_step * M::step, aligned(k_rows, a.k.seq),
+                            M::a_offset(lane), k);
+#pragma unroll
+          for (int c = 0; c < kAtOnce; ++c) s[t] = M::multiply(k[c], q[first_step + c], s[t]);
+        }
+      }
+    }
+    barrier();
+    if (attends) share(sums, wave, lane, s);
+    if (kApart) v.store(first);
+    barrier();
+    if (attends) add_up(sums, wave, lane, s);
+    if (!kApart) {
+      barrier();
+      v.store(first);
+      barrier();
+    }
+    if (first + kKeys < keys.end) v.load(first + kKeys);
+    if (!attends) continue;
+    probabilities<T, kGeneral>(a, pass, block, rows, first, lane / kTile, s, softmax, o);
+    accumulate<T>(s, lane, v, slice, o);
+  }
+
+  const bool again = store<T, kGeneral, kSlices, kRows>(here(a), pass, softmax, o);
+  return pass != kAll || vote<kWaves>(again, v);
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
+  __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
+#pragma nounroll
+  for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
+}

@@ -1,0 +1,91 @@
+// The matrix unit of the architecture that is compiled for. Each header defines kTile, kRegisters, Tile and Matrix<T>.
+#pragma once
+
+#include "kernels/amd/isa/device.hpp"
+
+#ifdef RAPT_CDNA
+#include "kernels/amd/isa/mfma.hpp"
+#else
+#include "kernels/amd/isa/wmma.hpp"
+#endif
+
+namespace rapt::amd {
+
+inline constexpr int kStepBytes = 32;  // of a row, for one fragment, in every type
+
+template <class T>
+inline constexpr int kParts = kTile / Matrix<T>::step;  // fragments of a tile as an operand
+
+// One lane's part of step c of operand A, whose row lies in LDS.
+template <class M>
+DEVICE typename M::A fragment(const char* row, int c, int lane) {
+  return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
+}
+
+// A lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in memory:
+// `dims` elements, then zeros; nothing behind them is read.
+template <class T, class F, int Steps>
+DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, F (&fragments)[Steps]) {
+  using M = Matrix<T>;
+  using element = typename T::element;
+  constexpr int size = sizeof(element), count = sizeof(F) / size, chunk = 16 / size;
+  const auto for_chunks = [&](auto load) {
+#pragma unroll
+    for (int c = 0; c < Steps; ++c)
+#pragma unroll
+      for (int part = 0; part < count; part += chunk) {
+        const u32x4 x = load(c * M::step + part);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) fragments[c][part / chunk * 4 + i] = x[i];
+      }
+  };
+  if (aligned && dims >= Steps * M::step) {
+    for_chunks([&](int dim) { return load_unaligned<u32x4, size>(row + offset + dim * size); });
+  } else if (aligned && dims % chunk == 0) {
+    const int from = here(offset) / size;
+    for_chunks([&](int dim) {
+      u32x4 x = {};
+      if (dim + from < dims) x = load_unaligned<u32x4, size>(row + (dim + from) * size);
+      return x;
+    });
+  } else {
+    const int from = here(offset) / size;
+#pragma unroll
+    for (int c = 0; c < Steps; ++c) {
+      vec<element, count> x = {};
+      if (dims > 0) {
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+          const int dim = c * M::step + from + i;
+          const element value = load_unaligned<element, size>(row + min(dim, dims - 1) * size);
+          x[i] = dim < dims ? value : element{};
+        }
+      }
+      fragments[c] = __builtin_bit_cast(F, x);
+    }
+  }
+}
+
+// Stores O^T, whose columns are the rows of out: this lane's row, times `factor`, `dims` elements of it.
+template <class T, int Tiles>
+DEVICE void store_result(char* row, int dims, bool aligned, int lane, float factor, const Tile (&o)[Tiles]) {
+  using M = Matrix<T>;
+  using element = typename T::element;
+  constexpr int size = sizeof(element);
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; r += M::each) {
+      vec<element, M::each> out;
+#pragma unroll
+      for (int i = 0; i < M::each; ++i) out[i] = T::round(o[t][r + i] * factor);
+      const int dim = t * kTile + M::element(r, lane / kTile);
+      if (aligned && dim + M::each <= dims) store_unaligned<decltype(out), size>(row + dim * size, out);
+      else
+#pragma unroll
+        for (int i = 0; i < M::each; ++i)
+          if (dim + i < dims) store_unaligned<element, size>(row + (dim + i) * size, out[i]);
+    }
+}
+
+}  // namespace rapt::amd

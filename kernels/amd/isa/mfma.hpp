@@ -1,0 +1,108 @@
+// Products of 32x32 tiles by the MFMA instructions of CDNA (wave64). Layouts: AMD's matrix instruction calculator.
+//
+// An operand's fragment is 16 bytes of one row a lane: lane l has row l % 32, and of each `step` elements the `each`
+// ones from each * (l / 32) on. The order of the contraction index inside a step is free as long as both operands
+// agree, so a fragment is what one wide load gives. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l /
+// 32) + b, column l % 32. A's row x stands at place slot(x), which makes register r of lane l row element(r, l / 32):
+// then `each` consecutive registers are consecutive rows, one fragment of the transposed operand, and P^T needs no
+// exchange of lanes.
+#pragma once
+
+#include "kernels/amd/isa/numbers.hpp"
+
+namespace rapt::amd {
+
+inline constexpr int kTile = 32;       // rows and columns
+inline constexpr int kRegisters = 16;  // of a result
+using Tile = f32x16;
+
+#define RAPT_MFMA(name, a, b, c) __builtin_amdgcn_mfma_f32_32x32##name(a, b, c, 0, 0, 0)
+
+// Not .lo and .hi: clang's bit_cast of those takes the first elements for either.
+DEVICE u32x2 low(u32x4 x) { return {x[0], x[1]}; }
+DEVICE u32x2 high(u32x4 x) { return {x[2], x[3]}; }
+
+struct MatrixLanes {
+  using A = u32x4;
+  using B = u32x4;
+  DEVICE int a_row(int lane) { return lane % 32; }
+  DEVICE int a_offset(int lane) { return lane / 32 * 16; }  // bytes of a lane's part of a step
+  DEVICE int b_offset(int lane) { return lane / 32 * 16; }
+};
+
+template <class T>
+struct Matrix16 : MatrixLanes {
+  static constexpr int step = 16, each = 8;
+  DEVICE int slot(int row) { return (row & ~12) | (row & 4) << 1 | (row & 8) >> 1; }
+  DEVICE int unslot(int place) { return slot(place); }
+  DEVICE int element(int r, int half) { return 16 * (r / 8) + 8 * half + r % 8; }
+  // A result's rows [16 * part, 16 * part + 16) as operand B.
+  DEVICE B operand(const Tile& x, int part) {
+    const int r = part * each;
+    return {T::pack_p(x[r], x[r + 1]), T::pack_p(x[r + 2], x[r + 3]), T::pack_p(x[r + 4], x[r + 5]),
+            T::pack_p(x[r + 6], x[r + 7])};
+  }
+};
+
+template <class T>
+struct Matrix;
+
+template <>
+struct Matrix<fp16> : Matrix16<fp16> {
+  DEVICE Tile multiply(A a, B b, Tile c) {
+#ifdef __gfx950__
+    using h8 = vec<_Float16, 8>;
+    return RAPT_MFMA(x16_f16, __builtin_bit_cast(h8, a), __builtin_bit_cast(h8, b), c);
+#else
+    using h4 = vec<_Float16, 4>;
+    c = RAPT_MFMA(x8f16, __builtin_bit_cast(h4, low(a)), __builtin_bit_cast(h4, low(b)), c);
+    return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, high(a)), __builtin_bit_cast(h4, high(b)), c);
+#endif
+  }
+};
+
+template <>
+struct Matrix<bf16> : Matrix16<bf16> {
+  DEVICE Tile multiply(A a, B b, Tile c) {
+#if defined(__gfx950__)
+    using b8 = vec<__bf16, 8>;
+    return RAPT_MFMA(x16_bf16, __builtin_bit_cast(b8, a), __builtin_bit_cast(b8, b), c);
+#elif defined(__gfx908__)
+    using s2 = vec<short, 2>;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t x = a[i], y = b[i];
+      c = RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, x), __builtin_bit_cast(s2, y), c);
+    }
+    return c;
+#else
+    using s4 = vec<short, 4>;
+    c = RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, low(a)), __builtin_bit_cast(s4, low(b)), c);
+    return RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, high(a)), __builtin_bit_cast(s4, high(b)), c);
+#endif
+  }
+};
+
+template <>
+struct Matrix<fp32> : MatrixLanes {
+  static constexpr int step = 8, each = 4;
+  DEVICE int slot(int row) { return row; }
+  DEVICE int unslot(int place) { return place; }
+  DEVICE int element(int r, int half) { return 8 * (r / 4) + 4 * half + r % 4; }
+  DEVICE B operand(const Tile& x, int part) {
+    const int r = part * each;
+    return {bits(x[r]), bits(x[r + 1]), bits(x[r + 2]), bits(x[r + 3])};
+  }
+  DEVICE Tile multiply(A a, B b, Tile c) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t x = a[i], y = b[i];
+      c = RAPT_MFMA(x2f32, __builtin_bit_cast(float, x), __builtin_bit_cast(float, y), c);
+    }
+    return c;
+  }
+};
+
+#undef RAPT_MFMA
+
+}  // namespace rapt::amd

@@ -1,0 +1,88 @@
+// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout.
+// In the order of docs/naming.md; logits stay natural ones.
+#pragma once
+
+#include "kernels/amd/tile/mask.hpp"
+#include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/common/philox.h"
+
+namespace rapt::amd {
+
+// tanh to about 2 ulp: a polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel (Taylor's series to x^13, whose next
+// term is below 2^-25 of x for |x| < 0.4).
+DEVICE float tanh(float x) {
+  const float size = __builtin_fabsf(x), square = x * x;
+  float series = -0.0088632355f * square + 0.0218694885f;
+  series = -0.0539682540f + square * series;
+  series = 0.1333333333f + square * series;
+  series = -0.3333333333f + square * series;
+  const float near = x + x * square * series;
+  const float power = exp2(2 * kLog2e * size);  // infinite from 64 on: then the result is 1
+  const float far = 1 - 2 * reciprocal(power + 1);
+  return size < 0.4f ? near : __builtin_copysignf(far, x);
+}
+
+DEVICE float load_as_float(const char* p, int dtype) {
+  if (dtype == RAPT_ABI_FP32) return load_unaligned<float, 4>(p);
+  if (dtype == RAPT_ABI_FP16) return fp16::to_float(load_unaligned<_Float16, 2>(p));
+  return bf16::to_float(load_unaligned<__bf16, 2>(p));
+}
+
+// One query's place in its row of scores.
+struct Query {
+  int row, begin, end;  // the keys it attends by causality, window and length; none where the row does not exist
+};
+
+// This query's row of a bias or mask; the caller has seen that there is one.
+template <class Scores>
+DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
+  return static_cast<const char*>(scores.data) + b.batch * scores.batch + b.head * scores.head + row * scores.query;
+}
+
+// The tile's keys are first_key + M::element(r, half). Excluded ones are set to kMasked, and nothing of theirs is read.
+template <class M>
+DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
+  s *= a.scale;
+  if (a.softcap > 0) {
+    const float inverse = 1 / a.softcap;
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] = a.softcap * tanh(s[r] * inverse);
+  }
+  if (a.alibi.data != nullptr) {
+    const char* const slopes = reinterpret_cast<const char*>(a.alibi.data);
+    const float slope = *reinterpret_cast<const float*>(slopes + b.batch * a.alibi.batch + b.head * a.alibi.head);
+    const int distance = first_key + M::element(0, half) - query.row - b.diagonal;
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] -= slope * static_cast<float>(__builtin_abs(distance + M::element(r, 0)));
+  }
+  // What is read for an excluded key is that of one that is not.
+  const bool any = query.begin < query.end;
+  const auto key_at = [&](int r) { return clamp(first_key + M::element(r, half), query.begin, query.end - 1); };
+  if (a.bias.data != nullptr && any) {
+    const char* const bias = row_of(a.bias, b, query.row);
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] += load_as_float(bias + key_at(r) * a.bias.key, a.bias_dtype);
+  }
+  if (a.mask.data != nullptr && any) {
+    const char* const mask = row_of(a.mask, b, query.row);
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) s[r] = mask[key_at(r) * a.mask.key] != 0 ? s[r] : kMasked;
+  }
+  exclude<M>(s, half, query.begin - first_key, query.end - first_key);
+}
+
+// Zeroes the probabilities that dropout drops; those kept are scaled with the whole row at the end.
+template <class M>
+DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& p) {
+  const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * a.heads_q + b.head);
+#pragma unroll
+  for (int r = 0; r < kRegisters; r += 4) {
+    const uint32_t key = static_cast<uint32_t>(first_key + M::element(r, half));  // a multiple of 4
+    const rapt_philox_bits bits = rapt_philox(a.dropout_seed, key / 4, row / 2, head, a.dropout_offset);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      p[r + i] = rapt_philox_field(bits, row, static_cast<uint32_t>(i)) < a.keep_threshold ? p[r + i] : 0;
+  }
+}
+
+}  // namespace rapt::amd

@@ -1,0 +1,50 @@
+// V of one tile of keys where LDS cannot hold it: each fragment is gathered from memory, whose rows are its columns.
+#pragma once
+
+#include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/amd/tile/rows.hpp"
+
+namespace rapt::amd {
+
+template <class T, int Waves>
+class ValuesInMemory {
+  using M = Matrix<T>;
+
+ public:
+  // In LDS nothing but a word a wave, for `vote`.
+  static constexpr int row_bytes = 0, stride = 4, lds_rows = Waves, bytes = Waves * stride;
+
+  DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds, int,
+                               int pass)
+      : rows_(v, seq, head_dim_v, attended, 1), lds_(lds), pass_(pass) {}
+
+  DEVICE_MEMBER void load(int) {}
+  DEVICE_MEMBER void store(int first) { first_ = first; }
+
+  // Step `step` of operand A for dimensions [first_dim, first_dim + kTile).
+  DEVICE_MEMBER typename M::A fragment(int first_dim, int step, int lane) const {
+    using element = typename T::element;
+    constexpr int size = sizeof(element), count = sizeof(typename M::A) / size;
+    const int dim = first_dim + M::unslot(M::a_row(lane)), key = first_ + step * M::step + M::a_offset(lane) / size;
+    const char* const column = rows_.at(0, min(dim, rows_.head_dim - 1));
+    vec<element, count> x;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int row = clamp(key + i, rows_.begin, rows_.end - 1);
+      const element value = load_unaligned<element, size>(column + row * rows_.seq);
+      x[i] = row == key + i && dim < rows_.head_dim ? value : element{};
+      if (pass_ != kAll) x[i] = T::round(replaced(pass_, T::to_float(x[i])));
+    }
+    return __builtin_bit_cast(typename M::A, x);
+  }
+
+  DEVICE_MEMBER char* row(int wave) const { return lds_ + wave * stride; }
+
+ private:
+  const Rows<T> rows_;
+  char* const lds_;
+  const int pass_;
+  int first_ = 0;
+};
+
+}  // namespace rapt::amd

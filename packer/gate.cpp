@@ -1,0 +1,35 @@
+#include "packer/gate.hpp"
+
+#include "kernels/abi.h"
+
+namespace rapt::archive {
+
+void at_most(std::vector<std::string>& violations, const char* what, int value, int budget) {
+  if (budget >= 0 && value > budget)
+    violations.push_back(what + (" is " + std::to_string(value)) + ", the row allows at most " +
+                         std::to_string(budget));
+}
+
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel) {
+  std::vector<std::string> found;
+  const auto equal = [&](const char* what, int value, int expected) {
+    if (value != expected)
+      found.push_back(what + (" is " + std::to_string(value)) + ", must be " + std::to_string(expected));
+  };
+  const Resources& r = kernel.resources;
+  if (r.target != arch.name)
+    found.push_back("the code object is for " + r.target + ", not for " + std::string(arch.name));
+  if (r.name != row.symbol())
+    found.push_back("the code object's kernel is named " + r.name + ", must be " + row.symbol());
+  equal("lanes a wave", r.lanes, static_cast<int>(arch.lanes));
+  equal("threads a workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
+  if (row.operation.starts_with("forward"))
+    equal("bytes of arguments", r.argument_size, static_cast<int>(sizeof(rapt_forward_args)));
+  if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
+    found.push_back("shared memory of a workgroup is " + std::to_string(r.shared_memory) + ", " +
+                    std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));
+  for (std::string& own : kernel.violations(row, arch)) found.push_back(std::move(own));
+  return found;
+}
+
+}  // namespace rapt::archive

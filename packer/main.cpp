@@ -1,0 +1,72 @@
+// rapt-archive: checks compiled kernels against the manifest and packs them into one <arch>.rapt.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "packer/pack.hpp"
+
+namespace {
+
+using namespace rapt::archive;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(path + ": cannot read");
+  return text;
+}
+
+// Beside the target, then renamed: whoever reads it sees the old archive or the new one.
+void write_file(const std::string& path, const std::string& bytes) {
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(beside, path, error);
+  if (file && !error) return;
+  std::filesystem::remove(beside, error);
+  throw Error(path + ": cannot write");
+}
+
+struct Options {
+  std::string manifest, tuning, output;
+  Contents contents;
+  std::vector<std::string> objects;
+};
+
+void run(Options& o) {
+  const std::vector<Row> rows = read_manifest(o.manifest, read_file(o.manifest));
+  if (!o.tuning.empty()) o.contents.tuning = read_file(o.tuning);
+  for (const std::string& path : o.objects) {
+    const std::string code = read_file(path);
+    const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
+    o.contents.objects.push_back({std::filesystem::path(path).stem().string(), {bytes, bytes + code.size()}});
+  }
+  const std::string file = pack(o.manifest, rows, std::move(o.contents));
+  write_file(o.output, file);
+  std::printf("%s: %zu kernels, %zu bytes\n", o.output.c_str(), o.objects.size(), file.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Checks compiled kernels against the manifest and packs them into one archive.", "rapt-archive");
+  Options o;
+  app.add_option("--manifest", o.manifest, "What each kernel may use")->required();
+  app.add_option("--arch", o.contents.arch, "The architecture, such as gfx942")->required();
+  app.add_option("--compiler", o.contents.compiler, "What compiled the kernels, for the index");
+  app.add_option("--tuning", o.tuning, "A file whose text goes into the index");
+  app.add_option("--output", o.output, "The archive")->required();
+  app.add_option("objects", o.objects, "Code objects, each named NAME.co after its row")->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(o);
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

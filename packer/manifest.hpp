@@ -1,0 +1,43 @@
+// kernels/manifest: which kernels are compiled for which architectures, and what each may use. docs/design/archive.md
+// has the grammar.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/architectures.hpp"
+
+namespace rapt::archive {
+
+// The manifest, a code object or a file is at fault; what() says where and what.
+class Error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// "At most", or "at least" for the occupancy.
+struct Budget {
+  int vgprs = -1, agprs = -1, sgprs = -1, lds = -1, occupancy = -1;  // -1: not given
+};
+
+struct Row {
+  int line = 0;
+  std::string operation;  // also the source, kernels/amd/attention/<operation>.hip
+  std::vector<std::string> arches;
+  std::string dtype, features, p;
+  int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1;
+  std::vector<std::string> flags;
+  Budget budget;
+
+  bool is_for(std::string_view arch) const;
+  std::string name() const;    // forward.d128.bf16.plain.k64w8
+  std::string symbol() const;  // the same as an identifier
+  int queries_per_group(const Architecture& arch) const;
+  std::vector<std::string> compiler_flags() const;  // macros and flags
+};
+
+// `file` begins errors. Reports every wrong row at once.
+std::vector<Row> read_manifest(const std::string& file, std::string_view text);
+
+}  // namespace rapt::archive

@@ -1,0 +1,26 @@
+// Code objects, checked by the gate, to the bytes of an archive.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "packer/manifest.hpp"
+
+namespace rapt::archive {
+
+struct Object {
+  std::string name;  // of its row
+  std::vector<std::byte> code;
+};
+
+struct Contents {
+  std::string arch, compiler, tuning;
+  std::vector<Object> objects;
+};
+
+// `manifest` begins the errors about rows; every violation of the gate is in one Error. The bytes depend on the
+// contents alone, and not on their order.
+std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents);
+
+}  // namespace rapt::archive
