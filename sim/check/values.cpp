@@ -40,7 +40,7 @@ class ValueCheck final : public Check {
       for (unsigned row = 0; row < Shadow::rows; ++row)
         if (row >= wave.initial_vgprs) values.shadow.undefine(row, wave.all_lanes());
       for (unsigned s = wave.initial_sgprs; s < sreg::ttmp0; ++s) values.shadow.set_scalar(s, ~0U);
-      for_lanes(wave.undefined_sgprs, [&](unsigned s) { values.shadow.set_scalar(s, ~0U); });
+      for (const Wave::UndefinedBits& u : wave.undefined_sgprs) values.shadow.set_scalar(u.sgpr, u.bits);
       values.shadow.set_scalar(sreg::m0, ~0U);
       if (wave.initial_flat_scratch)
         for (unsigned s = sreg::flat_scratch; s < sreg::flat_scratch + 2; ++s) values.shadow.set_scalar(s, 0);

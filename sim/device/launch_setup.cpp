@@ -121,7 +121,9 @@ void LaunchSetup::fill_arguments() {
     }
   }
   Memory::process().mark_written(arguments_.address(), (bytes + 63) / 64 * 64);
-  // What the launch did not give reads as zero, and counts as never written.
+  // What the launch did not give reads as zero, and counts as never written. Without metadata all are its arguments.
+  if (launch_.kernel->arguments.empty() && given < bytes)
+    Memory::process().mark_unwritten(arguments_.address() + given, bytes - given);
   for (const Argument& argument : launch_.kernel->arguments) {
     const std::size_t end = std::size_t{argument.offset} + argument.size;
     if (!is_explicit(argument) || end <= given || end > bytes) continue;
@@ -175,7 +177,10 @@ void LaunchSetup::start_scalars(Wave& wave, const Workgroup& group, u64 scratch_
   const unsigned preload = d.kernarg_preload & 0x7f, preload_from = d.kernarg_preload >> 7;
   for (unsigned n = 0; n < preload; ++n) {
     const std::size_t at = std::size_t{4} * (preload_from + n);
-    if (!Memory::process().is_written(arguments_.address() + at, 4)) wave.undefined_sgprs |= u64{1} << next;
+    u32 undefined = 0;
+    for (unsigned byte = 0; byte < 4; ++byte)
+      if (!Memory::process().is_written(arguments_.address() + at + byte, 1)) undefined |= 0xffU << 8 * byte;
+    if (undefined != 0) wave.undefined_sgprs.push_back({next, undefined});
     std::memcpy(&wave.sgpr[next++], arguments_.data() + at, 4);
   }
 

@@ -40,9 +40,10 @@ std::vector<std::byte> from_buffer(const Kernel& kernel, void** extra) {
   }
   need(size != nullptr && (buffer != nullptr || *size == 0), Error::invalid_value, "`extra` has no buffer or no size");
   // ROCm takes the kernel's own part of a longer buffer (one structure for several kernels), and a shorter one too.
-  if (*size < explicit_size(kernel))
+  const std::size_t taken = kernel.arguments.empty() ? kernel.descriptor.kernarg_size : explicit_size(kernel);
+  if (*size < taken)
     log("hipModuleLaunchKernel: `extra` has " + std::to_string(*size) + " bytes, and the arguments of " + kernel.name +
-        " take " + std::to_string(explicit_size(kernel)) + ": the others read as zero");
+        " take " + std::to_string(taken) + ": the others read as zero");
   const auto* begin = static_cast<const std::byte*>(buffer);
   return {begin, begin + std::min<std::size_t>(*size, kernel.descriptor.kernarg_size)};
 }

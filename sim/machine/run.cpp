@@ -42,6 +42,7 @@ bool skip(Wave& wave, const Entry& entry) {
   const Format format = entry.instruction.opcode->format;
   if (!is_cdna(wave.arch) || format < Format::vop1 || format == Format::unsupported) return false;
   wave.cycles += entry.clocks.issue;
+  ++wave.skipped;
   if (wave.group->profile) wave.group->profile->skip(entry);
   return true;
 }

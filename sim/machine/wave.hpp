@@ -55,7 +55,8 @@ struct Wave {
   std::uint32_t vgpr_count = 0, agpr_count = 0;
   std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
   std::uint32_t scratch_bytes_per_lane = 0;
-  std::uint64_t instructions = 0;  // executed so far
+  std::uint64_t instructions = 0;  // so far,
+  std::uint64_t skipped = 0;       // and those of them that MODE.vskip passed over
   std::uint64_t cycles = 0;        // by the clock model, alone on its SIMD: what the clock registers give
   std::array<std::uint64_t, pipe_count> clocks{};     // taken of each pipe
   std::array<std::uint64_t, pipe_count> pipe_free{};  // when it takes the wave's next instruction
@@ -66,7 +67,11 @@ struct Wave {
   // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
   std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
   bool initial_flat_scratch = false;
-  std::uint64_t undefined_sgprs = 0;  // of these SGPRs: preloaded arguments that the launch did not give
+  struct UndefinedBits {
+    unsigned sgpr;
+    std::uint32_t bits;
+  };
+  std::vector<UndefinedBits> undefined_sgprs;  // of them: preloaded arguments that the launch did not give
 
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
   std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? first_agpr : 0)); }

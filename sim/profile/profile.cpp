@@ -32,7 +32,7 @@ bool longer(const WaveCounts& a, const WaveCounts& b) {
 void complete(WaveCounts& counts, const Wave& wave) {
   counts.wave = wave.index;
   counts.cycles = counts.totals.issue = wave.cycles;
-  counts.totals.instructions = wave.instructions;
+  counts.totals.instructions = wave.instructions - wave.skipped;
   counts.totals.clocks = wave.clocks;
 }
 
@@ -96,7 +96,7 @@ void Profile::end_group(const Workgroup& group) {
     WaveCounts& counts = waves_[wave.index];
     complete(counts, wave);
     if (ended.wave_count++ == 0 || longer(counts, ended.longest)) ended.longest = counts;
-    ended.instructions += wave.instructions;
+    ended.instructions += wave.instructions - wave.skipped;
     ended.cycles += wave.cycles;
     if (counts.group * group.waves.size() + wave.index < LaunchCounts::kept_waves) ended.waves.push_back(counts);
   }

@@ -88,20 +88,26 @@ TEST_P(HipRuntime, AShortBufferOfArgumentsIsTaken) {
 
 // The same of arguments that are in SGPRs when the kernel begins.
 TEST_P(HipRuntime, MissingPreloadedArgumentsAreUndefined) {
-  const char* text = R"(extern "C" __global__ void put(int* out, int value) { out[TID] = value; })";
+  const char* text = R"(
+    extern "C" __global__ void put(int* out, unsigned char a, unsigned char b, short value) { out[TID] = a + value; }
+    extern "C" __global__ void first(int* out, unsigned char a, unsigned char b, short value) { out[TID] = a; })";
   const auto object = compile_for("gfx942", text, "-O1 -mllvm -amdgpu-kernarg-preload-count=3");
-  void *module = nullptr, *put = nullptr;
+  void *module = nullptr, *put = nullptr, *first = nullptr;
   ASSERT_EQ(hip("hipModuleLoadData", &module, static_cast<const void*>(object.data())), 0);
   ASSERT_EQ(hip("hipModuleGetFunction", &put, module, "put"), 0);
+  ASSERT_EQ(hip("hipModuleGetFunction", &first, module, "first"), 0);
   struct {
     int* out;
-    int value;
-  } packed{allocate<int>(64), 5};
+    unsigned char a, b;
+    short value;
+  } packed{allocate<int>(64), 3, 0, 2};
   std::size_t size = 12;
   void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, reinterpret_cast<void*>(3)};
   EXPECT_EQ(launch(put, 1, 64, nullptr, extra), 0);
   EXPECT_EQ(read(packed.out, 64)[63], 5);
-  size = 8;
+  size = 10;  // without `value`, in the same SGPR as a and b
+  EXPECT_EQ(launch(first, 1, 64, nullptr, extra), 0);
+  EXPECT_EQ(read(packed.out, 64)[63], 3);
   std::ofstream(log_file, std::ios::trunc);
   EXPECT_EQ(launch(put, 1, 64, nullptr, extra), 0);
   EXPECT_EQ(hip("hipDeviceSynchronize"), 719);

@@ -56,6 +56,7 @@ TEST_P(VectorSkip, ScalarInstructionsAloneRun) {
   EXPECT_EQ(w.memory_operations, 0U) << "vmcnt does not count them";
 
   using enum InstructionClass;
+  EXPECT_EQ(code.counted().totals.instructions, w.instructions - 10) << "those that were passed over do not count";
   EXPECT_EQ(code.count(vector), 3U);
   for (const InstructionClass none : {matrix, global_store, global_load, buffer_load, lds})
     EXPECT_EQ(code.count(none), 0U) << name(none);
