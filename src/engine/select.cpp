@@ -39,10 +39,11 @@ Plan make_plan(const Question& question) {
   require_known(question.request.backend);
   std::string reasons;
   for (const auto& backend : backends()) {
+    if (question.device.type != backend->device()) continue;  // first: every call comes here, and a reason is a string
     Plan plan;
     const std::string why = refuse(*backend, question, plan);
     if (why.empty()) return plan;
-    if (question.device.type == backend->device()) reasons += cat("; ", backend->name(), ": ", why);
+    reasons += cat("; ", backend->name(), ": ", why);
   }
   throw Error(RAPT_UNSUPPORTED,
               cat("no backend takes ", question.problem.text(), " on ", device_text(question.device), reasons));
