@@ -32,12 +32,11 @@ constexpr Option causal() {
   };
   o.check = [](const Problem& p, Violations& bad) {
     if (p.causal < RAPT_NOT_CAUSAL || p.causal > RAPT_CAUSAL_TOP_LEFT)
-      bad.add(
-          cat("causal is ", static_cast<int32_t>(p.causal), ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
+      bad.add(cat("causal is ", p.causal, ", must be 0 (none), 1 (bottom-right) or 2 (top-left)"));
   };
   o.to_c = [](const Problem& p, rapt_problem& c) { c.causal = p.causal; };
-  o.from_c = [](Problem& p, const rapt_problem& c) { p.causal = static_cast<rapt_causal>(c.causal); };
-  o.from_call = [](Problem& p, const rapt_attention& a) { p.causal = static_cast<rapt_causal>(a.causal); };
+  o.from_c = [](Problem& p, const rapt_problem& c) { p.causal = c.causal; };
+  o.from_call = [](Problem& p, const rapt_attention& a) { p.causal = a.causal; };
   return o;
 }
 

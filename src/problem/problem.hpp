@@ -36,7 +36,7 @@ struct Problem {
   DType dtype = DType::fp32;
 
   // what is computed
-  rapt_causal causal = RAPT_NOT_CAUSAL;
+  int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; until it is checked, what the caller gave
   bool has_window = false;
   int64_t window_left = -1, window_right = -1;    // -1: unbounded
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
