@@ -1,5 +1,5 @@
-// What changes the operands of matrix instructions: register files, constants, broadcast, permutation, negation,
-// halves, clamping, flushing, sparse indices, EXEC.
+// What changes the operands of matrix instructions: register files, constants, signedness, halves, clamping, flushing,
+// sparse indices, EXEC. mfma_modifiers_test.cpp and wmma_modifiers_test.cpp have each modifier of each instruction.
 #include "sim/machine/matrix_check.hpp"
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/matrix_product.hpp"
@@ -126,83 +126,6 @@ TEST(MatrixModifiers, c_and_d_may_overlap_in_part) {
   check(p, [&](unsigned b, unsigned i, unsigned j) {
     return product(p.name(), b, b, i, j) + static_cast<int>(i * 32 + j);
   });
-}
-
-TEST(MatrixModifiers, blocks_of_a_are_broadcast) {
-  struct Form {
-    const char* name;
-    unsigned cbsz;
-  };
-  for (const Form f :
-       {Form{"v_mfma_f32_32x32x4_2b_f16", 1}, Form{"v_mfma_f32_16x16x4_4b_bf16", 1},
-        Form{"v_mfma_f32_16x16x1_4b_f32", 2}, Form{"v_mfma_i32_4x4x4_16b_i8", 3}, Form{"v_mfma_f32_4x4x1_16b_f32", 4}})
-    for (unsigned abid = 0; abid < 1U << f.cbsz; ++abid) {
-      MatrixProduct p(parse_matrix_name(f.name, Arch::gfx942, 64));
-      fill(p);
-      p.instruction.cbsz = static_cast<std::uint8_t>(f.cbsz);
-      p.instruction.abid = static_cast<std::uint8_t>(abid);
-      p.run();
-      const unsigned size = 1U << f.cbsz;
-      check(p, [&](unsigned b, unsigned i, unsigned j) { return product(p.name(), b / size * size + abid, b, i, j); });
-    }
-}
-
-// One block of one k: the lanes of B are the columns of two blocks.
-TEST(MatrixModifiers, lanes_of_b_are_permuted) {
-  const std::function<unsigned(unsigned)> from[] = {
-      [](unsigned l) { return l; },           [](unsigned l) { return l % 32; },
-      [](unsigned l) { return l % 32 + 32; }, [](unsigned l) { return (l + 16) % 64; },
-      [](unsigned l) { return l % 16; },      [](unsigned l) { return l % 16 + 16; },
-      [](unsigned l) { return l % 16 + 32; }, [](unsigned l) { return l % 16 + 48; }};
-  for (unsigned blgp = 0; blgp < 8; ++blgp) {
-    MatrixProduct p(parse_matrix_name("v_mfma_f32_32x32x1_2b_f32", Arch::gfx942, 64));
-    fill(p);
-    p.instruction.blgp = static_cast<std::uint8_t>(blgp);
-    p.run();
-    check(p, [&](unsigned b, unsigned i, unsigned j) {
-      const unsigned lane = from[blgp](32 * b + j);
-      return a_value(b, i, 0) * b_value(lane / 32, 0, lane % 32);
-    });
-  }
-}
-
-TEST(MatrixModifiers, blgp_negates_doubles) {
-  for (unsigned blgp = 0; blgp < 8; ++blgp) {
-    MatrixProduct p(parse_matrix_name("v_mfma_f64_16x16x4_f64", Arch::gfx950, 64));
-    fill(p);
-    for (unsigned i = 0; i < 16; ++i)
-      for (unsigned j = 0; j < 16; ++j) p.set_c(0, i, j, encode_small("f64", Arch::gfx950, static_cast<int>(i) - 7));
-    p.instruction.blgp = static_cast<std::uint8_t>(blgp);
-    p.run();
-    const int sign = ((blgp & 1) != 0) != ((blgp & 2) != 0) ? -1 : 1, c_sign = (blgp & 4) != 0 ? -1 : 1;
-    check(p, [&](unsigned b, unsigned i, unsigned j) {
-      return sign * product(p.name(), b, b, i, j) + c_sign * (static_cast<int>(i) - 7);
-    });
-  }
-}
-
-TEST(MatrixModifiers, negation_of_halves) {
-  for (const Arch arch : {Arch::gfx1100, Arch::gfx1201})
-    for (unsigned neg = 0; neg < 8; ++neg)
-      for (unsigned neg_hi = 0; neg_hi < 8; ++neg_hi) {
-        MatrixProduct p(parse_matrix_name("v_wmma_f32_16x16x16_bf16", arch, 32));
-        fill(p);
-        for (unsigned i = 0; i < 16; ++i)
-          for (unsigned j = 0; j < 16; ++j) p.set_c(0, i, j, bits_of(i % 2 == 0 ? 9.0F : -9.0F));
-        p.instruction.neg = static_cast<std::uint8_t>(neg);
-        p.instruction.neg_hi = static_cast<std::uint8_t>(neg_hi);
-        p.run();
-        check(p, [&](unsigned b, unsigned i, unsigned j) {
-          int sum = (neg_hi & 4) != 0 || i % 2 == 0 ? 9 : -9;
-          if ((neg & 4) != 0) sum = -sum;
-          for (unsigned k = 0; k < 16; ++k) {
-            const unsigned fields = k % 2 == 0 ? neg : neg_hi;
-            const int sign = ((fields & 1) != 0) != ((fields & 2) != 0) ? -1 : 1;
-            sum += sign * a_value(b, i, k) * b_value(b, k, j);
-          }
-          return sum;
-        });
-      }
 }
 
 TEST(MatrixModifiers, neg_says_which_integers_are_signed) {

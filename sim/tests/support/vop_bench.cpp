@@ -20,7 +20,7 @@ std::uint32_t value_of_lane(std::mt19937& random, unsigned lane, unsigned dword,
     case 2:
       return nearest_half(static_cast<long double>(near_one)) |
              nearest_half(static_cast<long double>(static_cast<int>(bits >> 16 & 31) - 16)) << 16;
-    default: return edges_f32()[bits % edges_f32().size()] ^ (bits >> 24 & 1);
+    default: return lane % 8 == 3 ? edges_f32()[bits % edges_f32().size()] : edges_u32()[bits % edges_u32().size()];
   }
 }
 
@@ -29,6 +29,8 @@ std::uint32_t value_of_lane(std::mt19937& random, unsigned lane, unsigned dword,
 VopBench::VopBench(OneWave& wave, const VopForm& form)
     : wave_(wave), form_(form), handler_(tested_handler(form.opcode->name, form.arch, form.lanes)) {
   if (!handler_) throw std::runtime_error("no handler for " + std::string(form.opcode->name));
+  for (unsigned d = 0; d < form_.dst.dwords; ++d)
+    for (unsigned l = 0; l < form_.lanes; ++l) before_.push_back(0x40003c00U + (l << 20) + 0x1111 * d);
   reset_sources();
 }
 
@@ -51,14 +53,18 @@ void VopBench::reset_sources() {
 
 std::vector<std::uint32_t> VopBench::source(const VopSource& source) {
   std::vector<std::uint32_t> rows;
-  for (unsigned d = 0; d < source.in.dwords; ++d)
-    rows.insert(rows.end(), row(source.in, d), row(source.in, d) + form_.lanes);
+  for (unsigned d = 0; d < source.in.dwords; ++d) {
+    if (source.in.file == 's') rows.push_back(wave_.s(source.in.first + d));
+    else rows.insert(rows.end(), row(source.in, d), row(source.in, d) + form_.lanes);
+  }
   return rows;
 }
 
 void VopBench::set_source(const VopSource& source, const std::vector<std::uint32_t>& rows) {
-  for (unsigned d = 0; d < source.in.dwords; ++d)
-    std::copy_n(rows.begin() + d * form_.lanes, form_.lanes, row(source.in, d));
+  for (unsigned d = 0; d < source.in.dwords; ++d) {
+    if (source.in.file == 's') wave_.s(source.in.first + d) = rows[d];
+    else std::copy_n(rows.begin() + d * form_.lanes, form_.lanes, row(source.in, d));
+  }
 }
 
 void VopBench::fill(const VopSource& source, const Bits& bits) {
@@ -68,17 +74,16 @@ void VopBench::fill(const VopSource& source, const Bits& bits) {
   }
 }
 
-VopResult VopBench::run(const Instruction& instruction) {
+VopResult VopBench::run(const Instruction& instruction, const std::vector<std::uint32_t>& before) {
   Wave& w = wave_.wave();
-  // The destination may also be a source (v_fmac): the same values each time.
   for (unsigned d = 0; d < form_.dst.dwords; ++d)
-    for (unsigned l = 0; l < form_.lanes; ++l) row(form_.dst, d)[l] = 0x40003c00U + (l << 20) + 0x1111 * d;
-  const std::array<std::uint32_t, sreg::count> before = std::to_array(w.sgpr);
+    std::copy_n(before.begin() + d * form_.lanes, form_.lanes, row(form_.dst, d));
+  const std::array<std::uint32_t, sreg::count> sgprs = std::to_array(w.sgpr);
   handler_(w, instruction);
   VopResult result{{}, std::to_array(w.sgpr)};
   for (unsigned d = 0; d < form_.dst.dwords; ++d)
     result.vgprs.insert(result.vgprs.end(), row(form_.dst, d), row(form_.dst, d) + form_.lanes);
-  std::copy(before.begin(), before.end(), w.sgpr);
+  std::copy(sgprs.begin(), sgprs.end(), w.sgpr);
   for (const VopSource& s : form_.sources)
     for (unsigned d = 0; s.in.file == 's' && d < s.in.dwords; ++d) result.sgprs[s.in.first + d] = 0;
   return result;

@@ -30,13 +30,16 @@ class VopBench {
 
   // The same values in every source each time: small integers, floats of each width near 1, and edges, by lanes.
   void reset_sources();
-  // A source's rows, one after the other.
+  // A source's rows, one after the other; of a scalar register its dwords.
   std::vector<std::uint32_t> source(const VopSource& source);
   void set_source(const VopSource& source, const std::vector<std::uint32_t>& rows);
   // Every lane of a source.
   void fill(const VopSource& source, const Bits& bits);
 
-  VopResult run(const Instruction& instruction);
+  // The destination's rows at each run's start: it may also be a source (v_fmac).
+  const std::vector<std::uint32_t>& before() const { return before_; }
+  VopResult run(const Instruction& instruction) { return run(instruction, before_); }
+  VopResult run(const Instruction& instruction, const std::vector<std::uint32_t>& before);
   unsigned lanes() const { return form_.lanes; }
 
  private:
@@ -45,6 +48,7 @@ class VopBench {
   OneWave& wave_;
   const VopForm& form_;
   Handler handler_;
+  std::vector<std::uint32_t> before_;
 };
 
 }  // namespace rapt::sim::test

@@ -132,7 +132,8 @@ std::vector<std::vector<ConstantUse>> constant_uses(Arch arch, const std::vector
         if (!source.any) break;
         const auto& bytes = encodings[next++];
         const unsigned code = bytes ? code_in(*bytes, source) : 0;
-        if (code == code_of_one) use.type = c.type;
+        // The first that is taken: LLVM cuts what is too long for some 16-bit operands.
+        if (code == code_of_one && use.type <= ConstantType::integer) use.type = c.type;
         use.literal = use.literal || code == code_of_literal;
       }
       if (use.type != ConstantType::none && is_gfx11_matrix(form)) use.type = type_of_result(form);
@@ -141,6 +142,8 @@ std::vector<std::vector<ConstantUse>> constant_uses(Arch arch, const std::vector
   }
   return uses;
 }
+
+bool has_wrong_constants(const VopForm& form) { return form.arch == Arch::gfx908 && form.is_matrix(); }
 
 const std::vector<unsigned>& inline_codes() {
   static const std::vector<unsigned> codes = [] {
@@ -161,7 +164,7 @@ std::string name_of_constant(unsigned code) {
 Bits bits_of_constant(const VopForm& form, const VopSource& source, ConstantType type, unsigned code) {
   if (code < 240) return integer_bits(form, source, type, code);
   const std::uint32_t f16 = f16_bits[code - 240], f32 = f32_constant(code), bf16 = f32 >> 16;
-  if (form.starts_with("v_fma_mix") && (form.words[1] >> 27 & 3) == 0) return {f32};
+  if (form.is_mix() && !(form.op_sel_hi() >> source.number & 1)) return {f32};
   const bool every_half = repeats_constant(form, source);
   switch (type) {
     case ConstantType::f16: return every_half ? in_both_halves(f16) : Bits{f16};

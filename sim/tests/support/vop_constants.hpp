@@ -26,6 +26,9 @@ struct ConstantUse {
 // For each form what each of its sources takes, in their order.
 std::vector<std::vector<ConstantUse>> constant_uses(Arch arch, const std::vector<VopForm>& forms);
 
+// LLVM's FeatureMFMAInlineLiteralBug: gfx908 gets a constant C wrong. No assembler writes one.
+bool has_wrong_constants(const VopForm& form);
+
 // All codes of inline constants.
 const std::vector<unsigned>& inline_codes();
 std::string name_of_constant(unsigned code);

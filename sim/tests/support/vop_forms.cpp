@@ -153,7 +153,7 @@ std::vector<Sample> encode_all(Arch arch, const std::vector<Candidate>& list, un
 void add_mix_of_halves(std::vector<VopForm>& forms) {
   std::vector<VopForm> halves;
   for (VopForm& form : forms) {
-    if (!form.starts_with("v_fma_mix")) continue;
+    if (!form.is_mix()) continue;
     halves.push_back(form);
     halves.back().words[0] |= 1U << 14;
     halves.back().words[1] |= 3U << 27;

@@ -32,6 +32,8 @@ struct VopForm {
   std::vector<VopSource> sources;
 
   bool is_vop3p() const { return opcode->format == Format::vop3p; }
+  bool is_mix() const { return starts_with("v_fma_mix"); }
+  unsigned op_sel_hi() const { return (words[1] >> 27 & 3) | (words[0] >> 14 & 1) << 2; }  // of VOP3P
   // The mnemonic has the part between two underscores, or at an end.
   bool has(std::string_view part) const;
   bool starts_with(std::string_view stem) const { return opcode->name.starts_with(stem); }
