@@ -39,7 +39,8 @@ Plan make_plan(const Question& question) {
   require_known(question.request.backend);
   std::string reasons;
   for (const auto& backend : backends()) {
-    if (question.device.type != backend->device()) continue;  // first: every call comes here, and a reason is a string
+    // First: every call comes here, and a reason is a string.
+    if (question.device.type != backend->device() && !backend->answers_to(question.request.backend)) continue;
     Plan plan;
     const std::string why = refuse(*backend, question, plan);
     if (why.empty()) return plan;

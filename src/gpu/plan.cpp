@@ -18,8 +18,9 @@ std::string refusals(const Modules& modules, const KernelRequirements& needed) {
       if (text == why) seen = ++count;
     if (!seen) reasons.emplace_back(why, 1);
   }
-  std::string text = cat("none of the ", static_cast<uint64_t>(modules.variants().size()), " variants of ",
-                         modules.archive_path(), " takes it");
+  std::string text =
+      cat("none of the ", static_cast<uint64_t>(modules.variants().size()), " variants of ", modules.archive_path(),
+          " takes it on ", modules.device().text(), " (", modules.device().arch, ")");
   for (const auto& [why, count] : reasons) text += cat("; ", count, ": ", why);
   return text;
 }

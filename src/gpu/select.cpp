@@ -96,6 +96,7 @@ double workgroups(const Variant& v, const KernelRequirements& d) {
 std::string unsupported(const Problem& p, rapt_op op) {
   if (op == RAPT_BACKWARD) return "the backward pass has no hip kernels yet";
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
+  if (p.has_cache) return "a KV cache has no hip kernels yet";
   for (const Option& option : options())
     if (option.gpu == KernelSupport::none && option.given(p)) return cat(option.form, " has no hip kernels yet");
   for (const auto& [name, rows] :

@@ -112,8 +112,8 @@ TEST(Select, OptionsOfAProblem) {
     EXPECT_FALSE(requirements_of(problem(plain)).general) << plain;
   for (const char* general : {" bias=b1h1", " mask=bNhN", " alibi", " softcap=3", " drop=0.5"})
     EXPECT_TRUE(requirements_of(problem(general)).general) << general;
-  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "cache has no hip kernels yet");
-  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "paged=<rows> has no hip kernels yet");
+  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "a KV cache has no hip kernels yet");
+  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "a KV cache has no hip kernels yet");
   EXPECT_EQ(unsupported(problem(" sink"), RAPT_FORWARD), "");
   EXPECT_EQ(requirements_of(problem(" causal")).mask, MaskKind::causal);
   EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9")).mask, MaskKind::window);
