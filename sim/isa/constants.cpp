@@ -36,12 +36,6 @@ Encoding encoding(Type type) {
 
 std::uint64_t width_mask(Type type) {
   switch (type) {
-    case Type::b8:
-    case Type::b16:
-    case Type::i16:
-    case Type::u16:
-    case Type::f16:
-    case Type::bf16: return 0xffff;
     case Type::b64:
     case Type::i64:
     case Type::u64:
@@ -51,7 +45,12 @@ std::uint64_t width_mask(Type type) {
   }
 }
 
+// Operands that see the low half of a literal and of a constant, unless op_sel names the upper one.
+bool is_narrow(Type type) { return is_integer16(type) || type == Type::b8 || type == Type::f16 || type == Type::bf16; }
+
 }  // namespace
+
+bool is_integer16(Type type) { return type == Type::b16 || type == Type::i16 || type == Type::u16; }
 
 std::optional<std::uint64_t> inline_constant(unsigned code, Type type) {
   if (code >= 128 && code <= 192) return code - 128;
@@ -61,8 +60,10 @@ std::optional<std::uint64_t> inline_constant(unsigned code, Type type) {
 }
 
 std::optional<unsigned> inline_code(std::uint64_t bits, Type type) {
+  const std::uint64_t seen = is_narrow(type) ? 0xffff : ~std::uint64_t{0};
   for (unsigned code = 128; code <= 248; ++code) {
-    if (inline_constant(code, type) == bits) return code;
+    const auto constant = inline_constant(code, type);
+    if (constant && ((*constant ^ bits) & seen) == 0) return code;
   }
   return std::nullopt;
 }
@@ -70,7 +71,7 @@ std::optional<unsigned> inline_code(std::uint64_t bits, Type type) {
 std::uint64_t literal_constant(std::uint32_t literal, Type type) {
   if (type == Type::f64) return std::uint64_t{literal} << 32;
   if (type == Type::i64) return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(literal)});
-  return literal & width_mask(type);
+  return is_narrow(type) ? literal & 0xffff : literal;
 }
 
 }  // namespace rapt::sim

@@ -30,13 +30,10 @@ std::string named_pair(std::string name, unsigned half, unsigned count) {
   return name;
 }
 
-// LLVM writes these in hexadecimal where others are floats.
-bool is_integer16(Type type) { return type == Type::b16 || type == Type::i16 || type == Type::u16; }
-
 std::string inline_text(unsigned code, Type type) {
   if (code <= 192) return std::to_string(code - 128);
   if (code <= 208) return std::to_string(192 - static_cast<int>(code));
-  if (is_integer16(type)) return hex(*inline_constant(code, type));
+  if (is_integer16(type)) return hex(*inline_constant(code, type));  // not as a float
   if (code == 248 && inline_constant(code, type) > 0xffffffffU) return "0.15915494309189532";
   return std::string(inline_floats[code - 240]);
 }
@@ -83,7 +80,8 @@ std::string literal(std::uint32_t word, Type type) {
 std::string constant(const Operand& operand, Type type) {
   if (operand.literal)
     return literal(static_cast<std::uint32_t>(type == Type::f64 ? operand.value >> 32 : operand.value), type);
-  const std::optional<unsigned> code = inline_code(operand.value, type);
+  const bool whole = is_integer16(type) && operand.value > 0xffff;
+  const std::optional<unsigned> code = inline_code(operand.value, whole ? Type::b32 : type);
   return code ? inline_text(*code, type) : hex(operand.value);
 }
 

@@ -1,5 +1,6 @@
 // MFMA on doubles. From gfx942 on BLGP negates A, B and C (CDNA3 document, "Alternate meaning of broadcast fields for
-// F64 instructions"); gfx90a's document and LLVM know it as the permutation of lanes only.
+// F64 instructions"), and the decoder gives it as neg; gfx90a's document and LLVM know it as the permutation of lanes
+// only.
 #include "sim/isa/constants.hpp"
 #include "sim/machine/matrix_operands.hpp"
 
@@ -18,12 +19,11 @@ double value(const std::uint32_t* low, unsigned lane) {
 
 void execute_f64(const Plan& plan, Wave& w, const Instruction& i) {
   double a[64], b[64], d[256];
-  const unsigned negated = w.arch == Arch::gfx90a ? 0 : i.blgp;
   for (unsigned l = 0; l < 64; ++l) {
     a[l] = value(w.row(i.src[0]), l);
     b[l] = value(w.row(i.src[1]), w.arch == Arch::gfx90a ? permuted_lane(l, i.blgp) : l);
-    if ((negated & 1) != 0) a[l] = -a[l];
-    if ((negated & 2) != 0) b[l] = -b[l];
+    if ((i.neg & 1) != 0) a[l] = -a[l];
+    if ((i.neg & 2) != 0) b[l] = -b[l];
   }
   const Operand& c = i.src[2];
   const bool constant = c.kind == OperandKind::constant;
@@ -35,7 +35,7 @@ void execute_f64(const Plan& plan, Wave& w, const Instruction& i) {
       const unsigned place = block * plan.rows + row;
       double* const sums = d + place * n_count;
       for (unsigned n = 0; n < n_count; ++n) sums[n] = constant ? fixed : value(w.row(c) + plan.d_at[place], n);
-      if ((negated & 4) != 0)
+      if ((i.neg & 4) != 0)
         for (unsigned n = 0; n < n_count; ++n) sums[n] = -sums[n];
       for (unsigned k = 0; k < plan.k; ++k) {
         const double factor = a[plan.a_at[block * plan.k + k] + row];

@@ -69,7 +69,8 @@ void dot2(Wave& w, const Instruction& i) {
     if (flushes && (result & R::format.infinity()) == 0) result &= static_cast<std::uint32_t>(R::format.sign());
     out[l] = result;
   }
-  if (i.clamp) valu::modify_result<N>(w, i, valu::info<R>(), true, out.data(), nullptr);
+  // RDNA's ignore CLAMP (RDNA3 and RDNA4 documents, "Output operand modifiers").
+  if (i.clamp && is_cdna(w.arch)) valu::modify_result<N>(w, i, valu::info<R>(), true, out.data(), nullptr);
   if constexpr (narrow) valu::place_part<N>(w, i, 16, true, out.data());
   write_lanes<N>(w, i, out);
 }

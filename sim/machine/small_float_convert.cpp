@@ -78,6 +78,7 @@ void to_f32(Wave& w, const Instruction& i) {
   const std::uint32_t* const from = plain_source<N>(w, i, scratch);
   const unsigned at = byte_place(w, i);
   for (unsigned l = 0; l < N; ++l) out[l] = widen_8<kind>(w.arch, from[l] >> at & 0xff);
+  valu::modify_result<N>(w, i, valu::info<valu::f32>(), true, out.data(), nullptr);
   valu::write_row<N>(w.row(i.dst), out.data(), written_lanes<N>(w, i));
 }
 
@@ -88,6 +89,9 @@ void to_two_f32(Wave& w, const Instruction& i) {
   const unsigned at = word_place(i);
   for (unsigned l = 0; l < N; ++l)
     for (unsigned n = 0; n < 2; ++n) out[n][l] = widen_8<kind>(w.arch, from[l] >> (at + 8 * n) & 0xff);
+  Instruction only_clamp = i;  // two results have no multiplier
+  only_clamp.omod = 0;
+  for (Row<N>& row : out) valu::modify_result<N>(w, only_clamp, valu::info<valu::f32>(), true, row.data(), nullptr);
   for (unsigned n = 0; n < 2; ++n) valu::write_row<N>(w.row(i.dst) + n * N, out[n].data(), written_lanes<N>(w, i));
 }
 

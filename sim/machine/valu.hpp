@@ -132,6 +132,8 @@ struct Operation<R(A...), F, options> {
       modify_result<N>(w, i, info<R>(), options.keeps_denormal, lo, hi);
     } else {
       run_lanes<R, options, F, N>(w, i, sources, Round::nearest, lo, hi);
+      if constexpr (options.pair == Options::Pair::f16) clamp_pair<N>(w, i, info<f16>(), lo);
+      if constexpr (options.pair == Options::Pair::bf16) clamp_pair<N>(w, i, info<bf16>(), lo);
     }
   }
 };

@@ -51,18 +51,21 @@ std::uint32_t shift_and_saturate(std::int32_t a, std::int32_t b, std::uint32_t s
 }  // namespace
 
 void register_convert_packed(HandlerTable& t) {
-  add<b32(f32, f32)>(t, "v_cvt_pkrtz_f16_f32", TowardZero{});
-  add<b32(f32, f32)>(t, "v_cvt_pk_rtz_f16_f32", TowardZero{});
+  constexpr Options f16_pair{.pair = Options::Pair::f16}, bf16_pair{.pair = Options::Pair::bf16};
+  add<b32(f32, f32), f16_pair>(t, "v_cvt_pkrtz_f16_f32", TowardZero{});
+  add<b32(f32, f32), f16_pair>(t, "v_cvt_pk_rtz_f16_f32", TowardZero{});
   // gfx950: to the nearest even whatever the mode says.
-  add<b32(f32, f32)>(t, "v_cvt_pk_f16_f32", [](const Wave& w, float a, float b) {
+  add<b32(f32, f32), f16_pair>(t, "v_cvt_pk_f16_f32", [](const Wave& w, float a, float b) {
     const Rounding nearest(Round::nearest, (w.mode & mode::fp16_ovfl) != 0);
     return pack(to_half(a, nearest), to_half(b, nearest));
   });
-  add<b32(f32, f32)>(t, "v_cvt_pk_bf16_f32",
-                     [](float a, float b) { return pack(to_bf16(a, Round::nearest), to_bf16(b, Round::nearest)); });
+  add<b32(f32, f32), bf16_pair>(t, "v_cvt_pk_bf16_f32", [](float a, float b) {
+    return pack(to_bf16(a, Round::nearest), to_bf16(b, Round::nearest));
+  });
   // A floating operation: NaNs come out quiet and the mode's flushing holds (LLVM takes it for canonicalizing).
-  add<b32(f16, f16)>(t, "v_pack_b32_f16",
-                     [](float a, float b) { return pack(to_half(a, Round::nearest), to_half(b, Round::nearest)); });
+  add<b32(f16, f16), f16_pair>(t, "v_pack_b32_f16", [](float a, float b) {
+    return pack(to_half(a, Round::nearest), to_half(b, Round::nearest));
+  });
 
   add<b32(f32, f32)>(t, "v_cvt_pknorm_i16_f32", normalised_i16);
   add<b32(f32, f32)>(t, "v_cvt_pknorm_u16_f32", normalised_u16);

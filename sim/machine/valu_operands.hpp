@@ -65,6 +65,10 @@ template <unsigned N>
 void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep_denormal, std::uint32_t* lo,
                    std::uint32_t* hi);
 
+// CLAMP on two floats of 16 bits in each lane; nothing else of what modify_result does.
+template <unsigned N>
+void clamp_pair(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* pairs);
+
 // Puts 8 or 16 bit results where SDWA, op_sel or a register half wants them; `keep`: the rest of the register stays.
 template <unsigned N>
 void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::uint32_t* lo);
@@ -177,6 +181,7 @@ struct Options {
   bool own_nan = false;  // a NaN result is as the lambda gives it
   bool keeps_denormal =
       false;  // a denormal result stays whatever the mode says (min and max: the sources' mode counts)
+  enum class Pair : std::uint8_t { none, f16, bf16 } pair = Pair::none;  // two floats in a result of b32
 };
 
 template <class T, unsigned N>

@@ -5,10 +5,11 @@ namespace rapt::sim::valu {
 namespace {
 
 // omod as its multiplier. The ISA documents ("Output modifiers"): ignored where output denormals are kept or MODE.IEEE
-// is set; -0 becomes +0.
+// is set, but on gfx12 never; -0 becomes +0.
 double multiplier(const Wave& w, const Instruction& i, TypeInfo type) {
-  const bool ieee = !contains(gfx12, w.arch) && (w.mode & mode::ieee) != 0;
-  if (i.omod == 0 || ieee || keeps_denormals(w, type, Direction::output)) return 1;
+  const bool ieee = (w.mode & mode::ieee) != 0;
+  const bool counts = contains(gfx12, w.arch) || !(ieee || keeps_denormals(w, type, Direction::output));
+  if (i.omod == 0 || !counts) return 1;
   return i.omod == 1 ? 2 : i.omod == 2 ? 4 : 0.5;
 }
 
@@ -22,8 +23,8 @@ template <class T, unsigned N>
 void modify(const Wave& w, const Instruction& i, bool keep_denormal, std::uint32_t* lo, std::uint32_t* hi) {
   constexpr FloatFormat format = T::format;
   using Value = typename T::Value;
-  const bool flush = !keep_denormal && !keeps_denormals(w, info<T>(), Direction::output);
   const auto factor = static_cast<Value>(multiplier(w, i, info<T>()));
+  const bool flush = factor != 1 || (!keep_denormal && !keeps_denormals(w, info<T>(), Direction::output));
   if (!flush && factor == 1 && !i.clamp) return;
   const bool nan_to_zero = contains(gfx12, w.arch) || (w.mode & mode::dx10_clamp) != 0;
   const Rounding as_mode = rounding<T>(w);
@@ -77,6 +78,17 @@ void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep
 }
 
 template <unsigned N>
+void clamp_pair(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* pairs) {
+  Instruction only_clamp = i;
+  only_clamp.omod = 0;
+  std::uint32_t low[N], high[N];
+  for (unsigned l = 0; l < N; ++l) low[l] = pairs[l] & 0xffff, high[l] = pairs[l] >> 16;
+  modify_result<N>(w, only_clamp, type, true, low, nullptr);
+  modify_result<N>(w, only_clamp, type, true, high, nullptr);
+  for (unsigned l = 0; l < N; ++l) pairs[l] = low[l] | high[l] << 16;
+}
+
+template <unsigned N>
 void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::uint32_t* lo) {
   const std::uint32_t* old = w.row(i.dst);
   if (i.lane_map == LaneMap::sdwa && !(i.dst_sel == SdwaSelect::dword && bits == 16 && keep)) {
@@ -91,6 +103,7 @@ void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::ui
 
 #define RAPT_SIM_LANES(N)                                                                                          \
   template void modify_result<N>(const Wave&, const Instruction&, TypeInfo, bool, std::uint32_t*, std::uint32_t*); \
+  template void clamp_pair<N>(const Wave&, const Instruction&, TypeInfo, std::uint32_t*);                          \
   template void place_part<N>(Wave&, const Instruction&, unsigned, bool, std::uint32_t*);
 RAPT_SIM_LANES(32)
 RAPT_SIM_LANES(64)

@@ -13,6 +13,7 @@ Operand first_source(Reader& in, Type type) {
     const unsigned reg = read_dpp(in, code, true);
     const unsigned sources = allowed_modifiers(in.row()).sources;
     in.require(((in.out.neg | in.out.abs) & ~sources) == 0);
+    drop_ignored_modifiers(in);
     return short_vgpr(in, reg, type);
   }
   if (code >= 256) return short_vgpr(in, code - 256, type);

@@ -37,6 +37,7 @@ void read_modifiers(Reader& in) {
   out.abs = static_cast<std::uint8_t>(in.field(10, 8));
   out.op_sel = static_cast<std::uint8_t>(in.field(14, 11));
   in.require((out.abs & ~allowed.sources) == 0 && (out.op_sel & ~allowed.op_sel) == 0);
+  drop_ignored_modifiers(in);
 }
 
 Operand destination(Reader& in) {

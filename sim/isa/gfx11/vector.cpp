@@ -38,6 +38,33 @@ unsigned encoded_sources(const Opcode& row) {
   return count - ((row.traits & trait::reads_dst) != 0 ? 1 : 0);
 }
 
+namespace {
+
+bool has_op_sel(const Opcode& row) {
+  const bool by_trait = (row.traits & (trait::op_sel | trait::fetch_control | trait::byte_select)) != 0;
+  return is_true16(row) || by_trait || row.src[0] == Type::b8;
+}
+
+// RDNA3 and RDNA4 documents, "Input operand modifiers": floats, and what moves and selects take.
+bool has_sign(const Opcode& row, unsigned source) {
+  const bool selects = row.name.starts_with("v_cndmask_") || row.name == "v_mov_b16";
+  const bool exponent = source == 1 && (row.traits & trait::integer_src1) != 0;
+  return selects || (is_float(row.src[source]) && !exponent);
+}
+
+}  // namespace
+
+void drop_ignored_modifiers(Reader& in) {
+  const Opcode& row = in.row();
+  Instruction& out = in.out;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (has_sign(row, i)) continue;
+    out.neg &= static_cast<std::uint8_t>(~(1U << i));
+    out.abs &= static_cast<std::uint8_t>(~(1U << i));
+  }
+  if (!has_op_sel(row)) out.op_sel = 0;
+}
+
 Allowed allowed_modifiers(const Opcode& row) {
   const auto is = [&](Traits trait) { return (row.traits & trait) != 0; };
   const bool true16 = is_true16(row);
@@ -52,8 +79,7 @@ Allowed allowed_modifiers(const Opcode& row) {
   if (row.dst != Type::mask) out.op_sel |= 8;
   if (is(trait::byte_select)) out.op_sel = 12;
   if (count == 1 && row.src[0] == Type::b8) out.op_sel = 3;
-  if (!true16 && !is(trait::op_sel | trait::fetch_control | trait::byte_select) && row.src[0] != Type::b8)
-    out.op_sel = 15;  // ignored
+  if (!has_op_sel(row)) out.op_sel = 15;  // ignored
   const bool float_result = is_float(row.dst);
   const bool float_comparison = row.dst == Type::mask && is_float(row.src[0]);
   out.clamp = (float_result || float_comparison || is(trait::clamp)) && !is(trait::no_clamp);

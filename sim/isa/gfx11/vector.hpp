@@ -22,6 +22,9 @@ struct Allowed {
   bool clamp, omod;
 };
 Allowed allowed_modifiers(const Opcode& row);
+// Clears the bits that operations may have and that do nothing: neg and abs of what is no float, op_sel of what is not
+// 16 bits wide.
+void drop_ignored_modifiers(Reader& in);
 
 // A VGPR source named by a DPP word.
 enum class Dpp : std::uint8_t { none, dpp16, dpp8 };

@@ -45,7 +45,7 @@ void sdwa(Reader& reader) {
   reader.word(1);
   const bool two = reader.row().src[1] != Type::none;
   out.src[0] = sdwa_source(reader, reader.bits(32, 8), reader.bit(55), reader.row().src[0]);
-  if (two) out.src[1] = sdwa_source(reader, reader.bits(9, 8), reader.bit(63), reader.row().src[1]);
+  if (two) out.src[1] = sdwa_source(reader, reader.bits(9, 8), reader.bit(63), constant_type(reader.row(), 1, 0));
   sdwa_destination(reader);
   if (!two) reader.require((reader.bits(56, 8) & 0xbf) == 0);
   for (unsigned i = 0; i < (two ? 2U : 1U); ++i) {

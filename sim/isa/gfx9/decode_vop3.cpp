@@ -47,7 +47,8 @@ Sources allowed(const Opcode& row, unsigned i) {
 void sources(Reader& reader) {
   const unsigned count = encoded_sources(reader.row());
   for (unsigned i = 0; i < count; ++i) {
-    reader.out.src[i] = reader.source(reader.bits(32 + 9 * i, 9), reader.row().src[i], allowed(reader.row(), i));
+    const Type type = constant_type(reader.row(), i, 0);
+    reader.out.src[i] = reader.source(reader.bits(32 + 9 * i, 9), type, allowed(reader.row(), i));
   }
   if (reader.is(trait::reads_dst) && reader.row().src[2] != Type::none) reader.out.src[2] = reader.out.dst;
 }
@@ -98,6 +99,15 @@ void output_modifiers(Reader& reader) {
 }
 
 }  // namespace
+
+bool is_mix(const Opcode& row) { return row.name.starts_with("v_fma_mix"); }
+
+Type constant_type(const Opcode& row, unsigned source, unsigned op_sel_hi) {
+  // Where op_sel_hi says that a source is an f16, its constants are too (LLVM's pull request 183487).
+  if (is_mix(row) && (op_sel_hi >> source & 1) != 0) return Type::f16;
+  if (source == 1 && row.name == "v_ldexp_f16") return Type::f16;  // the exponent's, as LLVM has it
+  return row.src[source];
+}
 
 bool takes_modifiers(const Opcode& row, unsigned source) {
   if (has(row, trait::modifiers)) return row.src[source] != Type::mask;

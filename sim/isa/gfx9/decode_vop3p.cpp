@@ -34,20 +34,22 @@ bool decode_vop3p(Reader& reader) {
   const unsigned count = encoded_sources(row);
   const auto used = static_cast<std::uint8_t>((1U << count) - 1);
   if (row.dst != Type::none) out.dst = reader.vgpr(reader.bits(0, 8), reader.dwords(row.dst));
-  for (unsigned i = 0; i < count; ++i) out.src[i] = reader.source(reader.bits(32 + 9 * i, 9), row.src[i]);
+  const unsigned op_sel_hi = reader.bits(59, 2) | reader.bits(14, 1) << 2;
+  for (unsigned i = 0; i < count; ++i)
+    out.src[i] = reader.source(reader.bits(32 + 9 * i, 9), constant_type(row, i, op_sel_hi));
 
   const unsigned neg = reader.bits(61, 3), neg_hi = reader.bits(8, 3), op_sel = reader.bits(11, 3);
   reader.require(((neg | neg_hi | op_sel) & ~used) == 0);
   if (!reader.is(trait::lax_modifiers)) {
     out.neg = static_cast<std::uint8_t>(neg);
     // v_fma_mix has abs in neg_hi's place.
-    (row.name.starts_with("v_fma_mix") ? out.abs : out.neg_hi) = static_cast<std::uint8_t>(neg_hi);
+    (is_mix(row) ? out.abs : out.neg_hi) = static_cast<std::uint8_t>(neg_hi);
   }
   if (reader.is(trait::no_op_sel)) {
     reader.require(op_sel == 0);
   } else {
     out.op_sel = static_cast<std::uint8_t>(op_sel);
-    out.op_sel_hi = static_cast<std::uint8_t>((reader.bits(59, 2) | reader.bits(14, 1) << 2) & used);
+    out.op_sel_hi = static_cast<std::uint8_t>(op_sel_hi & used);
   }
   out.clamp = reader.bit(15);
   reader.require(!out.clamp || !reader.is(trait::no_clamp));

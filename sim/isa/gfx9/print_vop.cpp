@@ -10,9 +10,7 @@ bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 void source(Text& text, unsigned i) {
   const Instruction& instruction = text.instruction();
   const Operand& operand = instruction.src[i];
-  // LLVM takes the exponent of v_ldexp_f16 for an f16.
-  const bool exponent = i == 1 && text.row().name == "v_ldexp_f16";
-  const Type type = exponent ? Type::f16 : text.row().src[i];
+  const Type type = constant_type(text.row(), i, instruction.op_sel_hi);
   const auto literal = static_cast<std::uint32_t>(instruction.immediate);  // all its bits, used or not
   std::string out = text::operand(text.arch(), operand, type);
   if (operand.literal) {
@@ -120,7 +118,7 @@ void print_vop(Text& text) {
 void print_vop3p(Text& text) {
   const Instruction& instruction = text.instruction();
   const Opcode& row = text.row();
-  const bool mix = row.name.starts_with("v_fma_mix");
+  const bool mix = is_mix(row);
   if (row.dst != Type::none) text.operand(instruction.dst, row.dst);
   const unsigned sources = encoded_sources(row);
   for (unsigned i = 0; i < sources; ++i) {

@@ -71,7 +71,7 @@ Operand Reader::source(unsigned code, Type type, Sources allowed) {
   if (code < 128) return scalar(code, count);
   if (allowed == Sources::sgpr) return invalid();
   const bool constants = allowed != Sources::registers;
-  if (const auto value = inline_constant(code, type); value && constants) {
+  if (const auto value = inline_constant(code, is_integer16(type) ? Type::b32 : type); value && constants) {
     return {.kind = OperandKind::constant, .dwords = static_cast<std::uint8_t>(count), .value = *value};
   }
   if (code == 255) return constants ? literal(type) : invalid();
