@@ -89,6 +89,10 @@ constexpr Hint hints[] = {
      .source = "RDNA4 ISA, \"Sparse matrices\"; VOP3PInstructions.td has two bits"},
 
     // MFMA, SMFMAC
+    {.layouts = "VOP3P-MAI with scales",
+     .fields = "prefix *",
+     .why = "of the prefix only the scales and their op_sel count",
+     .source = "CDNA4 ISA, V_MFMA_LD_SCALE_B32; VOPInstructions.td, VOP3PXe"},
     {.layouts = "VOP3P-MAI",
      .fields = "acc_cd",
      .archs = only(Arch::gfx908),
@@ -105,6 +109,12 @@ constexpr Hint hints[] = {
      .when = beyond_choices,
      .why = "as many bits as there are blocks, or sets of indices, to choose from",
      .source = mai},
+    {.layouts = "VOP3P*",
+     .fields = "clamp",
+     .rows = "v_dot2_f32_*",
+     .archs = rdna,
+     .why = "float dot products ignore it",
+     .source = "RDNA3 ISA, \"Output Modifiers\""},
     {.layouts = "VOP3P*",
      .fields = "clamp",
      .rows = "v_pk_mul_lo_u16|v_pk_*rev_?16|v_pk_max_?16|v_pk_min_?16|v_pk_mov_b32|v_accvgpr_*",

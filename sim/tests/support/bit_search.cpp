@@ -1,39 +1,46 @@
 #include "sim/tests/support/bit_search.hpp"
 
+#include "sim/tests/support/any_instruction.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace rapt::sim::test {
 namespace {
 
-constexpr unsigned samples = 250, most_bases = 8;
+constexpr unsigned samples = 40, most_samples = 3000, most_bases = 8;
 constexpr unsigned passes_until_refused = 8;  // a bit that was refused in so many is not tried again
 // Behind those passes, where few bits are left, a form has so many attempts a pass, each with another base.
 constexpr unsigned attempts_later = 12, scalar_attempts_later = 60, samples_later = 100;
 
-// v_fmaak and the like always have a literal; else a literal, SDWA or DPP word is the layout's own.
-bool fits(const Instruction& i, const Layout& layout) {
-  const LaneMap map = i.lane_map;
-  switch (layout.suffix) {
-    case Suffix::none: return map == LaneMap::none && i.size >= 4 * layout.dwords;
-    case Suffix::sdwa: return map == LaneMap::sdwa;
-    case Suffix::dpp16: return map == LaneMap::dpp16;
-    case Suffix::dpp8:
-    case Suffix::dpp8_fi: return map == LaneMap::dpp8;
-    case Suffix::literal: break;
-  }
+// Whether the words are of this layout. v_fmaak and the like always have a literal; else a literal, SDWA or DPP word is
+// the layout's own.
+bool fits(const Instruction& i, const Layout& layout, const Opcode& row) {
+  const Format format = row.format;
+  const bool short_form = format == Format::vop1 || format == Format::vop2 || format == Format::vopc;
+  if (short_form && i.e64 != layout.name.starts_with("VOP3")) return false;
+  const bool as_y = layout.name.starts_with("VOPD Y");
+  if (as_y ? !i.dual || i.dual->opcode != &row : i.opcode != &row) return false;
+  if (i.size < 4 * layout.dwords) return false;
   const auto literal = [](const Instruction& half) {
     return std::any_of(half.src.begin(), half.src.end(), [](const Operand& o) { return o.literal; });
   };
-  return map == LaneMap::none && i.size >= 4 * layout.dwords && (literal(i) || (i.dual && literal(*i.dual)));
+  switch (layout.suffix) {
+    case Suffix::none: return i.lane_map == LaneMap::none;
+    case Suffix::sdwa: return i.lane_map == LaneMap::sdwa;
+    case Suffix::dpp16: return i.lane_map == LaneMap::dpp16;
+    case Suffix::dpp8:
+    case Suffix::dpp8_fi: return i.lane_map == LaneMap::dpp8 && i.fetch_inactive == (layout.suffix == Suffix::dpp8_fi);
+    case Suffix::literal: return i.lane_map == LaneMap::none && (literal(i) || (i.dual && literal(*i.dual)));
+  }
+  return false;
 }
 
 std::uint64_t form_key(const Instruction& i, const Words& words, const Layout& layout) {
   return operands_in_use(i) << 8 | layout.form(words);
 }
-
-bool is_row(const Instruction& i, const Opcode& row) { return i.opcode == &row || (i.dual && i.dual->opcode == &row); }
 
 bool same_opcode(const Instruction& a, const Instruction& b) {
   return a.opcode == b.opcode && (!a.dual || a.dual->opcode == b.dual->opcode);
@@ -60,26 +67,37 @@ BitSearch::BitSearch(Target target) : target_(target), mode_{target.arch, target
   }
 }
 
+// At least as many words as `samples`, and as many as it takes to have all forms that are known of the row.
 void BitSearch::collect(const Opcode& row) {
+  std::vector<Instruction> known;
+  for (const Encoding& e : encodings(mode_, row)) known.push_back(*e.decode());
   for (Layout& made : layouts(target_.arch, row)) {
     const Layout& layout = layouts_.emplace_back(std::move(made));
+    std::set<std::uint64_t> missing;
+    for (const Instruction& i : known)
+      if (fits(i, layout, row)) missing.insert(operands_in_use(i));
     std::map<std::uint64_t, std::size_t> found;
-    for (unsigned n = 0; n < samples; ++n) {
+    for (unsigned n = 0; n < samples || (n < most_samples && !missing.empty()); ++n) {
       const Words words = random_words(layout, target_.arch, random_);
       const auto i = decode(mode_, words);
-      if (!i || !is_row(*i, row) || !fits(*i, layout)) continue;
-      const auto [at, fresh] = found.try_emplace(form_key(*i, words, layout), forms_.size());
-      if (fresh) {
-        Form form{&row, &layout, at->first, {}, std::vector<Outcome>(8U * i->size), {}};
-        for (unsigned bit = 0; bit < 8U * i->size; ++bit) {
-          form.hints.push_back(find_hint({target_.arch, target_.lanes, layout, words, *i}, bit));
-          form.pending.push_back(static_cast<std::uint8_t>(bit));
-        }
-        forms_.push_back(std::move(form));
-      }
+      if (!i || !fits(*i, layout, row)) continue;
+      missing.erase(operands_in_use(*i));
+      const std::uint64_t key = form_key(*i, words, layout);
+      const auto [at, fresh] = found.try_emplace(key, forms_.size());
+      if (fresh) forms_.push_back(make_form(row, layout, key, *i, words));
       if (Form& form = forms_[at->second]; form.bases.size() < most_bases) form.bases.push_back(words);
     }
   }
+}
+
+Form BitSearch::make_form(const Opcode& row, const Layout& layout, std::uint64_t key, const Instruction& i,
+                          const Words& words) const {
+  Form form{&row, &layout, key, {}, std::vector<Outcome>(8U * i.size), {}};
+  for (unsigned bit = 0; bit < 8U * i.size; ++bit) {
+    form.hints.push_back(find_hint({target_.arch, target_.lanes, layout, words, i}, bit));
+    form.pending.push_back(static_cast<std::uint8_t>(bit));
+  }
+  return form;
 }
 
 void BitSearch::run(unsigned passes, unsigned hint_passes) {
@@ -113,8 +131,7 @@ Words BitSearch::another_base(const Form& form) {
   for (unsigned n = 0; n < samples_later; ++n) {
     const Words words = random_words(*form.layout, target_.arch, random_);
     const auto i = decode(mode_, words);
-    if (i && is_row(*i, *form.row) && fits(*i, *form.layout) && form_key(*i, words, *form.layout) == form.key)
-      return words;
+    if (i && fits(*i, *form.layout, *form.row) && form_key(*i, words, *form.layout) == form.key) return words;
   }
   return form.bases[random_() % form.bases.size()];
 }

@@ -49,6 +49,8 @@ class BitSearch {
 
  private:
   void collect(const Opcode& row);
+  Form make_form(const Opcode& row, const Layout& layout, std::uint64_t key, const Instruction& instruction,
+                 const Words& words) const;
   void drop_settled(Form& form, unsigned passes, unsigned hint_passes);
   Words another_base(const Form& form);
   bool try_base(Form& form, const Words& base);

@@ -100,6 +100,7 @@ void InstructionTrial::suit(const Instruction& i, std::mt19937& random) {
              none = i.opcode->name.starts_with("s_cbranch_exec") || i.opcode->name.starts_with("s_subvector");
   if (all || (none && random() % 2 == 0)) start_.sgpr[sreg::exec] = start_.sgpr[sreg::exec + 1] = all ? ~0U : 0U;
   if (lanes_ == 32) start_.sgpr[sreg::exec + 1] = 0;
+  if (i.opcode->name.starts_with("s_barrier_signal")) std::fill_n(start_.sgpr.begin(), sreg::null, ~0U);
   std::copy(start_.sgpr.begin(), start_.sgpr.end(), start_scalars_.wave.sgpr);
   start_scalars_.wave.lds_arrivals.clear();
   if (i.opcode->name == "s_waitcnt" && is_cdna(live().arch)) begin_loads_to_lds(start_scalars_.wave);

@@ -175,7 +175,7 @@ class Values {
   }
   std::uint32_t of(const BitField& field) {
     const std::uint32_t mask = field.bits == 32 ? ~0U : (1U << field.bits) - 1;
-    if (field.fill != Fill::modifier && one_of_eight(clear_)) return 0;
+    if (field.fill != Fill::modifier && field.fill != Fill::one && one_of_eight(clear_)) return 0;
     return value(field) & mask;
   }
 
@@ -233,6 +233,7 @@ class Values {
         return one_of_eight(modify_) ? word() : 0;
       case Fill::any:
       case Fill::form: return word();
+      case Fill::one: return 1;
       case Fill::offset: return word() % 16 * 8;
       case Fill::immediate: return immediate();
       case Fill::number: return literal();

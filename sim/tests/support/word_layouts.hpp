@@ -22,6 +22,7 @@ enum class Fill : std::uint8_t {
   saddr,          // SGPR pair or none
   modifier,       // mostly clear
   any,
+  one,
   form,    // says which other fields count
   offset,  // small, a multiple of 8
   immediate,
