@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "cli/core/error.hpp"
 #include "cli/io/tensors.hpp"
@@ -12,9 +13,18 @@ namespace rapt::cli {
 
 namespace {
 
-// The command's options for those of a problem that are numbers, from the library's own list: --softcap X of
-// "softcap=<x>",
-// --causal and --causal-tl of "causal|causal-tl". The problem's text checks and reads what they are given.
+// A value as problem texts have it, numbers in their shortest form.
+std::string text_of(const std::string& option, const std::string& value) {
+  if (value.find(' ') != std::string::npos)
+    throw InputError(fmt::format("--{} is '{}', must have no spaces", option, value));
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto read = std::from_chars(value.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? fmt::format("{}", number) : value;
+}
+
+// The number options of problems as the command's, from the library's own list: --drop P of "drop=<p>", --causal and
+// --causal-tl of "causal|causal-tl". The parser of problem texts reads and checks their values.
 void add_number_options(CLI::App& command, TensorOptions& o) {
   for (const rapt_option& option : options()) {
     if (!option.is_number) continue;
@@ -34,9 +44,12 @@ void add_number_options(CLI::App& command, TensorOptions& o) {
     const std::string token = form.substr(0, equals), name = option.name;
     std::string names = "--" + token;
     if (name != token && name.find('_') == std::string::npos) names += ",--" + name;
-    command
-        .add_option_function<std::string>(
-            names, [&o, token](const std::string& value) { o.numbers[token] = token + "=" + value; }, option.help)
+    const std::string default_value = option.default_value;
+    const auto take = [&o, token, default_value](const std::string& value) {
+      const std::string text = text_of(token, value);
+      if (text != default_value) o.numbers[token] = token + "=" + text;
+    };
+    command.add_option_function<std::string>(names, take, option.help)
         ->type_name(form.substr(equals + 1))
         ->group("Attention");
   }

@@ -274,7 +274,8 @@ typedef struct rapt_option {
   const char* name; /* as in rapt_problem */
   const char* form;
   const char* help;
-  int32_t is_number; /* given to a call as a number, not as a tensor */
+  int32_t is_number;         /* given to a call as a number, not as a tensor */
+  const char* default_value; /* of a number that texts leave out then: "0"; "" where there is none */
 } rapt_option;
 
 /* Option `index`, in the order in which texts have them; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT

@@ -37,7 +37,8 @@ rapt_status rapt_option_at(size_t index, rapt_option* option) {
                                              static_cast<uint64_t>(options().size())));
     const Option& o = options()[index];
     write_versioned("option", option,
-                    {sizeof(rapt_option), o.name.data(), o.form.data(), o.help.data(), o.from_call != nullptr});
+                    {sizeof(rapt_option), o.name.data(), o.form.data(), o.help.data(), o.from_call != nullptr,
+                     o.default_value.data()});
   });
 }
 

@@ -27,6 +27,7 @@ constexpr Option row(std::string_view name, std::string_view form, std::string_v
   o.name = name;
   o.form = form;
   o.help = help;
+  o.default_value = "";
   o.gpu = gpu;
   o.check = [](const Problem&, Violations&) {};
   return o;
@@ -51,6 +52,7 @@ template <Text form, auto field, auto c_field>
 constexpr Option number(std::string_view name, std::string_view help, KernelSupport gpu) {
   using Value = std::remove_reference_t<decltype(Problem().*field)>;
   Option o = row(name, kForm<form>.view(), help, gpu);
+  o.default_value = "0";
   o.given = [](const Problem& p) { return p.*field != Problem().*field; };
   o.print = [](const Problem& p) { return cat(kForm<form>.prefix(), p.*field); };
   o.parse = [](Problem& p, const Token& t) {

@@ -272,6 +272,7 @@ constexpr Option gradients() {
 constexpr Option alignment() {
   Option o = number<"align=<bytes>", &Problem::alignment, &rapt_problem::alignment>(
       "alignment", "what data and rows of every tensor are aligned to at least, where less than 16", kEvery);
+  o.default_value = "16";
   o.check = [](const Problem& p, Violations& bad) {
     if (p.alignment != 1 && p.alignment != 2 && p.alignment != 4 && p.alignment != 8 && p.alignment != 16)
       bad.add(cat("alignment is ", p.alignment, ", must be 1, 2, 4, 8 or 16"));

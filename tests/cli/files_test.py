@@ -72,6 +72,7 @@ class Results(FilesTest):
         self.check("--causal-tl", causal="top-left")
         self.check("--window", "2,1", "--scale", "0.5", window=(2, 1), scale=0.5)
         self.check("--window=-1,0", "--softcap", "1.5", window=(-1, 0), softcap=1.5)
+        self.check("--softcap", "1.50", "--dropout", "0.0", "--scale", "0.50", softcap=1.5, scale=0.5)
         self.check("--backend", "math", "--threads", "1")
 
     def test_tensors(self):
@@ -251,6 +252,7 @@ class Hostile(FilesTest):
             ([*good, "--window=-2,0"], "window is -2,0"),
             ([*good, "--dropout", "1"], "[0, 1)"),
             ([*good, "--scale", "nan"], "softmax_scale"),
+            ([*good, "--softcap", "3 causal"], "must have no spaces"),
             ([*good, "--backend", "nosuch"], "must be one of"),
             (good[:4], "--q, --k and --v"),
             (["--input", "missing.safetensors"], "missing.safetensors"),
