@@ -3,7 +3,7 @@
 
 #include "api/guard.hpp"
 #include "gpu/archive.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 #include "problem/validator.hpp"
 
 struct rapt_archive {

@@ -11,7 +11,7 @@
 #include "gpu/memory.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/tensor.hpp"
-#include "problem/versioned.hpp"
+#include "base/versioned.hpp"
 
 namespace rapt {
 

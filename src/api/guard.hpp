@@ -4,7 +4,7 @@
 #include <new>
 #include <string>
 
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt {
 

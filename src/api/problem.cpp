@@ -7,8 +7,8 @@
 #include "engine/select.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/options.hpp"
-#include "problem/text.hpp"
-#include "problem/versioned.hpp"
+#include "base/text.hpp"
+#include "base/versioned.hpp"
 
 namespace rapt {
 

@@ -2,7 +2,7 @@
 #include "cpu/cpu.hpp"
 
 #include "engine/host_backend.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

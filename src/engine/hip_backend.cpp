@@ -1,7 +1,7 @@
 // The kernels of AMD's GPUs: "hip" runs the variant that the tuning table chooses, "hip.<variant>" one by its name.
 #include "engine/backend.hpp"
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

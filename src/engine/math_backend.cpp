@@ -3,7 +3,7 @@
 
 #include "engine/host_backend.hpp"
 #include "math/math.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "problem/error.hpp"
+#include "base/error.hpp"
 #include "problem/tensor.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

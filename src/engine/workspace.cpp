@@ -1,7 +1,7 @@
 #include "engine/workspace.hpp"
 
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

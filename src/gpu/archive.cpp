@@ -7,10 +7,10 @@
 
 #include "kernels/archive_format.hpp"
 #include "gpu/archive_index.hpp"
-#include "gpu/mapped_file.hpp"
+#include "base/mapped_file.hpp"
 #include "gpu/zstd.hpp"
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt::gpu {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/archive_format.hpp"
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt::gpu {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "gpu/archive.hpp"
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt::gpu {
 

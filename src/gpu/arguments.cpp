@@ -6,7 +6,7 @@
 
 #include "gpu/select.hpp"
 #include "kernels/common/philox.h"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

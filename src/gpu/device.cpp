@@ -1,7 +1,7 @@
 #include "gpu/device.hpp"
 
 #include "gpu/per_device.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

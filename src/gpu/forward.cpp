@@ -3,7 +3,7 @@
 
 #include "gpu/arguments.hpp"
 #include "gpu/gpu.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

@@ -1,7 +1,7 @@
 #include "gpu/memory.hpp"
 
 #include "gpu/device.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

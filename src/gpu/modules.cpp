@@ -4,7 +4,7 @@
 
 #include "gpu/per_device.hpp"
 #include "kernels/abi.h"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

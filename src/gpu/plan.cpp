@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "gpu/gpu.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

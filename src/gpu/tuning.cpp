@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt::gpu {
 

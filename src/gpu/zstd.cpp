@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 #if RAPT_ZSTD
 #include <zstd.h>

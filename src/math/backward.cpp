@@ -6,7 +6,7 @@
 #include "math/math.hpp"
 #include "math/row.hpp"
 #include "math/scratch.hpp"
-#include "problem/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace rapt::math {
 

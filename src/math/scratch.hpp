@@ -1,7 +1,7 @@
 // The pieces of one task's workspace; Pieces(call, scratch) takes them.
 #pragma once
 
-#include "problem/scratch.hpp"
+#include "base/scratch.hpp"
 
 namespace rapt::math {
 

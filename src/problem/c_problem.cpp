@@ -2,7 +2,7 @@
 
 #include "problem/options.hpp"
 #include "problem/tensor.hpp"
-#include "problem/versioned.hpp"
+#include "base/versioned.hpp"
 
 namespace rapt {
 

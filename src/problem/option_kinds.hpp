@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "problem/options.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt::option_kinds {
 

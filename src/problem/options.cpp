@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "problem/option_kinds.hpp"
-#include "problem/versioned.hpp"
+#include "base/versioned.hpp"
 
 namespace rapt {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "problem/error.hpp"
+#include "base/error.hpp"
 #include "problem/problem.hpp"
 
 namespace rapt {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "problem/options.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

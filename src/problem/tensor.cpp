@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 
@@ -29,15 +29,6 @@ bool reachable(const Term* terms, int32_t n, int64_t target, int32_t& budget) {
 }
 
 }  // namespace
-
-std::string device_text(rapt_device device) {
-  const char* type = device.type == RAPT_CPU    ? "cpu"
-                     : device.type == RAPT_CUDA ? "cuda"
-                     : device.type == RAPT_ROCM ? "hip"
-                                                : nullptr;
-  if (type == nullptr) return cat("device type ", device.type);
-  return device.type == RAPT_CPU ? type : cat(type, ":", device.id);
-}
 
 std::string dtype_text(rapt_dtype dtype) {
   if (dtype.lanes == 1) {

@@ -26,7 +26,6 @@ struct Tensor {
   int64_t bytes_per_element() const { return dtype.bits / 8; }
 };
 
-std::string device_text(rapt_device device);
 std::string dtype_text(rapt_dtype dtype);
 std::string shape_text(const int64_t* shape, int32_t ndim);
 

@@ -6,7 +6,7 @@
 
 #include "problem/call.hpp"
 #include "problem/tensor.hpp"
-#include "problem/versioned.hpp"
+#include "base/versioned.hpp"
 
 namespace rapt {
 

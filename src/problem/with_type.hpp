@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "problem/float16.hpp"
+#include "base/float16.hpp"
 #include "problem/problem.hpp"
 
 namespace rapt {

@@ -14,7 +14,7 @@
 #include "packer/pack.hpp"
 #include "gpu/archive.hpp"
 #include "made_up.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "engine/run.hpp"
 #include "engine/select.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "kernels/archive_format.hpp"
 #include "gpu/archive.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace {
 

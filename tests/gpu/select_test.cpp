@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "gpu/select.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 namespace {

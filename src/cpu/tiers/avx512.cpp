@@ -1,2 +1,2 @@
 #define RAPT_TIER avx512
-#include "cpu/tier.hpp"
+#include "cpu/tiers/tier.hpp"

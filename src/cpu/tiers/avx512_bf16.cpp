@@ -1,2 +1,2 @@
 #define RAPT_TIER avx512_bf16
-#include "cpu/tier.hpp"
+#include "cpu/tiers/tier.hpp"

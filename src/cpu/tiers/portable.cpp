@@ -1,3 +1,3 @@
 // The compiler's vector types of 16 bytes: SSE2, NEON, or whatever the target's baseline has.
 #define RAPT_TIER portable
-#include "cpu/tier.hpp"
+#include "cpu/tiers/tier.hpp"

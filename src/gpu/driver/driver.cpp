@@ -2,9 +2,9 @@
 
 #include <atomic>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "gpu/driver/hip/hip_driver.hpp"
-#include "problem/error.hpp"
-#include "problem/tensor.hpp"
 
 namespace rapt::gpu {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "problem/text.hpp"
+#include "base/text.hpp"
 #include "rapt/rapt.h"
 
 namespace rapt::gpu {

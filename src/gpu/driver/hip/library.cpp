@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

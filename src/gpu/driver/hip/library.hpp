@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gpu/driver/hip/abi.hpp"
-#include "problem/text.hpp"
+#include "base/text.hpp"
 
 namespace rapt::gpu {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/architectures.hpp"
-#include "problem/error.hpp"
+#include "base/error.hpp"
 
 namespace rapt::gpu {
 

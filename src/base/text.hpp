@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "rapt/rapt.h"
+
 namespace rapt {
 
 std::string number_text(double value);  // shortest text that reads back to the same value
@@ -22,5 +24,7 @@ std::string cat(const Pieces&... pieces) {
   (append(out, pieces), ...);
   return out;
 }
+
+std::string device_text(rapt_device device);  // "cpu", "hip:0"
 
 }  // namespace rapt

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "kernels/common/philox.h"
-#include "problem/float16.hpp"
+#include "base/float16.hpp"
 #include "support/format.hpp"
 #include "support/tensor.hpp"
 

@@ -1,7 +1,7 @@
 // The memory of one decode task, and the walk through K and V that keeps the next block of keys on its way.
 #pragma once
 
-#include "cpu/forward_tile.hpp"
+#include "cpu/tiers/forward_tile.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

@@ -1,9 +1,9 @@
 // The kernels as compiled for RAPT_TIER. Each tiers/*.cpp includes this once.
 #pragma once
 
-#include "cpu/backward.hpp"
+#include "cpu/tiers/backward.hpp"
 #include "cpu/cpu.hpp"
-#include "cpu/forward.hpp"
+#include "cpu/tiers/forward.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

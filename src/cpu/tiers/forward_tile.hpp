@@ -4,8 +4,8 @@
 //   K, V [keys][words]                                                        in place, or copied where the layout asks
 #pragma once
 
-#include "cpu/softmax.hpp"
-#include "problem/scratch.hpp"
+#include "cpu/tiers/softmax.hpp"
+#include "base/scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

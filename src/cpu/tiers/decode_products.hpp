@@ -3,7 +3,7 @@
 // so that a few rows' maxima, exponentials and sums are plain vectors, as in the tile kernels.
 #pragma once
 
-#include "cpu/decode_scratch.hpp"
+#include "cpu/tiers/decode_scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cpu/queries.hpp"
+#include "cpu/tiers/queries.hpp"
 #include "kernels/common/philox.h"
 #include "problem/with_type.hpp"
 

@@ -5,7 +5,7 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
-#include "cpu/vec.hpp"
+#include "cpu/tiers/vec.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "problem/error.hpp"
-#include "problem/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rapt {
 

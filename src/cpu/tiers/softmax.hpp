@@ -1,7 +1,7 @@
 // The online softmax of one strip (Milakov and Gimelshein, 2018): exponentials, row sums and the narrowed P.
 #pragma once
 
-#include "cpu/logits.hpp"
+#include "cpu/tiers/logits.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

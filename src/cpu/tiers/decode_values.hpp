@@ -2,7 +2,7 @@
 // over all the keys. P lies in DecodeRows' layout.
 #pragma once
 
-#include "cpu/decode_products.hpp"
+#include "cpu/tiers/decode_products.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

@@ -3,7 +3,7 @@
 // rows of the group share each pass.
 #pragma once
 
-#include "cpu/decode_values.hpp"
+#include "cpu/tiers/decode_values.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

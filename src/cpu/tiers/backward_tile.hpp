@@ -5,7 +5,7 @@
 // [keys][kQueryBlock], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
 #pragma once
 
-#include "cpu/backward_scratch.hpp"
+#include "cpu/tiers/backward_scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

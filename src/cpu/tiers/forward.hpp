@@ -2,9 +2,9 @@
 // problem alone, never on the number of threads, so that results are bitwise equal for any executor.
 #pragma once
 
-#include "cpu/combine.hpp"
-#include "cpu/decode.hpp"
-#include "problem/parallel.hpp"
+#include "cpu/tiers/combine.hpp"
+#include "cpu/tiers/decode.hpp"
+#include "base/parallel.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

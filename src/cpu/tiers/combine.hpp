@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cpu/forward_tile.hpp"
+#include "cpu/tiers/forward_tile.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

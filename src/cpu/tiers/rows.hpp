@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "cpu/transpose.hpp"
+#include "cpu/tiers/transpose.hpp"
 #include "problem/call.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

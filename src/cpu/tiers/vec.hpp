@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "problem/float16.hpp"
+#include "base/float16.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

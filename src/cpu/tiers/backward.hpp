@@ -3,8 +3,8 @@
 // heads, one item takes them all, so that it too is summed in fixed order. Nothing depends on the number of threads.
 #pragma once
 
-#include "cpu/backward_tile.hpp"
-#include "problem/parallel.hpp"
+#include "cpu/tiers/backward_tile.hpp"
+#include "base/parallel.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cpu/vec.hpp"
+#include "cpu/tiers/vec.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

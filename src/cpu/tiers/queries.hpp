@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cpu/micro.hpp"
-#include "cpu/rows.hpp"
+#include "cpu/tiers/micro.hpp"
+#include "cpu/tiers/rows.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
