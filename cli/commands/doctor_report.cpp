@@ -14,21 +14,12 @@
 #include "cli/core/report.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
+#include "cli/verify/suites.hpp"
 
 namespace rapt::cli {
 
 namespace {
 
-// Each kind of kernel once, small enough for a slow host to compute the right answer in seconds.
-constexpr const char* kChecked[] = {
-    "b1 hq4 hk2 sq200 sk200 d64 bf16 causal",
-    "b2 hq4 hk4 sq150 sk300 d128 fp16",
-    "b1 hq2 hk2 sq100 sk131 d96 bf16 bias=b1hN softcap=20",
-    "b1 hq2 hk1 sq70 sk70 d256 bf16 causal alibi",
-    "b3 hq4 hk2 sq90 sk140 d128 bf16 causal varlen=90:90,1:140,33:2",
-    "b1 hq2 hk2 sq65 sk65 d128 fp32 window=16,0 sink",
-    "b1 hq1 hk1 sq40 sk80 d512 fp16",
-};
 constexpr const char* kMeasured[] = {
     "b1 hq32 hk8 sq4096 sk4096 d128 bf16 causal",
     "b4 hq16 hk16 sq2048 sk2048 d64 fp16",
@@ -42,10 +33,9 @@ struct Checks {
 
 void check_device(rapt_device device, const Team& team, Checks& checks) {
   TextTable table({"problem", "kernel", "tensor", "error", "allowance", ""});
-  for (const char* text : kChecked) {
+  for (const auto& [text, kind, forward_only] : suite("doctor")) {
     try {
-      const Problem problem = Problem::parse(text);
-      const Attention a = make_inputs(problem, InputKind::normal, 1);
+      const Attention a = make_inputs(Problem::parse(text), kind, 1);
       for (const CheckRow& r : Checker(a, false, team.executor(), device).check("hip")) {
         ++checks.done;
         checks.failed += r.ok() ? 0 : 1;

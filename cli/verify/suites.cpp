@@ -58,6 +58,17 @@ const VerifyCase kHostile[] = {
     {"b2 hq8 hk8 sq40 sk40 d64 {} softcap=0.5 scale=3", outliers},
 };
 
+// Each kind of GPU kernel once, small enough for a slow host to compute the right answer in seconds.
+const VerifyCase kDoctor[] = {
+    {"b1 hq4 hk2 sq200 sk200 d64 bf16 causal"},
+    {"b2 hq4 hk4 sq150 sk300 d128 fp16"},
+    {"b1 hq2 hk2 sq100 sk131 d96 bf16 bias=b1hN softcap=20"},
+    {"b1 hq2 hk1 sq70 sk70 d256 bf16 causal alibi"},
+    {"b3 hq4 hk2 sq90 sk140 d128 bf16 causal varlen=90:90,1:140,33:2"},
+    {"b1 hq2 hk2 sq65 sk65 d128 fp32 window=16,0 sink"},
+    {"b1 hq1 hk1 sq40 sk80 d512 fp16"},
+};
+
 void append(std::vector<VerifyCase>& cases, std::span<const VerifyCase> list) {
   for (const VerifyCase& c : list)
     for (const char* dtype : {"fp32", "bf16", "fp16"})
@@ -77,7 +88,7 @@ void append_edges(std::vector<VerifyCase>& cases) {
 }  // namespace
 
 const std::vector<std::string>& suite_names() {
-  static const std::vector<std::string> kNames = {"quick", "options", "edges", "hostile", "all"};
+  static const std::vector<std::string> kNames = {"quick", "options", "edges", "hostile", "doctor", "all"};
   return kNames;
 }
 
@@ -88,6 +99,7 @@ std::vector<VerifyCase> suite(const std::string& name) {
   if (all || name == "options") append(cases, kOptions);
   if (all || name == "edges") append_edges(cases);
   if (all || name == "hostile") append(cases, kHostile);
+  if (all || name == "doctor") cases.insert(cases.end(), std::begin(kDoctor), std::end(kDoctor));
   if (cases.empty())
     throw InputError(fmt::format("suite '{}' is unknown; use {}", name, fmt::join(suite_names(), ", ")));
   return cases;

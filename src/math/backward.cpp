@@ -22,7 +22,7 @@ struct BackwardPieces {
         dout(scratch.take<Acc>(call.head_dim_v)),
         p(scratch.take<Acc>(call.seqlen_k)),
         ds(scratch.take<Acc>(call.seqlen_k)),
-        cap_slope(scratch.take<Acc>(call.softcap != 0 ? call.seqlen_k : 0)),
+        cap_slope(scratch.take<Acc>(caps_logits(call) ? call.seqlen_k : 0)),
         dq(scratch.take<Acc>(call.head_dim)),
         dk(scratch.take<Acc>(call.dk ? call.seqlen_k * call.head_dim : 0)),
         dv(scratch.take<Acc>(call.dv ? call.seqlen_k * call.head_dim_v : 0)),
@@ -38,7 +38,7 @@ bool row_gradients(const BackwardCall& call, const Row& row, const BackwardPiece
   load_row(row.at_query<T>(call.q), call.head_dim, piece.q);
   load_row(row.at_query<T>(call.dout), call.head_dim_v, piece.dout);
   const Acc delta = dot(piece.dout, row.at_query<T>(call.out), call.head_dim_v);
-  logits<T>(row, piece.q, piece.p, call.softcap != 0 ? piece.cap_slope : nullptr);
+  logits<T>(row, piece.q, piece.p, caps_logits(call) ? piece.cap_slope : nullptr);
   RowDropout<Acc> dropout(row);
   for (int64_t j = row.begin; j < row.end; ++j) {
     Acc& p = piece.p[j - row.begin];
@@ -62,7 +62,7 @@ void add_row(const BackwardCall& call, const Row& row, const BackwardPieces<Acc>
     for (int64_t j = row.begin; j < row.end; ++j) {
       const Acc p = piece.p[j - row.begin], ds = piece.ds[j - row.begin];
       if (p == 0 && ds == 0) continue;  // excluded: the key is not read
-      const Acc slope = call.softcap != 0 ? piece.cap_slope[j - row.begin] : Acc(1);
+      const Acc slope = caps_logits(call) ? piece.cap_slope[j - row.begin] : Acc(1);
       const Acc rounded_p = widen<Acc>(round_to<T>(p)), rounded_ds = widen<Acc>(round_to<T>(ds * slope));
       if (call.dv) add_scaled(rounded_p, piece.dout, call.head_dim_v, piece.dv + j * call.head_dim_v);
       if (call.dk) add_scaled(rounded_ds, piece.q, call.head_dim, piece.dk + j * call.head_dim);

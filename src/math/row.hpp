@@ -51,6 +51,9 @@ struct Row {
   bool excluded(int64_t j) const { return call.mask && !call.mask.data[score_offset(call.mask, j)]; }
 };
 
+// Whether logits are scale * (q . k), capped smoothly.
+inline bool caps_logits(const Call& call) { return call.softcap != 0; }
+
 // What is added to the scaled and capped logit of key j.
 template <class Acc>
 Acc added_terms(const Row& row, Acc slope, int64_t j) {
@@ -75,7 +78,7 @@ void logits(const Row& row, const Acc* q, Acc* out, Acc* cap_slope = nullptr) {
       continue;
     }
     Acc s = scale * dot(q, row.key<T>(j), call.head_dim);
-    if (cap != 0) {
+    if (caps_logits(call)) {
       const Acc t = std::tanh(s / cap);
       s = cap * t;
       if (cap_slope) cap_slope[j - row.begin] = 1 - t * t;

@@ -14,7 +14,7 @@ struct Text {
   char characters[N];
   constexpr Text(const char (&text)[N]) { std::copy_n(text, N, characters); }
   constexpr std::string_view view() const { return {characters, N - 1}; }
-  // "softcap=" of "softcap=<x>".
+  // "drop=" of "drop=<p>".
   constexpr std::string_view prefix() const { return view().substr(0, view().find('=') + 1); }
 };
 

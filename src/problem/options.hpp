@@ -27,7 +27,7 @@ enum class KernelSupport : uint8_t { every, general, none };
 
 struct Option {
   std::string_view name;  // of the field in rapt_problem, and of the command line's option
-  std::string_view form;  // in a text: "softcap=<x>"
+  std::string_view form;  // in a text: "drop=<p>"
   std::string_view help;
   std::string_view default_value;  // of a number that texts leave out then; "" where there is none
   KernelSupport gpu;

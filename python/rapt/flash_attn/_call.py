@@ -4,8 +4,7 @@ import torch
 
 from rapt import _core
 from rapt.flash_attn._probabilities import signed_probabilities
-from rapt.torch.attention import attention, draw_seed
-from rapt.torch.operators import contiguous_rows
+from rapt.torch.operators import attention, contiguous_rows, draw_seed
 
 
 class InvalidArgument(ValueError, RuntimeError):

@@ -1,7 +1,7 @@
 """Rapt inside PyTorch: operators with gradients, scaled_dot_product_attention, and taking over torch's own."""
 
 from rapt.torch import autocast, autograd, flash_implementation, vmap  # noqa: F401  some complete the operators
-from rapt.torch.attention import attention
+from rapt.torch.operators import attention
 from rapt.torch.report import Report
 from rapt.torch.sdpa import sdpa
 from rapt.torch.takeover import disable, enable, enabled, report

@@ -2,7 +2,7 @@
 
 import torch
 
-from rapt.torch.operators import LIBRARY, NAMES, attention
+from rapt.torch.operators import LIBRARY, NAMES, operator
 
 _CAST = {"q", "k", "v", "bias"}
 
@@ -14,7 +14,7 @@ def _kernel(device: str, key: str):
         dtype = torch.get_autocast_dtype(device)
         args = [_cast(arg, dtype) if name in _CAST else arg for name, arg in zip(NAMES, args, strict=False)]
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            return attention(*args)
+            return operator(*args)
 
     return autocast
 

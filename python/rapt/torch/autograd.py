@@ -5,7 +5,7 @@ import torch.autograd.forward_ad
 from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
 from torch._functorch.autograd_function import enable_single_level_autograd_function
 
-from rapt.torch.operators import LIBRARY, NAMES, attention, attention_backward
+from rapt.torch.operators import LIBRARY, NAMES, backward_operator, operator
 
 _WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
 _ALIBI_SLOPES = NAMES.index("alibi_slopes")
@@ -25,7 +25,7 @@ def _below(operator, keyset, args):
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
-        out, lse = _below(attention, keyset, args)
+        out, lse = _below(operator, keyset, args)
         ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
         ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
         ctx.mark_non_differentiable(lse)
@@ -44,10 +44,10 @@ class _Attention(torch.autograd.Function):
         wrt = [i in wanted for i in _WITH_GRADIENT]
         args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
         if torch.is_grad_enabled():  # create_graph
-            found = attention_backward(*args)
+            found = backward_operator(*args)
         else:
             with _AutoDispatchBelowAutograd():
-                found = attention_backward(*args)
+                found = backward_operator(*args)
         for i, gradient in zip(wanted, found, strict=True):
             gradients[i] = gradient
         return None, *gradients
@@ -75,13 +75,13 @@ def _autograd(keyset, *args):
             raise ValueError("alibi_slopes requires grad, and slopes have no gradient: detach() them")
         return _apply(_Attention, keyset, *args)
     with _AutoDispatchBelowAutograd():
-        return attention.redispatch(keyset & _after_autograd_keyset, *args)
+        return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
 
 class _AttentionBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
-        return tuple(_below(attention_backward, keyset, args))
+        return tuple(_below(backward_operator, keyset, args))
 
     @staticmethod
     def backward(ctx, *_):
@@ -95,7 +95,7 @@ def _backward_autograd(keyset, *args):
     if _is_recorded(*args):
         return list(_apply(_AttentionBackward, keyset, *args))
     with _AutoDispatchBelowAutograd():
-        return attention_backward.redispatch(keyset & _after_autograd_keyset, *args)
+        return backward_operator.redispatch(keyset & _after_autograd_keyset, *args)
 
 
 LIBRARY.impl("attention", _autograd, "Autograd", with_keyset=True)

@@ -8,7 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from rapt import _core
 from rapt.bench.overhead import seconds
-from rapt.torch.operators import attention
+from rapt.torch.operators import operator
 from rapt.torch.sdpa import sdpa
 
 _BATCHES, _CALLS = 300, 20
@@ -30,8 +30,8 @@ def measure() -> list[tuple[str, float, float | None]]:
         # The C call of a backward is not timed by itself: this has some 2 us of Python's.
         backward = seconds(lambda: _core.backward(q, k, v, out, lse, dout, *gradients, num_threads=1), _BATCHES, _CALLS)
         calls = {
-            "torch.ops.rapt.attention": (lambda: attention(q, k, v), forward),
-            "torch.ops.rapt.attention, autograd": (lambda: attention(*leaves), forward),
+            "torch.ops.rapt.attention": (lambda: operator(q, k, v), forward),
+            "torch.ops.rapt.attention, autograd": (lambda: operator(*leaves), forward),
             "rapt.torch.sdpa, autograd": (lambda: sdpa(*leaves), forward),
             "rapt.torch.sdpa, autograd, backward": (
                 lambda: torch.autograd.grad(sdpa(*leaves), leaves, dout),

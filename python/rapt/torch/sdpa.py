@@ -5,8 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from rapt.torch.attention import draw_seed
-from rapt.torch.operators import attention as operator
+from rapt.torch.operators import draw_seed, operator
 
 
 def sdpa(

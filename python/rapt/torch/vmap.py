@@ -2,7 +2,7 @@
 
 import torch
 
-from rapt.torch.operators import LIBRARY, attention, attention_backward
+from rapt.torch.operators import LIBRARY, backward_operator, operator
 
 
 def _samples(info, in_dims, args):
@@ -12,12 +12,12 @@ def _samples(info, in_dims, args):
 
 @torch.library.register_vmap("rapt::attention", lib=LIBRARY)
 def _vmap_forward(info, in_dims, *args):
-    results = [attention(*sample) for sample in _samples(info, in_dims, args)]
+    results = [operator(*sample) for sample in _samples(info, in_dims, args)]
     return tuple(torch.stack(each) for each in zip(*results, strict=True)), (0, 0)
 
 
 @torch.library.register_vmap("rapt::attention_backward", lib=LIBRARY)
 def _vmap_backward(info, in_dims, *args):
-    results = [attention_backward(*sample) for sample in _samples(info, in_dims, args)]
+    results = [backward_operator(*sample) for sample in _samples(info, in_dims, args)]
     gradients = [torch.stack(each) for each in zip(*results, strict=True)]
     return gradients, [0] * len(gradients)

@@ -245,28 +245,15 @@ class BackwardTile {
           for (int at = 0; at < kLanes; ++at) w_.excluded[(j + r) * kQueryBlock + lane + at] = logit[at] == -INFINITY;
       }
     if (sums_.dbias) add_dbias(g, key, rows, ds);
-    if (call_.softcap != 0) softcap_gradient(rows, ds);
+    cap_gradient(call_, w_.capped, ds.data, ds.row, rows);
   }
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
-    if (call_.softcap != 0) {  // kept for its gradient: tanh(s / softcap)
-      const float factor = static_cast<float>(call_.scale) / static_cast<float>(call_.softcap);
-      for (int64_t r = 0; r < rows; ++r)
-        for (int i = 0; i < kVectors; ++i)
-          store(w_.capped + r * kGroupLanes + i * kLanes, tanh(load(s.at(r, i)) * splat(factor)));
-    }
+    keep_tanh(call_, s.data, s.row, rows, w_.capped);
     const bool adds = call_.bias || call_.mask;
     if (adds) added_scores(call_, s_, *w_.lanes, g, key, rows, w_.added);
     apply_score_options(call_, *w_.alibi, g, key, rows, adds ? w_.added : nullptr, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
-  }
-
-  void softcap_gradient(int64_t rows, const Strip& ds) {
-    for (int64_t r = 0; r < rows; ++r)
-      for (int i = 0; i < kVectors; ++i) {
-        const F t = load(w_.capped + r * kGroupLanes + i * kLanes), x = load(ds.at(r, i));
-        store(ds.at(r, i), x == F{} ? x : x * (splat(1.f) - t * t));
-      }
   }
 
   __attribute__((noinline)) void add_dbias(int64_t g, int64_t key, int64_t rows, const Strip& ds) {

@@ -118,11 +118,7 @@ class Decode {
   }
 
   __attribute__((noinline)) void score_options() {
-    if (call_.softcap != 0) {
-      const float cap = static_cast<float>(call_.softcap);
-      for (int64_t i = 0; i < score_count(); i += kLanes)
-        store(w_.scores + i, splat(cap) * tanh(load(w_.scores + i) * splat(1 / cap)));
-    }
+    cap_logits(call_, w_.scores, score_count());
     for (int64_t r = 0; r < n_; ++r) row_options(r);
   }
 

@@ -89,6 +89,32 @@ struct Alibi {
   }
 };
 
+// Caps scaled products.
+inline void cap_logits(const Call& call, float* s, int64_t count) {
+  if (call.softcap == 0) return;
+  const float cap = static_cast<float>(call.softcap);
+  for (int64_t i = 0; i < count; i += kLanes) store(s + i, splat(cap) * tanh(load(s + i) * splat(1 / cap)));
+}
+
+// What the gradient of capping needs of the strip s [rows][row] of products: tanh(scale * s / softcap).
+inline void keep_tanh(const Call& call, const float* s, int64_t row, int64_t rows, float* tanhs) {
+  if (call.softcap == 0) return;
+  const float factor = static_cast<float>(call.scale) / static_cast<float>(call.softcap);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int i = 0; i < kVectors; ++i)
+      store(tanhs + r * kGroupLanes + i * kLanes, tanh(load(s + r * row + i * kLanes) * splat(factor)));
+}
+
+// From the gradient of capped logits to that of the logits, with keep_tanh's.
+inline void cap_gradient(const Call& call, const float* tanhs, float* ds, int64_t row, int64_t rows) {
+  if (call.softcap == 0) return;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int i = 0; i < kVectors; ++i) {
+      const F t = load(tanhs + r * kGroupLanes + i * kLanes), x = load(ds + r * row + i * kLanes);
+      store(ds + r * row + i * kLanes, x == F{} ? x : x * (splat(1.f) - t * t));
+    }
+}
+
 // The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into logits in place, -inf where
 // excluded. `added` is added_scores' tile or null.
 inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows,
