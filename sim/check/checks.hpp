@@ -2,10 +2,10 @@
 // finding is a Fault of kind check.
 #pragma once
 
-#include "sim/check/interest.hpp"
+#include "sim/isa/facts/interest.hpp"
 #include "sim/check/options.hpp"
-#include "sim/machine/flat_access.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/memory/flat_access.hpp"
+#include "sim/machine/core/program.hpp"
 
 #include <memory>
 

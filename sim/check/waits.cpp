@@ -3,7 +3,7 @@
 #include "sim/check/waits.hpp"
 
 #include "sim/check/checks.hpp"
-#include "sim/check/halves.hpp"
+#include "sim/isa/facts/halves.hpp"
 #include "sim/check/register_name.hpp"
 
 #include <algorithm>

@@ -35,7 +35,7 @@ struct LaunchResult {
   std::uint64_t instructions = 0;
 };
 
-// Runs the kernel to its end, on the threads of the process. Throws Fault (machine/fault.hpp) with a report that names
+// Runs the kernel to its end, on the threads of the process. Throws Fault (machine/core/fault.hpp) with a report that names
 // the kernel, instruction, wave, lane and address.
 LaunchResult run(const Launch& launch, int device);
 

@@ -1,11 +1,11 @@
 // A launch: workgroups handed out in order to the host's threads. A group that does not end in its turn makes room for
 // the next ones, so code that waits for another workgroup ends too.
-#include "sim/check/races_launch.hpp"
+#include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
 #include "sim/device/workers.hpp"
-#include "sim/machine/fault.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/fault.hpp"
+#include "sim/machine/core/program.hpp"
 #include "sim/profile/profiler.hpp"
 #include "sim/profile/trace.hpp"
 

@@ -1,7 +1,7 @@
 #include "sim/device/group_runner.hpp"
 
-#include "sim/machine/fault.hpp"
-#include "sim/machine/run.hpp"
+#include "sim/machine/core/fault.hpp"
+#include "sim/machine/core/run.hpp"
 #include "sim/profile/profile.hpp"
 #include "sim/profile/trace.hpp"
 

@@ -2,8 +2,8 @@
 // belong to.
 #pragma once
 
-#include "sim/machine/flat_access.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/memory/flat_access.hpp"
+#include "sim/machine/core/program.hpp"
 #include "sim/profile/counts.hpp"
 
 #include <mutex>

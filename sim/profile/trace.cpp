@@ -1,7 +1,7 @@
 #include "sim/profile/trace.hpp"
 
 #include "sim/isa/text.hpp"
-#include "sim/machine/workgroup.hpp"
+#include "sim/machine/core/workgroup.hpp"
 #include "sim/profile/settings.hpp"
 
 #include <algorithm>

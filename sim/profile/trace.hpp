@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/device/device.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/program.hpp"
 
 #include <atomic>
 #include <cstdio>

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "sim/check/checks.hpp"
-#include "sim/check/races_launch.hpp"
+#include "sim/check/races/launch.hpp"
 #include "sim/loader/code_object.hpp"
-#include "sim/machine/run.hpp"
-#include "sim/machine/workgroup.hpp"
-#include "sim/tests/support/assemble.hpp"
-#include "sim/tests/support/tested.hpp"
+#include "sim/machine/core/run.hpp"
+#include "sim/machine/core/workgroup.hpp"
+#include "sim/tests/support/programs/assemble.hpp"
+#include "sim/tests/support/instructions/tested.hpp"
 
 namespace rapt::sim::test {
 

@@ -1,7 +1,7 @@
 // Assembly run as one workgroup under the profile's counters.
 #pragma once
 
-#include "sim/machine/run.hpp"
+#include "sim/machine/core/run.hpp"
 #include "sim/profile/report.hpp"
 #include "sim/tests/support/memory_wave.hpp"
 
