@@ -38,13 +38,12 @@ std::string features(Arch arch, unsigned lanes) {
 // The words of an object's .text section, which is its only one with code.
 std::vector<std::uint32_t> text_section(const std::vector<char>& object) {
   const Bytes bytes(std::as_bytes(std::span(object)), "object");
-  const auto header = bytes.at<elf::Header>(0);
-  constexpr unsigned code = 4;  // SHF_EXECINSTR
-  for (unsigned n = 0; n < header.section_header_count; ++n) {
-    const auto section = bytes.at<elf::Section>(header.section_headers + n * sizeof(elf::Section));
-    if ((section.flags & code) == 0) continue;
-    std::vector<std::uint32_t> words(section.size / 4);
-    std::memcpy(words.data(), bytes.part(section.offset, words.size() * 4).data(), words.size() * 4);
+  const auto header = bytes.at<Elf64_Ehdr>(0);
+  for (unsigned n = 0; n < header.e_shnum; ++n) {
+    const auto section = bytes.at<Elf64_Shdr>(header.e_shoff + n * sizeof(Elf64_Shdr));
+    if ((section.sh_flags & SHF_EXECINSTR) == 0) continue;
+    std::vector<std::uint32_t> words(section.sh_size / 4);
+    std::memcpy(words.data(), bytes.part(section.sh_offset, words.size() * 4).data(), words.size() * 4);
     return words;
   }
   return {};
