@@ -1,4 +1,6 @@
-#include "sim/device/device.hpp"
+#include "sim/isa/properties.hpp"
+
+#include <array>
 
 namespace rapt::sim {
 

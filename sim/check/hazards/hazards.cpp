@@ -7,7 +7,7 @@ namespace rapt::sim {
 namespace {
 
 template <typename Hazards>
-class HazardCheck final : public Check {
+class HazardCheck final : public Observer {
  public:
   explicit HazardCheck(const Workgroup& group) {
     for (const Wave& wave : group.waves) waves_.emplace_back(wave);
@@ -20,7 +20,7 @@ class HazardCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_hazard_check(Workgroup& group) {
+std::unique_ptr<Observer> make_hazard_check(Workgroup& group) {
   if (is_cdna(group.waves[0].arch)) return std::make_unique<HazardCheck<CdnaHazards>>(group);
   return std::make_unique<HazardCheck<RdnaHazards>>(group);
 }

@@ -102,7 +102,7 @@ void RaceCheck::pass(unsigned wave, Stamp now) {
   barrier_[wave].passed = true;
 }
 
-std::unique_ptr<Check> make_race_check(Workgroup& group, RaceLaunch& launch) {
+std::unique_ptr<Observer> make_race_check(Workgroup& group, RaceLaunch& launch) {
   return std::make_unique<RaceCheck>(group, launch);
 }
 

@@ -11,7 +11,7 @@
 
 namespace rapt::sim {
 
-class RaceCheck final : public Check {
+class RaceCheck final : public Observer {
  public:
   RaceCheck(Workgroup& group, RaceLaunch& launch);
 

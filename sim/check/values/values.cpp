@@ -32,7 +32,7 @@ struct WaveValues {
   std::vector<Recorded> accesses;
 };
 
-class ValueCheck final : public Check {
+class ValueCheck final : public Observer {
  public:
   explicit ValueCheck(Workgroup& group) : runner_(group.waves[0].lanes), memory_(group) {
     for (const Wave& wave : group.waves) {
@@ -266,6 +266,6 @@ class ValueCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_value_check(Workgroup& group) { return std::make_unique<ValueCheck>(group); }
+std::unique_ptr<Observer> make_value_check(Workgroup& group) { return std::make_unique<ValueCheck>(group); }
 
 }  // namespace rapt::sim

@@ -39,9 +39,7 @@ struct Executor {
     launch.last_group_size = {work.last_block[0], work.last_block[1], work.last_block[2]};
     launch.arguments = work.arguments;
     launch.dynamic_lds = work.dynamic_lds;
-    launch.profiler = Profiler::process();
-    launch.tracer = Tracer::process();
-    const LaunchResult result = run(launch, device.id);
+    const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()});
     clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
     // The machine may have begun statics of its own in its first run; they must outlive the streams.
     static const int again = std::atexit([] { Runtime::get().drain(); });

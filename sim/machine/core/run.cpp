@@ -1,10 +1,7 @@
 #include "sim/machine/core/run.hpp"
 
-#include "sim/check/checks.hpp"
 #include "sim/loader/code_object.hpp"
 #include "sim/machine/core/program.hpp"
-#include "sim/profile/profile.hpp"
-#include "sim/profile/trace.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,22 +40,17 @@ bool skip(Wave& wave, const Entry& entry) {
   if (!is_cdna(wave.arch) || format < Format::vop1 || format == Format::unsupported) return false;
   wave.cycles += entry.clocks.issue;
   ++wave.skipped;
-  if (wave.group->profile) wave.group->profile->skip(entry);
+  for (Observer* observer : wave.group->observers) observer->skipped(wave, entry);
   return true;
 }
 
 void before(Wave& wave, const Entry& entry) {
-  const Workgroup& group = *wave.group;
-  if (group.trace) group.trace->before(wave, entry);
-  if (group.profile) group.profile->before(entry);
-  if (group.checks) group.checks->before(wave, entry);
+  for (Observer* observer : wave.group->observers) observer->before(wave, entry);
 }
 
 void after(Wave& wave, const Entry& entry) {
-  const Workgroup& group = *wave.group;
-  if (group.checks) group.checks->after(wave, entry);
-  if (group.profile) group.profile->after(wave, entry);
-  if (group.trace) group.trace->after(wave, entry);
+  const auto& observers = wave.group->observers;
+  for (auto observer = observers.rbegin(); observer != observers.rend(); ++observer) (*observer)->after(wave, entry);
 }
 
 template <bool Watched>
@@ -95,7 +87,7 @@ std::uint64_t run(Wave& wave, std::uint64_t budget) {
 }  // namespace
 
 std::uint64_t run_wave(Wave& wave, std::uint64_t budget) {
-  return wave.group->watched() ? run<true>(wave, budget) : run<false>(wave, budget);
+  return wave.group->observers.empty() ? run<false>(wave, budget) : run<true>(wave, budget);
 }
 
 }  // namespace rapt::sim

@@ -9,7 +9,6 @@
 namespace rapt::sim {
 
 class Workgroup;
-class Checks;
 
 // Fields of the MODE register, as every listed architecture has them (ISA documents, "Mode register").
 namespace mode {

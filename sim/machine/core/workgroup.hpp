@@ -1,6 +1,7 @@
 // A workgroup while it runs: its waves, its LDS, its barriers. One host thread works on it at a time.
 #pragma once
 
+#include "sim/machine/core/observer.hpp"
 #include "sim/machine/core/wave.hpp"
 
 #include <array>
@@ -12,8 +13,6 @@
 namespace rapt::sim {
 
 class Program;
-class Profile;
-class Trace;
 struct Kernel;
 
 // A split barrier (gfx12); barrier -1, which holds the whole workgroup, serves s_barrier of the older architectures
@@ -35,10 +34,8 @@ class Workgroup {
 
   const Program* program = nullptr;
   const Kernel* kernel = nullptr;
-  Checks* checks = nullptr;    // the sanitizer's state, or none
-  Profile* profile = nullptr;  // what is counted beyond instructions and clocks, or none
-  Trace* trace = nullptr;      // where one of its waves is followed
-  bool watched() const { return checks || profile || trace; }
+  std::vector<Observer*> observers;  // in the order in which they look at an instruction; after it, in reverse
+  bool checked = false;              // the sanitizer is among them: accesses beyond what was asked for are faults
 };
 
 }  // namespace rapt::sim

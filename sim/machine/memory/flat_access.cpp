@@ -4,8 +4,6 @@
 
 namespace rapt::sim {
 
-AccessHooks access_hooks;
-
 namespace {
 
 // Every lane on its own: several allocations may be touched.
@@ -149,8 +147,7 @@ AccessCounts count_access(const Wave& w, const Access& access) {
 }
 
 void report_access(Wave& w, const Instruction& i, const Access& access) {
-  if (w.group->checks && access_hooks.check) access_hooks.check(w, i, access);
-  if (w.group->profile && access_hooks.profile) access_hooks.profile(w, i, access, count_access(w, access));
+  for (Observer* observer : w.group->observers) observer->access(w, i, access);
 }
 
 }  // namespace rapt::sim

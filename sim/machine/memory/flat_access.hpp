@@ -1,5 +1,5 @@
-// What every vector memory instruction does with its lanes' addresses: hold them against the allocations, and tell the
-// sanitizer and the profile.
+// What every vector memory instruction does with its lanes' addresses: compare them with the allocations, and tell the
+// observers.
 #pragma once
 
 #include "sim/machine/core/fault.hpp"
@@ -17,23 +17,9 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-enum class Space : u8 { global, lds, scratch };
-enum class Action : u8 { load, store, atomic };
-
 // Host addresses, one a lane; those of lanes that take no part are undefined.
 struct alignas(64) Addresses {
   u64 at[64];
-};
-
-// One access of a wave: lane l of `lanes` touches `bytes` bytes from at[l] on.
-struct Access {
-  Space space;
-  Action action;
-  unsigned bytes;
-  u64 lanes;
-  const u64* at;
-  unsigned part_of =
-      0;  // private memory where an access straddles dwords: bytes of the access that this is one byte of
 };
 
 // From the lowest to the end of the highest byte of an access that has lanes.
@@ -53,27 +39,15 @@ struct AccessCounts {
 };
 AccessCounts count_access(const Wave& w, const Access& access);
 
-// Set once, before kernels run, by the sanitizer and the profile.
-struct AccessHooks {
-  void (*check)(Wave&, const Instruction&, const Access&) = nullptr;  // for workgroups that have checks
-  void (*profile)(Wave&, const Instruction&, const Access&, const AccessCounts&) = nullptr;
-};
-extern AccessHooks access_hooks;
-
 void report_access(Wave& w, const Instruction& i, const Access& access);
 // Called once for every access, before it happens.
 inline void note_access(Wave& w, const Instruction& i, const Access& access) {
-  if (w.group && (w.group->checks || w.group->profile)) [[unlikely]]
+  if (w.group && !w.group->observers.empty()) [[unlikely]]
     report_access(w, i, access);
 }
 
 // Whether the sanitizer is on for this wave.
-inline bool checked(const Wave& w) { return w.group && w.group->checks; }
-
-template <typename F>
-inline void for_lanes(u64 lanes, F f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
+inline bool checked(const Wave& w) { return w.group && w.group->checked; }
 
 // The bits that are set in any lane's address.
 inline u64 address_bits(const Access& access) {

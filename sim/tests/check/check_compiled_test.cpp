@@ -212,7 +212,7 @@ std::set<std::string> walk(Arch arch, unsigned lanes, const std::vector<std::byt
   wave.arch = arch;
   wave.lanes = lanes;
   std::deque<Entry> entries;
-  std::vector<std::unique_ptr<Check>> checks;
+  std::vector<std::unique_ptr<Observer>> checks;
   const auto begin = [&] {
     checks.clear();
     checks.push_back(make_wait_check(group));

@@ -144,7 +144,7 @@ class Scene {
   CheckedGroup group_;
   const Program& program_;
   RaceLaunch launch_;
-  std::unique_ptr<Check> check_;
+  std::unique_ptr<Observer> check_;
   u64 base_ = 0;
   unsigned phase_ = 0;
 };

@@ -102,7 +102,7 @@ std::string values(Arch arch, const std::string& text) {
   CheckedGroup unchecked(arch, {text}, {});
   memory.give(unchecked, 1024);
   Checks checks(only_values, *unchecked.wave(0).group);  // after the initial registers are told
-  unchecked.wave(0).group->checks = &checks;
+  unchecked.wave(0).group->observers = {&checks};
   return unchecked.run({0});
 }
 

@@ -1,6 +1,6 @@
 // The clock model against what AMD publishes: the clocks of every matrix product (AMD's matrix instruction calculator;
 // for gfx950 the passes in the CDNA4 ISA document), and the operations a clock and CU of AMD's white papers.
-#include "sim/device/device.hpp"
+#include "sim/isa/properties.hpp"
 #include "sim/isa/clocks.hpp"
 #include "sim/tests/support/programs/kernels.hpp"
 #include "sim/tests/support/profiled_code.hpp"

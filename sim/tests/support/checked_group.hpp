@@ -72,7 +72,8 @@ class CheckedGroup {
     }
     if (options.races && !launch) launch = (own_launch_ = std::make_unique<RaceLaunch>()).get();
     checks_ = std::make_unique<Checks>(options, group_, launch);
-    group_.checks = checks_.get();
+    group_.observers = {checks_.get()};
+    group_.checked = true;
   }
   // A wave for each program.
   CheckedGroup(Arch arch, const std::vector<std::string>& programs, const CheckOptions& options, unsigned lanes = 0)

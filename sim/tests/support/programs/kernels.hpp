@@ -67,8 +67,7 @@ class Module {
     launch.group_size = group_size;
     launch.arguments = bytes;
     launch.dynamic_lds = dynamic_lds;
-    launch.profiler = profiler_;
-    return run(launch, 0);
+    return run(launch, 0, {profiler_, nullptr});
   }
 
  private:
