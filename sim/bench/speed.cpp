@@ -1,5 +1,5 @@
 // Wave-instructions a second of one thread's time, of the attention kernels: sim_speed gfx942 gfx1151
-#include "sim/tests/support/attention.hpp"
+#include "sim/tests/support/programs/attention.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -7,11 +7,12 @@
 //   gfx950's transposing LDS     8 bytes, 16 for those of 12
 //   scalar memory                a dword: the two lowest bits of base and offset are ignored in every mode
 #include "sim/check/checks.hpp"
+#include "sim/machine/memory/flat_access.hpp"
 
 namespace rapt::sim {
 namespace {
 
-class AlignmentCheck final : public Check {
+class AlignmentCheck final : public Observer {
  public:
   void before(Wave& wave, const Entry& entry) override {
     entry_ = &entry;
@@ -73,6 +74,6 @@ class AlignmentCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_alignment_check(Workgroup&) { return std::make_unique<AlignmentCheck>(); }
+std::unique_ptr<Observer> make_alignment_check(Workgroup&) { return std::make_unique<AlignmentCheck>(); }
 
 }  // namespace rapt::sim

@@ -10,7 +10,7 @@
 namespace rapt::sim {
 namespace {
 
-class BarrierCheck final : public Check {
+class BarrierCheck final : public Observer {
  public:
   explicit BarrierCheck(Workgroup& group) : group_(group), waves_(group.waves.size()) {}
 
@@ -88,6 +88,6 @@ class BarrierCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_barrier_check(Workgroup& group) { return std::make_unique<BarrierCheck>(group); }
+std::unique_ptr<Observer> make_barrier_check(Workgroup& group) { return std::make_unique<BarrierCheck>(group); }
 
 }  // namespace rapt::sim

@@ -5,9 +5,6 @@
 namespace rapt::sim {
 
 Checks::Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races) {
-  access_hooks.check = [](Wave& wave, const Instruction& instruction, const Access& access) {
-    wave.group->checks->access(wave, instruction, access);
-  };
   if (options.races && !races) throw std::invalid_argument("the check of races needs the launch's RaceLaunch");
   if (options.values) add(CheckKind::values, make_value_check(group));
   if (options.waits) add(CheckKind::waits, make_wait_check(group));
@@ -18,7 +15,7 @@ Checks::Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races)
   if (options.barriers) add(CheckKind::barriers, make_barrier_check(group));
 }
 
-void Checks::add(CheckKind kind, std::unique_ptr<Check> check) {
+void Checks::add(CheckKind kind, std::unique_ptr<Observer> check) {
   present_ |= set_of(kind);
   checks_[static_cast<unsigned>(kind)] = std::move(check);
 }

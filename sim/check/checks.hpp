@@ -2,43 +2,33 @@
 // finding is a Fault of kind check.
 #pragma once
 
-#include "sim/check/interest.hpp"
+#include "sim/isa/facts/interest.hpp"
 #include "sim/check/options.hpp"
-#include "sim/machine/flat_access.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/program.hpp"
+#include "sim/machine/core/workgroup.hpp"
 
 #include <memory>
 
 namespace rapt::sim {
 
-// One check. Made for a workgroup's run.
-class Check {
- public:
-  virtual ~Check() = default;
-  virtual void before(Wave&, const Entry&) {}
-  virtual void after(Wave&, const Entry&) {}
-  // Inside the instruction, before memory is touched; once for each of its accesses.
-  virtual void access(Wave&, const Instruction&, const Access&) {}
-};
-
 class RaceLaunch;
 
-class Checks {
+class Checks final : public Observer {
  public:
   // `races` is what the launch's groups share: where races are checked and it is missing, std::invalid_argument.
   Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races = nullptr);
-  void before(Wave& wave, const Entry& entry) {
-    for_each(entry.checks.before, [&](Check& check) { check.before(wave, entry); });
+  void before(Wave& wave, const Entry& entry) override {
+    for_each(entry.checks.before, [&](Observer& check) { check.before(wave, entry); });
   }
-  void after(Wave& wave, const Entry& entry) {
-    for_each(entry.checks.after, [&](Check& check) { check.after(wave, entry); });
+  void after(Wave& wave, const Entry& entry) override {
+    for_each(entry.checks.after, [&](Observer& check) { check.after(wave, entry); });
   }
-  void access(Wave& wave, const Instruction& instruction, const Access& access) {
-    for_each(access_checks, [&](Check& check) { check.access(wave, instruction, access); });
+  void access(Wave& wave, const Instruction& instruction, const Access& access) override {
+    for_each(access_checks, [&](Observer& check) { check.access(wave, instruction, access); });
   }
 
  private:
-  void add(CheckKind kind, std::unique_ptr<Check> check);
+  void add(CheckKind kind, std::unique_ptr<Observer> check);
   template <typename F>
   void for_each(CheckSet set, F f) {
     for (unsigned rest = set & present_; rest != 0; rest &= rest - 1)
@@ -46,17 +36,17 @@ class Checks {
   }
 
   CheckSet present_ = 0;
-  std::array<std::unique_ptr<Check>, check_kinds> checks_;
+  std::array<std::unique_ptr<Observer>, check_kinds> checks_;
 };
 
-// Each in a file of its own.
-std::unique_ptr<Check> make_value_check(Workgroup& group);
-std::unique_ptr<Check> make_wait_check(Workgroup& group);
-std::unique_ptr<Check> make_hazard_check(Workgroup& group);
-std::unique_ptr<Check> make_race_check(Workgroup& group, RaceLaunch& launch);
-std::unique_ptr<Check> make_barrier_check(Workgroup& group);
-std::unique_ptr<Check> make_operand_check(Workgroup& group);
-std::unique_ptr<Check> make_alignment_check(Workgroup& group);
+// One check of a workgroup's run each, in a file of its own.
+std::unique_ptr<Observer> make_value_check(Workgroup& group);
+std::unique_ptr<Observer> make_wait_check(Workgroup& group);
+std::unique_ptr<Observer> make_hazard_check(Workgroup& group);
+std::unique_ptr<Observer> make_race_check(Workgroup& group, RaceLaunch& launch);
+std::unique_ptr<Observer> make_barrier_check(Workgroup& group);
+std::unique_ptr<Observer> make_operand_check(Workgroup& group);
+std::unique_ptr<Observer> make_alignment_check(Workgroup& group);
 
 [[noreturn]] void report(const std::string& finding, std::optional<unsigned> lane = {},
                          std::optional<std::uint64_t> address = {});

@@ -7,7 +7,7 @@
 namespace rapt::sim {
 namespace {
 
-class OperandCheck final : public Check {
+class OperandCheck final : public Observer {
  public:
   void before(Wave& wave, const Entry& entry) override {
     if (entry.effects.unit != Unit::matrix || !contains(gfx11, wave.arch)) return;
@@ -50,6 +50,6 @@ class OperandCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_operand_check(Workgroup&) { return std::make_unique<OperandCheck>(); }
+std::unique_ptr<Observer> make_operand_check(Workgroup&) { return std::make_unique<OperandCheck>(); }
 
 }  // namespace rapt::sim

@@ -3,7 +3,7 @@
 #include "sim/check/waits.hpp"
 
 #include "sim/check/checks.hpp"
-#include "sim/check/halves.hpp"
+#include "sim/isa/facts/halves.hpp"
 #include "sim/check/register_name.hpp"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ unsigned named_halves(const Entry& entry, unsigned vgpr) {
   return all;
 }
 
-class WaitCheck final : public Check {
+class WaitCheck final : public Observer {
  public:
   explicit WaitCheck(Workgroup& group)
       : lds_(reinterpret_cast<std::uint64_t>(group.lds.data())), waves_(group.waves.size()) {}
@@ -209,6 +209,6 @@ class WaitCheck final : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_wait_check(Workgroup& group) { return std::make_unique<WaitCheck>(group); }
+std::unique_ptr<Observer> make_wait_check(Workgroup& group) { return std::make_unique<WaitCheck>(group); }
 
 }  // namespace rapt::sim

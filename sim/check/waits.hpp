@@ -1,9 +1,9 @@
 // The memory operations of one wave that have not ended for certain, and the registers that they are to write.
 #pragma once
 
-#include "sim/check/register_mask.hpp"
-#include "sim/check/waits_facts.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/isa/facts/register_mask.hpp"
+#include "sim/isa/facts/waits.hpp"
+#include "sim/machine/core/program.hpp"
 
 #include <vector>
 

@@ -1,11 +1,11 @@
 // A launch: workgroups handed out in order to the host's threads. A group that does not end in its turn makes room for
 // the next ones, so code that waits for another workgroup ends too.
-#include "sim/check/races_launch.hpp"
+#include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
 #include "sim/device/workers.hpp"
-#include "sim/machine/fault.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/fault.hpp"
+#include "sim/machine/core/program.hpp"
 #include "sim/profile/profiler.hpp"
 #include "sim/profile/trace.hpp"
 
@@ -49,28 +49,29 @@ class GroupOrder {
 
 class Dispatch {
  public:
-  Dispatch(const Launch& launch, int device)
+  Dispatch(const Launch& launch, int device, Followers followers)
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
         order_(launch.groups, environment().seed),
         launch_(launch),
+        profiler_(followers.profiler),
         device_(device),
         races_(check_options().races ? std::make_unique<RaceLaunch>() : nullptr),
-        counts_(launch.profiler ? std::make_unique<LaunchCounts>() : nullptr),
-        trace_(launch.tracer ? launch.tracer->begin(launch) : nullptr) {}
+        counts_(profiler_ ? std::make_unique<LaunchCounts>() : nullptr),
+        trace_(followers.tracer ? followers.tracer->begin(launch) : nullptr) {}
 
   LaunchResult run() {
     const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(environment().threads, order_.total()));
     try {
       run_parallel(threads, [this] { work(); });
     } catch (const std::exception& failure) {
-      if (counts_) launch_.profiler->add(launch_, *counts_, 0, failure.what());
+      if (counts_) profiler_->add(launch_, *counts_, 0, failure.what());
       throw;
     }
     LaunchResult result;
     result.instructions = instructions_;
     result.cycles = device_cycles();
-    if (counts_) launch_.profiler->add(launch_, *counts_, result.cycles, {});
+    if (counts_) profiler_->add(launch_, *counts_, result.cycles, {});
     return result;
   }
 
@@ -149,6 +150,7 @@ class Dispatch {
   const Program& program_;
   GroupOrder order_;
   const Launch& launch_;
+  Profiler* profiler_;
   int device_;
   std::unique_ptr<RaceLaunch> races_;
   std::unique_ptr<LaunchCounts> counts_;
@@ -160,6 +162,8 @@ class Dispatch {
 
 }  // namespace
 
-LaunchResult run(const Launch& launch, int device) { return Dispatch(launch, device).run(); }
+LaunchResult run(const Launch& launch, int device, Followers followers) {
+  return Dispatch(launch, device, followers).run();
+}
 
 }  // namespace rapt::sim

@@ -1,7 +1,8 @@
 #include "sim/device/group_runner.hpp"
 
-#include "sim/machine/fault.hpp"
-#include "sim/machine/run.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/machine/core/fault.hpp"
+#include "sim/machine/core/run.hpp"
 #include "sim/profile/profile.hpp"
 #include "sim/profile/trace.hpp"
 
@@ -29,11 +30,15 @@ void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
     Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
                                      setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
     checks_ = std::make_unique<Checks>(check_options(), group_, watchers_.races);
-    group_.checks = checks_.get();
   }
-  group_.profile = watchers_.profile;
-  if (group_.profile) group_.profile->begin_group(group_);
-  group_.trace = watchers_.trace && watchers_.trace->follows(id) ? watchers_.trace : nullptr;
+  group_.observers.clear();
+  if (watchers_.trace && watchers_.trace->follows(id)) group_.observers.push_back(watchers_.trace);
+  if (watchers_.profile) {
+    watchers_.profile->begin_group(group_);
+    group_.observers.push_back(watchers_.profile);
+  }
+  if (checks_) group_.observers.push_back(checks_.get());
+  group_.checked = checks_ != nullptr;
   next_ = 0;
   random_order_ = seed != 0;
   random_.seed(seed ^ (id[0] + (std::uint64_t{id[1]} << 20) + (std::uint64_t{id[2]} << 40)));
@@ -68,7 +73,7 @@ bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
                                           ") waits at a barrier that none can complete");
   }
   if (group_.live_waves > 0) return false;
-  if (group_.profile) group_.profile->end_group(group_);
+  if (watchers_.profile) watchers_.profile->end_group(group_);
   return true;
 }
 

@@ -8,7 +8,9 @@
 
 namespace rapt::sim {
 
+class Profile;
 class Program;
+class Trace;
 
 class GroupRunner {
  public:

@@ -1,6 +1,6 @@
 #include "sim/device/launch_setup.hpp"
 
-#include "sim/machine/scalar_operands.hpp"
+#include "sim/machine/scalar/operands.hpp"
 #include "sim/memory/memory.hpp"
 
 #include <algorithm>

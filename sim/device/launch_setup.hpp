@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/device/device.hpp"
-#include "sim/machine/workgroup.hpp"
+#include "sim/machine/core/workgroup.hpp"
 
 #include <vector>
 

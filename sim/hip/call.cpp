@@ -1,6 +1,6 @@
 // The pieces of a <<<>>> launch: the compiler pushes the configuration, and its stub pops it.
-#include "sim/hip/launch.hpp"
-#include "sim/hip/stream.hpp"
+#include "sim/hip/module/launch.hpp"
+#include "sim/hip/stream/stream.hpp"
 
 #include <cstring>
 

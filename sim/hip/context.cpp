@@ -1,5 +1,5 @@
 // Contexts, which HIP deprecates. A context is its device; the thread keeps a stack of them.
-#include "sim/hip/capture.hpp"
+#include "sim/hip/graph/capture.hpp"
 #include "sim/hip/runtime.hpp"
 
 using namespace rapt::sim::hip;

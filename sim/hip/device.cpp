@@ -1,7 +1,7 @@
 // Choosing devices and asking about them.
 #include "sim/hip/device_properties.hpp"
 
-#include "sim/hip/capture.hpp"
+#include "sim/hip/graph/capture.hpp"
 #include "sim/hip/log.hpp"
 #include "sim/hip/version.hpp"
 

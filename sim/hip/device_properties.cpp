@@ -1,8 +1,8 @@
 // hipGetDeviceProperties in both layouts. What is not in kernels/architectures.hpp is as ROCm reports it for all of
 // them.
-#include "sim/hip/abi_device.hpp"
+#include "sim/hip/abi/device.hpp"
 #include "sim/hip/device_properties.hpp"
-#include "sim/hip/launch.hpp"
+#include "sim/hip/module/launch.hpp"
 
 #include <algorithm>
 #include <charconv>

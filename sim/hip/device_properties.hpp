@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/hip/abi_device.hpp"
+#include "sim/hip/abi/device.hpp"
 #include "sim/hip/runtime.hpp"
 
 namespace rapt::sim::hip {

@@ -1,7 +1,7 @@
 // How HIP's functions report errors.
 #pragma once
 
-#include "sim/hip/abi_types.hpp"
+#include "sim/hip/abi/types.hpp"
 
 #include <concepts>
 #include <stdexcept>

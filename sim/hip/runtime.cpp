@@ -1,8 +1,8 @@
 #include "sim/hip/runtime.hpp"
 
 #include "sim/hip/log.hpp"
-#include "sim/hip/pool.hpp"
-#include "sim/hip/stream.hpp"
+#include "sim/hip/memory/pool.hpp"
+#include "sim/hip/stream/stream.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/profile/profiler.hpp"
 

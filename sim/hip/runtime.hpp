@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/device/device.hpp"
-#include "sim/hip/abi_launch.hpp"
+#include "sim/hip/abi/launch.hpp"
 #include "sim/hip/error.hpp"
 
 #include <atomic>

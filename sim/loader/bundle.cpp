@@ -77,23 +77,23 @@ std::span<const std::byte> select_code_object(std::span<const std::byte> bytes, 
 namespace {
 
 std::size_t elf_size(const std::byte* image) {
-  elf::Header header;
+  Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
   std::uint64_t end = sizeof(header);
   const auto extend = [&](std::uint64_t offset, std::uint64_t size) {
     if (size <= ~offset) end = std::max(end, offset + size);
   };
-  extend(header.program_headers, std::uint64_t{header.program_header_count} * sizeof(elf::Segment));
-  extend(header.section_headers, std::uint64_t{header.section_header_count} * sizeof(elf::Section));
-  for (unsigned i = 0; i < header.program_header_count; i++) {
-    elf::Segment segment;
-    std::memcpy(&segment, image + header.program_headers + i * sizeof(segment), sizeof(segment));
-    extend(segment.offset, segment.file_size);
+  extend(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  extend(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image + header.e_phoff + i * sizeof(segment), sizeof(segment));
+    extend(segment.p_offset, segment.p_filesz);
   }
-  for (unsigned i = 0; i < header.section_header_count; i++) {
-    elf::Section section;
-    std::memcpy(&section, image + header.section_headers + i * sizeof(section), sizeof(section));
-    if (section.type != elf::section_nobits) extend(section.offset, section.size);
+  for (unsigned i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section;
+    std::memcpy(&section, image + header.e_shoff + i * sizeof(section), sizeof(section));
+    if (section.sh_type != SHT_NOBITS) extend(section.sh_offset, section.sh_size);
   }
   return end;
 }

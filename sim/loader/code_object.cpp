@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint16_t property_wave32 = 1U << 10;
 constexpr std::uint64_t entry_alignment = 256;
 
-void check_arch(const elf::Header& header, Arch arch) {
+void check_arch(const Elf64_Ehdr& header, Arch arch) {
   const Target target = elf_target(header);
   if (fitness(target, arch) == 0)
     throw LoadError(LoadError::Kind::wrong_arch,
@@ -53,7 +53,7 @@ Kernel make_kernel(KernelMetadata metadata, const SymbolIndex& symbols, const Im
 }  // namespace
 
 std::unique_ptr<CodeObject> CodeObject::load(std::span<const std::byte> bytes, Arch arch, int device) {
-  const elf::Header header = elf::header(bytes);
+  const Elf64_Ehdr header = elf::header(bytes);
   check_arch(header, arch);
   std::unique_ptr<CodeObject> object(new CodeObject);
   object->arch_ = arch;

@@ -14,14 +14,14 @@ constexpr std::uint64_t largest_image = std::uint64_t{1} << 31, page = 4096;
 
 }  // namespace
 
-Image::Image(std::span<const std::byte> file, const elf::Header& header, int device) : file_size_(file.size()) {
+Image::Image(std::span<const std::byte> file, const Elf64_Ehdr& header, int device) : file_size_(file.size()) {
   const auto segments = elf::segments(file, header);
   try {
     place(file, segments);
     const Bytes bytes(file, "segments");
     for (const auto& segment : segments) {
-      if (segment.type == elf::segment_dynamic) read_dynamic(segment);
-      if (segment.type == elf::segment_note && notes_.empty()) notes_ = bytes.part(segment.offset, segment.file_size);
+      if (segment.p_type == PT_DYNAMIC) read_dynamic(segment);
+      if (segment.p_type == PT_NOTE && notes_.empty()) notes_ = bytes.part(segment.p_offset, segment.p_filesz);
     }
     for (auto& part : loaded_) {
       part.adopted = Memory::process().adopt(base_ + part.begin, part.size, MemoryKind::code, device);
@@ -41,20 +41,20 @@ void Image::release() {
   if (base_ != nullptr) munmap(base_, size_);
 }
 
-void Image::place(std::span<const std::byte> file, const std::vector<elf::Segment>& segments) {
+void Image::place(std::span<const std::byte> file, const std::vector<Elf64_Phdr>& segments) {
   std::uint64_t end = 0;
   for (const auto& segment : segments) {
-    if (segment.type != elf::segment_load) continue;
-    const std::string where = "segment at " + hex(segment.address);
-    if (segment.file_size > segment.memory_size) broken(where + " has more bytes in the file than in memory");
-    if (segment.memory_size == 0) continue;
-    if (segment.address > largest_image || segment.memory_size > largest_image - segment.address)
-      broken(where + " of " + hex(segment.memory_size) + " bytes is out of range");
+    if (segment.p_type != PT_LOAD) continue;
+    const std::string where = "segment at " + hex(segment.p_vaddr);
+    if (segment.p_filesz > segment.p_memsz) broken(where + " has more bytes in the file than in memory");
+    if (segment.p_memsz == 0) continue;
+    if (segment.p_vaddr > largest_image || segment.p_memsz > largest_image - segment.p_vaddr)
+      broken(where + " of " + hex(segment.p_memsz) + " bytes is out of range");
     // The gABI wants loadable segments in ascending order.
-    if (segment.address < end) broken(where + " overlaps the one before it, or is out of order");
-    Bytes(file, "segment").part(segment.offset, segment.file_size);
-    end = segment.address + segment.memory_size;
-    loaded_.push_back({segment.address, segment.memory_size, (segment.flags & elf::flag_execute) != 0, false});
+    if (segment.p_vaddr < end) broken(where + " overlaps the one before it, or is out of order");
+    Bytes(file, "segment").part(segment.p_offset, segment.p_filesz);
+    end = segment.p_vaddr + segment.p_memsz;
+    loaded_.push_back({segment.p_vaddr, segment.p_memsz, (segment.p_flags & PF_X) != 0, false});
   }
   if (loaded_.empty()) broken("no loadable segment");
   size_ = (end + page - 1) / page * page;
@@ -62,8 +62,8 @@ void Image::place(std::span<const std::byte> file, const std::vector<elf::Segmen
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(memory);
   for (const auto& segment : segments)
-    if (segment.type == elf::segment_load && segment.file_size != 0)
-      std::memcpy(base_ + segment.address, file.data() + segment.offset, segment.file_size);
+    if (segment.p_type == PT_LOAD && segment.p_filesz != 0)
+      std::memcpy(base_ + segment.p_vaddr, file.data() + segment.p_offset, segment.p_filesz);
 }
 
 bool Image::holds(std::uint64_t address, std::uint64_t size) const {

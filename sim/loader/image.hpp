@@ -13,7 +13,7 @@ struct DynamicSymbol {
 
 class Image {
  public:
-  Image(std::span<const std::byte> file, const elf::Header& header, int device);
+  Image(std::span<const std::byte> file, const Elf64_Ehdr& header, int device);
   ~Image();
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
@@ -32,11 +32,11 @@ class Image {
     bool execute, adopted;
   };
 
-  void place(std::span<const std::byte> file, const std::vector<elf::Segment>& segments);
-  void read_dynamic(const elf::Segment& dynamic);
+  void place(std::span<const std::byte> file, const std::vector<Elf64_Phdr>& segments);
+  void read_dynamic(const Elf64_Phdr& dynamic);
   void read_symbols(std::uint64_t table, std::uint64_t count, std::uint64_t names, std::uint64_t names_size);
   void relocate(std::uint64_t table, std::uint64_t size);
-  void apply(const elf::Relocation& relocation);
+  void apply(const Elf64_Rela& relocation);
   std::uint64_t symbol_count(std::uint64_t hash, std::uint64_t gnu_hash) const;
   void release();
 

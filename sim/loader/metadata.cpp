@@ -1,5 +1,6 @@
 #include "sim/loader/metadata.hpp"
 
+#include "sim/loader/bytes.hpp"
 #include "sim/loader/msgpack.hpp"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 namespace rapt::sim {
 
 namespace {
+
+using nlohmann::json;
 
 constexpr std::uint32_t note_metadata = 32;
 
@@ -58,22 +61,52 @@ ArgumentKind parse_kind(const std::string& name) {
   return found->kind;
 }
 
-std::uint32_t number(const ValueMap& map, std::string_view key) {
-  const auto value = need(map, key).number(key);
+// What a map has under a key, or null.
+const json* find(const json& map, const char* key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &*found;
+}
+
+// The same; LoadError where it is not there, or not of the kind.
+const json& need(const json& map, const char* key, bool (json::*is_kind)() const noexcept, const char* kind) {
+  const json* value = find(map, key);
+  if (!value) broken("metadata: " + std::string(key) + " is missing");
+  if (!(value->*is_kind)()) broken("metadata: " + std::string(key) + " is not " + kind);
+  return *value;
+}
+
+const json& list(const json& map, const char* key) { return need(map, key, &json::is_array, "a list"); }
+std::string text(const json& map, const char* key) {
+  return need(map, key, &json::is_string, "text").get<std::string>();
+}
+
+std::uint32_t number(const json& map, const char* key) {
+  const auto value = need(map, key, &json::is_number_unsigned, "a number of 0 or more").get<std::uint64_t>();
   if (value > std::numeric_limits<std::uint32_t>::max()) broken("metadata: " + std::string(key) + " is too large");
   return static_cast<std::uint32_t>(value);
 }
 
-std::uint32_t number(const ValueMap& map, std::string_view key, std::uint32_t otherwise) {
-  return find(map, key) != nullptr ? number(map, key) : otherwise;
+std::uint32_t number(const json& map, const char* key, std::uint32_t otherwise) {
+  return find(map, key) ? number(map, key) : otherwise;
 }
 
-void read_arguments(const ValueMap& map, KernelMetadata& kernel) {
-  const Value* list = find(map, ".args");
-  if (list == nullptr) return;
-  for (const Value& value : list->list(".args")) {
-    const auto& argument = value.map("argument");
-    const Argument read{parse_kind(need(argument, ".value_kind").text(".value_kind")), number(argument, ".offset"),
+// Older compilers write flags as numbers.
+bool flag(const json& map, const char* key, bool otherwise) {
+  const json* value = find(map, key);
+  if (!value) return otherwise;
+  return value->is_boolean() ? value->get<bool>() : number(map, key) != 0;
+}
+
+const json& as_map(const json& value, const char* what) {
+  if (!value.is_object()) broken("metadata: " + std::string(what) + " is not a map");
+  return value;
+}
+
+void read_arguments(const json& map, KernelMetadata& kernel) {
+  if (!find(map, ".args")) return;
+  for (const json& value : list(map, ".args")) {
+    const json& argument = as_map(value, "argument");
+    const Argument read{parse_kind(text(argument, ".value_kind")), number(argument, ".offset"),
                         number(argument, ".size")};
     const auto end = std::uint64_t{read.offset} + read.size;
     if (end > kernel.kernarg_size)
@@ -87,11 +120,11 @@ void read_arguments(const ValueMap& map, KernelMetadata& kernel) {
   }
 }
 
-KernelMetadata read_kernel(const ValueMap& map) {
+KernelMetadata read_kernel(const json& map) {
   KernelMetadata read;
   Kernel& kernel = read.kernel;
-  kernel.name = need(map, ".name").text(".name");
-  read.descriptor_name = need(map, ".symbol").text(".symbol");
+  kernel.name = text(map, ".name");
+  read.descriptor_name = text(map, ".symbol");
   read.kernarg_size = number(map, ".kernarg_segment_size");
   read.group_segment_size = number(map, ".group_segment_fixed_size", 0);
   read.private_segment_size = number(map, ".private_segment_fixed_size", 0);
@@ -104,27 +137,29 @@ KernelMetadata read_kernel(const ValueMap& map) {
   kernel.max_flat_workgroup_size = number(map, ".max_flat_workgroup_size", 1024);
   kernel.spilled_sgprs = number(map, ".sgpr_spill_count", 0);
   kernel.spilled_vgprs = number(map, ".vgpr_spill_count", 0);
-  if (const Value* flag = find(map, ".uses_dynamic_stack")) kernel.uses_dynamic_stack = flag->flag("dynamic stack");
-  if (const Value* flag = find(map, ".uniform_work_group_size")) kernel.uniform_workgroups = flag->flag("uniform size");
-  if (const Value* sizes = find(map, ".reqd_workgroup_size")) {
-    const auto& list = sizes->list(".reqd_workgroup_size");
-    if (list.size() != 3) broken("kernel " + kernel.name + ": .reqd_workgroup_size is not 3 numbers");
+  kernel.uses_dynamic_stack = flag(map, ".uses_dynamic_stack", kernel.uses_dynamic_stack);
+  kernel.uniform_workgroups = flag(map, ".uniform_work_group_size", kernel.uniform_workgroups);
+  if (find(map, ".reqd_workgroup_size")) {
+    const json& sizes = list(map, ".reqd_workgroup_size");
+    if (sizes.size() != 3 ||
+        !std::all_of(sizes.begin(), sizes.end(), [](const json& n) { return n.is_number_unsigned(); }))
+      broken("kernel " + kernel.name + ": .reqd_workgroup_size is not 3 numbers");
     for (std::size_t i = 0; i < 3; i++)
       kernel.required_workgroup_size[i] = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(list[i].number(".reqd_workgroup_size"), std::numeric_limits<std::uint32_t>::max()));
+          std::min<std::uint64_t>(sizes[i].get<std::uint64_t>(), std::numeric_limits<std::uint32_t>::max()));
   }
   read_arguments(map, read);
   return read;
 }
 
 std::vector<KernelMetadata> read_document(std::span<const std::byte> bytes) {
-  const Value document = parse_msgpack(bytes);
-  const auto& root = document.map("metadata");
-  const auto& version = need(root, "amdhsa.version").list("amdhsa.version");
-  if (version.size() != 2 || version[0].number("version") != 1) broken("metadata of an unknown version");
+  const json document = parse_msgpack(bytes);
+  const json& root = as_map(document, "metadata");
+  const json& version = list(root, "amdhsa.version");
+  if (version.size() != 2 || version[0] != 1) broken("metadata of an unknown version");
   std::vector<KernelMetadata> kernels;
-  if (const Value* list = find(root, "amdhsa.kernels"))
-    for (const Value& kernel : list->list("amdhsa.kernels")) kernels.push_back(read_kernel(kernel.map("kernel")));
+  if (find(root, "amdhsa.kernels"))
+    for (const json& kernel : list(root, "amdhsa.kernels")) kernels.push_back(read_kernel(as_map(kernel, "kernel")));
   return kernels;
 }
 

@@ -1,6 +1,6 @@
 #include "sim/loader/target.hpp"
 
-#include "sim/device/device.hpp"
+#include "sim/isa/properties.hpp"
 
 #include <algorithm>
 
@@ -65,19 +65,19 @@ std::optional<Target> parse_target(std::string_view text) {
   return target;
 }
 
-Target elf_target(const elf::Header& header) {
-  const std::uint32_t machine = header.flags & 0xff;
+Target elf_target(const Elf64_Ehdr& header) {
+  const std::uint32_t machine = header.e_flags & 0xff;
   const auto* found =
       std::find_if(std::begin(machines), std::end(machines), [&](const Machine& m) { return m.flag == machine; });
   Target target;
   target.processor = found == std::end(machines) ? "machine " + hex(machine) : std::string(found->name);
   if (elf::code_object_version(header) == 3) {
     // Version 3 has one bit a feature: on, or either off or not there.
-    target.xnack = (header.flags & 0x100) != 0 ? Feature::on : Feature::any;
-    target.sramecc = (header.flags & 0x200) != 0 ? Feature::on : Feature::any;
+    target.xnack = (header.e_flags & 0x100) != 0 ? Feature::on : Feature::any;
+    target.sramecc = (header.e_flags & 0x200) != 0 ? Feature::on : Feature::any;
   } else {
-    target.xnack = feature_of(header.flags >> 8);
-    target.sramecc = feature_of(header.flags >> 10);
+    target.xnack = feature_of(header.e_flags >> 8);
+    target.sramecc = feature_of(header.e_flags >> 10);
   }
   return target;
 }

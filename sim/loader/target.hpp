@@ -17,7 +17,7 @@ struct Target {
 // From "gfx90a:sramecc+:xnack-"; none where a feature is unknown.
 std::optional<Target> parse_target(std::string_view text);
 // From the flags of an ELF header.
-Target elf_target(const elf::Header& header);
+Target elf_target(const Elf64_Ehdr& header);
 std::string to_string(const Target& target);
 
 // How well code for the target runs on the device: 0 not at all, more is better.

@@ -12,20 +12,18 @@ namespace {
 constexpr unsigned copy = 1, advance_pc = 2, advance_line = 3, set_file = 4, const_add_pc = 8, fixed_advance_pc = 9;
 constexpr unsigned end_sequence = 1, set_address = 2;
 
-constexpr std::uint64_t flag_compressed = 1U << 11;
-
-std::span<const std::byte> section(std::span<const std::byte> file, const elf::Header& header, std::string_view name) {
+std::span<const std::byte> section(std::span<const std::byte> file, const Elf64_Ehdr& header, std::string_view name) {
   const Bytes bytes(file, "section headers");
-  if (header.section_header_count == 0 || header.section_header_size != sizeof(elf::Section)) return {};
-  const auto at = [&](unsigned n) { return bytes.at<elf::Section>(header.section_headers + n * sizeof(elf::Section)); };
-  if (header.section_names >= header.section_header_count) return {};
-  const elf::Section names = at(header.section_names);
-  const Bytes texts(bytes.part(names.offset, names.size), "section names");
-  for (unsigned n = 0; n < header.section_header_count; ++n) {
-    const elf::Section candidate = at(n);
-    if (candidate.type == elf::section_nobits || texts.text(candidate.name) != name) continue;
-    if (candidate.flags & flag_compressed) broken(std::string(name) + " is compressed");
-    return bytes.part(candidate.offset, candidate.size);
+  if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return {};
+  const auto at = [&](unsigned n) { return bytes.at<Elf64_Shdr>(header.e_shoff + n * sizeof(Elf64_Shdr)); };
+  if (header.e_shstrndx >= header.e_shnum) return {};
+  const Elf64_Shdr names = at(header.e_shstrndx);
+  const Bytes texts(bytes.part(names.sh_offset, names.sh_size), "section names");
+  for (unsigned n = 0; n < header.e_shnum; ++n) {
+    const Elf64_Shdr candidate = at(n);
+    if (candidate.sh_type == SHT_NOBITS || texts.text(candidate.sh_name) != name) continue;
+    if (candidate.sh_flags & SHF_COMPRESSED) broken(std::string(name) + " is compressed");
+    return bytes.part(candidate.sh_offset, candidate.sh_size);
   }
   return {};
 }
@@ -112,7 +110,7 @@ void LineTable::run(Unit& u) {
 }
 
 LineTable LineTable::of_file(std::span<const std::byte> file) {
-  const elf::Header header = elf::header(file);
+  const Elf64_Ehdr header = elf::header(file);
   const auto lines = section(file, header, ".debug_line");
   if (lines.empty()) return {};
   return {lines, section(file, header, ".debug_str"), section(file, header, ".debug_line_str")};

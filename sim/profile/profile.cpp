@@ -1,5 +1,7 @@
 #include "sim/profile/profile.hpp"
 
+#include "sim/machine/memory/flat_access.hpp"
+
 #include <algorithm>
 #include <tuple>
 
@@ -47,15 +49,7 @@ void add_waves(LaunchCounts& to, const LaunchCounts& from) {
 }  // namespace
 
 Profile::Profile(const Program& program, std::array<std::uint32_t, 2> groups, LaunchCounts& launch)
-    : base_(program.base()), groups_(groups), launch_(launch), slots_(program.slots()) {
-  static const bool hooked = [] {  // once: other threads may run kernels already
-    access_hooks.profile = [](Wave& wave, const Instruction& i, const Access& a, const AccessCounts& c) {
-      wave.group->profile->access(wave, i, a, c);
-    };
-    return true;
-  }();
-  static_cast<void>(hooked);
-}
+    : base_(program.base()), groups_(groups), launch_(launch), slots_(program.slots()) {}
 
 Profile::~Profile() {
   const std::lock_guard lock(launch_.mutex);
@@ -71,7 +65,8 @@ void Profile::begin_group(const Workgroup& group) {
   for (WaveCounts& wave : waves_) wave.group = number;
 }
 
-void Profile::access(const Wave& wave, const Instruction& i, const Access& access, const AccessCounts& counts) {
+void Profile::access(Wave& wave, const Instruction& i, const Access& access) {
+  const AccessCounts counts = count_access(wave, access);
   MemoryCounts add;
   if (i.opcode->format == Format::smem) {
     add.scalar_bytes = counts.bytes;

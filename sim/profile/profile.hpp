@@ -2,8 +2,8 @@
 // belong to.
 #pragma once
 
-#include "sim/machine/flat_access.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/observer.hpp"
+#include "sim/machine/core/program.hpp"
 #include "sim/profile/counts.hpp"
 
 #include <mutex>
@@ -35,27 +35,27 @@ struct LaunchCounts {
   std::mutex mutex;
 };
 
-class Profile {
+class Profile final : public Observer {
  public:
   // groups: of the launch's grid in x and y, by which workgroups are numbered. At its end it adds itself to `launch`.
   Profile(const Program& program, std::array<std::uint32_t, 2> groups, LaunchCounts& launch);
-  ~Profile();
+  ~Profile() override;
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
   void begin_group(const Workgroup& group);
-  void before(const Entry& entry) { current_ = entry.slot; }
-  void after(const Wave& wave, const Entry& entry) {
+  void before(Wave&, const Entry& entry) override { current_ = entry.slot; }
+  void after(Wave& wave, const Entry& entry) override {
     SlotCounts& slot = slots_[entry.slot];
     ++slot.executed;
     slot.taken += wave.pc != base_ + 4 * std::uint64_t{entry.slot} + entry.instruction.size;
     ++waves_[wave.index].totals.classes[static_cast<unsigned>(classify(entry.effects))];
   }
-  void skip(const Entry& entry) {
+  void skipped(const Wave&, const Entry& entry) override {
     ++slots_[entry.slot].executed;
     ++slots_[entry.slot].skipped;
   }
-  void access(const Wave& wave, const Instruction& instruction, const Access& access, const AccessCounts& counts);
+  void access(Wave& wave, const Instruction& instruction, const Access& access) override;
   void end_group(const Workgroup& group);
 
  private:

@@ -1,7 +1,7 @@
 // The profile of a process: what its launches counted, kernel by kernel, and the report.
 #pragma once
 
-#include "sim/device/device.hpp"
+#include "sim/machine/core/launch.hpp"
 #include "sim/profile/profile.hpp"
 
 #include <memory>

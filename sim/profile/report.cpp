@@ -1,5 +1,6 @@
 #include "sim/profile/report.hpp"
 
+#include "sim/isa/properties.hpp"
 #include "sim/loader/elf.hpp"
 #include "sim/profile/line_table.hpp"
 
@@ -61,8 +62,8 @@ class Lines {
     if (code.file.empty()) return;
     try {
       table_ = LineTable::of_file(code.file);
-      for (const elf::Segment& s : elf::segments(code.file, elf::header(code.file)))
-        if (s.type == elf::segment_load && (s.flags & elf::flag_execute) && !found_) base_ = s.address, found_ = true;
+      for (const Elf64_Phdr& s : elf::segments(code.file, elf::header(code.file)))
+        if (s.p_type == PT_LOAD && (s.p_flags & PF_X) && !found_) base_ = s.p_vaddr, found_ = true;
     } catch (const LoadError& failure) {
       table_ = {};
       note = std::string("debug information is broken: ") + failure.what();

@@ -1,5 +1,7 @@
 #include "sim/profile/report.hpp"
 
+#include "sim/isa/properties.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace rapt::sim {

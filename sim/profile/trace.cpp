@@ -1,7 +1,7 @@
 #include "sim/profile/trace.hpp"
 
 #include "sim/isa/text.hpp"
-#include "sim/machine/workgroup.hpp"
+#include "sim/machine/core/workgroup.hpp"
 #include "sim/profile/settings.hpp"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ bool Trace::wanted(const Wave& wave) const {
   return wave.index == options_.wave && number_ >= options_.from && number_ - options_.from < options_.count;
 }
 
-void Trace::before(const Wave& wave, const Entry& entry) {
+void Trace::before(Wave& wave, const Entry& entry) {
   if (!wanted(wave)) return;
   exec_ = wave.exec();
   const std::uint64_t address = wave.group->program->base() + 4 * std::uint64_t{entry.slot};
@@ -102,7 +102,7 @@ void Trace::before(const Wave& wave, const Entry& entry) {
   open_ = true;
 }
 
-void Trace::after(const Wave& wave, const Entry& entry) {
+void Trace::after(Wave& wave, const Entry& entry) {
   if (wave.index != options_.wave) return;
   if (open_) {
     std::string line;

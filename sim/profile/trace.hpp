@@ -1,8 +1,9 @@
 // One wave's instructions as they run, with the registers that each reads and writes: lines of text in a file.
 #pragma once
 
-#include "sim/device/device.hpp"
-#include "sim/machine/program.hpp"
+#include "sim/machine/core/launch.hpp"
+#include "sim/machine/core/observer.hpp"
+#include "sim/machine/core/program.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -20,16 +21,16 @@ struct TraceOptions {
 };
 
 // Follows one wave of one launch.
-class Trace {
+class Trace final : public Observer {
  public:
   Trace(const TraceOptions& options, const Launch& launch, std::FILE* file);
-  ~Trace();
+  ~Trace() override;
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
   bool follows(std::array<std::uint32_t, 3> group) const { return group == group_; }
-  void before(const Wave& wave, const Entry& entry);
-  void after(const Wave& wave, const Entry& entry);
+  void before(Wave& wave, const Entry& entry) override;
+  void after(Wave& wave, const Entry& entry) override;
 
  private:
   bool wanted(const Wave& wave) const;

@@ -13,17 +13,18 @@ bool begins_bundle(Span bytes) { return is_bundle(bytes) || is_compressed(bytes)
 // The section that clang puts a program's bundles into, one after the other at whole pages.
 std::vector<Span> bundles_of_program(Span file) {
   const Bytes bytes(file, "program");
-  const auto header = bytes.at<elf::Header>(0);
-  if (header.ident[4] != 2 || header.ident[5] != 1 || header.section_header_size != sizeof(elf::Section))
+  const auto header = bytes.at<Elf64_Ehdr>(0);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_shentsize != sizeof(Elf64_Shdr))
     broken("not a 64-bit little-endian ELF file with sections");
-  const auto at = [&](unsigned n) { return bytes.at<elf::Section>(header.section_headers + n * sizeof(elf::Section)); };
-  const elf::Section names = at(header.section_names);
-  const Bytes texts(bytes.part(names.offset, names.size), "section names");
+  const auto at = [&](unsigned n) { return bytes.at<Elf64_Shdr>(header.e_shoff + n * sizeof(Elf64_Shdr)); };
+  const Elf64_Shdr names = at(header.e_shstrndx);
+  const Bytes texts(bytes.part(names.sh_offset, names.sh_size), "section names");
   std::vector<Span> bundles;
-  for (unsigned n = 0; n < header.section_header_count; ++n) {
-    const elf::Section section = at(n);
-    if (section.type == elf::section_nobits || texts.text(section.name) != ".hip_fatbin") continue;
-    const Span all = bytes.part(section.offset, section.size);
+  for (unsigned n = 0; n < header.e_shnum; ++n) {
+    const Elf64_Shdr section = at(n);
+    if (section.sh_type == SHT_NOBITS || texts.text(section.sh_name) != ".hip_fatbin") continue;
+    const Span all = bytes.part(section.sh_offset, section.sh_size);
     std::size_t begin = all.size();
     for (std::size_t page = 0; page < all.size(); page += 4096) {
       if (!begins_bundle(all.subspan(page))) continue;
@@ -55,8 +56,7 @@ void add_fitting(Span bytes, const Arch* wanted, std::vector<FoundCode>& found) 
 
 std::vector<FoundCode> find_code(Span bytes, const Arch* arch) {
   std::vector<FoundCode> found;
-  const bool program =
-      elf::is_elf(bytes) && Bytes(bytes, "ELF header").at<elf::Header>(0).machine != elf::machine_amdgpu;
+  const bool program = elf::is_elf(bytes) && Bytes(bytes, "ELF header").at<Elf64_Ehdr>(0).e_machine != EM_AMDGPU;
   if (!program) add_fitting(bytes, arch, found);
   else
     for (const Span bundle : bundles_of_program(bytes)) add_fitting(bundle, arch, found);

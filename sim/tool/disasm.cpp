@@ -1,5 +1,5 @@
 // rapt-sim disasm: the decoder's text of code objects, bundles, programs, or bare instruction words.
-#include "sim/device/device.hpp"
+#include "sim/isa/properties.hpp"
 #include "sim/isa/decode.hpp"
 #include "sim/loader/bundle.hpp"
 #include "sim/tool/child.hpp"

@@ -1,7 +1,7 @@
 #include "sim/tool/opcode_table.hpp"
 
 #include "sim/isa/decode.hpp"
-#include "sim/machine/handlers.hpp"
+#include "sim/machine/core/handlers.hpp"
 #include "sim/tool/tool.hpp"
 
 #include <fmt/format.h>

@@ -11,7 +11,8 @@ namespace rapt::sim::tool {
 
 using Tested = std::set<std::pair<Arch, std::string>>;  // mnemonics
 
-// From a folder of records that the tests wrote (tests/support/tested.hpp). Throws InputError where there are none.
+// From a folder of records that the tests wrote (tests/support/instructions/tested.hpp). Throws InputError where there
+// are none.
 Tested read_tested(const std::string& folder);
 
 // Markdown.

@@ -5,8 +5,8 @@
 #include <hip/hip_deprecated.h>
 #endif
 
-#include "sim/hip/abi_device.hpp"
-#include "sim/hip/abi_graph.hpp"
+#include "sim/hip/abi/device.hpp"
+#include "sim/hip/abi/graph.hpp"
 
 #include <cstddef>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "sim/tests/random/programs.hpp"
 
 #include "sim/tests/random/writer.hpp"
-#include "sim/tests/support/kernels.hpp"
+#include "sim/tests/support/programs/kernels.hpp"
 
 #include <dlfcn.h>
 

@@ -11,7 +11,7 @@
 
 namespace rapt::sim::test {
 
-using MakeCheck = std::unique_ptr<Check> (*)(Workgroup&);
+using MakeCheck = std::unique_ptr<Observer> (*)(Workgroup&);
 
 // Lines of assembly, one instruction each, decoded; the assembler starts once for all that are new.
 class DecodedLines {
@@ -88,7 +88,7 @@ class CheckRun {
  private:
   OneWave wave_;
   std::deque<Entry> entries_;
-  std::unique_ptr<Check> check_;
+  std::unique_ptr<Observer> check_;
 };
 
 // The finding of one wave's lines; "" for none.

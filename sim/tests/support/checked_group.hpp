@@ -3,12 +3,12 @@
 #pragma once
 
 #include "sim/check/checks.hpp"
-#include "sim/check/races_launch.hpp"
+#include "sim/check/races/launch.hpp"
 #include "sim/loader/code_object.hpp"
-#include "sim/machine/run.hpp"
-#include "sim/machine/workgroup.hpp"
-#include "sim/tests/support/assemble.hpp"
-#include "sim/tests/support/tested.hpp"
+#include "sim/machine/core/run.hpp"
+#include "sim/machine/core/workgroup.hpp"
+#include "sim/tests/support/programs/assemble.hpp"
+#include "sim/tests/support/instructions/tested.hpp"
 
 namespace rapt::sim::test {
 
@@ -72,7 +72,8 @@ class CheckedGroup {
     }
     if (options.races && !launch) launch = (own_launch_ = std::make_unique<RaceLaunch>()).get();
     checks_ = std::make_unique<Checks>(options, group_, launch);
-    group_.checks = checks_.get();
+    group_.observers = {checks_.get()};
+    group_.checked = true;
   }
   // A wave for each program.
   CheckedGroup(Arch arch, const std::vector<std::string>& programs, const CheckOptions& options, unsigned lanes = 0)

@@ -2,7 +2,7 @@
 // the CDNA3 document ("General input and output layout") and the tables of the RDNA3 and RDNA4 documents.
 #pragma once
 
-#include "sim/machine/handlers.hpp"
+#include "sim/machine/core/handlers.hpp"
 #include "sim/tests/support/one_wave.hpp"
 
 #include <string>

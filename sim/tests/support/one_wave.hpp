@@ -1,9 +1,9 @@
 // One wave with registers to set and read, which runs lines of assembly through the real decoder and handlers.
 #pragma once
 
-#include "sim/machine/workgroup.hpp"
-#include "sim/tests/support/assemble.hpp"
-#include "sim/tests/support/tested.hpp"
+#include "sim/machine/core/workgroup.hpp"
+#include "sim/tests/support/programs/assemble.hpp"
+#include "sim/tests/support/instructions/tested.hpp"
 
 #include <bit>
 #include <map>

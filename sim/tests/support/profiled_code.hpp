@@ -1,7 +1,7 @@
 // Assembly run as one workgroup under the profile's counters.
 #pragma once
 
-#include "sim/machine/run.hpp"
+#include "sim/machine/core/run.hpp"
 #include "sim/profile/report.hpp"
 #include "sim/tests/support/memory_wave.hpp"
 
@@ -42,13 +42,13 @@ class ProfiledCode {
   // To the end, waves in turn. May be called once.
   void run() {
     Profile profile(program_, {1, 1}, counts);
-    group.profile = &profile;
+    group.observers = {&profile};
     profile.begin_group(group);
     while (group.live_waves > 0)
       for (Wave& w : group.waves)
         if (w.state == WaveState::running) run_wave(w, 1000);
     profile.end_group(group);
-    group.profile = nullptr;
+    group.observers.clear();
   }
   // As the process's profile would keep it.
   KernelProfile kernel() const {

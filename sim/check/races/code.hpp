@@ -1,0 +1,33 @@
+// What the code around an access says of its purpose. Where the compiler leaves no mark of an atomic load or store on
+// the instruction, it is told from data by its use: a flag is polled, a value for a compare-and-swap is read first.
+#pragma once
+
+#include "sim/machine/core/program.hpp"
+
+#include <unordered_map>
+
+namespace rapt::sim {
+
+class RaceCode {
+ public:
+  explicit RaceCode(const Program& program) : program_(program) {}
+
+  const Entry& at(std::uint32_t slot) const { return program_.at(program_.base() + std::uint64_t{slot} * 4); }
+  std::string text(std::uint32_t slot) const;
+
+  // A load or atomic that a short loop without stores and barriers repeats at one address until another wave acts.
+  bool polls(std::uint32_t slot);
+  // A load that polls, or one before a compare-and-swap in the same space: the first value of its loop, as in every
+  // atomic that the hardware lacks.
+  bool synchronises(std::uint32_t slot);
+
+ private:
+  bool in_polling_loop(std::uint32_t slot) const;
+  bool repeats_unchanged(const Entry& polled, std::uint64_t from, std::uint64_t to) const;
+  bool before_swap(std::uint32_t slot) const;
+
+  const Program& program_;
+  std::unordered_map<std::uint32_t, bool> polls_, swaps_;
+};
+
+}  // namespace rapt::sim

@@ -1,0 +1,108 @@
+// Data races: two waves touch the same bytes, one of them stores, not both by atomics, and nothing orders them. Waves
+// of a workgroup are ordered by its barriers, any two by an atomic of one that follows an atomic of the other on the
+// same location, everything by the start and the end of a launch. Two plain stores of equal bytes are no finding: code
+// that sets a flag or a value from every wave is common, and right on this hardware.
+#pragma once
+
+#include "sim/check/checks.hpp"
+#include "sim/check/races/code.hpp"
+#include "sim/check/races/lanes.hpp"
+#include "sim/check/races/launch.hpp"
+
+namespace rapt::sim {
+
+class RaceCheck final : public Observer {
+ public:
+  RaceCheck(Workgroup& group, RaceLaunch& launch);
+
+  void before(Wave& wave, const Entry& entry) override;
+  void after(Wave& wave, const Entry& entry) override;
+  void access(Wave& wave, const Instruction& i, const Access& access) override;
+
+ private:
+  // The access at hand.
+  struct Actor {
+    unsigned wave = 0;
+    std::uint32_t bit = 0, slot = 0;
+    std::uint8_t kind = 0, stored_kind = 0;  // the latter with what is known of the value
+    Stamp clock = 0, floor = 0;
+  };
+  // A granule's place.
+  struct Place {
+    RaceShadow& shadow;
+    std::size_t index;   // in the shadow
+    std::uint64_t base;  // its address
+  };
+  struct BarrierState {
+    Release arrived;
+    bool signalled = false;  // in the phase that is not complete yet
+    bool accessed = false;   // memory, since it signalled
+    bool waits = false;
+    bool passed = true;  // knows what the last complete phase brought
+  };
+  class HeldPage;
+  class Quick;
+
+  void touch_access(const Wave& wave, const Instruction& i, const Access& access);
+  void find_stored_rows(const Wave& wave, const Instruction& i, const Access& access);
+  void touch_lds();
+  void touch_lds_granules(const RaceLanes& lanes);
+  void touch_global();
+  void touch_page(RaceShadow& shadow, std::uint64_t origin, std::uint64_t begin, std::uint64_t end, const RaceRun& run);
+  void touch_loaded(const Place& place, std::uint16_t bytes);
+  void touch(const Place& place, std::uint16_t bytes, const RaceRun& run);
+  RacePage& locked_page(std::uint64_t number);
+  // What the run's lanes store, one after the other; none where it is not known.
+  const unsigned char* stored_data(const RaceRun& run);
+
+  void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run, std::uint8_t& kind);
+  bool stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run);
+  [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
+  bool marks_stores(const RaceMark& mark) const;
+  void become_atomic(std::uint8_t& kind, std::uint64_t address);
+  // A store that nothing marks as atomic turns out to be one.
+  void acquire_from(const RaceMark& mark);
+  void acquire(std::uint64_t address);
+  void learned();
+
+  void barrier(unsigned wave, std::string_view name);
+  void complete_phase();
+  void pass(unsigned wave, Stamp now);
+
+  SyncTable& atomics() { return space_ == Space::lds ? lds_atomics_ : launch_.atomics; }
+
+  Workgroup& group_;
+  RaceLaunch& launch_;
+  mutable RaceCode code_;
+  std::uint32_t number_;
+  std::vector<WaveClock> clocks_;
+  RaceShadow lds_;
+  SyncTable lds_atomics_{256};
+
+  // Of the instruction at hand.
+  const Entry* entry_ = nullptr;
+  Actor actor_;
+  Space space_ = Space::global;
+  const Access* access_ = nullptr;
+  unsigned stored_dwords_ = 0;
+  const std::uint32_t* stored_rows_ = nullptr;  // none where what is stored is not known
+  unsigned stored_shift_ = 0;                   // of a narrow store's data in its register
+  unsigned lanes_ = 64;                         // of the wave
+  std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
+  struct Later {
+    Access access;
+    std::array<std::uint64_t, 64> at;
+  };
+  std::vector<Later> later_;
+  std::array<unsigned char, 64 * 16> data_;
+  unsigned data_first_lane_ = 64;  // of the run whose data it has; 64: none
+
+  std::array<RacePage*, 64> pages_{};
+
+  std::uint64_t phase_ = 0;
+  std::vector<BarrierState> barrier_;
+  std::array<Stamp, WaveClock::max_waves> phase_clocks_{};
+  std::vector<Release> phase_releases_;
+};
+
+}  // namespace rapt::sim

@@ -1,0 +1,54 @@
+// What atomics let go at each location: those that follow on the same location take it up. Of bounded size: releases at
+// many locations of one bucket become a vector clock that all of them share, which hides races and invents none.
+#pragma once
+
+#include "sim/check/races/clock.hpp"
+
+#include <mutex>
+
+namespace rapt::sim {
+
+// A lock for a few instructions.
+class SpinLock {
+ public:
+  void lock() {
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  void unlock() { flag_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag flag_;
+};
+
+class SyncTable {
+ public:
+  explicit SyncTable(unsigned buckets) : count_(buckets) {}  // a power of two
+
+  void add(std::uint64_t address, const Release& release);
+  // True where the wave learned something.
+  bool acquire(std::uint64_t address, WaveClock& clock);
+  // Whether the wave itself has made an atomic on the location.
+  bool has(std::uint64_t address, std::uint32_t group, unsigned wave);
+
+ private:
+  static constexpr std::size_t recent_limit = 32;
+  struct Record {
+    std::uint64_t location;
+    Release release;
+  };
+  struct Bucket {
+    SpinLock lock;
+    std::vector<Record> recent;
+    std::shared_ptr<const Known> older;
+  };
+  // An atomic of eight bytes and one of its half are one location.
+  static constexpr std::uint64_t location(std::uint64_t address) { return address >> 3; }
+  Bucket& bucket(std::uint64_t location);
+
+  unsigned count_;
+  std::once_flag made_;
+  std::unique_ptr<Bucket[]> buckets_;
+};
+
+}  // namespace rapt::sim

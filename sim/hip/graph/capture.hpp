@@ -1,0 +1,32 @@
+// Stream capture: work that becomes nodes of a graph instead of being done.
+#pragma once
+
+#include "sim/hip/graph/graph.hpp"
+#include "sim/hip/stream/stream.hpp"
+
+namespace rapt::sim::hip {
+
+class Capture {
+ public:
+  std::shared_ptr<Graph> graph;
+  Stream* origin = nullptr;
+  CaptureMode mode = CaptureMode::global;
+  void* thread = nullptr;  // that began it
+  unsigned long long id = 0;
+  bool invalid = false;
+  // The nodes that the next one of each stream depends on.
+  std::map<Stream*, std::vector<Node*>> front;
+};
+
+// True where the stream captures: the work has become a node.
+bool capture_work(Stream& stream, const Work& work);
+// The same for hipEventRecordWithFlags(.., hipEventRecordExternal), which becomes a node of its own.
+void submit_external_record(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Event>& event);
+// Fails where a capture forbids calls that wait or that allocate, as its mode says.
+void refuse_capture(Error error = Error::stream_capture_unsupported);
+// Fails where the stream captures.
+void refuse_capturing(const Stream& stream);
+// The stream is destroyed: its capture cannot end well.
+void forget_capture(Stream& stream);
+
+}  // namespace rapt::sim::hip

@@ -1,0 +1,50 @@
+// A graph of work, and the form of it that can be launched, which is a graph of its own.
+#pragma once
+
+#include "sim/hip/stream/work.hpp"
+
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace rapt::sim::hip {
+
+struct Node {
+  Node();
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  Work work;
+  std::vector<Node*> before;  // in the order in which they were added
+  Graph* graph = nullptr;
+  const Node* original = nullptr;  // in the graph that this one's was cloned from
+  bool enabled = true;
+  // Of a kernel's node, as hipGraphKernelNodeGetParams gives them.
+  std::vector<void*> argument_pointers;
+};
+
+class Graph {
+ public:
+  Node* add(Work work, std::vector<Node*> before);
+  void remove(Node* node);
+  std::unique_ptr<Graph> clone() const;
+  // Every node behind those it depends on; a failure where they form a circle.
+  std::vector<Node*> ordered() const;
+
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  bool has(const Node* node) const;
+
+ private:
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+struct ExecutableGraph {
+  std::shared_ptr<Graph> graph;
+  unsigned long long flags = 0;
+};
+
+// Nodes are handles too: live as long as their graph.
+Node& find_node(NodeHandle handle);
+
+}  // namespace rapt::sim::hip

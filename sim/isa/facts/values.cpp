@@ -1,0 +1,31 @@
+#include "sim/isa/facts/values.hpp"
+
+#include "sim/isa/facts/halves.hpp"
+
+namespace rapt::sim {
+namespace {
+
+bool is_by_lane(const Instruction& i, const Effects& e) {
+  if (!e.per_lane || i.dual) return false;
+  if (e.loads || e.stores || e.atomic) return true;
+  if (e.unit != Unit::valu && e.unit != Unit::trans) return false;
+  if (e.partial_dst || is_half(i.opcode->dst)) return false;  // the rest of the register has its own shadow
+  const std::string_view name = i.opcode->name;
+  return (i.lane_map == LaneMap::none || i.lane_map == LaneMap::sdwa) && !name.starts_with("v_permlane") &&
+         !name.starts_with("v_movrel");
+}
+
+}  // namespace
+
+ValueFacts value_facts(const Instruction& i, const Effects& e) {
+  ValueFacts facts;
+  for (const RegisterAccess& access : e.reads()) facts.reads.add(access);
+  for (const RegisterAccess& access : e.writes()) facts.writes.add(access);
+  facts.memory = e.loads || e.stores || e.atomic;
+  facts.by_lane = is_by_lane(i, e);
+  facts.d16 = i.opcode->name.find("d16") != std::string_view::npos;
+  facts.upper = i.opcode->name.find("d16_hi") != std::string_view::npos || i.dst.high;
+  return facts;
+}
+
+}  // namespace rapt::sim

@@ -1,0 +1,18 @@
+// What the check of undefined values asks of a static instruction again and again.
+#pragma once
+
+#include "sim/isa/facts/register_words.hpp"
+
+namespace rapt::sim {
+
+struct ValueFacts {
+  RegisterWords reads, writes;
+  bool memory = false;   // loads, stores or atomics
+  bool by_lane = false;  // what an active lane gets or stores depends on that lane's vector registers alone
+  bool d16 = false;      // a load or store of half a register
+  bool upper = false;    // of its upper half
+};
+
+ValueFacts value_facts(const Instruction& instruction, const Effects& effects);
+
+}  // namespace rapt::sim

@@ -1,0 +1,153 @@
+#include "sim/machine/memory/flat_access.hpp"
+
+#include <algorithm>
+
+namespace rapt::sim {
+
+namespace {
+
+// Every lane on its own: several allocations may be touched.
+void check_lanes(const Access& access) {
+  const Memory& memory = Memory::process();
+  for_lanes(access.lanes, [&](unsigned lane) {
+    const u64 address = access.at[lane];
+    const Allocation* allocation = memory.find(address);
+    if (allocation && allocation->size - (address - allocation->base) >= access.bytes) return;
+    static constexpr const char* verbs[] = {"load", "store", "atomic"};
+    std::string what = std::string(verbs[static_cast<unsigned>(access.action)]) + " of " +
+                       std::to_string(access.bytes) + " bytes: " + memory.describe(address);
+    if (allocation) what += ", reaches past its end";
+    throw Fault(FaultKind::illegal_address, what, lane, address);
+  });
+}
+
+}  // namespace
+
+template <unsigned L>
+void check_global(const Wave& w, const Access& access) {
+  if (access.lanes == 0) return;
+  const Allocation* allocation = Memory::process().find(access.at[std::countr_zero(access.lanes)]);
+  if (allocation && allocation->size >= access.bytes) [[likely]] {
+    const u64 base = allocation->base, last = allocation->size - access.bytes;
+    u64 outside = 0;  // its top bit: an offset is negative or more than `last`
+    if (access.lanes == w.all_lanes()) [[likely]] {
+      for (unsigned l = 0; l < L; ++l) outside |= (access.at[l] - base) | (last - (access.at[l] - base));
+    } else {
+      for_lanes(access.lanes, [&](unsigned l) { outside |= (access.at[l] - base) | (last - (access.at[l] - base)); });
+    }
+    if (static_cast<std::int64_t>(outside) >= 0) [[likely]]
+      return;
+  }
+  check_lanes(access);
+}
+template void check_global<32>(const Wave&, const Access&);
+template void check_global<64>(const Wave&, const Access&);
+
+namespace {
+
+template <unsigned L>
+Span span_in(const Access& access) {
+  u64 low = ~u64{0}, high = 0;
+  for (unsigned l = 0; l < L; ++l) {
+    const bool active = (access.lanes >> l & 1) != 0;
+    const u64 at = access.at[l];
+    low = active && at < low ? at : low;
+    high = active && at > high ? at : high;
+  }
+  return {low, high + access.bytes};
+}
+
+template <unsigned L>
+bool runs_on(const Access& access) {
+  const auto first = static_cast<unsigned>(std::countr_zero(access.lanes));
+  const u64 lane0 = access.at[first] - u64{first} * access.bytes;
+  u64 other = 0;
+  for (unsigned l = 0; l < L; ++l)
+    other |= (access.lanes >> l & 1) != 0 ? access.at[l] ^ (lane0 + u64{l} * access.bytes) : 0;
+  return other == 0;
+}
+
+}  // namespace
+
+Span span_of(const Access& access) {
+  if (access.lanes == 1) return {access.at[0], access.at[0] + access.bytes};
+  return access.lanes >> 32 == 0 ? span_in<32>(access) : span_in<64>(access);
+}
+
+bool is_one_run(const Access& access) {
+  if (access.lanes == 1) return true;
+  const u64 from_first = access.lanes >> std::countr_zero(access.lanes);
+  if ((from_first & (from_first + 1)) != 0) return false;  // lanes are missing in between
+  return access.lanes >> 32 == 0 ? runs_on<32>(access) : runs_on<64>(access);
+}
+
+void mark_stored(const Access& access) {
+  if (access.lanes == 0) return;
+  if (is_one_run(access)) {
+    const Span span = span_of(access);
+    if (Memory::process().find(span.begin) == Memory::process().find(span.end - 1)) {
+      Memory::process().mark_written(span.begin, span.end - span.begin);
+      return;
+    }
+  }
+  for_lanes(access.lanes, [&](unsigned lane) { Memory::process().mark_written(access.at[lane], access.bytes); });
+}
+
+namespace {
+
+// How many blocks of 2^shift bytes the lanes touch.
+unsigned blocks(const Access& access, unsigned shift) {
+  std::array<u64, 64 * 3> touched;
+  std::size_t count = 0;
+  for_lanes(access.lanes, [&](unsigned lane) {
+    const u64 last = (access.at[lane] + access.bytes - 1) >> shift;
+    for (u64 block = access.at[lane] >> shift; block <= last && count < touched.size(); ++block)
+      touched[count++] = block;
+  });
+  std::sort(touched.begin(), touched.begin() + count);
+  return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + count) - touched.begin());
+}
+
+// The LDS serves 128 bytes a clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a group each bank (a dword
+// wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) gives one dword a clock; the same dword serves
+// every lane that asks for it.
+void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
+  const unsigned dwords = std::max(1U, access.bytes / 4);
+  const unsigned banks =
+      w.arch == Arch::gfx950 && access.action == Action::load && (dwords == 2 || dwords == 4) ? 64 : 32;
+  const unsigned group = std::max(1U, 32 / std::bit_ceil(dwords)) * (banks / 32);
+  for (unsigned first = 0; first < w.lanes; first += group) {
+    std::array<std::array<u64, 64>, 64> in_bank;
+    std::array<unsigned, 64> used{};
+    unsigned most = 0;
+    for (unsigned lane = first; lane < std::min(first + group, w.lanes); ++lane) {
+      if ((access.lanes >> lane & 1) == 0) continue;
+      for (unsigned d = 0; d < dwords; ++d) {
+        const u64 dword = access.at[lane] / 4 + d;
+        const unsigned bank = static_cast<unsigned>(dword % banks);
+        const auto end = in_bank[bank].begin() + used[bank];
+        if (std::find(in_bank[bank].begin(), end, dword) != end) continue;
+        in_bank[bank][used[bank]++] = dword;
+        most = std::max(most, used[bank]);
+      }
+    }
+    counts.lds_clocks += most;
+    counts.lds_conflicts += most > 1 ? most - 1 : 0;
+  }
+}
+
+}  // namespace
+
+AccessCounts count_access(const Wave& w, const Access& access) {
+  AccessCounts counts;
+  counts.bytes = u64{access.bytes} * static_cast<unsigned>(std::popcount(access.lanes));
+  if (access.space == Space::lds) count_banks(w, access, counts);
+  else counts.sectors32 = blocks(access, 5), counts.sectors64 = blocks(access, 6);
+  return counts;
+}
+
+void report_access(Wave& w, const Instruction& i, const Access& access) {
+  for (Observer* observer : w.group->observers) observer->access(w, i, access);
+}
+
+}  // namespace rapt::sim

@@ -1,0 +1,36 @@
+// Loads straight to LDS: memory to LDS without a register between (CDNA ISA documents, "Memory Buffer Load to LDS" and
+// "Flat Addressing"). Lane l writes at M0 + instruction offset + l * 4, from three dwords on l * 16; what is smaller
+// than a dword is extended to one. A load that is out of its buffer's range writes 0.
+#pragma once
+
+#include "sim/machine/lds/space.hpp"
+
+namespace rapt::sim {
+
+constexpr Data lds_data(Data data) { return data == Data::b96 || data == Data::b128 ? data : Data::b32; }
+
+template <Data D, unsigned L>
+inline void direct_offsets(u32 base, Offsets& o) {
+  constexpr u32 stride = D == Data::b96 || D == Data::b128 ? 16 : 4;
+  for (unsigned l = 0; l < L; ++l) o.at[l] = base + l * stride;
+}
+
+// `m0_mask`: the bits of M0 that count.
+template <class Form, Data D, unsigned L>
+inline void load_to_lds(Wave& w, const Instruction& i, u32 m0_mask) {
+  const u64 lanes = w.exec();
+  if (lanes == 0) return;
+  alignas(64) u32 rows[4 * L];
+  Form::template load<D, L>(w, i, lanes, rows);
+  Offsets o;
+  direct_offsets<D, L>((w.sgpr[sreg::m0] & m0_mask) + static_cast<u32>(i.offset), o);
+  lds_store_later<lds_data(D), L>(w, i, o, lanes, rows);
+}
+
+// GLOBAL and SCRATCH take whole dwords of M0.
+template <class Form, Data D, unsigned L>
+void flat_to_lds(Wave& w, const Instruction& i) {
+  load_to_lds<Form, D, L>(w, i, 0x3fffc);
+}
+
+}  // namespace rapt::sim

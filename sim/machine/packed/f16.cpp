@@ -1,0 +1,26 @@
+// v_pk_*_f16. gfx950's three-operand forms and gfx12's min and max propagate or drop NaNs as the single ones do.
+#include "sim/machine/packed/lanes.hpp"
+#include "sim/machine/vector/arithmetic.hpp"
+#include "sim/machine/vector/min_max.hpp"
+
+namespace rapt::sim::packed {
+
+void register_f16(HandlerTable& t) {
+  using valu::f16;
+  constexpr valu::Options selects{.own_nan = true, .keeps_denormal = true};
+  constexpr auto fused = [](float a, float b, float c) { return valu::fma_half(a, b, c); };
+  add<f16, 2>(t, "v_pk_add_f16", [](float a, float b) { return a + b; });
+  add<f16, 2>(t, "v_pk_mul_f16", [](float a, float b) { return a * b; });
+  add<f16, 3>(t, "v_pk_fma_f16", fused);
+  add<f16, 3>(t, "v_pk_fmac_f16", fused);
+  add<f16, 2, selects>(t, "v_pk_min_f16", valu::min_number);
+  add<f16, 2, selects>(t, "v_pk_max_f16", valu::max_number);
+  add<f16, 2, selects>(t, "v_pk_min_num_f16", valu::min_number);
+  add<f16, 2, selects>(t, "v_pk_max_num_f16", valu::max_number);
+  add<f16, 2, selects>(t, "v_pk_minimum_f16", valu::min_propagating);
+  add<f16, 2, selects>(t, "v_pk_maximum_f16", valu::max_propagating);
+  add<f16, 3, selects>(t, "v_pk_minimum3_f16", valu::then(valu::min_propagating, valu::min_propagating));
+  add<f16, 3, selects>(t, "v_pk_maximum3_f16", valu::then(valu::max_propagating, valu::max_propagating));
+}
+
+}  // namespace rapt::sim::packed
