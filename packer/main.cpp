@@ -1,10 +1,10 @@
 // rapt-archive: checks compiled kernels against the manifest and packs them into one <arch>.rapt.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "common/atomic_file.hpp"
 #include "packer/pack.hpp"
 
 namespace {
@@ -16,19 +16,6 @@ std::string read_file(const std::string& path) {
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(path + ": cannot read");
   return text;
-}
-
-// Beside the target, then renamed: whoever reads it sees the old archive or the new one.
-void write_file(const std::string& path, const std::string& bytes) {
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(beside, path, error);
-  if (file && !error) return;
-  std::filesystem::remove(beside, error);
-  throw Error(path + ": cannot write");
 }
 
 struct Options {
@@ -46,7 +33,7 @@ void run(Options& o) {
     o.contents.objects.push_back({std::filesystem::path(path).stem().string(), {bytes, bytes + code.size()}});
   }
   const std::string file = pack(o.manifest, rows, std::move(o.contents));
-  write_file(o.output, file);
+  rapt::common::write_file(o.output, file);
   std::printf("%s: %zu kernels, %zu bytes\n", o.output.c_str(), o.objects.size(), file.size());
 }
 

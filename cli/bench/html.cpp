@@ -2,34 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "cli/bench/output.hpp"
 #include "cli/core/machine.hpp"
+#include "common/html.hpp"
 
 namespace rapt::cli {
 
 namespace {
 
-constexpr const char* kStyle =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24}"
-    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse;font-size:13px}"
-    "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #dde1e6;white-space:nowrap}"
-    ".t{text-align:left}.wide{overflow-x:auto}svg{width:100%;height:auto;font:12px system-ui,sans-serif}"
-    "p.note{color:#57606a}";
-constexpr const char* kColours[] = {"#2563a8", "#c2703d", "#3c8d5a", "#8b5fb0", "#a33c4c", "#5f6b76"};
-
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
+namespace html = common::html;
 
 const char* pass_name(rapt_op op) { return op == RAPT_FORWARD ? "forward" : "backward"; }
 
@@ -72,8 +54,8 @@ std::string bar(const BenchRow& r, double y, double scale, const char* colour) {
       "<rect x=\"{0}\" y=\"{1}\" width=\"{4:.1f}\" height=\"{3}\" fill=\"{5}\"><title>{6}</title></rect>"
       "<line x1=\"{7:.1f}\" x2=\"{7:.1f}\" y1=\"{1}\" y2=\"{8}\" stroke=\"#1b1f24\"/>"
       "<text x=\"{9}\" y=\"{10}\">{11}</text>",
-      kLeft, y, limit - kLeft, kHeight, std::max(1.0, bar_value(r) * scale), colour, escape(r.backend + " " + r.kernel),
-      limit, y + kHeight, kText, y + 11, bar_label(r));
+      kLeft, y, limit - kLeft, kHeight, std::max(1.0, bar_value(r) * scale), colour,
+      html::escape(r.backend + " " + r.kernel), limit, y + kHeight, kText, y + 11, bar_label(r));
 }
 
 // Bars grouped by case, under its name.
@@ -89,22 +71,13 @@ std::string chart_svg(const Chart& chart, const std::vector<std::string>& backen
     if (name != group) {
       group = name;
       y += kGap + kName;
-      body += fmt::format("<text x=\"8\" y=\"{}\">{}</text>", y - 5, escape(name));
+      body += fmt::format("<text x=\"8\" y=\"{}\">{}</text>", y - 5, html::escape(name));
     }
     const auto backend = std::find(backends.begin(), backends.end(), r->backend) - backends.begin();
-    body += bar(*r, y, most > 0 ? kPlot / most : 0, kColours[static_cast<size_t>(backend) % std::size(kColours)]);
+    body += bar(*r, y, most > 0 ? kPlot / most : 0, html::colour(static_cast<size_t>(backend)));
     y += kLine;
   }
-  return fmt::format("<svg viewBox=\"0 0 860 {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg>\n", y + 8,
-                     escape(chart.title), body);
-}
-
-std::string legend(const std::vector<std::string>& backends) {
-  std::string out = "<p>";
-  for (size_t i = 0; i < backends.size(); ++i)
-    out += fmt::format("<span style=\"color:{}\">&#9632;</span> {} &#160; ", kColours[i % std::size(kColours)],
-                       escape(backends[i]));
-  return out + "<span>|</span> limit probed in the same run</p>\n";
+  return html::svg(860, y + 8, chart.title, body);
 }
 
 std::string numbers(const std::vector<BenchRow>& rows) {
@@ -118,8 +91,8 @@ std::string numbers(const std::vector<BenchRow>& rows) {
         "<tr><td class=\"t\">{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td "
         "class=\"t\">{}</td><td>{:.4f}</td>"
         "<td>{:.4f}</td><td>{:.4f}</td><td>{:.1f}</td><td>{}</td></tr>\n",
-        escape(r.which.problem), pass_name(r.op), escape(r.backend), escape(r.kernel), r.measured.ms, r.measured.ms_p20,
-        r.tflops(), 100 * r.peak_fraction(), bytes_text(r.extra_bytes));
+        html::escape(r.which.problem), pass_name(r.op), html::escape(r.backend), html::escape(r.kernel), r.measured.ms,
+        r.measured.ms_p20, r.tflops(), 100 * r.peak_fraction(), bytes_text(r.extra_bytes));
   }
   return out + "</table></div>\n";
 }
@@ -128,8 +101,9 @@ std::string left_out(const std::vector<BenchRow>& rows) {
   std::string items;
   for (const BenchRow& r : rows)
     if (!r.left_out.empty())
-      items += fmt::format("<li>{} ({}), {}, {}: {}</li>\n", escape(r.which.label()), escape(r.which.problem),
-                           escape(r.backend), pass_name(r.op), escape(r.left_out));
+      items +=
+          fmt::format("<li>{} ({}), {}, {}: {}</li>\n", html::escape(r.which.label()), html::escape(r.which.problem),
+                      html::escape(r.backend), pass_name(r.op), html::escape(r.left_out));
   return items.empty() ? "" : "<h2>Left out</h2>\n<ul>\n" + items + "</ul>\n";
 }
 
@@ -140,20 +114,17 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
   for (const BenchRow& r : rows)
     if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
   const int threads = rows.empty() ? 0 : rows.front().threads;
-  std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt bench</title>"
-      "<style>{}</style></head>"
-      "<body>\n<h1>rapt bench</h1>\n<p>{} ({}), {} thread{}, best tier {}; rapt {}</p>\n",
-      kStyle, escape(machine().cpu), escape(machine().architecture), threads, threads == 1 ? "" : "s", best_cpu_tier(),
-      rapt_version_string());
-  page +=
+  std::string body = fmt::format("<p>{} ({}), {} thread{}, best tier {}; rapt {}</p>\n", html::escape(machine().cpu),
+                                 html::escape(machine().architecture), threads, threads == 1 ? "" : "s",
+                                 best_cpu_tier(), rapt_version_string());
+  body +=
       "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
       "the 80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
-  page += legend(backends);
+  body += html::legend(backends) + "<p><span>|</span> limit probed in the same run</p>\n";
   for (const Chart& chart : charts_of(rows))
-    page += fmt::format("<h2>{}</h2>\n{}", escape(chart.title), chart_svg(chart, backends));
-  return page + numbers(rows) + left_out(rows) + "</body></html>\n";
+    body += fmt::format("<h2>{}</h2>\n{}", html::escape(chart.title), chart_svg(chart, backends));
+  return html::page("rapt bench", body + numbers(rows) + left_out(rows));
 }
 
 }  // namespace rapt::cli

@@ -7,7 +7,7 @@
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
-#include "cli/io/file.hpp"
+#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 
@@ -81,8 +81,8 @@ int bench_command(const Options& options) {
   }
   print_comparison(rows);
   print_left_out(rows);
-  if (!options.json.empty()) write_file(options.json, bench_json(rows));
-  if (!options.html.empty()) write_file(options.html, bench_html(rows));
+  if (!options.json.empty()) common::write_file(options.json, bench_json(rows));
+  if (!options.html.empty()) common::write_file(options.html, bench_html(rows));
   return std::any_of(rows.begin(), rows.end(), [](const BenchRow& r) { return r.failed; }) ? 1 : 0;
 }
 

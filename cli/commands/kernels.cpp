@@ -5,9 +5,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/core/error.hpp"
 #include "cli/core/report.hpp"
-#include "cli/io/file.hpp"
 #include "cli/kernels/disassembly.hpp"
 #include "rapt/rapt.hpp"
+#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 
@@ -126,7 +126,7 @@ int kernels_command(const Options& o) {
   if (o.instructions) print_instructions(archive, index);
   if (!o.extract.empty()) {
     const std::vector<char> code = archive.code(index);
-    write_file(o.extract, {code.data(), code.size()});
+    common::write_file(o.extract, {code.data(), code.size()});
     fmt::print("  written to    {}\n", o.extract);
   }
   return 0;

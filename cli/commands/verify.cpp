@@ -9,10 +9,10 @@
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/report.hpp"
-#include "cli/io/file.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
+#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 
@@ -76,7 +76,7 @@ class Tally {
                "allowance", "ratio");
   }
   int finish(const std::string& path) const {
-    if (!path.empty()) write_file(path, json_);
+    if (!path.empty()) common::write_file(path, json_);
     if (checks_ == 0) throw InputError("nothing was checked: no backend takes what was asked for");
     fmt::print("\n{} checks, {} failed; the largest error is {:.3g} of its allowance\n", checks_, failures_, worst_);
     return failures_ == 0 ? 0 : 1;

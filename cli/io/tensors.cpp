@@ -9,6 +9,7 @@
 #include "cli/io/file.hpp"
 #include "cli/io/npy.hpp"
 #include "cli/io/safetensors.hpp"
+#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 
@@ -60,10 +61,10 @@ std::vector<std::string> save_tensors(const std::string& path,
                                       const std::vector<std::pair<std::string, const Array*>>& tensors) {
   check_output_path(path);
   std::vector<std::string> paths;
-  std::vector<std::unique_ptr<AtomicFile>> files;
+  std::vector<std::unique_ptr<common::AtomicFile>> files;
   const auto begin = [&](const std::string& file, const std::string& header) {
     paths.push_back(file);
-    files.push_back(std::make_unique<AtomicFile>(file));
+    files.push_back(std::make_unique<common::AtomicFile>(file));
     files.back()->write(header);
   };
   const auto data = [](const Array& a) { return std::span(a.data(), static_cast<size_t>(a.bytes())); };

@@ -1,8 +1,8 @@
 #include "sim/profile/profiler.hpp"
 
+#include "common/atomic_file.hpp"
 #include "sim/profile/report.hpp"
 #include "sim/profile/settings.hpp"
-#include "sim/profile/write_file.hpp"
 
 #include <algorithm>
 
@@ -44,7 +44,7 @@ class AtExit {
     // A process that was forked has counted nothing of its own.
     if (file_.empty() || profiler.kernels().empty() || getpid() != process_) return;
     try {
-      write_file(file_, report_json(profiler.kernels()));
+      common::write_file(file_, report_json(profiler.kernels()));
     } catch (const std::exception& failure) {
       std::fprintf(stderr, "rapt-sim: RAPT_SIM_PROFILE: %s\n", failure.what());
     }

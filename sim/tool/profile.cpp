@@ -1,5 +1,5 @@
 // rapt-sim profile: a program's kernels by the counters.
-#include "sim/profile/write_file.hpp"
+#include "common/atomic_file.hpp"
 #include "sim/tool/child.hpp"
 #include "sim/tool/report.hpp"
 #include "sim/tool/tool.hpp"
@@ -46,8 +46,8 @@ int profile_command(const Options& options) {
   Json profile = Json::parse(stream);
   if (!options.kernel.empty()) keep_only(profile, options.kernel);
   for (const Json& kernel : profile["kernels"]) fmt::print("\n{}", profile_text(kernel));
-  if (!options.json.empty()) write_file(options.json, profile.dump(1) + "\n");
-  if (!options.html.empty()) write_file(options.html, profile_html(profile));
+  if (!options.json.empty()) common::write_file(options.json, profile.dump(1) + "\n");
+  if (!options.html.empty()) common::write_file(options.html, profile_html(profile));
   return ending.good() ? 0 : 1;
 }
 

@@ -1,6 +1,8 @@
 // One page without scripts, links or a network: charts of the bounds and of where the clocks go, and the numbers.
 #include "sim/tool/report.hpp"
 
+#include "common/html.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,29 +11,10 @@
 namespace rapt::sim::tool {
 namespace {
 
-constexpr const char* style =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:80em;padding:0 1em;color:#1b1f24}"
-    "h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2em;border-top:1px solid #dde1e6;padding-top:.6em}"
-    "h3{font-size:1em}table{border-collapse:collapse;font-size:13px}"
-    "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #dde1e6;white-space:nowrap}"
-    ".t{text-align:left}.wide{overflow-x:auto}svg{width:100%;height:auto;font:12px system-ui,sans-serif}"
-    "p.note{color:#57606a}";
-constexpr const char* colours[] = {"#2563a8", "#c2703d", "#3c8d5a", "#8b5fb0",
-                                   "#a33c4c", "#5f6b76", "#b08a2e", "#4aa3a3"};
+namespace html = common::html;
+
 const std::string pipes[] = {"matrix", "vector", "transcendental", "scalar", "LDS"};
 constexpr std::size_t shown_places = 40;
-
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
 
 // A bar's parts, in the order of the colours, and the text behind it.
 struct Bar {
@@ -51,27 +34,19 @@ std::string chart(const std::string& title, const std::vector<Bar>& bars) {
   std::string body;
   double y = 4;
   for (const Bar& bar : bars) {
-    body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", left - 8, y + 11, escape(bar.name));
+    body +=
+        fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", left - 8, y + 11, html::escape(bar.name));
     double x = left;
     for (std::size_t n = 0; n < bar.parts.size(); ++n) {
       const double width = most > 0 ? bar.parts[n] / most * plot : 0;
       body += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>", x, y, width,
-                          height, colours[n % std::size(colours)]);
+                          height, html::colour(n));
       x += width;
     }
-    body += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>", x + 6, y + 11, escape(bar.text));
+    body += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{}</text>", x + 6, y + 11, html::escape(bar.text));
     y += line;
   }
-  return fmt::format("<h3>{0}</h3>\n<svg viewBox=\"0 0 900 {1:.0f}\" role=\"img\" aria-label=\"{0}\">{2}</svg>\n",
-                     escape(title), y + 4, body);
-}
-
-std::string legend(const std::vector<std::string>& names) {
-  std::string out = "<p>";
-  for (std::size_t n = 0; n < names.size(); ++n)
-    out += fmt::format("<span style=\"color:{}\">&#9632;</span> {} &#160; ", colours[n % std::size(colours)],
-                       escape(names[n]));
-  return out + "</p>\n";
+  return fmt::format("<h3>{}</h3>\n{}", html::escape(title), html::svg(900, y + 4, title, body));
 }
 
 std::string bounds_chart(const Json& k) {
@@ -112,7 +87,7 @@ std::string loop_chart(const Json& loops) {
     bars.push_back({loop_name(l), pipe_parts(l["totals"]),
                     fmt::format("{} iterations in {} entries, bound by {}", l["iterations"].get<std::uint64_t>(),
                                 l["entries"].get<std::uint64_t>(), l["bound_by"].get<std::string>())});
-  return chart("Loops: clocks of each pipe", bars) + legend({std::begin(pipes), std::end(pipes)});
+  return chart("Loops: clocks of each pipe", bars) + html::legend({std::begin(pipes), std::end(pipes)});
 }
 
 std::string place_name(const Json& place) {
@@ -128,7 +103,7 @@ std::string place_chart(const Json& k) {
     bars.push_back({place_name(list[n]), pipe_parts(list[n]["totals"]),
                     fmt::format("{} instructions", list[n]["totals"]["instructions"].get<std::uint64_t>())});
   return chart(by_line ? "Source lines: clocks of each pipe" : "Code: clocks of each pipe", bars) +
-         legend({std::begin(pipes), std::end(pipes)});
+         html::legend({std::begin(pipes), std::end(pipes)});
 }
 
 std::string place_table(const Json& k) {
@@ -139,7 +114,7 @@ std::string place_table(const Json& k) {
   out += "<th>LDS conflicts</th><th>memory bytes</th><th>sectors of 64</th></tr>\n";
   for (const Json& place : list) {
     const Json &t = place["totals"], &m = t["memory"];
-    out += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{}</td>", escape(place_name(place)),
+    out += fmt::format("<tr><td class=\"t\">{}</td><td>{}</td><td>{}</td>", html::escape(place_name(place)),
                        t["instructions"].get<std::uint64_t>(), t["clocks"]["issue"].get<std::uint64_t>());
     for (const std::string& pipe : pipes) out += fmt::format("<td>{}</td>", pipe_clocks(t, pipe));
     out += fmt::format("<td>{}</td><td>{}</td><td>{}</td></tr>\n", m["lds_conflict_clocks"].get<std::uint64_t>(),
@@ -166,29 +141,26 @@ std::string kernel_section(const Json& k) {
       "<h2>{}</h2>\n<p>{} ({}, {} CUs at {} MHz, {} GB/s), wave{}; {} launches, {} workgroups, {} waves, {} "
       "instructions</p>\n"
       "<p>Memory: {} bytes asked for, {} bytes touched. LDS: {} bytes, {} clocks, {} of them for bank conflicts.</p>\n",
-      escape(k["name"].get<std::string>()), escape(k["arch"].get<std::string>()),
-      escape(k["device"]["product"].get<std::string>()), k["device"]["compute_units"].get<unsigned>(),
+      html::escape(k["name"].get<std::string>()), html::escape(k["arch"].get<std::string>()),
+      html::escape(k["device"]["product"].get<std::string>()), k["device"]["compute_units"].get<unsigned>(),
       k["device"]["clock_mhz"].get<unsigned>(), k["device"]["gigabytes_per_second"].get<unsigned>(),
       k["lanes"].get<unsigned>(), k["launch_count"].get<std::uint64_t>(), k["workgroup_count"].get<std::uint64_t>(),
       k["wave_count"].get<std::uint64_t>(), k["totals"]["instructions"].get<std::uint64_t>(),
       m["bytes"].get<std::uint64_t>(), k["footprint_bytes"].get<std::uint64_t>(), m["lds_bytes"].get<std::uint64_t>(),
       m["lds_clocks"].get<std::uint64_t>(), m["lds_conflict_clocks"].get<std::uint64_t>());
   out += bounds_chart(k) + class_chart(k["totals"]) + loop_chart(k["loops"]) + place_chart(k);
-  if (k.contains("note")) out += fmt::format("<p class=\"note\">{}</p>\n", escape(k["note"].get<std::string>()));
+  if (k.contains("note")) out += fmt::format("<p class=\"note\">{}</p>\n", html::escape(k["note"].get<std::string>()));
   return out + wave_chart(k["launches"]) + place_table(k);
 }
 
 }  // namespace
 
 std::string profile_html(const Json& profile) {
-  std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>rapt-sim profile</title>"
-      "<style>{}</style></head>\n<body>\n<h1>rapt-sim profile</h1>\n"
+  std::string body =
       "<p class=\"note\">Counts are exact; clocks are those of the model in docs/simulator.md, which has no caches, no "
-      "latency and no contention: each is the least time that the work takes on its pipe.</p>\n",
-      style);
-  for (const Json& k : profile["kernels"]) page += kernel_section(k);
-  return page + "</body></html>\n";
+      "latency and no contention: each is the least time that the work takes on its pipe.</p>\n";
+  for (const Json& k : profile["kernels"]) body += kernel_section(k);
+  return html::page("rapt-sim profile", body);
 }
 
 }  // namespace rapt::sim::tool

@@ -11,6 +11,7 @@
 #include "cli/core/inputs.hpp"
 #include "cli/io/file.hpp"
 #include "cli/verify/check.hpp"
+#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 namespace {
@@ -62,13 +63,13 @@ TEST(AtomicFile, AppearsWithItsCommitAndNotBefore) {
     return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
   };
   {
-    AtomicFile abandoned(path);
+    common::AtomicFile abandoned(path);
     abandoned.write("text");
   }
   EXPECT_EQ(files(), 0);
-  write_file(path, "old");
+  common::write_file(path, "old");
   {
-    AtomicFile file(path);
+    common::AtomicFile file(path);
     file.write("new");
     EXPECT_EQ(content_of(path), "old");
     file.commit();

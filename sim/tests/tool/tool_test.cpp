@@ -259,7 +259,9 @@ TEST(Tool, SaysWhatIsWrong) {
   EXPECT_TRUE(has(nothing.err, "no kernel was launched")) << nothing.err;
   const Outcome no_place = run("profile --html /no/such/page.html -- " + compiled());
   EXPECT_EQ(no_place.code, 2);
-  EXPECT_TRUE(has(no_place.err, "cannot write /no/such/page.html: No such file or directory")) << no_place.err;
+  EXPECT_TRUE(
+      has(no_place.err, "/no/such/page.html: cannot create a temporary file beside it: No such file or directory"))
+      << no_place.err;
 }
 
 TEST(Tool, HelpsAndTellsItsVersion) {
@@ -275,7 +277,8 @@ TEST(Tool, VariablesThatCannotBeUnderstood) {
   EXPECT_TRUE(has(run_with("RAPT_SIM_TRACE=" + file + " RAPT_SIM_TRACE_WAVE=7"),
                   "rapt-sim: RAPT_SIM_TRACE: '7' does not name a wave as WORKGROUP,WAVE; nothing is traced\n"));
   EXPECT_TRUE(has(run_with("RAPT_SIM_TRACE=/no/such/file"), "cannot write the trace to /no/such/file"));
-  EXPECT_TRUE(has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "cannot write /no/such/file"));
+  EXPECT_TRUE(
+      has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "/no/such/file: cannot create a temporary file beside it"));
 }
 
 }  // namespace

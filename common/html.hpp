@@ -1,0 +1,17 @@
+// Reports as one HTML page without scripts, links or a network: charts are SVG in the page.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rapt::common::html {
+
+std::string escape(std::string_view text);  // for content and attributes
+std::string page(std::string_view title, std::string_view body);
+std::string svg(double width, double height, std::string_view label, std::string_view body);
+std::string legend(const std::vector<std::string>& names);  // in the order of their colours
+const char* colour(size_t index);
+
+}  // namespace rapt::common::html
