@@ -1,6 +1,7 @@
 // rapt-archive: checks compiled kernels against the manifest and packs them into one <arch>.rapt.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
