@@ -7,6 +7,7 @@
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
+#include "cli/core/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {
