@@ -32,13 +32,18 @@ class AlignmentCheck final : public Observer {
  private:
   unsigned alignment(const Instruction& i, const Access& access, unsigned bytes) const {
     const auto says = [&i](std::string_view part) { return i.opcode->name.find(part) != std::string_view::npos; };
-    if (access.action == Action::atomic) return std::bit_ceil(bytes);
+    if (is_atomic(access)) return std::bit_ceil(bytes);
     if (access.space == Space::lds && bytes >= 8) return says("_tr_") ? std::bit_ceil(bytes) : bytes > 8 ? 4 : 1;
     const bool formatted = entry_->effects.unit == Unit::buffer && says("_format");
     return formatted ? std::min(4U, std::bit_floor(bytes)) : 1;
   }
 
-  static void fail(const Wave& wave, const Access& access, unsigned bytes, unsigned needed) {
+  // An exchange of two in LDS is told as two loads and two stores.
+  bool is_atomic(const Access& access) const {
+    return access.action == Action::atomic || (access.space == Space::lds && entry_->effects.atomic);
+  }
+
+  void fail(const Wave& wave, const Access& access, unsigned bytes, unsigned needed) const {
     const std::uint64_t base = access.space == Space::lds ? reinterpret_cast<std::uint64_t>(wave.group->lds.data()) : 0;
     for_lanes(access.lanes, [&](unsigned lane) {
       if ((access.at[lane] & (needed - 1)) == 0) return;
@@ -46,8 +51,8 @@ class AlignmentCheck final : public Observer {
       char text[64];
       std::snprintf(text, sizeof text, access.space == Space::lds ? "LDS byte %llu" : "address 0x%llx",
                     static_cast<unsigned long long>(address));
-      report("misaligned " + std::string(access.action == Action::atomic ? "atomic" : "access") + " of " +
-                 std::to_string(bytes) + " bytes at " + text + ", which needs a multiple of " + std::to_string(needed),
+      report("misaligned " + std::string(is_atomic(access) ? "atomic" : "access") + " of " + std::to_string(bytes) +
+                 " bytes at " + text + ", which needs a multiple of " + std::to_string(needed),
              lane, address);
     });
   }

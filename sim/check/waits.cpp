@@ -72,13 +72,6 @@ const OutstandingOperations::Operation* OutstandingOperations::writer(RegisterFi
 
 namespace {
 
-// The halves of its data registers that a memory operation of 8 or 16 bits a component moves.
-unsigned moved_halves(const Instruction& i, const Operand& data) {
-  const auto says = [&i](std::string_view part) { return i.opcode->name.find(part) != std::string_view::npos; };
-  if (says("format_xy")) return halves::both;  // two components and more fill registers
-  return data.high || says("d16_hi") ? halves::upper : halves::lower;
-}
-
 // The halves of its destination that a load writes.
 unsigned loaded_halves(const Entry& load) {
   return load.effects.partial_dst ? moved_halves(load.instruction, load.instruction.dst) : halves::both;

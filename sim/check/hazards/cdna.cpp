@@ -81,6 +81,10 @@ void Pair::check(bool f64_product_between) const {
   if (was(kind::setreg) && is(kind::getreg | kind::setreg) && gap_ < 2 &&
       past_.hazards.hardware_register == entry_.hazards.hardware_register)
     fail(is(kind::getreg) ? "the hardware register is read" : "the hardware register is written", 2);
+  // S_SETVSKIP before vector instructions needs none: the tables name S_SETREG alone there.
+  if (was(kind::setvskip) && is(kind::getmode) && gap_ < 2) fail("the hardware register is read", 2);
+  if (was(kind::sets_vskip) && is(kind::valu | kind::memory | kind::lds) && gap_ < 2)
+    fail("a vector instruction runs", 2);
   if (was(kind::writes_m0) && is(kind::reads_m0) && gap_ < 1) fail("m0 is read", 1);
   if (was(kind::f64_product) && is(kind::fma_f64) && gap_ < 2) fail("a product of f64 runs", 2);
   if (arch_ == Arch::gfx90a && is(kind::memory | kind::lds) && f64_product_between)

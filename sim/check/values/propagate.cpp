@@ -56,7 +56,7 @@ class Propagation {
       if (const BitRule rule = bit_rule(name_)) return by_lane([&](unsigned lane) { return ruled(rule, lane); });
     if (i_.lane_map == LaneMap::none && is_wide_sum()) return wide_sum();
     if (name_ == "v_pk_fma_f32" || name_ == "v_pk_mul_f32" || name_ == "v_pk_add_f32") return packed_floats();
-    if (i_.opcode->format == Format::vop3p && is_packed16(i_.opcode->dst))
+    if ((i_.opcode->format == Format::vop3p || name_ == "v_pk_fmac_f16") && is_packed16(i_.opcode->dst))
       return by_lane([&](unsigned lane) { return packed(lane); });
     return by_lane([&](unsigned lane) { return any_undefined(lane) ? ~0U : 0U; });
   }
@@ -173,21 +173,20 @@ class Propagation {
     return (low != 0 ? 0xffffU : 0) | (high != 0 ? 0xffff0000U : 0);
   }
 
-  // Of a source only what its type covers counts: one half, one byte, or all of its registers.
+  // Of a source only what its type, op_sel and name choose counts: one half, one byte, or all of its registers.
   std::uint32_t counted(unsigned n, unsigned lane) {
     const std::uint32_t bits = source(n)[lane];
     const Operand& o = i_.src[n];
-    if (i_.lane_map == LaneMap::sdwa && n < 2) return bits;  // selected already
+    if (i_.lane_map == LaneMap::sdwa && n < 2)  // selected already
+      return is_half(i_.opcode->src[n]) ? bits & 0xffff : bits;
     if (name_.starts_with("v_cvt_f32_ubyte")) return bits >> 8 * static_cast<unsigned>(name_.back() - '0') & 0xff;
     if (name_.find("_i24") != name_.npos || name_.find("_u24") != name_.npos) return n < 2 ? bits & 0xffffff : bits;
-    if (is_half(i_.opcode->src[n]))
-      return o.high || (i_.opcode->format != Format::vop1 && (i_.op_sel >> n & 1) != 0) ? bits >> 16 : bits & 0xffff;
     if (o.dwords > 1 && (o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr)) {
       std::uint32_t all = bits;
       for (unsigned d = 1; d < o.dwords; ++d) all |= shadow_.bits(row_of_operand(o) + d, lane);
       return all;
     }
-    return bits;
+    return bits & read_bits(i_, n);
   }
 
   static unsigned row_of_operand(const Operand& o) {
@@ -203,8 +202,8 @@ class Propagation {
           const unsigned word = a.count > 1 ? lane / 32 : 0;
           if (shadow_.scalar(a.first + word) >> lane % 32 & 1) return true;
         } else {
-          for (unsigned d = 0; d < a.count; ++d)
-            if (shadow_.bits(row_of(a.file, a.first + d), lane) != 0 && !half_destination()) return true;
+          for (unsigned d = 0; d < a.count && !is_third_source(a); ++d)
+            if (shadow_.bits(row_of(a.file, a.first + d), lane) != 0) return true;
         }
       } else if (counted(a.source, lane) != 0) {
         return true;
@@ -213,8 +212,11 @@ class Propagation {
     return false;
   }
 
-  // A 16-bit result that shares its register reads the register only to keep the other half.
-  bool half_destination() const { return is_half(i_.opcode->dst) && (i_.opcode->traits & trait::reads_dst) == 0; }
+  // The destination of an operation that adds to it: counted as what it is there.
+  bool is_third_source(const RegisterAccess& a) const {
+    const Operand& o = i_.src[2];
+    return (o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr) && row_of_operand(o) == row_of(a.file, a.first);
+  }
 
   template <typename F>
   std::vector<Undefined> by_lane(F undefined_of) {
@@ -248,18 +250,14 @@ class Propagation {
     return result;
   }
 
-  // The row afterwards: inactive lanes and the half that a 16-bit result leaves keep what they had.
+  // The row afterwards: inactive lanes and what a result leaves of its register keep what they had.
   Words placed(unsigned row, const Words& lanes, std::uint64_t exec) const {
     Words words(lanes.size());
-    const bool half = is_half(i_.opcode->dst) && i_.dst.dwords == 1;
-    const bool upper = i_.dst.high || (i_.op_sel & 8) != 0 || i_.dst_sel == SdwaSelect::word1;
-    const bool keeps = is_rdna(wave_.arch) || upper || i_.dst_unused == SdwaUnused::preserve;
+    const WrittenBits written = written_bits(i_, wave_.arch);
     for (unsigned lane = 0; lane < words.size(); ++lane) {
       const std::uint32_t old = shadow_.bits(row, lane);
       if ((exec >> lane & 1) == 0 && e_.per_lane) words[lane] = old;
-      else if (!half) words[lane] = lanes[lane];
-      else if (upper) words[lane] = (old & 0xffff) | (lanes[lane] != 0 ? 0xffff0000 : 0);
-      else words[lane] = (keeps ? old & 0xffff0000 : 0) | (lanes[lane] != 0 ? 0xffff : 0);
+      else words[lane] = (old & written.kept()) | (lanes[lane] & written.result);
     }
     return words;
   }

@@ -1,5 +1,7 @@
 #include "sim/check/values/shadow_run.hpp"
 
+#include "sim/check/halves.hpp"
+
 #include <algorithm>
 
 namespace rapt::sim {
@@ -114,19 +116,26 @@ std::optional<std::vector<Undefined>> ShadowRunner::move(const Wave& wave, const
     if (i.src[n].kind == OperandKind::constant && is_control_operand(i, n)) copy.src[n] = i.src[n];
   handler(wave_, copy);
   auto results = collect(e);
-  for (const RegisterAccess& a : e.reads()) {  // an undefined control leaves nothing defined
-    if (a.use != Use::control || !shadow.touches(a)) continue;
-    for (Undefined& result : results)
-      for (auto& row : result.rows)
-        for (unsigned lane = 0; lane < row.size(); ++lane) {
-          const bool mask = a.file == RegisterFile::sgpr && a.count == lanes_ / 32;
-          const bool hit = a.file != RegisterFile::sgpr ? shadow.bits(row_of(a.file, a.first), lane) != 0
-                           : mask                       ? (shadow.scalar(a.first + lane / 32) >> lane % 32 & 1) != 0
-                                                        : true;
-          if (hit && (row.size() == 1 || (wave.exec() >> lane & 1))) row[lane] = ~0U;
-        }
-  }
+  for (const RegisterAccess& a : e.reads())
+    if (a.use == Use::control && shadow.touches(a)) spoil(wave, i, a, shadow, results);
   return results;
+}
+
+// An undefined control leaves nothing of the result defined.
+void ShadowRunner::spoil(const Wave& wave, const Instruction& i, const RegisterAccess& control, const Shadow& shadow,
+                         std::vector<Undefined>& results) const {
+  const bool named = control.source != Effects::implied;
+  const bool mask = control.file == RegisterFile::sgpr && named && i.opcode->src[control.source] == Type::mask;
+  const std::uint32_t counted = named ? read_bits(i, control.source) : ~0U, result = written_bits(i, wave.arch).result;
+  const auto hits = [&](unsigned lane) {
+    if (mask) return (shadow.scalar(control.first + lane / 32) >> lane % 32 & 1) != 0;
+    if (control.file == RegisterFile::sgpr) return (shadow.scalar(control.first) & counted) != 0 || control.count > 1;
+    return (shadow.bits(row_of(control.file, control.first), lane) & counted) != 0;
+  };
+  for (Undefined& undefined : results)
+    for (auto& row : undefined.rows)
+      for (unsigned lane = 0; lane < row.size(); ++lane)
+        if (hits(lane) && (row.size() == 1 || (wave.exec() >> lane & 1))) row[lane] |= result;
 }
 
 std::vector<Undefined> ShadowRunner::multiply(const Wave& wave, const Instruction& i, const Effects& e,

@@ -32,6 +32,8 @@ class ShadowRunner {
   std::vector<std::uint32_t> source(const Wave& wave, const Instruction& i, unsigned n, const Shadow& shadow);
 
  private:
+  void spoil(const Wave& wave, const Instruction& i, const RegisterAccess& control, const Shadow& shadow,
+             std::vector<Undefined>& results) const;
   void prepare(const Wave& wave, const Effects& e, const Shadow& shadow, unsigned spread);
   void load_row(const Wave& wave, const RegisterAccess& access, const Shadow& shadow, unsigned spread);
   std::vector<Undefined> collect(const Effects& e) const;

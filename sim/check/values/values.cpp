@@ -86,7 +86,8 @@ class ValueCheck final : public Observer {
     } else if (values.flows) {
       for (const Undefined& result : values.results) commit(values.shadow, result);
     } else {
-      for (const RegisterAccess& access : entry.effects.writes()) define(values, access, entry.effects.per_lane);
+      for (const RegisterAccess& access : entry.effects.writes())
+        define(values, access, entry.effects.per_lane, entry.values.kept);
     }
     settle_scalars(wave, values, entry);
   }
@@ -126,14 +127,22 @@ class ValueCheck final : public Observer {
     return i.dst.index + loaded + (i.dst.kind == OperandKind::agpr ? Wave::agpr_row : 0);
   }
 
-  static void define(WaveValues& values, const RegisterAccess& access, bool per_lane) {
+  // `kept`: bits of each lane that the instruction leaves.
+  static void define(WaveValues& values, const RegisterAccess& access, bool per_lane, std::uint32_t kept = 0) {
     if (access.file == RegisterFile::sgpr) {
       for (unsigned n = 0; n < access.count && access.first + n < sreg::count; ++n)
         values.shadow.set_scalar(access.first + n, 0);
     } else if (access.file != RegisterFile::scc) {
       const std::uint64_t lanes = per_lane ? values.exec : ~std::uint64_t{0};
-      for (unsigned n = 0; n < access.count; ++n) values.shadow.define(row_of(access.file, access.first + n), lanes);
+      for (unsigned n = 0; n < access.count; ++n)
+        define_row(values.shadow, row_of(access.file, access.first + n), lanes, kept);
     }
+  }
+
+  static void define_row(Shadow& shadow, unsigned row, std::uint64_t lanes, std::uint32_t kept) {
+    if (kept == 0) return shadow.define(row, lanes);
+    for_lanes(shadow.undefined_lanes(row) & lanes,
+              [&](unsigned lane) { shadow.set_bits(row, lane, shadow.bits(row, lane) & kept); });
   }
 
   static void commit(Shadow& shadow, const Undefined& result) {
@@ -176,12 +185,12 @@ class ValueCheck final : public Observer {
     const Operand& data = i.src[1];
     if (data.kind != OperandKind::vgpr && data.kind != OperandKind::agpr) return;
     const RegisterFile file = data.kind == OperandKind::agpr ? RegisterFile::agpr : RegisterFile::vgpr;
-    const bool upper = values.entry->values.upper || data.high;
     for_lanes(access.lanes, [&](unsigned lane) {
       for (unsigned d = 0; d < (access.bytes + 3) / 4 && d < data.dwords; ++d) {
         const unsigned left = access.bytes - 4 * d;
         std::uint32_t bits = values.shadow.bits(row_of(file, data.index + d), lane);
-        if (left < 4) bits = upper ? bits >> 16 : bits & ((1U << 8 * left) - 1);
+        if (values.entry->values.upper) bits >>= 16;
+        if (left < 4) bits &= (1U << 8 * left) - 1;
         if (bits != 0)
           report(register_name(file, data.index + d) + " was never written and is stored", lane, access.at[lane]);
       }
@@ -240,7 +249,7 @@ class ValueCheck final : public Observer {
     for_lanes(r.lanes, [&](unsigned lane) {
       for (unsigned d = 0; 4 * d < r.bytes; ++d) {
         std::uint32_t bits = held && values.flows ? values.shadow.bits(row + d, lane) : 0;
-        if (data.high) bits >>= 16;
+        if (values.entry->values.upper) bits >>= 16;
         memory_.set_bits(r.space, r.at[lane] + 4 * d, std::min(4U, r.bytes - 4 * d), bits);
       }
     });

@@ -15,6 +15,8 @@ bool any_of(std::string_view name, std::initializer_list<std::string_view> stems
 
 bool says(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
+constexpr unsigned vskip_bit = 28;  // of gfx9's MODE
+
 bool gfx940(Arch arch) { return arch == Arch::gfx942 || arch == Arch::gfx950; }
 
 // gfx940 and later: products of f32 run on other hardware than those of narrower types ("_xf32" is one).
@@ -70,6 +72,11 @@ Kinds scalar_kinds(const Instruction& i) {
   const auto mark = [&kinds](bool is, Kinds bit) { kinds |= is ? bit : 0; };
   mark(name.starts_with("s_getreg"), kind::getreg);
   mark(name.starts_with("s_setreg"), kind::setreg);
+  mark(name.starts_with("s_setvskip"), kind::setvskip);
+  const unsigned field = i.immediate & 0xffff, first = field >> 6 & 31, last = first + (field >> 11);
+  const bool mode = (field & 63) == 1;
+  mark(mode && name.starts_with("s_getreg"), kind::getmode);
+  mark(mode && name.starts_with("s_setreg") && first <= vskip_bit && last >= vskip_bit, kind::sets_vskip);
   mark(any_of(name, {"s_movrel", "s_sendmsg", "s_ttracedata"}), kind::reads_m0);
   if (name == "s_waitcnt_depctr" || name == "s_wait_alu") {
     mark((i.immediate >> 12 & 15) == 0, kind::waits_vdst);
@@ -117,6 +124,8 @@ void watch(HazardFacts& f, Arch arch) {
   look(kind::dpp, kind::writes_vector | kind::writes_exec, 5);
   look(kind::div_fmas | kind::selects_lane, kind::writes_scalar, 4);
   look(kind::getreg | kind::setreg, kind::setreg, 2);
+  look(kind::getmode, kind::setvskip, 2);
+  look(kind::valu | kind::memory | kind::lds, kind::sets_vskip, 2);
   look(kind::reads_m0, kind::writes_m0, 1);
   look(kind::writes_vector, kind::wide_store, gfx940 ? 2 : 1);
   look(kind::product | (gfx90a ? 0 : kind::accvgpr_write), kind::late_vector | kind::writes_exec, 4);

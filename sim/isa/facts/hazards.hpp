@@ -44,6 +44,9 @@ inline constexpr Kinds waits_vdst = bit(31);     // for all VALU results: va_vds
 inline constexpr Kinds waits_sdst = bit(32);     // for all SALU results: sa_sdst(0)
 inline constexpr Kinds reads_mask = bit(33);     // VALU: a lane mask in an SGPR or VCC
 inline constexpr Kinds late_vector = bit(34);    // writes_vector, but a product does not get it at once
+inline constexpr Kinds setvskip = bit(35);       // s_setvskip
+inline constexpr Kinds sets_vskip = bit(36);     // s_setreg of MODE.vskip
+inline constexpr Kinds getmode = bit(37);        // s_getreg of MODE
 }  // namespace kind
 
 struct HazardFacts {

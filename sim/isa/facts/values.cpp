@@ -17,14 +17,19 @@ bool is_by_lane(const Instruction& i, const Effects& e) {
 
 }  // namespace
 
-ValueFacts value_facts(const Instruction& i, const Effects& e) {
+ValueFacts value_facts(const Instruction& i, const Effects& e, Arch arch) {
   ValueFacts facts;
   for (const RegisterAccess& access : e.reads()) facts.reads.add(access);
   for (const RegisterAccess& access : e.writes()) facts.writes.add(access);
   facts.memory = e.loads || e.stores || e.atomic;
   facts.by_lane = is_by_lane(i, e);
-  facts.d16 = i.opcode->name.find("d16") != std::string_view::npos;
-  facts.upper = i.opcode->name.find("d16_hi") != std::string_view::npos || i.dst.high;
+  if (facts.memory) {
+    const unsigned moved = moved_halves(i, e.stores ? i.src[1] : i.dst);
+    facts.d16 = moved != halves::both && i.opcode->name.find("d16") != std::string_view::npos;
+    facts.upper = moved == halves::upper;
+  } else if (!i.dual) {
+    facts.kept = written_bits(i, arch).kept();
+  }
   return facts;
 }
 

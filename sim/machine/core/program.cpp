@@ -29,7 +29,7 @@ Entry make_entry(DecodeMode mode, Instruction instruction) {
   Entry entry;
   count_registers(instruction, entry);
   entry.effects = effects(instruction, mode.lanes);
-  entry.values = value_facts(instruction, entry.effects);
+  entry.values = value_facts(instruction, entry.effects, mode.arch);
   for (const RegisterAccess& access : entry.effects.writes()) entry.written_registers |= register_groups(access);
   entry.registers = entry.written_registers;
   for (const RegisterAccess& access : entry.effects.reads()) entry.registers |= register_groups(access);

@@ -17,11 +17,13 @@ bool sum_is_last(Order order, Arch arch) {
 
 float flushed(float v, float smallest) { return std::fabs(v) < smallest ? std::copysign(0.0F, v) : v; }
 
-// A constant of RDNA stands in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ...").
-template <unsigned N>
+// A constant of RDNA stands in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ..."), but not that
+// of a sum in f32 of halves: clang and AMD's own emulator (ROCm/rocm-systems, rocjitsu) have it in the low one.
+template <class T, class R, unsigned N>
 const std::uint32_t* pair_source(Wave& w, const Instruction& i, unsigned k, Row<N>& scratch) {
   const std::uint32_t* row = word_source<N>(w, i, k, 0, scratch);
-  if (is_rdna(w.arch) && i.src[k].kind == OperandKind::constant && !i.src[k].literal)
+  constexpr bool repeated = R::bits == 16 || T::format.mantissa == valu::format_bf16.mantissa;
+  if (repeated && is_rdna(w.arch) && i.src[k].kind == OperandKind::constant && !i.src[k].literal)
     for (std::uint32_t& v : scratch) v = (v & 0xffff) * 0x10001;
   return row;
 }
@@ -33,8 +35,8 @@ void dot2(Wave& w, const Instruction& i) {
     return;
   constexpr bool narrow = R::bits == 16;  // a VOP3 operation: neg and abs of whole operands, op_sel of the halves
   alignas(64) Row<N> scratch[3], part[4], out;
-  const std::uint32_t* const first = pair_source<N>(w, i, 0, scratch[0]);
-  const std::uint32_t* const second = pair_source<N>(w, i, 1, scratch[1]);
+  const std::uint32_t* const first = pair_source<T, R, N>(w, i, 0, scratch[0]);
+  const std::uint32_t* const second = pair_source<T, R, N>(w, i, 1, scratch[1]);
   const std::uint32_t* const third = word_source<N>(w, i, 2, 0, scratch[2]);
   const bool packed = !narrow && has_packed_fields(i);
   // CDNA's flush denormals whatever the mode (its documents, "Denormalized and Rounding Modes"), RDNA's bf16 form too.

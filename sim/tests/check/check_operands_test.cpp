@@ -117,6 +117,17 @@ TEST(Alignment, Atomics) {
   EXPECT_EQ(aligned(Arch::gfx942, "ds_add_u64 v0, v[2:3]", 16, 4)
                 .find("misaligned atomic of 8 bytes at LDS byte 84, which needs a multiple of 8"),
             0U);
+  for (const char* text :
+       {"ds_wrxchg2_rtn_b32 v[4:5], v0, v2, v3 offset1:64", "ds_wrxchg2st64_rtn_b32 v[4:5], v0, v2, v3"}) {
+    EXPECT_EQ(aligned(Arch::gfx942, text, 16, 4), "") << text;
+    EXPECT_EQ(aligned(Arch::gfx942, text, 16, 2)
+                  .find("misaligned atomic of 4 bytes at LDS byte 82, which needs a multiple of 4: ds_wrxchg2"),
+              0U)
+        << text;
+  }
+  EXPECT_EQ(aligned(Arch::gfx1100, "ds_storexchg_2addr_rtn_b64 v[4:7], v0, v[8:9], v[10:11]", 16, 4)
+                .find("misaligned atomic of 8 bytes at LDS byte 84, which needs a multiple of 8"),
+            0U);
   // In memory the machine itself refuses it.
   EXPECT_NE(aligned(Arch::gfx90a, "global_atomic_add v0, v2, s[2:3]", 16, 2).find("misaligned"), std::string::npos);
   EXPECT_EQ(aligned(Arch::gfx90a, "global_atomic_add v0, v2, s[2:3]", 16, 4), "");

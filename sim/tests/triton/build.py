@@ -26,6 +26,8 @@ from triton.compiler import ASTSource, compile  # noqa: E402
 from support.case import Format, load_cases  # noqa: E402
 from support.objects import ARCHS, Object, read_objects, write_objects  # noqa: E402
 
+SAMPLED = 3  # cases of each kernel that the sample has: it is to stay below 300 KB
+
 
 def lanes(arch):
     return 64 if arch.startswith("gfx9") else 32
@@ -97,13 +99,23 @@ def build(wanted):
     return objects, failed
 
 
+def spread(items, most):
+    """At most so many of them, from the first to the last."""
+    if len(items) <= most:
+        return items
+    return [items[n * (len(items) - 1) // (most - 1)] for n in range(most)]
+
+
 def sampled(cases):
-    """What the sample has: each case for one architecture, taken in turn."""
+    """What the sample has: a few cases of each kernel, each for the next architecture that takes it."""
+    by_kernel = {}
+    for case in cases:
+        by_kernel.setdefault(case.kernel, []).append(case)
     chosen = []
-    for number, case in enumerate(cases):
-        archs = [arch for arch in ARCHS if arch not in case.refused and arch not in case.left_out]
+    for case in (case for several in by_kernel.values() for case in spread(several, SAMPLED)):
+        archs = [arch for arch in ARCHS if arch not in {*case.refused, *case.left_out, *case.varies}]
         if archs:
-            chosen.append((archs[number % len(archs)], case))
+            chosen.append((archs[len(chosen) % len(archs)], case))
     return chosen
 
 

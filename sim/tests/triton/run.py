@@ -149,6 +149,10 @@ def main():
 
     cases = load_cases()
     objects = [o for o in read_objects(options.folder, options.arch) if re.search(options.only, o.case)]
+    gone = sorted({o.case for o in objects if o.case not in cases})
+    if gone:
+        print(f"{options.folder} has cases that kernels/ has no more: build it again: {', '.join(gone)}", flush=True)
+        return 1
     for o in objects:
         _ = cases[o.case].results  # once for all children
     failed = 0

@@ -92,6 +92,24 @@ TEST(Dot, halves_into_f32) {
   }
 }
 
+// A constant of RDNA stands in both halves, but for sums in f32 of f16.
+TEST(Dot, constants) {
+  for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1151, Arch::gfx1201}) {
+    OneWave w(arch);
+    w.fill(1, half(3) | half(5) << 16);
+    w.fill(3, 0);
+    w.run("v_dot2_f32_f16 v0, v1, 2.0, v3");
+    EXPECT_EQ(w.f(0), 6) << name(arch);
+    if (is_cdna(arch)) continue;
+    w.run("v_dot2_f16_f16 v0.l, v1, 2.0, v3.l");
+    EXPECT_EQ(w.v(0) & 0xffff, half(16)) << name(arch);
+    if (contains(gfx12, arch)) continue;
+    w.fill(0, 0);
+    w.run("v_dot2acc_f32_f16 v0, 2.0, v1");
+    EXPECT_EQ(w.f(0), 6) << name(arch);
+  }
+}
+
 // The sum so far is so large that single products are lost in it, but not their sum.
 TEST(Dot, order_of_the_additions) {
   const auto run = [](Arch arch, const char* text) {

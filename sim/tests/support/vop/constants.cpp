@@ -91,13 +91,13 @@ ConstantType type_of_result(const VopForm& form) {
 }
 
 // RDNA4 7.2.2 and 7.7.2, RDNA3 7.5.1, RDNA3.5 7.2.2: the constants of these stand in both halves of src0 and src1, and
-// in all elements of a matrix of 16 bits. (Of v_dot2_f32_f16 a table in 7.5.1 and 7.7.2 says "use FP32 inline", against
-// the text of 7.2.2 and against LLVM.)
+// in all elements of a matrix of 16 bits. (v_dot2_f32_f16 and v_dot2acc_f32_f16 are as clang and AMD's emulator have
+// them: in the low half. The text of 7.2.2 has them in both, a table in 7.5.1 and 7.7.2 says "use FP32 inline".)
 bool repeats_constant(const VopForm& form, const VopSource& source) {
   if (form.starts_with("v_wmma_f16") || form.starts_with("v_wmma_bf16")) return true;
   if (is_cdna(form.arch) || source.number == 2) return false;
-  return form.starts_with("v_dot2_f16_f16") || form.starts_with("v_dot2_bf16_bf16") || form.starts_with("v_dot2acc_") ||
-         form.starts_with("v_dot2_f32_bf16") || form.starts_with("v_dot2_f32_f16");
+  return form.starts_with("v_dot2_f16_f16") || form.starts_with("v_dot2_bf16_bf16") ||
+         form.starts_with("v_dot2_f32_bf16");
 }
 
 Bits in_both_halves(std::uint32_t half) { return {(half & 0xffff) * 0x10001}; }

@@ -2,7 +2,8 @@
 
 Tensors are [batch, sequence, head, d]. Errors, with u of float32 and v of the type of the operands: a logit is a sum of
 d products, so it is off by e = (d + 8) u scale sum |q| |k|, and its exponential by that much of itself; P and dS become
-operands and round once, by v; sums over n keys or queries take n u of the sum of sizes."""
+operands and round once, by v; sums over n keys or queries take n u of the sum of sizes. Products of f32 are asked for
+as such: on gfx942 the compiler would take xf32."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def forward(
     for start in range(0, end, BN):
         n = start + tl.arange(0, BN)
         y = tl.load(k + k_base + n[None, :] * stride_k + d[:, None], mask=n[None, :] < keys, other=0.0)
-        logit = tl.dot(x, y) * (scale * 1.4426950408889634)
+        logit = tl.dot(x, y, input_precision="ieee") * (scale * 1.4426950408889634)
         allowed = n[None, :] < keys
         if CAUSAL:
             allowed = allowed & (n[None, :] <= m[:, None] + offset)
@@ -64,7 +65,7 @@ def forward(
         p = tl.exp2(logit - base[:, None])
         correction = tl.exp2(most - base)
         z = tl.load(v + k_base + n[:, None] * stride_k + d[None, :], mask=n[:, None] < keys, other=0.0)
-        sums = tl.dot(p.to(z.dtype), z, sums * correction[:, None])
+        sums = tl.dot(p.to(z.dtype), z, sums * correction[:, None], input_precision="ieee")
         total = total * correction + tl.sum(p, 1)
         most = new
     empty = total == 0
@@ -94,7 +95,7 @@ def tile(pointer, rows, base, stride, count, D: tl.constexpr):
 @jit
 def weights(x, y, m, n, rows_lse, queries, keys, scale, CAUSAL: tl.constexpr):
     """P, from logits and the logarithm of their sum."""
-    logit = tl.dot(x, tl.trans(y)) * (scale * 1.4426950408889634)
+    logit = tl.dot(x, tl.trans(y), input_precision="ieee") * (scale * 1.4426950408889634)
     allowed = (m[:, None] < queries) & (n[None, :] < keys)
     if CAUSAL:
         allowed = allowed & (n[None, :] <= m[:, None] + keys - queries)
@@ -132,9 +133,9 @@ def backward_keys(
         x, g = tile(q, m, q_base, stride, queries, D), tile(dout, m, q_base, stride, queries, D)
         row = tl.program_id(1) * queries + m
         p = weights(x, y, m, n, tl.load(lse + row, mask=m < queries, other=0.0), queries, keys, scale, CAUSAL)
-        sums_v = tl.dot(tl.trans(p.to(g.dtype)), g, sums_v)
-        dp = tl.dot(g, tl.trans(z)) - tl.load(delta + row, mask=m < queries, other=0.0)[:, None]
-        sums_k = tl.dot(tl.trans((p * dp).to(x.dtype)), x, sums_k)
+        sums_v = tl.dot(tl.trans(p.to(g.dtype)), g, sums_v, input_precision="ieee")
+        dp = tl.dot(g, tl.trans(z), input_precision="ieee") - tl.load(delta + row, mask=m < queries, other=0.0)[:, None]
+        sums_k = tl.dot(tl.trans((p * dp).to(x.dtype)), x, sums_k, input_precision="ieee")
     at = k_base + n[:, None] * stride + d[None, :]
     tl.store(dv + at, sums_v.to(dv.dtype.element_ty), mask=n[:, None] < keys)
     tl.store(dk + at, (sums_k * scale).to(dk.dtype.element_ty), mask=n[:, None] < keys)
@@ -172,8 +173,8 @@ def backward_queries(
         n = start + tl.arange(0, BN)
         y, z = tile(k, n, k_base, stride, keys, D), tile(v, n, k_base, stride, keys, D)
         p = weights(x, y, m, n, rows_lse, queries, keys, scale, CAUSAL)
-        dp = tl.dot(g, tl.trans(z)) - rows_delta[:, None]
-        sums = tl.dot((p * dp).to(y.dtype), y, sums)
+        dp = tl.dot(g, tl.trans(z), input_precision="ieee") - rows_delta[:, None]
+        sums = tl.dot((p * dp).to(y.dtype), y, sums, input_precision="ieee")
     at = q_base + m[:, None] * stride + d[None, :]
     tl.store(dq + at, (sums * scale).to(dq.dtype.element_ty), mask=m[:, None] < queries)
 

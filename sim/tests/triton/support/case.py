@@ -99,6 +99,7 @@ class Case:
     options: dict = field(default_factory=dict)
     refused: dict = field(default_factory=dict)  # {architecture: words of the compiler's error}
     left_out: dict = field(default_factory=dict)  # {architecture: the mistake in the code that the compiler makes}
+    varies: tuple = ()  # architectures for which the compiler makes one of several codes, by chance
 
     @cached_property
     def results(self):
