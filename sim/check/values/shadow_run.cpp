@@ -1,6 +1,6 @@
 #include "sim/check/values/shadow_run.hpp"
 
-#include "sim/check/halves.hpp"
+#include "sim/isa/facts/halves.hpp"
 
 #include <algorithm>
 
