@@ -12,6 +12,7 @@
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
+#include "cli/core/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {
