@@ -2,6 +2,7 @@
 #include "sim/machine/flat_special.hpp"
 #include "sim/machine/flat_names.hpp"
 #include "sim/machine/flat_spaces.hpp"
+#include "sim/machine/flat_to_lds.hpp"
 #include "sim/machine/atomic.hpp"
 #include "sim/machine/buffer.hpp"
 #include "sim/machine/scratch.hpp"
@@ -9,6 +10,7 @@
 namespace rapt::sim {
 
 void register_vector_memory(HandlerTable& table) {
+  add_loads_with_lds_bit<GlobalForm>(table, "global_");
   PlainInstructions<GlobalForm>{table, "global_"}.add_all();
   PlainInstructions<FlatForm>{table, "flat_"}.add_all();
   register_global_special(table);
