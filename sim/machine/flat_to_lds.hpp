@@ -1,6 +1,7 @@
 // Loads straight to LDS: memory to LDS without a register between (CDNA ISA documents, "Memory Buffer Load to LDS" and
 // "Flat Addressing"). Lane l writes at M0 + instruction offset + l * 4, from three dwords on l * 16; what is smaller
-// than a dword is extended to one. A load that is out of its buffer's range writes 0.
+// than a dword is extended to one. A load that is out of its buffer's range writes 0. LLVM has one rule for all of gfx9
+// (AMDGPUDMAOperations, "GFX9 DMA").
 #pragma once
 
 #include "sim/machine/flat_names.hpp"

@@ -11,7 +11,7 @@
 namespace rapt::sim::test {
 namespace {
 
-constexpr unsigned usual_passes = 60, usual_hint_passes = 4;
+constexpr unsigned usual_passes = 60, usual_hint_passes = 3;
 
 struct Counts {
   std::array<unsigned, outcome_count> bits{};
@@ -33,9 +33,6 @@ std::string name_of(const Form& form, unsigned bit) {
   const Layout::Place place = form.layout->place(bit);
   return std::string(place.field) + "[" + std::to_string(place.bit) + "] (bit " + std::to_string(bit) + ")";
 }
-
-// The registers that these write are found when they run.
-bool writes_by_m0(const Opcode& row) { return row.name.starts_with("v_movrel") || row.name.starts_with("v_swaprel"); }
 
 class EveryBit : public testing::TestWithParam<Target> {
  protected:

@@ -257,9 +257,8 @@ constexpr Hint hints[] = {
     {.layouts = "VOP1 SDWA",
      .fields = "src0_sel",
      .last = 0,
-     .rows = "v_cvt_[iu]32_f32|v_cvt_rpi_i32_f32|v_cvt_flr_i32_f32|v_trunc_f32|v_rndne_f32|v_floor_f32|v_log*_f32|v_"
-             "rcp*_f32|"
-             "v_rsq_f32|v_sqrt_f32|v_cos_f32",
+     .rows = "v_cvt_[iu]32_f32|v_cvt_rpi_i32_f32|v_trunc_f32|v_rndne_f32|v_log*_f32|v_rcp*_f32|v_rsq_f32|v_sqrt_f32|"
+             "v_cos_f32",
      .why = "a byte or a word is a denormal as f32, and all those give the same",
      .source = own},
     {.layouts = "VOP1 SDWA",

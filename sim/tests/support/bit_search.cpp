@@ -12,9 +12,8 @@ namespace {
 
 constexpr unsigned samples = 40, most_samples = 3000, most_bases = 8;
 constexpr unsigned passes_until_refused = 6;  // a bit that was refused in so many is not tried again
-// Behind those passes, where few bits are left, a form has so many attempts a pass, each with another base.
-constexpr unsigned trials_watched = 3;  // for writes that effects() does not name
-constexpr unsigned attempts_later = 12, scalar_attempts_later = 60, samples_later = 100;
+constexpr unsigned trials_watched = 3;        // for writes that effects() does not name
+constexpr unsigned samples_later = 100;
 
 // Whether the words are of this layout. v_fmaak and the like always have a literal; else a literal, SDWA or DPP word is
 // the layout's own.
@@ -47,10 +46,20 @@ bool same_opcode(const Instruction& a, const Instruction& b) {
   return a.opcode == b.opcode && (!a.dual || a.dual->opcode == b.dual->opcode);
 }
 
+// Behind the first passes, where few bits are left, a form has so many attempts a pass, each with another base.
+unsigned attempts_later(const Form& form) {
+  const bool hints_alone =
+      std::all_of(form.pending.begin(), form.pending.end(), [&](unsigned bit) { return form.hints[bit] != nullptr; });
+  if (hints_alone) return 1;
+  return form.row->format <= Format::smem ? 60 : 12;  // few of the scalar ones' words are legal, and they are fast
+}
+
 // Those that run only to end the kernel.
 bool ends_kernel(const Opcode& row) { return row.name == "s_trap" || row.name == "s_sendmsghalt"; }
 
 }  // namespace
+
+bool writes_by_m0(const Opcode& row) { return row.name.starts_with("v_movrel") || row.name.starts_with("v_swaprel"); }
 
 std::uint64_t operands_in_use(const Instruction& i) {
   std::uint64_t key = i.size << 2 | static_cast<unsigned>(i.lane_map);
@@ -94,6 +103,7 @@ void BitSearch::collect(const Opcode& row) {
 Form BitSearch::make_form(const Opcode& row, const Layout& layout, std::uint64_t key, const Instruction& i,
                           const Words& words) const {
   Form form{&row, &layout, key, {}, std::vector<Outcome>(8U * i.size), {}};
+  form.everywhere = writes_by_m0(row);
   form.hints = find_hints({target_.arch, target_.lanes, layout, words, i});
   for (unsigned bit = 0; bit < 8U * i.size; ++bit) form.pending.push_back(static_cast<std::uint8_t>(bit));
   return form;
@@ -102,13 +112,10 @@ Form BitSearch::make_form(const Opcode& row, const Layout& layout, std::uint64_t
 void BitSearch::run(unsigned passes, unsigned hint_passes) {
   for (unsigned pass = 0; pass < passes; ++pass) {
     trial_.renew(random_);
+    const bool late = pass >= passes_until_refused;
     for (Form& form : forms_) {
-      const bool late = pass >= passes_until_refused, scalar = form.row->format <= Format::smem;
-      for (unsigned n = 0; n < (!late    ? 4
-                                : scalar ? scalar_attempts_later
-                                         : attempts_later) &&
-                           !form.pending.empty();
-           ++n) {
+      const unsigned attempts = late ? attempts_later(form) : 4;
+      for (unsigned n = 0; n < attempts && !form.pending.empty(); ++n) {
         const bool ran = try_base(form, late ? another_base(form) : form.bases[(pass + n) % form.bases.size()]);
         drop_settled(form, pass + 1, hint_passes);
         if (ran && !late) break;

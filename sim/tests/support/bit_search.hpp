@@ -21,6 +21,9 @@ inline constexpr unsigned outcome_count = 5;
 // A number for the size of an instruction and the operands that it has.
 std::uint64_t operands_in_use(const Instruction& instruction);
 
+// The registers that these write are found when they run.
+bool writes_by_m0(const Opcode& opcode);
+
 // Encodings of one operation with the same fields in use.
 struct Form {
   const Opcode* row;

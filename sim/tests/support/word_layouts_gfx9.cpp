@@ -1,37 +1,21 @@
 // CDNA's encodings (CDNA, CDNA2 and CDNA3 ISA documents, chapter "Microcode formats").
-#include "sim/tests/support/word_layouts.hpp"
+#include "sim/tests/support/word_layouts_fields.hpp"
 
 namespace rapt::sim::test {
 namespace {
 
-using enum Fill;
+using namespace fields;
 using enum Suffix;
-using Fields = std::vector<BitField>;
 
 constexpr ArchSet gfx94 = only(Arch::gfx942) | only(Arch::gfx950);
 constexpr ArchSet before_gfx94 = cdna & ~gfx94;
 constexpr ArchSet gfx908 = only(Arch::gfx908);
 constexpr ArchSet from_90a = cdna & ~gfx908;
 
-const Fields sop1 = {{"ssrc0", 0, 8, scalar_source}, {"sdst", 16, 7, sgpr}};
-const Fields sop2 = {{"ssrc0", 0, 8, scalar_source}, {"ssrc1", 8, 8, scalar_source}, {"sdst", 16, 7, sgpr}};
-const Fields sopc = {{"ssrc0", 0, 8, scalar_source}, {"ssrc1", 8, 8, scalar_source}};
-const Fields sopk = {{"simm16", 0, 16, immediate}, {"sdst", 16, 7, sgpr}};
 const Fields smem = {{"sbase", 0, 6, base},      {"sdata", 6, 7, sgpr},   {"soffset_en", 14, 1, form},
                      {"nv", 15, 1, modifier},    {"glc", 16, 1, any},     {"imm", 17, 1, form},
                      {"offset", 32, 21, offset}, {"soffset", 57, 7, sgpr}};
 
-const Fields vop1 = {{"src0", 0, 9, source}, {"vdst", 17, 8, vgpr}};
-const Fields vop2 = {{"src0", 0, 9, source}, {"vsrc1", 9, 8, vgpr}, {"vdst", 17, 8, vgpr}};
-const Fields vopc = {{"src0", 0, 9, source}, {"vsrc1", 9, 8, vgpr}};
-const Fields vop3 = {{"vdst", 0, 8, vgpr},       {"abs", 8, 3, modifier},   {"op_sel", 11, 4, modifier},
-                     {"clamp", 15, 1, modifier}, {"src0", 32, 9, source},   {"src1", 41, 9, source},
-                     {"src2", 50, 9, source},    {"omod", 59, 2, modifier}, {"neg", 61, 3, modifier}};
-const Fields vop3p = {{"vdst", 0, 8, vgpr},           {"neg_hi", 8, 3, modifier},
-                      {"op_sel", 11, 3, modifier},    {"op_sel_hi2", 14, 1, modifier},
-                      {"clamp", 15, 1, modifier},     {"src0", 32, 9, source},
-                      {"src1", 41, 9, source},        {"src2", 50, 9, source},
-                      {"op_sel_hi", 59, 2, modifier}, {"neg", 61, 3, modifier}};
 const Fields mai = {{"vdst", 0, 8, vgpr},    {"cbsz", 8, 3, modifier}, {"abid", 11, 4, modifier},
                     {"acc_cd", 15, 1, any},  {"src0", 32, 9, source},  {"src1", 41, 9, source},
                     {"src2", 50, 9, source}, {"acc", 59, 2, any},      {"blgp", 61, 3, modifier}};

@@ -1,34 +1,17 @@
 // gfx11's and gfx12's encodings (RDNA3 and RDNA4 ISA documents, chapter "Microcode formats").
-#include "sim/tests/support/word_layouts.hpp"
+#include "sim/tests/support/word_layouts_fields.hpp"
 
 namespace rapt::sim::test {
 namespace {
 
-using enum Fill;
+using namespace fields;
 using enum Suffix;
-using Fields = std::vector<BitField>;
 
-const Fields sop1 = {{"ssrc0", 0, 8, scalar_source}, {"sdst", 16, 7, sgpr}};
-const Fields sop2 = {{"ssrc0", 0, 8, scalar_source}, {"ssrc1", 8, 8, scalar_source}, {"sdst", 16, 7, sgpr}};
-const Fields sopc = {{"ssrc0", 0, 8, scalar_source}, {"ssrc1", 8, 8, scalar_source}};
-const Fields sopk = {{"simm16", 0, 16, immediate}, {"sdst", 16, 7, sgpr}};
 const Fields smem_gfx11 = {{"sbase", 0, 6, base}, {"sdata", 6, 7, sgpr},      {"dlc", 13, 1, any},
                            {"glc", 14, 1, any},   {"offset", 32, 21, offset}, {"soffset", 57, 7, saddr}};
 const Fields smem_gfx12 = {
     {"sbase", 0, 6, base}, {"sdata", 6, 7, sgpr},      {"nv", 20, 1, modifier},           {"scope", 21, 2, any},
     {"th", 23, 2, any},    {"offset", 32, 24, offset}, {"scale_offset", 56, 1, modifier}, {"soffset", 57, 7, saddr}};
-
-const Fields vop1 = {{"src0", 0, 9, source}, {"vdst", 17, 8, vgpr}};
-const Fields vop2 = {{"src0", 0, 9, source}, {"vsrc1", 9, 8, vgpr}, {"vdst", 17, 8, vgpr}};
-const Fields vopc = {{"src0", 0, 9, source}, {"vsrc1", 9, 8, vgpr}};
-const Fields vop3 = {{"vdst", 0, 8, vgpr},       {"abs", 8, 3, modifier},   {"op_sel", 11, 4, modifier},
-                     {"clamp", 15, 1, modifier}, {"src0", 32, 9, source},   {"src1", 41, 9, source},
-                     {"src2", 50, 9, source},    {"omod", 59, 2, modifier}, {"neg", 61, 3, modifier}};
-const Fields vop3p = {{"vdst", 0, 8, vgpr},           {"neg_hi", 8, 3, modifier},
-                      {"op_sel", 11, 3, modifier},    {"op_sel_hi2", 14, 1, modifier},
-                      {"clamp", 15, 1, modifier},     {"src0", 32, 9, source},
-                      {"src1", 41, 9, source},        {"src2", 50, 9, source},
-                      {"op_sel_hi", 59, 2, modifier}, {"neg", 61, 3, modifier}};
 
 const Fields ds = {{"offset0", 0, 8, offset}, {"offset1", 8, 8, modifier}, {"gds", 17, 1, modifier},
                    {"addr", 32, 8, vgpr},     {"data0", 40, 8, vgpr},      {"data1", 48, 8, vgpr},
