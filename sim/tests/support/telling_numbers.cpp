@@ -111,6 +111,10 @@ void fill_scalars(MachineState& s, Target target, unsigned kind, std::mt19937& r
 void meet_constants(MachineState& s, Target target, const Instruction& i, std::mt19937& random) {
   if (i.opcode->format == Format::sopk)
     return meet(s, target, i.src[0], static_cast<std::uint64_t>(std::int64_t{i.immediate}), random);
+  // Positions of bits, which meet each of a literal's only so.
+  for (const Operand& o : i.src)
+    if (i.opcode->format <= Format::sopc && o.kind == OperandKind::sgpr && o.index < sreg::null && random() % 4 == 0)
+      s.sgpr[o.index] = word(random) % 64;
   for (const Operand& constant : i.src) {
     if (constant.kind != OperandKind::constant) continue;
     for (const Operand& other : i.src) meet(s, target, other, constant.value, random);
