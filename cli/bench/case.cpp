@@ -50,7 +50,7 @@ struct BenchRunner::Tensors {
   std::optional<Gradients> gradients;
 
   Tensors(const Problem& problem, const BenchPlan& plan)
-      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.heads_first)),
+      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.layout)),
         results(inputs),
         place(plan.device),
         attention(inputs.view(place)),

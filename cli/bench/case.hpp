@@ -35,7 +35,7 @@ struct BenchPlan {
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
-  bool heads_first = false;  // memory layout of q, k and v
+  Layout layout;
   rapt_device device = kHost;
   double budget = kNoBudget;  // seconds
 };

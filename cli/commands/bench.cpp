@@ -54,7 +54,7 @@ BenchPlan plan_of(const Options& options) {
   plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
-  plan.heads_first = options.layout == "bhsd";
+  plan.layout.heads_first = options.layout == "bhsd";
   if (options.budget > 0) {
     plan.budget = options.budget;
     // A small budget is shared out: many rows get a short look rather than a few rows a long one.

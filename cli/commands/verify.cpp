@@ -22,25 +22,54 @@ struct Options {
   TensorOptions tensors;
   std::vector<std::string> problems, suites, backends;
   std::string kind = "normal", op = "both", json, device = "cpu";
-  int threads = 0;
-  bool progress = false;
+  int threads = 0, seeds = 1;
+  bool padded = false, progress = false;
+};
+
+// One comparison over all seeds of a problem.
+struct SeedRow {
+  CheckRow worst;
+  uint64_t seed = 0;  // of the worst
+  int count = 0, failures = 0;
+
+  void add(const CheckRow& row, uint64_t row_seed) {
+    if (count++ == 0 || row.ratio() > worst.ratio()) worst = row, seed = row_seed;
+    failures += row.ok() ? 0 : 1;
+  }
+  std::string verdict() const {
+    if (count == 1) return failures == 0 ? "ok" : "FAIL";
+    if (failures == 0) return fmt::format("ok for {} seeds, the worst is {}", count, seed);
+    return fmt::format("FAIL for {} of {} seeds, the worst is {}", failures, count, seed);
+  }
 };
 
 // Counts, prints and records every comparison of a run.
 class Tally {
  public:
-  void add(const std::string& problem, const std::string& kind, const std::vector<CheckRow>& rows) {
-    for (const CheckRow& r : rows) {
-      fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
-                 r.tensor, r.error, r.allowance, r.ratio(), r.ok() ? "ok" : "FAIL");
+  void add(const std::string& problem, const std::string& kind, uint64_t seed, const std::vector<CheckRow>& rows) {
+    seed_rows_.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const CheckRow& r = rows[i];
+      seed_rows_[i].add(r, seed);
       ++checks_;
       failures_ += r.ok() ? 0 : 1;
       worst_ = std::max(worst_, r.ratio());
-      nlohmann::ordered_json j = {{"problem", problem},       {"op", op_name(r)},   {"tensor", r.tensor},
-                                  {"backend", r.backend},     {"kernel", r.kernel}, {"error", r.error},
-                                  {"allowance", r.allowance}, {"ok", r.ok()},       {"input", kind}};
+      nlohmann::ordered_json j = {
+          {"problem", problem}, {"op", op_name(r)}, {"tensor", r.tensor},       {"backend", r.backend},
+          {"kernel", r.kernel}, {"error", r.error}, {"allowance", r.allowance}, {"ok", r.ok()},
+          {"input", kind},      {"seed", seed}};
       json_ += j.dump() + "\n";
     }
+  }
+  // The rows of one problem, each at its worst seed.
+  void print_problem() {
+    for (const SeedRow& s : seed_rows_) {
+      const CheckRow& r = s.worst;
+      fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10.2e}  {:>10.2e}  {:>8.3g}  {}\n", r.backend, r.kernel, op_name(r),
+                 r.tensor, r.error, r.allowance, r.ratio(), s.verdict());
+    }
+    seed_rows_.clear();
+    std::fflush(stdout);
   }
   void print_header() const {
     fmt::print("  {:<16} {:<34} {:<3}  {:<5}  {:>10}  {:>10}  {:>8}\n", "backend", "kernel", "op", "tensor", "error",
@@ -57,6 +86,7 @@ class Tally {
   static const char* op_name(const CheckRow& r) { return r.op == RAPT_FORWARD ? "fwd" : "bwd"; }
   int checks_ = 0, failures_ = 0;
   double worst_ = 0;
+  std::vector<SeedRow> seed_rows_;
   std::string json_;
 };
 
@@ -84,8 +114,44 @@ class Verifier {
   explicit Verifier(const Options& options)
       : options_(options), device_(parse_device(options.device)), team_(options.threads), progress_(options.progress) {}
 
-  void check(const std::string& problem, const std::string& kind, const Attention& a, bool forward_only = false) {
-    progress_.show(fmt::format("{} ({})", problem, kind));
+  int run() {
+    if (on_gpu(device_)) fmt::print("{}\n", device_text(device_));
+    tally_.print_header();
+    for (const std::string& problem : options_.problems) check({problem, parse_input_kind(options_.kind)});
+    for (const std::string& name : options_.suites)
+      for (const VerifyCase& c : suite(name)) check(c);
+    if (options_.tensors.given()) {
+      const Attention a = load_attention(options_.tensors);
+      const std::string problem = explain(a.view(), Forward(a).out.tensor()).problem;
+      check(problem, "from files", 1, false, [&](uint64_t) -> const Attention& { return a; });
+    }
+    return tally_.finish(options_.json);
+  }
+
+ private:
+  void check(const VerifyCase& c) {
+    const Problem p = Problem::parse(c.problem);
+    const Layout layout = {.heads_first = options_.tensors.layout == "bhsd", .padded = options_.padded};
+    check(p.text(), input_kind_name(c.kind), options_.seeds, c.forward_only,
+          [&](uint64_t seed) { return make_inputs(p, c.kind, seed, layout); });
+  }
+
+  // inputs(seed) are those of each seed.
+  template <class Inputs>
+  void check(const std::string& problem, const std::string& kind, int seeds, bool forward_only, const Inputs& inputs) {
+    const uint64_t first = options_.tensors.seed;
+    for (uint64_t seed = first; seed < first + static_cast<uint64_t>(seeds); ++seed) {
+      progress_.show(fmt::format("{} ({}), seed {}", problem, kind, seed));
+      const std::vector<CheckRow> rows = rows_of(problem, inputs(seed), forward_only);
+      if (on_gpu(device_) && rows.empty()) return progress_.clear();
+      tally_.add(problem, kind, seed, rows);
+    }
+    progress_.clear();
+    fmt::print("{} ({})\n", problem, kind);
+    tally_.print_problem();
+  }
+
+  std::vector<CheckRow> rows_of(const std::string& problem, const Attention& a, bool forward_only) {
     const std::vector<std::string> backends =
         options_.backends.empty() ? default_backends(a, device_) : options_.backends;
     // What a GPU has no kernels for is left out unless it is asked for.
@@ -100,30 +166,9 @@ class Verifier {
           if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
       }
     }
-    progress_.clear();
-    if (on_gpu(device_) && rows.empty()) return;
-    fmt::print("{} ({})\n", problem, kind);
-    tally_.add(problem, kind, rows);
-    std::fflush(stdout);
-  }
-  void check(const VerifyCase& c) {
-    const Problem p = Problem::parse(c.problem);
-    check(p.text(), input_kind_name(c.kind), make_inputs(p, c.kind, options_.tensors.seed), c.forward_only);
-  }
-  int run() {
-    if (on_gpu(device_)) fmt::print("{}\n", device_text(device_));
-    tally_.print_header();
-    for (const std::string& problem : options_.problems) check({problem, parse_input_kind(options_.kind)});
-    for (const std::string& name : options_.suites)
-      for (const VerifyCase& c : suite(name)) check(c);
-    if (options_.tensors.given()) {
-      const Attention a = load_attention(options_.tensors);
-      check(explain(a.view(), Forward(a).out.tensor()).problem, "from files", a);
-    }
-    return tally_.finish(options_.json);
+    return rows;
   }
 
- private:
   // Does the GPU take it? A suite has problems that it may not, each of which is named.
   bool taken(const std::string& problem, const std::string& backend) {
     const Explanation e = explain(Problem::parse(problem), RAPT_FORWARD, {.backend = backend}, device_);
@@ -165,6 +210,10 @@ void add_verify(CLI::App& app, Action& action) {
       ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))
       ->capture_default_str();
+  sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on; shown at its worst")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  sub->add_flag("--padded", o->padded, "Gaps between the rows of the problems' tensors, NaN in q, k and v");
   sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
@@ -177,6 +226,7 @@ void add_verify(CLI::App& app, Action& action) {
       "Examples:\n"
       "  rapt verify\n"
       "  rapt verify \"b1 hq8 hk8 sq512 sk512 d64 fp32 causal\" --input-kind outliers\n"
+      "  rapt verify \"b1 hq1 hk1 sq70 sk90 d512 fp32\" --seeds 200 --padded\n"
       "  rapt verify --suite hostile --backend cpu --json rows.json\n"
       "  rapt verify --input layer0.safetensors --causal");
   sub->callback([o, &action] { action = [o] { return verify_command(*o); }; });

@@ -12,13 +12,13 @@
 
 namespace rapt::cli {
 
-Array::Array(rapt_dtype dtype, std::vector<int64_t> shape)
-    : dtype_(dtype), shape_(std::move(shape)), strides_(shape_.size()) {
+Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, int64_t gap)
+    : dtype_(dtype), shape_(std::move(shape)), strides_(shape_.size()), gap_(gap) {
   int64_t count = 1, bytes = 0;
   bool overflow = false;
   for (size_t i = shape_.size(); i-- > 0;) {
     strides_[i] = count;
-    overflow |= __builtin_mul_overflow(count, shape_[i], &count);
+    overflow |= __builtin_mul_overflow(count, shape_[i] + (i + 1 == shape_.size() ? gap_ : 0), &count);
   }
   overflow |= __builtin_mul_overflow(count, bytes_of(dtype), &bytes);
   if (overflow) throw InputError(fmt::format("a tensor of shape {} exceeds 64 bits", shape_text(shape_)));
@@ -52,6 +52,13 @@ void Array::set(int64_t i, double value) {
   else as<uint8_t>()[i] = static_cast<uint8_t>(value);
 }
 
+void Array::fill_gaps(double value) {
+  if (gap_ == 0) return;
+  const int64_t row = shape_.back() + gap_;
+  for (int64_t first = 0; first < count_; first += row)
+    for (int64_t i = shape_.back(); i < row; ++i) set(first + i, value);
+}
+
 void Array::swap_dimensions(size_t a, size_t b) {
   std::swap(shape_[a], shape_[b]);
   std::swap(strides_[a], strides_[b]);
@@ -69,6 +76,7 @@ Array Array::converted(rapt_dtype dtype) const {
   for (int64_t i = 0; i < count_; ++i) result.set(i, get(i));
   result.shape_ = shape_;
   result.strides_ = strides_;
+  result.gap_ = gap_;
   return result;
 }
 

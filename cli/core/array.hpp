@@ -16,18 +16,21 @@ namespace rapt::cli {
 class Array {
  public:
   Array() = default;
-  Array(rapt_dtype dtype, std::vector<int64_t> shape);  // compact, zeros
+  // Zeros. `gap` elements follow each row (of the last dimension) and belong to none.
+  Array(rapt_dtype dtype, std::vector<int64_t> shape, int64_t gap = 0);
 
   rapt_dtype dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   const std::vector<int64_t>& strides() const { return strides_; }
-  int64_t count() const { return count_; }
+  int64_t count() const { return count_; }  // of the storage, gaps included
+  int64_t gap() const { return gap_; }
   int64_t bytes() const;
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
 
   double get(int64_t index) const;  // index in storage order
   void set(int64_t index, double value);
+  void fill_gaps(double value);
   template <class T>
   std::span<T> as() {
     return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(count_)};
@@ -50,7 +53,7 @@ class Array {
   };
   rapt_dtype dtype_{};
   std::vector<int64_t> shape_, strides_;
-  int64_t count_ = 0;
+  int64_t count_ = 0, gap_ = 0;
   std::unique_ptr<std::byte[], Free> data_;
 };
 

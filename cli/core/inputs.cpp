@@ -22,6 +22,8 @@ constexpr std::pair<const char*, InputKind> kKinds[] = {
     {"identical", InputKind::identical}, {"constant-v", InputKind::constant_v}, {"masked-rows", InputKind::masked_rows},
 };
 
+constexpr int64_t kGap = 5;  // elements after each row of a padded tensor
+
 class Random {  // splitmix64
  public:
   Random(uint64_t seed, uint64_t stream) : state_(seed * 0x9e3779b97f4a7c15u + stream * 0xd1342543de82ef95u) {}
@@ -54,7 +56,7 @@ void add_outliers(Array& a, uint64_t seed, uint64_t stream) {
 }
 
 void repeat_first_row(Array& a) {  // the last dimension is a row
-  const int64_t row = a.shape().back() * bytes_of(a.dtype());
+  const int64_t row = (a.shape().back() + a.gap()) * bytes_of(a.dtype());
   for (int64_t at = row; at < a.bytes(); at += row) std::memcpy(a.data() + at, a.data(), row);
 }
 
@@ -71,7 +73,7 @@ void clear_first_rows(Array& scores, double value) {
     for (int64_t j = 0; j < keys; ++j) scores.set(at + j, value);
 }
 
-void make_packed(const rapt_problem& p, Attention& a) {
+void make_packed(const rapt_problem& p, int64_t gap, Attention& a) {
   a.cu_seqlens_q = Array(kInt32, {p.batch + 1});
   Array keys(kInt32, {p.batch + 1});
   for (int64_t b = 0; b < p.batch; ++b) {
@@ -80,17 +82,17 @@ void make_packed(const rapt_problem& p, Attention& a) {
   }
   const auto total_q = static_cast<int64_t>(a.cu_seqlens_q->get(p.batch));
   const auto total_k = static_cast<int64_t>(keys.get(p.batch));
-  a.q = Array(p.dtype, {total_q, p.heads_q, p.head_dim});
+  a.q = Array(p.dtype, {total_q, p.heads_q, p.head_dim}, gap);
   if (p.page != 0) return;
-  a.k = Array(p.dtype, {total_k, p.heads_k, p.head_dim});
-  a.v = Array(p.dtype, {total_k, p.heads_k, p.head_dim_v});
+  a.k = Array(p.dtype, {total_k, p.heads_k, p.head_dim}, gap);
+  a.v = Array(p.dtype, {total_k, p.heads_k, p.head_dim_v}, gap);
   a.cu_seqlens_k = std::move(keys);
 }
 
-void make_paged(const rapt_problem& p, uint64_t seed, Attention& a) {
+void make_paged(const rapt_problem& p, uint64_t seed, int64_t gap, Attention& a) {
   const int64_t pages = (p.seqlen_k + p.page - 1) / p.page, total = p.batch * pages;
-  a.k = Array(p.dtype, {total, p.page, p.heads_k, p.head_dim});
-  a.v = Array(p.dtype, {total, p.page, p.heads_k, p.head_dim_v});
+  a.k = Array(p.dtype, {total, p.page, p.heads_k, p.head_dim}, gap);
+  a.v = Array(p.dtype, {total, p.page, p.heads_k, p.head_dim_v}, gap);
   a.seqused_k = Array(kInt32, {p.batch});
   a.block_table = Array(kInt32, {p.batch, pages});
   for (int64_t b = 0; b < p.batch; ++b)
@@ -170,19 +172,21 @@ void fill_normal(Array& array, uint64_t seed, uint64_t stream) {
     std::memcpy(array.data() + at, array.data(), std::min(block, array.bytes() - at));
 }
 
-Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first) {
+Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, Layout layout) {
   require_makeable(problem);
   const rapt_problem p = problem.c();
+  const bool heads_first = layout.heads_first;
+  const int64_t gap = layout.padded ? kGap : 0;
   const auto rows = [&](int64_t seqlen, int64_t heads, int64_t dim) {
-    Array a(p.dtype, {p.batch, heads_first ? heads : seqlen, heads_first ? seqlen : heads, dim});
+    Array a(p.dtype, {p.batch, heads_first ? heads : seqlen, heads_first ? seqlen : heads, dim}, gap);
     if (heads_first) a.swap_dimensions(1, 2);
     return a;
   };
   Attention a;
-  if (p.varlen_count != 0) make_packed(p, a);
+  if (p.varlen_count != 0) make_packed(p, gap, a);
   else a.q = rows(p.seqlen_q, p.heads_q, p.head_dim);
   if (p.page != 0) {
-    make_paged(p, seed, a);
+    make_paged(p, seed, gap, a);
   } else if (p.varlen_count == 0) {
     a.k = rows(p.seqlen_k, p.heads_k, p.head_dim);
     a.v = rows(p.seqlen_k, p.heads_k, p.head_dim_v);
@@ -197,6 +201,7 @@ Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, boo
   }
   if (kind == InputKind::constant_v)
     for (int64_t i = 0; i < a.v.count(); ++i) a.v.set(i, 1);
+  for (Array* x : {&a.q, &a.k, &a.v}) x->fill_gaps(std::numeric_limits<double>::quiet_NaN());
   make_options(p, kind, seed, a);
   set_options(a.options, problem, seed);
   a.seed = seed;

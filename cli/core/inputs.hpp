@@ -18,8 +18,13 @@ InputKind parse_input_kind(const std::string& name);  // throws InputError
 std::string input_kind_name(InputKind kind);
 std::string input_kind_names();  // for --help
 
-// heads_first: q, k and v lie in memory as [batch, heads, seqlen, head_dim], where they are neither packed nor paged.
-Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, bool heads_first = false);
+// How q, k and v, and with them the results, lie in memory.
+struct Layout {
+  bool heads_first = false;  // [batch, heads, seqlen, head_dim], where they are neither packed nor paged
+  bool padded = false;       // a gap of NaN after each row, so that rows are neither adjacent nor aligned
+};
+
+Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, Layout layout = {});
 
 // `stream` separates tensors of one seed. From 4 Mi elements on the values repeat, for speed.
 void fill_normal(Array& array, uint64_t seed, uint64_t stream);

@@ -114,9 +114,14 @@ class BackwardTile {
   F row_products(const T* const* out, const float* do_lanes) const {
     float* out_lanes = w_.p_block;
     transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
+    const int64_t step = chain_length<kDot>(call_.head_dim_v, words_v_);
     F total = F{};
-    for (int64_t w = 0; w < words_v_; ++w)
-      total = multiply_add<kDot>(total, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
+    for (int64_t first = 0; first < words_v_; first += step) {
+      F part = F{};
+      for (int64_t w = first; w < std::min(first + step, words_v_); ++w)
+        part = multiply_add<kDot>(part, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
+      total = total + part;
+    }
     return total;
   }
 
@@ -192,10 +197,10 @@ class BackwardTile {
   void strip(int64_t g, int64_t j, int64_t rows, const Rows& k, const Rows& v) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const Strip s = strip_of(w_.s, w_.p_block, g, j), ds = strip_of(w_.ds, w_.ds_block, g, j);
-    column<kDot, Out::store>(rows, k.data + j * k.row, k.row, 1, w_.q_lanes + g * words_ * kGroupLanes, kGroupLanes,
-                             words_, s.data, s.row);
-    column<kDot, Out::store>(rows, v.data + j * v.row, v.row, 1, w_.do_lanes + g * words_v_ * kGroupLanes, kGroupLanes,
-                             words_v_, ds.data, ds.row);
+    column_of_dots<kDot, Out::store>(rows, k.data + j * k.row, k.row, w_.q_lanes + g * words_ * kGroupLanes,
+                                     kGroupLanes, call_.head_dim, s.data, s.row);
+    column_of_dots<kDot, Out::store>(rows, v.data + j * v.row, v.row, w_.do_lanes + g * words_v_ * kGroupLanes,
+                                     kGroupLanes, call_.head_dim_v, ds.data, ds.row);
     if (options_ || careful_ || masked(g, key, rows) || call_.dropout != 0) {
       special_strip(g, j, rows, s, ds);
     } else {

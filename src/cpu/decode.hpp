@@ -79,12 +79,27 @@ class Decode {
   }
 
   void products(DecodeAhead& ahead) {
-    const auto run = [&](const auto& kernel) {
-      kernel(rows_, w_.q, call_.head_dim, scale_, w_.scores, w_.copies, ahead);
-    };
-    if constexpr (!Layout::kShared) run(DirectProducts<T, R>::run);
-    else if (groups_ == 2) run(SharedProducts<T, R, 2>::run);
-    else if constexpr (R == 4) groups_ == 3 ? run(SharedProducts<T, R, 3>::run) : run(SharedProducts<T, R, 4>::run);
+    if constexpr (!Layout::kShared)
+      DirectProducts<T, R>::run(rows_, w_.q, call_.head_dim, scale_, w_.scores, w_.copies, ahead);
+    else if (groups_ == 2) shared_products<2>(ahead);
+    else if constexpr (R == 4) groups_ == 3 ? shared_products<3>(ahead) : shared_products<4>(ahead);
+  }
+
+  template <int G>
+  void shared_products(DecodeAhead& ahead) {
+    using Products = SharedProducts<T, R, G>;
+    constexpr int64_t kElements = Products::kElements;
+    const int64_t dim = call_.head_dim;
+    const int64_t part =
+        Products::kParts ? chain_length<kDot>(dim, (dim + kElements - 1) / kElements) * kElements : dim;
+    Products::run(rows_, w_.q, std::min(part, dim), scale_, w_.scores, w_.copies, ahead);
+    if constexpr (Products::kParts)
+      for (int64_t first = part; first < dim; first += part) {
+        DecodeBlock rows = rows_;
+        rows.key_offset += first * static_cast<int64_t>(sizeof(T));
+        Products::template run<true>(rows, w_.q + first / kElements * G * kLanes, std::min(part, dim - first), scale_,
+                                     w_.scores, w_.copies, ahead);
+      }
   }
 
   // Turns scaled products into logits. True if some key may be excluded.

@@ -87,8 +87,11 @@ struct SharedProducts {
   static constexpr bool kDot = kDotType<T>;
   static constexpr int W = kLanes / R;
   static constexpr int kElements = kDot ? 2 * W : W;
+  // Whether a chain over the longest head is longer than one may be; then run<true> adds a part to the scores.
+  static constexpr bool kParts = kMaxHeadDim / W > kPartOfChain;
   static constexpr int kKeys = kLanes >= 16 ? (G <= 2 ? 8 : 4) : G <= 2 ? 4 : 2;  // at most 16 sums
 
+  template <bool kAdd = false>
   static __attribute__((noinline)) void run(const DecodeBlock& block, const float* q, int64_t head_dim, float scale,
                                             float* scores, char* copies, DecodeAhead& all_ahead) {
     DecodeAhead ahead = all_ahead;
@@ -120,7 +123,8 @@ struct SharedProducts {
         RAPT_UNROLL for (int g = 0; g < G; ++g) {
           F part[W];
           RAPT_UNROLL for (int x = 0; x < W; ++x) part[x] = acc[i + x][g];
-          store(scores + ((j + i) / W * G + g) * kLanes, part_sums<W>(part) * factor);
+          float* to = scores + ((j + i) / W * G + g) * kLanes;
+          store(to, kAdd ? load(to) + part_sums<W>(part) * factor : part_sums<W>(part) * factor);
         }
       }
     }

@@ -159,7 +159,9 @@ class ForwardTile {
     F most[kVectors];
     for (F& x : most) x = splat(-INFINITY);
     if (options_ || edges) masked_logits(g, low, rows, k, q, most);
-    else column<kDot, Out::store_max>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes, most);
+    else
+      column_of_dots<kDot, Out::store_max>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes,
+                                           most);
 
     const float factor = options_ ? 1.f : scale_log2_;
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
@@ -197,7 +199,7 @@ class ForwardTile {
                                                F* most) {
     const KeyRange& r = range_[g];
     if (options_) {
-      column<kDot, Out::store>(rows, k.data, k.row, 1, q, kGroupLanes, words_, w_.s, kGroupLanes);
+      column_of_dots<kDot, Out::store>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes);
       const bool adds = call_.bias || call_.mask;
       if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
       apply_score_options(call_, *w_.alibi, g, low, rows, adds ? w_.added : nullptr, w_.s, kGroupLanes);
@@ -209,15 +211,15 @@ class ForwardTile {
     const auto edge = [&](int64_t from, int64_t to) {
       if (from >= to) return;
       float* s = w_.s + (from - low) * kGroupLanes;
-      column<kDot, Out::store>(to - from, k.data + (from - low) * k.row, k.row, 1, q, kGroupLanes, words_, s,
-                               kGroupLanes);
+      column_of_dots<kDot, Out::store>(to - from, k.data + (from - low) * k.row, k.row, q, kGroupLanes, call_.head_dim,
+                                       s, kGroupLanes);
       apply_edges(*w_.lanes, g, from, to - from, s, kGroupLanes);
       fold_max(s, to - from, kGroupLanes, most);
     };
     edge(low, a);
     if (a < b)
-      column<kDot, Out::store_max>(b - a, k.data + (a - low) * k.row, k.row, 1, q, kGroupLanes, words_,
-                                   w_.s + (a - low) * kGroupLanes, kGroupLanes, most);
+      column_of_dots<kDot, Out::store_max>(b - a, k.data + (a - low) * k.row, k.row, q, kGroupLanes, call_.head_dim,
+                                           w_.s + (a - low) * kGroupLanes, kGroupLanes, most);
     edge(b, low + rows);
   }
 

@@ -19,9 +19,12 @@ inline constexpr int kRows = 4, kVectors = 2;
 
 enum class Out {
   store,      // C = product
+  begin,      // the same before joins, apart so that compilers still specialise `store` for its one user
   store_max,  // and each lane's maximum over the rows is folded into aux[NR]
   rescale,    // C = C * aux[NR] + product
-  add         // C = C + product
+  add,        // C = C + product, the sum going on from C
+  join,       // C = C + product, the product summed apart
+  join_max    // and as store_max
 };
 
 // A word of A as it lies: a caller's row of bf16 may begin at any even address.
@@ -55,9 +58,13 @@ RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth
     }
   }
   RAPT_UNROLL for (int m = 0; m < MR; ++m) {
-    RAPT_UNROLL for (int n = 0; n < NR; ++n) store(c + m * c_row + n * kLanes, acc[m][n]);
+    RAPT_UNROLL for (int n = 0; n < NR; ++n) {
+      float* to = c + m * c_row + n * kLanes;
+      if constexpr (kOut == Out::join || kOut == Out::join_max) acc[m][n] = load(to) + acc[m][n];
+      store(to, acc[m][n]);
+    }
   }
-  if constexpr (kOut == Out::store_max) {
+  if constexpr (kOut == Out::store_max || kOut == Out::join_max) {
     RAPT_UNROLL for (int n = 0; n < NR; ++n) {
       F most = aux[n];
       RAPT_UNROLL for (int m = 0; m < MR; ++m) most = max(acc[m][n], most);
@@ -84,6 +91,38 @@ __attribute__((noinline)) void column(int64_t rows, const float* a, int64_t a_ro
     micro<kDot, kOut, kRows, NR>(a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
   last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row,
                                        aux);
+}
+
+// A sum over head_dim is one chain of `depth` multiply-adds up to kOneChain, and beyond it even parts of at most
+// kPartOfChain products, added in order: what a chain loses grows faster than its length. Returns a part's length.
+inline constexpr int64_t kOneChain = 256, kPartOfChain = 128;
+template <bool kDot>
+constexpr int64_t chain_length(int64_t head_dim, int64_t depth) {
+  if (head_dim <= kOneChain) return depth;
+  const int64_t parts = (depth * (kDot ? 2 : 1) + kPartOfChain - 1) / kPartOfChain;
+  return (depth + parts - 1) / parts;
+}
+
+// column() with kOut store or store_max, in parts of `part` words of depth.
+template <bool kDot, Out kOut>
+__attribute__((noinline)) void column_in_parts(int64_t rows, const float* a, int64_t a_row, const float* b,
+                                               int64_t b_row, int64_t depth, int64_t part, float* c, int64_t c_row,
+                                               F* aux) {
+  constexpr Out kLast = kOut == Out::store_max ? Out::join_max : Out::join;
+  column<kDot, Out::begin>(rows, a, a_row, 1, b, b_row, part, c, c_row);
+  int64_t k = part;
+  for (; k + part < depth; k += part)
+    column<kDot, Out::join>(rows, a + k, a_row, 1, b + k * b_row, b_row, part, c, c_row);
+  column<kDot, kLast>(rows, a + k, a_row, 1, b + k * b_row, b_row, depth - k, c, c_row, aux);
+}
+
+// The same for products along head_dim.
+template <bool kDot, Out kOut>
+RAPT_INLINE void column_of_dots(int64_t rows, const float* a, int64_t a_row, const float* b, int64_t b_row,
+                                int64_t head_dim, float* c, int64_t c_row, F* aux = nullptr) {
+  const int64_t depth = kDot ? (head_dim + 1) / 2 : head_dim, part = chain_length<kDot>(head_dim, depth);
+  if (part < depth) column_in_parts<kDot, kOut>(rows, a, a_row, b, b_row, depth, part, c, c_row, aux);
+  else column<kDot, kOut>(rows, a, a_row, 1, b, b_row, depth, c, c_row, aux);
 }
 
 // C[rows][vectors] += A B for any number of vectors: the gradients of K and V.

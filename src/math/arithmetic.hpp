@@ -46,10 +46,9 @@ void store_row(const Acc* from, int64_t n, T* to) {
   for (int64_t x = 0; x < n; ++x) to[x] = round_to<T>(from[x]);
 }
 
-// One sum in order, as the plain formula reads: a sum in lanes would lose several times less than any matrix kernel
-// may, and make the backend a yardstick that no kernel meets. Converting by chunks lets that part vectorise.
+// One sum in order. Converting by chunks lets that part vectorise.
 template <class T, class Acc>
-Acc dot(const Acc* a, const T* b, int64_t n) {
+Acc dot_in_order(const Acc* a, const T* b, int64_t n) {
   constexpr int64_t kChunk = 32;
   Acc chunk[kChunk], total = 0;
   for (int64_t first = 0; first < n; first += kChunk) {
@@ -57,6 +56,19 @@ Acc dot(const Acc* a, const T* b, int64_t n) {
     load_row(b + first, count, chunk);
     for (int64_t x = 0; x < count; ++x) total += a[first + x] * chunk[x];
   }
+  return total;
+}
+
+// One sum in order up to 256 elements, as the plain formula reads: a sum in lanes would lose several times less than
+// any matrix kernel may, and make the backend a yardstick that no kernel meets. Longer ones in parts, as matrix
+// libraries block them: one sum would make it a yardstick that is too easily met.
+template <class T, class Acc>
+Acc dot(const Acc* a, const T* b, int64_t n) {
+  constexpr int64_t kInOrder = 256, kPart = 128;
+  if (n <= kInOrder) return dot_in_order(a, b, n);
+  Acc total = 0;
+  for (int64_t first = 0; first < n; first += kPart)
+    total += dot_in_order(a + first, b + first, std::min(n - first, kPart));
   return total;
 }
 

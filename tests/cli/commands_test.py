@@ -9,7 +9,7 @@ from support import CommandTest
 PROBLEM = "b1 hq2 hk1 sq40 sk50 d16 fp32 causal"
 BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms",
               "ms_p20", "tflops", "peak_tflops", "peak_fraction", "extra_bytes", "threads"}
-VERIFY_KEYS = {"problem", "op", "tensor", "backend", "kernel", "error", "allowance", "ok"}
+VERIFY_KEYS = {"problem", "op", "tensor", "backend", "kernel", "error", "allowance", "ok", "seed"}
 
 
 class Usage(CommandTest):
@@ -64,6 +64,21 @@ class Verify(CommandTest):
             self.assertEqual(row["problem"], PROBLEM)
             self.assertLessEqual(row["error"], row["allowance"])
             self.assertIs(row["ok"], True)
+
+    def test_seeds(self):
+        for layout in [], ["--padded"], ["--layout", "bhsd"]:
+            text = self.rapt("verify", PROBLEM, "--seeds", "3", "--seed", "5", "--backend", "cpu", "--json", "rows.json",
+                             *layout, says=["15 checks, 0 failed"]).stdout
+            self.assertEqual(text.count("ok for 3 seeds, the worst is "), 5)
+            rows = [json.loads(line) for line in (self.folder / "rows.json").read_text().splitlines()]
+            self.assertEqual(sorted(row["seed"] for row in rows), [5] * 5 + [6] * 5 + [7] * 5)
+            self.assertEqual(len({row["error"] for row in rows}), 15)
+
+    def test_padded(self):
+        for problem in ("b2 hq4 hk2 sq2 sk33 d16 fp16 causal paged=8", "b2 hq2 hk2 sq9 sk7 d5 bf16 varlen=9:7,3:2",
+                        "b1 hq2 hk1 sq40 sk50 d300 fp32 bias=bNhN"):
+            for kind in ("normal", "identical"):
+                self.rapt("verify", problem, "--input-kind", kind, "--padded", says=["0 failed"])
 
     def test_options(self):
         problem = "b1 hq2 hk2 sq20 sk20 d8 bf16 bias=b1hN sink"

@@ -116,6 +116,19 @@ TEST(Inputs, AreTheSeedsAndFitTheProblem) {
   EXPECT_FALSE(std::equal(values.begin(), values.end(), other.k.as<uint16_t>().begin()));
 }
 
+TEST(Inputs, PaddedRowsHaveGapsOfNanBetweenThem) {
+  const Attention a =
+      make_inputs(Problem::parse("b2 hq4 hk2 sq3 sk5 d4 dv6 bf16"), InputKind::normal, 3, {.padded = true});
+  for (const Array& x : {a.v.converted(kFp32), a.v.converted(a.v.dtype())}) {
+    const int64_t row = x.strides()[2];
+    EXPECT_EQ(x.shape(), (std::vector<int64_t>{2, 5, 2, 6}));
+    EXPECT_EQ(x.strides(), (std::vector<int64_t>{10 * row, 2 * row, row, 1}));
+    ASSERT_GT(row, 6);
+    ASSERT_EQ(x.count(), 20 * row);
+    for (int64_t i = 0; i < x.count(); ++i) EXPECT_EQ(std::isnan(x.get(i)), i % row >= 6) << i;
+  }
+}
+
 TEST(LargestLogit, FollowsMasksAndCaps) {
   const auto largest = [](const char* text) {
     Attention a = make_inputs(Problem::parse(text), InputKind::normal, 1);

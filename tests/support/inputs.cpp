@@ -68,8 +68,12 @@ class FinalLogit {
 
 class Maker {
  public:
-  Maker(Inputs& inputs, Kind kind, Layout layout)
-      : in_(inputs), p_(inputs.problem), kind_(kind), layout_(layout), random_(std::hash<std::string>()(p_.text)) {}
+  Maker(Inputs& inputs, Kind kind, Layout layout, uint64_t seed)
+      : in_(inputs),
+        p_(inputs.problem),
+        kind_(kind),
+        layout_(layout),
+        random_(std::hash<std::string>()(p_.text) + seed) {}
 
   void run() {
     make_rows();
@@ -286,9 +290,9 @@ double Inputs::max_logit() const {
   return largest;
 }
 
-Inputs make_inputs(const Problem& problem, Kind kind, Layout layout) {
+Inputs make_inputs(const Problem& problem, Kind kind, Layout layout, uint64_t seed) {
   Inputs inputs(problem);
-  Maker(inputs, kind, layout).run();
+  Maker(inputs, kind, layout, seed).run();
   return inputs;
 }
 

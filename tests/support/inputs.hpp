@@ -65,6 +65,7 @@ struct Inputs {
   double max_logit() const;  // largest magnitude of the finite final logits, in float64
 };
 
-Inputs make_inputs(const Problem& problem, Kind kind = Kind::normal, Layout layout = Layout::compact);
+Inputs make_inputs(const Problem& problem, Kind kind = Kind::normal, Layout layout = Layout::compact,
+                   uint64_t seed = 0);
 
 }  // namespace test
