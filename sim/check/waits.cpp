@@ -12,14 +12,15 @@ namespace rapt::sim {
 
 // Of a queue in order all but the last n have ended once the counter is at most n, whatever else it counts. What ends
 // in any order has ended for certain only at 0.
-void OutstandingOperations::wait(const WaitFacts& facts) {
+void OutstandingOperations::wait(const Wave& wave, const WaitFacts& facts) {
   for (unsigned c = 0; c < counter_count; ++c) {
     if (facts.ends_barriers) {
       Line& line = lines_[c][static_cast<unsigned>(Queue::barrier)];
       line.ended = line.begun;
     }
-    const std::uint32_t most = facts.at_most[c];
-    if (most == WaitFacts::no_wait) continue;
+    if (facts.at_most[c] == WaitFacts::no_wait) continue;
+    std::uint32_t most = facts.at_most[c];
+    if (facts.added_sgpr != sreg::null) most = (most + wave.sgpr[facts.added_sgpr]) & 63;  // six bits, as documented
     for (unsigned q = 0; q < queue_count; ++q) {
       Line& line = lines_[c][q];
       if (line.begun > most && (most == 0 || q != static_cast<unsigned>(Queue::none)))
@@ -105,7 +106,7 @@ class WaitCheck final : public Observer {
       for (const RegisterAccess& access : entry.effects.reads()) check_use(wave, state, entry, access, false);
       for (const RegisterAccess& access : entry.effects.writes()) check_use(wave, state, entry, access, true);
     }
-    if (entry.waits.waits) state.outstanding.wait(entry.waits);
+    if (entry.waits.waits) state.outstanding.wait(wave, entry.waits);
     state.fills_lds = entry.waits.to_lds;
     if (entry.waits.counted) state.latest = state.outstanding.begin(entry);
   }

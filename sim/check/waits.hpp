@@ -17,7 +17,7 @@ class OutstandingOperations {
     std::array<std::uint32_t, counter_count> place{};
   };
 
-  void wait(const WaitFacts& facts);
+  void wait(const Wave& wave, const WaitFacts& facts);
   Operation begin(const Entry& entry);
   bool ended(const Operation& operation) const;
   // The counter that must still fall; the operation has not ended.

@@ -101,7 +101,7 @@ Clocks clocks(const Instruction& i, const Effects& e, Arch arch, unsigned lanes)
       break;
     case Unit::other:
       if (i.opcode->name == "s_nop")
-        c.issue = static_cast<std::uint16_t>(slot * ((i.immediate & (is_cdna(arch) ? 15 : 127)) + 1));
+        c.issue = static_cast<std::uint16_t>(slot * ((i.immediate & (contains(gfx12, arch) ? 127 : 15)) + 1));
       else if (i.opcode->name == "s_sleep")
         c.issue = static_cast<std::uint16_t>(std::max<unsigned>(slot, 64 * (i.immediate & 127)));
       break;

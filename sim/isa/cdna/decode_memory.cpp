@@ -26,7 +26,7 @@ bool decode_ds(Reader& reader) {
   if (accumulator && (gfx908 || !has_data)) return false;
   if (row.name == "ds_nop" && reader.bits(0, 16) != 0) return false;
   if (reader.bit(16) && reader.is(trait::no_gds)) return false;
-  out.gds = gfx908 && reader.bit(16);
+  out.gds = reader.bit(16);
   if (reader.is(trait::two_offsets)) {
     out.offset = static_cast<std::int32_t>(reader.bits(0, 8));
     out.offset1 = static_cast<std::uint16_t>(reader.bits(8, 8));

@@ -41,7 +41,8 @@ void print_ds(Text& text) {
   } else {
     offset(text, instruction.offset);
   }
-  text.flag("gds", instruction.gds);
+  // gfx90a and later have no GDS: LLVM does not print the bit, and the machine refuses it.
+  text.flag("gds", instruction.gds && text.arch() == Arch::gfx908);
 }
 
 void print_flat(Text& text) {

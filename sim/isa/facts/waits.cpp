@@ -33,6 +33,7 @@ class Builder {
   }
 
   void read_wait() {
+    if (i_.src[0].kind == OperandKind::sgpr) facts_.added_sgpr = static_cast<std::uint8_t>(i_.src[0].index);
     const auto bits = static_cast<std::uint16_t>(i_.immediate);
     if (name_ == "s_waitcnt" && is_cdna(arch_)) {
       at_most(Counter::load, (bits & 15) | (bits >> 14) << 4);

@@ -34,6 +34,8 @@ struct WaitFacts {
   bool to_lds = false;         // a load that writes LDS, not registers
   bool counted = false;        // raises a counter
   std::array<std::uint8_t, counter_count> at_most = {no_wait, no_wait, no_wait, no_wait};
+  // gfx11's s_waitcnt_vscnt and the like add an SGPR to their number (RDNA3 ISA, S_WAITCNT_VSCNT).
+  std::uint8_t added_sgpr = sreg::null;
   std::array<std::uint8_t, counter_count> queue = {uncounted, uncounted, uncounted, uncounted};
 };
 

@@ -1,14 +1,16 @@
 // FLAT and GLOBAL instructions, but for the atomic ones.
-#include "sim/machine/memory/flat_special.hpp"
-#include "sim/machine/memory/flat_names.hpp"
-#include "sim/machine/memory/flat_spaces.hpp"
-#include "sim/machine/atomic/atomic.hpp"
-#include "sim/machine/memory/buffer.hpp"
-#include "sim/machine/memory/scratch.hpp"
+#include "sim/machine/flat_special.hpp"
+#include "sim/machine/flat_names.hpp"
+#include "sim/machine/flat_spaces.hpp"
+#include "sim/machine/flat_to_lds.hpp"
+#include "sim/machine/atomic.hpp"
+#include "sim/machine/buffer.hpp"
+#include "sim/machine/scratch.hpp"
 
 namespace rapt::sim {
 
 void register_vector_memory(HandlerTable& table) {
+  add_loads_with_lds_bit<GlobalForm>(table, "global_");
   PlainInstructions<GlobalForm>{table, "global_"}.add_all();
   PlainInstructions<FlatForm>{table, "flat_"}.add_all();
   register_global_special(table);

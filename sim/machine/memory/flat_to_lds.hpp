@@ -1,9 +1,11 @@
 // Loads straight to LDS: memory to LDS without a register between (CDNA ISA documents, "Memory Buffer Load to LDS" and
 // "Flat Addressing"). Lane l writes at M0 + instruction offset + l * 4, from three dwords on l * 16; what is smaller
-// than a dword is extended to one. A load that is out of its buffer's range writes 0.
+// than a dword is extended to one. A load that is out of its buffer's range writes 0. LLVM has one rule for all of gfx9
+// (AMDGPUDMAOperations, "GFX9 DMA").
 #pragma once
 
-#include "sim/machine/lds/space.hpp"
+#include "sim/machine/flat_names.hpp"
+#include "sim/machine/lds_space.hpp"
 
 namespace rapt::sim {
 
@@ -31,6 +33,28 @@ inline void load_to_lds(Wave& w, const Instruction& i, u32 m0_mask) {
 template <class Form, Data D, unsigned L>
 void flat_to_lds(Wave& w, const Instruction& i) {
   load_to_lds<Form, D, L>(w, i, 0x3fffc);
+}
+
+// The same of gfx908 and gfx90a, where a bit of the plain loads of up to a dword says so (MI100 and MI200 ISA
+// documents, "FLAT": LDS).
+template <class Form, Data D, unsigned L>
+void load_or_fill_lds(Wave& w, const Instruction& i) {
+  if (i.lds) flat_to_lds<Form, D, L>(w, i);
+  else load_instruction<Form, D, L>(w, i);
+}
+template <class Form, Data D>
+void add_with_lds_bit(HandlerTable& t, std::string name) {
+  constexpr ArchSet archs = only(Arch::gfx908) | only(Arch::gfx90a);
+  t.add(lasting(std::move(name)), load_or_fill_lds<Form, D, 32>, load_or_fill_lds<Form, D, 64>, archs);
+}
+// To be added before the plain loads: the first handler of an architecture counts.
+template <class Form>
+void add_loads_with_lds_bit(HandlerTable& t, const std::string& prefix) {
+  add_with_lds_bit<Form, Data::u8>(t, prefix + "load_ubyte");
+  add_with_lds_bit<Form, Data::i8>(t, prefix + "load_sbyte");
+  add_with_lds_bit<Form, Data::u16>(t, prefix + "load_ushort");
+  add_with_lds_bit<Form, Data::i16>(t, prefix + "load_sshort");
+  add_with_lds_bit<Form, Data::b32>(t, prefix + "load_dword");
 }
 
 }  // namespace rapt::sim

@@ -29,6 +29,7 @@ void add_to_lds(HandlerTable& t, const char* name) {
 }  // namespace
 
 void register_scratch(HandlerTable& t) {
+  add_loads_with_lds_bit<ScratchForm>(t, "scratch_");
   PlainInstructions<ScratchForm>{t, "scratch_"}.add_all();
   t.add("scratch_load_block", block<32, true>, block<64, true>);
   t.add("scratch_store_block", block<32, false>, block<64, false>);

@@ -39,6 +39,9 @@ void dot2(Wave& w, const Instruction& i) {
   const std::uint32_t* const second = pair_source<T, R, N>(w, i, 1, scratch[1]);
   const std::uint32_t* const third = word_source<N>(w, i, 2, 0, scratch[2]);
   const bool packed = !narrow && has_packed_fields(i);
+  if (!narrow && !packed && (((i.neg | i.abs) & 3) != 0 || i.omod != 0))  // LLVM decodes it of VOP3 and DPP
+    throw Fault(FaultKind::illegal_instruction,
+                std::string(i.opcode->name) + " with neg, abs or omod is not documented, and not simulated");
   // CDNA's flush denormals whatever the mode (its documents, "Denormalized and Rounding Modes"), RDNA's bf16 form too.
   const bool flushes = is_cdna(w.arch) || (narrow && T::format.mantissa == valu::format_bf16.mantissa);
   const float smallest = T::format.mantissa == valu::format_f16.mantissa ? 0x1p-14F : 0x1p-126F;

@@ -87,6 +87,18 @@ TEST(Waits, Gfx9) {
   });
 }
 
+// gfx11's waits for one counter add an SGPR to their number: here s_waitcnt_vmcnt s4, 0, which the assembler refuses.
+TEST(Waits, AddASgpr) {
+  const auto found = [](std::uint32_t added) {
+    CheckRun run(make_wait_check, Arch::gfx1100);
+    run.wave().sgpr[4] = added;
+    return run.run("global_load_b32 v5, v[0:1], off\n.long 0xbc840000\nv_mov_b32 v6, v5");
+  };
+  EXPECT_EQ(found(0), "");
+  EXPECT_EQ(found(1).substr(0, 10), "v5 is used");
+  EXPECT_EQ(found(64), "");  // six bits
+}
+
 TEST(Waits, Gfx11) {
   check_waits({
 

@@ -57,6 +57,7 @@ TEST(AnyInstruction, EveryEncodingRuns) {
         for (const Encoding& e : encodings({target.arch, target.lanes}, row))
           for (const bool beyond : {false, true}) {
             const auto instruction = e.decode();
+            if (is_refused(*instruction)) continue;  // every_bit_test sees that it is
             scene.make_valid(state, *instruction, random, beyond);
             scene.set(state);
             EXPECT_NO_THROW(scene.run(*instruction)) << describe(target) << " " << row.name << " " << e.form;

@@ -185,6 +185,8 @@ TEST(Clocks, OfIdleInstructions) {
   };
   EXPECT_EQ(issue(Arch::gfx942, "s_nop 4"), 20U);
   EXPECT_EQ(issue(Arch::gfx1100, "s_nop 4"), 5U);
+  EXPECT_EQ(issue(Arch::gfx1100, "s_nop 0x7f"), 16U);  // four bits
+  EXPECT_EQ(issue(Arch::gfx1201, "s_nop 0x7f"), 128U);
   EXPECT_EQ(issue(Arch::gfx942, "s_sleep 3"), 192U);
   EXPECT_EQ(issue(Arch::gfx942, "s_waitcnt 0"), 4U);
   EXPECT_EQ(issue(Arch::gfx1201, "s_wait_loadcnt 0x0"), 1U);

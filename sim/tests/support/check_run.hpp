@@ -56,6 +56,8 @@ class CheckRun {
     check_ = make(group);
   }
 
+  Wave& wave(unsigned n = 0) { return wave_.group.waves[n]; }
+
   // What the check finds in these lines of wave n, "" for nothing; a finding ends the run.
   std::string run(const std::string& text, unsigned n = 0) {
     Wave& wave = wave_.group.waves[n];

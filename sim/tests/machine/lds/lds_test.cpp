@@ -305,6 +305,9 @@ TEST(Lds, RefusedWithAReason) {
   const Case cases[] = {{Arch::gfx90a, "ds_gws_barrier v0 gds", "GDS is not simulated"},
                         {Arch::gfx908, "ds_ordered_count v0, v1 gds", "GDS is not simulated"},
                         {Arch::gfx908, "ds_read_b32 v0, v1 gds", "GDS is not simulated"},
+                        // The same with the bit set where the assembler has no word for it.
+                        {Arch::gfx90a, ".long 0xd86d0000, 0x00000001", "GDS is not simulated"},
+                        {Arch::gfx942, ".long 0xd86d0000, 0x00000001", "GDS is not simulated"},
                         {Arch::gfx1100, "ds_bvh_stack_rtn_b32 v0, v1, v2, v[4:7]", "ray tracing is not simulated"}};
   for (const Case& c : cases) {
     MemoryWave wave({c.arch, default_lanes(c.arch)});

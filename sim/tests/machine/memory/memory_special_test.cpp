@@ -164,12 +164,21 @@ TEST(MemorySpecial, TransposingLoads) {
   EXPECT_EQ(report(wave, b64).kind, FaultKind::illegal_instruction);
 }
 
+constexpr Arch archs_with_loads_to_lds[] = {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
+
+// Until gfx90a a bit of the plain load, then an operation of its own.
+std::string load_to_lds(Arch arch, const std::string& space, const std::string& type, const std::string& operands) {
+  const bool bit = arch == Arch::gfx908 || arch == Arch::gfx90a;
+  return space + (bit ? "_load_" : "_load_lds_") + type + operands + (bit ? " lds" : "");
+}
+
 TEST(MemorySpecial, LoadsToLds) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : archs_with_loads_to_lds) {
     MemoryWave wave({arch, 64});
     Block memory(4096);
-    std::vector<std::string> lines = {"global_load_lds_dword v[0:1], off offset:8",
-                                      "global_load_lds_ushort v2, s[2:3] offset:8", "scratch_load_lds_dword v3, off"};
+    std::vector<std::string> lines = {load_to_lds(arch, "global", "dword", " v[0:1], off offset:8"),
+                                      load_to_lds(arch, "global", "ushort", " v2, s[2:3] offset:8"),
+                                      load_to_lds(arch, "scratch", "dword", " v3, off")};
     if (arch == Arch::gfx950)
       lines.push_back("global_load_lds_dwordx4 v[0:1], off offset:8"),
           lines.push_back("global_load_lds_dwordx3 v[0:1], off offset:8");
@@ -228,14 +237,14 @@ TEST(MemorySpecial, NarrowLoadsToLds) {
       {"ushort", [](u32 d) { return d & 0xffff; }},
       {"sshort", [](u32 d) { return (d & 0xffff) | (d & 0x8000 ? 0xffff0000 : 0); }},
   };
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : archs_with_loads_to_lds) {
     MemoryWave wave({arch, 64});
     const Block memory(4096);
     const std::string wait = "s_waitcnt vmcnt(0)";
     std::vector<std::string> lines{wait};
     for (const Form& form : forms)
       for (const std::string end : {" v[0:1], off offset:8", " v3, off"})
-        lines.push_back((end == " v3, off" ? "scratch_load_lds_" : "global_load_lds_") + std::string(form.name) + end);
+        lines.push_back(load_to_lds(arch, end == " v3, off" ? "scratch" : "global", form.name, end));
     wave.prepare(lines);
     for (u32 n = 0; n < 1024; ++n) memory.at<u32>(n) = 0x9e3779b9U * n;
     for (unsigned l = 0; l < 64; ++l) {

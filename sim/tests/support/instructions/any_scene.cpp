@@ -151,6 +151,13 @@ bool is_refused(const Opcode& opcode, Target target) {
   return name.starts_with("ds_bvh_stack") || name.starts_with("global_atomic_ordered");  // graphics
 }
 
+bool is_refused(const Instruction& i) {
+  const std::string_view name = i.opcode->name;
+  const bool dot = name.starts_with("v_dot2c_f32_") || name.starts_with("v_dot2acc_f32_");
+  if (name == "v_pk_fmac_f16" && i.lane_map == LaneMap::sdwa) return true;
+  return (dot || name == "v_pk_fmac_f16") && ((i.neg | i.abs) != 0 || (dot && i.omod != 0));
+}
+
 AnyScene::AnyScene(Target target)
     : target_(target), wave_(target, lds_bytes), memory_(memory_bytes), mode_(wave_.wave().mode) {}
 

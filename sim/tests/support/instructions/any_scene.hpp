@@ -53,5 +53,7 @@ class AnyScene {
 bool needs_all_lanes(const Opcode& opcode);
 // Rows that have no results: the simulator does not execute them, or they end the kernel.
 bool is_refused(const Opcode& opcode, Target target);
+// Of other rows what LLVM decodes and the simulator refuses, as no document says what it means.
+bool is_refused(const Instruction& instruction);
 
 }  // namespace rapt::sim::test

@@ -1,0 +1,51 @@
+// Bits of instructions that the decoder accepts and nothing in the simulator looks at, each with the reason and its
+// source. every_bit_test.cpp fails for any other such bit, and for one here that does have an effect.
+#pragma once
+
+#include "sim/tests/support/word_layouts.hpp"
+
+#include "sim/isa/instruction.hpp"
+
+#include <span>
+
+namespace rapt::sim::test {
+
+// Encodings of one operation that have the same operands, by one of them.
+struct FormOf {
+  Arch arch;
+  unsigned lanes;
+  const Layout& layout;
+  const Words& words;
+  const Instruction& instruction;
+
+  const Opcode& row() const { return *instruction.opcode; }
+  bool on(std::string_view field) const;  // any bit of it is set
+  unsigned sources() const;               // that have a field: an accumulator is the destination's
+};
+
+// Sources are sections of the ISA documents, or files of LLVM 22, whose disassembler the decoder agrees with: what
+// neither gives a meaning is decoded as LLVM decodes it, whatever the bits.
+struct Hint {
+  std::string_view layouts = "*";  // names with wildcards, '|' between them
+  std::string_view fields = "*";
+  unsigned first = 0, last = 159;  // bits of the field; of "unnamed" ones in the whole instruction
+  std::string_view rows = "*";
+  ArchSet archs = every_arch;
+  bool (*when)(const FormOf&, unsigned bit) = nullptr;  // the field's bit
+  std::string_view why;
+  std::string_view source;
+};
+
+std::span<const Hint> scalar_hints();  // SOP*, SMEM
+std::span<const Hint> vector_hints();  // VOP1, VOP2, VOPC, VOP3
+std::span<const Hint> packed_hints();  // VOP3P
+std::span<const Hint> memory_hints();  // DS, FLAT and buffers
+std::span<const Hint> literal_hints();
+inline std::array<std::span<const Hint>, 5> all_hints() {
+  return {scalar_hints(), vector_hints(), packed_hints(), memory_hints(), literal_hints()};
+}
+
+// Of each bit the entry that says so; nullptr where none does.
+std::vector<const Hint*> find_hints(const FormOf& form);
+
+}  // namespace rapt::sim::test
