@@ -1,11 +1,11 @@
 // FLAT and GLOBAL instructions, but for the atomic ones.
-#include "sim/machine/flat_special.hpp"
-#include "sim/machine/flat_names.hpp"
-#include "sim/machine/flat_spaces.hpp"
-#include "sim/machine/flat_to_lds.hpp"
-#include "sim/machine/atomic.hpp"
-#include "sim/machine/buffer.hpp"
-#include "sim/machine/scratch.hpp"
+#include "sim/machine/memory/flat_special.hpp"
+#include "sim/machine/memory/flat_names.hpp"
+#include "sim/machine/memory/flat_spaces.hpp"
+#include "sim/machine/memory/flat_to_lds.hpp"
+#include "sim/machine/atomic/atomic.hpp"
+#include "sim/machine/memory/buffer.hpp"
+#include "sim/machine/memory/scratch.hpp"
 
 namespace rapt::sim {
 

@@ -4,8 +4,8 @@
 // (AMDGPUDMAOperations, "GFX9 DMA").
 #pragma once
 
-#include "sim/machine/flat_names.hpp"
-#include "sim/machine/lds_space.hpp"
+#include "sim/machine/memory/flat_names.hpp"
+#include "sim/machine/lds/space.hpp"
 
 namespace rapt::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/tests/support/word_layouts.hpp"
+#include "sim/tests/support/bits/word_layouts.hpp"
 
 #include <algorithm>
 #include <bit>

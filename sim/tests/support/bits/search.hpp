@@ -1,8 +1,8 @@
 // What each bit of each encoding does: flipped on its own in random legal encodings, which run from random states.
 #pragma once
 
-#include "sim/tests/support/bit_hints.hpp"
-#include "sim/tests/support/instruction_trial.hpp"
+#include "sim/tests/support/bits/hints.hpp"
+#include "sim/tests/support/bits/instruction_trial.hpp"
 
 #include <deque>
 #include <string>

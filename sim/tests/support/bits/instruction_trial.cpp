@@ -1,7 +1,7 @@
-#include "sim/tests/support/instruction_trial.hpp"
+#include "sim/tests/support/bits/instruction_trial.hpp"
 
-#include "sim/check/waits_facts.hpp"
-#include "sim/tests/support/telling_numbers.hpp"
+#include "sim/isa/facts/waits.hpp"
+#include "sim/tests/support/bits/telling_numbers.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 // CDNA's encodings (CDNA, CDNA2 and CDNA3 ISA documents, chapter "Microcode formats").
-#include "sim/tests/support/word_layouts_fields.hpp"
+#include "sim/tests/support/bits/word_layouts_fields.hpp"
 
 namespace rapt::sim::test {
 namespace {

@@ -1,6 +1,6 @@
-#include "sim/tests/support/bit_search.hpp"
+#include "sim/tests/support/bits/search.hpp"
 
-#include "sim/tests/support/any_instruction.hpp"
+#include "sim/tests/support/instructions/any_instruction.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Hints of LDS, flat and buffer operations: cache policy, and fields of operands that an operation does not have.
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
 namespace rapt::sim::test {
 namespace {

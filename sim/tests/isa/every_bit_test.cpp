@@ -1,7 +1,7 @@
 // Every bit of every encoding that the decoder accepts has an effect, or is refused, or stands in the list of hints
 // (support/bit_hints_*.cpp). RAPT_SIM_BIT_PASSES asks for more passes than the usual number.
-#include "sim/tests/support/any_instruction.hpp"
-#include "sim/tests/support/bit_search.hpp"
+#include "sim/tests/support/instructions/any_instruction.hpp"
+#include "sim/tests/support/bits/search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/tests/support/telling_numbers.hpp"
+#include "sim/tests/support/bits/telling_numbers.hpp"
 
 #include "sim/tests/support/valu.hpp"
 

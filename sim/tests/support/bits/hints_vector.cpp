@@ -1,8 +1,8 @@
 // Hints of vector operations: fields that an encoding has for other operations, and modifiers that cannot matter.
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
-#include "sim/isa/gfx11/traits.hpp"
-#include "sim/isa/gfx9/decode.hpp"
+#include "sim/isa/rdna/traits.hpp"
+#include "sim/isa/cdna/decode.hpp"
 
 namespace rapt::sim::test {
 namespace {

@@ -1,8 +1,8 @@
 // Hints of packed and matrix operations.
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
-#include "sim/isa/gfx9/decode.hpp"
-#include "sim/machine/matrix_ops.hpp"
+#include "sim/isa/cdna/decode.hpp"
+#include "sim/machine/matrix/ops.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // source. every_bit_test.cpp fails for any other such bit, and for one here that does have an effect.
 #pragma once
 
-#include "sim/tests/support/word_layouts.hpp"
+#include "sim/tests/support/bits/word_layouts.hpp"
 
 #include "sim/isa/instruction.hpp"
 

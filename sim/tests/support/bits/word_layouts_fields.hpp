@@ -1,7 +1,7 @@
 // Fields that the encodings of gfx9, gfx11 and gfx12 have in the same places.
 #pragma once
 
-#include "sim/tests/support/word_layouts.hpp"
+#include "sim/tests/support/bits/word_layouts.hpp"
 
 namespace rapt::sim::test::fields {
 

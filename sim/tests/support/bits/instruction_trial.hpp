@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/isa/effects.hpp"
-#include "sim/tests/support/any_scene.hpp"
+#include "sim/tests/support/instructions/any_scene.hpp"
 
 #include <string>
 

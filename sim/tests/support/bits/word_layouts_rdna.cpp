@@ -1,5 +1,5 @@
 // gfx11's and gfx12's encodings (RDNA3 and RDNA4 ISA documents, chapter "Microcode formats").
-#include "sim/tests/support/word_layouts_fields.hpp"
+#include "sim/tests/support/bits/word_layouts_fields.hpp"
 
 namespace rapt::sim::test {
 namespace {

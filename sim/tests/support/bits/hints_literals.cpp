@@ -1,6 +1,6 @@
 // Bits of literals that do not reach the result, because the operand is narrower than a literal or because of what the
 // operation does with it.
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Hints of scalar operations: waits, messages, caches, counters of the hardware.
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
 namespace rapt::sim::test {
 namespace {

@@ -1,7 +1,7 @@
 // Register and memory contents in which it shows what an instruction's bits do.
 #pragma once
 
-#include "sim/tests/support/any_scene.hpp"
+#include "sim/tests/support/instructions/any_scene.hpp"
 
 namespace rapt::sim::test {
 

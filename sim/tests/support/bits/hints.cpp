@@ -1,4 +1,4 @@
-#include "sim/tests/support/bit_hints.hpp"
+#include "sim/tests/support/bits/hints.hpp"
 
 #include <algorithm>
 #include <string>
