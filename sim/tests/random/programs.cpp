@@ -132,6 +132,7 @@ std::string source(const Programs& programs) {
   std::ostringstream all;
   all << "#define GROUP " << group << "\n#define GROUPS " << groups << "\n#define INPUT " << input_bytes
       << "\n#define OUTPUT " << output_bytes << '\n'
+      << read(RAPT_SIM_SOURCE_FOLDER "/tests/random/prelude_types.h")
       << read(RAPT_SIM_SOURCE_FOLDER "/tests/random/prelude.h");
   Writer tables(mixed(programs.seed, 3));
   tables.tables();
