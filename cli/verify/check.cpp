@@ -6,13 +6,13 @@
 
 #include "cli/core/dtype.hpp"
 #include "cli/core/inputs.hpp"
+#include "cli/verify/rule.hpp"
 
 namespace rapt::cli {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRoundoff = 0x1p-24;
 constexpr uint64_t kDoutStream = 100;
 
 // max|x - exact|. Infinities must agree, but where the exact value does not fit the type, any value will do.
@@ -66,9 +66,7 @@ CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const 
   row.op = op;
   row.tensor = tensor;
   row.error = distance(x, exact);
-  const double logit_term = 4 * kRoundoff * (1 + largest_logit_);
-  const bool lse = row.tensor == "lse";
-  row.allowance = 2 * distance(plain, exact) + (lse ? logit_term + 1e-6 : logit_term * largest_finite_value(exact));
+  row.allowance = allowance(row.tensor, distance(plain, exact), largest_finite_value(exact), largest_logit_);
   return row;
 }
 

@@ -1,8 +1,6 @@
-// Holds a backend's results against the oracle, by the rule of docs/architecture.md ("Correctness"):
-//   max|X - X64| <= 2 * max|X_plain - X64| + 4 u (1 + max|logit|) * max|X64|,  u = 2^-24
-// where X64 is the math backend in fp64 on the same values and X_plain the math backend in the tensors' own type. For
-// lse the last term is absolute: 4 u (1 + max|logit|) + 1e-6. The backward pass of every backend gets the out and lse
-// of X_plain, so that another rounding of a 16-bit out is not taken for an error of its gradients.
+// Compares a backend's results with the oracle's, by the rule of rule.hpp: X64 is the math backend in fp64 on the same
+// values, X_plain the math backend in the tensors' own type. The backward pass of every backend gets the out and lse of
+// X_plain, so that another rounding of a 16-bit out is not taken for an error of its gradients.
 #pragma once
 
 #include <functional>

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/verify/rule.hpp"
+
 namespace test {
 
 namespace {
@@ -43,7 +45,6 @@ Oracle::Oracle(const Inputs& in)
     : max_logit_(in.max_logit()), exact_(run(in.as(kFp64), How{})), plain_(run(in, How{})) {}
 
 std::vector<Measure> Oracle::measure(const Results& results) const {
-  constexpr double kUnit = 0x1p-24;
   const auto exact = exact_.named(), plain = plain_.named(), tested = results.named();
   std::vector<Measure> measures;
   for (size_t t = 0; t < tested.size(); ++t) {
@@ -52,11 +53,10 @@ std::vector<Measure> Oracle::measure(const Results& results) const {
     for (double x : x64)
       if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
     const Difference mine = difference(*tested[t].second, x64), plainly = difference(*plain[t].second, x64);
-    const double logits = 4 * kUnit * (1 + max_logit_);
     Measure m;
     m.tensor = tested[t].first;
     m.error = mine.largest;
-    m.allowance = 2 * plainly.largest + (m.tensor == "lse" ? logits + 1e-6 : logits * largest);
+    m.allowance = rapt::cli::allowance(m.tensor, plainly.largest, largest, max_logit_);
     m.misplaced = mine.misplaced;
     m.gaps_untouched = tested[t].second->gaps_untouched();
     measures.push_back(m);

@@ -1,7 +1,5 @@
-// The correctness rule of docs/architecture.md: for each result X of a backend,
-//   max|X - X64| <= 2 max|X_plain - X64| + 4 u (1 + max|logit|) max|X64|,   u = 2^-24,
-// with X64 from the math backend in float64 and X_plain from the math backend in the tensors' own type. For lse the
-// last term is absolute: 4 u (1 + max|logit|) + 1e-6. NaN and infinities must stand at the same places.
+// The correctness rule of cli/verify/rule.hpp, with X64 from the math backend in float64 and X_plain from the math
+// backend in the tensors' own type. NaN and infinities must stand at the same places.
 #pragma once
 
 #include <string>
