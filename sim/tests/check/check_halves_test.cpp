@@ -1,5 +1,6 @@
 // The check of values where an instruction reads or writes a half of a register, or a byte: what nobody wrote is
 // reported where it counts, and only there.
+#include "sim/memory/memory.hpp"
 #include "sim/isa/facts/halves.hpp"
 #include "sim/tests/support/checked_group.hpp"
 #include "sim/tests/support/vop/bench.hpp"

@@ -1,4 +1,5 @@
 // The check of values never written takes quick ways where nothing is undefined: each at the edges where it must not.
+#include "sim/memory/memory.hpp"
 #include "sim/check/values/shadow.hpp"
 #include "sim/tests/support/checked_group.hpp"
 

@@ -1,6 +1,7 @@
 // Lines of assembly through one check of the sanitizer; the instructions themselves do not run.
 #pragma once
 
+#include "sim/machine/memory/flat_access.hpp"
 #include "sim/check/checks.hpp"
 #include "sim/tests/support/one_wave.hpp"
 
