@@ -1,7 +1,11 @@
 """Normalisations and losses of rows, forward and backward.
 
 Errors are counted in roundings of float32 (u = 2^-24): a sum of n numbers has at most n of the sum of sizes, an
-exponential 3 + 2 |x| of itself (functions.py), a quotient or root up to 4. Other formats round results once more."""
+exponential 3 + 2 |x| of itself (functions.py), a quotient or root up to 4. Other formats round results once more.
+
+Products are masked before they are summed, also where a factor is 0. On gfx908 a product that the sum takes at once
+becomes part of a fused multiply-add with another lane's product: copies of the sum then differ by a rounding, and waves
+store them to one address of the LDS."""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ def layer_norm(x, weight, bias, y, means, scales, D, eps, BLOCK: tl.constexpr):
     inside = at < D
     v = tl.load(x + row * D + at, mask=inside, other=0.0).to(tl.float32)
     mean = tl.sum(v) / D
-    centred = tl.where(inside, v - mean, 0.0)
-    scale = tl.rsqrt(tl.sum(centred * centred) / D + eps)
+    centred = v - mean
+    scale = tl.rsqrt(tl.sum(tl.where(inside, centred * centred, 0.0)) / D + eps)
     w = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32) + 1.0
     b = tl.load(bias + at, mask=inside, other=0.0).to(tl.float32)
     tl.store(y + row * D + at, (centred * scale * w + b).to(y.dtype.element_ty), mask=inside)
@@ -86,9 +90,9 @@ def layer_norm_backward(dy, x, weight, means, scales, dx, dweight, dbias, D, BLO
     v = tl.load(x + row * D + at, mask=inside, other=0.0).to(tl.float32)
     w = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
     scale = tl.load(scales + row)
-    n = tl.where(inside, (v - tl.load(means + row)) * scale, 0.0)
-    gw = g * w
-    projection = tl.sum(n * gw) / D
+    n = (v - tl.load(means + row)) * scale
+    gw = tl.where(inside, g * w, 0.0)
+    projection = tl.sum(tl.where(inside, n * gw, 0.0)) / D
     tl.store(dx + row * D + at, ((gw - tl.sum(gw) / D - n * projection) * scale).to(dx.dtype.element_ty), mask=inside)
     tl.atomic_add(dweight + at, g * n, mask=inside)
     tl.atomic_add(dbias + at, g, mask=inside)
