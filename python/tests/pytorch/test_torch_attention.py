@@ -91,9 +91,16 @@ def test_results_and_gradients_meet_the_rule(dtype, case, outliers):
 
     for name, gradient in backward(results, *tensors, options).items():
         assert (gradient == results[name]).all()
-    own = backward(plain, *tensors, options)  # both from the same out and lse, as in `rapt verify`
-    for name, gradient in backward(plain, *tensors, options, "math").items():
-        assert_within_rule(name, own[name].double(), exact[name], gradient.double(), limit)
+    # All from the same out and lse, whose rounding to 16 bits is no error of the gradients.
+    own, own_plain = backward(plain, *tensors, options), backward(plain, *tensors, options, "math")
+    given = {name: plain[name].double() for name in ("out", "lse")}
+    own_exact = backward(given, *(x.double() for x in tensors), wide, "math")
+    for name, gradient in own_plain.items():
+        assert_within_rule(name, own[name].double(), own_exact[name], gradient.double(), limit)
+        # From the exact out, as in `rapt verify`. With bf16 and outliers the rounding of out moves dk by more than a
+        # unit in its last place, and which of two neighbours a gradient is rounded to is chance.
+        if not (dtype is torch.bfloat16 and outliers):
+            assert_within_rule(name, own[name].double(), exact[name], gradient.double(), limit)
 
 
 def test_packed_sequences_are_the_sequences_one_by_one():
