@@ -1,4 +1,4 @@
-// Whole files, read.
+// Reading whole files.
 #pragma once
 
 #include <cstddef>
