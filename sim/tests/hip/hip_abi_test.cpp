@@ -19,6 +19,7 @@ namespace {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
+  EXPECT_TRUE(file) << "cannot read " << path;
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -60,9 +61,9 @@ TEST_P(HipAbi, LayoutsAndNumbers) {
   // Our enumerators by their plain names.
   std::map<std::string, std::string> ours;
   const std::string folder = RAPT_SIM_SOURCE_FOLDER;
-  for (const auto& name : matches(text_of(folder + "/hip/abi_device.hpp"), R"(\b(attribute_\w+)\b)"))
+  for (const auto& name : matches(text_of(folder + "/hip/abi/device.hpp"), R"(\b(attribute_\w+)\b)"))
     ours[plain("hipDevice" + name)] = "ours::" + name;
-  const std::string types = text_of(folder + "/hip/abi_types.hpp");
+  const std::string types = text_of(folder + "/hip/abi/types.hpp");
   for (const auto& name : matches(types.substr(types.find("enum class Error")), R"(\b(\w+) = \d+)"))
     ours[plain("hipError_" + name)] = "ours::Error::" + name;
   // Names that C++ or older releases have otherwise.

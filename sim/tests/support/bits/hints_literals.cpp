@@ -23,6 +23,7 @@ unsigned width(Type type) {
 bool beyond_operands(const FormOf& f, unsigned bit) {
   const bool first_alone =
       f.layout.name.starts_with("VOP1") || f.layout.name.starts_with("VOP2") || f.layout.name.starts_with("VOPC");
+  if (f.row().src[0] == Type::b8 && f.layout.name.starts_with("VOP3")) return false;  // op_sel says which byte
   unsigned widest = width(f.row().src[0]);
   for (const Type type : f.row().src)
     if (type != Type::none && type != Type::mask && !first_alone) widest = std::max(widest, width(type));
@@ -38,7 +39,12 @@ constexpr Hint hints[] = {
      .why = "narrower operands see a literal's low bits",
      .source = "ISA documents, \"Literal Constants\""},
     {.fields = "literal", .first = 16, .rows = "v_cvt_pk_f32_?p8|v_cvt_pk_f32_bf8", .why = "two bytes", .source = own},
-    {.fields = "literal", .first = 8, .rows = "v_cvt_f32_fp8|v_cvt_f32_bf8", .why = "a byte", .source = own},
+    {.layouts = "VOP1*",
+     .fields = "literal",
+     .first = 8,
+     .rows = "v_cvt_f32_fp8|v_cvt_f32_bf8",
+     .why = "a byte",
+     .source = own},
 
     {.fields = "literal", .first = 8, .rows = "s_sext_i32_i8", .why = "extends a byte", .source = own},
     {.fields = "literal", .first = 16, .rows = "s_sext_i32_i16", .why = "extends the low half", .source = own},

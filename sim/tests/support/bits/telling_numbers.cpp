@@ -113,7 +113,7 @@ void meet_constants(MachineState& s, Target target, const Instruction& i, std::m
     return meet(s, target, i.src[0], static_cast<std::uint64_t>(std::int64_t{i.immediate}), random);
   // Positions of bits, which meet each of a literal's only so.
   for (const Operand& o : i.src)
-    if (i.opcode->format <= Format::sopc && o.kind == OperandKind::sgpr && o.index < sreg::null && random() % 4 == 0)
+    if (i.opcode->format <= Format::sopc && o.kind == OperandKind::sgpr && o.index < sreg::null && random() % 2 == 0)
       s.sgpr[o.index] = word(random) % 64;
   for (const Operand& constant : i.src) {
     if (constant.kind != OperandKind::constant) continue;
