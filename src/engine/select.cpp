@@ -37,10 +37,12 @@ std::string refuse(const Backend& backend, const Question& question, Plan& plan)
 
 Plan make_plan(const Question& question) {
   require_known(question.request.backend);
+  const bool automatic = question.automatic();
   std::string reasons;
   for (const auto& backend : backends()) {
     // First: every call comes here, and a reason is a string.
-    if (question.device.type != backend->device() && !backend->answers_to(question.request.backend)) continue;
+    if (question.device.type != backend->device() && (automatic || !backend->answers_to(question.request.backend)))
+      continue;
     Plan plan;
     const std::string why = refuse(*backend, question, plan);
     if (why.empty()) return plan;

@@ -86,12 +86,11 @@ size_t workspace_bytes(const ForwardCall& call) {
   return ((call.cu_seqlens_q != nullptr) + (call.cu_seqlens_k != nullptr)) * lengths_bytes(call);
 }
 
-void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
-  ForwardCall call = given;
+void forward(ForwardCall& call, const Plan& plan, const Launch& launch) {
   Modules& modules = *plan.modules;
   const Device& device = modules.device();
   const Variant& variant = modules.variants()[plan.stages[0].variant];
-  const auto groups = static_cast<unsigned>(workgroups(variant, requirements_of(call)));
+  const uint32_t groups = plan.stages[0].workgroups;
   if (groups == 0) return;
   Driver& driver = *device.driver;
   const DeviceScope scope(driver, device.id.id);

@@ -15,6 +15,7 @@ namespace rapt::gpu {
 // One kernel of a plan.
 struct Stage {
   size_t variant = 0;  // of the device's archive
+  uint32_t workgroups = 0;
 };
 
 // The kernels that run a problem, one after the other, and where their code is kept.
@@ -47,6 +48,7 @@ struct Launch {
   size_t workspace_size = 0;
 };
 size_t workspace_bytes(const ForwardCall& call);  // for cu_seqlens that lie in host memory
-void forward(const ForwardCall& call, const Plan& plan, const Launch& launch);
+// Leaves in `call` where the lengths lay while the kernel was launched.
+void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
 
 }  // namespace rapt::gpu

@@ -61,14 +61,17 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   const KernelRequirements needed = requirements_of(problem);
   plan.modules = &modules;
   plan.stage_count = 1;
+  size_t& index = plan.stages[0].variant;
   if (!variant.empty()) {
-    plan.stages[0].variant = variant_named(modules, variant);
-    std::string why = refusal(modules.variants()[plan.stages[0].variant], needed);
-    return why.empty() ? "" : cat(variant, ": ", why);
+    index = variant_named(modules, variant);
+    if (const std::string why = refusal(modules.variants()[index], needed); !why.empty())
+      return cat(variant, ": ", why);
+  } else if (const auto selected = modules.select(needed)) {
+    index = *selected;
+  } else {
+    return refusals(modules, needed);
   }
-  const auto selected = modules.select(needed);
-  if (!selected) return refusals(modules, needed);
-  plan.stages[0].variant = *selected;
+  plan.stages[0].workgroups = static_cast<uint32_t>(workgroups(modules.variants()[index], needed));
   return "";
 }
 
