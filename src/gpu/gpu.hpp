@@ -30,13 +30,12 @@ struct Plan {
 // and remembers it; otherwise the variant of this name.
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
 
-// Every variant of the device's archive, and why the plan takes it or not: "" in `refusal` where there is a plan.
+// Every variant of the device's archive, and why the plan takes it or not.
 struct VariantReason {
   std::string name, reason;
   bool chosen = false;
 };
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
-                                   std::string& refusal);
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant);
 
 // Loads what make_plan() takes for the problem, or every variant of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);

@@ -75,15 +75,13 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   return "";
 }
 
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
-                                   std::string& why_none) {
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant) {
   Plan plan;
-  why_none = make_plan(problem, op, device, variant, plan);
+  const bool any = make_plan(problem, op, device, variant, plan).empty();
   const Modules& modules = Modules::of(device);
   const auto variants = modules.variants();
   const KernelRequirements needed = requirements_of(problem);
   const std::string general = unsupported(problem, op);
-  const bool any = why_none.empty();
   const size_t chosen = plan.stages[0].variant;
   std::vector<VariantReason> reasons;
   for (size_t i = 0; i < variants.size(); ++i) {
