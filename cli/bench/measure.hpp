@@ -46,7 +46,6 @@ double estimated_seconds(double call_seconds, const SamplingRule& rule);
 class Sampler {
  public:
   Sampler(const Team& team, rapt_dtype dtype) : peak_(team, dtype), team_(team) {}
-  const std::string& peak_name() const { return peak_.what(); }
   double peak_flops_now() { return peak_.sample(2e-3); }
   void measure(const std::vector<Contender*>& contenders, const Work& work, const SamplingRule& rule);
 

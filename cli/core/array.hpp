@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,9 +56,6 @@ class Array {
   std::unique_ptr<std::byte[], Free> data_;
 };
 
-inline std::optional<Tensor> tensor_of(const std::optional<Array>& a) {
-  return a ? std::optional(a->tensor()) : std::nullopt;
-}
 std::string shape_text(const std::vector<int64_t>& shape);
 
 }  // namespace rapt::cli

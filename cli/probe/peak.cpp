@@ -15,18 +15,17 @@ constexpr int64_t kTasksPerThread =
 struct Choice {
   const char* tier;
   bool bf16_only;
-  const char* what;
   const PeakLoop* loop;
 };
 
 const Choice& choose(rapt_dtype dtype) {
   static const Choice kChoices[] = {
 #if defined(__x86_64__)
-      {"avx512_bf16", true, "avx512 bf16 dot", &kAvx512Bf16Dot},
-      {"avx512", false, "avx512 fma", &kAvx512Fma},
-      {"avx2", false, "avx2 fma", &kAvx2Fma},
+      {"avx512_bf16", true, &kAvx512Bf16Dot},
+      {"avx512", false, &kAvx512Fma},
+      {"avx2", false, &kAvx2Fma},
 #endif
-      {"portable", false, "portable multiply-add", &kPortableFma},
+      {"portable", false, &kPortableFma},
   };
   const std::vector<CpuTier> tiers = cpu_tiers();
   for (const Choice& choice : kChoices) {
@@ -40,7 +39,6 @@ const Choice& choose(rapt_dtype dtype) {
 }  // namespace
 
 PeakProbe::PeakProbe(const Team& team, rapt_dtype dtype) : team_(team), loop_(*choose(dtype).loop) {
-  what_ = choose(dtype).what;
   constexpr int64_t kFirst = 20000;
   const double start = seconds_now();
   loop_.run(kFirst);

@@ -11,12 +11,10 @@ namespace rapt::cli {
 class PeakProbe {
  public:
   PeakProbe(const Team& team, rapt_dtype dtype);
-  const std::string& what() const { return what_; }
   double sample(double seconds);  // FLOP/s of the whole team
 
  private:
   const Team& team_;
-  std::string what_;
   PeakLoop loop_;
   double rate_ = 0;  // iterations a second of one thread, from the last sample
 };

@@ -66,7 +66,7 @@ struct Checked {
 template <class PublicCall>
 void run_call(const PublicCall* given) {
   require(given, "call");
-  const Checked checked(*given);
+  Checked checked(*given);
   run(checked.call, checked.execution);
 }
 

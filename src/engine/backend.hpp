@@ -44,6 +44,12 @@ struct Candidate {
   bool chosen = false;
 };
 
+// Why a backend took the problem, and the candidates beside itself: the variants of an archive.
+struct Reasons {
+  std::string chosen;
+  std::vector<Candidate> variants = {};
+};
+
 class Backend;
 
 // What runs a call.
@@ -66,12 +72,10 @@ class Backend {
   virtual bool answers_to(std::string_view name) const { return name == name_; }
   // Why it does not take the problem, which lies on a device of its kind; "" where `plan` is filled.
   virtual std::string plan(const Question& question, Plan& plan) const = 0;
-  // Why plan() took the problem.
-  virtual std::string why_chosen(const Question& question) const = 0;
+  // Why plan() took the problem, or would have where it lies on this device; asked by explain() alone.
+  virtual Reasons reasons(const Question& question) const = 0;
   // The kernel that runs it, or would.
   virtual std::string kernel(const Question& question, const Plan& plan) const = 0;
-  // Candidates beside the backend itself: the variants of an archive.
-  virtual std::vector<Candidate> variants(const Question&) const { return {}; }
 
   virtual size_t workspace_bytes(const ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
   virtual size_t workspace_bytes(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;

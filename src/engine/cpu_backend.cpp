@@ -25,8 +25,8 @@ class CpuBackend final : public HostBackend {
     if (!runs_here_) return cat("this machine lacks ", tier_.needs);
     return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
   }
-  std::string why_chosen(const Question&) const override {
-    return name() == "cpu" ? cat(tier_.name, " is the best tier that this machine runs") : "asked for by name";
+  Reasons reasons(const Question&) const override {
+    return {name() == "cpu" ? cat(tier_.name, " is the best tier that this machine runs") : "asked for by name"};
   }
   std::string kernel(const Question& q, const Plan&) const override {
     const cpu::Kernels& kernels = tier_.kernels;

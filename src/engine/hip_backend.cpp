@@ -1,4 +1,6 @@
 // The kernels of AMD's GPUs: "hip" runs the variant that the tuning table chooses, "hip.<variant>" one by its name.
+#include <utility>
+
 #include "engine/backend.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -26,21 +28,15 @@ class HipBackend final : public Backend {
     if (plan.gpu.stage_count == 0) return "";
     return plan.gpu.modules->variants()[plan.gpu.stages[0].variant].name;
   }
-  std::string why_chosen(const Question& q) const override {
-    std::string refusal;
-    for (const gpu::VariantReason& v : explained(q, refusal))
-      if (v.chosen) return v.reason;
-    return refusal;
-  }
-  std::vector<Candidate> variants(const Question& q) const override {
-    std::vector<Candidate> list;
-    std::string refusal;
+  // A request for another backend is answered as "auto" would be.
+  Reasons reasons(const Question& q) const override {
+    Reasons all;
     const bool by_name = !named_variant(q).empty();
-    for (gpu::VariantReason& v : explained(q, refusal)) {
-      if (v.chosen && !by_name) v.reason = "the same as hip here";
-      list.push_back({cat(kPrefix, v.name), v.name, std::move(v.reason), v.chosen && by_name});
+    for (gpu::VariantReason& v : gpu::explain(q.problem, q.op, q.device, named_variant(q))) {
+      if (v.chosen && !by_name) all.chosen = std::exchange(v.reason, "the same as hip here");
+      all.variants.push_back({cat(kPrefix, v.name), v.name, std::move(v.reason), v.chosen && by_name});
     }
-    return list;
+    return all;
   }
 
   size_t workspace_bytes(const ForwardCall& call, const Plan&, const Execution&) const override {
@@ -53,10 +49,6 @@ class HipBackend final : public Backend {
   void run(const BackwardCall& call, const Plan&, const Execution&) const override { lacking(call); }
 
  private:
-  static std::vector<gpu::VariantReason> explained(const Question& q, std::string& refusal) {
-    // A request for another backend is answered as "auto" would be.
-    return gpu::explain(q.problem, q.op, q.device, named_variant(q), refusal);
-  }
   // plan() refuses what comes here.
   [[noreturn]] static void lacking(const BackwardCall& call) {
     throw Error(RAPT_INTERNAL_ERROR, cat("the hip backend was given the backward pass of ", call.text()));

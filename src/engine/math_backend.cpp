@@ -23,9 +23,9 @@ class MathBackend final : public HostBackend {
     return cat("slow at this size (", std::ceil(work * 1e-9), " GFLOP, auto takes it up to ", kSmall * 1e-9,
                "): ask for backend \"math\" or set allow_math");
   }
-  std::string why_chosen(const Question& q) const override {
-    return q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
-                         : "asked for by name";
+  Reasons reasons(const Question& q) const override {
+    return {q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
+                          : "asked for by name"};
   }
   std::string kernel(const Question&, const Plan&) const override { return "row"; }
 

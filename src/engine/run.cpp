@@ -15,7 +15,7 @@ Plan plan_of(const BackwardCall& call, const Execution& execution) {
 
 }  // namespace
 
-void run(ForwardCall call, const Execution& execution) {
+void run(ForwardCall& call, const Execution& execution) {
   const Plan plan = plan_of(call, execution);
   plan.backend->run(call, plan, execution);
 }

@@ -5,7 +5,7 @@
 
 namespace rapt {
 
-void run(ForwardCall call, const Execution& execution);
+void run(ForwardCall& call, const Execution& execution);
 void run(const BackwardCall& call, const Execution& execution);
 
 size_t workspace_bytes(const ForwardCall& call, const Execution& execution);

@@ -37,10 +37,12 @@ std::string refuse(const Backend& backend, const Question& question, Plan& plan)
 
 Plan make_plan(const Question& question) {
   require_known(question.request.backend);
+  const bool automatic = question.automatic();
   std::string reasons;
   for (const auto& backend : backends()) {
     // First: every call comes here, and a reason is a string.
-    if (question.device.type != backend->device() && !backend->answers_to(question.request.backend)) continue;
+    if (question.device.type != backend->device() && (automatic || !backend->answers_to(question.request.backend)))
+      continue;
     Plan plan;
     const std::string why = refuse(*backend, question, plan);
     if (why.empty()) return plan;
@@ -58,15 +60,15 @@ Explanation explain(const Question& question) {
   for (const auto& backend : backends()) {
     Plan plan;
     Candidate c{backend->name(), "", "", false};
-    std::vector<Candidate> variants;
+    Reasons reasons;
     try {
       c.reason = refuse(*backend, question, plan);
       c.kernel = backend->kernel(question, plan);
-      if (question.device.type == backend->device()) variants = backend->variants(question);
+      if (question.device.type == backend->device()) reasons = backend->reasons(question);
     } catch (const Error& error) {  // a device or its archive that is not there
       c.reason = error.what();
     }
-    const bool by_variant = std::any_of(variants.begin(), variants.end(), [](const Candidate& v) { return v.chosen; });
+    const bool by_variant = std::ranges::any_of(reasons.variants, &Candidate::chosen);
     if (plan.backend && taken) {
       c.reason = cat(taken->name(), " comes first and takes the problem");
     } else if (by_variant) {
@@ -74,10 +76,10 @@ Explanation explain(const Question& question) {
     } else if (plan.backend) {
       taken = backend.get();
       c.chosen = true;
-      c.reason = backend->why_chosen(question);
+      c.reason = std::move(reasons.chosen);
     }
     e.candidates.push_back(std::move(c));
-    for (Candidate& v : variants) e.candidates.push_back(std::move(v));
+    for (Candidate& v : reasons.variants) e.candidates.push_back(std::move(v));
   }
   e.candidates.push_back({"cuda", "", "this build has no cuda kernels yet", false});
   return e;

@@ -75,12 +75,6 @@ const std::string& Archive::compiler() const { return content_->index.compiler; 
 const std::string& Archive::tuning() const { return content_->index.tuning; }
 std::span<const Variant> Archive::variants() const { return content_->index.variants; }
 
-const Variant* Archive::find(std::string_view name) const {
-  for (const Variant& variant : variants())
-    if (variant.name == name) return &variant;
-  return nullptr;
-}
-
 std::vector<std::byte> Archive::code(const Variant& variant) const {
   const std::span<const Variant> own = variants();
   const Variant* end = own.data() + own.size();

@@ -48,7 +48,6 @@ class Archive {
   const std::string& compiler() const;  // what compiled it, as it names itself
   const std::string& tuning() const;    // the text of tuning/<arch>; "" where there is none
   std::span<const Variant> variants() const;
-  const Variant* find(std::string_view name) const;  // null: no such variant
 
   // The code object of one of variants(), decompressed and checked.
   std::vector<std::byte> code(const Variant& variant) const;

@@ -1,4 +1,5 @@
 // Launches a forward kernel, after what only the driver can check.
+#include <utility>
 #include <vector>
 
 #include "gpu/arguments.hpp"
@@ -38,13 +39,20 @@ class Lengths {
         at += lengths_bytes(call);
       }
     } catch (...) {
-      free();
+      abandon();
       throw;
     }
   }
-  ~Lengths() { free(); }
+  ~Lengths() { abandon(); }
   Lengths(const Lengths&) = delete;
   Lengths& operator=(const Lengths&) = delete;
+
+  // Once the kernel is launched: the stream frees them after it.
+  void free(const Device& device) {
+    if (own_ == nullptr) return;
+    const Status status = driver_.free_async(std::exchange(own_, nullptr), stream_);
+    driver_.check(status, "freeing the memory of cu_seqlens on ", device.text());
+  }
 
  private:
   char* allocate(size_t bytes, const Device& device) {
@@ -57,9 +65,9 @@ class Lengths {
                   " bytes on ", device.text());
     return static_cast<char*>(own_);
   }
-  void free() {
+  // Where an error is under way, which says more than one of freeing would.
+  void abandon() {
     if (own_) static_cast<void>(driver_.free_async(own_, stream_));
-    own_ = nullptr;
   }
 
   Driver& driver_;
@@ -86,25 +94,25 @@ size_t workspace_bytes(const ForwardCall& call) {
   return ((call.cu_seqlens_q != nullptr) + (call.cu_seqlens_k != nullptr)) * lengths_bytes(call);
 }
 
-void forward(const ForwardCall& given, const Plan& plan, const Launch& launch) {
-  ForwardCall call = given;
+void forward(ForwardCall& call, const Plan& plan, const Launch& launch) {
   Modules& modules = *plan.modules;
   const Device& device = modules.device();
   const Variant& variant = modules.variants()[plan.stages[0].variant];
-  const auto groups = static_cast<unsigned>(workgroups(variant, requirements_of(call)));
+  const uint32_t groups = plan.stages[0].workgroups;
   if (groups == 0) return;
   Driver& driver = *device.driver;
   const DeviceScope scope(driver, device.id.id);
   check_pointers(call, device);
   if (call.check_lengths) check_device_lengths(call, device, launch.stream);
   const Function function = modules.function(plan.stages[0].variant, launch.stream);
-  const Lengths lengths(call, launch, device);
+  Lengths lengths(call, launch, device);
   const rapt_forward_args arguments = forward_args(call, variant, device);
   const LaunchShape shape{.grid = {groups}, .block = {static_cast<uint32_t>(variant.threads)}};
   if (const Status status = driver.launch(function, shape, &arguments, sizeof arguments, launch.stream);
       status != Status::success)
     driver.fail(status, cat("launching ", variant.name, " on ", device.text(), " (", uint64_t{groups},
                             " workgroups of ", variant.threads, " threads, ", variant.shared_memory, " bytes of LDS)"));
+  lengths.free(device);
 }
 
 }  // namespace rapt::gpu

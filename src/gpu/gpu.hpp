@@ -15,6 +15,7 @@ namespace rapt::gpu {
 // One kernel of a plan.
 struct Stage {
   size_t variant = 0;  // of the device's archive
+  uint32_t workgroups = 0;
 };
 
 // The kernels that run a problem, one after the other, and where their code is kept.
@@ -29,13 +30,12 @@ struct Plan {
 // and remembers it; otherwise the variant of this name.
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
 
-// Every variant of the device's archive, and why the plan takes it or not: "" in `refusal` where there is a plan.
+// Every variant of the device's archive, and why the plan takes it or not.
 struct VariantReason {
   std::string name, reason;
   bool chosen = false;
 };
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
-                                   std::string& refusal);
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant);
 
 // Loads what make_plan() takes for the problem, or every variant of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);
@@ -47,6 +47,7 @@ struct Launch {
   size_t workspace_size = 0;
 };
 size_t workspace_bytes(const ForwardCall& call);  // for cu_seqlens that lie in host memory
-void forward(const ForwardCall& call, const Plan& plan, const Launch& launch);
+// Leaves in `call` where the lengths lay while the kernel was launched.
+void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
 
 }  // namespace rapt::gpu

@@ -61,26 +61,27 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   const KernelRequirements needed = requirements_of(problem);
   plan.modules = &modules;
   plan.stage_count = 1;
+  size_t& index = plan.stages[0].variant;
   if (!variant.empty()) {
-    plan.stages[0].variant = variant_named(modules, variant);
-    std::string why = refusal(modules.variants()[plan.stages[0].variant], needed);
-    return why.empty() ? "" : cat(variant, ": ", why);
+    index = variant_named(modules, variant);
+    if (const std::string why = refusal(modules.variants()[index], needed); !why.empty())
+      return cat(variant, ": ", why);
+  } else if (const auto selected = modules.select(needed)) {
+    index = *selected;
+  } else {
+    return refusals(modules, needed);
   }
-  const auto selected = modules.select(needed);
-  if (!selected) return refusals(modules, needed);
-  plan.stages[0].variant = *selected;
+  plan.stages[0].workgroups = static_cast<uint32_t>(workgroups(modules.variants()[index], needed));
   return "";
 }
 
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant,
-                                   std::string& why_none) {
+std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant) {
   Plan plan;
-  why_none = make_plan(problem, op, device, variant, plan);
+  const bool any = make_plan(problem, op, device, variant, plan).empty();
   const Modules& modules = Modules::of(device);
   const auto variants = modules.variants();
   const KernelRequirements needed = requirements_of(problem);
   const std::string general = unsupported(problem, op);
-  const bool any = why_none.empty();
   const size_t chosen = plan.stages[0].variant;
   std::vector<VariantReason> reasons;
   for (size_t i = 0; i < variants.size(); ++i) {

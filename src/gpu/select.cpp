@@ -79,9 +79,8 @@ KernelRequirements requirements_of(const Problem& problem) {
   KernelRequirements r;
   r.dtype = problem.dtype;
   r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
-  for (const Option& option : options()) r.general |= option.gpu == KernelSupport::general && option.given(problem);
   // As the kernel has it: in float32 a tiny scale may be 0, and 0 times a masked logit's -Inf is NaN.
-  r.general |= problem.softmax_scale && scale_log2(problem) < FLT_MIN;
+  r.general = first_given<KernelSupport::general>(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
   r.heads_q = problem.heads_q;
@@ -97,8 +96,7 @@ std::string unsupported(const Problem& p, rapt_op op) {
   if (op == RAPT_BACKWARD) return "the backward pass has no hip kernels yet";
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
   if (p.has_cache) return "a KV cache has no hip kernels yet";
-  for (const Option& option : options())
-    if (option.gpu == KernelSupport::none && option.given(p)) return cat(option.form, " has no hip kernels yet");
+  if (const Option* given = first_given<KernelSupport::none>(p)) return cat(given->form, " has no hip kernels yet");
   for (const auto& [name, rows] :
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})

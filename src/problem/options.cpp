@@ -328,6 +328,40 @@ constexpr std::array kOptions = {
 
 std::span<const Option> options() { return kOptions; }
 
+namespace {
+
+// body(row) for each row, as a constant.
+template <class Body>
+void each_row(const Body& body) {
+  [&]<size_t... i>(std::index_sequence<i...>) {
+    (body(std::integral_constant<size_t, i>()), ...);
+  }(std::make_index_sequence<kOptions.size()>());
+}
+
+}  // namespace
+
+void read_options(const rapt_attention& from, Problem& to) {
+  each_row([&](auto row) {
+    if constexpr (constexpr auto read = kOptions[row].from_call; read != nullptr) read(to, from);
+  });
+}
+
+void check_options(const Problem& problem, Violations& bad) {
+  each_row([&](auto row) { kOptions[row].check(problem, bad); });
+}
+
+template <KernelSupport support>
+const Option* first_given(const Problem& problem) {
+  const Option* first = nullptr;
+  each_row([&](auto row) {
+    if constexpr (kOptions[row].gpu == support)
+      if (first == nullptr && kOptions[row].given(problem)) first = &kOptions[row];
+  });
+  return first;
+}
+template const Option* first_given<KernelSupport::general>(const Problem&);
+template const Option* first_given<KernelSupport::none>(const Problem&);
+
 std::string broadcast_text(int32_t bits) {
   return cat("b", bits & RAPT_PER_BATCH ? "N" : "1", "h", bits & RAPT_PER_HEAD ? "N" : "1",
              bits & RAPT_PER_QUERY ? "" : "q1");

@@ -45,6 +45,12 @@ struct Option {
 
 std::span<const Option> options();  // in the order in which they are printed
 
+// What every call asks of the table, compiled row by row so that what a row lacks costs nothing.
+void read_options(const rapt_attention& from, Problem& to);  // from_call of those that have it
+void check_options(const Problem& problem, Violations& bad);
+template <KernelSupport support>
+const Option* first_given(const Problem& problem);  // null where no option of this kind is
+
 inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
 std::string broadcast_text(int32_t bits);  // "b1hNq1"
 

@@ -104,10 +104,4 @@ void Problem::validate() const {
   bad.throw_if_any();
 }
 
-uint64_t Problem::hash() const {  // FNV-1a over the canonical text: equal problems have equal text
-  uint64_t h = 14695981039346656037u;
-  for (unsigned char c : text()) h = (h ^ c) * 1099511628211u;
-  return h;
-}
-
 }  // namespace rapt

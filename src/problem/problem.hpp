@@ -1,5 +1,5 @@
 // A problem: the one description of a call. It carries all that decides which backend and kernel run: sizes, options,
-// the results wanted and how the tensors lie, but no tensors. It prints, parses and hashes; docs/naming.md has the
+// the results wanted and how the tensors lie, but no tensors. It prints, parses and compares; docs/naming.md has the
 // grammar of its text, options.cpp the table of its options.
 #pragma once
 
@@ -72,7 +72,6 @@ struct Problem {
   static Problem parse(std::string_view text);  // throws Error with every violation
   std::string text() const;
   void validate() const;  // throws Error with every violation
-  uint64_t hash() const;
   bool operator==(const Problem&) const = default;
 };
 

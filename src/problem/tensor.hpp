@@ -11,17 +11,18 @@ namespace rapt {
 
 inline constexpr int32_t kMaxDims = 4;
 
-// A tensor with its strides filled in and its bytes located; `name` is what errors call it.
+// A tensor with its strides filled in and its bytes located. Validator::tensor() sets it: clearing the Validator's room
+// for tensors would take longer than the checks of a call.
 struct Tensor {
-  const char* name = "";
-  char* data = nullptr;  // byte_offset added
-  rapt_device device = {RAPT_CPU, 0};
-  rapt_dtype dtype = {};
-  int32_t ndim = 0;
-  int64_t shape[kMaxDims] = {};
-  int64_t stride[kMaxDims] = {};  // elements
-  const char* first = nullptr;    // lowest byte, and one past the highest; equal where there are no elements
-  const char* last = nullptr;
+  const char* name;  // what errors call it
+  char* data;        // byte_offset added
+  rapt_device device;
+  rapt_dtype dtype;
+  int32_t ndim;
+  int64_t shape[kMaxDims];   // the first ndim of them
+  int64_t stride[kMaxDims];  // elements
+  const char* first;         // lowest byte, and one past the highest; equal where there are no elements
+  const char* last;
 
   int64_t bytes_per_element() const { return dtype.bits / 8; }
 };

@@ -12,16 +12,15 @@ View view4(const Tensor& t) { return {t.data, t.stride[0], t.stride[1], t.stride
 View view3(const Tensor& t) { return {t.data, 0, t.stride[0], t.stride[1]}; }
 
 // [batch, seqlen, heads, head_dim], or [total, heads, head_dim] where packed.
-std::optional<Tensor> rows_tensor(Validator& v, const char* name, const rapt_tensor* given, bool packed) {
-  auto t = v.tensor(name, given, packed ? 3 : 4, packed ? 3 : 4);
+const Tensor* rows_tensor(Validator& v, const char* name, const rapt_tensor* given, bool packed) {
+  const Tensor* t = v.tensor(name, given, packed ? 3 : 4, packed ? 3 : 4);
   if (t) v.contiguous_rows(*t);
   return t;
 }
 
-void check_options(Validator& v, const rapt_attention& a, Call& call) {
-  for (const Option& option : options())
-    if (option.from_call) option.from_call(call, a);
-  for (const Option& option : options()) option.check(call, v.bad);
+void add_options(Validator& v, const rapt_attention& a, Call& call) {
+  read_options(a, call);
+  check_options(call, v.bad);
   call.scale = call.scale_or_default();
   // A position plus a window must not overflow; no tensor is this long.
   constexpr int64_t kWidest = int64_t{1} << 60;
@@ -90,7 +89,7 @@ Call check_attention(Validator& v, const rapt_attention* given, CallTensors& t) 
     v.bad.add("varlen.cu_seqlens_k is given with a kv_cache: give the lengths as kv_cache.seqused_k");
   v.bad.throw_if_any();
   if (!check_qkv(v, a, call, t.packed_q, t.packed_k, t)) v.bad.throw_if_any();
-  check_options(v, a, call);
+  add_options(v, a, call);
   if (a.varlen) check_varlen(v, varlen, t, call);
   if (a.kv_cache) check_cache(v, read_versioned("kv_cache", a.kv_cache), t, call);
   else if (!t.packed_k && t.k->shape[0] != call.batch)
@@ -113,7 +112,7 @@ enum class Access { read, write };
 View check_rows(Validator& v, const char* name, const rapt_tensor* given, const Call& call, const Tensor& like,
                 int64_t dim, Access access) {
   const bool packed = like.ndim == 3;
-  const auto t = rows_tensor(v, name, given, packed);
+  const Tensor* t = rows_tensor(v, name, given, packed);
   if (!t) return {};
   v.dtype(*t, {dtype_code(call.dtype)});
   if (packed) v.shape(*t, {like.shape[0], like.shape[1], dim}, "[total, heads, head_dim]");
@@ -123,7 +122,7 @@ View check_rows(Validator& v, const char* name, const rapt_tensor* given, const 
 }
 
 LseView check_lse(Validator& v, const rapt_tensor* given, const Call& call, bool packed, Access access) {
-  const auto t = v.tensor("lse", given, packed ? 2 : 3, packed ? 2 : 3);
+  const Tensor* t = v.tensor("lse", given, packed ? 2 : 3, packed ? 2 : 3);
   if (!t) return {};
   v.dtype(*t, {dtype_code(call.dtype == DType::fp64 ? DType::fp64 : DType::fp32)});
   if (packed) v.shape(*t, {call.heads_q, call.total_q}, "[heads_q, total_q]");

@@ -11,7 +11,7 @@ namespace {
 const int32_t* indices(Validator& v, const char* name, const rapt_tensor* given, std::initializer_list<int64_t> shape,
                        const char* meaning) {
   const int32_t ndim = static_cast<int32_t>(shape.size());
-  const auto t = v.tensor(name, given, ndim, ndim, Validator::Place::call_device_or_host);
+  const Tensor* t = v.tensor(name, given, ndim, ndim, Validator::Place::call_device_or_host);
   if (!t || !v.dtype(*t, {kInt32}) || !v.shape(*t, shape, meaning)) return nullptr;
   if (t->shape[ndim - 1] > 1 && t->stride[ndim - 1] != 1) {
     v.bad.add(cat(name, " has stride ", t->stride[ndim - 1], " in its last dimension, must be 1"));
@@ -52,7 +52,8 @@ int64_t promised_max(Validator& v, const char* name, int64_t given, int64_t tota
 }  // namespace
 
 void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t, Call& call) {
-  const auto rows = v.tensor("varlen.cu_seqlens_q", varlen.cu_seqlens_q, 1, 1, Validator::Place::call_device_or_host);
+  const Tensor* rows =
+      v.tensor("varlen.cu_seqlens_q", varlen.cu_seqlens_q, 1, 1, Validator::Place::call_device_or_host);
   if (!rows) return;
   if (rows->shape[0] < 1) {
     v.bad.add("varlen.cu_seqlens_q has 0 elements, must have batch + 1");
@@ -105,7 +106,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
   if (!cache.rotary_cos != !cache.rotary_sin)
     v.bad.add("kv_cache.rotary_cos and kv_cache.rotary_sin must be given together");
   if (cache.new_k && cache.new_v) {
-    const auto k = v.tensor("kv_cache.new_k", cache.new_k, 4, 4), value = v.tensor("kv_cache.new_v", cache.new_v, 4, 4);
+    const Tensor *k = v.tensor("kv_cache.new_k", cache.new_k, 4, 4),
+                 *value = v.tensor("kv_cache.new_v", cache.new_v, 4, 4);
     if (!k || !value) return;
     v.dtype(*k, {t.q->dtype});
     v.dtype(*value, {t.q->dtype});
@@ -123,8 +125,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.written(*t.v);
   }
   if (cache.rotary_cos && cache.rotary_sin) {
-    const auto c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2),
-               s = v.tensor("kv_cache.rotary_sin", cache.rotary_sin, 2, 2);
+    const Tensor *c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2),
+                 *s = v.tensor("kv_cache.rotary_sin", cache.rotary_sin, 2, 2);
     if (!c || !s) return;
     v.dtype(*c, {t.q->dtype, dtype_code(DType::fp32)});
     v.dtype(*s, {c->dtype});
@@ -218,7 +220,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
         indices(v, "kv_cache.block_table", cache.block_table, {call.batch, kAnySize}, "[batch, max_blocks]");
     call.page = t.k->shape[1];
     if (call.page < 1) v.bad.add("k has pages of 0 rows, must have at least 1");
-    if (const auto table =
+    if (const Tensor* table =
             v.tensor("kv_cache.block_table", cache.block_table, 2, 2, Validator::Place::call_device_or_host)) {
       call.block_table_row = table->stride[0];
       call.capacity = call.page * table->shape[1];

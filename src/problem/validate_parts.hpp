@@ -6,7 +6,7 @@
 namespace rapt {
 
 struct CallTensors {
-  std::optional<Tensor> q, k, v;
+  const Tensor *q = nullptr, *k = nullptr, *v = nullptr;
   bool packed_q = false, packed_k = false;
 };
 

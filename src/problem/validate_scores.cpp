@@ -3,7 +3,7 @@
 namespace rapt {
 
 void check_scores(Validator& v, const char* name, const rapt_tensor* given, const Call& call, ScoreView& view) {
-  const auto t = v.tensor(name, given, 4, 4);
+  const Tensor* t = v.tensor(name, given, 4, 4);
   if (!t) return;
   const bool is_mask = std::string_view(name) == "mask";
   if (is_mask) v.dtype(*t, {{RAPT_BOOL, 8, 1}, {RAPT_UINT, 8, 1}});
@@ -30,7 +30,7 @@ void check_scores(Validator& v, const char* name, const rapt_tensor* given, cons
 }
 
 void check_alibi(Validator& v, const rapt_tensor* given, Call& call) {
-  const auto t = v.tensor("alibi_slopes", given, 1, 2);
+  const Tensor* t = v.tensor("alibi_slopes", given, 1, 2);
   if (!t) return;
   v.dtype(*t, {dtype_code(DType::fp32)});
   if (t->ndim == 1) v.shape(*t, {call.heads_q}, "[heads_q]");
@@ -40,7 +40,7 @@ void check_alibi(Validator& v, const rapt_tensor* given, Call& call) {
 }
 
 void check_sink(Validator& v, const char* name, const rapt_tensor* given, const Call& call, HeadVector& view) {
-  const auto t = v.tensor(name, given, 1, 1);
+  const Tensor* t = v.tensor(name, given, 1, 1);
   if (!t) return;
   v.dtype(*t, {dtype_code(call.dtype), dtype_code(DType::fp32), dtype_code(DType::fp16), dtype_code(DType::bf16)});
   v.shape(*t, {call.heads_q}, "[heads_q]");

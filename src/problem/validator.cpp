@@ -2,63 +2,54 @@
 
 namespace rapt {
 
-std::optional<Tensor> Validator::tensor(const char* name, const rapt_tensor* given, int32_t ndim_min, int32_t ndim_max,
-                                        Place place) {
-  if (given == nullptr) {
-    bad.add(cat(name, " is null"));
-    return std::nullopt;
-  }
-  Tensor t;
+const Tensor* Validator::tensor(const char* name, const rapt_tensor* given, int32_t ndim_min, int32_t ndim_max,
+                                Place place) {
+  const auto refuse = [&](const auto&... why) {
+    bad.add(cat(name, why...));
+    return nullptr;
+  };
+  if (given == nullptr) return refuse(" is null");
+  if (tensor_count_ == kMaxTensors) throw Error(RAPT_INTERNAL_ERROR, cat(name, " is one tensor more than a call has"));
+  Tensor& t = tensors_[tensor_count_];
   t.name = name;
   t.device = given->device;
   t.dtype = given->dtype;
   t.ndim = given->ndim;
-  if (t.ndim < ndim_min || t.ndim > ndim_max) {
-    bad.add(cat(name, " has ", t.ndim, " dimensions, must have ", ndim_min,
-                ndim_max > ndim_min ? cat(" or ", ndim_max) : ""));
-    return std::nullopt;
-  }
-  if (given->shape == nullptr) {
-    bad.add(cat(name, ".shape is null"));
-    return std::nullopt;
-  }
-  if (t.dtype.lanes != 1 || t.dtype.bits % 8 != 0 || t.dtype.bits == 0) {
-    bad.add(cat(name, " has ", dtype_text(t.dtype), ", which Rapt does not read"));
-    return std::nullopt;
-  }
+  if (t.ndim < ndim_min || t.ndim > ndim_max)
+    return refuse(" has ", t.ndim, " dimensions, must have ", ndim_min,
+                  ndim_max > ndim_min ? cat(" or ", ndim_max) : "");
+  if (given->shape == nullptr) return refuse(".shape is null");
+  if (t.dtype.lanes != 1 || t.dtype.bits % 8 != 0 || t.dtype.bits == 0)
+    return refuse(" has ", dtype_text(t.dtype), ", which Rapt does not read");
   bool empty = false, overflow = false;
-  int64_t compact = 1, low = 0, high = 0;
+  int64_t compact = 1, low = 0, high = 0;  // of elements, and after the loop of bytes
   for (int32_t i = t.ndim - 1; i >= 0; --i) {
-    t.shape[i] = given->shape[i];
-    if (t.shape[i] < 0) {
-      bad.add(cat(name, " has shape ", shape_text(given->shape, t.ndim), ", no size may be negative"));
-      return std::nullopt;
-    }
-    empty |= t.shape[i] == 0;
+    const int64_t size = t.shape[i] = given->shape[i];
+    if (size < 0) return refuse(" has shape ", shape_text(given->shape, t.ndim), ", no size may be negative");
     t.stride[i] = given->strides ? given->strides[i] : compact;
-    overflow |= __builtin_mul_overflow(compact, std::max<int64_t>(t.shape[i], 1), &compact);
-    int64_t reach = 0, bytes = 0;
-    overflow |= __builtin_mul_overflow(std::max<int64_t>(t.shape[i] - 1, 0), t.stride[i], &reach);
-    overflow |= __builtin_mul_overflow(reach, t.bytes_per_element(), &bytes);
-    overflow |= __builtin_add_overflow(bytes < 0 ? low : high, bytes, bytes < 0 ? &low : &high);
+    empty |= size == 0;
+    if (size <= 1) continue;
+    int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(compact, size, &compact);
+    overflow |= __builtin_mul_overflow(size - 1, t.stride[i], &reach);
+    if (reach < 0) overflow |= __builtin_add_overflow(low, reach, &low);
+    else overflow |= __builtin_add_overflow(high, reach, &high);
   }
   constexpr int64_t kLimit = int64_t{1} << 62;
-  if (!empty && (overflow || high > kLimit || low < -kLimit || compact > kLimit / t.bytes_per_element())) {
-    bad.add(cat(name, " has shape ", shape_text(given->shape, t.ndim), ", its size in bytes must be less than 2^62"));
-    return std::nullopt;
-  }
-  if (!empty && given->data == nullptr) {
-    bad.add(cat(name, ".data is null"));
-    return std::nullopt;
-  }
+  const int64_t bytes = t.bytes_per_element();
+  for (int64_t* count : {&low, &high, &compact}) overflow |= __builtin_mul_overflow(*count, bytes, count);
+  if (!empty && (overflow || high > kLimit || low < -kLimit || compact > kLimit))
+    return refuse(" has shape ", shape_text(given->shape, t.ndim), ", its size in bytes must be less than 2^62");
+  if (!empty && given->data == nullptr) return refuse(".data is null");
   t.data = given->data ? static_cast<char*>(given->data) + given->byte_offset : nullptr;
   t.first = t.last = t.data;
   if (!empty) {
     t.first = t.data + low;
-    t.last = t.data + high + t.bytes_per_element();
+    t.last = t.data + high + bytes;
   }
   device(t, place);
-  return t;
+  ++tensor_count_;
+  return &t;
 }
 
 bool Validator::shape(const Tensor& t, std::initializer_list<int64_t> expected, const char* meaning) {
@@ -104,21 +95,19 @@ void Validator::device(const Tensor& t, Place place) {
 
 void Validator::written(const Tensor& t) {
   if (!elements_distinct(t)) bad.add(cat(t.name, " has strides under which elements share memory, an output must not"));
-  if (output_count_ < kMaxTensors) outputs_[output_count_++] = t;
+  outputs_[output_count_++] = &t;
 }
 
-void Validator::read(const Tensor& t) {
-  if (input_count_ < kMaxTensors) inputs_[input_count_++] = t;
-}
+void Validator::read(const Tensor& t) { inputs_[input_count_++] = &t; }
 
 void Validator::aliasing() {
   for (int32_t i = 0; i < output_count_; ++i) {
     for (int32_t j = 0; j < i; ++j)
-      if (overlap(outputs_[i], outputs_[j]))
-        bad.add(cat(outputs_[i].name, " overlaps ", outputs_[j].name, ": each output needs memory of its own"));
+      if (overlap(*outputs_[i], *outputs_[j]))
+        bad.add(cat(outputs_[i]->name, " overlaps ", outputs_[j]->name, ": each output needs memory of its own"));
     for (int32_t j = 0; j < input_count_; ++j)
-      if (overlap(outputs_[i], inputs_[j]))
-        bad.add(cat(outputs_[i].name, " overlaps ", inputs_[j].name, ": an output may not alias an input"));
+      if (overlap(*outputs_[i], *inputs_[j]))
+        bad.add(cat(outputs_[i]->name, " overlaps ", inputs_[j]->name, ": an output may not alias an input"));
   }
 }
 

@@ -14,11 +14,11 @@ inline constexpr int64_t kAnySize = -1;
 
 class Validator {
  public:
-  // The tensor, or nullopt with a violation noted. Its dtype and shape are compared separately. Every tensor lies on
-  // the call's device; the small index tensors may lie in host memory too.
+  // The tensor, which lives as long as this, or null with a violation noted. Its dtype and shape are compared
+  // separately. Every tensor lies on the call's device; the small index tensors may lie in host memory too.
   enum class Place { call_device, call_device_or_host };
-  std::optional<Tensor> tensor(const char* name, const rapt_tensor* given, int32_t ndim_min, int32_t ndim_max,
-                               Place place = Place::call_device);
+  const Tensor* tensor(const char* name, const rapt_tensor* given, int32_t ndim_min, int32_t ndim_max,
+                       Place place = Place::call_device);
 
   // `expected` may hold kAnySize; `meaning` says it in words, such as "[batch, seqlen_k, heads_k, head_dim]".
   bool shape(const Tensor& t, std::initializer_list<int64_t> expected, const char* meaning);
@@ -34,9 +34,10 @@ class Validator {
  private:
   void device(const Tensor& t, Place place);
 
-  static constexpr int32_t kMaxTensors = 24;
-  Tensor outputs_[kMaxTensors], inputs_[kMaxTensors];
-  int32_t output_count_ = 0, input_count_ = 0;
+  static constexpr int32_t kMaxTensors = 24;  // more than a call has
+  Tensor tensors_[kMaxTensors];
+  const Tensor *outputs_[kMaxTensors], *inputs_[kMaxTensors];
+  int32_t tensor_count_ = 0, output_count_ = 0, input_count_ = 0;
 };
 
 }  // namespace rapt

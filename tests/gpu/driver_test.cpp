@@ -1,11 +1,13 @@
 // What reaches the user where HIP is absent, incomplete or refuses: each case is a process of its own, as a process
 // opens one HIP library. tests/gpu/CMakeLists.txt sets FAKE_HIP and RAPT_HIP_LIBRARY for the case that it runs.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "gpu/driver/driver.hpp"
 #include "rapt/rapt.hpp"
@@ -110,6 +112,57 @@ TEST_F(Driver, EventsAndClusters) {
   const Status refused = driver.launch(nullptr, {.cluster = {2}}, nullptr, 0, nullptr);
   EXPECT_NE(driver.describe(refused).find("hipErrorNotSupported"), std::string::npos) << driver.describe(refused);
   EXPECT_EQ(driver.launch(nullptr, {}, nullptr, 0, nullptr), Status::success);
+}
+
+// Of each function that returns a status: HIP's failure comes back by its name, HIP forgets it, nothing is left behind,
+// and the next call works.
+TEST_F(Driver, EachFailureIsReturnedAndForgotten) {
+  using rapt::gpu::Status;
+  rapt::gpu::Driver& driver = rapt::gpu::driver_of(RAPT_ROCM);
+  void* const library = dlopen(std::getenv("RAPT_HIP_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  auto& failing = *static_cast<const char**>(dlsym(library, "fake_hip_mode"));
+  const auto last_error = reinterpret_cast<int (*)()>(dlsym(library, "hipGetLastError"));
+  char host[8] = "";
+  void *data = nullptr, *streamed = nullptr, *module = nullptr, *function = nullptr, *event = nullptr;
+  intptr_t before = 0;
+  bool capturing = false;
+  float milliseconds = 0;
+  rapt::gpu::MemoryPlace place;
+  struct Case {
+    const char* function;
+    std::function<Status()> call;
+  };
+  const Case cases[] = {
+      {"hipGetDevice", [&] { return driver.enter(0, before); }},
+      {"hipSetDevice", [&] { return driver.enter(1, before); }},
+      {"hipDeviceSynchronize", [&] { return driver.synchronize_device(); }},
+      {"hipMalloc", [&] { return driver.allocate(&data, 8); }},
+      {"hipMallocAsync", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
+      {"hipMemcpy", [&] { return driver.copy(data, host, 8); }},
+      {"hipMemcpyAsync", [&] { return driver.copy_async(data, host, 8, nullptr); }},
+      {"hipPointerGetAttributes", [&] { return driver.locate(data, place); }},
+      {"hipFree", [&] { return driver.free(data); }},
+      {"hipFreeAsync", [&] { return driver.free_async(streamed, nullptr); }},
+      {"hipStreamSynchronize", [&] { return driver.synchronize_stream(nullptr); }},
+      {"hipStreamIsCapturing", [&] { return driver.is_capturing(nullptr, capturing); }},
+      {"hipModuleLoadData", [&] { return driver.load_module(&module, ""); }},
+      {"hipModuleGetFunction", [&] { return driver.find_function(&function, module, "f"); }},
+      {"hipModuleLaunchKernel", [&] { return driver.launch(function, {}, nullptr, 0, nullptr); }},
+      {"hipEventCreate", [&] { return driver.create_event(&event); }},
+      {"hipEventRecord", [&] { return driver.record_event(event, nullptr); }},
+      {"hipEventSynchronize", [&] { return driver.synchronize_event(event); }},
+      {"hipEventElapsedTime", [&] { return driver.elapsed(event, event, milliseconds); }},
+      {"hipEventDestroy", [&] { return driver.destroy_event(event); }},
+  };
+  for (const auto& [name, call] : cases) {
+    failing = name;
+    const std::string failure = driver.describe(call());
+    EXPECT_NE(failure.find("hipErrorLaunchFailure"), std::string::npos) << name << ": " << failure;
+    failing = nullptr;
+    EXPECT_EQ(last_error(), 0) << name;
+    EXPECT_EQ(call(), Status::success) << name;
+  }
 }
 
 TEST_F(Driver, LaunchFails) {

@@ -7,7 +7,9 @@ namespace rapt::gpu {
 
 thread_local int32_t FakeDriver::t_current = 0;
 
-Status FakeDriver::result(const char* name) const { return static_cast<Status>(failing == name ? failure : 0); }
+Status FakeDriver::result(const char* name) const {
+  return static_cast<Status>(failing == name || also_failing == name ? failure : 0);
+}
 
 Status FakeDriver::called(const char* name) {
   calls.emplace_back(name);

@@ -26,13 +26,13 @@ class FakeDriver : public Driver {
 
   FakeDriver(rapt_device_type type, int32_t devices) : type_(type), devices_(devices) {}
 
-  std::vector<std::string> calls;  // names of the functions called, in their order, but for those that only ask
-  std::vector<Launched> launches;  // those that succeeded
-  std::string failing;             // this function fails, with...
-  int failure = kFailure;          // ... this code
-  std::set<Stream> capturing;      // streams that are being captured
-  int64_t allocated = 0;           // allocations that are not freed yet
-  bool in_stream_order = true;     // can allocate so
+  std::vector<std::string> calls;     // names of the functions called, in their order, but for those that only ask
+  std::vector<Launched> launches;     // those that succeeded
+  std::string failing, also_failing;  // these functions fail, with...
+  int failure = kFailure;             // ... this code
+  std::set<Stream> capturing;         // streams that are being captured
+  int64_t allocated = 0;              // allocations that are not freed yet
+  bool in_stream_order = true;        // can allocate so
   int32_t current() const { return t_current; }
 
   rapt_device_type type() const override { return type_; }

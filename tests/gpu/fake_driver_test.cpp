@@ -37,16 +37,28 @@ class Tensors {
     rapt::api::forward({.q = (*this)[0], .k = (*this)[1], .v = (*this)[2]}, (*this)[3], {}, {.stream = stream});
   }
   // With lengths in host memory.
-  void forward_packed() const {
-    static const int32_t lengths[] = {0, 100, 140};
-    rapt::api::Attention a{.q = packed(0), .k = packed(1), .v = packed(2)};
-    a.varlen = {.cu_seqlens_q = rapt::api::Tensor(lengths, rapt::kInt32, {3}),
-                .cu_seqlens_k = rapt::api::Tensor(lengths, rapt::kInt32, {3})};
-    rapt::api::forward(a, packed(3));
+  void forward_packed() const { forward_packed(rapt::api::Tensor(kLengths, rapt::kInt32, {3})); }
+  // With lengths in the device's memory, which are to be checked.
+  void forward_checked() const {
+    rapt::api::DeviceMemory lengths(device_, sizeof kLengths);
+    lengths.copy_from_host(kLengths);
+    forward_packed(rapt::api::Tensor(lengths.data(), rapt::kInt32, {3}, {}, device_));
   }
 
  private:
+  static constexpr int32_t kLengths[] = {0, 100, 140};
   static constexpr size_t kBytes = size_t{2} * 70 * 64 * 2;
+
+  void forward_packed(const rapt::api::Tensor& lengths) const {
+    rapt::api::Attention a{.q = packed(0), .k = packed(1), .v = packed(2)};
+    a.varlen = {.cu_seqlens_q = lengths,
+                .cu_seqlens_k = lengths,
+                .max_seqlen_q = 100,
+                .max_seqlen_k = 100,
+                .check_device_seqlens = true};
+    rapt::api::forward(a, packed(3));
+  }
+
   rapt_device device_;
   rapt::api::DeviceMemory memory_;
 };
@@ -206,6 +218,42 @@ TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
   hip.failing = "";
   t.forward_packed();
   EXPECT_EQ(hip.launches.size(), 1U) << "a failure was remembered";
+}
+
+// The kernel runs, but the caller is told that memory is lost; where the launch fails too, that is what is told.
+TEST_F(Fake, FailureToFreeLengths) {
+  const Tensors t(kSecond);
+  hip.failing = "free_async";
+  EXPECT_EQ(error_of([&] { t.forward_packed(); }),
+            "freeing the memory of cu_seqlens on hip:1 failed: fakeError77 (as the test asked for)");
+  EXPECT_EQ(hip.current(), 0);
+  EXPECT_EQ(hip.launches.size(), 1U);
+  EXPECT_EQ(hip.allocated, 2) << "the tensors, and what the driver kept";
+  hip.failing = "";
+  t.forward_packed();
+  EXPECT_EQ(hip.launches.size(), 2U);
+  EXPECT_EQ(hip.allocated, 2);
+  hip.also_failing = "free_async";
+  hip.failing = "launch";
+  const std::string both = error_of([&] { t.forward_packed(); });
+  EXPECT_TRUE(both.starts_with("launching forward.d64.bf16.plain.k64w4 on hip:1")) << both;
+}
+
+TEST_F(Fake, FailuresOfCheckedLengths) {
+  const Tensors t(kSecond);
+  for (const auto& [function, says] : {std::pair{"copy_async", "copying cu_seqlens from hip:1"},
+                                       std::pair{"synchronize_stream", "waiting for cu_seqlens from hip:1"}}) {
+    hip.failing = function;
+    EXPECT_EQ(error_of([&] { t.forward_checked(); }),
+              std::string(says) + " failed: fakeError77 (as the test asked for)");
+    EXPECT_EQ(hip.current(), 0) << function;
+    EXPECT_EQ(hip.allocated, 1) << function;  // the tensors
+    EXPECT_TRUE(hip.launches.empty()) << function;
+  }
+  hip.failing = "";
+  t.forward_checked();
+  EXPECT_EQ(hip.launches.size(), 1U) << "a failure was remembered";
+  EXPECT_EQ(hip.allocated, 1);
 }
 
 TEST_F(Fake, FailuresOfMemoryFunctions) {

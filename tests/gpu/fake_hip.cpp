@@ -2,21 +2,28 @@
 // working one does is tested on the simulator. FAKE_LACKS leaves one function out.
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <utility>
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
+// What fails, or differs: a test may set it between calls.
+extern "C" {
+__attribute__((visibility("default"))) const char* fake_hip_mode = std::getenv("FAKE_HIP");
+}
+
 namespace {
 
-thread_local int t_device = 0;
-
-bool mode(const char* name) {
-  const char* is = std::getenv("FAKE_HIP");
-  return is && std::strcmp(is, name) == 0;
-}
+thread_local int t_device = 0, t_last = 0;
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kLaunchFailure = 719, kInvalidImage = 200,
               kNotSupported = 801;
+
+bool mode(const char* name) { return fake_hip_mode && std::strcmp(fake_hip_mode, name) == 0; }
+
+int failed(int error) { return t_last = error; }
+
+// What the function of this name returns: its failure where the mode is its name.
+int result(const char* name) { return mode(name) ? failed(kLaunchFailure) : 0; }
 
 }  // namespace
 
@@ -29,21 +36,21 @@ FAKE const char* hipGetErrorName(int error) {
 FAKE const char* hipGetErrorString(int error) {
   return error == kLaunchFailure ? "unspecified launch failure" : "text";
 }
-FAKE int hipGetLastError() { return 0; }
+FAKE int hipGetLastError() { return std::exchange(t_last, 0); }
 FAKE int hipRuntimeGetVersion(int* version) { return *version = 60300042, 0; }
 FAKE int hipGetDeviceCount(int* count) {
   *count = mode("no_device") ? 0 : 1;
   return mode("no_device") ? kNoDevice : 0;
 }
-FAKE int hipGetDevice(int* device) { return *device = t_device, 0; }
-FAKE int hipSetDevice(int device) { return t_device = device, 0; }
+FAKE int hipGetDevice(int* device) { return *device = t_device, result("hipGetDevice"); }
+FAKE int hipSetDevice(int device) { return result("hipSetDevice") ? t_last : (t_device = device, 0); }
 FAKE int hipDeviceGetName(char* name, int, int) { return std::strcpy(name, "Fake"), 0; }
 FAKE int hipDeviceGetAttribute(int* value, int attribute, int) {
   if (attribute >= 10000) return kInvalidValue;  // a release that does not know them
   return *value = attribute == 63 ? 228 : 0, 0;
 }
 FAKE int hipDeviceTotalMem(size_t* bytes, int) { return *bytes = 1 << 20, 0; }
-FAKE int hipDeviceSynchronize() { return 0; }
+FAKE int hipDeviceSynchronize() { return result("hipDeviceSynchronize"); }
 FAKE int hipPointerGetAttributes(void* attributes, const void* pointer) {
   struct {
     int type, device;
@@ -51,29 +58,39 @@ FAKE int hipPointerGetAttributes(void* attributes, const void* pointer) {
     int managed;
     unsigned flags;
   } found = {2, 0, pointer, nullptr, 0, 0};
-  return std::memcpy(attributes, &found, sizeof found), 0;
+  return std::memcpy(attributes, &found, sizeof found), result("hipPointerGetAttributes");
 }
 FAKE int hipMalloc(void** data, size_t bytes) {
-  if (mode("out_of_memory")) return kOutOfMemory;
-  return *data = std::malloc(bytes), 0;
+  if (mode("out_of_memory")) return failed(kOutOfMemory);
+  return result("hipMalloc") ? t_last : (*data = std::malloc(bytes), 0);
 }
-FAKE int hipFree(void* data) { return std::free(data), 0; }
-FAKE int hipMemcpy(void* to, const void* from, size_t bytes, int) { return std::memcpy(to, from, bytes), 0; }
+FAKE int hipFree(void* data) { return result("hipFree") ? t_last : (std::free(data), 0); }
+FAKE int hipMemcpy(void* to, const void* from, size_t bytes, int) {
+  return result("hipMemcpy") ? t_last : (std::memcpy(to, from, bytes), 0);
+}
 FAKE int hipMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) {
-  return std::memcpy(to, from, bytes), 0;
+  return result("hipMemcpyAsync") ? t_last : (std::memcpy(to, from, bytes), 0);
 }
-FAKE int hipStreamSynchronize(void*) { return 0; }
-FAKE int hipStreamIsCapturing(void*, int* capturing) { return *capturing = 0, 0; }
-FAKE int hipModuleGetFunction(void** function, void* module, const char*) { return *function = module, 0; }
+FAKE int hipMallocAsync(void** data, size_t bytes, void*) {
+  return result("hipMallocAsync") ? t_last : (*data = std::malloc(bytes), 0);
+}
+FAKE int hipFreeAsync(void* data, void*) { return result("hipFreeAsync") ? t_last : (std::free(data), 0); }
+FAKE int hipStreamSynchronize(void*) { return result("hipStreamSynchronize"); }
+FAKE int hipStreamIsCapturing(void*, int* capturing) { return *capturing = 0, result("hipStreamIsCapturing"); }
+FAKE int hipModuleGetFunction(void** function, void* module, const char*) {
+  return *function = module, result("hipModuleGetFunction");
+}
 FAKE int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                                void**, void**) {
-  return mode("launch_fails") ? kLaunchFailure : 0;
+  return result("hipModuleLaunchKernel");
 }
-FAKE int hipEventCreate(void** event) { return *event = std::malloc(1), 0; }
-FAKE int hipEventDestroy(void* event) { return std::free(event), 0; }
-FAKE int hipEventRecord(void*, void*) { return 0; }
-FAKE int hipEventSynchronize(void*) { return 0; }
-FAKE int hipEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 2.5F, 0; }
+FAKE int hipEventCreate(void** event) { return result("hipEventCreate") ? t_last : (*event = std::malloc(1), 0); }
+FAKE int hipEventDestroy(void* event) { return result("hipEventDestroy") ? t_last : (std::free(event), 0); }
+FAKE int hipEventRecord(void*, void*) { return result("hipEventRecord"); }
+FAKE int hipEventSynchronize(void*) { return result("hipEventSynchronize"); }
+FAKE int hipEventElapsedTime(float* milliseconds, void*, void*) {
+  return *milliseconds = 2.5F, result("hipEventElapsedTime");
+}
 FAKE int hipGetDeviceProperties(void* properties, int) {  // the layout of ROCm 5
   const char* arch = mode("other_arch") ? "gfx1030" : mode("no_arch") ? "" : "gfx942:sramecc+:xnack-";
   return std::strcpy(static_cast<char*>(properties) + 396, arch), 0;
@@ -81,7 +98,7 @@ FAKE int hipGetDeviceProperties(void* properties, int) {  // the layout of ROCm 
 #ifndef FAKE_LACKS
 FAKE int hipModuleLoadData(void** module, const void*) {
   static int loaded;
-  if (mode("load_fails")) return kInvalidImage;
-  return *module = &loaded, 0;
+  if (mode("load_fails")) return failed(kInvalidImage);
+  return *module = &loaded, result("hipModuleLoadData");
 }
 #endif

@@ -199,13 +199,6 @@ RAPT_INLINE F pack_pairs(F lo, F hi) {
 }
 #endif
 
-// 0, 1, 2, ... in the lanes.
-RAPT_INLINE I lane_numbers() {
-  I v;
-  for (int i = 0; i < kLanes; ++i) v[i] = i;
-  return v;
-}
-
 // 2^f for f in [-1/2, 1/2], exactly 1 for 0.
 RAPT_INLINE F exp2_fraction(F f) {
   F p = splat(0.0013264727f);

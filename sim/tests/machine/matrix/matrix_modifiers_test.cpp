@@ -1,6 +1,5 @@
 // What changes the operands of matrix instructions: register files, constants, signedness, halves, clamping, flushing,
 // sparse indices, EXEC. mfma_modifiers_test.cpp and wmma_modifiers_test.cpp have each modifier of each instruction.
-#include "sim/machine/matrix/check.hpp"
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/matrix_product.hpp"
 
@@ -347,21 +346,6 @@ TEST(MatrixModifiers, cbsz_of_sparse_products_takes_the_first_set) {
     for (unsigned k = 0; k < 16; ++k) sum += a_value(b, i, k) * b_value(b, k / 2 * 4 + 1 + k % 2, j);
     return sum;
   });
-}
-
-TEST(MatrixModifiers, unequal_copies_are_found) {
-  OneWave w(Arch::gfx1100, 32);
-  const Instruction i = decode_all(
-      Arch::gfx1100, 32, assemble(Arch::gfx1100, 32, "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]"))[0];
-  for (unsigned r = 0; r < 24; ++r)
-    for (unsigned l = 0; l < 32; ++l) w.v(r, l) = r * 100 + l % 16;
-  EXPECT_FALSE(matrix::unequal_copy(w.wave(), i));
-  w.v(18, 21) ^= 1;
-  const auto found = matrix::unequal_copy(w.wave(), i);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->source, 1U);
-  EXPECT_EQ(found->dword, 2U);
-  EXPECT_EQ(found->lane, 21U);
 }
 
 // Each half computes its rows from its own copies.
