@@ -53,11 +53,11 @@ Checker::Checker(const Attention& attention, bool backward, const rapt_executor*
   dout_ = plain_.out.converted(plain_.out.dtype());
   fill_normal(*dout_, a_.seed, kDoutStream);
   const Array dout64 = dout_->converted(kFp64);
+  const Array out64 = (gradients_of_plain_out(a_.q.dtype()) ? plain_.out : exact_.out).converted(kFp64);
   plain_gradients_.emplace(a_);
   exact_gradients_.emplace(a64_);
   rapt::backward(a_.view(), plain_.out.tensor(), plain_.lse.tensor(), dout_->tensor(), plain_gradients_->view(), math);
-  rapt::backward(a64_.view(), exact_.out.tensor(), exact_.lse.tensor(), dout64.tensor(), exact_gradients_->view(),
-                 math);
+  rapt::backward(a64_.view(), out64.tensor(), exact_.lse.tensor(), dout64.tensor(), exact_gradients_->view(), math);
 }
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
