@@ -70,13 +70,19 @@ INSTANTIATE_TEST_SUITE_P(Suite, LongRows,
 INSTANTIATE_TEST_SUITE_P(Nightly, LongRows,
                          testing::Combine(testing::ValuesIn(kLongRows), testing::Values(Seeds{1, 200})));
 
-// These two failed by 12 and 16 % while float64's gradients were always those of its own out.
+// These failed by 3 to 25 % while float64's gradients were always those of its own out; `rapt verify --seed` repeats
+// them.
 TEST(Gradients, AreNotBlamedForTheRoundingOfOut) {
-  const Problem problem("b2 hq4 hk2 sq37 sk45 d16 fp16");
-  for (const uint64_t seed : {162, 225}) {
-    const Inputs inputs = make_inputs(problem, Kind::normal, Layout::compact, seed);
+  const std::tuple<const char*, Kind, uint64_t> all[] = {
+      {"b2 hq4 hk2 sq37 sk45 d16 bf16", Kind::outliers, 69},
+      {"b2 hq4 hk2 sq37 sk45 d16 bf16", Kind::outliers, 116},
+      {"b2 hq4 hk2 sq37 sk45 d16 fp16", Kind::normal, 39},
+      {"b2 hq4 hk2 sq37 sk45 d16 fp16", Kind::normal, 171},
+  };
+  for (const auto& [text, kind, seed] : all) {
+    const Inputs inputs = make_inputs(Problem(text), kind, Layout::compact, seed);
     const Oracle oracle(inputs);
-    for (const std::string& backend : backends(problem))
+    for (const std::string& backend : backends(inputs.problem))
       check(oracle, inputs, {.backend = backend, .given = &oracle.plain()});
   }
 }

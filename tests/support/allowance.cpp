@@ -52,7 +52,7 @@ Oracle::Oracle(const Inputs& in) : max_logit_(in.max_logit()), plain_(run(in, Ho
   require(forward(wide, exact_, How{}));
   if (!exact_.dq) return;
   Results given;
-  given.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? plain_.out.as(kFp64) : exact_.out;
+  given.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? plain_.out.converted(kFp64) : exact_.out;
   given.lse = exact_.lse;
   require(backward(wide, exact_, {.given = &given}));
 }
