@@ -45,8 +45,8 @@ std::uint64_t width_mask(Type type) {
   }
 }
 
-// Operands that see the low half of a literal and of a constant, unless op_sel names the upper one. (For b8 op_sel names
-// one of four bytes.)
+// Operands that see the low half of a literal and of a constant, unless op_sel names the upper one. Of b8 it names one
+// of four bytes.
 bool is_narrow(Type type) { return is_integer16(type) || type == Type::f16 || type == Type::bf16; }
 
 }  // namespace

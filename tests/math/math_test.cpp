@@ -82,8 +82,7 @@ class Plain : public testing::TestWithParam<std::string> {};
 TEST_P(Plain, LosesLittleMoreThanItsTypeMust) {
   const double unit = GetParam() == "fp32" ? 0x1p-24 : GetParam() == "fp16" ? 0x1p-11 : 0x1p-8;
   for (const Case& c : option_cases(GetParam())) {
-    if (poisoned(c) || c.kind == Kind::outliers || c.kind == Kind::large || c.kind == Kind::hostile_bias)
-      continue;
+    if (poisoned(c) || c.kind == Kind::outliers || c.kind == Kind::large || c.kind == Kind::hostile_bias) continue;
     const Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
     const Oracle oracle(inputs);
     const auto exact = oracle.exact().named();
