@@ -1,5 +1,5 @@
 // The bytes of <arch>.rapt that both the packer and the library's reader must agree on: a header, code objects, an
-// index. docs/design/archive.md has the whole format. Little endian; freestanding but for <array>.
+// index. docs/design/archive.md has the whole format. Little endian; freestanding except for <array>.
 #pragma once
 
 #include <array>

@@ -131,7 +131,7 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
   at_most(found, "lds", resources.shared_memory, row.budget.lds);
   const Occupancy o = occupancy_of(row, arch);
   if (o.waves < row.budget.occupancy)
-    found.push_back("occupancy is " + number(o.waves) + " waves a SIMD, the row demands at least " +
+    found.push_back("occupancy is " + number(o.waves) + " waves a SIMD, the row requires at least " +
                     number(row.budget.occupancy) + " (registers allow " + number(o.by_registers) +
                     " waves a SIMD, LDS " + (o.by_lds == INT_MAX ? "any number" : number(o.by_lds)) +
                     " workgroups of " + number(row.waves) + " waves)");

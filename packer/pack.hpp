@@ -20,7 +20,7 @@ struct Contents {
 };
 
 // `manifest` begins the errors about rows; every violation of the gate is in one Error. The bytes depend on the
-// contents alone, and not on their order.
+// contents, and not on their order.
 std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents);
 
 }  // namespace rapt::archive

@@ -35,7 +35,7 @@ struct Contender {
 struct SamplingRule {
   int samples = 30;  // enough, if also
   double least_seconds = 0.3;
-  double most_seconds = 1;  // of sampling; a call as long as this is measured by its first run alone
+  double most_seconds = 1;  // of sampling; a call as long as this is measured only by its first run
 };
 
 // The first calls: until the caches, the clock and the allocator have settled, at least once.

@@ -197,7 +197,7 @@ int verify_command(Options options) {
 
 void add_verify(CLI::App& app, Action& action) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("verify", "Hold backends against the fp64 definition");
+  CLI::App* sub = app.add_subcommand("verify", "Compare backends with the float64 reference");
   sub->add_option("problem", o->problems, "Problems as text; without any, the suite quick");
   sub->add_option("--suite", o->suites, fmt::format("Named lists: {}", fmt::join(suite_names(), ", ")))
       ->take_all()

@@ -26,7 +26,7 @@ MadeTensors make_tensors(const rapt_problem& problem, InputKind kind, uint64_t s
 void fill_normal(Array& array, uint64_t seed, uint64_t stream);
 inline constexpr uint64_t kDoutStream = 100;
 
-// Of sequence b, all sequences on end.
+// Of sequence b, where all sequences are packed.
 int64_t seqlen_q(const rapt_problem& problem, int64_t b);
 int64_t seqlen_k(const rapt_problem& problem, int64_t b);
 int64_t first_q(const rapt_problem& problem, int64_t b);

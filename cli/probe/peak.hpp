@@ -7,7 +7,8 @@
 
 namespace rapt::cli {
 
-// bf16 is held against the bf16 dot instruction where the machine has one; everything else against fp32 multiply-adds.
+// bf16 is checked against the bf16 dot instruction where the machine has one; everything else against fp32
+// multiply-adds.
 class PeakProbe {
  public:
   PeakProbe(const Team& team, rapt_dtype dtype);

@@ -100,7 +100,7 @@ RAPT_API size_t rapt_archive_count(const rapt_archive* archive);
 RAPT_API rapt_status rapt_archive_kernel(const rapt_archive* archive, size_t index, rapt_kernel* kernel);
 
 /* Decompresses kernel `index`, checks it and writes its code object, an ELF file of rapt_kernel.size bytes. capacity 0
- * checks alone. */
+ * only the checks. */
 RAPT_API rapt_status rapt_archive_code(const rapt_archive* archive, size_t index, void* code, size_t capacity);
 
 #ifdef __cplusplus

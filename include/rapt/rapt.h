@@ -292,7 +292,7 @@ RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem,
  * let attend, times 2.5 in the backward pass. A cache counts as long as its longest sequence. */
 RAPT_API rapt_status rapt_problem_flops(const rapt_problem* problem, rapt_op op, double* flops);
 
-/* Writes the canonical text and its length without the final 0. capacity 0 asks for the length alone. */
+/* Writes the canonical text and its length without the final 0. capacity 0 asks only for the length. */
 RAPT_API rapt_status rapt_problem_print(const rapt_problem* problem, char* text, size_t capacity, size_t* length);
 
 /* ---- what would run, and why not the others --------------------------------------------------------------------- */

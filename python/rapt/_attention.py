@@ -13,7 +13,7 @@ def attention(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """softmax(softmax_scale * q k^T) v, exactly, without the matrix of logits in memory.
 
-    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: the math backend alone), any strides but a
+    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend), any strides but a
         contiguous head_dim. PyTorch's [batch, heads, seqlen, head_dim] is a transposed view of that.
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
     v: [batch, seqlen_k, heads_k, head_dim_v]; head dims are 1 to 512

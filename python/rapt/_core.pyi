@@ -19,7 +19,7 @@ def forward_workspace(q: Tensor, k: Tensor, v: Tensor, out: Tensor, **options: U
     """Bytes of `workspace` that forward() can use."""
 
 def time_forward(q: Tensor, k: Tensor, v: Tensor, out: Tensor, calls: int, **options: Unpack[Options]) -> float:
-    """The mean seconds of the C call alone, over that many calls."""
+    """The mean seconds of the C call itself, over that many calls."""
 
 def explain_forward(q: Tensor, k: Tensor, v: Tensor, out: Tensor, **options: Unpack[Options]) -> _Explanation: ...
 def backward(

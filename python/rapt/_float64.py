@@ -1,4 +1,4 @@
-"""Attention by its definition in float64, forward and backward, with NumPy alone: what results are held against.
+"""Attention by its definition in float64, forward and backward, with only NumPy: what results are compared with.
 
 It shares nothing with the library: whole matrices, and gradients by the chain rule through softmax rather than from lse
 and rowsum(dO * O). Besides rapt.verify the tests use it; tests/math/oracle.py loads this file without the package.

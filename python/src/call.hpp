@@ -23,7 +23,7 @@ struct Call {
   Execution execution;
 };
 
-// The options that say how to run, alone.
+// Only the options that say how to run.
 Execution parse_execution(const nb::kwargs& options);
 
 }  // namespace rapt::python

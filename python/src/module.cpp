@@ -21,7 +21,7 @@ void run_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::h
   call.run([&] { forward(call.attention, result, sums, call.execution); });
 }
 
-// The mean seconds of the C call alone, tensors and options being converted: what overheads are measured against.
+// The mean seconds of the C call itself, tensors and options being converted: the base of overheads.
 double time_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, int calls, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take(out, "out", Access::write);

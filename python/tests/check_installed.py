@@ -1,4 +1,4 @@
-"""An installed wheel, in an environment that has NumPy alone. Usage: check_installed.py [FOLDER OF ARCHIVES]"""
+"""An installed wheel, in an environment that has only NumPy. Usage: check_installed.py [FOLDER OF ARCHIVES]"""
 
 import importlib.util
 import subprocess

@@ -1,4 +1,4 @@
-"""What results are held against: rapt._float64, which shares nothing with what is tested, and the rule."""
+"""What results are compared with: rapt._float64, which shares nothing with what is tested, and the rule."""
 
 import numpy as np
 from rapt._float64 import attention_float64, error_and_allowance

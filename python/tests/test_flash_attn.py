@@ -68,7 +68,7 @@ def test_out_and_lse_against_float64(case, dtype):
     plain, plain_lse = rapt.attention(q, k, v, return_lse=True, backend="math", **as_rapt(OPTIONS[case]))
     assert_within_rule("out", out.double(), exact_out, plain.double(), limit)
     assert_within_rule("lse", lse, exact_lse, plain_lse, limit)
-    assert probabilities.numel() == 0  # as in flash_attn: with dropout alone
+    assert probabilities.numel() == 0  # as in flash_attn: only with dropout
 
 
 @pytest.mark.parametrize("case", OPTIONS)

@@ -10,7 +10,7 @@ using Table = std::span<const Opcode>;
 
 struct Family {
   std::span<const Table> tables;  // rows of all its architectures, in the order of the listing
-  // The words are at least one. `index` holds the rows of mode.arch alone.
+  // The words are at least one. `index` holds only the rows of mode.arch.
   std::optional<Instruction> (*decode)(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words);
   std::string (*print)(DecodeMode mode, const Instruction& instruction);
 };

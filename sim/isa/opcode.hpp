@@ -108,7 +108,7 @@ inline constexpr Traits to_lds = bit(22);          // loads to LDS
 inline constexpr Traits lds_option = bit(23);      // loads to LDS if its lds bit is set
 inline constexpr Traits no_immediate = bit(26);    // SOPP whose immediate must be 0
 inline constexpr Traits sgpr_src0 = bit(27);       // src0 is a scalar register, no constant
-inline constexpr Traits no_gds = bit(28);          // DS for LDS alone
+inline constexpr Traits no_gds = bit(28);          // DS only for LDS
 inline constexpr Traits no_return = bit(29);       // an atomic that cannot return what was there
 inline constexpr unsigned family_bits = 30;        // from here on a family's own
 }  // namespace trait

@@ -15,7 +15,7 @@ std::string scalar(Arch arch, unsigned index, unsigned count);
 std::string constant(const Operand& operand, Type type);
 // A literal word as the operand's type shows it; "lit(0x5)" where the plain number would mean an inline constant.
 std::string literal(std::uint32_t word, Type type);
-// Register, constant or special source; `type` matters for constants alone.
+// Register, constant or special source; `type` matters only for constants.
 std::string operand(Arch arch, const Operand& operand, Type type);
 
 std::string hex(std::uint64_t value);    // 0x1f

@@ -1,5 +1,5 @@
 // The memory that kernels see. A device address is the host's address, so that host pointers, managed memory and copies
-// need no translation; every access is held against the list of live allocations.
+// need no translation; every access is checked against the list of live allocations.
 #pragma once
 
 #include "sim/memory/written.hpp"

@@ -209,7 +209,7 @@ std::string opcode_table(const Tested& tested) {
   const Tables tables = collect(tested);
   std::string out =
       "# Opcodes of the simulator\n\n"
-      "`T`: simulated, and run by a test that holds its results against others; `t`: by one of another architecture, "
+      "`T`: simulated, and run by a test that compares its results with others; `t`: by one of another architecture, "
       "which\n"
       "has the same function for it here; `+`: simulated; `x`: refused, with an error that names it; blank: there is "
       "no such\n"

@@ -72,7 +72,7 @@ class Backend {
   virtual bool answers_to(std::string_view name) const { return name == name_; }
   // Why it does not take the problem, which lies on a device of its kind; "" where `plan` is filled.
   virtual std::string plan(const Question& question, Plan& plan) const = 0;
-  // Why plan() took the problem, or would have where it lies on this device; asked by explain() alone.
+  // Why plan() took the problem, or would have where it lies on this device; asked only by explain().
   virtual Reasons reasons(const Question& question) const = 0;
   // The kernel that runs it, or would.
   virtual std::string kernel(const Question& question, const Plan& plan) const = 0;

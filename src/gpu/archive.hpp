@@ -63,7 +63,7 @@ class Archive {
 // it looked, and which architectures' archives are there.
 std::string find_archive(const std::string& arch, const std::string& place = "");
 
-// Every <arch>.rapt in RAPT_KERNEL_PATH and beside the library; the first of an architecture alone.
+// Every <arch>.rapt in RAPT_KERNEL_PATH and beside the library; only the first of each architecture.
 std::vector<std::string> find_archives();
 
 }  // namespace rapt::gpu

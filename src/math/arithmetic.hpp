@@ -1,5 +1,5 @@
 // Scalar and row arithmetic of the math backend. T is how a tensor's elements are stored, Acc what they are computed
-// in: float for fp16, bf16 and fp32, double for fp64. Every sum has an order that depends on its length alone.
+// in: float for fp16, bf16 and fp32, double for fp64. Every sum has an order that depends only on its length.
 #pragma once
 
 #include <algorithm>
@@ -60,8 +60,8 @@ Acc dot_in_order(const Acc* a, const T* b, int64_t n) {
 }
 
 // One sum in order up to 256 elements, as the plain formula reads: a sum in lanes would lose several times less than
-// any matrix kernel may, and make the backend a yardstick that no kernel meets. Longer ones in parts, as matrix
-// libraries block them: one sum would make it a yardstick that is too easily met.
+// any matrix kernel may, and make the rule one that no kernel meets. Longer ones in parts, as matrix
+// libraries block them: one sum would make the rule too easy to meet.
 template <class T, class Acc>
 Acc dot(const Acc* a, const T* b, int64_t n) {
   constexpr int64_t kInOrder = 256, kPart = 128;

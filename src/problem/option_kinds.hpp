@@ -1,4 +1,4 @@
-// Rows of the options' table that differ in their fields alone.
+// Rows of the options' table that differ only in their fields.
 #pragma once
 
 #include <algorithm>

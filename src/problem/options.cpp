@@ -188,7 +188,7 @@ constexpr Option device_lengths() {
   return o;
 }
 
-// A cache in pages is told by their size alone.
+// Only its page size shows that a cache is paged.
 constexpr Option cache() {
   Option o = flag<"cache", &Problem::has_cache, &rapt_problem::has_cache>("cache", "k and v are a KV cache", kNone);
   o.given = [](const Problem& p) { return p.has_cache && p.page == 0; };

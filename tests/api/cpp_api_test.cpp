@@ -25,7 +25,7 @@ TEST(CppApi, ForwardAndBackwardOfOneHead) {
   attention.causal = RAPT_CAUSAL;
   const rapt::Tensor lse_tensor(lse.data(), rapt::kFp32, {1, 1, kRows});
   rapt::forward(attention, tensor(out), lse_tensor);
-  for (int64_t x = 0; x < kDim; ++x) EXPECT_EQ(out[x], v[x]) << "the first query sees the first key alone";
+  for (int64_t x = 0; x < kDim; ++x) EXPECT_EQ(out[x], v[x]) << "the first query sees only the first key";
   rapt::Execution math;
   math.backend = "math";
   std::vector<float> plain(q.size());

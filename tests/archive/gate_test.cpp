@@ -44,7 +44,7 @@ TEST(Gate, EachViolationIsNamed) {
   EXPECT_TRUE(error_with(".kernarg_segment_size", 8).starts_with(kWhere + "bytes of arguments is 8, must be "));
   EXPECT_EQ(error_with(".vgpr_count", 129),
             kWhere + "vgprs is 129, the row allows at most 128\n" + kWhere +
-                "occupancy is 3 waves a SIMD, the row demands at least 4 (registers allow 3 waves a SIMD, LDS 4"
+                "occupancy is 3 waves a SIMD, the row requires at least 4 (registers allow 3 waves a SIMD, LDS 4"
                 " workgroups of 4 waves)");
 }
 

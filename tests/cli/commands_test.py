@@ -142,7 +142,7 @@ class Bench(CommandTest):
             _, rows = self.bench(table, "--op", "fwd", "--backend", "cpu", "--budget", "0.0001")
             self.assertEqual(len({row["problem"] for row in rows}), cases)
         _, rows = self.bench("decode", "--backend", "cpu", "--budget", "0.0001")
-        self.assertEqual(len(rows), 12)  # types and group sizes; forward alone
+        self.assertEqual(len(rows), 12)  # types and group sizes; only forward
         for row in rows:
             self.assertLessEqual({"gbps", "peak_gbps", "limit"}, row.keys())
 

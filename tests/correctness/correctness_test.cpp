@@ -1,5 +1,5 @@
-// Every case of the table on every backend for CPU tensors, forward and all gradients, held against the math backend in
-// float64 by the rule of docs/architecture.md.
+// Every case of the table on every backend for CPU tensors, forward and all gradients, compared with the math backend
+// in float64 by the rule of docs/architecture.md.
 #include <gtest/gtest.h>
 
 #include "support/allowance.hpp"

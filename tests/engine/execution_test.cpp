@@ -69,7 +69,7 @@ TEST(Execution, TheCallersWorkspaceIsEnough) {
   }
 }
 
-// Any one gradient alone meets the rule, and what was not asked for is not needed.
+// Any single gradient meets the rule, and what was not asked for is not needed.
 TEST(Execution, EachGradientAlone) {
   const Inputs inputs = make_inputs(Problem("b2 hq8 hk4 sq40 sk50 d24 fp32 causal bias=b1hN sink"));
   const Oracle oracle(inputs);

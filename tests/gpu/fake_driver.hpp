@@ -26,7 +26,7 @@ class FakeDriver : public Driver {
 
   FakeDriver(rapt_device_type type, int32_t devices) : type_(type), devices_(devices) {}
 
-  std::vector<std::string> calls;     // names of the functions called, in their order, but for those that only ask
+  std::vector<std::string> calls;     // names of the functions called, in their order, except those that only ask
   std::vector<Launched> launches;     // those that succeeded
   std::string failing, also_failing;  // these functions fail, with...
   int failure = kFailure;             // ... this code

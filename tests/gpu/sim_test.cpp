@@ -71,7 +71,7 @@ struct Tensors {
     dout.copy_to_host(out.data());
     dlse.copy_to_host(lse.data());
   }
-  // The same on the CPU must give the same, options as in `a` but for where tensors lie.
+  // The same on the CPU must give the same, options as in `a` except where the tensors are.
   void expect_right(rapt::Attention a = {}) {
     fetch();
     a.q = {q.data(), rapt::kFp32, shape_q};

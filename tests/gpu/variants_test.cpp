@@ -1,8 +1,8 @@
 // Every kernel of every archive, by name, on the simulator with its sanitizer on, through the call that a user makes:
-// each result is held against the math backend in float64 by the rule of docs/architecture.md. A kernel of an archive
-// that no test has run is a failure. Kernels of one type and tile share the problems: each takes every second one, the
-// next kernel the others. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file for the list of
-// what was run.
+// each result is checked against the math backend in float64 by the rule of docs/architecture.md. A kernel of an
+// archive that no test has run is a failure. Kernels of one type and tile share the problems: each takes every second
+// one, the next kernel the others. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file for the
+// list of what was run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Variant {
 };
 std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
 
-// Kernels of one type and tile on end, of whatever architecture: they have the same problems.
+// Kernels of one type and tile next to each other, of whatever architecture: they have the same problems.
 std::vector<Variant> all_variants() {
   std::vector<Variant> all;
   for (const std::string& path : rapt::Archive::find()) {
@@ -80,7 +80,7 @@ struct Yardstick {
 
   static Inputs made(const Case& c, bool flushed) {
     Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
-    inputs.dout = {};  // forward alone
+    inputs.dout = {};  // only forward
     if (!flushed) return inputs;
     for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v})
       for (int64_t i = 0; i < t->count(); ++i)

@@ -1,5 +1,5 @@
 // The math backend against itself: gradients against finite differences of the forward pass in float64, and "plain" in
-// each type close enough to float64 to be a yardstick. oracle.py holds it against an independent computation.
+// each type close enough to float64 to be a reference. oracle.py compares it with an independent computation.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the math backend's float64 results against attention computed again with numpy: by python/rapt/_float64.py, and
+"""Compares the math backend's float64 results with attention computed again with numpy: by python/rapt/_float64.py, and
 for packed sequences, paged caches and dropout by what is here. Usage: oracle.py FILE, which oracle_cases wrote.
 """
 

@@ -8,7 +8,7 @@ from rapt.flash_attn._call import attend, attend_to_cache
 #   q [b, seqlen_q, h, d], k and v [b, seqlen_k, h_k, d]; h is a multiple of h_k
 #   packed sequences: q [total_q, h, d], k and v [total_k, h_k, d], cu_seqlens int32 [b + 1]
 #   softmax_lse fp32 [b, h, seqlen_q] or [h, total_q]; +inf for a row with nothing to attend
-#   S_dmask [b, h, max_seqlen_q, max_seqlen_k], with dropout alone: the probabilities, negative where dropped
+#   S_dmask [b, h, max_seqlen_q, max_seqlen_k], only with dropout: the probabilities, negative where dropped
 # causal and window_size are aligned to the bottom right where seqlen_q is not seqlen_k; -1 is an unbounded side.
 
 
@@ -125,7 +125,7 @@ def flash_attn_varlen_func(
     q: [total_q, heads, head_dim]; k, v: [total_k, heads_k, head_dim]; cu_seqlens_q, cu_seqlens_k: int32 [batch + 1]
     max_seqlen_q, max_seqlen_k: the longest sequence of each
     block_table: int32 [batch, max_blocks]: then k and v are pages [num_blocks, page, heads_k, head_dim] of any size,
-        and cu_seqlens_k gives the lengths alone; no gradients
+        and cu_seqlens_k gives only the lengths; no gradients
 
     Returns out [total_q, heads, head_dim]; with return_attn_probs (out, softmax_lse, S_dmask).
     """

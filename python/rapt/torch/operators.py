@@ -61,7 +61,7 @@ def attention(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """rapt.attention of PyTorch tensors, with gradients of q, k, v, bias and sink; torch.compile traces it whole.
 
-    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: the math backend alone); of packed sequences
+    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend); of packed sequences
         [total_q, heads_q, head_dim]
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
     v: [batch, seqlen_k, heads_k, head_dim_v]

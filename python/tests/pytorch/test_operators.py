@@ -83,7 +83,7 @@ def test_no_graph_without_grad():
 def test_double_backward_is_refused():
     tensors = small()
     out = rapt.torch.attention(**tensors)
-    (dq,) = torch.autograd.grad(out.sum(), tensors["q"], create_graph=True)  # a graph alone is no error
+    (dq,) = torch.autograd.grad(out.sum(), tensors["q"], create_graph=True)  # the graph itself is no error
     with pytest.raises(NotImplementedError, match="attention_backward has no gradient"):
         dq.sum().backward()
 
@@ -106,7 +106,7 @@ def test_gradients_of_nested_transforms_reach_the_outer_one():
     q, k, v = (x.detach() for x in small().values())
 
     def outer(attend):
-        # the inner transform's variable is v alone, in which attention is linear; the outer one is q
+        # the inner transform's variable is only v, in which attention is linear; the outer one is q
         return torch.func.grad(lambda q: torch.func.vjp(lambda v: attend(q, k, v), v)[0].square().sum())(q)
 
     def attend(q, k, v):

@@ -13,7 +13,7 @@ constexpr unsigned longest_window = 5;
 
 bool is_vector(RegisterFile file) { return file == RegisterFile::vgpr || file == RegisterFile::agpr; }
 
-// Holds the rules against one pair of instructions.
+// Checks the rules on one pair of instructions.
 class Pair {
  public:
   Pair(Arch arch, unsigned lanes, const Entry& past, const Entry& entry, std::uint64_t gap)
@@ -81,7 +81,7 @@ void Pair::check(bool f64_product_between) const {
   if (was(kind::setreg) && is(kind::getreg | kind::setreg) && gap_ < 2 &&
       past_.hazards.hardware_register == entry_.hazards.hardware_register)
     fail(is(kind::getreg) ? "the hardware register is read" : "the hardware register is written", 2);
-  // S_SETVSKIP before vector instructions needs none: the tables name S_SETREG alone there.
+  // S_SETVSKIP before vector instructions needs none: the tables name only S_SETREG there.
   if (was(kind::setvskip) && is(kind::getmode) && gap_ < 2) fail("the hardware register is read", 2);
   if (was(kind::sets_vskip) && is(kind::valu | kind::memory | kind::lds) && gap_ < 2)
     fail("a vector instruction runs", 2);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 // The numbers are those of LLVM's GCNHazardRecognizer, which agree with the tables "Required Software-inserted Wait
-// States" of the CDNA ISA documents but for one: after 16 passes gfx950 needs 20, LLVM looks back 19.
+// States" of the CDNA ISA documents except for one: after 16 passes gfx950 needs 20, LLVM looks back 19.
 namespace rapt::sim {
 namespace {
 
@@ -11,7 +11,7 @@ constexpr unsigned longest = 19;
 
 bool is(const HazardFacts& f, kind::Kinds kinds) { return (f.kinds & kinds) != 0; }
 
-// By number of passes: 2, 8 or 16 (gfx908 and gfx90a have no others, but for f64).
+// By number of passes: 2, 8 or 16 (gfx908 and gfx90a have no others, except for f64).
 unsigned by_passes(const HazardFacts& product, unsigned two, unsigned eight, unsigned sixteen) {
   return product.passes == 2 ? two : product.passes == 8 ? eight : sixteen;
 }

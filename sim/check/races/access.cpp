@@ -1,4 +1,4 @@
-// An access of a wave, held against what is remembered of the memory that it touches, which it then joins. Most
+// An access of a wave, checked against what is remembered of the memory that it touches, which it then joins. Most
 // accesses are of the kind that needs a look at sixteen bytes of shadow for sixteen bytes of memory: those where nobody
 // else was since the last barrier, repeated ones, and loads of what others have loaded by the same instruction.
 #include "sim/check/races/races.hpp"

@@ -1,4 +1,4 @@
-// A granule that takes a closer look: every access that is remembered is held against the one at hand.
+// A granule that takes a closer look: every access that is remembered is checked against the one at hand.
 #include "sim/check/races/races.hpp"
 
 namespace rapt::sim {

@@ -1,4 +1,4 @@
-// Types that most of HIP's functions share. Values and layouts are HIP's (held against its headers by hip_abi_test).
+// Types that most of HIP's functions share. Values and layouts are HIP's (checked against its headers by hip_abi_test).
 #pragma once
 
 #include <cstddef>

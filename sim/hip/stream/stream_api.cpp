@@ -1,4 +1,4 @@
-// hipStream* but for capture.
+// hipStream* except for capture.
 #include "sim/hip/memory/allocation.hpp"
 #include "sim/hip/graph/capture.hpp"
 #include "sim/hip/stream/event.hpp"

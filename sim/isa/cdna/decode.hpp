@@ -25,7 +25,7 @@ bool is_float(Type type);
 bool takes_modifiers(const Opcode& row, unsigned source);  // neg and abs
 bool takes_clamp(const Opcode& row);
 bool takes_omod(const Opcode& row);
-// The type that inline constants of a source have, and the text: the operand's, but for v_fma_mix* and v_ldexp_f16.
+// The type that inline constants of a source have, and the text: the operand's, except for v_fma_mix* and v_ldexp_f16.
 Type constant_type(const Opcode& row, unsigned source, unsigned op_sel_hi);
 bool is_mix(const Opcode& row);               // v_fma_mix*
 unsigned encoded_sources(const Opcode& row);  // those that have a field; an accumulator is the destination's

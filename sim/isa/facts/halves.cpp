@@ -57,7 +57,7 @@ WrittenBits written_by_op_sel(const Instruction& i) {
   return {two ? half((i.op_sel & 8) != 0) : byte(i.op_sel >> 2 & 3), 0};
 }
 
-// gfx9's operations of VOP1 and VOP2, but for those that add to a product, and VOP3's legacy ones (LLVM's
+// gfx9's operations of VOP1 and VOP2, except those that add to a product, and VOP3's legacy ones (LLVM's
 // zeroesHigh16BitsOfDest lists them).
 bool clears_upper_half(const Instruction& i) {
   const std::string_view name = i.opcode->name;

@@ -1,4 +1,4 @@
-// Encodings that are known by name alone.
+// Encodings that are known only by name.
 #include "sim/isa/rdna/decode.hpp"
 
 namespace rapt::sim::rdna_isa {

@@ -41,7 +41,7 @@ std::string source_text(const Text& text, unsigned index) {
       out = readable ? "lit(" + text::hex(source.value) + ')' : text::hex(source.value);
     }
   }
-  // Integer sources may have the bits, which mean nothing, but for those that v_cndmask passes through.
+  // Integer sources may have the bits, which mean nothing, except those that v_cndmask passes through.
   if (index == 1 && text.is(trait::integer_src1)) return out;
   if (text.row().src[2] != Type::mask && (!is_float(type) || text.row().dst == Type::pk_f32)) return out;
   return with_sign(std::move(out), source, (instruction.neg >> index & 1) != 0, (instruction.abs >> index & 1) != 0);

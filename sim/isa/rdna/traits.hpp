@@ -14,12 +14,12 @@ inline constexpr Traits literal_src2 = family(1);  // v_fmaak
 inline constexpr Traits vgpr_src1 = family(2);     // src1 is a VGPR, no scalar
 inline constexpr Traits vgpr_src2 = family(3);
 inline constexpr Traits no_literal = family(4);     // registers and inline constants
-inline constexpr Traits register_src0 = family(5);  // SOP1: registers alone
+inline constexpr Traits register_src0 = family(5);  // SOP1: only registers
 inline constexpr Traits scalar_src0 = family(6);    // no VGPR: v_writelane's value
 inline constexpr Traits scalar_src1 = family(7);    // v_readlane's and v_writelane's lane
 inline constexpr Traits swaps = family(8);          // src0 is written too
 inline constexpr Traits byte_select = family(9);    // op_sel's upper bits pick the byte of the destination
-inline constexpr Traits no_e64_dpp = family(10);    // DPP in its short form alone
+inline constexpr Traits no_e64_dpp = family(10);    // DPP only in its short form
 
 // SOPK, SOPP
 inline constexpr Traits literal_src0 = family(17);  // s_setreg_imm32

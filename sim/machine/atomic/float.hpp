@@ -48,7 +48,7 @@ inline std::uint64_t add(std::uint64_t old, std::uint64_t data, FloatRules rules
   return F.is_nan(result) ? F.default_nan() : flushed<F>(result, rules.flush_result);
 }
 
-// Flushing concerns the comparison alone. -0 is less than +0; a number wins over a quiet NaN.
+// Flushing concerns only the comparison. -0 is less than +0; a number wins over a quiet NaN.
 template <const FloatFormat& F, bool Max>
 inline std::uint64_t extreme(std::uint64_t old, std::uint64_t data, FloatRules rules) {
   if (rules.quiet_wins && F.is_signalling(old)) return old | F.quiet();

@@ -12,7 +12,7 @@ namespace rapt::sim {
 enum class Specials : std::uint8_t {
   ieee,     // the largest exponent: infinity and NaNs
   one_nan,  // all bits but the sign: NaN; no infinity
-  fnuz,     // the sign alone: NaN; no infinity, no minus zero
+  fnuz,     // only the sign: NaN; no infinity, no minus zero
   none,
 };
 

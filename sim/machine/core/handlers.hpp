@@ -34,9 +34,9 @@ const HandlerTable& handlers();
 // Each family of operations has a file of its own under machine/.
 void register_scalar(HandlerTable& table);   // SOP1, SOP2, SOPK, SOPC, SMEM
 void register_control(HandlerTable& table);  // SOPP: branches, barriers, waits, messages, mode
-void register_valu(HandlerTable& table);     // VOP1, VOP2, VOP3, VOPC, VOP3P but for matrices, VOPD, lane exchange
+void register_valu(HandlerTable& table);     // VOP1, VOP2, VOP3, VOPC, VOP3P except for matrices, VOPD, lane exchange
 void register_matrix(HandlerTable& table);   // MFMA, SMFMAC, WMMA, SWMMAC
-void register_packed(HandlerTable& table);   // VOP3P but for matrices, dot products, fp8 and smaller conversions
+void register_packed(HandlerTable& table);   // VOP3P except for matrices, dot products, fp8 and smaller conversions
 void register_vector_memory(HandlerTable& table);  // FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF
 void register_lds(HandlerTable& table);            // DS
 

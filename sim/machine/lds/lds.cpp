@@ -89,7 +89,7 @@ void addtid(Wave& w, const Instruction& i) {
 }
 
 // One counter for the wave: the number of active lanes is added or taken away, every lane gets what was there. Its base
-// is in M0, on gfx12 too as LLVM has it (gfx12's ISA document names the offset alone).
+// is in M0, on gfx12 too as LLVM has it (gfx12's ISA document names only the offset).
 template <bool Append>
 void count_lanes(Wave& w, const Instruction& i) {
   need_lds(i);

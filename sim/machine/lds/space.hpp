@@ -10,8 +10,8 @@ struct alignas(64) Offsets {
   u32 at[64];
 };
 
-// The end that accesses are held against. Hardware knows the allocation in its granules; the sanitizer what was asked
-// for.
+// The end that accesses are checked against. Hardware knows the allocation in its granules; the sanitizer what was
+// asked for.
 inline u32 lds_limit(const Wave& w) { return checked(w) ? w.group->lds_bytes : static_cast<u32>(w.group->lds.size()); }
 
 // Those of `lanes` that are inside; a Fault where one is not and the sanitizer is on. The others load 0 and store

@@ -1,5 +1,5 @@
-// Plain loads and stores of buffers. Each dword is held against the range on its own; a load that is out of it gives 0,
-// a store does nothing. Any alignment is served, as in the unaligned mode that ROCm sets.
+// Plain loads and stores of buffers. Each dword is checked against the range on its own; a load that is out of it gives
+// 0, a store does nothing. Any alignment is served, as in the unaligned mode that ROCm sets.
 #include "sim/machine/memory/buffer.hpp"
 #include "sim/machine/memory/buffer_resource.hpp"
 #include "sim/machine/memory/flat_names.hpp"

@@ -34,7 +34,7 @@ class BufferLanes {
   bool linear(u64 lanes, unsigned bytes, Addresses& a) const;
   // Addresses of the `bytes` bytes that are `plus` into each lane's access, and the lanes of which they are in range.
   u64 part(u64 lanes, u32 plus, unsigned bytes, Addresses& a) const;
-  // Memory that is there only for scratch: held against the wave's own block.
+  // Memory that is there only for scratch: checked against the wave's own block.
   bool is_private() const { return resource_.add_tid && resource_.swizzled && !idxen_; }
   // A Fault where an address is in no allocation, or in another wave's scratch.
   void check(const Access& access) const;

@@ -1,4 +1,4 @@
-// FLAT and GLOBAL instructions, but for the atomic ones.
+// FLAT and GLOBAL instructions, except for the atomic ones.
 #include "sim/machine/memory/flat_special.hpp"
 #include "sim/machine/memory/flat_names.hpp"
 #include "sim/machine/memory/flat_spaces.hpp"

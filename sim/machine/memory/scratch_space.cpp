@@ -46,7 +46,7 @@ void move_bytes(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes
   throw Fault(FaultKind::illegal_address, "private access without private memory");
 }
 
-// Holds the offsets against the lane's size; true where no access straddles dwords that it need not.
+// Checks the offsets against the lane's size; true where no access straddles dwords that it need not.
 template <unsigned L>
 [[gnu::noinline]] bool check(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
   const u32 limit = w.scratch_bytes_per_lane;

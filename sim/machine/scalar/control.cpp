@@ -1,5 +1,5 @@
 // SOPP: branches, barriers, waits, messages, modes. Waits have no effect on values (memory answers at once); the
-// sanitizer holds each use against them.
+// sanitizer checks each use against them.
 #include "sim/machine/scalar/barrier.hpp"
 #include "sim/machine/lds/arrivals.hpp"
 #include "sim/machine/scalar/scalar.hpp"

@@ -43,7 +43,7 @@ T invalid() {
 
 // The ISA documents' V_DIV_SCALE. Two things they leave loose are settled so that the sequence divides exactly and as
 // published measurements on gfx11 have it: a huge denominator is scaled down, and a denormal quotient is recognised by
-// the exponents alone. The flag asks v_div_fmas to scale the quotient back.
+// only the exponents. The flag asks v_div_fmas to scale the quotient back.
 template <class T>
 T div_scale(T s0, T denominator, T numerator, bool& flag) {
   using L = Limits<T>;

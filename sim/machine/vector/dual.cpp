@@ -7,7 +7,7 @@
 namespace rapt::sim::valu {
 namespace {
 
-// By opcode; gfx12 calls two of them v_max_num_f32 and v_min_num_f32, which differ by the wave's architecture alone.
+// By opcode; gfx12 calls two of them v_max_num_f32 and v_min_num_f32, which only the wave's architecture tells apart.
 constexpr std::array<std::string_view, 19> operations{
     "v_fmac_f32", "v_fmaak_f32",  "v_fmamk_f32",        "v_mul_f32",          "v_add_f32",
     "v_sub_f32",  "v_subrev_f32", "v_mul_dx9_zero_f32", "v_mov_b32",          "v_cndmask_b32",

@@ -21,7 +21,7 @@ constexpr auto least3 = [](auto a, auto b, auto c) { return least(least(a, b), c
 constexpr auto greatest3 = [](auto a, auto b, auto c) { return greatest(greatest(a, b), c); };
 constexpr auto median = [](auto a, auto b, auto c) { return greatest(least(a, b), least(greatest(a, b), c)); };
 
-constexpr Options keep{.keep_half = true};  // the operations that gfx9 has in VOP3 alone, with op_sel
+constexpr Options keep{.keep_half = true};  // the operations that gfx9 has only in VOP3, with op_sel
 
 }  // namespace
 

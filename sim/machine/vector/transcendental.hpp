@@ -1,5 +1,5 @@
 // The transcendental functions in forms that loops can vectorise. Each is within 1 ulp of the true value, as the ISA
-// documents promise of the hardware; the f32 forms flush denormals whatever the mode says, but for sine and cosine.
+// documents promise of the hardware; the f32 forms flush denormals whatever the mode says, except for sine and cosine.
 #pragma once
 
 #include "sim/machine/vector/arithmetic.hpp"

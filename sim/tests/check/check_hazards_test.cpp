@@ -211,7 +211,7 @@ TEST(WaitStates, Gfx940) {
       Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[0:3]", "v_add_f32 v4, v3, v3", 10},
       Rule{gfx940, "v_mfma_f32_32x32x2_f32 v[0:15], v18, v19, v[0:15]", "v_add_f32 v24, v3, v3", 18},
       Rule{{gfx942}, "v_mfma_f32_16x16x8_xf32 v[0:3], v[8:9], v[10:11], v[0:3]", "v_add_f32 v4, v3, v3", 7},
-      // C: the same registers are forwarded, but for the shortest products; others are not.
+      // C: the same registers are forwarded, except for the shortest products; others are not.
       Rule{gfx940, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
            "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", 0},
       Rule{gfx940, "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", 2},

@@ -210,7 +210,7 @@ TEST(GlobalRaces, BetweenWorkgroups) {
   EXPECT_EQ(between_groups(Arch::gfx90a, "global_store_dword v0, v0, s[2:3]", "global_store_dword v0, v0, s[2:3]"), "");
   // Scalar loads are loads too.
   EXPECT_RACE(between_groups(Arch::gfx942, store, "s_load_dword s9, s[2:3], 0x10"));
-  // A barrier orders a group's own waves alone.
+  // A barrier orders only the group's own waves.
   EXPECT_RACE(between_groups(Arch::gfx90a, store + "\ns_barrier", "s_barrier\n" + load));
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Puts real HIP headers into FOLDER/5 (Debian's 5.2), FOLDER/6 (6.2) and FOLDER/7 (7.1, both inside PyPI's triton).
-# Nothing is compiled into the product: hip_abi_test holds our layouts against them (RAPT_HIP_HEADERS=FOLDER).
+# Nothing is compiled into the product: hip_abi_test compares our layouts with them (RAPT_HIP_HEADERS=FOLDER).
 set -eu
 
 folder=$(realpath -m "${1:?usage: fetch_headers.sh FOLDER}")

@@ -1,5 +1,5 @@
 // Values of floating point formats by their definition, and the nearest of them, worked out with ldexp and search: slow
-// and plain, to hold the fast conversions against.
+// and plain, to compare the fast conversions with.
 #pragma once
 
 #include "sim/isa/arch.hpp"

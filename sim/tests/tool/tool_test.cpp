@@ -120,7 +120,7 @@ TEST(Tool, ProfilesAProgram) {
   EXPECT_FALSE(has(page, "<kernel>") || has(page, "http") || has(page, "<script"));
 }
 
-// The same numbers, but for the order of the lists, whatever the number of threads.
+// The same numbers, except for the order of the lists, whatever the number of threads.
 TEST(Tool, ProfilesAreTheSameOnAnyNumberOfThreads) {
   std::string before;
   for (const char* threads : {"1", "2", "7"}) {

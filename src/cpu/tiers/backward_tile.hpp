@@ -340,7 +340,7 @@ class BackwardTile {
     }
   }
 
-  // The three products over attended pairs alone, where Inf or NaN lies in rows that some pair must not read.
+  // The three products over only the attended pairs, where Inf or NaN lies in rows that some pair must not read.
   __attribute__((noinline)) void careful_products(int64_t j0, int64_t count) {
     for (int64_t j = 0; j < count; ++j) {
       const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);

@@ -1,5 +1,5 @@
 // Forward attention on the CPU: how a call is cut into work items, and what each item runs. The cut depends on the
-// problem alone, never on the number of threads, so that results are bitwise equal for any executor.
+// problem, never on the number of threads, so that results are bitwise equal for any executor.
 #pragma once
 
 #include "cpu/tiers/combine.hpp"

@@ -220,7 +220,7 @@ RAPT_INLINE F exp2(F x) {
   return float_of(bits_of(p) + (bits_of(shifted) << 23));
 }
 
-// The same with subnormal results as exact as their last place allows: the gradients of a row can rest on them alone.
+// The same with subnormal results as exact as their last place allows: the gradients of a row can consist of them.
 // Computes 2^(x + 64), the 64 hidden in the rounding constant, and scales it back.
 RAPT_INLINE F exp2_subnormal(F x) {
   const F magic = splat(12582912.f + 64);

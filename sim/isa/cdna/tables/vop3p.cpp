@@ -1,4 +1,4 @@
-// VOP3P but for the matrix operations.
+// VOP3P except for the matrix operations.
 #include "sim/isa/cdna/tables.hpp"
 
 namespace rapt::sim::gfx9 {

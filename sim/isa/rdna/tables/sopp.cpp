@@ -1,4 +1,4 @@
-// SOPP: a 16-bit immediate alone: control flow, waits, messages.
+// SOPP: only a 16-bit immediate: control flow, waits, messages.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,4 +1,4 @@
-// What is known by name alone: images, export, interpolation, parameters in LDS, GWS. Codes: the opcode field, with
+// What is known only by name: images, export, interpolation, parameters in LDS, GWS. Codes: the opcode field, with
 // the encoding above it (decode_unsupported.cpp).
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"

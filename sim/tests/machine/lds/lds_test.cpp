@@ -83,7 +83,7 @@ TEST(Lds, TwoAddresses) {
     ASSERT_EQ(wave.v(7, 5), dword(320 + 2564));
     ASSERT_EQ(lds32(wave, 320 + 2564), 11005U);
     reset();
-    wave.go(lines[8]);  // equal offsets: the first data alone
+    wave.go(lines[8]);  // equal offsets: only the first data
     ASSERT_EQ(lds32(wave, 320 + 12), 8005U);
   }
 }

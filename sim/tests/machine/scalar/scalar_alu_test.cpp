@@ -273,7 +273,7 @@ std::vector<Case> comparisons() {
   };
 }
 
-// Sums and products of floats, which the host rounds as the GPU does; NaNs by their state alone.
+// Sums and products of floats, which the host rounds as the GPU does; NaNs only as NaNs.
 std::vector<Case> floats() {
   const auto f = [](u64 bits) { return std::bit_cast<float>(static_cast<u32>(bits)); };
   const auto two = [f](auto op) {

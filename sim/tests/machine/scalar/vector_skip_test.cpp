@@ -64,7 +64,7 @@ TEST_P(VectorSkip, ScalarInstructionsAloneRun) {
   EXPECT_EQ(code.counted().totals.memory.bytes, 0U);
 }
 
-// A loop whose body is skipped in part is still a loop in the report, with what ran alone.
+// A loop whose body is skipped in part is still a loop in the report, with only what ran.
 TEST_P(VectorSkip, ProfilesCountWhatRan) {
   ProfiledCode code(GetParam(), R"(
     s_mov_b32 s0, 4

@@ -141,7 +141,7 @@ TEST(ValuCompare, LanesThatAreOffGetZero) {
   EXPECT_EQ(narrow.s(sreg::vcc + 1), 77U);
 }
 
-// gfx9's v_cmpx writes its mask and EXEC, later ones EXEC alone.
+// gfx9's v_cmpx writes its mask and EXEC, later ones only EXEC.
 TEST(ValuCompare, CmpxWritesExec) {
   OneWave gfx9(Arch::gfx90a);
   for (unsigned l = 0; l < 64; ++l) gfx9.v(10, l) = l;

@@ -140,7 +140,7 @@ TEST(ValuFloat, Half) {
   const auto sum = [](const std::vector<double>& s) { return static_cast<long double>(s[0]) + s[1]; };
   const auto product = [](const std::vector<double>& s) { return static_cast<long double>(s[0]) * s[1]; };
   const auto fused = [](const std::vector<double>& s) { return static_cast<long double>(s[0]) * s[1] + s[2]; };
-  // gfx9 clears the upper half but for the operations that have op_sel; gfx11 keeps it.
+  // gfx9 clears the upper half except for the operations that have op_sel; gfx11 keeps it.
   for (const Arch arch : archs_with("v_add_f16")) {
     check_f16(arch, "v_add_f16 v0, v10, v20", 2, is_cdna(arch), sum);
     check_f16(arch, "v_mul_f16 v0, v10, v20", 2, is_cdna(arch), product);

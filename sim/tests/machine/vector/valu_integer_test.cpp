@@ -226,7 +226,7 @@ TEST(ValuInteger, WindowsOfBytes) {
   }
 }
 
-// gfx9 clears the upper half but for the operations that have op_sel; gfx11 and gfx12 keep it.
+// gfx9 clears the upper half except for the operations that have op_sel; gfx11 and gfx12 keep it.
 TEST(ValuInteger, Sixteen) {
   for (const Arch arch : archs_with("v_mul_lo_u16")) {
     SCOPED_TRACE(name(arch));

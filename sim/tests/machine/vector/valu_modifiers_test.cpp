@@ -127,7 +127,7 @@ TEST(ValuModifiers, TrueHalfRegisters) {
     wave.s(4) = nearest_half(4.0) << 16;
     wave.run("v_add_f16 v0.l, s4, v10.h op_sel:[1,1,0]");
     EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
-    // High registers are reached through VOP3 alone.
+    // High registers are reached only through VOP3.
     wave.fill(200, nearest_half(0.5) << 16);
     wave.run("v_add_f16 v201.h, v200.h, v200.h");
     EXPECT_EQ(wave.v(201) >> 16, nearest_half(1.0));

@@ -87,7 +87,7 @@ constexpr Hint hints[] = {
      .rows = "v_swmmac_i32_16x16x32_iu4",
      .archs = gfx12,
      .why = "A is in 32 lanes even of 64, so that a register has two sets of indices, not four",
-     .source = "RDNA4 ISA, \"Sparse matrices\"; AMDGPUAsmParser.cpp takes index_key 0 and 1 alone"},
+     .source = "RDNA4 ISA, \"Sparse matrices\"; AMDGPUAsmParser.cpp takes only index_key 0 and 1"},
 
     // MFMA, SMFMAC
     {.layouts = "VOP3P-MAI with scales",

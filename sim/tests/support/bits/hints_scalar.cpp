@@ -21,7 +21,7 @@ bool whole_dwords(const FormOf& f, unsigned) {
 bool no_atomic(const FormOf& f, unsigned) { return f.row().name.find("atomic") == std::string_view::npos; }
 bool half_wave(const FormOf& f, unsigned) { return f.lanes == 32; }
 
-constexpr std::string_view time = "acts on time alone, which the machine does not model";
+constexpr std::string_view time = "acts only on time, which the machine does not model";
 constexpr std::string_view unused = "an operand that the operation does not have";
 constexpr std::string_view no_meaning = "bits without a meaning";
 constexpr std::string_view sop = "ISA documents, \"Scalar ALU Operations\"; SOPInstructions.td";

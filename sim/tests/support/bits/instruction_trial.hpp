@@ -38,7 +38,7 @@ class InstructionTrial {
     Ended ended = Ended::normally;
     std::string fault;
   };
-  // A wave but for its VGPRs and memory.
+  // A wave except for its VGPRs and memory.
   struct Scalars {
     Wave wave;
     Barrier barrier;

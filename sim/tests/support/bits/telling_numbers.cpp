@@ -70,7 +70,7 @@ void meet(MachineState& s, Target target, const Operand& o, std::uint64_t value,
   }
 }
 
-// Some lanes are equal, or differ in signs alone.
+// Some lanes are equal, or differ only in signs.
 void meet_each_other(MachineState& s, Target target, const Operand& a, const Operand& b, std::mt19937& random) {
   constexpr std::uint32_t signs[] = {0, 0x80000000, 0x80008000};
   if (a.kind != OperandKind::vgpr || b.kind != OperandKind::vgpr || a.dwords != b.dwords) return;

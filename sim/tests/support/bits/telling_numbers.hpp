@@ -9,7 +9,7 @@ namespace rapt::sim::test {
 // whether registers are often equal.
 void fill_with_numbers(MachineState& state, Target target, unsigned kind, std::mt19937& random);
 
-// SGPRs, EXEC and SCC alone.
+// Only SGPRs, EXEC and SCC.
 void fill_scalars(MachineState& state, Target target, unsigned kind, std::mt19937& random);
 
 // Puts what an instruction's constants and immediates are compared with into some lanes of its other operands, and

@@ -95,7 +95,7 @@ Layout make(const LayoutRow& row, Suffix suffix, Arch arch, const Opcode& opcode
     field.low = static_cast<std::uint8_t>(field.low + 32 * row.dwords);
     out.fields.push_back(field);
   }
-  // The source that announces the suffix is no free field, but for a literal's.
+  // The source that announces the suffix is no free field, except for a literal's.
   if (suffix != Suffix::none && suffix != Suffix::literal) {
     const auto src0 = std::find_if(out.fields.begin(), out.fields.end(), [](auto& f) { return f.name == "src0"; });
     out.fixed[src0->low / 32] |= announcement(suffix) << src0->low % 32;

@@ -71,7 +71,7 @@ std::vector<Layout> layouts(Arch arch, const Opcode& row);
 // Random values in all fields.
 Words random_words(const Layout& layout, Arch arch, std::mt19937& random);
 
-// The same words but for random values in some of the fields, most often in the named one.
+// The same words except for random values in some of the fields, most often in the named one.
 Words other_words(const Layout& layout, Arch arch, Words words, std::string_view field, std::mt19937& random);
 
 // The tables behind layouts(), one for each family.

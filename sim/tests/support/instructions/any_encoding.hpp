@@ -14,7 +14,7 @@ class Forms {
    public:
     explicit Form(Encoding& encoding) : encoding_(encoding) {}
     const Form& any(Slot slot, Coding coding, unsigned low, unsigned count, unsigned flag = 0) const;
-    // The same, but for operands that the row does not have.
+    // The same, except for operands that the row does not have.
     const Form& at(Slot slot, Coding coding, unsigned low, unsigned count, unsigned flag = 0) const;
     const Form& option(unsigned low, unsigned count) const;
     const Form& set(unsigned low, unsigned count, std::uint32_t value) const;

@@ -125,7 +125,7 @@ void vop3p(Forms& f) {
   for (const auto& [name, dpp] : dpp_kinds) add(name, dpp);
 }
 
-// Every operation as the X half beside every one as the Y half; those that are Y alone beside a v_dual_mov_b32.
+// Every operation as the X half beside every one as the Y half; those that are only Y beside a v_dual_mov_b32.
 void vopd(Forms& f) {
   constexpr unsigned y_alone = 16, mov = 8;
   const bool has_x = f.row().code < y_alone;

@@ -58,7 +58,7 @@ struct Encoding {
 };
 
 // Every form of the row on its architecture. Operands lie apart, in registers that all their types may begin at.
-// Empty for rows of Format::unsupported alone.
+// Empty only for rows of Format::unsupported.
 std::vector<Encoding> encodings(DecodeMode mode, const Opcode& opcode);
 
 struct Register {

@@ -5,7 +5,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// Images, export, interpolation and GWS are known by name alone.
+// Images, export, interpolation and GWS are known only by name.
 bool agrees_by_name(const Instruction& instruction, const Disassembled& llvm) {
   return instruction.opcode->format == Format::unsupported &&
          (llvm.text.empty() || llvm.text.starts_with(instruction.opcode->name));

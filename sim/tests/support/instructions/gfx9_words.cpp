@@ -73,7 +73,7 @@ std::uint32_t second_word(Random& random) {
 // Literals that some type has as an inline constant.
 constexpr std::uint32_t literals[] = {0, 0x40, 0x10005, 0x3c00, 0x3f80, 0x3f800000, 0x3ff00000, 0xffffffff};
 
-// Operands that most operations take: none, VGPRs, one VGPR beside scalars, a destination alone, whole SDWA registers.
+// Operands that most operations take: none, VGPRs, one VGPR beside scalars, only a destination, whole SDWA registers.
 constexpr std::uint32_t plain_second_words[] = {0, 0x04020100, 0x00000100, 0x02000000, 0x06060600};
 
 // gfx950's matrix operations with scales: 16 bytes.

@@ -16,7 +16,7 @@ struct Conditions {
 class RenamedRun {
  public:
   explicit RenamedRun(Target target);
-  // "", or what differs. The instructions have the same operands but for the registers' numbers.
+  // "", or what differs. The instructions have the same operands except for the registers' numbers.
   std::string difference(const Instruction& overlapping, const Instruction& apart, const Conditions& conditions,
                          std::mt19937& random);
 
@@ -49,7 +49,7 @@ class RenamedRun {
   AnyScene scene_;
   std::vector<std::uint32_t> pool_;  // random words
   unsigned runs_ = 0;
-  // base_ is what the scene holds between runs; the others are equal to it but for touched_.
+  // base_ is what the scene holds between runs; the others are equal to it except for touched_.
   MachineState base_, before_, apart_, after_;
   std::vector<Name> names_;
   std::vector<Flag> flags_;  // SCC and the like as sources: where the reference has the value

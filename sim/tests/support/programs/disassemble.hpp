@@ -1,4 +1,4 @@
-// Words to text by llvm-objdump of LLVM 22, which decoders are held against.
+// Words to text by llvm-objdump of LLVM 22, which decoders are checked against.
 #pragma once
 
 #include "sim/isa/arch.hpp"

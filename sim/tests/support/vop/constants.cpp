@@ -108,7 +108,7 @@ Bits integer_bits(const VopForm& form, const VopSource& source, ConstantType typ
   const auto value = static_cast<std::int32_t>(code <= 192 ? code - 128 : 192 - code);
   const auto bits = static_cast<std::uint32_t>(value);
   if (type == ConstantType::f64) return {bits, static_cast<std::uint32_t>(value >> 31)};
-  // v_pk_fmac_f16 of gfx11 and later, as LLVM has it: in both halves, but for a negative one.
+  // v_pk_fmac_f16 of gfx11 and later, as LLVM has it: in both halves, except for a negative one.
   if (type == ConstantType::f16_twice) return {bits | bits << 16};
   return repeats_constant(form, source) ? in_both_halves(bits) : Bits{bits};
 }

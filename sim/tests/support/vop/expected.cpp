@@ -30,7 +30,7 @@ std::uint32_t mix_source(std::uint32_t word, unsigned k, const Modifiers& m) {
   return bit(m.neg, k) ? v ^ 0x80000000 : v;
 }
 
-// "Packed Math": op_sel and neg for the lower result, op_sel_hi and neg_hi for the upper one; signs of floats alone.
+// "Packed Math": op_sel and neg for the lower result, op_sel_hi and neg_hi for the upper one; signs only of floats.
 std::uint32_t packed_source(std::uint32_t word, unsigned k, bool is_float, const Modifiers& m) {
   const std::uint32_t low = half(word, bit(m.op_sel, k)) ^ (is_float && bit(m.neg, k) ? 0x8000 : 0);
   const std::uint32_t high = half(word, bit(m.op_sel_hi, k)) ^ (is_float && bit(m.abs, k) ? 0x8000 : 0);

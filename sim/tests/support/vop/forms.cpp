@@ -9,7 +9,7 @@ namespace rapt::sim::test {
 namespace {
 
 constexpr std::uint32_t nop = 0xbf800000;
-// Registers by which sources are told apart in LLVM's text. Short encodings name halves of v0 to v127 alone.
+// Registers by which sources are told apart in LLVM's text. Short encodings name only halves of v0 to v127.
 constexpr std::array<unsigned, 3> vgprs = {64, 96, 128}, sgprs = {24, 28, 32};
 constexpr unsigned carry_out = 20;
 // fmamk and fmaak; small enough to be written as an f16 as well.

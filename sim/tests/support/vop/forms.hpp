@@ -21,7 +21,7 @@ struct VopSource {
 };
 
 struct VopForm {
-  const Opcode* opcode;  // for its name and encoding alone
+  const Opcode* opcode;  // only for its name and encoding
   Arch arch;
   unsigned lanes;
   bool e64;  // VOP3 or VOP3P

@@ -191,7 +191,7 @@ def toward_zero_to_eights():
         values = around(target)
         source = of(source_format, values[np.arange(1024) % len(values)])
         raw = target.encode(source.values, toward_zero=True)
-        mistakes = dict.fromkeys(ARCHS, "it drops the low byte, as is right for e5m2 alone, whose bias is f16's")
+        mistakes = dict.fromkeys(ARCHS, "it drops the low byte, as is right only for e5m2, whose bias is f16's")
         yield Case(
             f"convert.{source_format.name}.{target.name}.rtz",
             convert,

@@ -270,7 +270,7 @@ def all_quotients():
 
 
 def all_mixed():
-    """Sums and products of two f16 are exact in f64 but for far exponents; f32 rounds once or twice."""
+    """Sums and products of two f16 are exact in f64 except for distant exponents; f32 rounds once or twice."""
     for format in (formats.f16, formats.bf16):
         a, b = whole_specials(format, 51), specials(format, 52)
 

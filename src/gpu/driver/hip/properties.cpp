@@ -12,7 +12,7 @@ namespace rapt::gpu {
 namespace {
 
 std::string target_of(const Hip& hip, int32_t id) {
-  // R0600 is asked first: where both exist, the other is there for old programs alone.
+  // R0600 is asked first: where both exist, the other exists only for old programs.
   const bool since6 = hip.hipGetDevicePropertiesR0600 != nullptr;
   const auto properties = std::make_unique<char[]>(kHipPropertiesBytes);
   std::memset(properties.get(), 0, kHipPropertiesBytes);
