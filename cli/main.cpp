@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "cli/commands/commands.hpp"
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "rapt/rapt.h"
 
 namespace {

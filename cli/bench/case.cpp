@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/core/dtype.hpp"
+#include "cli/inputs/dtype.hpp"
 #include "cli/core/machine.hpp"
 #include "cli/core/results.hpp"
 

@@ -1,6 +1,7 @@
 // Runs one case of a benchmark on every backend asked for, within the time and memory that are left.
 #pragma once
 
+#include <memory>
 #include <map>
 
 #include "cli/bench/measure.hpp"
@@ -35,7 +36,7 @@ struct BenchPlan {
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
-  Layout layout;
+  Layout layout = Layout::compact;
   rapt_device device = kHost;
   double budget = kNoBudget;  // seconds
 };

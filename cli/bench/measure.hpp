@@ -2,6 +2,7 @@
 // each, and percentiles of both. On a shared machine whole-run averages say more about the neighbours than the code.
 #pragma once
 
+#include <memory>
 #include <functional>
 #include <vector>
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <set>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/core/machine.hpp"
 
 namespace rapt::cli {

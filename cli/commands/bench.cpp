@@ -7,7 +7,7 @@
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {
@@ -55,7 +55,7 @@ BenchPlan plan_of(const Options& options) {
   plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
-  plan.layout.heads_first = options.layout == "bhsd";
+  plan.layout = layout_of(options.layout == "bhsd", false);
   if (options.budget > 0) {
     plan.budget = options.budget;
     // A small budget is shared out: many rows get a short look rather than a few rows a long one.

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/core/report.hpp"
 #include "cli/kernels/disassembly.hpp"
 #include "rapt/rapt.hpp"

@@ -6,7 +6,7 @@
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/results.hpp"
-#include "cli/core/dtype.hpp"
+#include "cli/inputs/dtype.hpp"
 #include "cli/io/tensors.hpp"
 #include "cli/probe/team.hpp"
 

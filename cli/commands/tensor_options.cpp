@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/io/tensors.hpp"
 
 namespace rapt::cli {

@@ -8,11 +8,12 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/tensor_options.hpp"
+#include "cli/core/inputs.hpp"
 #include "cli/core/report.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {
@@ -132,7 +133,7 @@ class Verifier {
  private:
   void check(const VerifyCase& c) {
     const Problem p = Problem::parse(c.problem);
-    const Layout layout = {.heads_first = options_.tensors.layout == "bhsd", .padded = options_.padded};
+    const Layout layout = layout_of(options_.tensors.layout == "bhsd", options_.padded);
     check(p.text(), input_kind_name(c.kind), options_.seeds, c.forward_only,
           [&](uint64_t seed) { return make_inputs(p, c.kind, seed, layout); });
   }
@@ -214,7 +215,8 @@ void add_verify(CLI::App& app, Action& action) {
   sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on; shown at its worst")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  sub->add_flag("--padded", o->padded, "Gaps between the rows of the problems' tensors, NaN in q, k and v");
+  sub->add_flag("--padded", o->padded,
+                "Gaps of NaN between all rows of the problems' tensors, and rows that are not aligned");
   sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 
-#include "cli/core/dtype.hpp"
+#include "cli/inputs/dtype.hpp"
 
 namespace rapt::cli {
 
 namespace {
 
-std::optional<Array> copy(const std::optional<Array>& a) {
-  return a ? std::optional(a->converted(a->dtype())) : std::nullopt;
-}
-
 int64_t longest(const std::optional<Array>& cu_seqlens) {
   int64_t most = 0;
   for (int64_t b = 0; cu_seqlens && b + 1 < cu_seqlens->count(); ++b)
-    most = std::max(most, static_cast<int64_t>(cu_seqlens->get(b + 1) - cu_seqlens->get(b)));
+    most = std::max(most, static_cast<int64_t>(cu_seqlens->at(b + 1) - cu_seqlens->at(b)));
   return most;
 }
 
@@ -31,20 +27,10 @@ std::vector<int64_t> Attention::lse_shape() const {
 rapt_dtype Attention::lse_dtype() const { return same(q.dtype(), kFp64) ? kFp64 : kFp32; }
 
 Attention Attention::converted(rapt_dtype dtype) const {
-  Attention r;
-  r.q = q.converted(dtype);
-  r.k = k.converted(dtype);
-  r.v = v.converted(dtype);
-  if (bias) r.bias = bias->converted(dtype);
-  if (sink) r.sink = sink->converted(dtype);
-  r.mask = copy(mask);
-  r.alibi_slopes = copy(alibi_slopes);
-  r.cu_seqlens_q = copy(cu_seqlens_q);
-  r.cu_seqlens_k = copy(cu_seqlens_k);
-  r.seqused_k = copy(seqused_k);
-  r.block_table = copy(block_table);
-  r.options = options;
-  r.seed = seed;
+  Attention r = *this;
+  for (Array* x : {&r.q, &r.k, &r.v}) *x = x->converted(dtype);
+  for (std::optional<Array>* x : {&r.bias, &r.sink})
+    if (*x) *x = (*x)->converted(dtype);
   return r;
 }
 

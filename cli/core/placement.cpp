@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/core/machine.hpp"
 
 namespace rapt::cli {
@@ -42,7 +42,7 @@ std::vector<rapt_device> gpus() {
 Tensor Placement::place(const Array& array, const void* from) {
   DeviceMemory& memory = memory_.emplace_back(device_, static_cast<size_t>(array.bytes()));
   if (array.bytes() > 0) memory.copy_from_host(from);
-  return {memory.data(), array.dtype(), array.shape(), array.strides(), device_};
+  return array.tensor_in(memory.data(), device_);
 }
 
 Tensor Placement::in(const Array& array) { return on_gpu(device_) ? place(array, array.data()) : array.tensor(); }

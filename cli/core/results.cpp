@@ -6,15 +6,10 @@ namespace rapt::cli {
 
 namespace {
 
-// Storage laid out as `like`'s is: results for a [b, h, s, d] tensor come in that order too, and with its gaps.
 Array same_layout(const Array& like, int64_t row) {
   std::vector<int64_t> shape = like.shape();
   shape.back() = row;
-  const bool heads_first = shape.size() == 4 && like.strides()[1] < like.strides()[2];
-  if (heads_first) std::swap(shape[1], shape[2]);
-  Array a(like.dtype(), std::move(shape), like.gap());
-  if (heads_first) a.swap_dimensions(1, 2);
-  return a;
+  return Array(like.dtype(), std::move(shape), like.layout());
 }
 Array same_layout(const Array& like) { return same_layout(like, like.shape().back()); }
 

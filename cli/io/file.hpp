@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/core/dtype.hpp"
-#include "cli/core/error.hpp"
+#include "cli/inputs/dtype.hpp"
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/core/array.hpp"
+#include "cli/inputs/array.hpp"
 
 namespace rapt::cli {
 

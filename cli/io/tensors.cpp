@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/core/dtype.hpp"
+#include "cli/inputs/dtype.hpp"
 #include "cli/io/file.hpp"
 #include "cli/io/npy.hpp"
 #include "cli/io/safetensors.hpp"

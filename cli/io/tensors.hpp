@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/core/array.hpp"
+#include "cli/inputs/array.hpp"
 
 namespace rapt::cli {
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 
 extern char** environ;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/core/dtype.hpp"
+#include "cli/inputs/dtype.hpp"
 #include "cli/core/machine.hpp"
 
 namespace rapt::cli {

@@ -1,7 +1,7 @@
 // Short samples of the machine's arithmetic peak and memory read rate, taken between the calls under test.
 #pragma once
 
-#include "cli/core/array.hpp"
+#include "cli/inputs/array.hpp"
 #include "cli/probe/loops.hpp"
 #include "cli/probe/team.hpp"
 

@@ -1,6 +1,6 @@
 // Compares a backend's results with the oracle's, by the rule of rule.hpp: X64 is the math backend in fp64 on the same
-// values, X_plain the math backend in the tensors' own type. The backward pass of every backend gets the out and lse of
-// X_plain, so that another rounding of a 16-bit out is not taken for an error of its gradients.
+// values, X_plain the math backend in the tensors' own type. Every backend's backward pass gets the out and lse
+// of X_plain.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@ struct Sequence {
   int64_t index, seqlen_q, seqlen_k, first_q, first_k;
 };
 
-int64_t integer(const Array& a, int64_t i) { return static_cast<int64_t>(a.get(i)); }
+int64_t integer(const Array& a, int64_t i) { return static_cast<int64_t>(a.at(i)); }
 
 Sequence sequence(const Attention& a, int64_t b) {
   Sequence s{b, a.q.shape()[1], a.k.shape()[1], 0, 0};
@@ -34,7 +34,7 @@ const double* row(const Array& t, bool packed, int64_t batch, int64_t position, 
   const auto& stride = t.strides();
   const int64_t at =
       packed ? position * stride[0] + head * stride[1] : batch * stride[0] + position * stride[1] + head * stride[2];
-  return t.as<double>().data() + at;
+  return reinterpret_cast<const double*>(t.first()) + at;
 }
 
 const double* key_row(const Attention& a, const Sequence& s, int64_t j, int64_t head) {
@@ -44,14 +44,6 @@ const double* key_row(const Attention& a, const Sequence& s, int64_t j, int64_t 
     return row(a.k, false, block, j % page, head);
   }
   return row(a.k, a.cu_seqlens_k.has_value(), s.index, s.first_k + j, head);
-}
-
-// Element [b, h, i, j] of a bias or mask; a dimension of size 1 serves every index.
-double score(const Array& t, int64_t b, int64_t h, int64_t i, int64_t j) {
-  const int64_t index[] = {b, h, i, j};
-  int64_t at = 0;
-  for (size_t d = 0; d < 4; ++d) at += t.shape()[d] == 1 ? 0 : index[d] * t.strides()[d];
-  return t.get(at);
 }
 
 struct KeyRange {
@@ -72,17 +64,17 @@ double largest_of_row(const Attention& a, const Sequence& s, int64_t h, int64_t 
   const double scale = a.options.softmax_scale ? *a.options.softmax_scale : 1 / std::sqrt(static_cast<double>(d));
   const double* q = row(a.q, a.packed(), s.index, s.first_q + i, h);
   double slope = 0;
-  if (a.alibi_slopes) slope = a.alibi_slopes->get(a.alibi_slopes->shape().size() == 2 ? s.index * a.heads_q() + h : h);
+  if (a.alibi_slopes) slope = a.alibi_slopes->at(a.alibi_slopes->shape().size() == 2 ? s.index * a.heads_q() + h : h);
   const KeyRange keys = kept_keys(a, s, diagonal, i);
   double most = 0;
   for (int64_t j = std::max<int64_t>(0, keys.begin); j < std::min(keys.end, s.seqlen_k); ++j) {
-    if (a.mask && score(*a.mask, s.index, h, i, j) == 0) continue;
+    if (a.mask && a.mask->at({s.index, h, i, j}) == 0) continue;
     const double* k = key_row(a, s, j, head_k);
     double x = 0;
     for (int64_t c = 0; c < d; ++c) x += q[c] * k[c];
     x *= scale;
     if (const double cap = a.options.softcap; cap != 0) x = cap * std::tanh(x / cap);
-    if (a.bias) x += score(*a.bias, s.index, h, i, j);
+    if (a.bias) x += a.bias->at({s.index, h, i, j});
     x -= slope * std::fabs(static_cast<double>(i + diagonal - j));
     if (std::isfinite(x)) most = std::max(most, std::fabs(x));
   }
@@ -98,7 +90,7 @@ double largest_logit(const Attention& a) {
     for (int64_t h = 0; h < a.heads_q(); ++h)
       for (int64_t i = 0; i < s.seqlen_q; ++i) most = std::max(most, largest_of_row(a, s, h, i));
   }
-  for (int64_t h = 0; a.sink && h < a.sink->count(); ++h) most = std::max(most, std::fabs(a.sink->get(h)));
+  for (int64_t h = 0; a.sink && h < a.sink->count(); ++h) most = std::max(most, std::fabs(a.sink->at(h)));
   return most;
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/core/error.hpp"
+#include <span>
+
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/core/inputs.hpp"
+#include "cli/inputs/kind.hpp"
 
 namespace rapt::cli {
 

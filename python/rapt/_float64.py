@@ -1,60 +1,115 @@
-"""Attention by its definition in float64, forward and backward, with NumPy alone: what results are held against."""
+"""Attention by its definition in float64, forward and backward, with NumPy alone: what results are held against.
+
+It shares nothing with the library: whole matrices, and gradients by the chain rule through softmax rather than from lse
+and rowsum(dO * O). Besides rapt.verify the tests use it; tests/math/oracle.py loads this file without the package.
+"""
 
 import numpy as np
 
 UNIT = 2.0**-24  # of fp32
 
 
-def attention_float64(q, k, v, dout, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
-                      mask=None, alibi_slopes=None, sink=None):  # fmt: skip
+def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
+                      mask=None, alibi_slopes=None, sink=None, out=None):  # fmt: skip
     """out, lse, dq, dk, dv, dbias and dsink as a dict, and the largest |logit| that is not masked.
 
-    q, dout [batch, seqlen_q, heads_q, head_dim], k, v [batch, seqlen_k, heads_k, head_dim]; the options of
-    rapt.attention as arrays. seqlen_k >= 1.
+    q [batch, seqlen_q, heads_q, head_dim], k, v [batch, seqlen_k, heads_k, ...]; rapt.attention's options as arrays.
+    `out` is what the gradients take for the forward's, where it was rounded.
     """
-    q, k, v, dout = (np.asarray(x, np.float64).swapaxes(1, 2) for x in (q, k, v, dout))
-    group = q.shape[1] // k.shape[1]
-    wide_k, wide_v = (np.repeat(x, group, axis=1) for x in (k, v))
-    scale = softmax_scale or q.shape[-1] ** -0.5
-    raw = scale * q @ wide_k.swapaxes(2, 3)
-    capped = softcap * np.tanh(raw / softcap) if softcap else raw
-    distance = np.arange(k.shape[2])[None, :] - np.arange(q.shape[2])[:, None]
-    if causal != "top-left":
-        distance = distance - (k.shape[2] - q.shape[2])
-    s = capped if bias is None else capped + bias
-    if alibi_slopes is not None:
-        s = s - alibi_slopes.reshape(-1, q.shape[1], 1, 1) * np.abs(distance)
-    left, right = window or (-1, -1)
-    kept = np.ones(s.shape, bool) if mask is None else np.broadcast_to(mask, s.shape)
-    kept = kept & ((distance <= (0 if causal else right)) | (not causal and right < 0))
-    kept = kept & ((distance >= -left) | (left < 0))
-
-    logit_of_sink = np.full(s.shape[:3], -np.inf) if sink is None else np.broadcast_to(sink[:, None], s.shape[:3])
-    top = np.maximum(np.where(kept, s, -np.inf).max(axis=3), logit_of_sink)
-    top = np.where(np.isfinite(top), top, 0)[..., None]
-    e = np.where(kept, np.exp(np.where(kept, s, 0) - top), 0)
-    total = e.sum(axis=3, keepdims=True) + np.exp(logit_of_sink[..., None] - top)
-    p = e / np.where(total == 0, 1, total)
-    out = p @ wide_v
-    with np.errstate(divide="ignore"):
-        lse = (top + np.log(total))[..., 0]
-
-    delta = (dout * out).sum(axis=3)
-    ds = p * (dout @ wide_v.swapaxes(2, 3) - delta[..., None])
-    draw = ds * (1 - (capped / softcap) ** 2) if softcap else ds
-    results = {
-        "out": out.swapaxes(1, 2),
-        "lse": lse,
-        "dq": (scale * draw @ wide_k).swapaxes(1, 2),
-        "dk": _by_group(scale * draw.swapaxes(2, 3) @ q, group).swapaxes(1, 2),
-        "dv": _by_group(p.swapaxes(2, 3) @ dout, group).swapaxes(1, 2),
-    }
+    q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+    batch, seqlen_q, heads_q, _ = q.shape
+    shape = (batch, seqlen_q, heads_q, v.shape[3])
+    dout = np.zeros(shape) if dout is None else np.asarray(dout, np.float64)
+    group = heads_q // k.shape[2]
+    slopes = None if alibi_slopes is None else np.broadcast_to(alibi_slopes, (batch, heads_q))
+    parts = [None if x is None else np.broadcast_to(x, (batch, heads_q, seqlen_q, k.shape[1])) for x in (bias, mask)]
+    results = {"out": np.zeros(shape), "lse": np.zeros((batch, heads_q, seqlen_q))}
+    results |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
+    dbias, dsink, largest = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q), 0.0
+    for b, h in np.ndindex(batch, heads_q):
+        found, top = head_float64(
+            q[b, :, h], k[b, :, h // group], v[b, :, h // group], dout[b, :, h],
+            scale=softmax_scale or q.shape[3] ** -0.5, causal=causal, softcap=softcap, window=window,
+            bias=None if bias is None else parts[0][b, h], mask=None if mask is None else parts[1][b, h],
+            slope=None if slopes is None else slopes[b, h], sink=None if sink is None else sink[h],
+            out=None if out is None else out[b, :, h],
+        )  # fmt: skip
+        largest = max(largest, top)
+        results["out"][b, :, h], results["lse"][b, h], results["dq"][b, :, h] = found["out"], found["lse"], found["dq"]
+        results["dk"][b, :, h // group] += found["dk"]
+        results["dv"][b, :, h // group] += found["dv"]
+        dbias[b, h] = found["dbias"]
+        dsink[h] += found.get("dsink", 0)
     if bias is not None:
-        broadcast = tuple(i for i in range(4) if bias.shape[i] == 1)
-        results["dbias"] = ds.sum(axis=broadcast, keepdims=True)
+        results["dbias"] = dbias.sum(axis=tuple(i for i in range(4) if bias.shape[i] == 1), keepdims=True)
     if sink is not None:
-        results["dsink"] = -(np.exp(logit_of_sink - lse) * delta).sum(axis=(0, 2))
-    return results, np.abs(s[kept]).max(initial=0)
+        results["dsink"] = dsink
+    return results, largest
+
+
+def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None, bias=None, mask=None, slope=None,
+                 sink=None, keep=1.0, out=None):  # fmt: skip
+    """One head of one sequence, each tensor a matrix; `keep` multiplies probabilities, as dropout does.
+
+    What no query attends may hold NaN: it reaches nothing.
+    """
+    rows, columns = len(q), len(k)
+    distance = np.arange(columns)[None, :] - np.arange(rows)[:, None] - (0 if causal == "top-left" else columns - rows)
+    seen = _attended(distance, causal, window, mask)
+    unseen_keys = ~seen.any(axis=0)
+    k, v = np.where(unseen_keys[:, None], 0, k), np.where(unseen_keys[:, None], 0, v)
+    raw = scale * (q @ k.T)
+    tanh = np.tanh(raw / softcap) if softcap else None
+    logits = softcap * tanh if softcap else raw
+    if bias is not None:
+        logits = logits + bias
+    if slope is not None:
+        logits = logits - slope * np.abs(distance)
+    logits = np.where(seen, logits, -np.inf)
+    largest = np.abs(logits[np.isfinite(logits)]).max(initial=0.0)
+
+    every = logits if sink is None else np.concatenate([logits, np.full((rows, 1), sink)], axis=1)
+    top = every.max(axis=1, initial=-np.inf, keepdims=True)
+    top = np.where(np.isneginf(top), 0, top)
+    e = np.exp(every - top)
+    total = e.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        lse = (top + np.log(total))[:, 0]
+    p_every = e / np.where(total == 0, 1, total)
+    p = p_every[:, :columns]
+    with np.errstate(invalid="ignore"):
+        result = {"out": _weighted(p * keep, v), "lse": lse}
+        dp = np.where(p > 0, np.where(p > 0, dout @ v.T, 0) * keep, 0)
+    mean = ((p * dp) if out is None else dout * out).sum(axis=1, keepdims=True)
+    ds = p * (dp - mean)
+    draw = ds * (1 - tanh * tanh) if softcap else ds
+    result |= {"dbias": ds, "dv": _weighted((p * keep).T, dout)}
+    result |= {"dq": scale * _weighted(draw, k), "dk": scale * _weighted(draw.T, q)}
+    if sink is not None:
+        result["dsink"] = -(p_every[:, -1:] * mean).sum()
+    return result, largest
+
+
+def _attended(distance, causal, window, mask):
+    """distance: j - i from the diagonal."""
+    left, right = window or (-1, -1)
+    seen = np.ones(distance.shape, dtype=bool)
+    if left >= 0:
+        seen &= distance >= -left
+    if causal or right >= 0:
+        seen &= distance <= (0 if causal else right)
+    if mask is not None:
+        seen &= mask != 0
+    return seen
+
+
+def _weighted(weights, rows):
+    """weights @ rows, in which a weight of exactly 0 takes nothing even from NaN."""
+    bad = ~np.isfinite(rows).all(axis=1)
+    total = weights[:, ~bad] @ rows[~bad]
+    for x in np.flatnonzero(bad):
+        total = total + np.where(weights[:, x : x + 1] == 0, 0, weights[:, x : x + 1] * rows[x])
+    return total
 
 
 def error_and_allowance(name, result, exact, plain, largest_logit):
@@ -71,8 +126,3 @@ def error_and_allowance(name, result, exact, plain, largest_logit):
     allowance = 2 * np.abs(plain - exact).max(initial=0) + slack * np.abs(exact).max(initial=0)
     error = np.abs(result - exact).max(initial=0)
     return (error if np.isfinite(result).all() else np.inf), allowance
-
-
-def _by_group(x, group):
-    batch, heads, *rest = x.shape
-    return x.reshape(batch, heads // group, group, *rest).sum(axis=2)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import rapt
 import torch
-from reference import assert_within_rule, forward, logits
+from rapt._float64 import attention_float64
+from reference import assert_within_rule
 
 RNG = np.random.default_rng(1)
 CASES = {
@@ -34,36 +35,19 @@ def as_torch(options):
     return {k: torch.from_numpy(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
 
 
-def exact_and_limit(q, k, v, options):
-    """(out, lse, the largest logit) in float64."""
-    options = dict(options)
-    sink = options.pop("sink", None)
-    if "alibi_slopes" in options:
-        options["alibi"] = options.pop("alibi_slopes")
-    arrays = [x.double().numpy() for x in (q, k, v)]
-    s = logits(*arrays[:2], **options)
-    return *forward(*arrays, sink=sink, **options), np.abs(s[np.isfinite(s)]).max(initial=0)
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=["fp32", "bf16", "fp16"])
 def test_forward_and_backward_of_torch_tensors(dtype, case):
     q, k, v, dout = inputs(dtype)
     options = as_torch(CASES[case])
-    exact_out, exact_lse, limit = exact_and_limit(q, k, v, CASES[case])
-
     out, lse = rapt.attention(q, k, v, return_lse=True, **options)
     plain, plain_lse = rapt.attention(q, k, v, return_lse=True, backend="math", **options)
+    rounded = None if dtype == torch.float32 else plain.double().numpy()
+    exact, limit = attention_float64(*(x.double().numpy() for x in (q, k, v, dout)), **CASES[case], out=rounded)
     assert out.dtype == dtype and out.shape == q.shape and lse.dtype == torch.float32 and lse.shape == (2, 4, 9)
-    assert_within_rule("out", out.double(), exact_out, plain.double(), limit)
-    assert_within_rule("lse", lse, exact_lse, plain_lse, limit)
+    assert_within_rule("out", out.double(), exact["out"], plain.double(), limit)
+    assert_within_rule("lse", lse, exact["lse"], plain_lse, limit)
 
-    # The gradients' float64 comes from the math backend, which C++ tests hold against NumPy and finite differences.
-    wide = [x.double() for x in (dout, q, k, v)]
-    options64 = {k: v.double() if k in ("bias", "sink") else v for k, v in options.items()}
-    out64, lse64 = rapt.attention(*wide[1:], return_lse=True, **options64)
-    assert np.abs(out64.numpy() - exact_out).max() <= 1e-12
-    exact = rapt.attention_backward(*wide, out64, lse64, **options64)
     given = (dout, q, k, v, plain, plain_lse)  # the same to both, as in `rapt verify`
     plain = rapt.attention_backward(*given, backend="math", **options)
     gradients = rapt.attention_backward(*given, **options)
@@ -73,7 +57,7 @@ def test_forward_and_backward_of_torch_tensors(dtype, case):
         if given is None:
             continue
         assert result.shape == given.shape and result.dtype == given.dtype
-        assert_within_rule(name, result.double(), getattr(exact, name), getattr(plain, name).double(), limit)
+        assert_within_rule(name, result.double(), exact[name], getattr(plain, name).double(), limit)
 
 
 @pytest.mark.parametrize("case", CASES)

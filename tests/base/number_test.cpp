@@ -9,8 +9,7 @@
 
 #include "kernels/common/philox.h"
 #include "base/float16.hpp"
-#include "support/format.hpp"
-#include "support/tensor.hpp"
+#include "cli/inputs/dtype.hpp"
 
 namespace {
 
@@ -19,26 +18,17 @@ class Float16 : public testing::Test {};
 using Types = testing::Types<rapt::Fp16, rapt::Bf16>;
 TYPED_TEST_SUITE(Float16, Types);
 
-template <class T>
-rapt_dtype code_of() {
-  return std::is_same_v<T, rapt::Fp16> ? test::kFp16 : test::kBf16;
-}
-
+// The command's conversions share nothing with the library's.
 template <class T>
 T expected(float value) {
-  unsigned char bytes[2];
-  test::encode(value, bytes, code_of<T>());
-  uint16_t bits;
-  std::memcpy(&bits, bytes, 2);
-  return T::of_bits(bits);
+  return T::of_bits(std::is_same_v<T, rapt::Fp16> ? rapt::cli::fp16_from(value) : rapt::cli::bf16_from(value));
 }
 
 TYPED_TEST(Float16, EveryValueConvertsToFloatAndBack) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const TypeParam x = TypeParam::of_bits(static_cast<uint16_t>(bits));
-    unsigned char bytes[2];
-    std::memcpy(bytes, &x.bits, 2);
-    const double exact = test::decode(bytes, code_of<TypeParam>());
+    const double exact =
+        std::is_same_v<TypeParam, rapt::Fp16> ? rapt::cli::fp16_to(x.bits) : rapt::cli::bf16_to(x.bits);
     const float value = static_cast<float>(x);
     if (std::isnan(exact)) {
       EXPECT_TRUE(std::isnan(value) && std::isnan(static_cast<float>(TypeParam(value)))) << bits;

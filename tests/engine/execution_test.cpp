@@ -81,7 +81,7 @@ TEST(Execution, EachGradientAlone) {
       Results one = results;
       for (Tensor Results::* gradient : gradients)
         if (gradient != wanted) one.*gradient = Tensor();
-      ASSERT_EQ(backward(inputs, one, {.backend = backend}), RAPT_OK) << rapt_last_error();
+      ASSERT_EQ(backward(inputs, one, {.backend = backend, .given = &oracle.plain()}), RAPT_OK) << rapt_last_error();
       results.*wanted = one.*wanted;
       const std::string name = one.named().back().first;
       for (const Measure& m : oracle.measure(results))
@@ -143,7 +143,7 @@ TEST(Explain, OneCandidateIsChosenAndEveryOtherHasAReason) {
 TEST(Explain, ACallIsExplainedWithoutBeingRun) {
   const Inputs inputs = make_inputs(Problem("b2 hq4 hk2 sq5 sk7 d8 fp32 causal window=3,0"));
   Results results = make_results(inputs, Layout::compact, false);
-  const std::vector<unsigned char> before = results.out.memory();
+  const auto before = results.out.memory();
   Attention attention(inputs);
   auto call = init<rapt_forward_call>();
   call.attention = &attention.c;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/io/npy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,7 +1,7 @@
 // Any bytes: the reader throws InputError, or every tensor it lists can be loaded, or is of a type that it refuses.
 #include <cstdlib>
 
-#include "cli/core/error.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/io/safetensors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -69,7 +69,7 @@ std::vector<Case> smooth_cases() {
   std::vector<Case> all;
   for (const Case& c : option_cases("fp64"))
     // Logits of 1e4 make the loss a staircase that no difference quotient resolves.
-    if (Problem(c.problem).c.page == 0 && !poisoned(c) && c.kind != Kind::huge_logits) all.push_back(c);
+    if (Problem(c.problem).c.page == 0 && !poisoned(c) && c.kind != Kind::large) all.push_back(c);
   return all;
 }
 
@@ -82,7 +82,7 @@ class Plain : public testing::TestWithParam<std::string> {};
 TEST_P(Plain, LosesLittleMoreThanItsTypeMust) {
   const double unit = GetParam() == "fp32" ? 0x1p-24 : GetParam() == "fp16" ? 0x1p-11 : 0x1p-8;
   for (const Case& c : option_cases(GetParam())) {
-    if (poisoned(c) || c.kind == Kind::outliers || c.kind == Kind::huge_logits || c.kind == Kind::hostile_bias)
+    if (poisoned(c) || c.kind == Kind::outliers || c.kind == Kind::large || c.kind == Kind::hostile_bias)
       continue;
     const Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
     const Oracle oracle(inputs);

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""Holds the math backend's float64 results against attention computed again with numpy.
-
-Written from the formulas of docs/naming.md as whole matrices; gradients by the chain rule through softmax, not by the
-library's route over lse and rowsum(dO * O). Usage: oracle.py FILE, which oracle_cases wrote.
+"""Holds the math backend's float64 results against attention computed again with numpy: by python/rapt/_float64.py, and
+for packed sequences, paged caches and dropout by what is here. Usage: oracle.py FILE, which oracle_cases wrote.
 """
 
+import importlib.util
+import pathlib
 import re
 import sys
 
 import numpy as np
+
+# By its path: the package itself needs an extension that need not be built.
+FLOAT64 = pathlib.Path(__file__).parents[2] / "python/rapt/_float64.py"
+spec = importlib.util.spec_from_file_location("_float64", FLOAT64)
+float64 = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(float64)
 
 # Of the largest value, times 1 + max|logit|, which is what rounding the logits may do. float64 carries 1e-16.
 TOLERANCE = 4e-15
@@ -88,10 +94,9 @@ class Problem:
         self.dropout = number("drop=", 0.0, float)
         self.scale = number("scale=", self.head_dim**-0.5, float)
         self.page = number("paged=", 0)
-        self.top_left = "causal-tl" in tokens
-        self.causal = self.top_left or "causal" in tokens
+        self.causal = "top-left" if "causal-tl" in tokens else "causal" in tokens
         windows = [t[7:].split(",") for t in tokens if t.startswith("window=")]
-        self.left, self.right = (int(x) for x in windows[0]) if windows else (-1, -1)
+        self.window = tuple(int(x) for x in windows[0]) if windows else None
         pairs = [t[7:].split(",") for t in tokens if t.startswith("varlen=")]
         self.packed = bool(pairs)
         if pairs:
@@ -101,75 +106,6 @@ class Problem:
 
 
 # ---- attention ----
-
-
-def attended(problem, mask, rows, columns):
-    i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
-    off = 0 if problem.top_left else columns - rows
-    seen = np.ones((rows, columns), dtype=bool)
-    if problem.left >= 0:
-        seen &= j >= i + off - problem.left
-    if problem.causal:
-        seen &= j <= i + off
-    elif problem.right >= 0:
-        seen &= j <= i + off + problem.right
-    if mask is not None:
-        seen &= mask != 0
-    return seen
-
-
-def head(problem, t, b, h):
-    """One head of one sequence: its results by name, with its place in them, and the largest finite logit."""
-    q, k, v, dout, bias, mask, slope, sink = t
-    rows, columns = len(q), len(k)
-    seen = attended(problem, mask, rows, columns)
-    unseen_keys = ~seen.any(axis=0)
-    k, v = np.where(unseen_keys[:, None], 0, k), np.where(unseen_keys[:, None], 0, v)
-    raw = problem.scale * (q @ k.T)
-    tanh = np.tanh(raw / problem.softcap) if problem.softcap else None
-    logits = problem.softcap * tanh if problem.softcap else raw
-    if bias is not None:
-        logits = logits + bias
-    if slope is not None:
-        off = 0 if problem.top_left else columns - rows
-        logits = logits - slope * np.abs(np.arange(rows)[:, None] + off - np.arange(columns)[None, :])
-    logits = np.where(seen, logits, -np.inf)
-    finite = np.abs(logits[np.isfinite(logits)])
-    largest = finite.max() if finite.size else 0.0
-
-    every = logits if sink is None else np.concatenate([logits, np.full((rows, 1), sink)], axis=1)
-    top = every.max(axis=1, initial=-np.inf, keepdims=True)
-    top = np.where(np.isneginf(top), 0, top)
-    e = np.exp(every - top)
-    total = e.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        lse = (top + np.log(total))[:, 0]
-    p_every = e / np.where(total == 0, 1, total)
-    p = p_every[:, :columns]
-    keep = 1.0
-    if problem.dropout:
-        keep = dropout_factors(problem.dropout, b * problem.heads_q + h, rows, columns)
-    with np.errstate(invalid="ignore"):
-        out = weighted(p * keep, v)
-        da = np.where(p > 0, dout @ v.T, 0)
-        dp = np.where(p > 0, da * keep, 0)
-    mean = (p * dp).sum(axis=1, keepdims=True)
-    ds = p * (dp - mean)
-    draw = ds * (1 - tanh * tanh) if problem.softcap else ds
-    result = {"out": out, "lse": lse, "dbias": ds, "dv": weighted((p * keep).T, dout)}
-    result |= {"dq": problem.scale * weighted(draw, k), "dk": problem.scale * weighted(draw.T, q)}
-    if sink is not None:
-        result["dsink"] = -(p_every[:, -1:] * mean).sum()
-    return result, largest
-
-
-def weighted(weights, rows):
-    """weights @ rows, in which a weight of exactly 0 takes nothing even from NaN."""
-    bad = ~np.isfinite(rows).all(axis=1)
-    total = weights[:, ~bad] @ rows[~bad]
-    for x in np.flatnonzero(bad):
-        total = total + np.where(weights[:, x : x + 1] == 0, 0, weights[:, x : x + 1] * rows[x])
-    return total
 
 
 def score_part(tensor, b, h, rows, columns):
@@ -209,9 +145,14 @@ def expected(problem, tensors):
             slopes = tensors.get("alibi")
             slope = None if slopes is None else slopes[b, h] if slopes.ndim == 2 else slopes[h]
             sink = tensors["sink"][h] if "sink" in tensors else None
-            parts = [score_part(tensors.get(name), b, h, rows, columns) for name in ("bias", "mask")]
-            q, dout = tensors["q"][at_q][:, h], tensors["dout"][at_q][:, h]
-            found, top = head(problem, (q, k, v, dout, *parts, slope, sink), b, h)
+            bias, mask = (score_part(tensors.get(name), b, h, rows, columns) for name in ("bias", "mask"))
+            keep = 1.0
+            if problem.dropout:
+                keep = dropout_factors(problem.dropout, b * problem.heads_q + h, rows, columns)
+            found, top = float64.head_float64(
+                tensors["q"][at_q][:, h], k, v, tensors["dout"][at_q][:, h], scale=problem.scale, causal=problem.causal,
+                softcap=problem.softcap, window=problem.window, bias=bias, mask=mask, slope=slope, sink=sink, keep=keep,
+            )  # fmt: skip
             largest = max(largest, top)
             results["out"][at_q][:, h] = found["out"]
             results["lse"][(h, *at_q) if problem.packed else (b, h)] = found["lse"]

@@ -26,7 +26,7 @@ void write_case(std::FILE* file, const test::Case& c) {
                                      {"dout", &in.dout},
                                      {"bias", &in.bias},
                                      {"mask", &in.mask},
-                                     {"alibi", &in.alibi},
+                                     {"alibi", &in.alibi_slopes},
                                      {"sink", &in.sink},
                                      {"block_table", &in.block_table}})
     write(file, name, *tensor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <stdexcept>
 
 #include "cli/verify/rule.hpp"
 
@@ -31,6 +32,10 @@ Difference difference(const Tensor& x, const std::vector<double>& exact) {
   return d;
 }
 
+void require(rapt_status status) {
+  if (status != RAPT_OK) throw std::runtime_error(rapt_last_error());
+}
+
 }  // namespace
 
 std::string Measure::text() const {
@@ -41,8 +46,16 @@ std::string Measure::text() const {
   return out.str();
 }
 
-Oracle::Oracle(const Inputs& in)
-    : max_logit_(in.max_logit()), exact_(run(in.as(kFp64), How{})), plain_(run(in, How{})) {}
+Oracle::Oracle(const Inputs& in) : max_logit_(in.max_logit()), plain_(run(in, How{})) {
+  const Inputs wide = in.as(kFp64);
+  exact_ = make_results(wide, Layout::compact, differentiable(wide));
+  require(forward(wide, exact_, How{}));
+  if (!exact_.dq) return;
+  Results given;
+  given.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? plain_.out.converted(kFp64) : exact_.out;
+  given.lse = exact_.lse;
+  require(backward(wide, exact_, {.given = &given}));
+}
 
 std::vector<Measure> Oracle::measure(const Results& results) const {
   const auto exact = exact_.named(), plain = plain_.named(), tested = results.named();

@@ -72,7 +72,7 @@ inline void PrintTo(const BadRow& row, std::ostream* out) { *out << row.name; }
 inline void expect_refused(const BadRow& row, rapt_op op) {
   BadCall call(row.problem);
   row.spoil(call);
-  std::vector<std::vector<unsigned char>> before;
+  std::vector<Tensor::Memory> before;
   const auto memories = [&] {
     std::vector<const Tensor*> all = {&call.inputs.k, &call.inputs.v};  // a cache is written too
     for (const auto& [name, tensor] : call.results.named()) all.push_back(tensor);

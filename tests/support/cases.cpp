@@ -76,9 +76,9 @@ const Case kOptions[] = {
     {"b3 hq4 hk2 sq9 sk37 d16 * causal paged=5 det", normal, padded},
     {"b3 hq16 hk4 sq1 sk37 d16 dv24 * causal window=20,0 sink varlen=1:37,1:0,1:12 paged=16"},
     // numbers
-    {"b1 hq8 hk8 sq33 sk65 d16 *", huge_logits},
-    {"b1 hq8 hk8 sq33 sk65 d16 * causal", huge_logits},
-    {"b1 hq8 hk4 sq33 sk65 d16 *", same_rows},
+    {"b1 hq8 hk8 sq33 sk65 d16 *", large},
+    {"b1 hq8 hk8 sq33 sk65 d16 * causal", large},
+    {"b1 hq8 hk4 sq33 sk65 d16 *", identical},
     {"b1 hq8 hk4 sq33 sk165 d16 *", constant_v},
     {"b1 hq8 hk4 sq33 sk33 d16 * causal", poison_seen},
     {"b2 hq4 hk2 sq33 sk33 d16 * mask=bNh1", poison_seen, padded},
@@ -136,8 +136,8 @@ void add_head_dims(std::vector<Case>& all) {
 std::string name_of(const Case& c) {
   static constexpr const char* kKindNames[] = {"",
                                                "_outliers",
-                                               "_huge_logits",
-                                               "_same_rows",
+                                               "_large",
+                                               "_identical",
                                                "_constant_v",
                                                "_hostile_bias",
                                                "_masked_rows",

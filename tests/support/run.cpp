@@ -39,7 +39,7 @@ Attention::Attention(const Inputs& in)
   if (p.has_window) c.window = &window;
   c.bias = hold(in.bias);
   c.mask = hold(in.mask);
-  c.alibi_slopes = hold(in.alibi);
+  c.alibi_slopes = hold(in.alibi_slopes);
   c.sink = hold(in.sink);
   dropout.probability = p.dropout;
   dropout.seed = in.dropout_seed;

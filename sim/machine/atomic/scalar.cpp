@@ -19,10 +19,12 @@ T exchange(T* at, Operation operation) {
 
 // The operand's place: plain forms have a 64-bit base, buffer forms a descriptor whose bounds hold.
 std::uint64_t target(const Wave& w, const Instruction& i, std::size_t bytes, bool buffer) {
-  const std::uint64_t offset = (static_cast<std::uint64_t>(std::int64_t{i.offset}) +
-                                (i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]))) &
-                               ~std::uint64_t{bytes - 1};
-  const std::uint64_t base = w.pair(i.src[0].index) & (buffer ? 0xffffffffffff : ~std::uint64_t{0});
+  constexpr std::uint64_t dwords = ~std::uint64_t{3};  // the two lowest bits of every part are ignored
+  const std::uint64_t in_register = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);
+  const std::uint64_t offset =
+      ((static_cast<std::uint64_t>(std::int64_t{i.offset}) & dwords) + (in_register & dwords)) &
+      ~std::uint64_t{bytes - 1};
+  const std::uint64_t base = w.pair(i.src[0].index) & (buffer ? 0xfffffffffffc : dwords);
   const std::uint64_t records = w.sgpr[i.src[0].index + 2], stride = w.sgpr[i.src[0].index + 1] >> 16 & 0x3fff;
   if (buffer && offset + bytes > (stride == 0 ? records : records * stride)) return 0;
   const std::uint64_t address = (base + offset) & ~std::uint64_t{bytes - 1};

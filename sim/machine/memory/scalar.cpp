@@ -18,16 +18,17 @@ unsigned char* reached(u64 address, std::size_t bytes) {
   return reinterpret_cast<unsigned char*>(address);
 }
 
-// The two lowest bits of every part of the address are ignored by accesses of whole dwords.
-u64 byte_offset(const Wave& w, const Instruction& i) {
-  return static_cast<u64>(std::int64_t{i.offset}) +
-         (i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]));
+// Accesses of whole dwords ignore the two lowest bits of every part of the address, so that they never carry (Vega ISA
+// and RDNA3 ISA, "Scalar Memory": the two LSBs of all components are treated as zero).
+constexpr u64 bytes_of_parts = ~u64{0}, dwords_of_parts = ~u64{3};
+
+u64 byte_offset(const Wave& w, const Instruction& i, u64 kept) {
+  const u64 in_register = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);
+  return (static_cast<u64>(std::int64_t{i.offset}) & kept) + (in_register & kept);
 }
 
-template <typename T, bool Dwords>
-u64 plain_address(const Wave& w, const Instruction& i) {
-  const u64 address = read_scalar64(w, i.src[0]) + byte_offset(w, i);
-  return Dwords ? address & ~u64{3} : address;
+u64 plain_address(const Wave& w, const Instruction& i, u64 kept) {
+  return (read_scalar64(w, i.src[0]) & kept) + byte_offset(w, i, kept);
 }
 
 // The scalar unit reads base, stride and num_records of the descriptor; the offset is clamped against num_records *
@@ -55,7 +56,7 @@ unsigned dwords_inside(const ScalarBuffer& buffer, u64 offset, unsigned count) {
 
 template <unsigned Count>
 void load(Wave& w, const Instruction& i) {
-  const u64 address = plain_address<u32, true>(w, i);
+  const u64 address = plain_address(w, i, dwords_of_parts);
   u32 values[Count];
   std::memcpy(values, reached(address, sizeof values), sizeof values);
   note_scalar(w, i, Action::load, address, sizeof values);
@@ -65,7 +66,7 @@ void load(Wave& w, const Instruction& i) {
 template <unsigned Count>
 void buffer_load(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
-  const u64 offset = byte_offset(w, i) & ~u64{3}, address = (buffer.base & ~u64{3}) + offset;
+  const u64 offset = byte_offset(w, i, dwords_of_parts), address = (buffer.base & dwords_of_parts) + offset;
   const unsigned inside = dwords_inside(buffer, offset, Count);
   u32 values[Count] = {};
   for (unsigned n = 0; n < inside; ++n) std::memcpy(&values[n], reached(address + 4 * n, 4), 4);
@@ -76,7 +77,7 @@ void buffer_load(Wave& w, const Instruction& i) {
 // gfx12's loads of bytes and words.
 template <typename T>
 void load_small(Wave& w, const Instruction& i) {
-  const u64 address = plain_address<T, false>(w, i);
+  const u64 address = plain_address(w, i, bytes_of_parts);
   T value;
   std::memcpy(&value, reached(address, sizeof value), sizeof value);
   note_scalar(w, i, Action::load, address, sizeof value);
@@ -86,7 +87,7 @@ void load_small(Wave& w, const Instruction& i) {
 template <typename T>
 void buffer_load_small(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
-  const u64 offset = byte_offset(w, i);
+  const u64 offset = byte_offset(w, i, bytes_of_parts);
   T value = 0;
   if (offset + sizeof value <= buffer.bytes) {
     std::memcpy(&value, reached(buffer.base + offset, sizeof value), sizeof value);
@@ -97,7 +98,7 @@ void buffer_load_small(Wave& w, const Instruction& i) {
 
 template <unsigned Count>
 void store(Wave& w, const Instruction& i) {
-  const u64 address = plain_address<u32, true>(w, i);
+  const u64 address = plain_address(w, i, dwords_of_parts);
   unsigned char* to = reached(address, 4 * Count);
   note_scalar(w, i, Action::store, address, 4 * Count);
   std::memcpy(to, &w.sgpr[i.src[2].index], 4 * Count);
@@ -107,7 +108,7 @@ void store(Wave& w, const Instruction& i) {
 template <unsigned Count>
 void buffer_store(Wave& w, const Instruction& i) {
   const ScalarBuffer buffer = scalar_buffer(w, i.src[0]);
-  const u64 offset = byte_offset(w, i) & ~u64{3}, address = (buffer.base & ~u64{3}) + offset;
+  const u64 offset = byte_offset(w, i, dwords_of_parts), address = (buffer.base & dwords_of_parts) + offset;
   const unsigned inside = dwords_inside(buffer, offset, Count);
   if (inside == 0) return;
   unsigned char* to = reached(address, 4 * inside);
@@ -121,7 +122,8 @@ void buffer_store(Wave& w, const Instruction& i) {
 template <unsigned Count, bool Load>
 void scratch_access(Wave& w, const Instruction& i) {
   const u64 blocks = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);
-  const u64 address = (read_scalar64(w, i.src[0]) + static_cast<u64>(std::int64_t{i.offset}) + blocks * 64) & ~u64{3};
+  const u64 immediate = static_cast<u64>(std::int64_t{i.offset}) & dwords_of_parts;
+  const u64 address = (read_scalar64(w, i.src[0]) & dwords_of_parts) + immediate + blocks * 64;
   unsigned char* at = reached(address, 4 * Count);
   note_scalar(w, i, Load ? Action::load : Action::store, address, 4 * Count);
   if (Load) {

@@ -4,7 +4,11 @@
 #include "sim/memory/memory.hpp"
 #include "sim/tests/support/one_wave.hpp"
 
+#include <cerrno>
 #include <random>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <system_error>
 #include <tuple>
 
 namespace rapt::sim::test {
@@ -19,13 +23,18 @@ inline std::vector<Target> every_target() {
 }
 inline std::string describe(const Target& t) { return std::string(name(t.arch)) + " of " + std::to_string(t.lanes); }
 
-// Device memory of the test's own.
+// Device memory of the test's own. The same addresses in every run matter where random instructions compute with them;
+// what is written there is not tracked.
+enum class BlockAt { any, same };
+
 class Block {
  public:
-  explicit Block(std::size_t bytes)
-      : data_(static_cast<unsigned char*>(Memory::process().allocate(bytes, 4096, MemoryKind::device, 0))),
-        size_(bytes) {}
-  ~Block() { Memory::process().release(data_); }
+  explicit Block(std::size_t bytes, BlockAt at = BlockAt::any)
+      : data_(at == BlockAt::same ? map(bytes) : allocate(bytes)), size_(bytes), mapped_(at == BlockAt::same) {}
+  ~Block() {
+    Memory::process().release(data_);
+    if (mapped_) munmap(data_, size_);
+  }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   unsigned char* data() const { return data_; }
@@ -40,16 +49,32 @@ class Block {
   }
 
  private:
+  static unsigned char* allocate(std::size_t bytes) {
+    return static_cast<unsigned char*>(Memory::process().allocate(bytes, 4096, MemoryKind::device, 0));
+  }
+  static unsigned char* map(std::size_t bytes) {
+    constexpr std::size_t unit = 1U << 20;  // and at least as much between two blocks
+    static std::uintptr_t next = std::uintptr_t{1} << 40;
+    void* const place = reinterpret_cast<void*>(next);
+    next += (bytes / unit + 2) * unit;
+    void* const data =
+        mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (data != place) throw std::system_error(errno, std::generic_category(), "mmap");
+    if (!Memory::process().adopt(data, bytes, MemoryKind::device, 0)) throw std::logic_error("memory in use");
+    return static_cast<unsigned char*>(data);
+  }
+
   unsigned char* data_;
   std::size_t size_;
+  bool mapped_;
 };
 
 class MemoryWave : public OneWave {
  public:
   static constexpr std::uint32_t private_bytes = 512;
 
-  explicit MemoryWave(Target target, std::uint32_t lds_bytes = 65536)
-      : OneWave(target.arch, target.lanes, lds_bytes), scratch(std::size_t{private_bytes} * target.lanes) {
+  explicit MemoryWave(Target target, std::uint32_t lds_bytes = 65536, BlockAt at = BlockAt::any)
+      : OneWave(target.arch, target.lanes, lds_bytes), scratch(std::size_t{private_bytes} * target.lanes, at) {
     wave().scratch_base = scratch.address();
     wave().scratch_bytes_per_lane = private_bytes;
   }

@@ -58,6 +58,23 @@ TEST(ScalarMemory, LoadsOfEverySizeAndOffset) {
   }
 }
 
+// The two lowest bits of each part of a dword's address are zero: 3 + 1 does not carry into the next dword.
+TEST(ScalarMemory, LowestBitsOfEachPartAreIgnored) {
+  for (const Target& target : every_target()) {
+    SCOPED_TRACE(describe(target));
+    Scene scene(target);
+    scene.wave().set_pair(4, scene.memory.address() + 1024 + 3);
+    scene.s(6) = 64 + 1, scene.s(8) += 3;
+    const std::string in_register = std::string("s6") + (contains(gfx12, target.arch) ? " offset:0x0" : "");
+    scene.run(load_name(target.arch, "s_load", 1) + " s32, s[4:5], 0x41\n" + load_name(target.arch, "s_load", 1) +
+              " s33, s[4:5], " + in_register + "\n" + load_name(target.arch, "s_buffer_load", 1) + " s34, s[8:11], " +
+              in_register);
+    EXPECT_EQ(scene.s(32), scene.word(1024 + 64));
+    EXPECT_EQ(scene.s(33), scene.word(1024 + 64));
+    EXPECT_EQ(scene.s(34), scene.word(64));
+  }
+}
+
 // 200 bytes of range: what lies beyond reads as 0.
 TEST(ScalarMemory, BufferLoadsStayInRange) {
   for (const Target& target : every_target()) {

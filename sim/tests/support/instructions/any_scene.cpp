@@ -159,7 +159,10 @@ bool is_refused(const Instruction& i) {
 }
 
 AnyScene::AnyScene(Target target)
-    : target_(target), wave_(target, lds_bytes), memory_(memory_bytes), mode_(wave_.wave().mode) {}
+    : target_(target),
+      wave_(target, lds_bytes, BlockAt::same),
+      memory_(memory_bytes, BlockAt::same),
+      mode_(wave_.wave().mode) {}
 
 MachineState AnyScene::random_state(std::mt19937& random) const {
   MachineState s;

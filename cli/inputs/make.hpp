@@ -1,0 +1,40 @@
+// Makes the tensors of a problem: deterministic values, the same on every platform, for the command and the tests.
+#pragma once
+
+#include "cli/inputs/array.hpp"
+#include "cli/inputs/kind.hpp"
+
+namespace rapt::cli {
+
+struct MadeTensors {
+  Array q, k, v;
+  Array bias, mask, alibi_slopes, sink;  // absent where the problem has none
+  Array cu_seqlens_q, cu_seqlens_k;      // packed q; packed k and v
+  Array block_table, seqused_k;          // paged k and v: more pages than are used, in any order; the rest is NaN
+};
+
+struct Form {
+  Layout layout = Layout::compact;
+  // A problem's text does not say the types of bias, mask and sink. Otherwise q's, and bool; mixed, in turn fp32 and
+  // uint8, and slopes for every sequence.
+  bool mixed_types = false;
+};
+
+MadeTensors make_tensors(const rapt_problem& problem, InputKind kind, uint64_t seed, Form form);
+
+// `stream` separates tensors of one seed. From 4 Mi elements on the values repeat, for speed.
+void fill_normal(Array& array, uint64_t seed, uint64_t stream);
+inline constexpr uint64_t kDoutStream = 100;
+
+// Of sequence b, all sequences on end.
+int64_t seqlen_q(const rapt_problem& problem, int64_t b);
+int64_t seqlen_k(const rapt_problem& problem, int64_t b);
+int64_t first_q(const rapt_problem& problem, int64_t b);
+int64_t first_k(const rapt_problem& problem, int64_t b);
+
+// Key j of sequence b as a row of k and v, counted over all but heads and head_dim.
+int64_t key_row(const rapt_problem& problem, const Array& block_table, int64_t b, int64_t j);
+// By causality, window and mask.
+bool attends(const rapt_problem& problem, const Array& mask, int64_t b, int64_t h, int64_t i, int64_t j);
+
+}  // namespace rapt::cli
