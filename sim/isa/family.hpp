@@ -1,4 +1,5 @@
-// What a family of architectures supplies to decode(), print() and opcodes(): gfx9 (CDNA), gfx11 with gfx12 (RDNA).
+// What a family of architectures supplies to decode(), print() and opcodes(): gfx9 (CDNA), gfx11 with gfx12 (RDNA), and
+// what both ask of a type.
 #pragma once
 
 #include "sim/isa/decode.hpp"
@@ -14,6 +15,20 @@ struct Family {
   std::optional<Instruction> (*decode)(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words);
   std::string (*print)(DecodeMode mode, const Instruction& instruction);
 };
+
+// Those that take neg, abs and omod; also packed.
+constexpr bool is_float(Type type) {
+  switch (type) {
+    case Type::f16:
+    case Type::bf16:
+    case Type::f32:
+    case Type::f64:
+    case Type::pk_f16:
+    case Type::pk_bf16:
+    case Type::pk_f32: return true;
+    default: return false;
+  }
+}
 
 const Family& gfx9_family();
 const Family& gfx11_family();  // gfx11 and gfx12

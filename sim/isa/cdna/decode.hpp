@@ -21,7 +21,6 @@ bool decode_flat(Reader& reader);
 bool decode_buffer(Reader& reader);  // MUBUF and MTBUF
 
 // What VOP1, VOP2, VOPC and VOP3 share.
-bool is_float(Type type);
 bool takes_modifiers(const Opcode& row, unsigned source);  // neg and abs
 bool takes_clamp(const Opcode& row);
 bool takes_omod(const Opcode& row);

@@ -2,19 +2,6 @@
 
 namespace rapt::sim::gfx9 {
 
-bool is_float(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::bf16:
-    case Type::f32:
-    case Type::f64:
-    case Type::pk_f16:
-    case Type::pk_bf16:
-    case Type::pk_f32: return true;
-    default: return false;
-  }
-}
-
 namespace {
 
 bool has(const Opcode& row, Traits trait) { return (row.traits & trait) != 0; }

@@ -10,19 +10,6 @@ bool is_half(Type type) {
   return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 || type == Type::bf16;
 }
 
-bool is_float(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::bf16:
-    case Type::f32:
-    case Type::f64:
-    case Type::pk_f16:
-    case Type::pk_bf16:
-    case Type::pk_f32: return true;
-    default: return false;
-  }
-}
-
 bool is_packed(Type type) { return type == Type::pk_f16 || type == Type::pk_bf16; }
 
 bool is_wide(Type type) { return type != Type::mask && dwords(type, 32) > 1; }

@@ -5,8 +5,7 @@
 
 namespace rapt::sim::rdna_isa {
 
-bool is_half(Type type);   // only 16 bits: the operand names a half of its register
-bool is_float(Type type);  // also packed
+bool is_half(Type type);  // only 16 bits: the operand names a half of its register
 bool is_packed(Type type);
 bool is_wide(Type type);  // 64 bits or more
 

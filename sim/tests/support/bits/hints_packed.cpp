@@ -11,7 +11,7 @@ namespace {
 
 bool no_source1(const FormOf& f, unsigned) { return f.sources() < 2; }
 bool no_source2(const FormOf& f, unsigned) { return f.sources() < 3; }
-bool integers(const FormOf& f, unsigned) { return !gfx9::is_float(f.row().src[0]); }
+bool integers(const FormOf& f, unsigned) { return !is_float(f.row().src[0]); }
 
 // MFMA: blocks of A that are multiplied at once. SMFMAC: sets of indices in a register, two bits for each element of A.
 unsigned choices(const FormOf& f) {

@@ -7,8 +7,6 @@
 namespace rapt::sim::test {
 namespace {
 
-using gfx9::is_float;
-
 bool is_half(Type type) {
   return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::f16 || type == Type::bf16;
 }
