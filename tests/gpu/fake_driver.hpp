@@ -25,6 +25,7 @@ class FakeDriver : public Driver {
   static constexpr int kFailure = 77, kOutOfMemory = 2;
 
   FakeDriver(rapt_device_type type, int32_t devices) : type_(type), devices_(devices) {}
+  ~FakeDriver() override;
 
   std::vector<std::string> calls;     // names of the functions called, in their order, except those that only ask
   std::vector<Launched> launches;     // those that succeeded
