@@ -46,8 +46,7 @@ void encode(double value, unsigned char* bytes, rapt_dtype dtype) {
 
 }  // namespace
 
-template <>
-void* TensorMemory<unsigned char>::allocate_bytes(size_t bytes) {
+void* allocate_tensor(size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const bool huge = bytes >= 2 * kHugePage;
   void* memory = nullptr;

@@ -30,15 +30,14 @@ constexpr bool has(Layout layout, Layout flag) { return (static_cast<int>(layout
 enum class Last { contiguous, strided };
 
 // To the byte, so that AddressSanitizer sees an access past the end; large blocks ask for huge pages, as NumPy's do.
+void* allocate_tensor(size_t bytes);
+
 template <class T>
 struct TensorMemory {
   using value_type = T;
-  T* allocate(size_t count) { return static_cast<T*>(allocate_bytes(count * sizeof(T))); }
+  T* allocate(size_t count) { return static_cast<T*>(allocate_tensor(count * sizeof(T))); }
   void deallocate(T* memory, size_t) { std::free(memory); }
   bool operator==(const TensorMemory&) const { return true; }
-
- private:
-  static void* allocate_bytes(size_t bytes);
 };
 
 class Array {
