@@ -66,7 +66,7 @@ Results run_on(rapt_device device, const Inputs& in, const std::string& backend,
                                    {a.v, &in.v},
                                    {a.bias, &in.bias},
                                    {a.mask, &in.mask},
-                                   {a.alibi_slopes, &in.alibi},
+                                   {a.alibi_slopes, &in.alibi_slopes},
                                    {a.sink, &in.sink},
                                    {attention.varlen.cu_seqlens_q, &in.cu_seqlens_q},
                                    {attention.varlen.cu_seqlens_k, &in.cu_seqlens_k}})

@@ -25,8 +25,8 @@ const Case kPlain[] = {
     {"b1 hq16 hk8 sq3 sk0 d-0 * sink", normal, padded},
     {"b1 hq8 hk4 sq5 sk0 d-3 *"},
     {"b1 hq10 hk10 sq1 sk200 d-0 *", normal, heads_first},
-    {"b1 hq4 hk4 sq33 sk65 d-0 * causal", huge_logits},
-    {"b1 hq4 hk2 sq33 sk65 d-0 *", same_rows},
+    {"b1 hq4 hk4 sq33 sk65 d-0 * causal", large},
+    {"b1 hq4 hk2 sq33 sk65 d-0 *", identical},
     {"b1 hq16 hk2 sq33 sk165 d-0 * scale=0.3", constant_v},
 };
 
