@@ -1,7 +1,7 @@
 """python -m rapt.verify: what PyTorch and Rapt see here, which kernel runs what, and whether the results are right.
 
-Forward and gradients of a list of problems are checked against float64 by the rule of docs/architecture.md. Exit code 0:
-all right; 1: a result is not, or no backend takes a problem; 2: wrong arguments.
+Forward and gradients of a list of problems are compared with float64 by the rule of docs/architecture.md.
+Exit code 0: all right; 1: a result is not, or no backend takes a problem; 2: wrong arguments.
 """
 
 import argparse

@@ -48,12 +48,12 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   using M = Matrix<T>;
   const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.scale_log2);
   if constexpr (General) {
-    Arguments& a = opaque_copy(arguments);
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
-    Arguments& a = opaque_copy(arguments);
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
@@ -79,8 +79,8 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && pass < kAbove && opaque_copy(arguments).keep_threshold < 65536) {
-    Arguments& a = opaque_copy(arguments);
+  if (General && pass < kAbove && here(arguments).keep_threshold < 65536) {
+    Arguments& a = here(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) drop<M>(a, block, query, first_key + t * kTile, half, s[t]);
@@ -114,8 +114,8 @@ DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
   *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
 }
 
-// Stores a pass's result. Which rows these are is computed again: keeping it would hold SGPRs through the loop, which
-// lacks in the loop. True: the row has an Inf or a NaN that may not be its own.
+// Stores a pass's result. Which rows these are is found anew: scalar registers that hold it all along would be missing
+// in the loop. True: the row has an Inf or a NaN that may not be its own.
 template <class T, bool General, int Slices, int Rows, int DimTiles>
 DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   const Block block = block_of(a, Rows);

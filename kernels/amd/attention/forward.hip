@@ -70,7 +70,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     accumulate<T>(s, lane, v, 0, o);
   }
 
-  const bool again = store<T, kGeneral, 1, kRows>(opaque_copy(a), pass, softmax, o);
+  const bool again = store<T, kGeneral, 1, kRows>(here(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, k);
 }
 
@@ -80,5 +80,5 @@ KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::StagedK::bytes + rapt::amd::StagedV::bytes];
 #pragma nounroll
   for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
-    if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
 }

@@ -88,7 +88,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
         // Keys behind the last one are masked later: any row will do.
         const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
         const char* const row = k_rows + key * a.k.seq + slice_bytes;
-        const int dims = opaque_uniform(a.head_dim) - slice;
+        const int dims = here_uniform(a.head_dim) - slice;
         s[t] = Tile{};
 #pragma unroll
         for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
@@ -116,7 +116,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     accumulate<T>(s, lane, v, slice, o);
   }
 
-  const bool again = store<T, kGeneral, kSlices, kRows>(opaque_copy(a), pass, softmax, o);
+  const bool again = store<T, kGeneral, kSlices, kRows>(here(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, v);
 }
 
@@ -126,5 +126,5 @@ KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
 #pragma nounroll
   for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
-    if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
+    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
 }

@@ -46,17 +46,17 @@ DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x(
 DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 
-// An opaque copy: the compiler cannot see where the value comes from. So it computes what follows from it here, and
-// does not hoist it out of a loop, where it would occupy registers that the loop needs.
-DEVICE int opaque_copy(int x) {
+// The same value, of which the compiler cannot see where it comes from: what follows from it is computed here, not
+// ahead of a loop, to be kept in registers that the loop needs.
+DEVICE int here(int x) {
   asm volatile("" : "+v"(x));
   return x;
 }
-DEVICE int opaque_uniform(int x) {  // for values that are the same in all lanes
+DEVICE int here_uniform(int x) {  // for values that are the same in all lanes
   asm volatile("" : "+s"(x));
   return x;
 }
-DEVICE int thread_id_again() { return opaque_copy(thread_id()); }
+DEVICE int thread_id_again() { return here(thread_id()); }
 
 // Every wave's LDS accesses before are over before any after begin.
 DEVICE void barrier() {

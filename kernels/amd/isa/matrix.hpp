@@ -42,14 +42,14 @@ DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, 
   if (aligned && dims >= Steps * M::step) {
     for_chunks([&](int dim) { return load_unaligned<u32x4, size>(row + offset + dim * size); });
   } else if (aligned && dims % chunk == 0) {
-    const int from = opaque_copy(offset) / size;
+    const int from = here(offset) / size;
     for_chunks([&](int dim) {
       u32x4 x = {};
       if (dim + from < dims) x = load_unaligned<u32x4, size>(row + (dim + from) * size);
       return x;
     });
   } else {
-    const int from = opaque_copy(offset) / size;
+    const int from = here(offset) / size;
 #pragma unroll
     for (int c = 0; c < Steps; ++c) {
       vec<element, count> x = {};

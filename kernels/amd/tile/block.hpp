@@ -11,8 +11,8 @@ using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
 
 DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
 
-// An opaque copy: arguments read through it are loaded again where they are needed, which keeps SGPR pressure low.
-DEVICE Arguments& opaque_copy(Arguments& a) {
+// The same arguments, read anew: what only a rare path or the end needs is not to fill scalar registers all along.
+DEVICE Arguments& here(Arguments& a) {
   auto address = reinterpret_cast<uint64_t>(&a);
   asm volatile("" : "+s"(address));
   return *reinterpret_cast<Arguments*>(address);

@@ -39,12 +39,12 @@ struct Rows {
     const int row_bytes = static_cast<int>(seq);
     const auto lane_offset = static_cast<int>(offset(Layout::lane_row(lane), Layout::lane_dim(lane), row_bytes));
     const char* const tile = at(first, 0);
-    const int again_bytes = opaque_uniform(row_bytes);  // or the offsets of all loads would stay in registers
+    const int again_bytes = here_uniform(row_bytes);  // or the offsets of all loads would stay in registers
     const auto load_one = [&](int row, int dim, int at) {
       return load_unaligned<V, element_bytes>(tile + offset(row, dim, again_bytes), static_cast<uint32_t>(at));
     };
     if (has(first, TileRows) && head_dim == Dims) {
-      const int at = opaque_copy(lane_offset);
+      const int at = here(lane_offset);
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
         for (int j = 0; j < Down; ++j) part(i, j) = load_one(row + j, dim, at);
@@ -59,7 +59,7 @@ struct Rows {
         for (int j = 0; j < Down; ++j) {
           part(i, j) = V(0);
           if (static_cast<uint32_t>(row + j - low) < count && dim < dims)
-            part(i, j) = load_one(row + j, dim, opaque_copy(lane_offset));
+            part(i, j) = load_one(row + j, dim, here(lane_offset));
         }
       });
     }

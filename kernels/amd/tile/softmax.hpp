@@ -54,7 +54,7 @@ struct Softmax {
     reference = top;
     return sum > 0 ? factor / sum : sum;  // a row with nothing to attend: 0; NaN stays
   }
-  // Natural log. The logarithm is taken only of the fraction: one of a large sum would lose what its integer part
+  // Natural log. The logarithm is taken of the fraction alone: one of a large sum would lose what its integer part
   // takes.
   DEVICE_MEMBER float lse() const {
     const float exponent = static_cast<float>(__builtin_amdgcn_frexp_expf(sum));

@@ -68,7 +68,7 @@ class StagedRows {
   // f(i, row, dim): the wave's i-th piece begins there.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
-    const int wave = opaque_uniform(wave_);
+    const int wave = here_uniform(wave_);
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
       const int piece = i * Waves + wave;
