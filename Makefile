@@ -20,6 +20,7 @@ space := $(empty) $(empty)
 
 # Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
 export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_SLOPPINESS := pch_defines,time_macros # which ccache asks for with precompiled headers
 export CTEST_PARALLEL_LEVEL := $(JOBS)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
@@ -90,7 +91,7 @@ asan: ## tests under the address and undefined-behaviour sanitizers
 	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer
 	$(call test,tsan)
-fuzz: ## the fuzz targets on their corpus, for a few seconds
+fuzz: ## the fuzz targets of the library and the command on their corpus, for a few seconds
 	@tools/install-deps sim
 	$(call test,fuzz)
 cross: ## tests on 64-bit Arm, under qemu
@@ -112,6 +113,7 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
 	done
+	cmake --build build/fuzz --target sim_loader_fuzz sim_decoder_fuzz sim_lines_fuzz
 	for name in loader decoder lines; do \
 	  build/fuzz/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
 	    build/fuzz/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \

@@ -2,7 +2,7 @@
 // in a tier's own object may hold the instructions that it asks about.
 #include "cpu/cpu.hpp"
 
-#ifdef RAPT_X86_TIERS
+#ifdef RAPT_AVX2_TIER
 #include <cpuid.h>
 #endif
 
@@ -11,10 +11,12 @@ namespace rapt::cpu {
 namespace portable {
 extern const Kernels kKernels;
 }
-#ifdef RAPT_X86_TIERS
+#ifdef RAPT_AVX2_TIER
 namespace avx2 {
 extern const Kernels kKernels;
 }
+#endif
+#ifdef RAPT_AVX512_TIERS
 namespace avx512 {
 extern const Kernels kKernels;
 }
@@ -25,7 +27,7 @@ extern const Kernels kKernels;
 
 namespace {
 
-#ifdef RAPT_X86_TIERS
+#ifdef RAPT_AVX2_TIER
 // clang 16's __builtin_cpu_supports does not know f16c. It has no registers of its own: avx2 implies the system's part.
 // Asked once: in a virtual machine the instruction leaves it, which takes 10 us, and every call asks for its tier.
 bool has_f16c() {
@@ -36,6 +38,8 @@ bool has_f16c() {
   return has;
 }
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
+#endif
+#ifdef RAPT_AVX512_TIERS
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
@@ -44,9 +48,11 @@ bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf
 #endif
 
 const Tier kTiers[] = {
-#ifdef RAPT_X86_TIERS
+#ifdef RAPT_AVX512_TIERS
     {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, avx512_bf16::kKernels},
     {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, avx512::kKernels},
+#endif
+#ifdef RAPT_AVX2_TIER
     {"avx2", "AVX2, FMA and F16C", has_avx2, avx2::kKernels},
 #endif
     {"portable", "nothing", [] { return true; }, portable::kKernels}};
