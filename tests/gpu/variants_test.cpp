@@ -1,8 +1,8 @@
 // Every kernel of every archive, by name, on the simulator with its sanitizer on, through the call that a user makes:
 // each result is checked against the math backend in float64 by the rule of docs/architecture.md. A kernel of an
 // archive that no test has run is a failure. Kernels of one type and tile share the problems: each takes every third
-// one, the next kernel the next of them. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file for the
-// list of what was run.
+// one, the next kernel the next of them. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file
+// for the list of what was run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
