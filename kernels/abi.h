@@ -1,5 +1,5 @@
-/* What the host passes to a kernel: plain data, versioned by its size, by value in the kernel's arguments.
- * Freestanding: host and device include it. Every stride is in bytes. */
+/* The arguments that the host passes to a kernel by value: plain data, versioned by its size.
+ * Freestanding: host and device include it. All strides are in bytes. */
 #ifndef RAPT_KERNELS_ABI_H
 #define RAPT_KERNELS_ABI_H
 
@@ -14,7 +14,7 @@ struct rapt_abi_rows {
   int64_t batch, seq, head;
 };
 
-/* Element (b, h, i, j) lies at data + b * batch + h * head + i * query + j * key. Not given: data is null. */
+/* Element (b, h, i, j) is at data + b * batch + h * head + i * query + j * key. data is null if not given. */
 struct rapt_abi_scores {
   const void* data;
   int64_t batch, head, query, key;
@@ -33,18 +33,18 @@ struct rapt_forward_args {
 
   const int32_t* cu_seqlens_q; /* [batch + 1]: q, out and lse are packed, their batch strides 0; or null */
   const int32_t* cu_seqlens_k;
-  int32_t total_q, total_k;               /* rows of packed q and k: what cu_seqlens says beyond them is clamped */
+  int32_t total_q, total_k;               /* rows of packed q and k; larger cu_seqlens are clamped */
   int32_t batch, heads_q, heads_k, group; /* group = heads_q / heads_k */
   int32_t seqlen_q, seqlen_k;             /* the largest, where lengths vary */
   int32_t head_dim, head_dim_v;
   int32_t window_left, window_right; /* -1: unbounded; causality is folded in */
-  int32_t top_left;                  /* 1: query i stands at key i; 0: at i + seqlen_k - seqlen_q */
+  int32_t top_left;                  /* 1: query i is aligned with key i; 0: with i + seqlen_k - seqlen_q */
   int32_t longest_first;             /* 1: later rows have more keys, so their workgroups start first */
-  int32_t xcds;                      /* workgroup n starts on die n % xcds; 1 where all share one cache */
+  int32_t xcds;                      /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
   float scale;                       /* softmax_scale, above 0 for a plain kernel */
   float scale_log2;                  /* softmax_scale * log2(e), rounded once */
 
-  /* what only a general kernel reads */
+  /* read only by general kernels */
   float softcap;                     /* 0: none */
   struct rapt_abi_scores bias, mask; /* a mask's elements are one byte, nonzero attends */
   struct {

@@ -1,13 +1,13 @@
-// The GPU architectures that kernels are compiled for, and one product of each: the only place where such facts stand.
+// The GPU architectures that kernels are compiled for, and one product of each: the single source of these facts.
 // The packer, the hip driver and the simulator include it; CMake, the Makefile and the demo read the names from its
 // text.
 //
 // Sources: AMD's instruction set documents and data sheets; LLVM's AMDGPU back end for registers and waves
 // (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties).
 //
-// waves_per_simd are the hardware's slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3 (LLVM's
-// getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). HIP's own occupancy functions count 8
-// on all of gfx9, as not more are ever dispatched to a SIMD.
+// waves_per_simd is the number of hardware slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3
+// (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). HIP's occupancy functions
+// count 8 on all of gfx9, because no more are ever dispatched to a SIMD.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ namespace rapt {
 
 struct Architecture {
   std::string_view name;     // "gfx942"
-  std::string_view vendor;   // whose metadata its code objects have
+  std::string_view vendor;   // determines the metadata of its code objects
   std::string_view product;  // "AMD Instinct MI300X"
-  std::string_view target;   // as HIP names it, with the features that the product has on: "gfx942:sramecc+:xnack-"
-  int oldest_clang;          // that compiles for it
+  std::string_view target;   // HIP's name, with the features that the product enables: "gfx942:sramecc+:xnack-"
+  int oldest_clang;          // the oldest version that compiles for it
 
-  // Of a compute unit. Two of RDNA's are a workgroup processor, which HIP counts as one multiprocessor: they share LDS,
-  // and a workgroup may run on both.
+  // Per compute unit. On RDNA two of them form a workgroup processor, which HIP counts as one multiprocessor: they
+  // share LDS, and a workgroup may run on both.
   unsigned units_per_multiprocessor;
   unsigned simds_per_unit;
-  unsigned lanes;             // of a wave, as kernels are compiled
-  unsigned queries_per_wave;  // of a tile: the columns of a matrix instruction
+  unsigned lanes;             // per wave, as kernels are compiled
+  unsigned queries_per_wave;  // the columns of a matrix instruction's tile
   unsigned lds_bytes_per_unit, lds_bytes_per_group, lds_granule;
 
-  // Of a SIMD. VGPRs of gfx908 are those of one file, its AGPRs are as many again; from gfx90a on both share one file.
+  // Per SIMD. gfx908 has as many AGPRs as VGPRs, in a file of their own; from gfx90a on both share one file.
   unsigned waves_per_simd;
-  unsigned vgprs_per_simd, vgpr_granule;  // of one lane, 32 bits each
+  unsigned vgprs_per_simd, vgpr_granule;  // per lane, 32 bits each
   unsigned sgprs_per_simd, sgpr_granule;  // 0: enough for all waves
 
-  // Of the product.
+  // Per product.
   unsigned compute_units;
-  unsigned compute_units_per_xcd;  // an XCD is a die to which workgroups are dealt out in turn
+  unsigned compute_units_per_xcd;  // XCD: a die; workgroups are distributed over XCDs round-robin
   unsigned max_group_size;
   std::uint64_t memory_bytes;
   unsigned memory_bus_bits, memory_clock_khz, clock_khz, l2_bytes, pci_device_id;
@@ -49,7 +49,7 @@ namespace architectures {
 inline constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 inline constexpr unsigned kKib = 1024;
 
-// A line of fields for each part of the struct.
+// A line of fields per part of the struct.
 // clang-format off
 inline constexpr Architecture kTable[] = {
     {.name = "gfx908", .vendor = "amd", .product = "AMD Instinct MI100", .target = "gfx908:sramecc+:xnack-",

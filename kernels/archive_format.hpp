@@ -1,5 +1,5 @@
-// The bytes of <arch>.rapt that both the packer and the library's reader must agree on: a header, code objects, an
-// index. docs/design/archive.md has the whole format. Little endian; freestanding except for <array>.
+// The parts of <arch>.rapt that the packer and the library's reader must agree on: header, code objects, index.
+// docs/design/archive.md has the whole format. Little endian; freestanding except for <array>.
 #pragma once
 
 #include <array>

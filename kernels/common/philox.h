@@ -39,7 +39,7 @@ RAPT_DEVICE_INLINE struct rapt_philox_bits rapt_philox(uint64_t seed, uint32_t c
 
 /* Field 4 * (row % 2) + (col % 4) of the bits. */
 RAPT_DEVICE_INLINE uint32_t rapt_philox_field(struct rapt_philox_bits bits, uint32_t row, uint32_t col) {
-  /* Not word[2 * (row % 2) + col % 4 / 2]: GPUs have no registers that are indexed by a variable. */
+  /* Not word[2 * (row % 2) + col % 4 / 2]: GPUs cannot index registers by a variable. */
   const uint32_t first = row % 2 ? bits.word[2] : bits.word[0], second = row % 2 ? bits.word[3] : bits.word[1];
   return ((col % 4 < 2 ? first : second) >> (16 * (col % 2))) & 0xFFFFu;
 }

@@ -26,43 +26,43 @@ struct WaveRows {
     return first_key < keys.end && first_key + keys_of_tile > keys.begin;
   }
   DEVICE_MEMBER Query query(Arguments& a, const Block& b) const {
-    const int row = first + thread_id_again() % kTile;
+    const int row = first + opaque_thread_id() % kTile;
     return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
   }
 };
 
 template <int Tiles>
 DEVICE float largest(const Tile (&s)[Tiles]) {
-  float most = s[0][0];
+  float maximum = s[0][0];
 #pragma unroll
   for (int t = 0; t < Tiles; ++t)
 #pragma unroll
-    for (int r = 0; r < kRegisters; ++r) most = max(most, s[t][r]);
-  return most;
+    for (int r = 0; r < kRegisters; ++r) maximum = max(maximum, s[t][r]);
+  return maximum;
 }
 
-// Logits of keys first_key on, products before scaling, become probabilities; `o` is rescaled where the maximum grew.
+// Turns the products Q K^T of keys from first_key on into probabilities; rescales `o` where the maximum grew.
 template <class T, bool General, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
                           int half, Tile (&s)[KeyTiles], Softmax<T, General>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
   const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.scale_log2);
   if constexpr (General) {
-    Arguments& a = here(arguments);
+    Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
-    Arguments& a = here(arguments);
+    Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
       exclude<M>(s[t], half, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
   }
 
-  const float most = General ? largest(s) : largest(s) * scale;
-  if (softmax.outgrown(most)) {
-    const float factor = softmax.move(most, General ? scale : 1);
+  const float maximum = General ? largest(s) : largest(s) * scale;
+  if (softmax.outgrown(maximum)) {
+    const float factor = softmax.raise_reference(maximum, General ? scale : 1);
 #pragma unroll
     for (int t = 0; t < DimTiles; ++t) o[t] *= factor;
   }
@@ -79,8 +79,8 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && pass < kAbove && here(arguments).keep_threshold < 65536) {
-    Arguments& a = here(arguments);
+  if (General && pass < kAbove && opaque_copy(arguments).keep_threshold < 65536) {
+    Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t) drop<M>(a, block, query, first_key + t * kTile, half, s[t]);
@@ -100,7 +100,7 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
   }
 }
 
-// In the unit of the logits.
+// The sink's logit, in the unit of the kernel's logits.
 template <bool General>
 DEVICE float sink_of(Arguments& a, const Block& b) {
   if (a.sink.data == nullptr) return kMasked;
@@ -114,12 +114,12 @@ DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
   *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
 }
 
-// Stores a pass's result. Which rows these are is found anew: scalar registers that hold it all along would be missing
-// in the loop. True: the row has an Inf or a NaN that may not be its own.
+// Stores a pass's result. The row numbers are computed again: keeping them through the loop would raise SGPR pressure.
+// Returns true if the row has an Inf or NaN that may come from a key it does not attend.
 template <class T, bool General, int Slices, int Rows, int DimTiles>
 DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   const Block block = block_of(a, Rows);
-  const auto part = WavePart<Slices, DimTiles * kTile>::of(thread_id_again());
+  const auto part = WavePart<Slices, DimTiles * kTile>::of(opaque_thread_id());
   const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.head_dim_v - part.slice;
   if (row >= block.q.count) return false;
   const bool again = not_finite(softmax, o);

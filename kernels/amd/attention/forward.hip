@@ -1,8 +1,8 @@
-// Forward attention on matrix units: S^T = K Q^T, O^T = V^T P^T. A lane owns one query, so that softmax needs no other
-// lane but the one half a wave away, and P^T leaves the first product in the form that the second takes.
+// Forward attention on matrix units: S^T = K Q^T, O^T = V^T P^T. A lane owns one query, so softmax needs only one other
+// lane, the one half a wave away, and the first product's result has the layout that the second takes as an operand.
 //
-// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, a wave kTile of them, in tiles of
-// RAPT_BLOCK_K keys. One variant: RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE, RAPT_GENERAL.
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, kTile per wave, in tiles of
+// RAPT_BLOCK_K keys. A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
@@ -18,11 +18,11 @@ inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedK = StagedRows<T, kHeadDim, kKeys, kWaves>;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-// One pass over the keys; whether there is another: not_finite.hpp.
+// One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const Block block = block_of(a, kRows);
   if (block.first_row >= block.q.count) return false;
-  const int thread = thread_id_again();
+  const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
@@ -60,7 +60,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
           s[t] = M::multiply(fragment<M>(k.row(t * kTile + M::a_row(lane)), c, lane), q[c], s[t]);
       }
     }
-    // Not before: the registers that the next tile waits in are needed by the first product.
+    // Not earlier: the first product needs the registers that these loads fill.
     if (first + kKeys < keys.end) {
       k.load(first + kKeys);
       v.load(first + kKeys);
@@ -70,7 +70,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     accumulate<T>(s, lane, v, 0, o);
   }
 
-  const bool again = store<T, kGeneral, 1, kRows>(here(a), pass, softmax, o);
+  const bool again = store<T, kGeneral, 1, kRows>(opaque_copy(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, k);
 }
 
@@ -80,5 +80,5 @@ KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::StagedK::bytes + rapt::amd::StagedV::bytes];
 #pragma nounroll
   for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
-    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
+    if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
 }

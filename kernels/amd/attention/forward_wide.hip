@@ -1,8 +1,8 @@
-// As forward.hip, where one wave's registers cannot hold a row of q and of O: RAPT_HEAD_SLICES waves share the rows,
-// each with a slice of the head dimension. Each multiplies its slice of q and k, they add their products up through
-// LDS, and each computes softmax anew and its own slice of O.
+// Like forward.hip, for rows of q and O that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share the rows,
+// each with a slice of the head dimension. Each multiplies its slice of q and k, the products are summed through LDS,
+// and each wave computes the same softmax and its own slice of O.
 //
-// K goes from memory straight into fragments: the waves of a group have no key row in common.
+// K is loaded from memory straight into fragments: waves that share rows read different slices of each key.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/values.hpp"
 
@@ -13,16 +13,16 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSlices = RAPT_HEAD_SLICES;
 inline constexpr int kRows = kWaves / kSlices * kTile, kSlice = kHeadDim / kSlices;
 inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
-inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k in registers
+inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k held in registers
 static_assert(kSteps % kAtOnce == 0);
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-// Sums over the waves that share rows: [wave][tile][register / 4][lane] of 4 registers.
+// The products of each wave, to be summed: [wave][tile][register / 4][lane] of 4 registers.
 inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes = kWaves * kSumBytes;
-// Where both do not fit, V takes the sums' place once they are read.
-inline constexpr bool kApart = StagedV::bytes + kSumsBytes <= kLdsLimit;
-inline constexpr int kLdsBytes = kApart                        ? StagedV::bytes + kSumsBytes
+// If V and the sums do not both fit, V overwrites the sums after they have been read.
+inline constexpr bool kSeparateSums = StagedV::bytes + kSumsBytes <= kLdsLimit;
+inline constexpr int kLdsBytes = kSeparateSums                 ? StagedV::bytes + kSumsBytes
                                  : StagedV::bytes > kSumsBytes ? StagedV::bytes
                                                                : kSumsBytes;
 
@@ -30,7 +30,7 @@ DEVICE f32x4* sums_of(char* lds, int wave, int tile, int part) {
   return reinterpret_cast<f32x4*>(lds + wave * kSumBytes) + (tile * (kRegisters / 4) + part) * kWave;
 }
 
-DEVICE void share(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
+DEVICE void store_sums(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
 #pragma unroll
@@ -38,8 +38,8 @@ DEVICE void share(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
       sums_of(lds, wave, t, r / 4)[lane] = f32x4{s[t][r], s[t][r + 1], s[t][r + 2], s[t][r + 3]};
 }
 
-// In the same order in each of the waves, so that all have the same sums.
-DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
+// Every wave adds in the same order, so all get the same sums.
+DEVICE void load_sums(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
   const int group = wave / kSlices * kSlices;
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
@@ -53,11 +53,11 @@ DEVICE void add_up(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
     }
 }
 
-// One pass over the keys; whether there is another: not_finite.hpp.
+// One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const Block block = block_of(a, kRows);
   if (block.first_row >= block.q.count) return false;
-  const int thread = thread_id_again();
+  const int thread = opaque_thread_id();
   const auto part = WavePart<kSlices, kSlice>::of(thread);
   const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
   const int first_row = block.first_row + part.first_row;
@@ -75,7 +75,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
 
   const int head_k = block.head / a.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
-  char* const sums = kApart ? lds + StagedV::bytes : lds;
+  char* const sums = kSeparateSums ? lds + StagedV::bytes : lds;
   StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds, thread, pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
@@ -85,10 +85,10 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     if (attends) {
 #pragma unroll
       for (int t = 0; t < kKeyTiles; ++t) {
-        // Keys behind the last one are masked later: any row will do.
+        // Keys past the last one are masked later, so any row will do for them.
         const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
         const char* const row = k_rows + key * a.k.seq + slice_bytes;
-        const int dims = here_uniform(a.head_dim) - slice;
+        const int dims = opaque_uniform(a.head_dim) - slice;
         s[t] = Tile{};
 #pragma unroll
         for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
@@ -101,11 +101,11 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
       }
     }
     barrier();
-    if (attends) share(sums, wave, lane, s);
-    if (kApart) v.store(first);
+    if (attends) store_sums(sums, wave, lane, s);
+    if (kSeparateSums) v.store(first);
     barrier();
-    if (attends) add_up(sums, wave, lane, s);
-    if (!kApart) {
+    if (attends) load_sums(sums, wave, lane, s);
+    if (!kSeparateSums) {
       barrier();
       v.store(first);
       barrier();
@@ -116,7 +116,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     accumulate<T>(s, lane, v, slice, o);
   }
 
-  const bool again = store<T, kGeneral, kSlices, kRows>(here(a), pass, softmax, o);
+  const bool again = store<T, kGeneral, kSlices, kRows>(opaque_copy(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, v);
 }
 
@@ -126,5 +126,5 @@ KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_
   __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
 #pragma nounroll
   for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
-    if (!rapt::amd::forward(rapt::amd::here(rapt::amd::arguments()), lds, pass)) break;
+    if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
 }

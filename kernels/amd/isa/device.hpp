@@ -1,6 +1,5 @@
-// The device language without any header of ROCm: attributes, vector types, wave and lane, barriers, single
-// instructions. Builtins rather than inline assembly throughout, so that the compiler inserts every wait and hazard
-// slot.
+// The device language without ROCm's headers: attributes, vector types, wave and lane, barriers, single instructions.
+// Builtins are preferred to inline assembly, because the compiler then inserts all wait counts and hazard slots.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +9,7 @@
 #define __shared__ __attribute__((shared))
 #define DEVICE static inline __attribute__((device, always_inline))
 #define DEVICE_MEMBER inline __attribute__((device, always_inline))
-// Without these attributes the compiler plans for 1024 threads a workgroup. (launch_bounds is silently ignored.)
+// Without these attributes the compiler assumes 1024 threads per workgroup. (launch_bounds is silently ignored.)
 #define KERNEL(threads, waves_per_eu)                                              \
   extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads), \
                             amdgpu_waves_per_eu(waves_per_eu, waves_per_eu))) void
@@ -46,19 +45,19 @@ DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x(
 DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 
-// The same value, of which the compiler cannot see where it comes from: what follows from it is computed here, not
-// ahead of a loop, to be kept in registers that the loop needs.
-DEVICE int here(int x) {
+// An opaque copy keeps LICM from hoisting what is computed from x out of a loop, where it would occupy registers that
+// the loop needs.
+DEVICE int opaque_copy(int x) {
   asm volatile("" : "+v"(x));
   return x;
 }
-DEVICE int here_uniform(int x) {  // for values that are the same in all lanes
+DEVICE int opaque_uniform(int x) {  // for values that are the same in all lanes
   asm volatile("" : "+s"(x));
   return x;
 }
-DEVICE int thread_id_again() { return here(thread_id()); }
+DEVICE int opaque_thread_id() { return opaque_copy(thread_id()); }
 
-// Every wave's LDS accesses before are over before any after begin.
+// All waves' LDS accesses before the barrier complete before any after it start.
 DEVICE void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
   __builtin_amdgcn_s_barrier();
@@ -73,7 +72,7 @@ DEVICE int min(int a, int b) { return a < b ? a : b; }
 DEVICE int max(int a, int b) { return a > b ? a : b; }
 DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
 
-// True in every lane if it is in any.
+// True in every lane if x is true in any.
 DEVICE bool any_lane(bool x) {
 #ifdef RAPT_CDNA
   return __builtin_amdgcn_ballot_w64(x) != 0;
@@ -82,7 +81,7 @@ DEVICE bool any_lane(bool x) {
 #endif
 }
 
-// The value of the lane half a wave away, which has the same query.
+// The value of the lane half a wave away, which owns the same query.
 template <class T>
 DEVICE T other_half(T x) {
   const int bits = __builtin_bit_cast(int, x);
@@ -93,7 +92,7 @@ DEVICE T other_half(T x) {
 #endif
 }
 
-// Rows may begin anywhere. Vectors of memory need 4 bytes of alignment, single elements their own.
+// Rows may begin at any element. Vector loads and stores need 4-byte alignment.
 DEVICE bool aligned(const char* row, int64_t stride) {
   return ((reinterpret_cast<uint64_t>(row) | static_cast<uint64_t>(stride)) & 3) == 0;
 }
@@ -105,12 +104,12 @@ template <class V, int Align>
 DEVICE V load_unaligned(const char* p) {
   return reinterpret_cast<const Unaligned<V, Align>*>(p)->value;
 }
-// From an address that is the same for all lanes and a lane's offset: the form with a scalar register, where the
-// compiler sees both here (see `here`).
+// From a base address in SGPRs and a 32-bit offset per lane: an instruction form that the compiler selects only if it
+// sees the addition, so the base is an opaque copy.
 template <class V, int Align>
-DEVICE V load_unaligned(const char* same, uint32_t lane_offset) {
+DEVICE V load_unaligned(const char* uniform_base, uint32_t lane_offset) {
   using Global = const __attribute__((address_space(1))) char;
-  uint64_t address = reinterpret_cast<uint64_t>(same);
+  uint64_t address = reinterpret_cast<uint64_t>(uniform_base);
   asm("" : "+s"(address));
   Global* const p = reinterpret_cast<Global*>(address) + lane_offset;
   return reinterpret_cast<const __attribute__((address_space(1))) Unaligned<V, Align>*>(p)->value;

@@ -1,4 +1,4 @@
-// The matrix unit of the architecture that is compiled for. Each header defines kTile, kRegisters, Tile and Matrix<T>.
+// The matrix unit of the target architecture. Each header defines kTile, kRegisters, Tile and Matrix<T>.
 #pragma once
 
 #include "kernels/amd/isa/device.hpp"
@@ -11,19 +11,19 @@
 
 namespace rapt::amd {
 
-inline constexpr int kStepBytes = 32;  // of a row, for one fragment, in every type
+inline constexpr int kStepBytes = 32;  // bytes of a row in one fragment, for every type
 
 template <class T>
-inline constexpr int kParts = kTile / Matrix<T>::step;  // fragments of a tile as an operand
+inline constexpr int kParts = kTile / Matrix<T>::step;  // fragments of a tile used as an operand
 
-// One lane's part of step c of operand A, whose row lies in LDS.
+// One lane's part of step c of operand A, whose row is in LDS.
 template <class M>
 DEVICE typename M::A fragment(const char* row, int c, int lane) {
   return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
 }
 
-// A lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in memory:
-// `dims` elements, then zeros; nothing behind them is read.
+// Loads a lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in
+// memory: `dims` elements, then zeros. Reads nothing past those elements.
 template <class T, class F, int Steps>
 DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, F (&fragments)[Steps]) {
   using M = Matrix<T>;
@@ -42,14 +42,14 @@ DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, 
   if (aligned && dims >= Steps * M::step) {
     for_chunks([&](int dim) { return load_unaligned<u32x4, size>(row + offset + dim * size); });
   } else if (aligned && dims % chunk == 0) {
-    const int from = here(offset) / size;
+    const int from = opaque_copy(offset) / size;
     for_chunks([&](int dim) {
       u32x4 x = {};
       if (dim + from < dims) x = load_unaligned<u32x4, size>(row + (dim + from) * size);
       return x;
     });
   } else {
-    const int from = here(offset) / size;
+    const int from = opaque_copy(offset) / size;
 #pragma unroll
     for (int c = 0; c < Steps; ++c) {
       vec<element, count> x = {};
@@ -66,7 +66,7 @@ DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, 
   }
 }
 
-// Stores O^T, whose columns are the rows of out: this lane's row, times `factor`, `dims` elements of it.
+// Stores this lane's row of out, a column of O^T: `dims` elements, multiplied by `factor`.
 template <class T, int Tiles>
 DEVICE void store_result(char* row, int dims, bool aligned, int lane, float factor, const Tile (&o)[Tiles]) {
   using M = Matrix<T>;

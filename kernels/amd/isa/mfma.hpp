@@ -1,11 +1,11 @@
-// Products of 32x32 tiles by the MFMA instructions of CDNA (wave64). Layouts: AMD's matrix instruction calculator.
+// Products of 32x32 tiles with CDNA's MFMA instructions (wave64). Layouts: AMD's matrix instruction calculator.
 //
-// An operand's fragment is 16 bytes of one row a lane: lane l has row l % 32, and of each `step` elements the `each`
-// ones from each * (l / 32) on. The order of the contraction index inside a step is free as long as both operands
-// agree, so a fragment is what one wide load gives. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l /
-// 32) + b, column l % 32. A's row x stands at place slot(x), which makes register r of lane l row element(r, l / 32):
-// then `each` consecutive registers are consecutive rows, one fragment of the transposed operand, and P^T needs no
-// exchange of lanes.
+// An operand's fragment is 16 bytes of one row per lane: lane l has row l % 32 and, of every `step` elements, the
+// `each` elements from each * (l / 32) on. The order of the contraction index within a step is free as long as both
+// operands agree, so one wide load gives a fragment. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l /
+// 32) + b, column l % 32. Row x of A is put at slot(x), so that register r of lane l holds row element(r, l / 32). Then
+// `each` consecutive registers are consecutive rows, that is, one fragment of the transposed operand, and P^T needs no
+// exchange between lanes.
 #pragma once
 
 #include "kernels/amd/isa/numbers.hpp"
@@ -13,12 +13,12 @@
 namespace rapt::amd {
 
 inline constexpr int kTile = 32;       // rows and columns
-inline constexpr int kRegisters = 16;  // of a result
+inline constexpr int kRegisters = 16;  // of a result, per lane
 using Tile = f32x16;
 
 #define RAPT_MFMA(name, a, b, c) __builtin_amdgcn_mfma_f32_32x32##name(a, b, c, 0, 0, 0)
 
-// Not .lo and .hi: clang's bit_cast of those takes the first elements for either.
+// Not .lo and .hi: clang's bit_cast takes the first elements for both.
 DEVICE u32x2 low(u32x4 x) { return {x[0], x[1]}; }
 DEVICE u32x2 high(u32x4 x) { return {x[2], x[3]}; }
 

@@ -1,4 +1,4 @@
-// The types that attention computes in: how they are stored, and how float32 becomes them.
+// The element types: their storage, and conversion from and to float32.
 #pragma once
 
 #include "kernels/amd/isa/device.hpp"
@@ -9,8 +9,8 @@ DEVICE uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 
 struct fp16 {
   using element = _Float16;
-  // P is scaled by 2^7, out of the range of denormals, which gfx90a's matrix unit flushes. Lazy rescaling lets it grow
-  // 2^8 times more: 2^15 is within the type.
+  // P is scaled by 2^7, away from the denormals, which gfx90a's matrix unit flushes. Lazy rescaling lets it grow by
+  // another 2^8, and 2^15 is within fp16's range.
   static constexpr float p_exponent = 7;
   DEVICE float to_float(element x) { return x; }
   DEVICE element round(float x) { return static_cast<element>(x); }
@@ -27,8 +27,8 @@ struct bf16 {
     return __builtin_bit_cast(float, static_cast<uint32_t>(__builtin_bit_cast(uint16_t, x)) << 16);
   }
   DEVICE element round(float x) { return static_cast<element>(x); }
-  // P to nearest, ties away from 0: it is no negative number and far from the largest. A NaN stays one: exp2 gives the
-  // quiet one that has no low bits.
+  // Rounds P to nearest, ties away from 0. Adding 0x8000 suffices: P is not negative and far from overflow, and exp2's
+  // quiet NaN has no low bits, so it stays a NaN.
   DEVICE uint32_t pack_p(float a, float b) {
 #ifdef __gfx950__
     const vec<__bf16, 2> pair = {static_cast<__bf16>(a), static_cast<__bf16>(b)};

@@ -1,10 +1,10 @@
-// Products of 16x16 tiles by the WMMA instructions of RDNA3 and RDNA4 (wave32). As mfma.hpp, with tiles of 16; layouts:
-// AMD's matrix instruction calculator and the RDNA4 ISA document. The matrix unit has no float32 operands: those are
-// multiplied by the vector unit, with A's elements handed to all lanes of a half by DPP.
+// Products of 16x16 tiles with the WMMA instructions of RDNA3 and RDNA4 (wave32). Like mfma.hpp, with tiles of 16;
+// layouts: AMD's matrix instruction calculator and the RDNA4 ISA document. WMMA takes no float32 operands, so the
+// vector unit multiplies those, and DPP broadcasts A's elements to all lanes of a half.
 //
-// RDNA4: lane l holds of each 16 elements of row l % 16 the 8 from 8 * (l / 16) on; result register r is row
-// 8 * (l / 16) + r. RDNA3: both halves of a wave hold all 16 elements; result register r is row 2 * r + l / 16, so that
-// slot makes its rows consecutive too, and P^T is exchanged between the halves.
+// RDNA4: of every 16 elements of row l % 16, lane l holds the 8 from 8 * (l / 16) on; result register r is row
+// 8 * (l / 16) + r. RDNA3: both halves of a wave hold all 16 elements; result register r is row 2 * r + l / 16. There
+// slot() makes a lane's rows consecutive too, and the halves exchange P^T.
 #pragma once
 
 #include "kernels/amd/isa/numbers.hpp"
@@ -84,8 +84,8 @@ struct Matrix<bf16> : Matrix16<bf16> {
   }
 };
 
-// Lane l has 4 elements of A's row 8 * (l / 16) + l % 8, the first of a step of 8 or the last, and all 8 of B's column
-// l % 16. So the rows that a half's results need are in its own lanes.
+// Of a step of 8, lane l has the first or last 4 elements of A's row 8 * (l / 16) + l % 8, and all 8 of B's column
+// l % 16. So each half of the wave has the rows that its results need.
 template <>
 struct Matrix<fp32> {
   static constexpr int step = 8, each = 8;
@@ -98,7 +98,7 @@ struct Matrix<fp32> {
   DEVICE int unslot(int place) { return place; }
   DEVICE int element(int r, int half) { return 8 * half + r; }
 
-  // Rows [8 * part, 8 * part + 8) of a result, which one half of the wave has.
+  // Rows [8 * part, 8 * part + 8) of a result, which are in one half of the wave.
   DEVICE B operand(const Tile& x, int part) {
     B whole;
 #pragma unroll
@@ -111,14 +111,14 @@ struct Matrix<fp32> {
       multiply_rows<0>(a[i], b[i], c);
       multiply_rows<8>(a[i], b[i + 4], c);
     }
-    // Or the compiler loads the operands of all steps before the first, which takes more registers than there are.
+    // Otherwise the compiler loads the operands of all steps first and runs out of registers.
     __builtin_amdgcn_sched_barrier(0);
     return c;
   }
 
  private:
-  // Register R of the result gets the A of its half's lane First + R. In assembly, since the compiler does not put the
-  // exchange of lanes into the multiplication; it needs no wait that the hardware does not insert.
+  // Register R of the result takes A from lane First + R of its half. In assembly, because the compiler does not fold
+  // the DPP move into the multiply-add; the hardware inserts the waits it needs.
   template <int First, int R = 0>
   DEVICE void multiply_rows(uint32_t a, uint32_t b, Tile& c) {
     float sum = c[R];

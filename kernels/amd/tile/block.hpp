@@ -6,21 +6,21 @@
 
 namespace rapt::amd {
 
-// The kernel's arguments where the hardware has them: constant memory that scalar loads read.
+// The kernel's arguments in constant memory, where scalar loads read them.
 using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
 
 DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
 
-// The same arguments, read anew: what only a rare path or the end needs is not to fill scalar registers all along.
-DEVICE Arguments& here(Arguments& a) {
+// Arguments read through an opaque copy are loaded again where they are needed, which keeps SGPR pressure low.
+DEVICE Arguments& opaque_copy(Arguments& a) {
   auto address = reinterpret_cast<uint64_t>(&a);
   asm volatile("" : "+s"(address));
   return *reinterpret_cast<Arguments*>(address);
 }
 
-// Workgroups start in the order of their number. Where later rows attend more keys they come first, so that the last
-// ones to run are short. On a GPU of several dies, workgroup n runs on die n % xcds: all tiles of a head, and the heads
-// that share its keys, are given to one die, whose L2 then reads K and V from memory once.
+// Workgroups start in numerical order. If later rows attend more keys, they come first, so that the workgroups that run
+// last are short. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a head, and the heads that
+// share its keys, go to one XCD, so that its L2 reads K and V from memory once.
 struct Place {
   int tile, head, batch;
 };
@@ -28,7 +28,7 @@ struct Place {
 DEVICE Place place_of(Arguments& a) {
   const int id = workgroup_id(), heads = a.heads_q * a.batch;
   int tile, head;
-  const int share = heads / a.xcds;  // heads a die; what is left over goes to all dies
+  const int share = heads / a.xcds;  // heads per XCD; the remaining heads are spread over all XCDs
   if (a.xcds > 1 && id < share * a.xcds * a.q_tiles) {
     const int turn = id / a.xcds;
     head = id % a.xcds * share + turn / a.q_tiles;
@@ -47,7 +47,7 @@ struct Span {
   int first, count;
 };
 
-// Rows of one sequence; cu_seqlens that lie outside the tensor are clamped to it, never followed.
+// Rows of one sequence. cu_seqlens outside the tensor are clamped to it.
 DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int largest) {
   if (cu_seqlens == nullptr) return {0, largest};
   const int first = clamp(cu_seqlens[batch], 0, total);
@@ -56,9 +56,9 @@ DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int larges
 
 struct Block {
   int head, batch;
-  Span q, k;      // the sequence's rows
-  int first_row;  // within the sequence, of the workgroup
-  int diagonal;   // query i stands at key i + diagonal
+  Span q, k;      // rows of the sequence
+  int first_row;  // of the workgroup, within the sequence
+  int diagonal;   // query i is aligned with key i + diagonal
 };
 
 DEVICE Block block_of(Arguments& a, int rows) {
@@ -73,7 +73,7 @@ DEVICE Block block_of(Arguments& a, int rows) {
   return b;
 }
 
-// Row 0 of the sequence; `Rows` is rapt_abi_rows in constant memory.
+// Address of the sequence's row 0. `Rows` is rapt_abi_rows in constant memory.
 template <class Rows>
 DEVICE char* first_row_of(const Rows& rows, int batch, const Span& span, int head) {
   return static_cast<char*>(rows.data) + batch * rows.batch + span.first * rows.seq + head * rows.head;

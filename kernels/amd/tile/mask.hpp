@@ -1,4 +1,4 @@
-// Which keys a query attends by causality, window and the sequence's end.
+// Which keys a query attends, given causality, window and the sequence's end.
 #pragma once
 
 #include "kernels/amd/tile/block.hpp"
@@ -8,7 +8,7 @@ namespace rapt::amd {
 
 inline constexpr float kMasked = -__builtin_inff();
 
-// Keys that some of rows [first_row, first_row + rows) attend, and those that all of them do.
+// [begin, end): keys that any of a range of rows attends; [full_begin, full_end): keys that all of them attend.
 struct Keys {
   int begin, end, full_begin, full_end;
 };
@@ -28,8 +28,8 @@ DEVICE Keys keys_of(Arguments& a, const Block& b, int first_row, int rows) {
 // Excludes keys outside [begin, end) from a tile of logits whose first key is 0.
 template <class M>
 DEVICE void exclude(Tile& s, int half, int begin, int end) {
-  // One comparison: keys below `begin` are large as unsigned numbers. The lane's half is in the offset, the rest
-  // constant.
+  // One comparison per key: keys below `begin` become large unsigned numbers. Only `offset` depends on the lane, the
+  // rest is constant.
   const auto count = static_cast<uint32_t>(max(end - begin, 0));
   const int offset = M::element(0, half) - begin;
 #pragma unroll

@@ -1,10 +1,10 @@
-// Inf and NaN in V. A tile's product with V takes every key for every query, with probability 0 where a query does not
-// attend it; but 0 times Inf or NaN is NaN, which would reach rows that must not see that key. So a workgroup that
-// finds an Inf or a NaN in its result goes over its keys again:
+// Inf and NaN in V. A tile's product with V includes every key for every query, with probability 0 if the query does
+// not attend it; but 0 times Inf or NaN is NaN, which would reach rows that must not see that key. So a workgroup that
+// finds an Inf or NaN in its result runs over its keys again:
 //
-//   finite   what is not finite in V is taken for 0: O of the rest
-//   above    the weight of keys with +Inf or NaN: where there is any, +Inf is added to the result
-//   below    the same for -Inf and NaN; where both were added, NaN is left
+//   finite   Inf and NaN in V count as 0: O of the other keys
+//   above    the weight of keys with +Inf or NaN: where it is not 0, +Inf is added to the result
+//   below    the same for -Inf and NaN; where both were added, the result is NaN
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
@@ -16,33 +16,33 @@ enum Pass { kAll, kFinite, kAbove, kBelow, kPasses };
 
 DEVICE bool is_infinite(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 
-// What stands for an element of V in a pass after the first.
+// What replaces an element of V in a pass after the first.
 DEVICE float replaced(int pass, float x) {
   const bool nan = x != x, infinite = is_infinite(x);
   if (pass == kFinite) return nan || infinite ? 0 : x;
   return nan || (infinite && (x > 0) == (pass == kAbove)) ? 1 : 0;
 }
 
-// What logits are multiplied by on their way to exp2. Where only the presence of keys matters their weights are all but
-// the same, so that none is too small.
+// The factor of logits before exp2. In passes where only the presence of keys matters, a tiny factor makes all weights
+// nearly equal, so that none underflows.
 DEVICE float exponent_scale(int pass, float scale_log2) { return pass >= kAbove ? 0x1p-20f : scale_log2; }
 
-// Replaces V, which the workgroup has just stored in LDS, by what stands for it.
+// Replaces V, which the workgroup has just stored in LDS.
 template <class T, int Waves, class Values>
 DEVICE void replace(int pass, const Values& v) {
   if (pass == kAll) return;
   barrier();
 #pragma nounroll
-  for (int n = thread_id_again(); n < Values::lds_rows * Values::row_elements; n += Waves * kWave) {
+  for (int n = opaque_thread_id(); n < Values::lds_rows * Values::row_elements; n += Waves * kWave) {
     auto* const x = reinterpret_cast<typename T::element*>(v.row(n / Values::row_elements)) + n % Values::row_elements;
     *x = T::round(replaced(pass, T::to_float(*x)));
   }
 }
 
-// Of one row of O^T in the first pass: Inf or NaN that the logits do not explain.
+// Whether a row of O^T has an Inf or NaN in the first pass that the logits do not explain.
 template <class T, bool General, int DimTiles>
 DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
-  Tile zero = {};  // times anything finite
+  Tile zero = {};  // 0 times each element: NaN if it is not finite
 #pragma unroll
   for (int t = 0; t < DimTiles; ++t) zero = __builtin_elementwise_fma(o[t], Tile{}, zero);
   float sum = 0;
@@ -51,7 +51,7 @@ DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTi
   return sum != sum && softmax.sum == softmax.sum;
 }
 
-// Adds an infinity to those elements of this lane's row of out that have a weight.
+// Adds an infinity to the elements of this lane's row of out whose weight is not 0.
 template <class T, int Tiles>
 DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const Tile (&weights)[Tiles]) {
   using element = typename T::element;
@@ -67,12 +67,12 @@ DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const 
     }
 }
 
-// True in every lane of a workgroup if `yes` is in any. The waves tell each other in the padding of staged rows.
+// True in every lane of a workgroup if `yes` is true in any. Waves exchange it through the padding of staged rows.
 template <int Waves, class Staged>
 DEVICE bool vote(bool yes, const Staged& staged) {
   static_assert(Staged::row_bytes + 4 <= Staged::stride && Staged::lds_rows >= Waves);
   const auto word = [&](int wave) { return reinterpret_cast<int*>(staged.row(wave) + Staged::row_bytes); };
-  const int thread = thread_id_again();
+  const int thread = opaque_thread_id();
   *word(thread / kWave) = any_lane(yes);
   barrier();
   return any_lane(*word(thread % Waves) != 0);

@@ -1,5 +1,5 @@
-// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout.
-// In the order of docs/naming.md; logits stay natural ones.
+// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout,
+// in the order of docs/naming.md. Logits are not in the log2 domain.
 #pragma once
 
 #include "kernels/amd/tile/mask.hpp"
@@ -8,8 +8,8 @@
 
 namespace rapt::amd {
 
-// tanh to about 2 ulp: a polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel (Taylor's series to x^13, whose next
-// term is below 2^-25 of x for |x| < 0.4).
+// tanh to about 2 ulp. Near 0, where 1 - 2 / (e^2x + 1) would cancel, the Taylor series to x^13, whose next term is
+// below 2^-25 of x for |x| < 0.4.
 DEVICE float tanh(float x) {
   const float size = __builtin_fabsf(x), square = x * x;
   float series = -0.0088632355f * square + 0.0218694885f;
@@ -17,7 +17,7 @@ DEVICE float tanh(float x) {
   series = 0.1333333333f + square * series;
   series = -0.3333333333f + square * series;
   const float near = x + x * square * series;
-  const float power = exp2(2 * kLog2e * size);  // infinite from 64 on: then the result is 1
+  const float power = exp2(2 * kLog2e * size);  // infinite for size >= 64: then the result is 1
   const float far = 1 - 2 * reciprocal(power + 1);
   return size < 0.4f ? near : __builtin_copysignf(far, x);
 }
@@ -28,18 +28,19 @@ DEVICE float load_as_float(const char* p, int dtype) {
   return bf16::to_float(load_unaligned<__bf16, 2>(p));
 }
 
-// One query's place in its row of scores.
+// One query and the keys it attends.
 struct Query {
-  int row, begin, end;  // the keys it attends by causality, window and length; none where the row does not exist
+  int row, begin, end;  // begin, end: by causality, window and length; no keys if the row does not exist
 };
 
-// This query's row of a bias or mask; the caller has seen that there is one.
+// This query's row of a bias or mask, which must be given.
 template <class Scores>
 DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
   return static_cast<const char*>(scores.data) + b.batch * scores.batch + b.head * scores.head + row * scores.query;
 }
 
-// The tile's keys are first_key + M::element(r, half). Excluded ones are set to kMasked, and nothing of theirs is read.
+// The tile's keys are first_key + M::element(r, half). Logits of excluded keys become kMasked; their bias and mask are
+// not read.
 template <class M>
 DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
   s *= a.scale;
@@ -55,7 +56,7 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) s[r] -= slope * static_cast<float>(__builtin_abs(distance + M::element(r, 0)));
   }
-  // What is read for an excluded key is that of one that is not.
+  // For an excluded key, an attended key's element is read instead.
   const bool any = query.begin < query.end;
   const auto key_at = [&](int r) { return clamp(first_key + M::element(r, half), query.begin, query.end - 1); };
   if (a.bias.data != nullptr && any) {
@@ -71,7 +72,7 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
   exclude<M>(s, half, query.begin - first_key, query.end - first_key);
 }
 
-// Zeroes the probabilities that dropout drops; those kept are scaled with the whole row at the end.
+// Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
 template <class M>
 DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& p) {
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * a.heads_q + b.head);

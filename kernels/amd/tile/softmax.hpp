@@ -1,35 +1,35 @@
-// Online softmax of one query a lane (Milakov and Gimelshein, "Online normalizer calculation for
-// softmax", 2018; Dao et al., "FlashAttention", 2022).
+// Online softmax, one query per lane (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
+// al., "FlashAttention", 2022).
 #pragma once
 
 #include "kernels/amd/isa/numbers.hpp"
 
 namespace rapt::amd {
 
-// P is exp2((logit - reference) * kPower). The reference follows the maximum only where that grew by more than kLazy,
-// so that the sums and O are rescaled rarely: P is then at most 2^kLazy times too large, and the division at the end
-// removes it.
+// P is exp2((logit - reference) * kPower). Lazy rescaling: the reference follows the maximum only when that grew by
+// more than kLazy, so the sums and O are rarely rescaled. P is then at most 2^kLazy times too large; the division at
+// the end cancels it.
 inline constexpr float kLazy = 8;
 
 template <class T, bool General>
 struct Softmax {
-  // Plain kernels have their logits in log2 units, which costs an operation less. General ones have natural logits: a
-  // bias of float32's least would leave float32's range otherwise.
-  static constexpr float kUnit = General ? 1 : kLn2;     // of a logit, as a natural one
-  static constexpr float kOctave = General ? kLn2 : 1;   // a factor of 2, in that unit
-  static constexpr float kPower = General ? kLog2e : 1;  // of 2, of a difference of 1
+  // Plain kernels have logits in the log2 domain, which saves an operation. General kernels have natural logits: a bias
+  // of the lowest float32 would overflow in the log2 domain.
+  static constexpr float kUnit = General ? 1 : kLn2;     // natural logit = logit * kUnit
+  static constexpr float kOctave = General ? kLn2 : 1;   // the difference of logits that doubles P
+  static constexpr float kPower = General ? kLog2e : 1;  // logit * kPower is in the log2 domain
   float reference = kLowest;  // the maximum less T::p_exponent; the same in both lanes of a query
-  float sum = 0, rest = 0;    // of this lane's keys, with what rounding lost: long sums stay exact (Fast2Sum)
+  float sum = 0, rest = 0;    // over this lane's keys, and the rounding error of sum (Fast2Sum)
 
-  // True if some lane's logits outgrew the reference; `most` is the largest of this lane's.
-  DEVICE_MEMBER bool outgrown(float most) const {
-    return any_lane(most > reference + (T::p_exponent + kLazy) * kOctave);
+  // True if some lane's logits outgrew the reference; `maximum` is that of this lane.
+  DEVICE_MEMBER bool outgrown(float maximum) const {
+    return any_lane(maximum > reference + (T::p_exponent + kLazy) * kOctave);
   }
 
-  // Moves the reference to the maximum; returns what all that was summed up before is to be multiplied by. `power` is
-  // kPower, or what is taken for it (not_finite.hpp).
-  DEVICE_MEMBER float move(float most, float power) {
-    const float next = max(max(most, other_half(most)) - T::p_exponent * kOctave, reference);
+  // Raises the reference to the maximum. Returns the factor by which earlier sums must be multiplied. `power` is
+  // kPower, or its replacement in later passes (not_finite.hpp).
+  DEVICE_MEMBER float raise_reference(float maximum, float power) {
+    const float next = max(max(maximum, other_half(maximum)) - T::p_exponent * kOctave, reference);
     const float factor = exp2((reference - next) * power);
     reference = next;
     sum *= factor;
@@ -43,8 +43,8 @@ struct Softmax {
     sum = total;
   }
 
-  // The whole row's sum; a sink is one more logit. Afterwards `reference` and `sum` are the same in both
-  // lanes, and the result is what O is to be multiplied by.
+  // Completes the row's sum; a sink is one more logit. Afterwards `reference` and `sum` are the same in both lanes of
+  // the query. Returns the factor of O.
   DEVICE_MEMBER float finish(float sink) {
     sum += rest;
     sum += other_half(sum);
@@ -52,10 +52,10 @@ struct Softmax {
     const float factor = exp2((reference - top) * kPower);
     sum = sum * factor + exp2((sink - top) * kPower);
     reference = top;
-    return sum > 0 ? factor / sum : sum;  // a row with nothing to attend: 0; NaN stays
+    return sum > 0 ? factor / sum : sum;  // 0 for a row with no keys; NaN stays
   }
-  // Natural log. The logarithm is taken of the fraction alone: one of a large sum would lose what its integer part
-  // takes.
+  // Natural logarithm. log2 is applied only to the fraction: for a large sum, the integer part would take bits of
+  // precision from the result.
   DEVICE_MEMBER float lse() const {
     const float exponent = static_cast<float>(__builtin_amdgcn_frexp_expf(sum));
     return (reference + exponent * kOctave) * kUnit + log2(__builtin_amdgcn_frexp_mantf(sum)) * kLn2;

@@ -1,16 +1,16 @@
-// K (and V where the hardware transposes) of one tile of keys, from global memory through registers into LDS. Registers
-// hold the next tile while this one is computed.
+// Stages one tile of K (and of V if the hardware transposes) from global memory through registers in LDS. The registers
+// hold the next tile while the current one is computed.
 //
-// Each access has a place that is the same for the whole wave (scalar registers) and one that is the lane's for every
-// access: so few vector registers and instructions go into addresses.
+// An address is the sum of a part that is uniform in the wave (SGPRs) and a part that is the same for all accesses of a
+// lane, so addresses take few VGPRs and instructions.
 #pragma once
 
 #include "kernels/amd/tile/rows.hpp"
 
 namespace rapt::amd {
 
-// Rows in the order of Matrix::slot. The padding puts a row 4 banks further: 16-byte reads of a fragment find no bank
-// conflict, nor do the writes of lanes 4 apart, whose rows are 4 places apart.
+// Rows in the order of Matrix::slot. The padding shifts each row by 4 banks, so neither the 16-byte reads of a fragment
+// nor the writes of lanes 4 apart, whose rows are 4 slots apart, have bank conflicts.
 template <class T>
 struct KeyOrder {
   using M = Matrix<T>;
@@ -33,13 +33,13 @@ class StagedRows {
         wave_(uniform(thread / kWave)),
         lane_(thread % kWave) {}
 
-  // Starts the loads of keys [first, first + KeyCount); those that no query attends become zeros.
+  // Starts the loads of keys [first, first + KeyCount); keys that no query attends become zeros.
   DEVICE_MEMBER void load(int first) {
     rows_.template load<StagedRows, u32x4, KeyCount, HeadDim, 1>(
         first, lane_, [&](auto f) { for_pieces(f); }, [&](int i, int) -> u32x4& { return part_[i]; });
   }
 
-  // Writes what was loaded for keys [first, first + KeyCount).
+  // Writes the loaded keys [first, first + KeyCount) to LDS.
   DEVICE_MEMBER void store(int first) const {
     if (rows_.vectors) {
       char* const to = lds_ + Order::slot(lane_row(lane_)) * stride + lane_dim(lane_) * element_bytes;
@@ -65,10 +65,10 @@ class StagedRows {
   DEVICE int lane_dim(int lane) { return lane % 4 * (16 / element_bytes); }
   DEVICE int lane_row(int lane) { return Order::lane_row(lane); }
 
-  // f(i, row, dim): the wave's i-th piece begins there.
+  // Calls f(i, row, dim) with where the wave's i-th piece begins.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
-    const int wave = here_uniform(wave_);
+    const int wave = opaque_uniform(wave_);
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
       const int piece = i * Waves + wave;

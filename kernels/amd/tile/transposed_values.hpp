@@ -1,6 +1,5 @@
-// V of one tile of keys, as staged_rows.hpp has K, but transposed on the way: a row of V^T is one dimension of all
-// keys, so that both operands are read as fragments of rows. Blocks of 4 keys by 4 dimensions are transposed in
-// registers.
+// Stages one tile of V like staged_rows.hpp, but transposed: a row of V^T is one dimension of all keys, so that both
+// operands are read as fragments of rows. Blocks of 4 keys by 4 dimensions are transposed in registers.
 #pragma once
 
 #include "kernels/amd/tile/not_finite.hpp"
@@ -25,13 +24,13 @@ class TransposedValues {
         lane_(thread % kWave),
         pass_(pass) {}
 
-  // Starts the loads of keys [first, first + KeyCount); those that no query attends become zeros.
+  // Starts the loads of keys [first, first + KeyCount); keys that no query attends become zeros.
   DEVICE_MEMBER void load(int first) {
     rows_.template load<TransposedValues, Four, KeyCount, HeadDim, 4>(
         first, lane_, [&](auto f) { for_pieces(f); }, [&](int i, int j) -> Four& { return part_[i][j]; });
   }
 
-  // Writes what was loaded for keys [first, first + KeyCount).
+  // Writes the loaded keys [first, first + KeyCount) to LDS.
   DEVICE_MEMBER void store(int first) const {
     if (rows_.vectors) {
       char* const to = lds_ + M::slot(lane_dim(lane_)) * stride + lane_row(lane_) * element_bytes;
@@ -59,7 +58,7 @@ class TransposedValues {
   friend Rows<T>;
   using Four = vec<uint32_t, element_bytes>;  // 4 elements
   // A wave loads 8 blocks of 4 keys by kWave / 8 blocks of 4 dimensions at once: whole sectors of memory. Lanes 8 apart
-  // write places next to each other in LDS: other banks.
+  // write to neighbouring addresses in LDS, that is, to different banks.
   static constexpr int down = 32, dims = kWave / 2, rows_of_pieces = KeyCount / down;
   static constexpr int pieces = rows_of_pieces * (HeadDim / dims), loads = (pieces + Waves - 1) / Waves;
   static_assert(KeyCount % down == 0 && HeadDim % dims == 0);
@@ -67,10 +66,10 @@ class TransposedValues {
   DEVICE int lane_row(int lane) { return lane % 8 * 4; }
   DEVICE int lane_dim(int lane) { return 4 * ((lane >> 2 & 2) | (lane >> 4 & 1) | (lane >> 3 & 4)); }
 
-  // f(i, row, dim): the wave's i-th piece begins there.
+  // Calls f(i, row, dim) with where the wave's i-th piece begins.
   template <class F>
   DEVICE_MEMBER void for_pieces(F f) const {
-    const int wave = here_uniform(wave_);
+    const int wave = opaque_uniform(wave_);
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
       const int piece = i * Waves + wave;

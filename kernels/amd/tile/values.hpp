@@ -1,5 +1,5 @@
-// V of one tile of keys, and its fragments as operand A of V^T P^T. gfx950 transposes 16-bit elements while it reads
-// them from LDS; elsewhere V is transposed on the way there, or read from memory where LDS is too small.
+// One tile of V, and its fragments as operand A of V^T P^T. gfx950 transposes 16-bit elements when it reads them from
+// LDS; elsewhere V is transposed on the way to LDS, or read from memory if LDS is too small.
 #pragma once
 
 #include "kernels/amd/tile/transposed_values.hpp"
@@ -10,7 +10,7 @@
 
 namespace rapt::amd {
 
-inline constexpr int kLdsLimit = 65536;  // of a workgroup
+inline constexpr int kLdsLimit = 65536;  // bytes per workgroup
 
 template <bool Condition, class Then, class Else>
 struct Choose {

@@ -1,4 +1,4 @@
-// V of one tile of keys where LDS cannot hold it: each fragment is gathered from memory, whose rows are its columns.
+// One tile of V that does not fit in LDS: each fragment is gathered from memory, as a column of V.
 #pragma once
 
 #include "kernels/amd/tile/not_finite.hpp"
@@ -11,7 +11,7 @@ class ValuesInMemory {
   using M = Matrix<T>;
 
  public:
-  // In LDS nothing but a word a wave, for `vote`.
+  // LDS holds only one word per wave, for `vote`.
   static constexpr int row_bytes = 0, stride = 4, lds_rows = Waves, bytes = Waves * stride;
 
   DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds, int,

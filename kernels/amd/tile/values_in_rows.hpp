@@ -1,5 +1,5 @@
-// V of one tile of keys as it is in memory, for the transposing reads of gfx950 (CDNA4 ISA, 11.4): 16 lanes read 4 rows
-// of 16 elements, and each gets a column, 4 keys of one dimension.
+// One tile of V, not transposed, for the transposing LDS reads of gfx950 (CDNA4 ISA, 11.4): 16 lanes read 4 rows of 16
+// elements, and each gets a column, 4 keys of one dimension.
 #pragma once
 
 #include "kernels/amd/tile/not_finite.hpp"
@@ -7,8 +7,8 @@
 
 namespace rapt::amd {
 
-// Rows are an odd number of 64 bytes: then the 4 rows of 64 bytes that 32 lanes read, and that 16 write, lie in
-// different ones of the 64 banks.
+// The stride is an odd multiple of 64 bytes, so that the 4 rows of 64 bytes that 32 lanes read, and that 16 lanes
+// write, are in different ones of the 64 banks.
 template <int HeadDim>
 struct ValueOrder {
   static constexpr int padding = HeadDim * 2 % 128 == 0 ? 64 : 0;
@@ -34,7 +34,7 @@ class ValuesInRows : public StagedRows<T, HeadDim, KeyCount, Waves, ValueOrder<H
   // Step `step` of operand A for dimensions [first_dim, first_dim + kTile).
   DEVICE_MEMBER u32x4 fragment(int first_dim, int step, int lane) const {
     const int key = step * 16 + lane / 32 * 8 + lane % 16 / 4;
-    // Columns come in the order of lanes, and places in that of Matrix::slot.
+    // Columns are in the order of lanes; slots are in that of Matrix::slot.
     const int dim = first_dim + (lane & 16) + Matrix<T>::unslot(lane % 4 * 4);
     const u32x2 low = read(key, dim), high = read(key + 4, dim);
     return {low[0], low[1], high[0], high[1]};
