@@ -107,8 +107,10 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	cmake --build --preset release --target archives_clang_19
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
-	build/asan/tests/correctness_test --gtest_brief=1
-	qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/correctness_test --gtest_brief=1
+	for name in correctness math property; do \
+	  build/asan/tests/$${name}_test --gtest_brief=1 && \
+	    qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/$${name}_test --gtest_brief=1 || exit 1; \
+	done
 	for name in npy safetensors problem archive; do \
 	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \

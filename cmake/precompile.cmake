@@ -4,6 +4,7 @@
 function(rapt_precompile target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_precompile_headers(${target} ${ARGN})
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow) # g++ 12 then fires inside std::string's +
   endif()
 endfunction()
 

@@ -102,10 +102,11 @@ std::vector<std::byte> compile_bundle(const std::vector<std::string>& targets, c
                                       const std::string& flags) {
   const std::string stem = new_stem();
   std::ofstream(stem + ".hip") << hip_prelude << source << '\n';
-  std::string command = with_bundler();
-  command += "clang-22 -x hip --offload-device-only --gpu-bundle-output -nogpulib -nogpuinc -std=c++20 -O1";
-  for (const auto& target : targets) command += " --offload-arch=" + target;
-  shell(command + " " + flags + " -c " + stem + ".hip -o " + stem + ".hipfb");
+  std::string archs;
+  for (const auto& target : targets) archs += " --offload-arch=" + target;
+  shell(with_bundler() +
+        "clang-22 -x hip --offload-device-only --gpu-bundle-output -nogpulib -nogpuinc -std=c++20 -O1" + archs + " " +
+        flags + " -c " + stem + ".hip -o " + stem + ".hipfb");
   return read_file(stem + ".hipfb");
 }
 
