@@ -228,6 +228,8 @@ class BackwardTile {
     const bool drops = call_.dropout != 0;
     special_logits(g, key, rows, s);
     if (drops) dropout_factors(call_, s_, *w_.lanes, g, key, rows, dropout_scale(call_), w_.factors);
+    F varies[kVectors];
+    for (int i = 0; i < kVectors; ++i) varies[i] = probability_varies(lane0 + i * kLanes);
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
         const int64_t lane = lane0 + i * kLanes;
@@ -238,7 +240,7 @@ class BackwardTile {
           dropped = p * keep;
           dp = keep == F{} ? F{} : dp * keep;
         }
-        const F gradient = p * (dp - load(w_.delta + lane));
+        const F gradient = p * varies[i] * (dp - load(w_.delta + lane));
         store(s.at(r, i), dropped);
         store(ds.at(r, i), logit == splat(-INFINITY) ? F{} : gradient);
         if (careful_)
@@ -246,6 +248,14 @@ class BackwardTile {
       }
     if (sums_.dbias) add_dbias(g, key, rows, ds);
     cap_gradient(call_, w_.capped, ds.data, ds.row, rows);
+  }
+
+  // 0 in rows that attend one key, whose probability is 1 whatever the logit, else 1. Only dropout needs it in float32:
+  // its scale is rounded into O, so that dP - delta is not exactly 0. (A rounded 16-bit O moves delta, as it should.)
+  F probability_varies(int64_t lane) const {
+    const F always = splat(1);
+    if (!std::is_same_v<T, float> || call_.dropout == 0 || call_.sink) return always;
+    return load_int(w_.lanes->key_end + lane) - load_int(w_.lanes->key_begin + lane) == 1 ? F{} : always;
   }
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
