@@ -32,7 +32,7 @@ class SafeTensors {
   std::vector<StoredTensor> tensors_;
 };
 
-// What precedes the elements of these tensors, which must follow in the same order.
+// The header for these tensors, whose elements must follow in the same order.
 std::string safetensors_header(const std::vector<std::pair<std::string, const Array*>>& tensors);
 
 }  // namespace rapt::cli

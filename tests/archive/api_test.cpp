@@ -103,8 +103,8 @@ TEST_F(ArchiveApi, AProgramBuiltBefore02IsRefused) {
   EXPECT_EQ(written, 0);
   EXPECT_EQ(
       std::string(rapt_last_error()),
-      std::string("kernel.struct_size is 120, the rapt_kernel of Rapt before 0.2, whose fields were others: build "
-                  "the program anew with the rapt.h of this Rapt, ") +
+      std::string("kernel.struct_size is 120, the rapt_kernel of Rapt before 0.2, which had other fields: rebuild "
+                  "the program with the rapt.h of this Rapt, ") +
           rapt_version_string());
 }
 

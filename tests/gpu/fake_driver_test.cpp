@@ -200,7 +200,7 @@ TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
     const char *function, *says;
   };
   for (const auto& [function, says] :
-       {Case{"enter", "making hip:1 the current device"}, Case{"locate", "asking where q lies"},
+       {Case{"enter", "making hip:1 the current device"}, Case{"locate", "asking which memory q is in"},
         Case{"is_capturing", "asking whether the stream is being captured"},
         Case{"load_module", "loading forward.d64.bf16.plain.k64w4"},
         Case{"find_function", "looking for the kernel forward_d64_bf16_plain_k64w4"},

@@ -282,7 +282,7 @@ TEST(Gpu, Explains) {
   ASSERT_TRUE(large.chosen());
   EXPECT_EQ(large.chosen()->backend, "hip");
   EXPECT_EQ(large.chosen()->kernel, "forward.d128.bf16.plain.k64w2");
-  for (const char* part : {"tuning/gfx942 line 2 fired", "tile 64 queries x 64 keys", "VGPRs", "LDS", "waves a SIMD"})
+  for (const char* part : {"tuning/gfx942 line 2 fired", "tile 64 queries x 64 keys", "VGPRs", "LDS", "waves per SIMD"})
     EXPECT_NE(large.chosen()->reason.find(part), std::string::npos) << large.chosen()->reason;
   const rapt::Explanation little = rapt::explain(problem("b1 hq1 hk1 sq64 sk64 d128 bf16"), RAPT_FORWARD, {}, kGpu);
   ASSERT_TRUE(little.chosen());

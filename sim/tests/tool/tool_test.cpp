@@ -260,7 +260,7 @@ TEST(Tool, SaysWhatIsWrong) {
   const Outcome no_place = run("profile --html /no/such/page.html -- " + compiled());
   EXPECT_EQ(no_place.code, 2);
   EXPECT_TRUE(
-      has(no_place.err, "/no/such/page.html: cannot create a temporary file beside it: No such file or directory"))
+      has(no_place.err, "/no/such/page.html: cannot create a temporary file next to it: No such file or directory"))
       << no_place.err;
 }
 
@@ -278,7 +278,7 @@ TEST(Tool, VariablesThatCannotBeUnderstood) {
                   "rapt-sim: RAPT_SIM_TRACE: '7' does not name a wave as WORKGROUP,WAVE; nothing is traced\n"));
   EXPECT_TRUE(has(run_with("RAPT_SIM_TRACE=/no/such/file"), "cannot write the trace to /no/such/file"));
   EXPECT_TRUE(
-      has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "/no/such/file: cannot create a temporary file beside it"));
+      has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "/no/such/file: cannot create a temporary file next to it"));
 }
 
 }  // namespace
