@@ -25,7 +25,7 @@ void transposing_b64(Wave& w, const Instruction& i) {
   alignas(64) u32 rows[2 * L];
   GlobalForm::load<Data::b64, L>(w, i, w.all_lanes(), rows);
   u32* out = w.row(i.dst);
-  // Within sixteen lanes, four beside each other hold four rows of one half of the columns.
+  // Within sixteen lanes, four adjacent ones hold four rows of one half of the columns.
   for (unsigned l = 0; l < L; ++l)
     for (unsigned d = 0; d < 2; ++d) {
       u32 value = 0;
