@@ -58,7 +58,7 @@ void add_run(CLI::App& app, Action& action) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("run", "Compute attention over tensors from files");
   add_tensor_options(*sub, o->tensors);
-  sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then beside it)")
+  sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then goes next to it)")
       ->required()
       ->type_name("FILE");
   sub->add_flag("--lse", o->lse, "Write the log-sum-exp of each row too");

@@ -105,7 +105,7 @@ class CachedCall {
     return (setup_.indexed ? static_cast<int64_t>(index.at(b)) : b) * kCapacity + r;
   }
 
-  // Sequence b as a call of its own.
+  // Sequence b as a separate call.
   Inputs gathered(int64_t b) const {
     const std::string type = setup_.text().substr(0, 4);
     Inputs in(Problem("b1 hq4 hk2 sq" + std::to_string(setup_.seqlen_q) + " sk" + std::to_string(length(b)) +

@@ -1,5 +1,5 @@
 // The launch path over a fake driver: what it launches and where, capture, two devices, and each function's failure. A
-// case is a process of its own, since devices and kernels are remembered until it ends.
+// case is a separate process, because devices and kernels are cached until it ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class Tensors {
   }
   // With lengths in host memory.
   void forward_packed() const { forward_packed(rapt::api::Tensor(kLengths, rapt::kInt32, {3})); }
-  // With lengths in the device's memory, which are to be checked.
+  // With lengths in device memory that must be checked.
   void forward_checked() const {
     rapt::api::DeviceMemory lengths(device_, sizeof kLengths);
     lengths.copy_from_host(kLengths);
@@ -220,7 +220,7 @@ TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
   EXPECT_EQ(hip.launches.size(), 1U) << "a failure was remembered";
 }
 
-// The kernel runs, but the caller is told that memory is lost; where the launch fails too, that is what is told.
+// The kernel runs, but the call reports that memory is lost; if the launch fails too, it reports that instead.
 TEST_F(Fake, FailureToFreeLengths) {
   const Tensors t(kSecond);
   hip.failing = "free_async";
