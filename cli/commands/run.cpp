@@ -69,8 +69,7 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   sub->footer(
-      "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written next to their target and renamed, so "
-      "a\n"
+      "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written to a temporary file and renamed, so a\n"
       "failure leaves the old file, or none.\n"
       "Examples:\n"
       "  rapt run --q q.npy --k k.npy --v v.npy --causal --output out.npy --lse\n"

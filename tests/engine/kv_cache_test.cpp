@@ -98,7 +98,7 @@ class CachedCall {
   int64_t first(int64_t b) const { return setup_.leftpad ? static_cast<int64_t>(leftpad.at(b)) : 0; }
   int64_t length(int64_t b) const { return used_before(b) + setup_.seqlen_new - first(b); }
 
-  // Where row r of sequence b lies in the cache, as a row of all its rows.
+  // Where row r of sequence b is in the cache, as a row of all its rows.
   int64_t cache_row(int64_t b, int64_t r) const {
     if (setup_.paged)
       return static_cast<int64_t>(block_table.at(b * (kCapacity / kPage) + r / kPage)) * kPage + r % kPage;

@@ -1,4 +1,4 @@
-// Runs a forward call on a GPU from the inputs of a test, which lie on the host.
+// Runs a forward call on a GPU from the inputs of a test, which are on the host.
 #pragma once
 
 #include "support/run.hpp"

@@ -22,7 +22,7 @@ namespace {
 
 constexpr rapt_device kFirst = {RAPT_ROCM, 0}, kSecond = {RAPT_ROCM, 1}, kCuda = {RAPT_CUDA, 0};
 
-// q, k, v and out of two sequences of 70 rows and one head, which all lie in one allocation of a device.
+// q, k, v and out of two sequences of 70 rows and one head, all in one allocation of a device.
 class Tensors {
  public:
   explicit Tensors(rapt_device device) : device_(device), memory_(device, 4 * kBytes) {}

@@ -239,7 +239,7 @@ TEST(Gpu, LengthsOnTheHost) {
 TEST(Gpu, TensorsElsewhere) {
   Tensors t(1, 8, 8, 1, 16), other(1, 8, 8, 1, 16, kOther);
   rapt::Attention a = t.attention();
-  a.k = rapt::Tensor(t.k.data(), rapt::kFp32, t.shape_k, {}, kGpu);  // says the GPU, lies on the host
+  a.k = rapt::Tensor(t.k.data(), rapt::kFp32, t.shape_k, {}, kGpu);  // claims the GPU, is on the host
   refused(RAPT_INVALID_ARGUMENT, [&] { t.run(a); }, {"k is at 0x", "host memory", "hip:0"});
   a.k = rapt::Tensor(other.dk.data(), rapt::kFp32, t.shape_k, {}, kGpu);
   refused(RAPT_INVALID_ARGUMENT, [&] { t.run(a); }, {"k is at 0x", "memory of hip:1", "hip:0"});

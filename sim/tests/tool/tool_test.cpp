@@ -233,7 +233,7 @@ TEST(Tool, SaysWhatIsWrong) {
       {"profile --arch gfx942, -- true", "rapt-sim: --arch: no device is called ''; there are " + archs + "\n"},
       {"profile -- ./no/such/program", "rapt-sim: cannot run './no/such/program': No such file or directory\n"},
       {"trace --wave 1 -- true", "rapt-sim: --wave: '1' does not name a wave as WORKGROUP,WAVE\n"},
-      {"trace --wave 1,x -- true", "rapt-sim: --wave: the wave: 'x' is no number from 0 on\n"},
+      {"trace --wave 1,x -- true", "rapt-sim: --wave: the wave: 'x' is not a number from 0 on\n"},
       {"disasm /no/such/file", "rapt-sim: cannot read '/no/such/file': No such file or directory\n"},
       {"disasm /", "rapt-sim: cannot read '/': it is a folder\n"},
       {"disasm /dev/null", "rapt-sim: cannot read '/dev/null': it is empty\n"},

@@ -14,7 +14,7 @@ inline constexpr int64_t kDecodeBlockBytes = 64 << 10;  // of K and V: with the 
 // prefetched one block ahead.
 inline constexpr int64_t kDecodeLead = 6 << 10;  // bytes
 
-// Key heads that lie side by side in a row of the cache are read together, so that memory is read in its own order.
+// Adjacent key heads in a row of the cache are read together, so that memory is read in order.
 inline int64_t decode_heads(const Call& call) {
   const auto in_a_row = [&](const View& view, int64_t dim) {
     return view.head <= dim * 2 && view.seq >= view.head * call.heads_k;
