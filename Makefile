@@ -1,4 +1,4 @@
-# One command for each task; `make` lists them. Builds land in build/<preset> and can be used with cmake directly too.
+# One command per task; `make` lists them. Builds are in build/<preset> and can also be used with cmake directly.
 
 # Debian's own cmake, ninja and python3, where another happens to be earlier on PATH.
 export PATH := /usr/bin:$(PATH)
@@ -10,7 +10,7 @@ ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' kernels/architectures
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton
-# Whose PyTorch the demo compares with: that of an active environment, or the system's.
+# The Python whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
 beside_torch = $(eval beside_torch := $(shell $(PYTHON) -c "import torch, nanobind, sys; \

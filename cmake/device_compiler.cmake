@@ -6,7 +6,7 @@
 set(RAPT_DEVICE_FLAGS -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -O3 -std=c++20
   -mllvm -disable-machine-licm)
 
-# PyPI's ziglang wheel is a clang too. It wants its own linker by the name that clang looks for.
+# PyPI's ziglang wheel contains a clang too. It needs its own linker under the name that clang looks for.
 function(rapt_ziglang_compiler variable)
   find_program(RAPT_DEVICE_PYTHON NAMES python3)
   if(RAPT_DEVICE_PYTHON)

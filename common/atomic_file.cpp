@@ -34,8 +34,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   }
   temporary_ = path_ + ".XXXXXX";
   fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
-  if (fd_ < 0) fail("create a temporary file beside it");
-  const mode_t mask = umask(0);  // mkostemp made it private; give it what open() would have
+  if (fd_ < 0) fail("create a temporary file next to it");
+  const mode_t mask = umask(0);  // mkostemp made it private; give it the mode that open() would have
   umask(mask);
   fchmod(fd_, 0666 & ~mask);
 }
@@ -71,7 +71,7 @@ void AtomicFile::commit() {
   close(std::exchange(fd_, -1));
   if (temporary_.empty()) return;
   const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;  // the file is in place; only its name's durability is unknown
+  if (folder < 0) return;  // the file is in place; only the durability of its name is unknown
   fsync(folder);
   close(folder);
 }

@@ -1,4 +1,4 @@
-// Writing a whole file so that a reader sees the old content or the new, never a part.
+// Writes a whole file so that a reader sees the old content or the new, never a part.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace rapt::common {
 
-// Writes beside the target under another name; commit() makes it durable and renames it over the target. Without a
-// commit (an error, a full disk) nothing is left behind and an old target stays as it was. A target that is no regular
-// file (a pipe, a terminal, /dev/null) is written to as it is. Throws std::runtime_error that names the target and why.
+// Writes a temporary file next to the target; commit() makes it durable and renames it over the target. Without a
+// commit (an error, a full disk) nothing is left behind and an existing target is unchanged. A target that is not a
+// regular file (a pipe, a terminal, /dev/null) is written directly. Throws std::runtime_error with the target and why.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -25,7 +25,7 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const char* what) const;
-  std::string path_, temporary_;  // the latter "" where the target is written to as it is
+  std::string path_, temporary_;  // temporary_ is "" if the target is written directly
   int fd_ = -1;
   bool synced_ = false;
 };

@@ -1,4 +1,4 @@
-// Reports as one HTML page without scripts, links or a network: charts are SVG in the page.
+// Reports as one self-contained HTML page: no scripts, links or network access; charts are inline SVG.
 #pragma once
 
 #include <cstddef>

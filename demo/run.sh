@@ -25,10 +25,10 @@ for dtype in fp32 bf16; do
   "$rapt" verify --input "$out/text-$dtype.safetensors" --causal
 done
 
-step "Rates against the peak probed in the same run, the plain definition (math) beside the cpu backend"
+step "Rates against the peak probed in the same run, the plain definition (math) next to the cpu backend"
 "$rapt" bench strix-halo --budget "$budget" --html "$out/report.html" --json "$out/report.json"
 
-step "PyTorch's attention beside Rapt's"
+step "PyTorch's attention next to Rapt's"
 if [ -n "$python" ]; then
   PYTHONPATH=$1/python "$python" -m rapt.bench strix-halo --device cpu --rows "Tiny;Small" --seconds 0.2
 else

@@ -1,4 +1,4 @@
-// AMD's kernels: the metadata note of their ELF files, and the rules for what they use.
+// AMD kernels: the metadata note of their ELF files, and the rules for their resources.
 
 #include <elf.h>
 
@@ -29,7 +29,7 @@ class Elf {
 
   std::span<const std::byte> part(uint64_t offset, uint64_t size, const char* what) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset)
-      fail(std::string(what) + " lies beyond the end of the code object");
+      fail(std::string(what) + " is beyond the end of the code object");
     return bytes_.subspan(offset, size);
   }
 
@@ -60,7 +60,7 @@ class Elf {
       std::memcpy(&note, notes.data(), sizeof note);
       const auto padded = [](uint64_t size) { return (size + 3) / 4 * 4; };
       const uint64_t begin = sizeof note + padded(note.n_namesz), end = begin + note.n_descsz;
-      if (end > notes.size()) fail("a note lies beyond the end of its segment");
+      if (end > notes.size()) fail("a note extends beyond the end of its segment");
       if (note.n_type == kMetadataNote) {
         const auto* data = reinterpret_cast<const uint8_t*>(notes.data());
         return json::from_msgpack(data + begin, data + end);
@@ -120,8 +120,8 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
   };
   none("spilled VGPRs", vgpr_spills_);
   none("spilled SGPRs", sgpr_spills_);
-  none("scratch bytes a lane", scratch_);
-  if (dynamic_stack_) found.emplace_back("it needs a stack whose size is not known");
+  none("scratch bytes per lane", scratch_);
+  if (dynamic_stack_) found.emplace_back("it needs a stack of unknown size");
   if (!hidden_.empty())
     found.push_back("hidden arguments are " + number(static_cast<int>(hidden_.size())) + " (" + hidden_[0] +
                     ", ...), allowed is 0");
@@ -131,9 +131,9 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
   at_most(found, "lds", resources.shared_memory, row.budget.lds);
   const Occupancy o = occupancy_of(row, arch);
   if (o.waves < row.budget.occupancy)
-    found.push_back("occupancy is " + number(o.waves) + " waves a SIMD, the row requires at least " +
+    found.push_back("occupancy is " + number(o.waves) + " waves per SIMD, the row requires at least " +
                     number(row.budget.occupancy) + " (registers allow " + number(o.by_registers) +
-                    " waves a SIMD, LDS " + (o.by_lds == INT_MAX ? "any number" : number(o.by_lds)) +
+                    " waves per SIMD, LDS " + (o.by_lds == INT_MAX ? "any number" : number(o.by_lds)) +
                     " workgroups of " + number(row.waves) + " waves)");
   return found;
 }

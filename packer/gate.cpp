@@ -21,12 +21,12 @@ std::vector<std::string> violations(const Row& row, const Architecture& arch, co
     found.push_back("the code object is for " + r.target + ", not for " + std::string(arch.name));
   if (r.name != row.symbol())
     found.push_back("the code object's kernel is named " + r.name + ", must be " + row.symbol());
-  equal("lanes a wave", r.lanes, static_cast<int>(arch.lanes));
-  equal("threads a workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
+  equal("lanes per wave", r.lanes, static_cast<int>(arch.lanes));
+  equal("threads per workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
   if (row.operation.starts_with("forward"))
     equal("bytes of arguments", r.argument_size, static_cast<int>(sizeof(rapt_forward_args)));
   if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
-    found.push_back("shared memory of a workgroup is " + std::to_string(r.shared_memory) + ", " +
+    found.push_back("shared memory per workgroup is " + std::to_string(r.shared_memory) + ", " +
                     std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));
   for (std::string& own : kernel.violations(row, arch)) found.push_back(std::move(own));
   return found;

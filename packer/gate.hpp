@@ -9,8 +9,7 @@
 
 namespace rapt::archive {
 
-// A sentence for each violation, of the rules for all vendors' kernels and of its own vendor's; empty where the kernel
-// passes.
+// A sentence per violation of the common rules and of the vendor's; empty if the kernel passes.
 std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel);
 
 }  // namespace rapt::archive

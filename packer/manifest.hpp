@@ -11,7 +11,7 @@
 
 namespace rapt::archive {
 
-// The manifest, a code object or a file is at fault; what() says where and what.
+// An error in the manifest, a code object or a file; what() says where and what.
 class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -6,9 +6,9 @@
 namespace rapt::archive {
 
 struct Occupancy {
-  int by_registers;  // waves a SIMD that the registers allow
+  int by_registers;  // waves per SIMD that the registers allow
   int by_lds;        // workgroups that the LDS allows, INT_MAX without LDS
-  int waves;         // waves a SIMD when whole workgroups fill a unit
+  int waves;         // waves per SIMD when whole workgroups fill a unit
 };
 
 // vgprs and sgprs as the metadata counts them: .vgpr_count holds both kinds where they share a file, and otherwise the

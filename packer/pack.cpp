@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kLevel = 19;  // a few milliseconds a kernel
+constexpr int kLevel = 19;  // a few milliseconds per kernel
 
 std::string compress(const std::string& name, std::span<const std::byte> code) {
   ZSTD_CCtx* context = ZSTD_createCCtx();

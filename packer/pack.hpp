@@ -1,4 +1,4 @@
-// Code objects, checked by the gate, to the bytes of an archive.
+// Checks code objects with the gate and packs them into the bytes of an archive.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Lists what the manifest has for an architecture, for CMake, which builds this program when it configures: one line a
-// kernel, "NAME OPERATION FLAG FLAG ...". Usage: rows MANIFEST ARCH
+// Lists the manifest's kernels for an architecture, one per line: "NAME OPERATION FLAG FLAG ...". CMake builds and runs
+// this program when it configures. Usage: rows MANIFEST ARCH
 #include <cstdio>
 #include <fstream>
 #include <iterator>

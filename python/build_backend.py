@@ -29,7 +29,7 @@ def _oldest_glibc(wheel):
     with zipfile.ZipFile(wheel) as files:
         binaries = [data for data in map(files.read, files.namelist()) if data.startswith(b"\x7fELF")]
 
-    def newest(pattern):  # the names of versions lie in an ELF file's string tables
+    def newest(pattern):  # the names of versions are in an ELF file's string tables
         return max((int(x) for data in binaries for x in re.findall(rb"\0" + pattern + rb"\.(\d+)\b", data)), default=0)
 
     glibc, glibcxx = newest(rb"GLIBC_2"), newest(rb"GLIBCXX_3\.4")

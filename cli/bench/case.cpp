@@ -12,18 +12,18 @@ namespace rapt::cli {
 
 namespace {
 
-constexpr double kUnknownRate = 1e18;   // FLOP/s of a GPU before its first case: that one runs in any case
-constexpr double kTelling = 1e6;        // FLOP from which a case's rate says something about the next case's
-constexpr int64_t kDecodeQueries = 16;  // up to here a KV beyond the caches makes memory the limit
+constexpr double kUnknownRate = 1e18;   // FLOP/s of a GPU before its first case, which always runs
+constexpr double kTelling = 1e6;        // the least FLOP of a case whose rate predicts the next case's
+constexpr int64_t kDecodeQueries = 16;  // up to here, a KV larger than the caches makes memory the limit
 
-// Bytes of K and V that one forward call must read from memory; 0 where they fit in a cache or are read many times.
+// Bytes of K and V that one forward call must read from memory; 0 if they fit in a cache or are read many times.
 double memory_work(const rapt_problem& p, rapt_op op) {
   const int64_t bytes = p.batch * p.seqlen_k * p.heads_k * (p.head_dim + p.head_dim_v) * bytes_of(p.dtype);
   const bool decode = op == RAPT_FORWARD && p.seqlen_q <= kDecodeQueries && bytes > machine().last_level_cache;
   return decode ? static_cast<double>(bytes) : 0;
 }
 
-// The backends to compare: each by its general name, not once more for every instruction tier.
+// The backends to compare, each by its general name and not again per instruction tier.
 std::vector<std::string> default_backends(const Problem& problem, rapt_device device) {
   if (on_gpu(device)) return {"hip"};
   std::vector<std::string> names;
@@ -57,7 +57,7 @@ struct BenchRunner::Tensors {
         out(place.out(results.out)),
         lse(place.out(results.lse)) {
     if (attention.varlen)
-      attention.varlen->check_device_seqlens = false;  // they are right, and reading them back waits
+      attention.varlen->check_device_seqlens = false;  // they are valid, and reading them back waits for the device
   }
 
   // The forward results that backward needs.
@@ -69,7 +69,7 @@ struct BenchRunner::Tensors {
   }
 };
 
-// One backend's call of one op, with its workspace allocated beforehand as a framework's allocator would.
+// One backend's call of one op, with a preallocated workspace, as from a framework's allocator.
 struct BenchRunner::Entry {
   BenchRow* row;
   rapt::Attention attention;
@@ -98,7 +98,7 @@ struct BenchRunner::Entry {
                                    : backward_workspace_size(attention, out, lse, dout, gradients, execution);
   }
 
-  // Allocates the workspace and makes the first calls; what they add to this process is the row's extra memory.
+  // Allocates the workspace and makes the first calls; the process's growth is the row's extra memory.
   // Returns why the row must be left out, or "".
   std::string prepare() {
     try {
@@ -172,7 +172,7 @@ double BenchRunner::rate_guess(const std::string& backend, rapt_op op) {
   return peak * (backend == "math" ? kGuessMath : kGuess);
 }
 
-// The definition is slow and only there to compare with: a part of the budget is kept from it for the other backends.
+// math is slow and only a comparison: part of the budget is reserved for the other backends.
 void BenchRunner::reserve_for_the_rest(const BenchCase& current) {
   constexpr double kMost = 0.25;
   reserved_ = 0;

@@ -1,4 +1,4 @@
-// Runs one case of a benchmark on every backend asked for, within the time and memory that are left.
+// Runs one case of a benchmark on every requested backend, within the remaining time and memory.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@ struct BenchRow {
   std::string device, backend, kernel, dtype;
   bool causal = false;
   int threads = 1;
-  std::string left_out;  // why; "" where it was measured
-  bool failed = false;   // left out because the call returned an error, which no backend that takes it may do
+  std::string left_out;  // why; "" if it was measured
+  bool failed = false;   // left out because the call returned an error, although the backend took the problem
   Work work;
   Measurement measured;
   int64_t extra_bytes = 0;
 
   double tflops() const { return work.flops / measured.ms * 1e-9; }
-  double gigabytes() const { return work.bytes / measured.ms * 1e-6; }  // a second
+  double gigabytes() const { return work.bytes / measured.ms * 1e-6; }  // per second
   double peak_fraction() const { return measured.limit_ms / measured.ms_p20; }
 };
 
@@ -32,7 +32,7 @@ inline constexpr double kNoBudget = 1e12;  // seconds
 
 struct BenchPlan {
   std::vector<BenchCase> cases;
-  std::vector<std::string> backends;  // empty: every one that takes the problem
+  std::vector<std::string> backends;  // empty: all that take the problem
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
@@ -44,7 +44,7 @@ struct BenchPlan {
 class BenchRunner {
  public:
   BenchRunner(const BenchPlan& plan, const Team& team, Progress& progress);
-  std::vector<BenchRow> run(const BenchCase& which);  // of the plan; one row for each op and backend, in that order
+  std::vector<BenchRow> run(const BenchCase& which);  // of the plan; one row per op and backend, in that order
 
  private:
   struct Tensors;
@@ -61,9 +61,9 @@ class BenchRunner {
   const Team& team_;
   Progress& progress_;
   double end_;
-  double reserved_ = 0;  // seconds that the math backend must leave to the cases after this one
+  double reserved_ = 0;                                  // seconds that the math backend must leave for later cases
   std::map<int, std::unique_ptr<Sampler>> samplers_;     // by dtype
-  std::map<std::pair<std::string, int>, double> rates_;  // FLOP/s last seen of a backend and op
+  std::map<std::pair<std::string, int>, double> rates_;  // the last FLOP/s of a backend and op
 };
 
 }  // namespace rapt::cli

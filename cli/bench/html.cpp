@@ -1,4 +1,4 @@
-// One page without scripts, links or a network: a bar chart for each table and pass, the numbers, what was left out.
+// One self-contained page: a bar chart per table and pass, the numbers, and what was left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string bar_label(const BenchRow& r) {
   return fmt::format("{}, {:.0f} %, {:.3f} ms", rate, 100 * r.peak_fraction(), r.measured.ms);
 }
 
-// What a bar shows, and the mark on its track: the limit probed beside it, in the same unit.
+// A bar's value, and the mark on its track: the limit probed in the same run, in the same unit.
 double bar_value(const BenchRow& r) { return r.work.bytes > 0 ? r.gigabytes() : r.tflops(); }
 double bar_limit(const BenchRow& r) {
   if (r.measured.limit_ms == 0) return 0;  // an empty problem

@@ -29,7 +29,7 @@ struct Series {
   }
 };
 
-// A long call, of which there will be few samples, gets several probes: their percentile must mean something.
+// A long call has few samples, so it gets several probes each: their percentile must be meaningful.
 void probe(Series& s, PeakProbe& peak, ReadProbe* read) {
   if (s.contender->on_gpu) return;
   constexpr double kCallForEachProbe = 10e-3;

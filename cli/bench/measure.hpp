@@ -1,5 +1,5 @@
-// Times calls against what the machine can do: short samples of every contender in turn, a probe of the peak before
-// each, and percentiles of both. On a shared machine whole-run averages say more about the neighbours than the code.
+// Times calls relative to the machine's peak: short samples of all backends in turn, a probe of the peak before each,
+// and percentiles of both. On a shared machine, averages over a whole run depend more on other processes than the code.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct Work {
 struct Measurement {
   int samples = 0;
   double ms = 0, ms_p20 = 0;  // median and 20th percentile of one call
-  double peak_flops = 0;      // 80th percentiles of the interleaved probes, a second
+  double peak_flops = 0;      // per second: the 80th percentile of the interleaved probes
   double peak_bytes = 0;
   double limit_ms = 0;  // the least that the probed machine could take: arithmetic or memory; 0: not probed
   bool memory_limited = false;
@@ -26,8 +26,8 @@ struct Measurement {
 
 struct Contender {
   std::function<void()> call;
-  std::function<void()> finish;  // waits for calls that return before they are done; empty where none does
-  bool on_gpu = false;           // then the probes of the host's peak say nothing
+  std::function<void()> finish;  // waits for asynchronous calls; empty if there are none
+  bool on_gpu = false;           // then the probes of the host's peak do not apply
   double warm_up_seconds = 0;    // set by warm_up
   Measurement result;
 };
@@ -35,13 +35,13 @@ struct Contender {
 struct SamplingRule {
   int samples = 30;  // enough, if also
   double least_seconds = 0.3;
-  double most_seconds = 1;  // of sampling; a call as long as this is measured only by its first run
+  double most_seconds = 1;  // of sampling; for a longer call, the first run is the only sample
 };
 
 // The first calls: until the caches, the clock and the allocator have settled, at least once.
 void warm_up(Contender& contender);
 
-// What measuring a call of this length will take, warm-up included.
+// The time to measure a call of this length, including warm-up.
 double estimated_seconds(double call_seconds, const SamplingRule& rule);
 
 class Sampler {

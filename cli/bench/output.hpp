@@ -21,7 +21,7 @@ class BenchTable {
 void print_comparison(const std::vector<BenchRow>& rows);  // each backend against math
 void print_left_out(const std::vector<BenchRow>& rows);
 
-std::string bench_json(const std::vector<BenchRow>& rows);  // one object a line
+std::string bench_json(const std::vector<BenchRow>& rows);  // one object per line
 std::string bench_html(const std::vector<BenchRow>& rows);  // needs no network
 
 }  // namespace rapt::cli

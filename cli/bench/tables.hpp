@@ -9,7 +9,7 @@ namespace rapt::cli {
 struct BenchCase {
   std::string table;
   std::string name;     // what --rows matches
-  std::string variant;  // what tells rows of one name apart, e.g. "causal"
+  std::string variant;  // distinguishes rows of the same name, e.g. "causal"
   std::string problem;
   bool forward_only = false;
   std::string label() const { return variant.empty() ? name : name + " " + variant; }

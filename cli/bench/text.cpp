@@ -10,7 +10,7 @@ namespace rapt::cli {
 
 namespace {
 
-// Fixed widths, so that rows line up although each is printed as soon as it is measured.
+// Fixed widths: every row is printed as soon as it is measured, and rows must line up.
 constexpr const char* kLine = "{:<{}}  {:<6}  {:<11}  {:<24}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {}\n";
 
 std::string milliseconds(const BenchRow* r) {

@@ -32,7 +32,7 @@ std::vector<BenchCase> cases_of(const Options& options) {
       cases.insert(cases.end(), table.begin(), table.end());
     } else if (what.find(' ') == std::string::npos) {
       throw InputError(
-          fmt::format("'{}' is neither a table ({}) nor a problem's text", what, fmt::join(bench_table_names(), ", ")));
+          fmt::format("'{}' is neither a table ({}) nor a problem text", what, fmt::join(bench_table_names(), ", ")));
     } else {
       cases.push_back({"", "problem", "", Problem::parse(what).text()});
     }
@@ -58,7 +58,7 @@ BenchPlan plan_of(const Options& options) {
   plan.layout = layout_of(options.layout == "bhsd", false);
   if (options.budget > 0) {
     plan.budget = options.budget;
-    // A small budget is shared out: many rows get a short look rather than a few rows a long one.
+    // A small budget is divided among all rows: many short measurements rather than a few long ones.
     const double measurements = 4.0 * static_cast<double>(std::max<size_t>(plan.cases.size(), 1));
     plan.rule.most_seconds = std::min(options.seconds, std::max(0.05, plan.budget / measurements));
   }
@@ -98,27 +98,27 @@ void add_bench(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_device_option(*sub, o->device);
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+  sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   sub->add_option("--op", o->op, "fwd, bwd or both; on a GPU both is fwd")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");
-  sub->add_option("--budget", o->budget, "Seconds for everything; what does not fit is listed as left out. 0: no limit")
+  sub->add_option("--budget", o->budget, "Seconds in total; rows that do not fit are listed as left out. 0: no limit")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  sub->add_option("--seconds", o->seconds, "At most this much sampling for each row and backend")
+  sub->add_option("--seconds", o->seconds, "The most seconds of sampling per row and backend")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->add_option("--samples", o->samples, "Enough samples")->check(CLI::Range(1, 1000000))->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random inputs")->capture_default_str();
-  sub->add_option("--layout", o->layout, "How q, k and v lie in memory: bshd or bhsd")
+  sub->add_option("--layout", o->layout, "Memory layout of q, k and v: bshd or bhsd")
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str();
-  sub->add_option("--json", o->json, "Write one JSON object a line to this file");
+  sub->add_option("--json", o->json, "Write one JSON object per line to this file");
   sub->add_option("--html", o->html, "Write a report with plots to this file");
-  sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");
+  sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   sub->footer(
       "Examples:\n"
       "  rapt bench strix-halo --rows Tiny..Medium --budget 30\n"

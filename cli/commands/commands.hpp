@@ -1,4 +1,4 @@
-// Each add_* adds one subcommand; where the command line names it, `action` becomes what to run.
+// Each add_* adds one subcommand, which sets `action` if the command line names it.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// --device, as every command that runs attention has it.
+// --device of all commands that run attention.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ void print_tiers() {
   }
 }
 
-// A GPU's archive has dozens of kernels: `rapt explain` has them all, here only what runs and the other backends.
+// A GPU's archive has dozens of kernels: `rapt explain` lists all, this only the chosen one and the other backends.
 void print_gpu_problem(const Problem& problem, rapt_device device) {
   const Explanation e = explain(problem, RAPT_FORWARD, {}, device);
   fmt::print("\nforward {} on {}\n", problem.text(), device_name(device));
@@ -70,8 +70,7 @@ void add_doctor(CLI::App& app, Action& action) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("doctor", "Show the machine, the backends, and what would run here and why");
   sub->add_option("problem", o->problem, "A problem as text; without it, a few typical ones");
-  sub->add_flag("--report", o->report,
-                "All that a report of a GPU needs, checks and times included, to be posted whole");
+  sub->add_flag("--report", o->report, "A complete report about a GPU, with checks and times, to be posted as a whole");
   sub->footer(
       "Examples:\n"
       "  rapt doctor\n"

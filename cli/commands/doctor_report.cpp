@@ -101,7 +101,7 @@ void print_devices() {
   utsname os = {};
   uname(&os);
   std::string driver;
-  std::getline(std::ifstream("/sys/module/amdgpu/version"), driver);  // there for AMD's own driver, not for Linux's
+  std::getline(std::ifstream("/sys/module/amdgpu/version"), driver);  // exists for AMD's driver, not for Linux's
   fmt::print("  {} {}, amdgpu driver {}\n", os.sysname, os.release,
              driver.empty() ? "of this kernel, or none" : driver);
   int32_t count = 0;
@@ -120,7 +120,7 @@ void print_devices() {
 void print_archives(bool verify) {
   fmt::print("\nkernel archives\n");
   const std::vector<std::string> paths = Archive::find();
-  if (paths.empty()) fmt::print("  none in RAPT_KERNEL_PATH or beside the library\n");
+  if (paths.empty()) fmt::print("  none in RAPT_KERNEL_PATH or next to the library\n");
   for (const std::string& path : paths) {
     try {
       const Archive archive(path);

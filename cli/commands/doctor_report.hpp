@@ -1,9 +1,9 @@
-// `rapt doctor --report`: what a user with a GPU posts.
+// `rapt doctor --report`, for users with a GPU to post.
 #pragma once
 
 namespace rapt::cli {
 
-int doctor_report();  // 1 where a check fails, or nothing can be checked
+int doctor_report();  // 1 if a check fails, or nothing can be checked
 
 // The parts that plain `rapt doctor` prints too.
 void print_machine();

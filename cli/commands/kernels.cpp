@@ -24,7 +24,7 @@ int list_archives() {
   const std::vector<std::string> paths = Archive::find();
   if (paths.empty())
     throw InputError(
-        "no kernel archive in RAPT_KERNEL_PATH or beside the library; `make archives` builds them from the sources");
+        "no kernel archive in RAPT_KERNEL_PATH or next to the library; `make archives` builds them from the sources");
   TextTable table({"architecture", "kernels", "file", "compiler"});
   for (const std::string& path : paths) {
     const Archive archive(path);
@@ -74,7 +74,7 @@ void inspect(const Archive& archive, const rapt_kernel& k) {
   line("registers", fmt::format("{} of a thread, {} spilled", k.registers, k.spills));
   if (k.amd != nullptr)
     line("of AMD",
-         fmt::format("{} AGPRs, {} SGPRs, occupancy {} waves a SIMD", k.amd->agprs, k.amd->sgprs, k.amd->occupancy));
+         fmt::format("{} AGPRs, {} SGPRs, occupancy {} waves per SIMD", k.amd->agprs, k.amd->sgprs, k.amd->occupancy));
   line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.argument_size));
   line("code object", fmt::format("{} bytes, {} stored, CRC32 {:08x}", k.size, k.stored_size, k.crc32));
 }
@@ -139,7 +139,7 @@ void add_kernels(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("kernels", "List the GPU kernels of an archive, inspect, verify or extract them");
   sub->add_option("archive", options->archive,
                   "A file, or an architecture such as gfx942, whose archive is looked for in RAPT_KERNEL_PATH and "
-                  "beside the library; without it, the archives there");
+                  "next to the library; without it, the archives there");
   sub->add_option("kernel", options->kernel, "The name of one kernel: what it computes and uses");
   sub->add_flag("--verify", options->verify, "Decompress and check each kernel, or the one named");
   sub->add_flag("--instructions", options->instructions, "Count the kernel's instructions by class (llvm-objdump)");

@@ -58,18 +58,18 @@ void add_run(CLI::App& app, Action& action) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("run", "Compute attention over tensors from files");
   add_tensor_options(*sub, o->tensors);
-  sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then beside it)")
+  sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then goes next to it)")
       ->required()
       ->type_name("FILE");
   sub->add_flag("--lse", o->lse, "Write the log-sum-exp of each row too");
   sub->add_option("--backend", o->backend, "auto, or a name that `rapt explain` lists")->capture_default_str();
   add_device_option(*sub, o->device);
   sub->add_flag("--allow-math", o->allow_math, "Let auto fall back to the slow definition at any size");
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+  sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   sub->footer(
-      "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written beside their target and renamed, so a\n"
+      "Tensors are fp16, bf16 (.safetensors), fp32 or fp64. Outputs are written to a temporary file and renamed, so a\n"
       "failure leaves the old file, or none.\n"
       "Examples:\n"
       "  rapt run --q q.npy --k k.npy --v v.npy --causal --output out.npy --lse\n"

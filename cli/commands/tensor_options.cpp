@@ -13,7 +13,7 @@ namespace rapt::cli {
 
 namespace {
 
-// A value as problem texts have it, numbers in their shortest form.
+// A value in the form of problem texts, numbers in shortest form.
 std::string text_of(const std::string& option, const std::string& value) {
   if (value.find(' ') != std::string::npos)
     throw InputError(fmt::format("--{} is '{}', must have no spaces", option, value));
@@ -111,7 +111,7 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
   option("--sink", o.sink, "Attention sinks: [heads]");
   option("--cu-seqlens-q", o.cu_seqlens_q,
          "Packed sequences: q is [total, heads, head_dim], sequence b its rows cu[b] to cu[b + 1] - 1; int32");
-  option("--cu-seqlens-k", o.cu_seqlens_k, "The same of k and v; given with --cu-seqlens-q");
+  option("--cu-seqlens-k", o.cu_seqlens_k, "The same for k and v; requires --cu-seqlens-q");
   command.add_option("--layout", o.layout, "Order of dimensions in q, k, v and the output: bshd or bhsd")
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str()

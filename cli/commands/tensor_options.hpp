@@ -17,7 +17,7 @@ struct TensorOptions {
   std::string bias, mask, alibi, sink;
   std::string cu_seqlens_q, cu_seqlens_k;
   std::string layout = "bshd";
-  std::map<std::string, std::string> numbers;  // options that are numbers, by what a problem's text calls them
+  std::map<std::string, std::string> numbers;  // options that are numbers, by their name in problem texts
   uint64_t seed = 1;
 
   bool given() const { return !input.empty() || !q.empty() || !k.empty() || !v.empty(); }

@@ -79,7 +79,7 @@ class Tally {
   }
   int finish(const std::string& path) const {
     if (!path.empty()) common::write_file(path, json_);
-    if (checks_ == 0) throw InputError("nothing was checked: no backend takes what was asked for");
+    if (checks_ == 0) throw InputError("nothing was checked: no backend takes the problems");
     fmt::print("\n{} checks, {} failed; the largest error is {:.3g} of its allowance\n", checks_, failures_, worst_);
     return failures_ == 0 ? 0 : 1;
   }
@@ -92,8 +92,8 @@ class Tally {
   std::string json_;
 };
 
-// Every backend but the oracle itself, each kernel once although it may go by two names. On a GPU what it would run:
-// the other variants are for those who ask for them by name.
+// Every backend except the oracle, each kernel once although it may have two names. On a GPU only the chosen variant:
+// others must be requested by name.
 std::vector<std::string> default_backends(const Attention& a, rapt_device device) {
   if (on_gpu(device)) return {"hip"};
   const Forward results(a);
@@ -156,7 +156,7 @@ class Verifier {
   std::vector<CheckRow> rows_of(const std::string& problem, const Attention& a, bool forward_only) {
     const std::vector<std::string> backends =
         options_.backends.empty() ? default_backends(a, device_) : options_.backends;
-    // What a GPU has no kernels for is left out unless it is asked for.
+    // Problems for which a GPU has no kernels are left out unless requested.
     const bool backward =
         (options_.op == "bwd" || (options_.op == "both" && !on_gpu(device_))) && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
@@ -171,7 +171,7 @@ class Verifier {
     return rows;
   }
 
-  // Does the GPU take it? A suite has problems that it may not, each of which is named.
+  // Does the GPU take it? Problems of a suite that it does not take are listed.
   bool taken(const std::string& problem, const std::string& backend) {
     const Explanation e = explain(Problem::parse(problem), RAPT_FORWARD, {.backend = backend}, device_);
     if (e.chosen()) return true;
@@ -203,7 +203,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   sub->add_option("--backend", o->backends,
-                  "Only this backend (repeatable); otherwise all that take the problem but math")
+                  "Only this backend (repeatable); otherwise all except math that take the problem")
       ->take_all()
       ->allow_extra_args(false);
   add_device_option(*sub, o->device);
@@ -212,16 +212,16 @@ void add_verify(CLI::App& app, Action& action) {
       ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))
       ->capture_default_str();
-  sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on; shown at its worst")
+  sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on; the worst is shown")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   sub->add_flag("--padded", o->padded,
                 "Gaps of NaN between all rows of the problems' tensors, and rows that are not aligned");
-  sub->add_option("--threads", o->threads, "Threads; 0: one for each core")
+  sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  sub->add_option("--json", o->json, "Write one JSON object a line to this file");
-  sub->add_flag("--progress", o->progress, "Report progress on stderr even where it is no terminal");
+  sub->add_option("--json", o->json, "Write one JSON object per line to this file");
+  sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   add_tensor_options(*sub, o->tensors);
   sub->footer(
       "Each result (out, lse, dq, ...) may differ from fp64 by twice what the plain formula in the tensors' own type\n"

@@ -50,7 +50,7 @@ rapt::Attention Attention::view(Placement& place) const {
   r.sink = place.in(sink);
   if (packed()) {
     r.varlen = Varlen{.cu_seqlens_q = place.in(cu_seqlens_q), .cu_seqlens_k = place.in(cu_seqlens_k)};
-    if (on_gpu(place.device())) {  // where the library does not read them by itself
+    if (on_gpu(place.device())) {  // the library does not copy them itself
       r.varlen->max_seqlen_q = longest(cu_seqlens_q);
       r.varlen->max_seqlen_k = longest(cu_seqlens_k);
       r.varlen->check_device_seqlens = true;

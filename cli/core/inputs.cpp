@@ -18,7 +18,7 @@ int64_t scores(const rapt_problem& p, int32_t bits) {
 
 std::optional<Array> if_present(Array& a) { return a ? std::optional(std::move(a)) : std::nullopt; }
 
-// What a problem's text can say and this file cannot make.
+// Problems that a text can describe but for which this file cannot make tensors.
 void require_makeable(const Problem& problem) {
   const rapt_problem p = problem.c();
   if (p.device_lengths || (p.has_cache && p.page == 0) || p.whole_cache || p.has_leftpad || p.has_batch_idx ||

@@ -14,7 +14,7 @@ namespace rapt::cli {
 
 namespace {
 
-// The text after "name<blanks>:" in a file of such lines; "" where there is none.
+// The text after "name<blanks>:" in a file of such lines; "" if there is none.
 std::string field(const char* path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// What this machine is: the lines of `rapt doctor` and the device of a benchmark row.
+// Properties of this machine, for `rapt doctor` and the device of a benchmark row.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ const Machine& machine();
 std::string best_cpu_tier();  // that it runs
 int64_t available_memory();   // now, in bytes
 
-// This process's memory. reset_peak makes the next peak_memory count from now, where the kernel allows it.
+// This process's memory. After reset_peak, peak_memory counts from then on, if the kernel allows it.
 bool reset_peak_memory();
 int64_t resident_memory();
 int64_t peak_memory();

@@ -14,10 +14,10 @@ rapt_device parse_device(const std::string& name);  // "cpu", "hip:0"; throws In
 std::string device_name(rapt_device device);        // the same text
 inline bool on_gpu(rapt_device device) { return device.type != RAPT_CPU; }
 
-// "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so where it is the simulator.
+// "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so if it is the simulator.
 std::string device_text(rapt_device device);
 
-// The GPUs that HIP lists; none where it cannot be opened.
+// The GPUs that HIP lists; none if it cannot be opened.
 std::vector<rapt_device> gpus();
 
 // The device's copies of arrays, which must outlive it.
@@ -28,8 +28,8 @@ class Placement {
 
   Tensor in(const Array& array);
   std::optional<Tensor> in(const std::optional<Array>& array);
-  Tensor out(Array& array);  // on a GPU every bit is set before, so that what is not written shows
-  void fetch();              // waits for the device and brings home what it wrote
+  Tensor out(Array& array);  // on a GPU all bits are set first, to show what is not written
+  void fetch();              // waits for the device and copies its results back
 
  private:
   Tensor place(const Array& array, const void* from);

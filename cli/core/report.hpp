@@ -1,4 +1,4 @@
-// What several commands print alike.
+// Output shared by several commands.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rapt::cli {
 
-// Rows of cells, padded to the widest of their column; numbers to the right.
+// Rows of cells, padded to the widest of their column; numbers are right-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { add(std::move(header)); }
@@ -21,7 +21,7 @@ class TextTable {
 
 void print_candidates(const Explanation& explanation, const std::string& indent);
 
-// One line on stderr that the next one overwrites; shown on a terminal, or as whole lines where asked for.
+// One line on stderr that the next one overwrites; shown only on a terminal, or as whole lines if requested.
 class Progress {
  public:
   explicit Progress(bool asked);

@@ -1,4 +1,4 @@
-// What a call of the library writes, owned.
+// The outputs of a library call, owned.
 #pragma once
 
 #include <optional>

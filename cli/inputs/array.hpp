@@ -1,6 +1,6 @@
 // A tensor that owns its memory, of any type and any strides. Elements are read and written as double, by their
-// row-major index. Memory starts as 0xFF bytes, which is NaN in every floating type: gaps between rows poison whatever
-// reads them, and show whatever wrote to them.
+// row-major index. Memory is initialised to 0xFF bytes, NaN in every floating type: reads of gaps between rows poison
+// the result, and writes to them can be detected.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rapt::cli {
 
-// How q, k and v, and with them the results, lie in memory: flags.
+// The memory layout of q, k, v and the results: flags.
 enum class Layout {
   compact = 0,
   heads_first = 1,  // the two dimensions before head_dim swapped: [batch, seqlen, heads, d] stored as BHSD

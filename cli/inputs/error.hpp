@@ -1,4 +1,4 @@
-// The user's input is at fault; what the library refuses is a rapt::Error.
+// The user's input is at fault; the library's refusals are rapt::Error.
 #pragma once
 
 #include <stdexcept>

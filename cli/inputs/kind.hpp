@@ -1,4 +1,4 @@
-// What the numbers of a problem's tensors are.
+// The values of a problem's tensors.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ enum class InputKind {
   normal,         // standard normal
   outliers,       // normal, but a hundredth of the elements of q and k times 30
   large,          // q and k times 100: logits beyond 1e4
-  identical,      // all rows of q alike, and all of k
-  constant_v,     // v is 1 everywhere: so must out be
+  identical,      // all rows of q are equal, and all of k
+  constant_v,     // v is 1 everywhere, and so must out be
   hostile_bias,   // rows of -inf in the bias, single -inf, large finite values
   masked_rows,    // whole rows masked, or -inf in the bias
   poison_unseen,  // NaN and Inf in every row of k and v that no query attends

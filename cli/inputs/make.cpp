@@ -199,7 +199,7 @@ class Maker {
     }
   }
 
-  // Every other dimension of two rows of v: each value that is not finite, alone and with each other.
+  // Every second dimension of two rows of v: each non-finite value by itself, and each pair.
   void poison_values(int64_t early, int64_t late) {
     constexpr double values[] = {kNan, kInfinity, -kInfinity, 1};
     const int64_t dim = t_.v.shape().back();

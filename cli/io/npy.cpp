@@ -116,7 +116,7 @@ class HeaderParser {
     };
     if (key == "descr") {
       skip_blanks();
-      if (at_ < text_.size() && text_[at_] == '[') fail("a structured type is no tensor");
+      if (at_ < text_.size() && text_[at_] == '[') fail("a structured type is not a tensor");
       once(header.descr, string());
     } else if (key == "fortran_order") {
       once(header.fortran_order, boolean());
@@ -150,7 +150,7 @@ rapt_dtype dtype_of(const std::string& name, std::string_view descr) {
 
 Array read_npy(const std::string& name, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic)) throw InputError(fmt::format("{}: not a .npy file: its first bytes are others", name));
+  if (!text.starts_with(kMagic)) throw InputError(fmt::format("{}: not a .npy file: wrong first bytes", name));
   if (text.size() < 10) throw InputError(fmt::format("{}: truncated in the .npy header", name));
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(text[i])); };
   const size_t version = byte(6);

@@ -1,4 +1,4 @@
-// NumPy's .npy files: versions 1 to 3, little endian, C order, of the types that attention takes.
+// NumPy's .npy files: versions 1 to 3, little endian, C order, and the types that attention takes.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace rapt::cli {
 // `name` is the file's, for messages. Throws InputError for anything but a complete, exact file.
 Array read_npy(const std::string& name, std::span<const std::byte> bytes);
 
-// What precedes the elements. Throws InputError for bf16, which the format does not have.
+// The header before the elements. Throws InputError for bf16, which the format lacks.
 std::string npy_header(const std::string& name, const Array& array);
 
 }  // namespace rapt::cli

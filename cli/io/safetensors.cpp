@@ -96,16 +96,16 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return refuse("has a null"); }
   bool boolean(bool) override { return refuse("has a boolean"); }
   bool number_integer(int64_t) override { return refuse("has a negative number"); }
-  bool number_float(double, const std::string&) override { return refuse("has a number that is no 64-bit integer"); }
+  bool number_float(double, const std::string&) override { return refuse("has a number that is not a 64-bit integer"); }
   bool binary(nlohmann::json::binary_t&) override { return refuse("has binary data"); }
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    problem = fmt::format("its header is no valid JSON, at byte {}", position);
+    problem = fmt::format("its header is not valid JSON, at byte {}", position);
     return false;
   }
 
  private:
   bool refuse(const std::string& what) {
-    problem = depth_ == 0 ? "its header is no JSON object" : fmt::format("tensor '{:.80}' {}", key_, what);
+    problem = depth_ == 0 ? "its header is not a JSON object" : fmt::format("tensor '{:.80}' {}", key_, what);
     return false;
   }
 
@@ -124,7 +124,7 @@ SafeTensors::SafeTensors(std::string name, std::span<const std::byte> bytes) : n
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<uint64_t>(bytes[static_cast<size_t>(i)]);
   if (length > bytes.size() - 8)
-    fail(fmt::format("truncated, or no .safetensors file: its header claims {} bytes, {} are left", length,
+    fail(fmt::format("truncated, or not a .safetensors file: its header claims {} bytes, {} are left", length,
                      bytes.size() - 8));
   if (length > kMostHeader) fail(fmt::format("its header of {} bytes exceeds the format's {}", length, kMostHeader));
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + 8;

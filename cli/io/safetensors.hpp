@@ -16,7 +16,7 @@ struct StoredTensor {
   uint64_t begin = 0, end = 0;  // bytes after the header
 };
 
-// Reads and checks a header: every tensor's bytes lie inside the file, match its shape, and overlap no other's.
+// Reads and checks a header: every tensor's bytes are inside the file, match its shape, and overlap no other's.
 // `bytes` must stay valid. `name` is the file's, for messages. Throws InputError.
 class SafeTensors {
  public:
@@ -32,7 +32,7 @@ class SafeTensors {
   std::vector<StoredTensor> tensors_;
 };
 
-// What precedes the elements of these tensors, which must follow in the same order.
+// The header for these tensors, whose elements must follow in the same order.
 std::string safetensors_header(const std::vector<std::pair<std::string, const Array*>>& tensors);
 
 }  // namespace rapt::cli

@@ -94,7 +94,7 @@ class TemporaryFile {
   std::string path_;
 };
 
-// What the program prints; false where there is no such program.
+// The program's output; false if there is no such program.
 bool output_of(const std::vector<std::string>& command, std::string& output) {
   std::vector<char*> arguments(command.size() + 1);  // ends with a null
   std::ranges::transform(command, arguments.begin(), [](const std::string& a) { return const_cast<char*>(a.c_str()); });

@@ -15,17 +15,17 @@ struct InstructionClass {
 
 struct Disassembly {
   std::string tool;                       // what disassembled
-  std::vector<InstructionClass> classes;  // each one that an AMD GPU has, none or many
+  std::vector<InstructionClass> classes;  // every class of AMD GPUs, also those with a count of 0
   int64_t total = 0;
 };
 
-// The class of a mnemonic such as "v_mfma_f32_32x32x8_f16"; "unknown" where it is none.
+// The class of a mnemonic such as "v_mfma_f32_32x32x8_f16"; "unknown" if there is none.
 std::string_view instruction_class(std::string_view mnemonic);
 
 // Counts the mnemonics of `llvm-objdump -d --no-leading-addr --no-show-raw-insn`.
 void count_instructions(std::string_view text, Disassembly& into);
 
-// Throws InputError where no llvm-objdump can be run: RAPT_OBJDUMP where it is set, or one on PATH.
+// Runs RAPT_OBJDUMP, or an llvm-objdump on PATH. Throws InputError if none can be run.
 Disassembly disassemble(std::span<const char> code);
 
 }  // namespace rapt::cli

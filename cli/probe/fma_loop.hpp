@@ -10,7 +10,7 @@ namespace rapt::cli {
 namespace {
 
 constexpr int kAccumulators = 12;
-volatile float opaque;  // neither the factors nor the result may be known to the compiler
+volatile float opaque;  // hides the factors and the result from the compiler
 
 template <class Vector>
 void fma_loop(int64_t iterations) {

@@ -1,5 +1,5 @@
-// The loops that measure what one thread can do at most. Register loops come one to an instruction tier, each in its
-// own file with that tier's flags, and must be called only where rapt_cpu_tier says the tier is available.
+// The loops that measure one thread's peak rates. There is a register loop per instruction tier, each in its own file
+// with that tier's flags; it may be called only if rapt_cpu_tier says that the tier is available.
 #pragma once
 
 #include <cstddef>

@@ -17,13 +17,13 @@ class PeakProbe {
  private:
   const Team& team_;
   PeakLoop loop_;
-  double rate_ = 0;  // iterations a second of one thread, from the last sample
+  double rate_ = 0;  // iterations per second of one thread, from the last sample
 };
 
 class ReadProbe {
  public:
   explicit ReadProbe(const Team& team);  // allocates four times the last-level cache
-  double sample(double seconds);         // bytes a second of the whole team
+  double sample(double seconds);         // bytes per second of the whole team
 
  private:
   const Team& team_;

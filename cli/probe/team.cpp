@@ -11,7 +11,7 @@ Team::Team(int num_threads) : pool_(num_threads) {
   cpu_set_t here;
   CPU_ZERO(&here);
   CPU_SET(sched_getcpu(), &here);
-  sched_setaffinity(0, sizeof here, &here);  // a refusal only costs steadiness
+  sched_setaffinity(0, sizeof here, &here);  // if refused, results only vary more
 }
 
 void Team::run(int64_t count, const std::function<void(int64_t)>& task) const {

@@ -9,7 +9,7 @@ namespace rapt::cli {
 
 class Team {
  public:
-  explicit Team(int num_threads);  // 0: one for each core. A team of one pins the calling thread to its core
+  explicit Team(int num_threads);  // 0: one per core. A team of one pins the calling thread to its core
   int size() const { return executor()->concurrency; }
   const rapt_executor* executor() const { return pool_.executor(); }
   void run(int64_t count, const std::function<void(int64_t)>& task) const;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// max|x - exact|, infinite where x was written between its rows. Infinities must agree, but where the exact value does
-// not fit the type, any value will do.
+// max|x - exact|, infinite if something was written between the rows of x. Infinities must agree, but if the exact
+// value exceeds the type's range, any value will do.
 double distance(const Array& x, const Array& exact) {
   const double most = largest_finite(x.dtype());
   double worst = x.gaps_untouched() ? 0 : kInfinity;

@@ -21,8 +21,8 @@ struct CheckRow {
 
 class Checker {
  public:
-  // Computes what the backends are checked against, on the host; dout is random, from the attention's seed. The
-  // backends themselves run on the device.
+  // Computes the reference results on the host; dout is random, from the attention's seed. The backends run on the
+  // device.
   Checker(const Attention& attention, bool backward, const rapt_executor* executor, rapt_device device = kHost);
   std::vector<CheckRow> check(const std::string& backend) const;
   double largest_logit() const { return largest_logit_; }

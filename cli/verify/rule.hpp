@@ -17,8 +17,9 @@ inline double allowance(std::string_view tensor, double plain_error, double larg
   return 2 * plain_error + (tensor == "lse" ? logits + 1e-6 : logits * largest_value);
 }
 
-// Does the float64 backward pass get X_plain's out, or its own? The rounding of out to 16 bits moves delta, and so
-// every backend's gradients alike: it is none of their errors. A float32 out is off by no more than float32 sums are.
+// Does the float64 backward pass get X_plain's out, or its own? Rounding out to 16 bits changes delta, and with it
+// every backend's gradients in the same way, so it is not an error of theirs. A float32 out is as accurate as float32
+// sums.
 inline bool gradients_of_plain_out(rapt_dtype dtype) { return dtype.bits == 16; }
 
 }  // namespace rapt::cli

@@ -35,8 +35,8 @@ const VerifyCase kOptions[] = {
     {"b2 hq2 hk1 sq50 sk60 d64 {} causal window=9,0 bias=bNh1 mask=b1hN alibi softcap=20 sink drop=0.1", masked_rows},
 };
 
-// Where every gradient of a tensor is zero, plain's own error can be too, and then the rule allows nothing: so
-// saturated softmax has enough rows for some gradient to be left, and constant v is for the forward pass.
+// If every gradient of a tensor is zero, X_plain's error can be zero too, and the rule allows nothing. So saturated
+// softmax has enough rows for some nonzero gradient, and constant v is for the forward pass.
 const VerifyCase kHostile[] = {
     {"b2 hq8 hk8 sq150 sk150 d64 {}", large},
     {"b2 hq8 hk8 sq150 sk150 d64 {} causal", large},
@@ -77,7 +77,7 @@ void append(std::vector<VerifyCase>& cases, std::span<const VerifyCase> list) {
       cases.push_back({fmt::format(fmt::runtime(c.problem), dtype), c.kind, c.forward_only});
 }
 
-// Lengths around the edges of every tile, against a length that is none.
+// Lengths around the edges of every tile, combined with one that is not near an edge.
 void append_edges(std::vector<VerifyCase>& cases) {
   for (const char* dtype : {"fp32", "bf16", "fp16"})
     for (const int edge : {8, 16, 32, 64, 128, 256, 512})

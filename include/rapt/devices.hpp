@@ -1,4 +1,4 @@
-// The part of rapt.hpp, which includes it, that is about GPUs: devices, their memory, and archives of kernels.
+// GPUs: devices, their memory, and kernel archives. Included by rapt.hpp.
 #pragma once
 
 #include "rapt/rapt.hpp"
@@ -8,7 +8,7 @@ inline namespace api {
 
 inline constexpr rapt_device kHost = {RAPT_CPU, 0};
 
-// Of the run-time that lists them; throws where it cannot be opened.
+// The GPUs that the run-time library lists; throws if it cannot be opened.
 inline int32_t device_count(rapt_device_type type) {
   int32_t count = 0;
   check(rapt_device_count(type, &count));
@@ -23,14 +23,14 @@ inline rapt_device_info describe(rapt_device device) {
 
 inline void synchronize(rapt_device device) { check(rapt_device_synchronize(device)); }
 
-// Loads the problem's kernel ahead of its calls, or without a problem all of the device's.
+// Loads the problem's kernel before it is called, or without a problem all kernels of the device.
 inline void preload(rapt_device device) { check(rapt_preload(device, nullptr, RAPT_FORWARD)); }
 inline void preload(rapt_device device, const Problem& problem, rapt_op op = RAPT_FORWARD) {
   const rapt_problem c = problem.c();
   check(rapt_preload(device, &c, op));
 }
 
-// Memory of a device, freed at the end.
+// Device memory, freed by the destructor.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -61,10 +61,10 @@ class DeviceMemory {
   size_t bytes_ = 0;
 };
 
-// The kernels compiled for one GPU architecture. rapt_kernel's strings live as long as the archive.
+// The kernels compiled for one GPU architecture. rapt_kernel's strings are valid as long as the archive.
 class Archive {
  public:
-  // A file, or the architecture's file in a folder or (place "") where find() looks.
+  // Opens a file, or the architecture's file in a folder or (place "") where find() looks.
   explicit Archive(const std::string& place, const std::string& arch = "") {
     check(rapt_archive_open(place.empty() ? nullptr : place.c_str(), arch.empty() ? nullptr : arch.c_str(), &archive_));
   }
@@ -72,7 +72,7 @@ class Archive {
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
-  // The archives in RAPT_KERNEL_PATH and beside the library.
+  // The archives in RAPT_KERNEL_PATH and next to the library.
   static std::vector<std::string> find() {
     std::vector<std::string> paths;
     for (size_t i = 0; const char* path = rapt_archive_found(i); ++i) paths.emplace_back(path);

@@ -1,4 +1,4 @@
-// The part of rapt.hpp, which includes it, that tells what would run and why nothing else does.
+// Which backend and kernel would run, and why the others would not. Included by rapt.hpp.
 #pragma once
 
 #include "rapt/rapt.hpp"
@@ -14,7 +14,7 @@ struct Explanation {
   std::string problem;
   std::vector<Candidate> candidates;
 
-  // Null where no backend takes the problem.
+  // Null if no backend takes the problem.
   const Candidate* chosen() const {
     for (const Candidate& c : candidates)
       if (c.chosen) return &c;
@@ -36,7 +36,7 @@ inline Explanation take(rapt_explanation* given) {
 
 }  // namespace detail
 
-// Which backend and kernel run, and why each other was refused. Computes nothing.
+// Which backend and kernel would run, and why each other one is refused. Computes nothing.
 inline Explanation explain(const Attention& attention, const Tensor& out, const Execution& execution = {}) {
   detail::Structs structs(attention, execution);
   const rapt_forward_call call = structs.forward(out, {});

@@ -43,7 +43,7 @@ typedef enum rapt_status {
 RAPT_API int32_t rapt_version(void);
 RAPT_API const char* rapt_version_string(void);
 
-/* The message of the last call of this thread that failed; "" if none has. Valid until this thread's next failure. */
+/* The message of this thread's last failed call; "" if none failed. Valid until this thread's next failure. */
 RAPT_API const char* rapt_last_error(void);
 
 /* ---- tensors (laid out like DLPack's DLTensor) ------------------------------------------------------------------ */
@@ -87,8 +87,8 @@ typedef enum rapt_causal {
   RAPT_CAUSAL_TOP_LEFT = 2 /* query i sees keys j <= i (PyTorch's is_causal) */
 } rapt_causal;
 
-/* Keeps keys j in [i + off - left, i + off + right], both ends in; off is 0 for RAPT_CAUSAL_TOP_LEFT and otherwise
- * seqlen_k - seqlen_q. -1 is unbounded, any other negative an error. Any causal mode sets right = 0. */
+/* Keeps keys j in [i + off - left, i + off + right], inclusive; off is 0 for RAPT_CAUSAL_TOP_LEFT and otherwise
+ * seqlen_k - seqlen_q. -1 is unbounded, any other negative value an error. Any causal mode sets right = 0. */
 typedef struct rapt_window {
   size_t struct_size;
   int64_t left;
@@ -106,14 +106,14 @@ typedef struct rapt_dropout {
 /* Sequences of different lengths, packed: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1. int32
  * [batch + 1], starting at 0, not decreasing. In host memory they are validated; device memory is never read back
  * unless `check_device_seqlens` asks for it, which waits for the stream: kernels clamp what they find there to
- * max_seqlen and total. GPU tensors may have theirs in host memory: they are copied in the stream's order to the
- * workspace (none given: to memory that the stream allocates), so in pinned memory they must stay as they are until
- * then. cu_seqlens_k is NULL where a KV cache is given. */
+ * max_seqlen and total. With GPU tensors, cu_seqlens may be in host memory: they are copied in stream order to the
+ * workspace, or without one to memory that the stream allocates; in pinned memory they must not change until then.
+ * cu_seqlens_k is NULL if a KV cache is given. */
 typedef struct rapt_varlen {
   size_t struct_size;
   const rapt_tensor* cu_seqlens_q; /* q, out, dq are [total_q, heads_q, head_dim]; lse is [heads_q, total_q] */
   const rapt_tensor* cu_seqlens_k; /* k, v, dk, dv are [total_k, heads_k, head_dim] */
-  int64_t max_seqlen_q;            /* 0: taken from cu_seqlens, which only host memory allows */
+  int64_t max_seqlen_q;            /* 0: taken from cu_seqlens, which must be in host memory */
   int64_t max_seqlen_k;
   int32_t check_device_seqlens;
 } rapt_varlen;
@@ -134,9 +134,9 @@ typedef struct rapt_kv_cache {
   int32_t rotary_interleaved;    /* 1: pairs (0,1), (2,3), ...; 0: pairs (x, x + rotary_dim / 2) */
 } rapt_kv_cache;
 
-/* s = softmax_scale * (q . k); s = softcap * tanh(s / softcap); s += bias; s -= slope * |i + off - j|; what a mask
- * excludes is -inf; P = softmax over keys and the sink; out = dropout(P) v. A row with nothing to attend gives out 0,
- * lse -inf (the sink's value where there is a sink) and gradients 0. */
+/* s = softmax_scale * (q . k); s = softcap * tanh(s / softcap); s += bias; s -= slope * |i + off - j|; excluded keys
+ * become -inf; P = softmax over keys and the sink; out = dropout(P) v. A row with no keys to attend gives out 0,
+ * lse -inf (the sink's value if there is a sink) and gradients 0. */
 typedef struct rapt_attention {
   size_t struct_size;
   const rapt_tensor* q;        /* [batch, seqlen_q, heads_q, head_dim], fp16, bf16, fp32 (fp64: math backend only) */
@@ -168,26 +168,26 @@ typedef struct rapt_executor {
   void (*parallel_for)(void* context, int64_t count, rapt_task task, void* argument);
 } rapt_executor;
 
-/* A pool of num_threads threads, the calling one included (0: one for each core), as an executor. */
+/* A pool of num_threads threads, including the calling one (0: one per core), as an executor. */
 RAPT_API rapt_status rapt_pool_create(int32_t num_threads, rapt_executor** executor);
 RAPT_API void rapt_pool_destroy(rapt_executor* executor);
 
 typedef struct rapt_execution {
   size_t struct_size;
   const char* backend;   /* NULL or "auto", or a name that rapt_explain lists: "cpu", "hip", "math", "hip.<kernel>" */
-  int32_t deterministic; /* 1: bitwise the same result every time */
+  int32_t deterministic; /* 1: bitwise reproducible results */
   int32_t allow_math;    /* 1: "auto" may choose the slow math backend for any size */
   const rapt_executor* executor; /* CPU tensors; NULL: Rapt's own pool */
   void* stream;                  /* GPU tensors: the hipStream_t or cudaStream_t */
   void* workspace;               /* 64-byte aligned, on the tensors' device; NULL: Rapt allocates */
-  size_t workspace_size;         /* bytes, at least what rapt_workspace_size says */
+  size_t workspace_size;         /* bytes, at least rapt_workspace_size() */
 } rapt_execution;
 
 typedef struct rapt_forward_call {
   size_t struct_size;
   const rapt_attention* attention;
   const rapt_tensor* out; /* [batch, seqlen_q, heads_q, head_dim_v], the type of q */
-  const rapt_tensor* lse; /* optional, [batch, heads_q, seqlen_q], fp32 (fp64 where q is), natural log */
+  const rapt_tensor* lse; /* optional, [batch, heads_q, seqlen_q], fp32 (fp64 if q is), natural log */
   const rapt_execution* execution;
 } rapt_forward_call;
 
@@ -228,10 +228,10 @@ RAPT_API rapt_status rapt_workspace_size(const rapt_forward_call* forward, const
 
 typedef enum rapt_op { RAPT_FORWARD = 0, RAPT_BACKWARD = 1 } rapt_op;
 
-/* Which dimensions a bias or mask really has; the others have size 1. */
+/* The dimensions in which a bias or mask is not broadcast; the others have size 1. */
 typedef enum rapt_broadcast_bits { RAPT_PER_BATCH = 1, RAPT_PER_HEAD = 2, RAPT_PER_QUERY = 4 } rapt_broadcast_bits;
 
-/* The results of a backward pass that a problem asks for. */
+/* The results that a backward pass computes. */
 typedef enum rapt_gradient_bits {
   RAPT_GRADIENT_Q = 1,
   RAPT_GRADIENT_K = 2,
@@ -275,11 +275,11 @@ typedef struct rapt_option {
   const char* form;
   const char* help;
   int32_t is_number;         /* given to a call as a number, not as a tensor */
-  const char* default_value; /* of a number that texts leave out then: "0"; "" where there is none */
+  const char* default_value; /* "0": the value of a number that a text omits; "" if there is none */
 } rapt_option;
 
-/* Option `index`, in the order in which texts have them; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT
- * past the last. */
+/* Option `index`, in the order of the problem text; the caller sets option->struct_size. RAPT_INVALID_ARGUMENT past
+ * the last. */
 RAPT_API size_t rapt_option_count(void);
 RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 
@@ -288,18 +288,18 @@ RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
 
-/* Floating-point operations of one pass: 2 * (head_dim + head_dim_v) for each query and key that causality and window
- * let attend, times 2.5 in the backward pass. A cache counts as long as its longest sequence. */
+/* Floating-point operations of one pass: 2 * (head_dim + head_dim_v) for each pair of query and key that causality and
+ * window allow, times 2.5 in the backward pass. Every sequence of a cache counts with the longest one's length. */
 RAPT_API rapt_status rapt_problem_flops(const rapt_problem* problem, rapt_op op, double* flops);
 
-/* Writes the canonical text and its length without the final 0. capacity 0 asks only for the length. */
+/* Writes the canonical text, and its length without the terminating 0. With capacity 0, only the length. */
 RAPT_API rapt_status rapt_problem_print(const rapt_problem* problem, char* text, size_t capacity, size_t* length);
 
 /* ---- what would run, and why not the others --------------------------------------------------------------------- */
 
 typedef struct rapt_candidate {
   const char* backend;
-  const char* kernel; /* the variant it runs, or would run if it were taken; "" where it has none */
+  const char* kernel; /* the variant it runs, or would run if chosen; "" if it has none */
   int32_t chosen;     /* 1 for at most one candidate */
   const char* reason; /* why it was chosen or refused */
 } rapt_candidate;

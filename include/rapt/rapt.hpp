@@ -20,13 +20,13 @@
 #include "rapt/rapt.h"
 
 namespace rapt {
-inline namespace api {  // apart from the library's own names where both are linked into one program
+inline namespace api {  // keeps these names distinct from the library's own in a program that links both statically
 
 inline constexpr rapt_dtype kFp16 = {RAPT_FLOAT, 16, 1}, kBf16 = {RAPT_BFLOAT, 16, 1}, kFp32 = {RAPT_FLOAT, 32, 1},
                             kFp64 = {RAPT_FLOAT, 64, 1}, kInt32 = {RAPT_INT, 32, 1}, kUint8 = {RAPT_UINT, 8, 1},
                             kBool = {RAPT_BOOL, 8, 1};
 
-// What every function here throws; what() names the argument, its value and what is allowed.
+// Thrown by every function here; what() names the argument, its value and what is allowed.
 class Error : public std::runtime_error {
  public:
   Error(rapt_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -40,7 +40,7 @@ inline void check(rapt_status status) {
   if (status != RAPT_OK) throw Error(status, rapt_last_error());
 }
 
-// A shape or strides: up to four numbers, as {2, 16, 8, 64} or from a vector.
+// A shape or strides: up to four numbers, such as {2, 16, 8, 64}, or from a vector.
 class Dims {
  public:
   Dims() = default;
@@ -58,7 +58,7 @@ class Dims {
   std::array<int64_t, 4> values_ = {};
 };
 
-// Somebody else's memory as a tensor. `strides` are in elements; none means compact.
+// A tensor in memory that the caller owns. `strides` are in elements; none means compact.
 class Tensor {
  public:
   Tensor() = default;
@@ -71,7 +71,7 @@ class Tensor {
          rapt_device device = {RAPT_CPU, 0})
       : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
 
-  // From the C struct, or from a DLPack tensor, which is laid out alike. Its shape and strides are copied.
+  // From the C struct, or from a DLPack tensor, which has the same layout. Copies shape and strides.
   explicit Tensor(const rapt_tensor& c)
       : data_(static_cast<char*>(c.data) + c.byte_offset),
         device_(c.device),
@@ -279,7 +279,7 @@ inline size_t backward_workspace_size(const Attention& attention, const Tensor& 
   return bytes;
 }
 
-// A fixed set of threads: pass executor() as Execution::executor. 0 threads: one for each core.
+// A fixed set of threads: pass executor() as Execution::executor. 0 threads: one per core.
 class Pool {
  public:
   explicit Pool(int32_t num_threads = 0) { check(rapt_pool_create(num_threads, &executor_)); }
@@ -337,7 +337,7 @@ inline double flops(const Problem& problem, rapt_op op) {
   return count;
 }
 
-// The options of a problem that are numbers; those that are tensors are the caller's to make.
+// The options of a problem that are numbers. The caller makes those that are tensors.
 inline void set_options(Attention& attention, const Problem& problem, uint64_t dropout_seed = 0) {
   const rapt_problem c = problem.c();
   attention.causal = static_cast<rapt_causal>(c.causal);

@@ -38,7 +38,7 @@ def attention(
 
 
 class Gradients(NamedTuple):
-    """What attention_backward gives: each has the shape and type of its tensor; None where it was not asked for."""
+    """Results of attention_backward: each has the shape and type of its tensor, or is None if not requested."""
 
     dq: Tensor | None
     dk: Tensor | None

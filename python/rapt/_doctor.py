@@ -19,7 +19,7 @@ def doctor() -> str:
         lines.append(f"  {name:<12} {'used' if name == best else 'available' if available else 'not on this machine'}")
     lines += ["", "GPUs", *(_gpus() or ["  HIP finds none"]), "", "kernel archives"]
     lines += [f"  {path}: {contents}" for path, contents in _core.archives()] or [
-        "  none in RAPT_KERNEL_PATH or beside the library"
+        "  none in RAPT_KERNEL_PATH or next to the library"
     ]
     return "\n".join(lines)
 

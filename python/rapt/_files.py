@@ -13,7 +13,7 @@ def path_to_write(text: str) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """Writes beside and renames: the file is there whole or not at all."""
+    """Writes a temporary file and renames it: the file is complete or absent."""
     beside = f"{path}.part"
     with open(beside, "w", encoding="utf-8") as file:
         file.write(text)

@@ -81,7 +81,7 @@ class Options(TypedDict, total=False):
     allow_math: bool | None
     """"auto" may choose the slow math backend for any size"""
     num_threads: int | None
-    """CPU tensors: default one for each core"""
+    """CPU tensors: default one per core"""
     stream: int | None
     """GPU tensors: the hipStream_t or cudaStream_t; default the current stream of the tensors' library"""
     workspace: Tensor | None

@@ -140,7 +140,7 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
     out, lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
     gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
     plain = {"out": out, "lse": lse, **gradients._asdict()}
-    # The rounding of out to 16 bits moves every backend's gradients alike: it is none of their errors.
+    # Rounding out to 16 bits changes every backend's gradients in the same way, so it is not an error of theirs.
     rounded = None if dtype == "fp32" else _array(out)
     exact, largest_logit = attention_float64(*arrays, **given, out=rounded)
 
@@ -220,7 +220,7 @@ def _default_device():
 
 
 def _print(checks, told):
-    """A line for each direction; why not the other backends where that was not told before."""
+    """A line per direction, and why the other backends were not used, unless already printed."""
     for op in ("forward", "backward"):
         of_op = [c for c in checks if c.op == op]
         first = of_op[0]

@@ -32,7 +32,7 @@ double time_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, in
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
 }
 
-// The tensors of a backward call beside q, k, v and the options.
+// The tensors of a backward call other than q, k, v and the options.
 struct BackwardTensors {
   Tensor out, lse, dout;
   Gradients gradients;

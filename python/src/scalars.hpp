@@ -1,4 +1,4 @@
-// Python values that are no tensors, by argument name; a wrong one is a ValueError that names it and what is allowed.
+// Python values that are not tensors, by argument name; a wrong one is a ValueError that names it and what is allowed.
 #pragma once
 
 #include <nanobind/nanobind.h>

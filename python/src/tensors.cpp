@@ -55,7 +55,7 @@ bool on_host(rapt_device device) {
   return device.type == RAPT_CPU || device.type == dlpack::kCudaHost || device.type == dlpack::kRocmHost;
 }
 
-// What __dlpack__(stream=...) wants: CUDA has 1 for the default stream.
+// The argument of __dlpack__(stream=...): for CUDA, 1 is the default stream.
 int64_t stream_number(rapt_device device, void* stream) {
   const auto number = static_cast<int64_t>(reinterpret_cast<intptr_t>(stream));
   return device.type == RAPT_CUDA && number == 0 ? 1 : number;

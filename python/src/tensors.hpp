@@ -42,7 +42,7 @@ class Tensors {
 
   rapt_device device() const { return device_; }  // of the first GPU tensor, else the host
   void* stream() const { return stream_.value_or(nullptr); }
-  // Nothing says which stream the tensors' library uses: the call is on the default one, and is to be waited for.
+  // The stream of the tensors' library is unknown: the call uses the default stream, and must be waited for.
   bool must_synchronize() const { return must_synchronize_; }
 
  private:

@@ -48,7 +48,7 @@ def check_files(archives):
 
 
 def main(archives=None):
-    assert importlib.util.find_spec("torch") is None, "this is to be run without torch"
+    assert importlib.util.find_spec("torch") is None, "must be run without torch"
     print(rapt.doctor())
     check_attention()
     check_files(archives)

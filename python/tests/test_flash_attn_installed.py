@@ -1,4 +1,4 @@
-"""rapt.flash_attn.install(): code that nobody changed runs on it, in a process of its own."""
+"""rapt.flash_attn.install(): code that nobody changed runs on it, in a separate process."""
 
 import subprocess
 import sys

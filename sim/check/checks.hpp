@@ -39,7 +39,7 @@ class Checks final : public Observer {
   std::array<std::unique_ptr<Observer>, check_kinds> checks_;
 };
 
-// One check of a workgroup's run each, in a file of its own.
+// The checks of a workgroup's run, each in a separate file.
 std::unique_ptr<Observer> make_value_check(Workgroup& group);
 std::unique_ptr<Observer> make_wait_check(Workgroup& group);
 std::unique_ptr<Observer> make_hazard_check(Workgroup& group);

@@ -9,7 +9,7 @@ namespace rapt::sim {
 class Profiler;
 class Tracer;
 
-// What follows launches, beside the sanitizer; null where nothing does.
+// An observer of launches in addition to the sanitizer; null if there is none.
 struct Followers {
   Profiler* profiler = nullptr;  // counts the launch (profile/profiler.hpp)
   Tracer* tracer = nullptr;      // may follow one of its waves (profile/trace.hpp)

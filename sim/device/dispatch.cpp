@@ -90,7 +90,7 @@ class Dispatch {
   };
 
   void work() {
-    constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start beside it
+    constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start
     std::deque<std::unique_ptr<Place>> active, idle;
     bool crowded = false;  // all active groups have had a turn
     try {

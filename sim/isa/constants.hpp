@@ -11,7 +11,7 @@ namespace rapt::sim {
 // half, nothing in the high one, but an integer sign-extended to 32 bits and, for packed integers, a float in 32 bits
 // (LLVM's getInlineEncodingV2F16 and ...V2I16); none for a code that is no inline constant.
 std::optional<std::uint64_t> inline_constant(unsigned code, Type type);
-// 16-bit operands that are no floats. gfx9 gives them a constant's 32 bits, of a float those of the f32, and they take
+// 16-bit operands that are not floats. gfx9 gives them a constant's 32 bits, of a float those of the f32, and they take
 // the low half (LLVM's getInlineEncodingV216, and AMD's account of the hardware in its pull request 198005); gfx11 and
 // gfx12 give them the f16.
 bool is_integer16(Type type);

@@ -69,7 +69,7 @@ struct Instruction {
 
   LaneMap lane_map = LaneMap::none;
   std::uint16_t dpp_ctrl = 0;  // as encoded (dpp16)
-  std::uint32_t dpp8 = 0;      // 3 bits a lane
+  std::uint32_t dpp8 = 0;      // 3 bits per lane
   std::uint8_t row_mask = 15, bank_mask = 15;
   bool bound_ctrl = false, fetch_inactive = false;
   SdwaSelect dst_sel = SdwaSelect::dword;

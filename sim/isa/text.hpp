@@ -1,4 +1,4 @@
-// Pieces of assembly text that every family prints alike.
+// Pieces of assembly text that every family prints in the same way.
 #pragma once
 
 #include "sim/isa/instruction.hpp"

@@ -98,7 +98,7 @@ void Image::relocate(std::uint64_t table, std::uint64_t size) {
   if (size == 0) return;
   if (size > file_size_) broken("more relocations than the file has bytes");
   if (size % sizeof(Elf64_Rela) != 0) broken("half a relocation");
-  // Copied first: a relocation may lie in what relocations change.
+  // Copied first: a relocation may be in data that relocations change.
   const auto part = memory().part(table, size);
   const std::vector<std::byte> copy(part.begin(), part.end());
   const Bytes records(copy, "relocations");

@@ -59,7 +59,7 @@ struct Memory::State {
   mutable std::shared_ptr<const Snapshot> snapshot = std::make_shared<Snapshot>();
   mutable std::uint64_t snapshot_generation = 0;
 
-  // The list as it is now, made anew when it has changed. The mutex is held.
+  // The current list, rebuilt when it has changed. The mutex is held.
   std::shared_ptr<const Snapshot> current(std::uint64_t generation) const {
     if (snapshot_generation != generation) {
       auto fresh = std::make_shared<Snapshot>();
@@ -99,7 +99,7 @@ Memory::Memory() : state_(std::make_unique<State>()) {}
 Memory::~Memory() = default;
 
 Memory& Memory::process() {
-  // Never destroyed: programs release memory in destructors of their own at exit.
+  // Never destroyed: programs release memory in their destructors at exit.
   static Memory& memory = *new Memory;
   return memory;
 }

@@ -56,7 +56,7 @@ class Memory {
   void mark_unwritten(std::uint64_t address, std::size_t bytes);
   // False where a byte was never written; true where nothing is known (tracking off, or memory of the host).
   bool is_written(std::uint64_t address, std::size_t bytes) const;
-  // Whether [begin, end) lies in one allocation and none of it is known to be unwritten. False too where that would
+  // Whether [begin, end) is in one allocation and none of it is known to be unwritten. False too where that would
   // take long to say: is_written() then answers for the parts.
   bool all_written(std::uint64_t begin, std::uint64_t end) const;
   // Whether allocations made from now on have a `written` map. Off at first, on where RAPT_SIM_CHECK is set and not

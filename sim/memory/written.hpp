@@ -13,7 +13,7 @@ class WrittenMap {
   explicit WrittenMap(std::uint64_t bytes);
   bool usable() const { return words_ && full_; }
 
-  // Bytes [begin, end); what lies beyond the allocation does not count.
+  // Bytes [begin, end); bytes beyond the allocation do not count.
   void mark(std::uint64_t begin, std::uint64_t end);
   void unmark(std::uint64_t begin, std::uint64_t end);
   bool all(std::uint64_t begin, std::uint64_t end) const;

@@ -41,7 +41,7 @@ class AtExit {
     if (!file_.empty()) opcodes(Arch::gfx942);  // begins the decoder's tables, which then outlive this
   }
   ~AtExit() {
-    // A process that was forked has counted nothing of its own.
+    // A forked process has counted nothing.
     if (file_.empty() || profiler.kernels().empty() || getpid() != process_) return;
     try {
       common::write_file(file_, report_json(profiler.kernels()));

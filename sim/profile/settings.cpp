@@ -18,7 +18,7 @@ void parse_number(const std::string& text, const std::string& what, T& number) {
   if (text.empty()) return;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
-    throw std::invalid_argument(what + ": '" + text + "' is no number from 0 on");
+    throw std::invalid_argument(what + ": '" + text + "' is not a number from 0 on");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-// The libraries lie in lib/ beside the folder of this command.
+// The libraries are in lib/ next to the folder of this command.
 std::string library_folder() {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib";
   if (!std::filesystem::exists(folder / "libamdhip64.so"))

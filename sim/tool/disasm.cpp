@@ -133,7 +133,7 @@ void add_disasm(CLI::App& app, Action& action) {
       ->required();
   sub->add_option("--kernel", o->kernel, "Only this kernel");
   sub->add_option("--arch", o->arch, "Only code for this architecture");
-  sub->add_flag("--raw", o->raw, "The file holds nothing but instruction words for --arch");
+  sub->add_flag("--raw", o->raw, "The file holds only instruction words for --arch");
   sub->footer(
       "Examples:\n"
       "  rapt-sim disasm kernel.co\n"

@@ -14,7 +14,7 @@ namespace rapt {
 
 namespace {
 
-// A fixed buffer, so that remembering a message cannot fail.
+// A fixed buffer, so that storing a message cannot fail.
 thread_local char t_message[4096] = "";
 
 }  // namespace
@@ -91,7 +91,7 @@ void require_one_call(const void* forward, const void* backward) {
 
 }  // namespace rapt
 
-// What rapt_explanation_candidate hands out points into this.
+// rapt_explanation_candidate returns pointers into this.
 struct rapt_explanation {
   rapt::Explanation value;
 };
@@ -120,8 +120,7 @@ rapt_status rapt_pool_create(int32_t num_threads, rapt_executor** executor) {
   return guarded([&] {
     require(executor, "executor");
     if (num_threads < 0 || num_threads > 4096)
-      throw Error(RAPT_INVALID_ARGUMENT,
-                  cat("num_threads is ", num_threads, ", must be in 0 (one for each core) to 4096"));
+      throw Error(RAPT_INVALID_ARGUMENT, cat("num_threads is ", num_threads, ", must be 0 (one per core) to 4096"));
     *executor = const_cast<rapt_executor*>(&(new Pool(num_threads))->executor());
   });
 }

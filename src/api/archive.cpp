@@ -23,7 +23,7 @@ const gpu::Variant& variant_of(const rapt_archive* archive, size_t index) {
   return variants[index];
 }
 
-// rapt_kernel got new fields at the old places in Rapt 0.2; a program built before that says a size of at most this.
+// Rapt 0.2 changed rapt_kernel's fields. Programs built before that pass a struct_size of at most this.
 constexpr size_t kKernelBefore02 = 120;
 static_assert(sizeof(rapt_kernel) > kKernelBefore02);
 
@@ -31,7 +31,7 @@ void check_is_new(const rapt_kernel& kernel) {
   if (kernel.struct_size > sizeof(size_t) && kernel.struct_size <= kKernelBefore02)
     throw Error(RAPT_UNSUPPORTED,
                 cat("kernel.struct_size is ", uint64_t{kernel.struct_size},
-                    ", the rapt_kernel of Rapt before 0.2, whose fields were others: build the program anew with the "
+                    ", the rapt_kernel of Rapt before 0.2, which had other fields: rebuild the program with the "
                     "rapt.h of this Rapt, ",
                     rapt_version_string()));
 }

@@ -1,4 +1,4 @@
-// Devices over the C boundary: which there are, their memory, and kernels loaded ahead.
+// Devices over the C boundary: the list, their memory, and preloading kernels.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace rapt {
 
 namespace {
 
-// True for a GPU, false for the host; anything else is refused.
+// True for a GPU, false for the host; throws for anything else.
 bool on_gpu(rapt_device device) {
   if (device.type == RAPT_ROCM) return true;
   if (device.type == RAPT_CPU && device.id == 0) return false;

@@ -1,4 +1,4 @@
-// The C boundary: runs a body and turns what it throws into a status and this thread's message.
+// The C boundary: runs a body and turns exceptions into a status and this thread's message.
 #pragma once
 
 #include <new>
@@ -8,7 +8,7 @@
 
 namespace rapt {
 
-rapt_status fail(rapt_status status, const char* message) noexcept;  // remembers the message
+rapt_status fail(rapt_status status, const char* message) noexcept;  // stores the message
 
 template <class Body>
 rapt_status guarded(const Body& body) noexcept {

@@ -4,6 +4,6 @@
 
 namespace rapt {
 
-rapt_op checked_op(rapt_op op);  // throws Error where it is no operation
+rapt_op checked_op(rapt_op op);  // throws Error if it is not an operation
 
 }  // namespace rapt

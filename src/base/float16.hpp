@@ -25,7 +25,7 @@ struct Fp16 {
     const uint32_t subnormal = 0u - static_cast<uint32_t>(magnitude < 0x0400u);
     const uint32_t special = 0u - static_cast<uint32_t>(magnitude >= 0x7C00u);
     const uint32_t normal = shifted + (112u << 23) + (special & (112u << 23));
-    // A subnormal m * 2^-24 is the float (1 + m / 1024) * 2^-14 less 2^-14: exact, and no subnormal float takes part.
+    // A subnormal m * 2^-24 is the float (1 + m / 1024) * 2^-14 minus 2^-14: exact, and without subnormal floats.
     const float above = std::bit_cast<float>((shifted & 0x7FFFFFu) | (113u << 23));
     const uint32_t small = std::bit_cast<uint32_t>(above - 0x1p-14f);
     const uint32_t value = (small & subnormal) | (normal & ~subnormal);
@@ -36,7 +36,7 @@ struct Fp16 {
   static constexpr uint16_t from(float value) {
     const uint32_t all = std::bit_cast<uint32_t>(value), magnitude = all & 0x7FFFFFFFu;
     const uint32_t normal = (magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
-    // In [0.5, 1) a float's last place is 2^-24, a subnormal's unit: the addition rounds.
+    // In [0.5, 1) a float's ulp is 2^-24, that of an fp16 subnormal, so the addition rounds.
     const float small = std::bit_cast<float>(magnitude < 0x38800000u ? magnitude : 0u);
     const uint32_t subnormal = std::bit_cast<uint32_t>(small + 0.5f) - 0x3F000000u;
     const uint32_t nan = 0x7E00u | ((magnitude >> 13) & 0x3FFu);

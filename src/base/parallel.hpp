@@ -1,5 +1,5 @@
-// Work items on an executor: at most `concurrency` tasks draw items from one counter, so that a task's index can name
-// its scratch memory. Items must not depend on each other nor on which task runs them.
+// Work items on an executor: at most `concurrency` tasks take items from one counter, so a task's index identifies its
+// scratch memory. Items must not depend on each other or on the task that runs them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Hands out pieces of a workspace, 64-byte aligned. Without a workspace it only counts, so that the bytes asked for
-// and the bytes used come from the same code.
+// Hands out pieces of a workspace, 64-byte aligned. Without a workspace it only counts, so that the same code computes
+// the workspace's size and divides it.
 #pragma once
 
 #include <cstddef>

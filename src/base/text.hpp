@@ -1,4 +1,4 @@
-// Sentences for errors and explanations, built without a formatting library (the library links the C++ run-time only).
+// Sentences for errors and explanations, built without a formatting library (Rapt links only the C++ run-time).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Structs of the C ABI, which begin with their size: a caller's may be older or newer than the library's.
+// Structs of the C ABI begin with their size: the caller's may be older or newer than the library's.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Struct read_versioned(const char* name, const Struct* given) {
   return known;
 }
 
-// Gives the caller as much of `known` as its struct, which may be an older or a newer one, holds.
+// Copies as much of `known` as the caller's struct, which may be older or newer, holds.
 template <class Struct>
 void write_versioned(const char* name, Struct* to, Struct known) {
   const size_t size = to->struct_size;

@@ -1,4 +1,4 @@
-// The cpu backend: SIMD tile kernels in tiers, one for each instruction set, all compiled from the same sources
+// The cpu backend: SIMD tile kernels in tiers, one per instruction set, all compiled from the same sources
 // (tiers/*.cpp) and chosen at run time. Takes every option of a call except fp64.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The list of tiers and whether this machine runs each. That is asked here, in code built for every machine: a function
-// in a tier's own object may hold the instructions that it asks about.
+// The list of tiers and whether this machine supports each. Checked here, in code built for the baseline: a function in
+// a tier's own object may contain the instructions that it checks for.
 #include "cpu/cpu.hpp"
 
 #ifdef RAPT_AVX2_TIER
@@ -28,8 +28,9 @@ extern const Kernels kKernels;
 namespace {
 
 #ifdef RAPT_AVX2_TIER
-// clang 16's __builtin_cpu_supports does not know f16c. It has no registers of its own: avx2 implies the system's part.
-// Asked once: in a virtual machine the instruction leaves it, which takes 10 us, and every call asks for its tier.
+// clang 16's __builtin_cpu_supports does not know f16c. It adds no registers, so the system's support follows from
+// avx2.
+// Cached: in a virtual machine cpuid exits to the hypervisor, which takes 10 us, and every call needs its tier.
 bool has_f16c() {
   static const bool has = [] {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

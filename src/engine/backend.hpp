@@ -1,6 +1,6 @@
-// A backend: something that computes attention on devices of one kind. backends.cpp lists them; each has a file. To add
-// one, derive from Backend (or HostBackend): a pass that it cannot run is refused in plan(), and what it lacks does not
-// compile.
+// A backend computes attention on devices of one kind. backends.cpp lists them; each has a file. To add one, derive
+// from Backend (or HostBackend) and refuse in plan() what it cannot run. The pure virtual functions say what it must
+// have.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace rapt {
 
-// What the caller asks of selection, from rapt_execution.
+// The fields of rapt_execution that selection uses.
 struct BackendRequest {
   std::string_view backend = "auto";
   bool allow_math = false;
@@ -29,7 +29,7 @@ struct Execution {
   size_t workspace_size = 0;
 };
 
-// What selection decides on.
+// The input of selection.
 struct Question {
   const Problem& problem;
   rapt_op op;
@@ -44,7 +44,7 @@ struct Candidate {
   bool chosen = false;
 };
 
-// Why a backend took the problem, and the candidates beside itself: the variants of an archive.
+// Why a backend took the problem, and its further candidates: the variants of an archive.
 struct Reasons {
   std::string chosen;
   std::vector<Candidate> variants = {};
@@ -68,13 +68,13 @@ class Backend {
   const std::string& name() const { return name_; }
   rapt_device_type device() const { return device_; }
 
-  // Whether a request's name means this backend: its own, or that of one of its variants.
+  // Whether a request's name is this backend's or that of one of its variants.
   virtual bool answers_to(std::string_view name) const { return name == name_; }
-  // Why it does not take the problem, which lies on a device of its kind; "" where `plan` is filled.
+  // Fills `plan` and returns "", or returns why it does not take the problem, which is on a device of its kind.
   virtual std::string plan(const Question& question, Plan& plan) const = 0;
-  // Why plan() took the problem, or would have where it lies on this device; asked only by explain().
+  // Why plan() took the problem, or would take it on this device. Only explain() asks.
   virtual Reasons reasons(const Question& question) const = 0;
-  // The kernel that runs it, or would.
+  // The kernel that runs it, or would run it.
   virtual std::string kernel(const Question& question, const Plan& plan) const = 0;
 
   virtual size_t workspace_bytes(const ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
@@ -90,7 +90,7 @@ class Backend {
 // In the order in which "auto" tries them: first the CPU's tiers, best first.
 const std::vector<std::unique_ptr<const Backend>>& backends();
 
-// What backends.cpp lists, by file.
+// The backends, defined in a file each and listed in backends.cpp.
 void add_cpu_backends(std::vector<std::unique_ptr<const Backend>>& list);
 void add_math_backend(std::vector<std::unique_ptr<const Backend>>& list);
 void add_hip_backend(std::vector<std::unique_ptr<const Backend>>& list);

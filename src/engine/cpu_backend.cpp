@@ -1,4 +1,4 @@
-// The SIMD kernels of the host: "cpu" is the best tier that the machine runs, "cpu.<tier>" each by its name.
+// The SIMD kernels of the host: "cpu" is the best tier that the machine supports, "cpu.<tier>" a tier by name.
 #include "cpu/cpu.hpp"
 
 #include "engine/host_backend.hpp"

@@ -1,4 +1,4 @@
-// The kernels of AMD's GPUs: "hip" runs the variant that the tuning table chooses, "hip.<variant>" one by its name.
+// The kernels of AMD's GPUs: "hip" runs the variant that the tuning table chooses, "hip.<variant>" a variant by name.
 #include <utility>
 
 #include "engine/backend.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "hip.";
 
-// The variant that a request names; "" where the tuning table decides.
+// The variant that a request names; "" if the tuning table decides.
 std::string_view named_variant(const Question& q) {
   return q.request.backend.starts_with(kPrefix) ? q.request.backend.substr(kPrefix.size()) : "";
 }
@@ -28,7 +28,7 @@ class HipBackend final : public Backend {
     if (plan.gpu.stage_count == 0) return "";
     return plan.gpu.modules->variants()[plan.gpu.stages[0].variant].name;
   }
-  // A request for another backend is answered as "auto" would be.
+  // For a request of another backend, say what "auto" would do.
   Reasons reasons(const Question& q) const override {
     Reasons all;
     const bool by_name = !named_variant(q).empty();
@@ -49,7 +49,7 @@ class HipBackend final : public Backend {
   void run(const BackwardCall& call, const Plan&, const Execution&) const override { lacking(call); }
 
  private:
-  // plan() refuses what comes here.
+  // Not reached: plan() refuses backward passes.
   [[noreturn]] static void lacking(const BackwardCall& call) {
     throw Error(RAPT_INTERNAL_ERROR, cat("the hip backend was given the backward pass of ", call.text()));
   }

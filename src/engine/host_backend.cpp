@@ -8,7 +8,7 @@ namespace rapt {
 
 namespace {
 
-// Below this, waking threads costs more than they save.
+// Below this, waking threads costs more time than it saves.
 constexpr double kInlineFlops = 1e6;
 
 const rapt_executor& executor_for(const Problem& problem, rapt_op op, const Execution& execution) {

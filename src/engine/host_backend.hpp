@@ -1,4 +1,4 @@
-// What backends on the host share: the workspace, the executor, and the keys appended to a cache before a forward pass.
+// Common to backends on the host: workspace, executor, and appending keys to a cache before a forward pass.
 #pragma once
 
 #include "engine/backend.hpp"

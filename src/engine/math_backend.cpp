@@ -1,4 +1,4 @@
-// The plain definition of attention, which takes every problem but is slow: without being asked, only small ones.
+// The plain definition of attention. It takes every problem but is slow, so "auto" chooses it only for small ones.
 #include <cmath>
 
 #include "engine/host_backend.hpp"
@@ -9,7 +9,7 @@ namespace rapt {
 
 namespace {
 
-// What "auto" lets it do without being asked: about a second of its time on one core.
+// The most FLOPs for which "auto" chooses it: about a second on one core.
 constexpr double kSmall = 4e9;
 
 class MathBackend final : public HostBackend {

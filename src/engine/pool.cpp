@@ -32,7 +32,7 @@ void Pool::work(uint32_t worker) {
     epoch_.wait(seen);
     seen = epoch_.load();
     if (stop_) return;
-    if (worker >= seen % (1u << kParticipantBits)) continue;  // not counted on: the job may already be over
+    if (worker >= seen % (1u << kParticipantBits)) continue;  // not one of the job's workers: it may already have ended
     draw();
     if (working_.fetch_sub(1) == 1) working_.notify_one();
   }
@@ -68,7 +68,7 @@ const rapt_executor& default_executor() {
   if (Pool* pool = g_default_pool.load(std::memory_order_acquire)) return pool->executor();
   const std::lock_guard lock(g_default_pool_mutex);
   if (!g_default_pool) {
-    // A forked child has none of the threads: it forgets the parent's pool and makes its own.
+    // A forked child has none of the threads: it drops the parent's pool and creates its own.
     static const int once = pthread_atfork(nullptr, nullptr, [] { g_default_pool = nullptr; });
     static_cast<void>(once);
     g_default_pool = new Pool(0);  // never destroyed: calls may come from destructors that run at exit

@@ -1,5 +1,5 @@
-// The built-in executor: a fixed set of threads that wait on an atomic. A pool in use (by another caller, or by this
-// one further up its stack) never blocks anybody: the second caller runs its tasks itself.
+// The built-in executor: a fixed set of threads that wait on an atomic. A pool that is in use (by another caller, or
+// further up this caller's stack) does not block: the second caller runs its tasks itself.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class Pool {
   void work(uint32_t worker);
   void draw();  // runs tasks of the current job until none is left
 
-  // One 32-bit word wakes the workers: the job's number, and how many workers take part in it.
+  // One 32-bit word wakes the workers: the job's number, and how many workers take part.
   static constexpr uint32_t kParticipantBits = 12;
   std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> working_{0};
@@ -38,7 +38,7 @@ class Pool {
   rapt_executor executor_;
 };
 
-// Shared by all calls that bring no executor; created on first use, with one thread for each core.
+// Shared by all calls without an executor; created on first use, with one thread per core.
 const rapt_executor& default_executor();
 
 }  // namespace rapt

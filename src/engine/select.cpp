@@ -21,7 +21,7 @@ void require_known(std::string_view name) {
               cat("execution.backend is \"", name, "\", must be one of ", names, ", or hip.<variant> of an archive"));
 }
 
-// Why the backend does not run the problem; "" where `plan` is filled.
+// Fills `plan` and returns "", or returns why the backend does not run the problem.
 std::string refuse(const Backend& backend, const Question& question, Plan& plan) {
   if (question.device.type != backend.device())
     return cat("the tensors are on ", device_text(question.device), ", this backend reads ",
@@ -40,7 +40,7 @@ Plan make_plan(const Question& question) {
   const bool automatic = question.automatic();
   std::string reasons;
   for (const auto& backend : backends()) {
-    // First: every call comes here, and a reason is a string.
+    // Before anything builds a reason, which is a string: every call comes here.
     if (question.device.type != backend->device() && (automatic || !backend->answers_to(question.request.backend)))
       continue;
     Plan plan;

@@ -1,5 +1,5 @@
-// Selection: the first backend of the list that the request allows and that does not refuse the problem. explain()
-// shows every backend's answer.
+// Selection: the first backend of the list that the request allows and that takes the problem. explain() shows every
+// backend's answer.
 #pragma once
 
 #include "engine/backend.hpp"
@@ -11,8 +11,8 @@ struct Explanation {
   std::vector<Candidate> candidates;
 };
 
-// Throws Error: RAPT_UNSUPPORTED where no backend takes the problem, with each one's reason; RAPT_INVALID_ARGUMENT for
-// a backend's name that is unknown.
+// Throws Error: RAPT_UNSUPPORTED, with every backend's reason, if none takes the problem; RAPT_INVALID_ARGUMENT for an
+// unknown backend name.
 Plan make_plan(const Question& question);
 
 Explanation explain(const Question& question);

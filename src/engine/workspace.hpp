@@ -8,7 +8,7 @@
 
 namespace rapt {
 
-// The caller's workspace, or this thread's own, which small calls keep from one to the next.
+// The caller's workspace, or this thread's, which is kept between small calls.
 class Workspace {
  public:
   Workspace(const Execution& execution, size_t bytes);
@@ -29,7 +29,7 @@ class Workspace {
   struct Kept {
     Buffer buffer;
     size_t size = 0;
-    bool in_use = false;  // an executor may run another call on this thread while one is under way
+    bool in_use = false;  // an executor may start another call on this thread during one
   };
   static thread_local Kept t_kept;
 

@@ -36,7 +36,7 @@ void Archive::Content::read() {
   if (std::memcmp(header.magic, archive::kMagic, sizeof header.magic) != 0) fail("not a kernel archive");
   if (header.version != archive::kVersion)
     fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads version ",
-             uint64_t{archive::kVersion}, header.version < archive::kVersion ? ": build it anew from its sources" : ""),
+             uint64_t{archive::kVersion}, header.version < archive::kVersion ? ": rebuild it from its sources" : ""),
          RAPT_UNSUPPORTED);
   if (header.index_size > archive::kMaxIndex)
     fail(cat("the header says that the index has ", header.index_size, " bytes, at most ", archive::kMaxIndex,
@@ -78,7 +78,8 @@ std::span<const Variant> Archive::variants() const { return content_->index.vari
 std::vector<std::byte> Archive::code(const Variant& variant) const {
   const std::span<const Variant> own = variants();
   const Variant* end = own.data() + own.size();
-  if (std::less<>()(&variant, own.data()) || !std::less<>()(&variant, end))  // a copy's place was never checked
+  if (std::less<>()(&variant, own.data()) ||
+      !std::less<>()(&variant, end))  // a copied Variant's offset was never checked
     throw Error(RAPT_INTERNAL_ERROR, cat(path(), ": kernel ", variant.name, " is not this archive's own"));
   const std::string where = cat(path(), ": kernel ", variant.name);
   const auto stored = content_->bytes.subspan(variant.offset, variant.stored_size);

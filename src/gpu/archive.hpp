@@ -1,5 +1,5 @@
 // Reads <arch>.rapt, the kernels compiled for one GPU architecture; docs/design/archive.md has the format. Nothing in a
-// file is trusted: each damage is an Error that names the file and what is wrong.
+// file is trusted: any damage is an Error that names the file and what is wrong.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace rapt::gpu {
 
-// One compiled kernel: what it computes, how it is launched, what it uses of the GPU, and where its code lies.
+// One compiled kernel: what it computes, how it is launched, what resources it uses, and where its code is.
 struct Variant {
   std::string name;       // "forward.d128.bf16.plain.k64w8"
   std::string operation;  // "forward", "forward_wide"
@@ -23,13 +23,13 @@ struct Variant {
   std::string p;          // how P is rounded: "nearest", "truncated", "exact"
   DType dtype = DType::fp16;
   int32_t head_dim = 0;                  // the tile: the largest head_dim and head_dim_v
-  int32_t block_q = 0, block_k = 0;      // queries a workgroup, keys a step
-  int32_t waves = 0, threads = 0;        // a workgroup
-  int32_t registers = 0;                 // of a thread
-  int32_t shared_memory = 0;             // bytes of a workgroup
-  int32_t spills = 0;                    // registers kept elsewhere; the packer lets none pass
+  int32_t block_q = 0, block_k = 0;      // queries per workgroup, keys per step
+  int32_t waves = 0, threads = 0;        // per workgroup
+  int32_t registers = 0;                 // per thread
+  int32_t shared_memory = 0;             // bytes per workgroup
+  int32_t spills = 0;                    // spilled registers; the packer refuses kernels with any
   int32_t argument_size = 0;             // bytes
-  rapt_amd_kernel amd = {};              // where the archive's vendor is "amd"
+  rapt_amd_kernel amd = {};              // if the archive's vendor is "amd"
   uint64_t offset = 0, stored_size = 0;  // of the compressed code, in the file
   uint64_t size = 0;                     // bytes of the code object
   uint32_t crc32 = 0;                    // of the code object
@@ -45,8 +45,8 @@ class Archive {
   const std::string& path() const;
   const std::string& vendor() const;    // "amd"
   const std::string& arch() const;      // "gfx942"
-  const std::string& compiler() const;  // what compiled it, as it names itself
-  const std::string& tuning() const;    // the text of tuning/<arch>; "" where there is none
+  const std::string& compiler() const;  // the compiler's own version text
+  const std::string& tuning() const;    // the text of tuning/<arch>; "" if there is none
   std::span<const Variant> variants() const;
 
   // The code object of one of variants(), decompressed and checked.
@@ -58,12 +58,12 @@ class Archive {
   std::shared_ptr<const Content> content_;
 };
 
-// The archive of an architecture: `place` where it is not "" (a file, or a folder that has <arch>.rapt), or the first
-// found in RAPT_KERNEL_PATH (folders or files, separated by ':') and then beside the library. Throws Error with where
+// The archive of an architecture: in `place` if not "" (a file, or a folder that has <arch>.rapt), otherwise the first
+// found in RAPT_KERNEL_PATH (folders or files, separated by ':') and then next to the library. Throws Error with where
 // it looked, and which architectures' archives are there.
 std::string find_archive(const std::string& arch, const std::string& place = "");
 
-// Every <arch>.rapt in RAPT_KERNEL_PATH and beside the library; only the first of each architecture.
+// Every <arch>.rapt in RAPT_KERNEL_PATH and next to the library; only the first of each architecture.
 std::vector<std::string> find_archives();
 
 }  // namespace rapt::gpu

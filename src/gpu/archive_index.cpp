@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr int64_t kInt32Max = 2147483647;
 
-bool is_name(std::string_view text) {  // of files, symbols and messages: nothing that a terminal or a shell acts on
+bool is_name(std::string_view text) {  // for files, symbols and messages: no characters special to terminals or shells
   return !text.empty() && text.size() <= 256 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
@@ -88,7 +88,7 @@ Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
   v.waves = r.number("waves", 1, 32);
   v.threads = r.number("threads", 1, 1024);
   if (v.threads != v.waves * 32 && v.threads != v.waves * 64)
-    r.fail(cat("has ", v.threads, " threads in ", v.waves, " waves, must be 32 or 64 a wave"));
+    r.fail(cat("has ", v.threads, " threads in ", v.waves, " waves, must be 32 or 64 per wave"));
   v.registers = r.number("registers", 0, 1024);
   v.shared_memory = r.number("shared_memory", 0, 1 << 20);
   v.spills = r.number("spills", 0, 65536);

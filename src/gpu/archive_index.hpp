@@ -14,7 +14,7 @@ struct Index {
   std::vector<Variant> variants;
 };
 
-// `code_begin` and `code_end` bound the code objects' place in the file. Throws Error that names the file.
+// The code objects must be in [code_begin, code_end) of the file. Throws Error that names the file.
 Index read_index(const std::string& path, std::string_view json, uint64_t code_begin, uint64_t code_end);
 
 }  // namespace rapt::gpu

@@ -1,4 +1,4 @@
-// Where an architecture's archive is: named, in RAPT_KERNEL_PATH, or beside the library.
+// Finds an architecture's archive: by name, in RAPT_KERNEL_PATH, or next to the library.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".rapt";
 
-// lib/rapt of an installation, or kernels/ of the build tree. A program that the library is linked into statically
-// counts as the library.
+// lib/rapt of an installation, or kernels/ of the build tree, relative to the library or, if it is linked statically,
+// to the program.
 void add_places_beside_library(std::vector<fs::path>& places) {
   Dl_info info{};
   static const char here = 0;

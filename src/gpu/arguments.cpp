@@ -25,7 +25,7 @@ int32_t abi_dtype(DType dtype) {
   return dtype == DType::fp16 ? RAPT_ABI_FP16 : dtype == DType::bf16 ? RAPT_ABI_BF16 : RAPT_ABI_FP32;
 }
 
-// A side as wide as every sequence excludes nothing: then it is unbounded, and sums of positions stay within int32.
+// A side at least as long as every sequence excludes nothing: unbounded, so that sums of positions fit in int32.
 int32_t window_side(const Call& call, int64_t side) {
   return side < 0 || side >= std::max(call.seqlen_q, call.seqlen_k) ? -1 : static_cast<int32_t>(side);
 }
@@ -44,11 +44,11 @@ class PointerCheck {
     if (data == nullptr) return;
     MemoryPlace place;
     if (const Status status = driver_.locate(data, place); status != Status::success)
-      driver_.fail(status, cat("asking where ", name, " lies, at ", address_text(data)));
+      driver_.fail(status, cat("asking which memory ", name, " is in, at ", address_text(data)));
     if (place.kind == MemoryKind::unknown) {
       if (device_.reads_host_memory) return;
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in host memory that ",
-                                             device_.text(), " cannot read: copy it there, or say that it is on cpu"));
+                                             device_.text(), " cannot read: copy it there, or set its device to cpu"));
     }
     if (place.kind == MemoryKind::device && place.device != device_.id.id)
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in the memory of ",
@@ -119,7 +119,7 @@ void check_pointers(const ForwardCall& call, const Device& device) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }
-  if (call.cu_seqlens_k ? call.total_k == 0 : call.seqlen_k == 0) return;  // tensors without elements may lie anywhere
+  if (call.cu_seqlens_k ? call.total_k == 0 : call.seqlen_k == 0) return;  // tensors without elements may be anywhere
   check("k", call.k.data);
   check("v", call.v.data);
   check("bias", call.bias.data);

@@ -1,4 +1,4 @@
-// What a forward kernel is told, from a validated call.
+// The arguments of a forward kernel, from a validated call.
 #pragma once
 
 #include "gpu/archive.hpp"
@@ -10,8 +10,8 @@ namespace rapt::gpu {
 
 rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, const Device& device);
 
-// Throws Error where a tensor lies in memory that the device cannot reach: host memory that its driver does not know,
-// or another device's. Asked for each call: a pointer says nothing of what it pointed to in the last one.
+// Throws Error if a tensor is in memory that the device cannot reach: host memory that its driver does not know, or
+// another device's. Checked in every call, because memory may be freed and reused between calls.
 void check_pointers(const ForwardCall& call, const Device& device);
 
 }  // namespace rapt::gpu

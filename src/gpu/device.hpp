@@ -1,4 +1,4 @@
-// The GPUs that drivers list. What is asked once is kept: devices do not change while a process runs.
+// The GPUs that drivers list. Properties are cached: devices do not change while a process runs.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Device : DeviceProperties {
   std::string text() const { return device_text(id); }  // "hip:0"
 };
 
-int32_t device_count(rapt_device_type type);  // 0 where the driver finds none; throws Error where there is no driver
+int32_t device_count(rapt_device_type type);  // 0 if the driver finds none; throws Error if there is no driver
 const Device& device(rapt_device id);         // throws Error for one that its driver does not list
 
 }  // namespace rapt::gpu

@@ -1,4 +1,4 @@
-// Launches a forward kernel, after what only the driver can check.
+// Launches a forward kernel, after the checks that need the driver.
 #include <utility>
 #include <vector>
 
@@ -16,8 +16,8 @@ size_t lengths_bytes(const ForwardCall& call) {
   return (static_cast<size_t>(call.batch + 1) * sizeof(int32_t) + kAlign - 1) / kAlign * kAlign;
 }
 
-// cu_seqlens of host memory, copied in the stream's order to where kernels can read them: the caller's workspace, or
-// memory that the stream allocates and frees.
+// cu_seqlens in host memory, copied in stream order to memory that kernels can read: the caller's workspace, or memory
+// that the stream allocates and frees.
 class Lengths {
  public:
   Lengths(ForwardCall& call, const Launch& launch, const Device& device)
@@ -47,7 +47,7 @@ class Lengths {
   Lengths(const Lengths&) = delete;
   Lengths& operator=(const Lengths&) = delete;
 
-  // Once the kernel is launched: the stream frees them after it.
+  // After the launch: the stream frees them when the kernel is done.
   void free(const Device& device) {
     if (own_ == nullptr) return;
     const Status status = driver_.free_async(std::exchange(own_, nullptr), stream_);
@@ -57,15 +57,14 @@ class Lengths {
  private:
   char* allocate(size_t bytes, const Device& device) {
     if (!driver_.allocates_in_stream_order())
-      throw Error(RAPT_INVALID_ARGUMENT,
-                  cat("varlen.cu_seqlens_q is in host memory and ", driver_.library(),
-                      " cannot allocate in a stream's order: give ", static_cast<uint64_t>(bytes),
-                      " bytes of execution.workspace, or put cu_seqlens on ", device.text()));
+      throw Error(RAPT_INVALID_ARGUMENT, cat("varlen.cu_seqlens_q is in host memory and ", driver_.library(),
+                                             " cannot allocate in stream order: give ", static_cast<uint64_t>(bytes),
+                                             " bytes of execution.workspace, or put cu_seqlens on ", device.text()));
     driver_.check(driver_.allocate_async(&own_, bytes, stream_), "allocating ", static_cast<uint64_t>(bytes),
                   " bytes on ", device.text());
     return static_cast<char*>(own_);
   }
-  // Where an error is under way, which says more than one of freeing would.
+  // During another error, which says more than a failure to free.
   void abandon() {
     if (own_) static_cast<void>(driver_.free_async(own_, stream_));
   }

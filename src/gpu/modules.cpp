@@ -10,9 +10,9 @@ namespace rapt::gpu {
 
 namespace {
 
-constexpr size_t kMostPlans = 4096;  // a service with ever new shapes forgets them all now and then
+constexpr size_t kMostPlans = 4096;  // bounds the cache of a service with ever new shapes: it is cleared when full
 
-// The user's rows, the archive's, and the rule of an archive without a table.
+// The user's rows, then the archive's, or the default row of an archive without a table.
 Tuning tuning_of(const Archive& archive) {
   Tuning all = Tuning::of_user(archive.arch());
   Tuning own = Tuning::parse(archive.tuning(), cat("tuning/", archive.arch()), Tuning::Extent::whole);

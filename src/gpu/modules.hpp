@@ -15,7 +15,7 @@ namespace rapt::gpu {
 
 class Modules {
  public:
-  // Of a device that its driver lists. Throws Error where there is no archive for its architecture.
+  // For a device that its driver lists. Throws Error if there is no archive for its architecture.
   static Modules& of(rapt_device device);
 
   Driver& driver() const { return *device_.driver; }
@@ -23,9 +23,9 @@ class Modules {
   std::span<const Variant> variants() const { return archive_.variants(); }
   const std::string& archive_path() const { return archive_.path(); }
 
-  // What the tuning table chooses; remembered per requirements, as a table's rows take longer than a launch.
+  // The tuning table's choice, cached by requirements, because matching rows takes longer than a launch.
   std::optional<size_t> select(const KernelRequirements& needed);
-  // "tuning/gfx942 line 12 fired: ..."; asked for where select() takes a variant.
+  // "tuning/gfx942 line 12 fired: ...", for requirements for which select() finds a variant.
   std::string row_that_fired(const KernelRequirements& needed) const;
 
   // Loads the variant on first use, unless `stream` is being captured, which must neither load nor allocate.

@@ -1,5 +1,5 @@
-// One T for each device, hip:0 and cuda:0 being two, made on first use and kept. Objects of this are never destroyed:
-// a driver's library may be gone by the time that static objects end.
+// One T per device (hip:0 and cuda:0 are two), made on first use and kept. PerDevice objects are never destroyed: the
+// driver's library may be unloaded before static objects are.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace rapt::gpu {
 template <class T>
 class PerDevice {
  public:
-  // make() gives a std::unique_ptr<T>; what it throws passes through, and the next call tries again. A device that is
-  // known takes no lock: this is on the path of every call.
+  // make() returns a std::unique_ptr<T>; its exceptions propagate, and the next call tries again. Takes no lock for a
+  // known device: this is on the path of every call.
   template <class Make>
   T& get(rapt_device device, const Make& make) {
     if (T* const known = find(device)) return *known;
@@ -39,7 +39,7 @@ class PerDevice {
   }
 
   std::mutex making_;
-  std::atomic<Made*> first_{nullptr};  // a list, whose members are never removed
+  std::atomic<Made*> first_{nullptr};  // a linked list; nothing is ever removed
 };
 
 }  // namespace rapt::gpu

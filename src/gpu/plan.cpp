@@ -8,7 +8,7 @@ namespace rapt::gpu {
 
 namespace {
 
-// The refusals of an archive, each once, with how many variants it keeps out.
+// The refusals of an archive's variants, each once, with the number of variants.
 std::string refusals(const Modules& modules, const KernelRequirements& needed) {
   std::vector<std::pair<std::string, int32_t>> reasons;
   for (const Variant& v : modules.variants()) {
@@ -25,7 +25,7 @@ std::string refusals(const Modules& modules, const KernelRequirements& needed) {
   return text;
 }
 
-// The variant that was asked for. Throws Error where the archive has none of this name.
+// The requested variant. Throws Error if the archive has none of this name.
 size_t variant_named(const Modules& modules, std::string_view name) {
   const auto variants = modules.variants();
   std::string names;
@@ -47,7 +47,7 @@ std::string facts(const Variant& v) {
   return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
              v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", v.registers, " VGPRs",
              v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs, " SGPRs, ", v.shared_memory,
-             " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves", " a SIMD, P ",
+             " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves", " per SIMD, P ",
              v.p == "exact"       ? "as fp32"
              : v.p == "truncated" ? "truncated"
                                   : "rounded to nearest");

@@ -20,7 +20,7 @@ int64_t tiles(const Variant& v, const KernelRequirements& d) { return (d.seqlen_
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
 std::string_view shape_of(const Variant& v) { return std::string_view(v.name).substr(v.name.rfind('.') + 1); }
 
-// Of a tile, the plain variants where the call is plain, or else the general ones.
+// Of the variants of a tile, the plain ones if the call is plain, otherwise the general ones.
 std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t head_dim) {
   std::vector<size_t> plain, general;
   for (const size_t i : able)
@@ -46,7 +46,7 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
   return std::nullopt;
 }
 
-// "bias, mask, ... or softmax_scale <= 0": what only general kernels have.
+// "bias, mask, ... or softmax_scale <= 0": the options that only general kernels have.
 std::string general_options() {
   std::string names;
   for (const Option& option : options())
@@ -79,7 +79,7 @@ KernelRequirements requirements_of(const Problem& problem) {
   KernelRequirements r;
   r.dtype = problem.dtype;
   r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
-  // As the kernel has it: in float32 a tiny scale may be 0, and 0 times a masked logit's -Inf is NaN.
+  // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
   r.general = first_given<KernelSupport::general>(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
@@ -102,7 +102,7 @@ std::string unsupported(const Problem& p, rapt_op op) {
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})
     if (rows > kMost) return cat(name, " is ", rows, ", hip kernels take up to ", kMost);
   if (!std::isfinite(scale_log2(p)))
-    return cat("softmax_scale is ", p.scale_or_default(), ", hip kernels take what is finite in float32");
+    return cat("softmax_scale is ", p.scale_or_default(), ", hip kernels take values that are finite in float32");
   return "";
 }
 

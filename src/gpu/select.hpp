@@ -1,4 +1,4 @@
-// Which variant runs a problem: what it requires of a kernel, which variants can, and the tuning row that chooses.
+// Which variant runs a problem: its requirements, the variants that meet them, and the tuning row that chooses.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace rapt::gpu {
 
-// What a problem requires of a kernel: all that selection reads of it, and the key of cached plans.
+// A problem's requirements: everything that selection reads, and the key of cached plans.
 struct KernelRequirements {
   DType dtype = DType::fp16;
   MaskKind mask = MaskKind::none;
@@ -28,22 +28,22 @@ KernelRequirements requirements_of(const Problem& problem);
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
-// Why no kernel takes the problem, whatever the archive has; "" where one may.
+// Why no kernel of any archive takes the problem; "" if one may.
 std::string unsupported(const Problem& problem, rapt_op op);
 
-// Why this variant cannot run it; "" where it can.
+// Why this variant cannot run it; "" if it can.
 std::string refusal(const Variant& variant, const KernelRequirements& needed);
 
 struct Selected {
-  size_t index;          // of the archive's variants
+  size_t index;          // in the archive's variants
   const TuningRow* row;  // that fired
 };
-// The smallest tile that fits, in the plain form where the call is; among several of those, what the table's first
-// matching row says. Nothing where no variant can run it.
+// The smallest tile that fits, plain if the call is; among several variants of it, the choice of the table's first
+// matching row. Empty if no variant can run the problem.
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units);
 
-// Workgroups that a variant needs; one that block_q does not divide evenly ends in a part of a tile.
+// The number of workgroups that a variant needs; a sequence's last tile may be partial.
 double workgroups(const Variant& variant, const KernelRequirements& needed);
 
 }  // namespace rapt::gpu

@@ -32,7 +32,7 @@ class RowParser {
     const std::vector<std::string_view> words = split(line, " \t\r");
     row_.where = where_;
     row_.operation = words[0];
-    if (words[0] != "forward") fail(cat("'", words[0], "' is no operation, must be forward"));
+    if (words[0] != "forward") fail(cat("'", words[0], "' is not an operation, must be forward"));
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
     if (row_.use.empty()) fail("use= is missing");

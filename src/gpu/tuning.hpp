@@ -1,5 +1,5 @@
-// Tuning tables: which variant runs a problem where several can. A row a line, the first that matches fires; tuning/
-// has the tables and what their words mean.
+// Tuning tables: which variant runs a problem if several can. One row per line, the first that matches fires; tuning/
+// has the tables and explains their words.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TuningRow {
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
   std::string features;                // "": any
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
-  double groups_least = 0, groups_below = 0;  // workgroups a compute unit; below 0: no limit
+  double groups_least = 0, groups_below = 0;  // workgroups per compute unit; groups_below 0: no limit
   std::string use;                            // "largest", "smallest", "k64w8", "d256.k64w8"
   std::string by;                             // how the row was obtained
   std::string where;                          // "tuning/gfx942 line 12"
@@ -30,12 +30,12 @@ struct TuningRow {
 struct Tuning {
   std::vector<TuningRow> rows;
 
-  // `name` is what errors and explanations call the table. A whole table ends in a row without conditions, or has none;
-  // a user's need not, as the archive's rows follow. Throws Error with the line and what is wrong.
+  // `name` is the table's name in errors and explanations. A complete table ends with a row without conditions, or is
+  // empty; a user's table need not, because the archive's rows follow. Throws Error with the line and what is wrong.
   enum class Extent { whole, part };
   static Tuning parse(std::string_view text, const std::string& name, Extent extent);
 
-  // What RAPT_TUNING adds before an archive's own rows: a file, or a folder with a file named after the architecture.
+  // Rows that RAPT_TUNING adds before the archive's: from a file, or a folder with a file named after the architecture.
   static Tuning of_user(const std::string& arch);
 };
 

@@ -1,5 +1,5 @@
-// Scalar and row arithmetic of the math backend. T is how a tensor's elements are stored, Acc what they are computed
-// in: float for fp16, bf16 and fp32, double for fp64. Every sum has an order that depends only on its length.
+// Scalar and row arithmetic of the math backend. T is the storage type of a tensor's elements, Acc the type they are
+// computed in: float for fp16, bf16 and fp32, double for fp64. The order of every sum depends only on its length.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void store_row(const Acc* from, int64_t n, T* to) {
   for (int64_t x = 0; x < n; ++x) to[x] = round_to<T>(from[x]);
 }
 
-// One sum in order. Converting by chunks lets that part vectorise.
+// A sequential sum. Converting in chunks lets the conversion vectorise.
 template <class T, class Acc>
 Acc dot_in_order(const Acc* a, const T* b, int64_t n) {
   constexpr int64_t kChunk = 32;
@@ -59,9 +59,9 @@ Acc dot_in_order(const Acc* a, const T* b, int64_t n) {
   return total;
 }
 
-// One sum in order up to 256 elements, as the plain formula reads: a sum in lanes would lose several times less than
-// any matrix kernel may, and make the rule one that no kernel meets. Longer ones in parts, as matrix
-// libraries block them: one sum would make the rule too easy to meet.
+// Up to 256 elements a sequential sum, as in the plain formula: a sum in lanes would be several times more accurate
+// than any matrix kernel, and no kernel would meet the rule. Longer sums in parts, as matrix libraries block them:
+// one sequential sum would make the rule too easy to meet.
 template <class T, class Acc>
 Acc dot(const Acc* a, const T* b, int64_t n) {
   constexpr int64_t kInOrder = 256, kPart = 128;
@@ -82,7 +82,7 @@ void scale_row(Acc factor, int64_t n, Acc* row) {
   for (int64_t x = 0; x < n; ++x) row[x] *= factor;
 }
 
-// Pairwise: the error grows with log(n), so that lse stays exact to float32 over any number of keys.
+// Pairwise: the error grows with log(n), so lse is exact to float32 for any number of keys.
 template <class Acc>
 Acc sum(const Acc* values, int64_t n) {
   if (n > 32) return sum(values, n / 2) + sum(values + n / 2, n - n / 2);

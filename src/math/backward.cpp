@@ -54,7 +54,7 @@ bool row_gradients(const BackwardCall& call, const Row& row, const BackwardPiece
   return true;
 }
 
-// Adds one row's part of dk and dv, and writes its dq.
+// Adds one row's contribution to dk and dv, and writes its dq.
 template <class T, class Acc>
 void add_row(const BackwardCall& call, const Row& row, const BackwardPieces<Acc>& piece) {
   std::fill_n(piece.dq, call.head_dim, Acc(0));

@@ -1,5 +1,5 @@
 // One row of attention, (sequence, query head, query): its logits with every option applied, and its dropout factors.
-// Forward and backward share it, so that both see the same probabilities.
+// Forward and backward share it, so both have the same probabilities.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct Row {
   const Sequence& sequence;
   int64_t head;        // query head
   int64_t query;       // i, within the sequence
-  int64_t begin, end;  // the keys that causality and window leave
+  int64_t begin, end;  // the keys that causality and window allow
 
   Row(const Call& c, const Sequence& s, int64_t h, int64_t i)
       : call(c), sequence(s), head(h), query(i), begin(s.key_begin(c, i)), end(s.key_end(c, i)) {
@@ -63,8 +63,8 @@ Acc added_terms(const Row& row, Acc slope, int64_t j) {
   return added;
 }
 
-// The final logits of keys [begin, end), -inf where the mask excludes. q is the row's query. Where `cap_slope` is
-// given it receives d(capped logit) / d(logit). A masked key is not read.
+// The final logits of keys [begin, end), -inf for masked keys, which are not read. q is the row's query. `cap_slope`,
+// if given, receives d(capped logit) / d(logit).
 template <class T, class Acc>
 void logits(const Row& row, const Acc* q, Acc* out, Acc* cap_slope = nullptr) {
   const Call& call = row.call;
@@ -87,7 +87,7 @@ void logits(const Row& row, const Acc* q, Acc* out, Acc* cap_slope = nullptr) {
   }
 }
 
-// Factors of the probabilities: 0 where dropped, 1 / (1 - p) where kept. Ask for columns in ascending order.
+// Factors of the probabilities: 0 if dropped, 1 / (1 - p) if kept. Columns must be requested in ascending order.
 template <class Acc>
 class RowDropout {
  public:

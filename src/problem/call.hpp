@@ -1,5 +1,5 @@
-// One attention call after validation: a problem and its tensors. Backends read this and check nothing. Every stride is
-// in elements. Plain data, so that building one costs nanoseconds.
+// One validated attention call: a problem and its tensors. Backends read it without further checks. All strides are in
+// elements. Plain data, so that building one takes nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace rapt {
 
-// Element (b, s, h, x) lies at data + (b * batch + s * seq + h * head + x) elements.
+// Element (b, s, h, x) is at data + (b * batch + s * seq + h * head + x) elements.
 struct View {
   char* data = nullptr;
   int64_t batch = 0, seq = 0, head = 0;
@@ -19,20 +19,20 @@ struct View {
 // [batch, heads_q, seqlen_q, seqlen_k]; a broadcast dimension has stride 0.
 struct ScoreView {
   char* data = nullptr;
-  DType dtype = DType::fp32;  // of a bias; a mask is one byte an element
+  DType dtype = DType::fp32;  // of a bias; a mask has one byte per element
   int64_t batch = 0, head = 0, query = 0, key = 0;
   int64_t shape[4] = {};  // as the caller gave it
   explicit operator bool() const { return data != nullptr; }
 };
 
-struct HeadVector {  // [heads_q], or [batch, heads_q] where batch is not 0
+struct HeadVector {  // [heads_q], or [batch, heads_q] if batch is not 0
   char* data = nullptr;
   DType dtype = DType::fp32;
   int64_t batch = 0, head = 0;
   explicit operator bool() const { return data != nullptr; }
 };
 
-struct LseView {  // [batch, heads_q, seqlen_q]; packed: batch 0, [heads_q, total_q]. fp32, fp64 where the call is fp64
+struct LseView {  // [batch, heads_q, seqlen_q]; packed: batch 0, [heads_q, total_q]. fp32, fp64 if the call is fp64
   char* data = nullptr;
   int64_t batch = 0, head = 0, query = 0;
   explicit operator bool() const { return data != nullptr; }
@@ -46,7 +46,7 @@ struct NewKeys {  // appended to the cache, and rotary embedding; the engine doe
   int64_t cos_row = 0, sin_row = 0;
 };
 
-// Of the problem, causality is already folded into the window: window_right is then 0.
+// From the problem. Causality is folded into the window: window_right is then 0.
 struct Call : Problem {
   rapt_device device = {RAPT_CPU, 0};
   double scale = 1;  // softmax_scale, or its default
@@ -59,8 +59,8 @@ struct Call : Problem {
 
   const int32_t* cu_seqlens_q = nullptr;  // q is packed
   const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
-  bool check_lengths = false;             // cu_seqlens in device memory are to be copied and validated
-  int64_t capacity = 0;                   // rows of the cache that a sequence has, in use where there is no seqused_k
+  bool check_lengths = false;             // copy cu_seqlens from device memory and validate them
+  int64_t capacity = 0;                   // rows of the cache per sequence, all in use if there is no seqused_k
   const int32_t* seqused_k = nullptr;     // rows of the cache in use, before seqlen_new more
   const int32_t* cache_batch_idx = nullptr;
   const int32_t* leftpad_k = nullptr;
@@ -90,7 +90,7 @@ struct Sequence {
   int64_t first_k;   // row of k and v
   int64_t batch_q;   // batch index of q, out, lse: 0 when packed
   int64_t batch_k;   // of k and v: 0 when packed or paged
-  int64_t diagonal;  // off: query i stands at key i + diagonal
+  int64_t diagonal;  // off: query i is aligned with key i + diagonal
 
   // Keys that query i may attend by causality and window: [key_begin(i), key_end(i)).
   int64_t key_begin(const Call& call, int64_t i) const {
@@ -144,7 +144,7 @@ inline int64_t lse_offset(const LseView& lse, const Sequence& s, int64_t i, int6
   return s.batch_q * lse.batch + h * lse.head + (s.first_q + i) * lse.query;
 }
 
-// What validate() could not read: cu_seqlens copied from device memory, each batch + 1 of them. Throws Error.
+// Checks cu_seqlens copied from device memory, batch + 1 each, which validate() could not read. Throws Error.
 void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32_t* cu_seqlens_k);
 
 // Checks everything and fills a call; throws Error with every violation, before anything is written.

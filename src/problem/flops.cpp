@@ -1,4 +1,4 @@
-// The one count of floating-point operations, which explain, benches and reports share.
+// The count of floating-point operations that explain, benchmarks and reports share.
 #include <algorithm>
 
 #include "problem/problem.hpp"
@@ -16,7 +16,7 @@ double keys_before(int64_t rows, int64_t first, int64_t keys) {
   return sloped + static_cast<double>(rows - end) * static_cast<double>(keys);
 }
 
-// Pairs of a query and a key of one sequence that attend.
+// Pairs of a query and a key of one sequence that it attends.
 double attended_pairs(const Problem& p, int64_t seqlen_q, int64_t seqlen_k) {
   const int64_t diagonal = p.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k - seqlen_q;
   const int64_t all = seqlen_q + seqlen_k;  // a side this long excludes nothing

@@ -1,4 +1,4 @@
-// Rows of the options' table that differ only in their fields.
+// Kinds of options: rows of the table that differ only in their fields.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Text {
 template <Text form>
 inline constexpr Text kForm = form;
 
-// A row with what every kind sets; kinds and options fill in the rest.
+// A row with the fields that every kind sets; kinds and options fill in the rest.
 constexpr Option row(std::string_view name, std::string_view form, std::string_view help, KernelSupport gpu) {
   Option o = {};
   o.name = name;

@@ -259,8 +259,8 @@ constexpr Option gradients() {
   o.check = [](const Problem& p, Violations& bad) {
     if (p.gradients <= 0 || p.gradients > (gradient::q | gradient::k | gradient::v | gradient::bias | gradient::sink))
       bad.add(cat("gradients is ", p.gradients, ", must be a sum of rapt_gradient_bits"));
-    if ((p.gradients & gradient::bias) && !p.bias_shape) bad.add("gradients has dbias, and there is no bias");
-    if ((p.gradients & gradient::sink) && !p.has_sink) bad.add("gradients has dsink, and there is no sink");
+    if ((p.gradients & gradient::bias) && !p.bias_shape) bad.add("gradients has dbias, but there is no bias");
+    if ((p.gradients & gradient::sink) && !p.has_sink) bad.add("gradients has dsink, but there is no sink");
   };
   o.to_c = [](const Problem& p, rapt_problem& c) { c.gradients = p.gradients; };
   o.from_c = [](Problem& p, const rapt_problem& c) {
@@ -271,7 +271,7 @@ constexpr Option gradients() {
 
 constexpr Option alignment() {
   Option o = number<"align=<bytes>", &Problem::alignment, &rapt_problem::alignment>(
-      "alignment", "what data and rows of every tensor are aligned to at least, where less than 16", kEvery);
+      "alignment", "the least alignment in bytes of every tensor's data and rows, if below 16", kEvery);
   o.default_value = "16";
   o.check = [](const Problem& p, Violations& bad) {
     if (p.alignment != 1 && p.alignment != 2 && p.alignment != 4 && p.alignment != 8 && p.alignment != 16)
@@ -282,7 +282,7 @@ constexpr Option alignment() {
 
 constexpr Option row_stride() {
   Option o = number<"stride=<elements>", &Problem::row_stride, &rapt_problem::row_stride>(
-      "row_stride", "the largest distance between rows, where larger than compact rows of all heads", kEvery);
+      "row_stride", "the largest distance between rows in elements, if larger than compact rows of all heads", kEvery);
   o.check = [](const Problem& p, Violations& bad) {
     if (p.row_stride < 0) bad.add(cat("row_stride is ", p.row_stride, ", must be at least 0"));
   };

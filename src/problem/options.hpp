@@ -1,5 +1,5 @@
-// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so that
-// a new option is a row here and a field in Problem and rapt.h, beside the code that computes it.
+// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so a
+// new option is a row here, a field in Problem and rapt.h, and the code that computes it.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ struct Token {
   std::string_view text;   // the token
   std::string_view whole;  // the text that it points into, for columns in errors
 
-  // What follows the prefix; nullopt where the token begins otherwise.
+  // The text after the prefix; nullopt if the token has another prefix.
   std::optional<std::string_view> after(std::string_view prefix) const;
-  int64_t integer(std::string_view digits) const;  // in its shortest form
+  int64_t integer(std::string_view digits) const;  // must be in shortest form
   double real(std::string_view digits) const;
   [[noreturn]] void fail(std::string_view what) const;
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
@@ -29,27 +29,27 @@ struct Option {
   std::string_view name;  // of the field in rapt_problem, and of the command line's option
   std::string_view form;  // in a text: "drop=<p>"
   std::string_view help;
-  std::string_view default_value;  // of a number that texts leave out then; "" where there is none
+  std::string_view default_value;  // the value of a number that a text omits; "" if there is none
   KernelSupport gpu;
   bool forward_only = false;
 
   bool (*given)(const Problem&);               // not its default
-  std::string (*print)(const Problem&);        // its token; asked for only where given
+  std::string (*print)(const Problem&);        // its token; called only if given
   bool (*parse)(Problem&, const Token&);       // whether the token is this option's
   void (*check)(const Problem&, Violations&);  // its range
   void (*to_c)(const Problem&, rapt_problem&);
   void (*from_c)(Problem&, const rapt_problem&);
-  // Of options that are numbers; null for those that tensors tell, which validate() reads.
+  // For options that are numbers; null for options that tensors determine, which validate() reads.
   void (*from_call)(Problem&, const rapt_attention&);
 };
 
 std::span<const Option> options();  // in the order in which they are printed
 
-// What every call asks of the table, compiled row by row so that what a row lacks costs nothing.
+// What every call does with the table, compiled row by row so that a null entry costs nothing.
 void read_options(const rapt_attention& from, Problem& to);  // from_call of those that have it
 void check_options(const Problem& problem, Violations& bad);
 template <KernelSupport support>
-const Option* first_given(const Problem& problem);  // null where no option of this kind is
+const Option* first_given(const Problem& problem);  // null if no option of this kind is given
 
 inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
 std::string broadcast_text(int32_t bits);  // "b1hNq1"

@@ -1,6 +1,6 @@
-// The parser of problem texts. Strict, so that printing a parsed text in canonical order gives it back: one space
-// between tokens, numbers in their shortest form, no defaults. Sizes and type come first, in order; options in any
-// order, once.
+// The parser of problem texts. It is strict, so that printing a parsed text in canonical order gives it back: one space
+// between tokens, numbers in shortest form, no defaults. Sizes and type come first, in order; each option at most once,
+// in any order.
 #include <algorithm>
 #include <charconv>
 #include <vector>
@@ -84,7 +84,7 @@ class Parser {
     if (at_ < text_.size()) trailing_space_ = ++at_ == text_.size();
   }
 
-  // The option that the next token is, which is read into p.
+  // Reads the next token, an option, into p.
   const Option& next_option(Problem& p) const {
     const Token t = token();
     for (const Option& option : options())

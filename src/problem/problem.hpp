@@ -1,6 +1,6 @@
-// A problem: the one description of a call. It carries all that decides which backend and kernel run: sizes, options,
-// the results wanted and how the tensors lie, but no tensors. It prints, parses and compares; docs/naming.md has the
-// grammar of its text, options.cpp the table of its options.
+// A problem describes a call without its tensors: everything that decides which backend and kernel run, that is, sizes,
+// options, requested results and the tensors' layout. It prints, parses and compares; docs/naming.md has the grammar of
+// its text, options.cpp the table of its options.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ inline constexpr int64_t kMaxHeadDim = 512;
 
 std::string_view dtype_name(DType dtype);
 int64_t dtype_bytes(DType dtype);
-std::optional<DType> dtype_from(rapt_dtype dtype);  // nullopt: not a type that attention computes in
+std::optional<DType> dtype_from(rapt_dtype dtype);  // nullopt: not a type that attention supports
 rapt_dtype dtype_code(DType dtype);
 
-// The results of a backward pass, a bit each; which of them a problem asks for.
+// The results of a backward pass that a problem asks for, one bit each.
 namespace gradient {
 inline constexpr int32_t q = RAPT_GRADIENT_Q, k = RAPT_GRADIENT_K, v = RAPT_GRADIENT_V;
 inline constexpr int32_t bias = RAPT_GRADIENT_BIAS, sink = RAPT_GRADIENT_SINK;
@@ -36,7 +36,7 @@ struct Problem {
   DType dtype = DType::fp32;
 
   // what is computed
-  int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; until it is checked, what the caller gave
+  int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; before validation, the caller's value
   bool has_window = false;
   int64_t window_left = -1, window_right = -1;    // -1: unbounded
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
@@ -49,8 +49,8 @@ struct Problem {
   bool wants_lse = false;                                       // of the forward pass
   int32_t gradients = gradient::q | gradient::k | gradient::v;  // of the backward pass
 
-  // where rows and lengths lie
-  std::vector<std::pair<int64_t, int64_t>> varlen;  // seqlen_q and seqlen_k of each packed sequence, where known
+  // layout of rows and lengths
+  std::vector<std::pair<int64_t, int64_t>> varlen;  // seqlen_q and seqlen_k of each packed sequence, if known
   bool device_lengths = false;                      // packed, with cu_seqlens in device memory: varlen is empty
   int64_t total_q = 0, total_k = 0;                 // rows of packed q, and of packed k and v
   bool has_cache = false;                           // k and v are a KV cache
@@ -60,8 +60,8 @@ struct Problem {
   int64_t seqlen_new = 0;                           // rows appended to the cache
   int64_t rotary_dim = 0;                           // 0: no rotary embedding
   bool rotary_interleaved = false;
-  int64_t alignment = 16;  // bytes: what every tensor's data and rows are aligned to at least; 16 and more count as 16
-  int64_t row_stride = 0;  // the largest distance between rows, in elements, where larger than rows of all heads take
+  int64_t alignment = 16;  // the least alignment in bytes of every tensor's data and rows, at most 16
+  int64_t row_stride = 0;  // the largest distance between rows in elements, if larger than rows of all heads
 
   int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
   // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).
@@ -75,8 +75,8 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
-// Floating-point operations: 2 * (head_dim + head_dim_v) for each query and key that causality and window let attend,
-// and 2.5 times as many in the backward pass, which computes five products for the forward's two.
+// Floating-point operations: 2 * (head_dim + head_dim_v) for each pair of query and key that causality and window
+// allow, and 2.5 times as many in the backward pass, which computes five products instead of two.
 double flops(const Problem& problem, rapt_op op);
 
 }  // namespace rapt

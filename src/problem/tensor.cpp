@@ -14,8 +14,8 @@ struct Term {
   int64_t count;
 };
 
-// Is there a choice of 0 <= z[i] < count[i] with sum step[i] * z[i] = target? Terms come in descending step; what the
-// later terms can add bounds each choice, which leaves one or two values a level for any real tensor.
+// Is there a choice of 0 <= z[i] < count[i] with sum step[i] * z[i] = target? Terms are in descending step. The sum
+// that later terms can reach bounds each choice, which leaves one or two values per level for real tensors.
 bool reachable(const Term* terms, int32_t n, int64_t target, int32_t& budget) {
   if (target < 0 || --budget < 0) return false;
   if (n == 0) return target == 0;

@@ -11,7 +11,7 @@ namespace {
 View view4(const Tensor& t) { return {t.data, t.stride[0], t.stride[1], t.stride[2]}; }
 View view3(const Tensor& t) { return {t.data, 0, t.stride[0], t.stride[1]}; }
 
-// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] where packed.
+// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] if packed.
 const Tensor* rows_tensor(Validator& v, const char* name, const rapt_tensor* given, bool packed) {
   const Tensor* t = v.tensor(name, given, packed ? 3 : 4, packed ? 3 : 4);
   if (t) v.contiguous_rows(*t);
@@ -132,7 +132,7 @@ LseView check_lse(Validator& v, const rapt_tensor* given, const Call& call, bool
   return {t->data, t->stride[0], t->stride[1], t->stride[2]};
 }
 
-// What the problem says of the tensors: which there are, and how they lie.
+// The tensors' properties that the problem records: which are given, and their layout.
 class Layout {
  public:
   explicit Layout(Call& call) : call_(call) {}
@@ -178,7 +178,7 @@ Layout layout_of(Call& call) {
   return layout;
 }
 
-// Empty tensors may have null data; a view of one must still say that it was asked for.
+// Empty tensors may have null data, but their views must be non-null to show that they were given.
 template <class AnyView>
 void keep_asked_for(AnyView& view) {
   static char nothing;
@@ -236,7 +236,7 @@ BackwardCall validate(const rapt_backward_call& given) {
   if (c.dsink && !call.sink) v.bad.add("dsink is given without a sink");
   else if (c.dsink) check_sink(v, "dsink", c.dsink, call, call.dsink);
   if (!c.dq && !c.dk && !c.dv && !c.dbias && !c.dsink)
-    v.bad.add("dq, dk, dv, dbias and dsink are all null, must ask for one");
+    v.bad.add("dq, dk, dv, dbias and dsink are all null, at least one must be given");
   v.aliasing();
   v.bad.throw_if_any();
   call.gradients = (call.dq ? gradient::q : 0) | (call.dk ? gradient::k : 0) | (call.dv ? gradient::v : 0) |

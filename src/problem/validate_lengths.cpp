@@ -1,4 +1,4 @@
-// Validation of lengths: cu_seqlens of packed sequences, and everything of a KV cache.
+// Validation of lengths: cu_seqlens of packed sequences, and all parts of a KV cache.
 #include <vector>
 
 #include "problem/validate_parts.hpp"
@@ -7,7 +7,7 @@ namespace rapt {
 
 namespace {
 
-// A compact int32 index tensor, or null with a violation noted.
+// A compact int32 index tensor, or null after adding a violation.
 const int32_t* indices(Validator& v, const char* name, const rapt_tensor* given, std::initializer_list<int64_t> shape,
                        const char* meaning) {
   const int32_t ndim = static_cast<int32_t>(shape.size());
@@ -42,7 +42,7 @@ int64_t with_given_max(Validator& v, const char* name, int64_t given, int64_t lo
   return std::max(given, longest);
 }
 
-// The longest sequence where the lengths are in device memory, which is not read: no more than all the rows.
+// The longest sequence if the lengths are in device memory, which is not read: at most all rows.
 int64_t promised_max(Validator& v, const char* name, int64_t given, int64_t total) {
   if (given < 0 || (given == 0 && total > 0))
     v.bad.add(cat(name, " is ", given, ", must be the longest sequence where cu_seqlens are in device memory"));
@@ -157,7 +157,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
   }
 }
 
-// Per sequence: the rows in use fit the cache, the page numbers are real, and no two sequences append to one place.
+// Per sequence: the rows in use fit in the cache, page numbers are valid, and no two sequences append to the same
+// place.
 void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
   std::vector<int64_t> written;
   call.seqlen_k = 0;
@@ -206,7 +207,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   call.has_leftpad = cache.leftpad_k != nullptr;
   call.has_batch_idx = cache.cache_batch_idx != nullptr;
   if (cache.block_table && cache.cache_batch_idx)
-    v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already says where each sequence lies");
+    v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already maps sequences to the cache");
   call.capacity = t.k->shape[1];
   if (cache.seqused_k) call.seqused_k = indices(v, "kv_cache.seqused_k", cache.seqused_k, {call.batch}, "[batch]");
   if (cache.leftpad_k) call.leftpad_k = indices(v, "kv_cache.leftpad_k", cache.leftpad_k, {call.batch}, "[batch]");

@@ -104,7 +104,7 @@ void Validator::aliasing() {
   for (int32_t i = 0; i < output_count_; ++i) {
     for (int32_t j = 0; j < i; ++j)
       if (overlap(*outputs_[i], *outputs_[j]))
-        bad.add(cat(outputs_[i]->name, " overlaps ", outputs_[j]->name, ": each output needs memory of its own"));
+        bad.add(cat(outputs_[i]->name, " overlaps ", outputs_[j]->name, ": outputs must not share memory"));
     for (int32_t j = 0; j < input_count_; ++j)
       if (overlap(*outputs_[i], *inputs_[j]))
         bad.add(cat(outputs_[i]->name, " overlaps ", inputs_[j]->name, ": an output may not alias an input"));

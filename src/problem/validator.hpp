@@ -15,7 +15,7 @@ inline constexpr int64_t kAnySize = -1;
 class Validator {
  public:
   // The tensor, which lives as long as this, or null with a violation noted. Its dtype and shape are compared
-  // separately. Every tensor lies on the call's device; the small index tensors may lie in host memory too.
+  // separately. Every tensor is on the call's device; the small index tensors may be in host memory too.
   enum class Place { call_device, call_device_or_host };
   const Tensor* tensor(const char* name, const rapt_tensor* given, int32_t ndim_min, int32_t ndim_max,
                        Place place = Place::call_device);

@@ -1,4 +1,4 @@
-/* rapt.h as a C11 program sees it: compiles alone, runs one call, and tells C++ what the sizes are in C. */
+/* rapt.h as a C11 program sees it: compiles by itself, runs one call, and gives C++ the sizes in C. */
 #include "rapt/rapt.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ const size_t rapt_c_sizes[] = {
     sizeof(rapt_forward_call), sizeof(rapt_backward_call), sizeof(rapt_problem),  sizeof(rapt_candidate),
 };
 
-/* One query, two keys alike: out is the mean of the values. Returns 0 where it is. */
+/* One query, two equal keys: out is the mean of the values. Returns 0 if so. */
 int rapt_c_call(void) {
   float q[] = {1.f}, k[] = {0.5f, 0.5f}, v[] = {1.f, 3.f}, out[] = {0.f};
   const int64_t one[] = {1, 1, 1, 1}, two[] = {1, 2, 1, 1};

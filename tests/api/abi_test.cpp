@@ -92,7 +92,7 @@ class Ages : public testing::Test {
   Results expected_, results_;
 };
 
-// A caller compiled when the struct ended after `causal`: what lies behind is not its struct any more.
+// A caller compiled when the struct ended after `causal`: the bytes after it are not part of its struct.
 TEST_F(Ages, AnOlderCallersStructIsReadUpToItsSize) {
   Attention attention(inputs_);
   rapt_attention older;

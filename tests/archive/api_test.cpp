@@ -96,15 +96,15 @@ TEST_F(ArchiveApi, ANewerCallersStructGetsWhatIsKnown) {
   rapt_archive_close(nullptr);
 }
 
-// Its fields would lie elsewhere: it is refused by name, before anything is written.
+// Its fields would be elsewhere: it is refused by name, before anything is written.
 TEST_F(ArchiveApi, AProgramBuiltBefore02IsRefused) {
   int written = -1;
   EXPECT_EQ(ask_as_before_02((folder_ / "gfx942.rapt").c_str(), &written), RAPT_UNSUPPORTED);
   EXPECT_EQ(written, 0);
   EXPECT_EQ(
       std::string(rapt_last_error()),
-      std::string("kernel.struct_size is 120, the rapt_kernel of Rapt before 0.2, whose fields were others: build "
-                  "the program anew with the rapt.h of this Rapt, ") +
+      std::string("kernel.struct_size is 120, the rapt_kernel of Rapt before 0.2, which had other fields: rebuild "
+                  "the program with the rapt.h of this Rapt, ") +
           rapt_version_string());
 }
 

@@ -31,12 +31,12 @@ TEST(Gate, AGoodKernelPasses) { EXPECT_EQ(error_with(".vgpr_count", 128), "no er
 TEST(Gate, EachViolationIsNamed) {
   EXPECT_EQ(error_with(".vgpr_spill_count", 2), kWhere + "spilled VGPRs is 2, allowed is 0");
   EXPECT_EQ(error_with(".sgpr_spill_count", 3), kWhere + "spilled SGPRs is 3, allowed is 0");
-  EXPECT_EQ(error_with(".private_segment_fixed_size", 16), kWhere + "scratch bytes a lane is 16, allowed is 0");
-  EXPECT_EQ(error_with(".uses_dynamic_stack", true), kWhere + "it needs a stack whose size is not known");
+  EXPECT_EQ(error_with(".private_segment_fixed_size", 16), kWhere + "scratch bytes per lane is 16, allowed is 0");
+  EXPECT_EQ(error_with(".uses_dynamic_stack", true), kWhere + "it needs a stack of unknown size");
   EXPECT_EQ(error_with(".args", {{{".value_kind", "hidden_grid_dims"}}}),
             kWhere + "hidden arguments are 1 (hidden_grid_dims, ...), allowed is 0");
-  EXPECT_EQ(error_with(".wavefront_size", 32), kWhere + "lanes a wave is 32, must be 64");
-  EXPECT_EQ(error_with(".max_flat_workgroup_size", 1024), kWhere + "threads a workgroup is 1024, must be 256");
+  EXPECT_EQ(error_with(".wavefront_size", 32), kWhere + "lanes per wave is 32, must be 64");
+  EXPECT_EQ(error_with(".max_flat_workgroup_size", 1024), kWhere + "threads per workgroup is 1024, must be 256");
   EXPECT_EQ(error_with(".name", "other"),
             kWhere + "the code object's kernel is named other, must be forward_d64_bf16_plain_k64w4");
   EXPECT_EQ(error_with(".group_segment_fixed_size", 16385).substr(0, kWhere.size() + 47),
@@ -44,7 +44,7 @@ TEST(Gate, EachViolationIsNamed) {
   EXPECT_TRUE(error_with(".kernarg_segment_size", 8).starts_with(kWhere + "bytes of arguments is 8, must be "));
   EXPECT_EQ(error_with(".vgpr_count", 129),
             kWhere + "vgprs is 129, the row allows at most 128\n" + kWhere +
-                "occupancy is 3 waves a SIMD, the row requires at least 4 (registers allow 3 waves a SIMD, LDS 4"
+                "occupancy is 3 waves per SIMD, the row requires at least 4 (registers allow 3 waves per SIMD, LDS 4"
                 " workgroups of 4 waves)");
 }
 
@@ -68,7 +68,7 @@ TEST(Gate, EveryKernelIsReported) {
 TEST(Gate, AForeignCodeObjectIsNamed) {
   const json good = good_metadata(good_rows()[0]);
   EXPECT_EQ(error_of(code_object(good), "backward"), "manifest: no row for backward on gfx942");
-  EXPECT_EQ(error_of({}), kWhere + "the ELF header lies beyond the end of the code object");
+  EXPECT_EQ(error_of({}), kWhere + "the ELF header is beyond the end of the code object");
   EXPECT_EQ(error_of(std::vector<std::byte>(100)), kWhere + "not a 64-bit ELF file");
 
   json other = good;
@@ -83,7 +83,7 @@ TEST(Gate, AForeignCodeObjectIsNamed) {
   EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not of AMDGPU");
   code = code_object(good, 0);
   code.resize(code.size() - 1);
-  EXPECT_EQ(error_of(code), kWhere + "a note segment lies beyond the end of the code object");
+  EXPECT_EQ(error_of(code), kWhere + "a note segment is beyond the end of the code object");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
             "m:2: a row begins with an operation and its architectures");
 }
 
-// As clang's own remarks say: registers to waves a SIMD.
+// As clang's own remarks say: registers to waves per SIMD.
 TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
   const auto waves = [](const char* arch, int vgprs) {
     return occupancy(*find_architecture(arch), vgprs, 0, 0, 4).by_registers;
@@ -80,7 +80,7 @@ TEST(Occupancy, WholeWorkgroupsShareTheLds) {
   const Architecture &cdna = *find_architecture("gfx942"), &rdna = *find_architecture("gfx1100");
   EXPECT_EQ(occupancy(cdna, 128, 40, 0, 8).waves, 4);
   EXPECT_EQ(occupancy(cdna, 128, 40, 36864, 8).waves, 2);  // one workgroup of 8 waves on 4 SIMDs
-  EXPECT_EQ(occupancy(cdna, 160, 40, 0, 8).waves, 2);      // 3 waves a SIMD have no room for a second workgroup
+  EXPECT_EQ(occupancy(cdna, 160, 40, 0, 8).waves, 2);      // 3 waves per SIMD have no room for a second workgroup
   EXPECT_EQ(occupancy(cdna, 64, 128, 0, 4).waves, 6);      // SGPRs
   EXPECT_EQ(occupancy(*find_architecture("gfx950"), 128, 40, 36864, 8).waves, 4);
   EXPECT_EQ(occupancy(rdna, 256, 0, 24576, 4).waves, 5);  // a workgroup processor has 128 KiB

@@ -153,7 +153,7 @@ TEST(ArchiveReader, DamageToTheHeaderIsNamed) {
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 3; })),
             "a.rapt: is a kernel archive of version 3, this Rapt reads version 2");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 1; })),
-            "a.rapt: is a kernel archive of version 1, this Rapt reads version 2: build it anew from its sources");
+            "a.rapt: is a kernel archive of version 1, this Rapt reads version 2: rebuild it from its sources");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_crc32 ^= 1; })), "a.rapt: the index's CRC32 is wrong");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_size = 1ULL << 40; })),
             "a.rapt: the header says that the index has 1099511627776 bytes, at most 16777216 are allowed");
@@ -194,7 +194,7 @@ TEST(ArchiveReader, AKernelsWrongEntryIsNamed) {
   EXPECT_EQ(error_with_kernel("waves", -1), kernel + "a \"waves\" that is not a whole number");
   EXPECT_EQ(error_with_kernel("waves", 1.5), kernel + "a \"waves\" that is not a whole number");
   EXPECT_EQ(error_with_kernel("waves", 64), kernel + "\"waves\" 64, must be 1 to 32");
-  EXPECT_EQ(error_with_kernel("threads", 100), kernel + "100 threads in 8 waves, must be 32 or 64 a wave");
+  EXPECT_EQ(error_with_kernel("threads", 100), kernel + "100 threads in 8 waves, must be 32 or 64 per wave");
   EXPECT_EQ(error_with_kernel("offset", 65), kernel + "\"offset\" 65, must be a multiple of 64");
   EXPECT_TRUE(error_with_kernel("offset", ~uint64_t{0}).starts_with(kernel + "\"offset\" 18446744073709551615, must"));
   EXPECT_TRUE(
@@ -268,7 +268,7 @@ TEST_F(ArchiveSearch, FirstPlaceWins) {
   EXPECT_EQ(rapt::gpu::find_archive("gfx942", at("second")), at("second/gfx942.rapt"));
   EXPECT_EQ(rapt::gpu::find_archive("gfx942", at("second/gfx1100.rapt")), at("second/gfx1100.rapt"));
   const auto all = rapt::gpu::find_archives();
-  ASSERT_GE(all.size(), 2U);  // others may be beside the library
+  ASSERT_GE(all.size(), 2U);  // others may be next to the library
   EXPECT_EQ(all[0], at("gfx942.rapt"));
   EXPECT_EQ(all[1], at("second/gfx1100.rapt"));
   EXPECT_EQ(Archive::open(all[0]).arch(), "gfx942");

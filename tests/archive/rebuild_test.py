@@ -1,4 +1,4 @@
-"""What is rebuilt after an edit, in a small project of its own: the kernels that it concerns, and nothing else.
+"""What is rebuilt after an edit, in a small separate project: only the kernels that it affects.
 Usage: rebuild_test.py CMAKE CXX_COMPILER DEVICE_COMPILER RAPT_ARCHIVE"""
 
 import re

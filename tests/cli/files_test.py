@@ -193,7 +193,7 @@ HOSTILE_SAFETENSORS = [
     (struct.pack("<Q", 100) + b"{}", "claims 100 bytes, 2 are left"),
     (safetensors_bytes(b'{"a":'), "no valid JSON"),
     (safetensors_bytes(b"\xff\xfe"), "no valid JSON"),
-    (safetensors_bytes(b"[1]"), "no JSON object"),
+    (safetensors_bytes(b"[1]"), "not a JSON object"),
     (safetensors_bytes(b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"), "list where none belongs"),
     (safetensors_bytes(b'{"a":' * 5000 + b"1" + b"}" * 5000), "tensor 'a'"),
     (safetensors_bytes({"a": 7}), "number where none belongs"),

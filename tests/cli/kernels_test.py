@@ -52,7 +52,7 @@ class Kernels(CommandTest):
     def test_inspects_one(self):
         self.rapt("kernels", "gfx942", KERNEL,
                   says=["up to 64", "256 threads in 4 waves, 16384 bytes of shared memory", "120 of a thread, 0 spilled",
-                        "16 AGPRs, 40 SGPRs, occupancy 4 waves a SIMD"])
+                        "16 AGPRs, 40 SGPRs, occupancy 4 waves per SIMD"])
 
     def test_extracts_one_and_leaves_nothing_else(self):
         self.rapt("kernels", "gfx942", KERNEL, "--extract", "k.co", says=["written to    k.co"])

@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Suite, LongRows,
 INSTANTIATE_TEST_SUITE_P(Nightly, LongRows,
                          testing::Combine(testing::ValuesIn(kLongRows), testing::Values(Seeds{1, 200})));
 
-// These failed by 3 to 25 % while float64's gradients were always those of its own out; `rapt verify --seed` repeats
+// These failed by 3 to 25 % while float64's gradients always used float64's out; `rapt verify --seed` repeats
 // them.
 TEST(Gradients, AreNotBlamedForTheRoundingOfOut) {
   const std::tuple<const char*, Kind, uint64_t> all[] = {

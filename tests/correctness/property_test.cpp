@@ -136,7 +136,7 @@ TEST_P(Property, SharedHeadsAreRepeatedHeads) {
   }
 }
 
-// v = identity shows the probabilities in out, dout = identity shows them in dv; scale = 0 makes all of them alike.
+// v = identity shows the probabilities in out, dout = identity shows them in dv; scale = 0 makes them all equal.
 TEST_P(Property, DropoutMasksAreTheSameOnEveryBackend) {
   const Problem problem("b2 hq2 hk1 sq150 sk200 d8 dv200 " + type_ + " drop=0.3 scale=0");
   Inputs inputs = make_inputs(problem);

@@ -1,4 +1,4 @@
-// Results are bitwise the same from call to call, for any number of threads and any executor; and tensors may lie
+// Results are bitwise the same from call to call, for any number of threads and any executor; and tensors may be
 // anywhere in memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -67,7 +67,7 @@ TEST(Determinism, SomeProblemUsesTheThreads) {
   }
 }
 
-// Virtual memory that is never touched costs nothing, so heads can lie more than 2^31 elements apart.
+// Virtual memory that is never touched costs nothing, so heads can be more than 2^31 elements apart.
 class FarApart {
  public:
   static constexpr int64_t kHeadStride = (int64_t{1} << 31) + 72;

@@ -1,4 +1,4 @@
-// How a call runs: workspace, which results are asked for, explanations.
+// How a call runs: workspace, requested results, explanations.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ struct Free {
   void operator()(void* p) const { std::free(p); }
 };
 
-// A workspace of exactly the bytes asked for, so that AddressSanitizer sees one more.
+// A workspace of exactly the requested bytes, so that AddressSanitizer sees an access past them.
 std::unique_ptr<void, Free> aligned(size_t bytes) {
   void* p = nullptr;
   if (posix_memalign(&p, 64, bytes) != 0) p = nullptr;
@@ -69,7 +69,7 @@ TEST(Execution, TheCallersWorkspaceIsEnough) {
   }
 }
 
-// Any single gradient meets the rule, and what was not asked for is not needed.
+// Any single gradient meets the rule, and results that are not requested are not needed.
 TEST(Execution, EachGradientAlone) {
   const Inputs inputs = make_inputs(Problem("b2 hq8 hk4 sq40 sk50 d24 fp32 causal bias=b1hN sink"));
   const Oracle oracle(inputs);

@@ -98,14 +98,14 @@ class CachedCall {
   int64_t first(int64_t b) const { return setup_.leftpad ? static_cast<int64_t>(leftpad.at(b)) : 0; }
   int64_t length(int64_t b) const { return used_before(b) + setup_.seqlen_new - first(b); }
 
-  // Where row r of sequence b lies in the cache, as a row of all its rows.
+  // Where row r of sequence b is in the cache, as a row of all its rows.
   int64_t cache_row(int64_t b, int64_t r) const {
     if (setup_.paged)
       return static_cast<int64_t>(block_table.at(b * (kCapacity / kPage) + r / kPage)) * kPage + r % kPage;
     return (setup_.indexed ? static_cast<int64_t>(index.at(b)) : b) * kCapacity + r;
   }
 
-  // Sequence b as a call of its own.
+  // Sequence b as a separate call.
   Inputs gathered(int64_t b) const {
     const std::string type = setup_.text().substr(0, 4);
     Inputs in(Problem("b1 hq4 hk2 sq" + std::to_string(setup_.seqlen_q) + " sk" + std::to_string(length(b)) +

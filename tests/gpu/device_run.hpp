@@ -1,11 +1,11 @@
-// Runs a forward call on a GPU from the inputs of a test, which lie on the host.
+// Runs a forward call on a GPU from the inputs of a test, which are on the host.
 #pragma once
 
 #include "support/run.hpp"
 
 namespace test {
 
-// Every tensor has device memory of its own, gaps included and to the last byte, so that the simulator sees an access
+// Every tensor has its own device memory, including gaps and exact to the byte, so that the simulator sees an access
 // past the end. Lengths of packed sequences are on the device too. Throws rapt::Error.
 Results run_on(rapt_device device, const Inputs& inputs, const std::string& backend, Layout layout);
 

@@ -1,4 +1,4 @@
-// What reaches the user where HIP is absent, incomplete or refuses: each case is a process of its own, as a process
+// What the user sees if HIP is absent, incomplete or refuses: each case is a separate process, because a process
 // opens one HIP library. tests/gpu/CMakeLists.txt sets FAKE_HIP and RAPT_HIP_LIBRARY for the case that it runs.
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A driver without a GPU: it records what is launched, computes nothing, and fails where it is told to.
+// A driver without a GPU: it records what is launched, computes nothing, and fails where a test says so.
 #pragma once
 
 #include <cstddef>

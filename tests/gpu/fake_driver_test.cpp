@@ -1,5 +1,5 @@
 // The launch path over a fake driver: what it launches and where, capture, two devices, and each function's failure. A
-// case is a process of its own, since devices and kernels are remembered until it ends.
+// case is a separate process, because devices and kernels are cached until it ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr rapt_device kFirst = {RAPT_ROCM, 0}, kSecond = {RAPT_ROCM, 1}, kCuda = {RAPT_CUDA, 0};
 
-// q, k, v and out of two sequences of 70 rows and one head, which all lie in one allocation of a device.
+// q, k, v and out of two sequences of 70 rows and one head, all in one allocation of a device.
 class Tensors {
  public:
   explicit Tensors(rapt_device device) : device_(device), memory_(device, 4 * kBytes) {}
@@ -38,7 +38,7 @@ class Tensors {
   }
   // With lengths in host memory.
   void forward_packed() const { forward_packed(rapt::api::Tensor(kLengths, rapt::kInt32, {3})); }
-  // With lengths in the device's memory, which are to be checked.
+  // With lengths in device memory that must be checked.
   void forward_checked() const {
     rapt::api::DeviceMemory lengths(device_, sizeof kLengths);
     lengths.copy_from_host(kLengths);
@@ -200,7 +200,7 @@ TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
     const char *function, *says;
   };
   for (const auto& [function, says] :
-       {Case{"enter", "making hip:1 the current device"}, Case{"locate", "asking where q lies"},
+       {Case{"enter", "making hip:1 the current device"}, Case{"locate", "asking which memory q is in"},
         Case{"is_capturing", "asking whether the stream is being captured"},
         Case{"load_module", "loading forward.d64.bf16.plain.k64w4"},
         Case{"find_function", "looking for the kernel forward_d64_bf16_plain_k64w4"},
@@ -220,7 +220,7 @@ TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
   EXPECT_EQ(hip.launches.size(), 1U) << "a failure was remembered";
 }
 
-// The kernel runs, but the caller is told that memory is lost; where the launch fails too, that is what is told.
+// The kernel runs, but the call reports that memory is lost; if the launch fails too, it reports that instead.
 TEST_F(Fake, FailureToFreeLengths) {
   const Tensors t(kSecond);
   hip.failing = "free_async";

@@ -99,7 +99,8 @@ TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
     EXPECT_EQ(requirements_of(problem).general, general) << scale;
   }
   problem.softmax_scale = 1e39;
-  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "softmax_scale is 1e+39, hip kernels take what is finite in float32");
+  EXPECT_EQ(unsupported(problem, RAPT_FORWARD),
+            "softmax_scale is 1e+39, hip kernels take values that are finite in float32");
 }
 
 // The options' table says which need general kernels, and which have none.
@@ -144,7 +145,7 @@ TEST(Tuning, ErrorsNameTheLine) {
     }
     return "";
   };
-  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is no operation, must be forward");
+  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is not an operation, must be forward");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");

@@ -239,7 +239,7 @@ TEST(Gpu, LengthsOnTheHost) {
 TEST(Gpu, TensorsElsewhere) {
   Tensors t(1, 8, 8, 1, 16), other(1, 8, 8, 1, 16, kOther);
   rapt::Attention a = t.attention();
-  a.k = rapt::Tensor(t.k.data(), rapt::kFp32, t.shape_k, {}, kGpu);  // says the GPU, lies on the host
+  a.k = rapt::Tensor(t.k.data(), rapt::kFp32, t.shape_k, {}, kGpu);  // claims the GPU, is on the host
   refused(RAPT_INVALID_ARGUMENT, [&] { t.run(a); }, {"k is at 0x", "host memory", "hip:0"});
   a.k = rapt::Tensor(other.dk.data(), rapt::kFp32, t.shape_k, {}, kGpu);
   refused(RAPT_INVALID_ARGUMENT, [&] { t.run(a); }, {"k is at 0x", "memory of hip:1", "hip:0"});
@@ -282,7 +282,7 @@ TEST(Gpu, Explains) {
   ASSERT_TRUE(large.chosen());
   EXPECT_EQ(large.chosen()->backend, "hip");
   EXPECT_EQ(large.chosen()->kernel, "forward.d128.bf16.plain.k64w2");
-  for (const char* part : {"tuning/gfx942 line 2 fired", "tile 64 queries x 64 keys", "VGPRs", "LDS", "waves a SIMD"})
+  for (const char* part : {"tuning/gfx942 line 2 fired", "tile 64 queries x 64 keys", "VGPRs", "LDS", "waves per SIMD"})
     EXPECT_NE(large.chosen()->reason.find(part), std::string::npos) << large.chosen()->reason;
   const rapt::Explanation little = rapt::explain(problem("b1 hq1 hk1 sq64 sk64 d128 bf16"), RAPT_FORWARD, {}, kGpu);
   ASSERT_TRUE(little.chosen());

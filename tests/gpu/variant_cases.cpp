@@ -9,7 +9,7 @@ namespace {
 using enum Kind;
 using enum Layout;
 
-// '*' stands for the type, "d-3" and "dv-3" for the tile less 3. Layout padded has NaN between rows and rows at odd
+// '*' is the type, "d-3" and "dv-3" are the tile minus 3. Layout padded has NaN between rows and rows at odd
 // addresses. A workgroup has 32 to 256 queries, a step 32 or 64 keys.
 const Case kPlain[] = {
     {"b1 hq4 hk2 sq300 sk150 d-0 *", normal, padded},

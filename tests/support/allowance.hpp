@@ -1,5 +1,5 @@
 // The correctness rule of cli/verify/rule.hpp, with X64 from the math backend in float64 and X_plain from the math
-// backend in the tensors' own type. NaN and infinities must stand at the same places. The gradients to be measured are
+// backend in the tensors' own type. NaN and infinities must be at the same places. The gradients to be measured are
 // those of plain()'s out and lse.
 #pragma once
 

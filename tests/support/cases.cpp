@@ -9,7 +9,7 @@ namespace {
 using enum Kind;
 using enum Layout;
 
-// '*' stands for the type. Every result has enough elements for its largest error to mean something: over a handful,
+// '*' is the type. Every result has enough elements for its largest error to be meaningful: over a handful,
 // one set of roundings is twice another by chance. Hence the many heads, most of all where there is a sink.
 const Case kOptions[] = {
     {"b1 hq1 hk1 sq1 sk1 d1 *"},
@@ -102,7 +102,7 @@ std::string sizes(int64_t b, int64_t hq, int64_t hk, int64_t sq, int64_t sk, int
   return text;
 }
 
-// Each edge as both lengths, as one beside its neighbour, and against a decoding query.
+// Each edge as both lengths, combined with its neighbour, and with a decoding query.
 void add_edges(std::vector<Case>& all) {
   constexpr Kind kKinds[] = {normal, outliers};
   constexpr Layout kLayouts[] = {compact, padded, heads_first};

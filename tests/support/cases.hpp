@@ -1,4 +1,4 @@
-// The one case table: problems, what their numbers are, how their tensors lie. Correctness, gradients, properties and
+// The one case table: problems, their values, their tensors' layout. Correctness, gradients, properties and
 // the check of the math backend itself all read it. To add a case, add a row.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A caller's own executor: as many threads as its concurrency, started anew for each call.
+// A caller's executor: as many threads as its concurrency, started for each call.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
 
   const rapt_executor* c() const { return &executor_; }
-  int64_t most_tasks() const { return most_tasks_; }  // the largest count that a call asked for
+  int64_t most_tasks() const { return most_tasks_; }  // the largest count that a call requested
 
  private:
   void run(int64_t count, rapt_task task, void* argument) {

@@ -1,5 +1,5 @@
-// Additive masks often have float32's least number where they mean -inf. Beside other keys it weighs nothing. A row of
-// nothing else has equal logits, because q k^T is lost beside it: it is the mean of V, and its lse is that number.
+// Additive masks often use float32's lowest number for -inf. Next to other keys it has no weight. A row of
+// only such keys has equal logits, because q k^T is lost when added: out is the mean of V, and lse is that number.
 #pragma once
 
 #include "support/run.hpp"

@@ -51,7 +51,7 @@ Results make_results(const Inputs& inputs, Layout layout, bool backward);
 rapt_status forward(const Inputs& inputs, Results& results, const How& how);
 rapt_status backward(const Inputs& inputs, Results& results, const How& how);  // results hold the forward's
 
-// Forward, and backward where asked for and possible. Throws std::runtime_error with the library's message.
+// Forward, and backward if requested and possible. Throws std::runtime_error with the library's message.
 Results run(const Inputs& inputs, const How& how);
 
 // Every backend for CPU tensors by name: "math", and where the type is not fp64 "cpu" and the tiers that this machine

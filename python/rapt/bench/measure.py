@@ -21,7 +21,7 @@ class Times(NamedTuple):
 
 
 def alternate(functions: dict[str, Callable], device: str, seconds: float) -> dict[str, Times]:
-    """One run of each in turn, over and over, for about `seconds` for each and at least 3 runs.
+    """One run of each in turn, repeatedly, for about `seconds` each and at least 3 runs.
 
     A run is so many calls that it takes a millisecond; its first calls, which may allocate and load, do not count.
     """

@@ -74,7 +74,7 @@ def _flash_attn_like(module):
         raise ImportError("not installed")
     function = importlib.import_module(module).flash_attn_func
     if function.__module__.startswith("rapt."):
-        raise ImportError("not installed: rapt.flash_attn stands in for it")
+        raise ImportError("not installed: rapt.flash_attn replaces it")
 
     def attention(q, k, v, causal):
         result = function(*(x.transpose(1, 2) for x in (q, k, v)), causal=causal)

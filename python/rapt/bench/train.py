@@ -1,4 +1,4 @@
-"""python -m rapt.bench train: a small transformer, trained with each attention in a process of its own."""
+"""python -m rapt.bench train: a small transformer, trained with each attention in a separate process."""
 
 import argparse
 import json

@@ -17,7 +17,7 @@ def _below(operator, keyset, args):
     if not torch._C._are_functorch_transforms_active():
         with _AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & _after_autograd_keyset, *args)
-    # apply() has turned off both kinds of gradients, which the outer transforms may want
+    # apply() has turned off both kinds of gradients, which the outer transforms may need
     with torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True), _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
@@ -60,7 +60,7 @@ def _is_recorded(*args):
 
 
 def _apply(function, *args):
-    # The dispatcher has come here from the innermost transform of torch.func. Function.apply would start anew at the
+    # The dispatcher has come here from the innermost transform of torch.func. Function.apply would restart at the
     # outermost, and costs 1.5 us more without any.
     apply = super(torch.autograd.Function, function).apply
     if not torch._C._are_functorch_transforms_active():

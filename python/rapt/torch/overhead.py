@@ -1,4 +1,4 @@
-"""What the operator costs beside the computation, on a problem that takes next to no time.
+"""The operator's overhead, measured on a problem whose computation takes almost no time.
 
 python -m rapt.torch.overhead
 """

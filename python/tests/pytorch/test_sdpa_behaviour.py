@@ -55,7 +55,7 @@ CALLS = {
     "enable_gqa": (gqa(), {"enable_gqa": True}),
     "enable_gqa, causal": (gqa(), {"enable_gqa": True, "is_causal": True}),
     "enable_gqa, one head": (gqa(4, 1, 1), {"enable_gqa": True}),
-    "enable_gqa, heads alike": (qkv(), {"enable_gqa": True}),
+    "enable_gqa, equal heads": (qkv(), {"enable_gqa": True}),
     "enable_gqa, value has more heads": (gqa(4, 2, 4), {"enable_gqa": True}),
     "enable_gqa, no batch": (qkv((4, SQ, D), (2, SK, D)), {"enable_gqa": True}),
     "enable_gqa, bool mask": (gqa(), {"enable_gqa": True, "attn_mask": keep(B, 4, SQ, SK)}),
@@ -82,8 +82,8 @@ CALLS = {
         qkv(),
         {"attn_mask": torch.zeros(SQ, SK).masked_fill(torch.eye(SQ, SK) == 0, torch.finfo(torch.float32).min)},
     ),
-    # q k^T is lost beside it, so that all logits are equal
-    "additive mask, nothing but float's least": (
+    # q k^T is lost when added to it, so all logits are equal
+    "additive mask, only float's lowest": (
         qkv(),
         {"attn_mask": torch.full((SQ, SK), torch.finfo(torch.float32).min)},
     ),

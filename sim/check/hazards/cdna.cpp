@@ -147,7 +147,7 @@ void Pair::check_accumulators() const {
     read(2, [](const RegisterAccess& use) { return use.file == RegisterFile::vgpr; });
 }
 
-// A store of more than 8 bytes a lane reads its data late.
+// A store of more than 8 bytes per lane reads its data late.
 void Pair::check_wide_store() const {
   const unsigned states = gfx940() ? 2 : 1;
   if (gap_ >= states) return;

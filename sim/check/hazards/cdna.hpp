@@ -28,7 +28,7 @@ class CdnaHazards {
 
   Arch arch_;
   unsigned lanes_;
-  std::uint64_t now_ = 1000;  // nothing lies in reach before the first instruction
+  std::uint64_t now_ = 1000;  // nothing is in reach before the first instruction
   // What ran in the last ten wait states or less, but at least in the last five: no need to look for anything else.
   kind::Kinds newer_ = 0, older_ = 0;
   std::uint64_t newer_begin_ = 0;

@@ -1,4 +1,4 @@
-// How many wait states must lie between a matrix product of CDNA and what touches its registers.
+// How many wait states must be between a matrix product of CDNA and what touches its registers.
 #pragma once
 
 #include "sim/isa/facts/hazards.hpp"

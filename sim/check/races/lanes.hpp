@@ -5,7 +5,7 @@
 
 namespace rapt::sim {
 
-// Bytes beside each other, of lanes beside each other.
+// Adjacent bytes of adjacent lanes.
 struct RaceRun {
   std::uint64_t begin, end;
   unsigned first_lane, end_lane;
@@ -15,7 +15,7 @@ class RaceLanes {
  public:
   explicit RaceLanes(const Access& access) : at_(access.at), lanes_(access.lanes), bytes_(access.bytes) {}
 
-  // Parts of a matrix that is loaded: where every lane of a half has the bytes beside those of a lane in the other
+  // Parts of a matrix that is loaded: where every lane of a half has the bytes next to those of a lane in the other
   // half, the two become one, up to `most` bytes.
   void join_halves(unsigned wave_lanes, unsigned most);
   // Whether each lane has `bytes` of them, from a multiple of that on.

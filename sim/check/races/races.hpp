@@ -1,7 +1,7 @@
 // Data races: two waves touch the same bytes, one of them stores, not both by atomics, and nothing orders them. Waves
 // of a workgroup are ordered by its barriers, any two by an atomic of one that follows an atomic of the other on the
-// same location, everything by the start and the end of a launch. Two plain stores of equal bytes are no finding: code
-// that sets a flag or a value from every wave is common, and right on this hardware.
+// same location, everything by the start and the end of a launch. Two plain stores of equal bytes are not reported:
+// code that sets a flag or a value from every wave is common, and right on this hardware.
 #pragma once
 
 #include "sim/check/checks.hpp"

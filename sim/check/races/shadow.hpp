@@ -29,7 +29,7 @@ struct RaceGranule {
   struct What {
     std::uint16_t bytes = 0;
     std::uint8_t kind = 0;
-    std::uint8_t others = 0;  // what accesses are remembered beside it; writers: stores and atomics
+    std::uint8_t others = 0;  // which other accesses are recorded; writers: stores and atomics
 
     std::uint32_t bits() const { return std::bit_cast<std::uint32_t>(*this); }
   };

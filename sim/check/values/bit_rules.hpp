@@ -23,7 +23,7 @@ constexpr Bits spread(Bits a, Bits b) {
 }
 
 using BitRule = Bits (*)(Bits, Bits, Bits);
-// None where the operation has no rule of its own. Names without "dual_".
+// Empty if the operation has no rule. Names without "dual_".
 BitRule bit_rule(std::string_view name);
 
 }  // namespace rapt::sim

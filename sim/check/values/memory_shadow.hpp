@@ -26,7 +26,7 @@ class MemoryShadow {
  private:
   static constexpr unsigned longest = 16;  // bytes of one lane
 
-  // Nothing is undefined, and nothing remembered, of what lies behind the LDS.
+  // Nothing is undefined, and nothing is recorded, past the end of the LDS.
   std::size_t lds_offset(std::uint64_t address) const {
     return std::min<std::uint64_t>(address - reinterpret_cast<std::uint64_t>(group_.lds.data()), group_.lds.size());
   }

@@ -111,7 +111,7 @@ std::optional<std::vector<Undefined>> ShadowRunner::move(const Wave& wave, const
         return {};
   prepare(wave, e, shadow, 1);
   Instruction copy = without_constants(i, e);
-  // Shift counts and selectors keep their constants: they are no control registers, but decide as those do.
+  // Shift counts and selectors keep their constants: they are not control registers, but decide as those do.
   for (unsigned n = 0; n < copy.src.size(); ++n)
     if (i.src[n].kind == OperandKind::constant && is_control_operand(i, n)) copy.src[n] = i.src[n];
   handler(wave_, copy);

@@ -20,7 +20,7 @@ class Capture {
 
 // True where the stream captures: the work has become a node.
 bool capture_work(Stream& stream, const Work& work);
-// The same for hipEventRecordWithFlags(.., hipEventRecordExternal), which becomes a node of its own.
+// The same for hipEventRecordWithFlags(.., hipEventRecordExternal), which becomes a separate node.
 void submit_external_record(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Event>& event);
 // Fails where a capture forbids calls that wait or that allocate, as its mode says.
 void refuse_capture(Error error = Error::stream_capture_unsupported);

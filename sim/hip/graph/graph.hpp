@@ -1,4 +1,4 @@
-// A graph of work, and the form of it that can be launched, which is a graph of its own.
+// A graph of work, and its launchable form, which is a separate graph.
 #pragma once
 
 #include "sim/hip/stream/work.hpp"

@@ -13,7 +13,7 @@ FillWork plain_fill(void* to, std::uint32_t value, unsigned element_size, std::s
 FillWork pitched_fill(void* to, std::size_t pitch, std::uint32_t value, unsigned element_size, Extent extent,
                       std::size_t slice);
 
-// The address and size of a __device__ variable by the host's variable that stands for it.
+// The address and size of a __device__ variable by the host's variable of the same name.
 struct Variable {
   char* address;
   std::size_t size;

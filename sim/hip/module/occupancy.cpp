@@ -16,7 +16,7 @@ unsigned waves_per_simd(const Kernel& kernel, const Properties& p) {
     file /= 2;
     granule /= 2;
   }
-  // gfx908 has AGPRs in a file of their own; later CDNA counts them in vgpr_count.
+  // gfx908 has AGPRs in a separate file; later CDNA counts them in vgpr_count.
   unsigned used = kernel.vgpr_count;
   if (p.arch == Arch::gfx908) used = std::max(used, kernel.agpr_count);
   if (used != 0) most = std::min(most, file / align(used, granule));

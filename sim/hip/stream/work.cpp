@@ -41,7 +41,7 @@ struct Executor {
     launch.dynamic_lds = work.dynamic_lds;
     const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()});
     clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
-    // The machine may have begun statics of its own in its first run; they must outlive the streams.
+    // The machine may have initialised statics in its first run; they must outlive the streams.
     static const int again = std::atexit([] { Runtime::get().drain(); });
     static_cast<void>(again);
   }

@@ -7,7 +7,7 @@ namespace rapt::sim::gfx9 {
 
 std::optional<Instruction> decode(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words);
 
-// Each fills reader.out; false, or an invalid reader, where the words are no instruction.
+// Each fills reader.out; false, or an invalid reader, where the words are not an instruction.
 bool decode_scalar(Reader& reader);  // SOP1, SOP2, SOPC, SOPK, SOPP
 bool decode_smem(Reader& reader);
 bool decode_vop(Reader& reader);  // VOP1, VOP2, VOPC with their SDWA and DPP forms

@@ -68,7 +68,7 @@ bool decode_smem(Reader& reader) {
   } else if (!imm) {
     out.src[1] = reader.scalar(reader.bits(32, 7), 1);
   }
-  // What only the text shows: s_atc_probe's permissions, and whether an offset stands beside a register.
+  // Shown only in the text: s_atc_probe's permissions, and whether there is an offset in addition to a register.
   out.immediate = static_cast<std::int32_t>((row.name.starts_with("s_atc_probe") ? data_code : 0) |
                                             (imm && soffset_en ? 0x80U : 0));
   return true;

@@ -1,4 +1,4 @@
-// Immediates that have a notation of their own.
+// Immediates with a special notation.
 #include "sim/isa/cdna/print.hpp"
 #include "sim/isa/text.hpp"
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned sgpr_count = 102;
 
-// Registers with names of their own go by pairs and do not mix with the numbered ones.
+// Named registers go in pairs and do not mix with the numbered ones.
 bool is_scalar_range(unsigned first, unsigned count) {
   const unsigned end = first + count;
   // Four registers and more may run into flat_scratch, which is SGPR 102 and 103.

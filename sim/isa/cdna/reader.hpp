@@ -9,7 +9,7 @@ namespace rapt::sim::gfx9 {
 enum class Sources : std::uint8_t {
   any,        // scalar registers, constants, VGPRs
   scalar,     // scalar registers and constants
-  registers,  // scalar registers, those with a value of their own (vccz) among them
+  registers,  // scalar registers, including special values (vccz)
   sgpr,       // scalar registers that hold what was written to them
   vgpr,
 };
@@ -29,7 +29,7 @@ class Reader {
   bool bit(unsigned n) const { return bits(n, 1) != 0; }
   // A word beyond the first; marks the instruction invalid where the words end too early.
   std::uint32_t word(unsigned n);
-  // The same instruction's later words as a reader of their own (scaled MFMA).
+  // The same instruction's later words as a separate reader (scaled MFMA).
   Reader behind(unsigned words) const { return {mode_, index_, words_.subspan(words)}; }
   bool has(unsigned words) const { return words_.size() >= words; }
 

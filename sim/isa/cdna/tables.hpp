@@ -10,7 +10,7 @@ extern const Table sop1_table, sop2_table, sopc_table, sopk_table, sopp_table, s
 extern const Table vop1_table, vop2_table, vopc_table, vop3_table, vop3p_table, matrix_table;
 extern const Table ds_table, flat_table, global_table, scratch_table, mubuf_table, mtbuf_table, unsupported_table;
 
-// Matrix operations behind gfx950's scale prefix have rows of their own.
+// Matrix operations after gfx950's scale prefix have separate rows.
 constexpr std::uint16_t scaled_code(unsigned code) { return static_cast<std::uint16_t>(code | 0x80); }
 
 // Rows of Format::unsupported stand for several encodings: the code says which.

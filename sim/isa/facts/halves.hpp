@@ -18,7 +18,7 @@ std::uint32_t read_bits(const Instruction& instruction, unsigned n);
 
 // What becomes of the register that a VALU instruction writes. What is neither stays as it was.
 struct WrittenBits {
-  std::uint32_t result = ~0U;  // where the result lies
+  std::uint32_t result = ~0U;  // where the result is
   std::uint32_t cleared = 0;   // where zeros come
   std::uint32_t kept() const { return ~(result | cleared); }
 };

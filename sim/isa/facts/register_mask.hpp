@@ -35,7 +35,7 @@ class RegisterMask {
   void remove(unsigned place) { words_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
   void clear() { words_ = {}; }
 
-  // At most 32 registers, which lie in two words.
+  // At most 32 registers, which are in two words.
   bool touches(const RegisterAccess& access) const {
     const unsigned first = place(access.file, access.first), shift = first % 64;
     const std::uint64_t bits = (std::uint64_t{1} << access.count) - 1;

@@ -1,4 +1,4 @@
-// A few registers as words of bits, to be held quickly against a set of all of a wave's registers.
+// A few registers as bit words, for a fast comparison with a set of all of a wave's registers.
 #pragma once
 
 #include "sim/isa/facts/register_mask.hpp"

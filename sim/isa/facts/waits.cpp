@@ -81,7 +81,7 @@ class Builder {
     raise(Counter::lds, is_cdna(arch_) ? Queue::none : Queue::lds);
   }
 
-  // From gfx10 on what returns nothing has a counter of its own. Cache operations count where their kind does.
+  // From gfx10 on, operations that return nothing have a separate counter. Cache operations count with their kind.
   Counter memory_counter() const {
     if (is_cdna(arch_)) return Counter::load;
     if (name_.starts_with("global_wb")) return Counter::store;

@@ -1,4 +1,4 @@
-// VOP3: operations of their own, and VOP1, VOP2 and VOPC with all modifiers.
+// VOP3: its own operations, and VOP1, VOP2 and VOPC with all modifiers.
 #include "sim/isa/rdna/decode.hpp"
 #include "sim/isa/rdna/traits.hpp"
 #include "sim/isa/rdna/vector.hpp"
@@ -67,7 +67,7 @@ void decode_vop3(Reader& in) {
   Instruction& out = in.out;
   out.e64 = row->format != Format::vop3;
   read_modifiers(in);
-  // Packed sources beside a 16-bit one have op_sel bits that mean nothing.
+  // Packed sources next to a 16-bit one have op_sel bits without meaning.
   for (unsigned i = 0; i < 3; ++i) {
     if (is_true16(*row) && is_packed(row->src[i])) out.op_sel &= static_cast<std::uint8_t>(~(1U << i));
   }

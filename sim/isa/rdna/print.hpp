@@ -5,7 +5,7 @@
 
 namespace rapt::sim::rdna_isa {
 
-// A type of its own: the functions below are not to be taken for gfx9's.
+// A separate type, so that the functions below are not mistaken for gfx9's.
 class Text : public gfx9::Text {
  public:
   using gfx9::Text::Text;

@@ -5,7 +5,7 @@
 
 namespace rapt::sim::rdna_isa {
 
-// Where a row holds, beside rdna, gfx11 and gfx12.
+// Where a row is valid, in addition to rdna, gfx11 and gfx12.
 inline constexpr ArchSet gfx1100 = only(Arch::gfx1100);
 inline constexpr ArchSet gfx1151 = only(Arch::gfx1151);
 inline constexpr ArchSet from_gfx1151 = gfx1151 | gfx12;

@@ -6,7 +6,7 @@
 namespace rapt::sim {
 namespace {
 
-// What cmpswap compares lies behind what it stores; the other operations have no second operand.
+// cmpswap's comparand follows its stored value; the other operations have no second operand.
 const u32* second_operand(const Wave& w, const Instruction& i, const u32* data, unsigned bytes) {
   return i.src[1].dwords * 4U > bytes ? data + bytes / 4 * w.lanes : data;
 }

@@ -54,7 +54,7 @@ struct Source {
   }
 };
 
-// Small floats from wide ones. One or two go to the byte or half that op_sel names, 32 to registers of their own.
+// Small floats from wide ones. One or two go to the byte or half that op_sel names, 32 to separate registers.
 // Operands: values; random bits where stochastic; scale. Two f32 to nearest are two sources, and 32 as well ("2xpk16").
 template <SmallFloat format, Wide wide, Count count, bool stochastic>
 void narrow_scaled(Wave& w, const Instruction& i) {

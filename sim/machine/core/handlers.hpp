@@ -31,7 +31,7 @@ class HandlerTable {
 
 const HandlerTable& handlers();
 
-// Each family of operations has a file of its own under machine/.
+// Each family of operations has a file under machine/.
 void register_scalar(HandlerTable& table);   // SOP1, SOP2, SOPK, SOPC, SMEM
 void register_control(HandlerTable& table);  // SOPP: branches, barriers, waits, messages, mode
 void register_valu(HandlerTable& table);     // VOP1, VOP2, VOP3, VOPC, VOP3P except for matrices, VOPD, lane exchange

@@ -11,7 +11,7 @@ void register_lds_transpose(HandlerTable& table);  // gfx950's transposing reads
 void register_lds_atomics(HandlerTable& table);
 void register_lds_src2(HandlerTable& table);  // both operands in the LDS (gfx908)
 
-// GDS is no part of the simulator.
+// GDS is not simulated.
 inline void need_lds(const Instruction& i) {
   if (i.gds) [[unlikely]]
     throw Fault(FaultKind::illegal_instruction, std::string(i.opcode->name) + " with gds: the GDS is not simulated");

@@ -48,7 +48,7 @@ template <SmallFloat format>
 void unpack_small(const std::uint32_t* rows, unsigned elements, unsigned lanes, float* to) {
   if constexpr (32 % format.bits == 0) {
     unpack_packed<format.bits>(rows, elements, lanes, to, [](std::uint32_t v) { return widen<format>(v); });
-  } else {  // 6 bits: an element may lie in two registers
+  } else {  // 6 bits: an element may span two registers
     for (unsigned e = 0; e < elements; ++e) {
       const unsigned at = e * format.bits, shift = at % 32;
       const std::uint32_t* __restrict low = rows + at / 32 * lanes;

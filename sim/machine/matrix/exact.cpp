@@ -33,7 +33,7 @@ float rounded_sum(const double* terms, unsigned count) {
     used = kept;
   }
   if (!std::isfinite(plain)) return static_cast<float>(plain);
-  // What lies below the largest partial makes its last bit odd, which keeps the rounding to float right.
+  // The bits below the largest partial makes its last bit odd, which keeps the rounding to float right.
   double top = partials[used - 1];
   if (used > 1) {
     const double rest = partials[used - 2];

@@ -63,7 +63,7 @@ void read_operand(const Plan& plan, Wave& w, const Instruction& i, unsigned whic
     return;
   }
   // gfx90a flushes denormals of f16 and bf16 (CDNA2 document, table of VOP3P-MAI opcodes; neither gfx908 nor gfx942
-  // does); f32 goes by the mode there and on gfx942 (its document, "Floating-point handling details").
+  // does); f32 follows the mode there and on gfx942 (its document, "Floating-point handling details").
   if (w.arch == Arch::gfx90a && type == Element::f16) flush(to, count, 0x1p-14F, false);
   if (w.arch == Arch::gfx90a && type == Element::bf16) flush(to, count, 0x1p-126F, false);
   const bool keeps_input = (w.mode & mode::denorm_f32 & -mode::denorm_f32) != 0;

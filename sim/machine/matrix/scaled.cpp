@@ -24,7 +24,7 @@ Element format(unsigned code) {
   return formats[code];
 }
 
-// The layout of 8-bit types differs from that of the smaller ones, which are laid out alike.
+// The layout of 8-bit types differs from that of the smaller ones, which share one layout.
 const Plan& plan_for(const Op& op, Element a, Element b) {
   static const auto plans = [] {
     std::array<std::array<std::array<Plan, 2>, 2>, 2> all{};

@@ -55,7 +55,7 @@ float truncated_sum(const Tile& t, unsigned block, unsigned row, unsigned column
 // Sums with exponents outside this range, where floats would lose bits, go to the scalar form. Products below the last
 // one are aligned to it: they are too far below any sum in range to change it.
 inline constexpr std::int32_t smallest_fast = -90, largest_fast = 120, smallest_product = -100;
-inline constexpr std::int32_t farthest_fast = 170;  // how far c may lie below the products for its sign not to be lost
+inline constexpr std::int32_t farthest_fast = 170;  // how far c may be below the products for its sign not to be lost
 
 // Adds a group to the sum so far. `drops`: fp8 drops a sum that is far below the products. `bounded`: no product
 // reaches 2^(bound + 2), so that none is too far above a sum.

@@ -12,7 +12,7 @@
 
 namespace rapt::sim::matrix {
 
-// Floats that a vector register holds, and the sums to keep in registers beside factors and constants.
+// Floats that a vector register holds, and the sums to keep in registers next to factors and constants.
 #if defined __AVX512F__
 inline constexpr int register_floats = 16, register_sums = 16;
 #elif defined __AVX2__
@@ -101,7 +101,7 @@ template <class I, class H>
 #endif
   return __builtin_convertvector(v, I);
 }
-// A constant that stays in a register: the compiler would make it anew in every turn of a loop.
+// A constant that stays in a register: the compiler would rebuild it in every iteration of a loop.
 template <class V>
 [[gnu::always_inline]] inline V kept(V v) {
 #ifdef __AVX512F__

@@ -29,7 +29,7 @@ std::array<u32, 4> selected(const Instruction& i, const BufferResource& r, const
   return result;
 }
 
-// D16 components lie two in a register; the last one alone keeps the other half as D16 loads do.
+// Two D16 components share a register; a single last one keeps the other half as D16 loads do.
 template <Width W>
 void put(u32* rows, unsigned width, unsigned lane, unsigned count, const std::array<u32, 4>& values, bool keep) {
   if constexpr (W == Width::dword) {

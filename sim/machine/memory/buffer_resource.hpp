@@ -12,7 +12,7 @@ struct BufferResource {
   u32 stride = 0, records = 0;
   bool swizzled = false;
   u8 element_shift = 2;  // of a swizzled buffer: bytes that stay together,
-  u8 index_shift = 3;    // and indices that lie beside each other, as powers of two
+  u8 index_shift = 3;    // and adjacent indices, as powers of two
   bool add_tid = false;
   bool gfx9 = false;
   u8 out_of_bounds = 0;                   // gfx11 and later: OOB_SELECT

@@ -32,7 +32,7 @@ void transpose(Quad (&q)[4]) {
   q[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5), q[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-// Lanes beside each other touch dwords beside each other.
+// Adjacent lanes access adjacent dwords.
 template <unsigned L>
 bool consecutive(const u64* at) {
   u64 other = 0;

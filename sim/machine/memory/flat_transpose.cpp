@@ -1,5 +1,5 @@
 // gfx12's transposing loads, GLOBAL_LOAD_TR_B128 (16-bit elements) and _B64 (8-bit), of waves of 32 lanes. The ISA
-// document says only what they are for: a 16 x 16 matrix that lies in memory by columns comes into the WMMA operands'
+// document says only what they are for: a 16 x 16 matrix stored in memory by columns comes into the WMMA operands'
 // layout. The exchange between lanes follows what was measured on gfx1201 for B128 and what working gfx1201 kernels and
 // AMD's rocjitsu have for B64. Waves of 64 lanes have another layout, which is published nowhere: refused.
 #include "sim/machine/memory/flat_special.hpp"
@@ -25,7 +25,7 @@ void transposing_b64(Wave& w, const Instruction& i) {
   alignas(64) u32 rows[2 * L];
   GlobalForm::load<Data::b64, L>(w, i, w.all_lanes(), rows);
   u32* out = w.row(i.dst);
-  // Within sixteen lanes, four beside each other hold four rows of one half of the columns.
+  // Within sixteen lanes, four adjacent ones hold four rows of one half of the columns.
   for (unsigned l = 0; l < L; ++l)
     for (unsigned d = 0; d < 2; ++d) {
       u32 value = 0;

@@ -32,7 +32,7 @@ u64 plain_address(const Wave& w, const Instruction& i, u64 kept) {
 }
 
 // The scalar unit reads base, stride and num_records of the descriptor; the offset is clamped against num_records *
-// stride (stride 0: bytes), and what lies beyond reads 0.
+// stride (stride 0: bytes), and reads beyond give 0.
 struct ScalarBuffer {
   u64 base;
   u64 bytes;

@@ -1,4 +1,4 @@
-// Private memory: a lane's dwords lie a wave apart (Wave::scratch_base has the layout).
+// Private memory: a lane's dwords are a wave apart (Wave::scratch_base has the layout).
 #pragma once
 
 #include "sim/machine/lds/space.hpp"

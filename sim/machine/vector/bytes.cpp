@@ -35,7 +35,7 @@ Wide quad_sad(const Instruction& i, Wide a, U b, Wide c) {
   return result;
 }
 
-// The quad operations need the instruction for CLAMP, and one writes four registers: a path of their own.
+// The quad operations need the instruction for CLAMP, and one writes four registers: a separate path.
 template <U sad(U, U)>
 struct Quad16 {
   template <unsigned N>

@@ -20,7 +20,7 @@ unsigned class_of(Bits bits, FloatFormat format) {
 
 }  // namespace
 
-// The value is read as bits: the mode does not flush what is to be classified.
+// The value is read as bits: the mode does not flush a value before it is classified.
 void register_class(HandlerTable& t) {
   add_comparisons<bool(b32, u32)>(t, "v_cmp_class_f32", "v_cmpx_class_f32", [](std::uint32_t x, std::uint32_t classes) {
     return (classes >> class_of(x, format_f32) & 1) != 0;

@@ -90,7 +90,7 @@ T underflow(const Wave& w, bool negative) {
   return negative ? -magnitude : magnitude;
 }
 
-// The ISA documents' V_DIV_FIXUP. A quotient that is no number though its operands are is an overflow.
+// The ISA documents' V_DIV_FIXUP. A NaN quotient of operands that are not NaN is an overflow.
 template <class T>
 T div_fixup(const Wave& w, T quotient, T denominator, T numerator) {
   constexpr T infinity = std::numeric_limits<T>::infinity();

@@ -25,7 +25,7 @@ struct Rule {
   std::vector<Arch> archs;
   const char* first;
   const char* then;
-  unsigned states;  // that must lie between; 0: none
+  unsigned states;  // that must be between; 0: none
 };
 
 void check_rules(const std::vector<Rule>& rules) {

@@ -44,7 +44,7 @@ TEST(Operands, DifferentCopiesAreNamed) {
     EXPECT_EQ(found.substr(0, std::string(c.text).size()), c.text);
     EXPECT_NE(found.find("lane " + std::to_string(c.lane), found.size() - 8), std::string::npos) << found;
   }
-  // Integers take fewer registers: what lies behind them is no operand.
+  // Integers take fewer registers: registers after them are not operands.
   CheckedGroup group(Arch::gfx1100, {"v_wmma_i32_16x16x16_iu8 v[24:31], v[8:11], v[16:19], v[24:31]"}, only_operands);
   replicate(group.wave(0), 8, 16);
   group.wave(0).row(12)[20] ^= 1;
@@ -85,7 +85,7 @@ std::string aligned(Arch arch, const std::string& text, unsigned step, unsigned 
   return group.run({0});
 }
 
-// Plain accesses of memory, private memory and LDS may lie anywhere: ROCm sets the unaligned mode.
+// Plain accesses of memory, private memory and LDS may have any address: ROCm sets the unaligned mode.
 TEST(Alignment, PlainAccessesNeedNone) {
   for (const char* text : {"global_load_dword v1, v0, s[2:3]", "global_load_dwordx2 v[2:3], v0, s[2:3]",
                            "global_store_dwordx4 v0, v[4:7], s[2:3]", "buffer_load_dword v1, v0, s[4:7], 0 offen",

@@ -1,5 +1,5 @@
 // The check of races against a plain model of it: random accesses in the shapes that have quick ways (runs, whole
-// sixteen bytes, halves of a matrix that lie beside each other) and in others, between barriers. Both say at the same
+// sixteen bytes, adjacent halves of a matrix) and in others, between barriers. Both say at the same
 // access that there is a race.
 #include "sim/check/races/races.hpp"
 #include "sim/tests/support/checked_group.hpp"

@@ -79,7 +79,7 @@ TEST(LdsRaces, BytesCount) {
             "");
 }
 
-// The check keeps account of sixteen bytes at a time, and of lanes that lie beside each other together.
+// The check keeps account of sixteen bytes at a time, and of adjacent lanes together.
 TEST(LdsRaces, EdgesOfLongAccesses) {
   const std::string wide = "v_lshlrev_b32 v8, 2, v0\n", store = wide + "ds_write_b128 v8, v[4:7]";  // 1024 bytes
   EXPECT_EQ(races(Arch::gfx942, {store, "v_mov_b32 v8, 0\nds_read_u8 v2, v8 offset:1024"}), "");
@@ -103,7 +103,7 @@ TEST(LdsRaces, EdgesOfLongAccesses) {
                     {0, 1, 2, 0, 1, 2}));
 }
 
-// Lanes of the wave's two halves that load what lies beside each other, as matrix products want it.
+// Lanes of the wave's two halves that load adjacent bytes, as for matrix products.
 TEST(LdsRaces, HalvesOfAMatrix) {
   const std::string load =
       "v_lshrrev_b32 v8, 7, v0\nv_lshlrev_b32 v8, 3, v8\nv_and_b32 v9, 0x7c, v0\nv_lshl_add_u32 v8, v9, 2, v8\n"

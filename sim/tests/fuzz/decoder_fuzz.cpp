@@ -1,4 +1,4 @@
-// Any words decode for any architecture, or do not: an instruction lies within the words given, has text and effects,
+// Any words decode for any architecture, or do not: an instruction is within the given words, has text and effects,
 // and needs its words and no others. The first byte chooses the architecture, and RDNA's wave size.
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"

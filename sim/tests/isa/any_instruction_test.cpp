@@ -1,5 +1,5 @@
 // The encodings that tests of all instructions are made from: every row of the opcode tables has some, and their
-// operands lie apart.
+// operands do not overlap.
 #include "sim/tests/support/instructions/any_instruction.hpp"
 #include "sim/tests/support/instructions/any_scene.hpp"
 

@@ -233,7 +233,7 @@ TEST(Tool, SaysWhatIsWrong) {
       {"profile --arch gfx942, -- true", "rapt-sim: --arch: no device is called ''; there are " + archs + "\n"},
       {"profile -- ./no/such/program", "rapt-sim: cannot run './no/such/program': No such file or directory\n"},
       {"trace --wave 1 -- true", "rapt-sim: --wave: '1' does not name a wave as WORKGROUP,WAVE\n"},
-      {"trace --wave 1,x -- true", "rapt-sim: --wave: the wave: 'x' is no number from 0 on\n"},
+      {"trace --wave 1,x -- true", "rapt-sim: --wave: the wave: 'x' is not a number from 0 on\n"},
       {"disasm /no/such/file", "rapt-sim: cannot read '/no/such/file': No such file or directory\n"},
       {"disasm /", "rapt-sim: cannot read '/': it is a folder\n"},
       {"disasm /dev/null", "rapt-sim: cannot read '/dev/null': it is empty\n"},
@@ -260,7 +260,7 @@ TEST(Tool, SaysWhatIsWrong) {
   const Outcome no_place = run("profile --html /no/such/page.html -- " + compiled());
   EXPECT_EQ(no_place.code, 2);
   EXPECT_TRUE(
-      has(no_place.err, "/no/such/page.html: cannot create a temporary file beside it: No such file or directory"))
+      has(no_place.err, "/no/such/page.html: cannot create a temporary file next to it: No such file or directory"))
       << no_place.err;
 }
 
@@ -278,7 +278,7 @@ TEST(Tool, VariablesThatCannotBeUnderstood) {
                   "rapt-sim: RAPT_SIM_TRACE: '7' does not name a wave as WORKGROUP,WAVE; nothing is traced\n"));
   EXPECT_TRUE(has(run_with("RAPT_SIM_TRACE=/no/such/file"), "cannot write the trace to /no/such/file"));
   EXPECT_TRUE(
-      has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "/no/such/file: cannot create a temporary file beside it"));
+      has(run_with("RAPT_SIM_PROFILE=/no/such/file"), "/no/such/file: cannot create a temporary file next to it"));
 }
 
 }  // namespace

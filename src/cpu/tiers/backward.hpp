@@ -1,6 +1,6 @@
-// Backward attention on the CPU: work items and the sums that join them. An item owns a range of keys of one key head,
-// and with it dK and dV; dQ of several ranges is summed afterwards in fixed order. Where dBias is shared by batches or
-// heads, one item takes them all, so that it too is summed in fixed order. Nothing depends on the number of threads.
+// Backward attention on the CPU: work items and the sums over them. An item owns a range of keys of one key head and
+// its dK and dV; dQ of several ranges is summed afterwards in fixed order. If dBias is shared by batches or heads, one
+// item computes them all, so it is summed in fixed order too. Nothing depends on the number of threads.
 #pragma once
 
 #include "cpu/tiers/backward_tile.hpp"
@@ -15,7 +15,7 @@ inline constexpr int64_t kLeastBackwardSplitKeys = 1024;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20;
 
 struct BackwardCut {
-  bool join_batches, join_heads;  // one item takes all of them
+  bool join_batches, join_heads;  // one item computes all of them
   int64_t batches, heads, splits;
 
   explicit BackwardCut(const BackwardCall& call) {

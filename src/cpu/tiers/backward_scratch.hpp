@@ -17,7 +17,7 @@ struct BackwardScratch {
   float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
   float *keys, *key_pairs, *values, *added, *factors, *capped;
   float *lse, *delta;
-  float *shift, *shift_rest;  // lse in the log2 domain is the sum of two floats: one would lose what P needs
+  float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
   bool* excluded;             // [keys][kQueryBlock]
   QueryLanes* lanes;
   Alibi* alibi;

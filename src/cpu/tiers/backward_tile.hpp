@@ -1,4 +1,5 @@
-// The gradients of one key range: FlashAttention-2's backward (Dao, 2023) with queries in lanes, five products a tile.
+// The gradients of one key range: FlashAttention-2's backward (Dao, 2023) with queries in lanes, five products per
+// tile.
 //   S^T = K Q^T, P = exp(S - lse), dP^T = V dO^T, dS = P (dP - delta)
 //   dV += P^T dO, dK += dS^T Q, dQ^T += K^T dS^T
 // Q^T, dO^T, dQ^T [groups][words or dim][kGroupLanes]; Q, dO [queries][dim], bf16: pairs of rows; P, dS
@@ -71,7 +72,7 @@ class BackwardTile {
     return reinterpret_cast<const T*>(view.data) + query_offset(view, s_, w_.lanes->query[lane], w_.lanes->head[lane]);
   }
 
-  // Rows that attend nothing (lse -inf) count as zero rows: P is then finite and all that it multiplies is 0.
+  // Rows that attend nothing (lse -inf) count as zero rows: P is finite and all its factors are 0.
   void prepare(int64_t head, int64_t first, int64_t n) {
     QueryLanes& lanes = *w_.lanes;
     lanes.set(call_, s_, {head, 1}, first, n);
@@ -109,8 +110,8 @@ class BackwardTile {
     queries_finite_ = -1;
   }
 
-  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: a row that attends one key has
-  // O = V, and then dP - delta is exactly 0, as it is by the plain formula.
+  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
+  // O = V, and dP - delta is exactly 0, as by the plain formula.
   F row_products(const T* const* out, const float* do_lanes) const {
     float* out_lanes = w_.p_block;
     transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
@@ -222,7 +223,7 @@ class BackwardTile {
     if constexpr (kDot) narrow(lane0, j, rows);
   }
 
-  // As the plain strip, with options and dropout, and exactly 0 where a key is excluded whatever its V holds.
+  // Like the plain strip, with options and dropout, and exactly 0 for excluded keys, even if their V is Inf or NaN.
   __attribute__((noinline)) void special_strip(int64_t g, int64_t j, int64_t rows, const Strip& s, const Strip& ds) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const bool drops = call_.dropout != 0;
@@ -300,8 +301,8 @@ class BackwardTile {
   void narrow(int64_t, int64_t, int64_t) {}
 #endif
 
-  // Strips are skipped where a whole group does not attend them: what attends a strip is a run of groups, because
-  // ranges grow with the query.
+  // A strip is skipped for groups that do not attend it. The groups that attend a strip are contiguous, because ranges
+  // grow with the query.
   void products(int64_t j0, int64_t count, const Rows& k) {
     const int64_t block_row = kDot ? kQueryBlock / 2 : kQueryBlock, groups = w_.lanes->groups;
     for (int64_t j = 0; j < count;) {
@@ -338,7 +339,7 @@ class BackwardTile {
       keys = {w_.key_pairs, row_};
     }
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
-      int64_t first = 0, last = count;  // the strips that were made
+      int64_t first = 0, last = count;  // the strips that were computed
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
       while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip))
         last = (last - 1) / kStrip * kStrip;
@@ -350,7 +351,7 @@ class BackwardTile {
     }
   }
 
-  // The three products over only the attended pairs, where Inf or NaN lies in rows that some pair must not read.
+  // The three products over only the attended pairs, for rows with Inf or NaN that some pair must not read.
   __attribute__((noinline)) void careful_products(int64_t j0, int64_t count) {
     for (int64_t j = 0; j < count; ++j) {
       const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);

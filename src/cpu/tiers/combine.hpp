@@ -1,5 +1,5 @@
-// Partial results of key ranges merged into out and lse, in ascending order of the ranges whatever thread made them:
-// m = max m_i, l = sum l_i w_i, out = sum O_i w_i / l with w_i = 2^(m_i - m), or e^(m_i - m) of natural logits.
+// Merges partial results of key ranges into out and lse, in ascending order of the ranges whichever thread made them:
+// m = max m_i, l = sum l_i w_i, out = sum O_i w_i / l with w_i = 2^(m_i - m), or e^(m_i - m) for natural logits.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Row r of every part: part i lies at parts.o + i * part_rows * dim, parts.m + i * part_rows.
+// Row r of every part: part i is at parts.o + i * part_rows * dim, parts.m + i * part_rows.
 template <class T>
 inline void combine_row(const Call& call, const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r,
                         int64_t dim, T* out, float* lse) {

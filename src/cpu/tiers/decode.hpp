@@ -1,6 +1,6 @@
-// Attention of a few query rows (one token of a group of heads, or a few tokens): bound by reading K and V once, so
-// keys lie in the order of memory, and each key block is passed over in three phases: products, softmax, values. All
-// rows of the group share each pass.
+// Attention of a few query rows (one token of a group of heads, or a few tokens), bound by reading K and V once. So
+// keys stay in memory order, and each key block is processed in three phases shared by all rows of the group: products,
+// softmax, values.
 #pragma once
 
 #include "cpu/tiers/decode_values.hpp"
@@ -183,7 +183,7 @@ class Decode {
     }
   }
 
-  // As in ForwardTile: excluded keys with Inf or NaN in V stay out of the sums.
+  // As in ForwardTile, excluded keys with Inf or NaN in V stay out of the sums.
   __attribute__((noinline)) void careful_values() {
     for (int64_t r = 0; r < n_; ++r)
       for (int64_t j = 0; j < rows_.count; ++j) {
@@ -223,14 +223,14 @@ class Decode {
   const int64_t head_k_, n_, groups_;
   const int64_t q_row_, o_row_;
   const bool options_;
-  const float scale_;  // of products: to logits in maximum_unit
+  const float scale_;  // from products to logits in maximum_unit
   DecodeScratch w_;
   DecodeBlock rows_ = {};
   int64_t j0_ = 0;
 };
 
-// Key heads [first_head, first_head + heads) against keys [key_first, key_last). partial(slot): where the rows of a
-// head go, or null for out and lse.
+// Key heads [first_head, first_head + heads) with keys [key_first, key_last). partial(slot) is where a head's rows go,
+// or null for out and lse.
 template <class T, class Layout, class Partial>
 inline void decode_rows(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads,
                         int64_t key_first, int64_t key_last, bool with_sink, const DecodeScratch& scratch,

@@ -19,7 +19,7 @@ struct DecodeRows {
   }
 };
 
-// One key head's rows of a block of keys: K and V of its first head, and how many bytes further this head lies.
+// One key head's rows of a block of keys: K and V of its first head, and this head's offset from it in bytes.
 struct DecodeBlock {
   const char* const* keys;
   const char* const* values;
@@ -41,8 +41,8 @@ constexpr int lines_of(int64_t rows, int64_t bytes) {
   return static_cast<int>(rows * bytes < 64 ? 1 : rows * bytes / 64);
 }
 
-// One or two rows, bound by memory: lanes along head_dim, one key after the other as memory has them. kLanes sums are
-// finished together. q: [R][padded words].
+// One or two rows, bound by memory: lanes along head_dim, keys one after the other in memory order. kLanes sums are
+// reduced together. q: [R][padded words].
 template <class T, int R>
 struct DirectProducts {
   static constexpr bool kDot = kDotType<T>;
@@ -80,14 +80,14 @@ struct DirectProducts {
   }
 };
 
-// Three rows and more, bound by arithmetic: a vector holds R rows by W words of head_dim, and W words of a key go to
-// all of them, so that W vectors of sums finish to one of scores. q: [words / W][G][R][W].
+// Three rows and more, bound by arithmetic: a vector holds R rows by W words of head_dim, and W words of a key multiply
+// all of them, so W vectors of sums reduce to one of scores. q: [words / W][G][R][W].
 template <class T, int R, int G>
 struct SharedProducts {
   static constexpr bool kDot = kDotType<T>;
   static constexpr int W = kLanes / R;
   static constexpr int kElements = kDot ? 2 * W : W;
-  // Whether a chain over the longest head is longer than one may be; then run<true> adds a part to the scores.
+  // Whether the longest head exceeds the longest chain of multiply-adds; if so, run<true> adds a part to the scores.
   static constexpr bool kParts = kMaxHeadDim / W > kPartOfChain;
   static constexpr int kKeys = kLanes >= 16 ? (G <= 2 ? 8 : 4) : G <= 2 ? 4 : 2;  // at most 16 sums
 

@@ -1,4 +1,4 @@
-// The memory of one decode task, and the walk through K and V that keeps the next block of keys on its way.
+// The memory of one decode task, and the prefetch of the next block of K and V.
 #pragma once
 
 #include "cpu/tiers/forward_tile.hpp"
@@ -7,14 +7,14 @@ namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kDecodeRows = 16;
 inline constexpr int64_t kDecodeKeys = 256;
-inline constexpr int64_t kDecodeTile = 8;  // keys whose products are made together
+inline constexpr int64_t kDecodeTile = 8;  // keys whose products are computed together
 inline constexpr int64_t kMostDecodeHeads = 32;
 inline constexpr int64_t kDecodeBlockBytes = 64 << 10;  // of K and V: with the next block, in L2
-// How far ahead rows are asked for that are read once, in the order of memory: as long as memory takes to answer.
-// Others are asked for a block ahead.
+// Prefetch distance of rows that are read once, in memory order: covers the latency of memory. Other rows are
+// prefetched one block ahead.
 inline constexpr int64_t kDecodeLead = 6 << 10;  // bytes
 
-// Key heads that lie side by side in a row of the cache are read together, so that memory is read in its own order.
+// Adjacent key heads in a row of the cache are read together, so that memory is read in order.
 inline int64_t decode_heads(const Call& call) {
   const auto in_a_row = [&](const View& view, int64_t dim) {
     return view.head <= dim * 2 && view.seq >= view.head * call.heads_k;
@@ -39,7 +39,7 @@ struct DecodeScratch {
   float *q, *o, *m, *l;  // of each head; m and l of each row as many as the keys of a vector of scores
   float* scores;         // DecodeRows' layout
   Bf16* narrow;          // the same as bf16, where P V is a product of pairs
-  char* copies;          // of a tile's keys, where head_dim is no whole number of chunks
+  char* copies;          // of a tile's keys, if head_dim is not a whole number of chunks
   bool* excluded;        // as scores
   const char** rows;     // the first head's, of this block and the next: K, V, K, V
 
@@ -57,15 +57,15 @@ struct DecodeScratch {
   }
 };
 
-// Vectors of so many bytes in a cache line, at least one.
+// Vectors of this many bytes in a cache line, at least one.
 constexpr int64_t vectors_of_line(int64_t bytes) { return bytes < 64 ? 64 / bytes : 1; }
 
-// Asks for cache lines in the order in which rows are read, some way ahead, one at a time between the arithmetic: in
-// bursts they would wait for each other, and the arithmetic for them. Loops work on a copy, which stays in registers.
+// Prefetches cache lines ahead, in the order in which rows are read, one at a time between the arithmetic: in bursts
+// they would wait for each other, and the arithmetic for them. Loops work on a copy, which stays in registers.
 class DecodeAhead {
  public:
-  // rows: K and V of this block, count each, then K and V of the next, after each. The walk begins `lead` rows into
-  // them, at most 2 count, and ends as far into the next block's.
+  // rows: K and V of this block, `count` each, then K and V of the next. The walk begins `lead` rows into them, at most
+  // 2 * count, and ends as far into the next block's rows.
   DecodeAhead(const char* const* rows, int64_t count, int64_t after, int64_t lead, int64_t k_bytes, int64_t v_bytes)
       : row_(rows + lead), end_(rows + 2 * count + std::min(lead, 2 * after)), bytes_(k_bytes), other_bytes_(v_bytes) {
     const char* const* const turns[] = {rows + count, rows + 2 * count, rows + 2 * count + after};

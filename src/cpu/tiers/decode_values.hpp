@@ -1,16 +1,16 @@
-// P V of decode: o[r] += sum over a block's keys of p[r][j] v[j], a tile of RT rows by NV vectors of O in registers
-// over all the keys. P lies in DecodeRows' layout.
+// P V of decode: o[r] += sum over a block's keys of p[r][j] v[j], with a tile of RT rows by NV vectors of O in
+// registers for all keys. P has DecodeRows' layout.
 #pragma once
 
 #include "cpu/tiers/decode_products.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
-// With several rows bf16 is bound by arithmetic, and P V takes the dot instruction, which narrows P.
+// With several rows bf16 is bound by arithmetic, and P V uses the dot instruction, which rounds P to bf16.
 template <class T, class Layout>
 inline constexpr bool kDecodePairs = kDotType<T> && Layout::kShared;
 
-// Rows of O in registers at once, and vectors of each.
+// Rows of O in registers at a time, and vectors of each.
 inline constexpr int kValueSums = kLanes >= 16 ? 16 : 8;
 
 template <class T, class Layout>

@@ -1,5 +1,5 @@
-// Forward attention on the CPU: how a call is cut into work items, and what each item runs. The cut depends on the
-// problem, never on the number of threads, so that results are bitwise equal for any executor.
+// Forward attention on the CPU: dividing a call into work items, and running each. The division depends on the problem,
+// never on the number of threads, so results are bitwise equal for any executor.
 #pragma once
 
 #include "cpu/tiers/combine.hpp"
@@ -10,7 +10,7 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kWantedItems = 64;
-inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, whose fixed costs a split repeats
+inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, because every split repeats its fixed costs
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
 
 inline bool is_decode(const Problem& p) { return p.group() * p.seqlen_q <= kDecodeRows; }
@@ -43,7 +43,7 @@ struct ForwardItem {
   ForwardItem(const ForwardCut& cut, int64_t item) {
     split = item % cut.splits;
     item /= cut.splits;
-    block = cut.blocks - 1 - item % cut.blocks;  // the longest of a causal problem first
+    block = cut.blocks - 1 - item % cut.blocks;  // of a causal problem, the longest first
     item /= cut.blocks;
     head_group = item % cut.head_groups;
     batch = item / cut.head_groups;
@@ -110,7 +110,7 @@ class Forward {
     const Sequence s = sequence(call_, at.batch);
     Block b;
     if (!find(at, s, b)) return;
-    // Splits end on whole key blocks, so that one sequence's cut does not depend on the others' lengths.
+    // Splits end on whole key blocks, so that a sequence's splits do not depend on the others' lengths.
     const int64_t share = ((s.seqlen_k + cut_.splits - 1) / cut_.splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
     const int64_t key_first = std::min(at.split * share, s.seqlen_k),
                   key_last = std::min(key_first + share, s.seqlen_k);

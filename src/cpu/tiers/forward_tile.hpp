@@ -14,7 +14,7 @@ inline int64_t forward_queries(const Call& call) {
   return row_bytes <= 256 ? 256 : row_bytes <= 1024 ? 128 : 64;
 }
 
-// The result of a range of keys for one query row, before normalisation: merged later in a fixed order.
+// The unnormalised result of a range of keys for one query row, merged later in a fixed order.
 struct PartialRows {
   float* o = nullptr;  // [rows][head_dim_v]
   float* m = nullptr;  // [rows], in maximum_unit
@@ -60,9 +60,8 @@ class ForwardTile {
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
         options_(has_natural_logits(call)) {}
 
-  // Queries [first, first + n) of `rows` against keys [key_first, key_last). With `partial` the rows' unnormalised
-  // results go there (row index: within this block), otherwise out and lse are written. The sink counts where
-  // `with_sink`.
+  // Queries [first, first + n) of `rows` with keys [key_first, key_last). Writes the rows' unnormalised results to
+  // `partial` if given (row index: within this block), otherwise out and lse. The sink counts only if `with_sink`.
   void run(const QueryRows& rows, int64_t first, int64_t n, int64_t key_first, int64_t key_last, bool with_sink,
            const PartialRows* partial) {
     prepare(rows, first, n, with_sink);
@@ -124,7 +123,7 @@ class ForwardTile {
     }
   }
 
-  // A head's K and V outgrow L2: while each group works on this block, its share of the next comes in.
+  // If a head's K and V exceed L2, each group prefetches its share of the next block while it computes this one.
   void prefetch_next(int64_t g) const {
     const int64_t groups = w_.lanes->groups, next = block_first_ + block_count_,
                   count = std::min(key_block(call_), keys_end_ - next);
@@ -194,7 +193,7 @@ class ForwardTile {
     fresh_[g] = false;
   }
 
-  // Logits where options or the edge of a mask need more than a product. Without options only the rows at the edges do.
+  // Logits that need more than a product: with options, or rows at the edge of a mask.
   __attribute__((noinline)) void masked_logits(int64_t g, int64_t low, int64_t rows, const Rows& k, const float* q,
                                                F* most) {
     const KeyRange& r = range_[g];
@@ -223,8 +222,8 @@ class ForwardTile {
     edge(b, low + rows);
   }
 
-  // Excluded keys must not reach the result even where V holds Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
-  // are found once per key block, and take a plain loop over the attended pairs.
+  // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
+  // are detected once per key block and use a plain loop over the attended pairs.
   bool values_finite() {
     if (values_finite_ < 0)
       values_finite_ = rows_finite<T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_);
@@ -261,7 +260,8 @@ class ForwardTile {
       if (fresh_[g])
         for (int64_t x = 0; x < dim_v_; ++x) store(o + x * kGroupLanes, F{});
       const F l = load(w_.l + at);
-      // dropout's scale is applied here: in P it would be rounded with it, the same way for every row's largest key
+      // dropout's scale is applied here, because scaling P before rounding would round every row's largest key the same
+      // way
       const F scale = splat(dropout_scale(call_));
       const F factor = normalise ? (l == F{} ? F{} : scale / l) : scale;
       untranspose_rows(o, kGroupLanes, factor, dim_v_, row);
@@ -291,7 +291,7 @@ class ForwardTile {
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
-  bool fresh_[kMostGroups];  // O of the group holds nothing yet
+  bool fresh_[kMostGroups];  // O of the group is not initialised yet
   int64_t block_first_ = 0, block_count_ = 0, keys_end_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
 };

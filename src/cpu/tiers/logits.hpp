@@ -1,5 +1,5 @@
-// From products to logits: softcap, bias, ALiBi, masks and dropout on a strip [keys][kGroupLanes]. Only problems with
-// such options, and blocks at the edge of a mask, come here.
+// From products to logits: softcap, bias, ALiBi, masks and dropout on a strip [keys][kGroupLanes]. Used only for
+// problems with such options, and for blocks at the edge of a mask.
 #pragma once
 
 #include <cmath>
@@ -33,8 +33,8 @@ inline float read_float(const char* data, DType dtype, int64_t i) {
 // Does every logit need more than scale and the edges of causality or window?
 inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
 
-// Are running maxima natural logits? Otherwise they are in the log2 domain, which costs an operation less, but a bias
-// of float32's least would leave float32's range there; and they come from the products, which needs a positive scale.
+// Are running maxima natural logits? Otherwise they are in the log2 domain, which saves an operation, but where a bias
+// of the lowest float32 would overflow; and they are taken of the products, which requires a positive scale.
 inline bool has_natural_logits(const Call& call) { return has_score_options(call) || !(call.scale > 0); }
 
 // The unit of the maxima in the log2 domain, and in the natural one.
@@ -45,7 +45,7 @@ inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t qu
   return s.index * view.batch + head * view.head + query * view.query;
 }
 
-// What is added to the logits of keys [j0, j0 + rows): the bias, and -inf where the boolean mask excludes.
+// The addend of the logits of keys [j0, j0 + rows): the bias, and -inf where the boolean mask excludes.
 // tile: [rows][kGroupLanes].
 inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
                          int64_t rows, float* tile) {
@@ -96,7 +96,7 @@ inline void cap_logits(const Call& call, float* s, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) store(s + i, splat(cap) * tanh(load(s + i) * splat(1 / cap)));
 }
 
-// What the gradient of capping needs of the strip s [rows][row] of products: tanh(scale * s / softcap).
+// For the gradient of softcap: tanh(scale * s / softcap) of the strip s [rows][row] of products.
 inline void keep_tanh(const Call& call, const float* s, int64_t row, int64_t rows, float* tanhs) {
   if (call.softcap == 0) return;
   const float factor = static_cast<float>(call.scale) / static_cast<float>(call.softcap);
@@ -105,7 +105,7 @@ inline void keep_tanh(const Call& call, const float* s, int64_t row, int64_t row
       store(tanhs + r * kGroupLanes + i * kLanes, tanh(load(s + r * row + i * kLanes) * splat(factor)));
 }
 
-// From the gradient of capped logits to that of the logits, with keep_tanh's.
+// From the gradient of capped logits to that of the logits, with keep_tanh's result.
 inline void cap_gradient(const Call& call, const float* tanhs, float* ds, int64_t row, int64_t rows) {
   if (call.softcap == 0) return;
   for (int64_t r = 0; r < rows; ++r)
@@ -131,7 +131,7 @@ inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t gr
         const F distance = load(alibi.center + lane) - splat(static_cast<float>(j0 + j));
         x = x - load(alibi.slope + lane) * float_of(bits_of(distance) & 0x7FFFFFFF);
       }
-      // excluded by the boolean mask or a bias of -inf: whatever was in K there does not count
+      // excluded by the boolean mask or a bias of -inf, even if K is Inf or NaN there
       if (added) x = load(added + j * kGroupLanes + v * kLanes) == splat(-INFINITY) ? splat(-INFINITY) : x;
       store(s + j * row + v * kLanes, x);
     }
@@ -155,10 +155,10 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
     for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
 }
 
-// What dropout multiplies the probabilities by that it keeps.
+// The factor of the probabilities that dropout keeps.
 inline float dropout_scale(const Call& call) { return static_cast<float>(1 / (1 - call.dropout)); }
 
-// For each of keys [j0, j0 + rows) `kept` where dropout keeps it, otherwise 0: tile [rows][kGroupLanes].
+// `kept` for each of keys [j0, j0 + rows) that dropout keeps, otherwise 0: tile [rows][kGroupLanes].
 inline void dropout_factors(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
                             int64_t rows, float kept, float* tile) {
   const uint32_t threshold = rapt_keep_threshold(call.dropout);

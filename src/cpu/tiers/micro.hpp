@@ -19,15 +19,15 @@ inline constexpr int kRows = 4, kVectors = 2;
 
 enum class Out {
   store,      // C = product
-  begin,      // the same before joins, apart so that compilers still specialise `store` for its one user
+  begin,      // the same before joins; a separate value, so that compilers still specialise `store` for its one user
   store_max,  // and each lane's maximum over the rows is folded into aux[NR]
   rescale,    // C = C * aux[NR] + product
-  add,        // C = C + product, the sum going on from C
-  join,       // C = C + product, the product summed apart
-  join_max    // and as store_max
+  add,        // C = C + product, accumulated onto C
+  join,       // C = C + product, the product summed first
+  join_max    // join, with store_max's maximum
 };
 
-// A word of A as it lies: a caller's row of bf16 may begin at any even address.
+// A word of A, unaligned: a caller's row of bf16 may begin at any even address.
 typedef float Word __attribute__((aligned(2), may_alias));
 
 template <bool kDot>
@@ -93,8 +93,9 @@ __attribute__((noinline)) void column(int64_t rows, const float* a, int64_t a_ro
                                        aux);
 }
 
-// A sum over head_dim is one chain of `depth` multiply-adds up to kOneChain, and beyond it even parts of at most
-// kPartOfChain products, added in order: what a chain loses grows faster than its length. Returns a part's length.
+// A sum over head_dim is one chain of `depth` multiply-adds up to kOneChain. Beyond, it is split into equal parts of at
+// most kPartOfChain products, added in order, because a chain's error grows faster than its length. Returns the length
+// of a part.
 inline constexpr int64_t kOneChain = 256, kPartOfChain = 128;
 template <bool kDot>
 constexpr int64_t chain_length(int64_t head_dim, int64_t depth) {

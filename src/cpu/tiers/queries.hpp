@@ -1,5 +1,5 @@
-// A block of queries in vector lanes: S^T = K Q^T keeps one query a lane, so maxima, sums, masks and slopes are vectors
-// and nothing is ever reduced across lanes (docs/design/cpu.md).
+// A block of queries in vector lanes: S^T = K Q^T keeps one query per lane, so maxima, sums, masks and slopes are
+// vectors and nothing is reduced across lanes (docs/design/cpu.md).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline constexpr int kMostGroups = kMostQueries / kGroupLanes;
 inline constexpr float kLog2e = 1.44269504f;
 inline constexpr float kLn2 = 0.693147182f;
 
-// Blocks stay in a 1 MiB L2 with Q, O, K and V; narrow heads share what a key block costs among more queries.
+// Q, O, K and V of a block fit in a 1 MiB L2; for narrow heads, more queries share the cost of a key block.
 inline int64_t widest_head(const Call& call) { return std::max(call.head_dim, call.head_dim_v); }
 inline int64_t key_block(const Call& call) { return widest_head(call) > 256 ? kKeyBlock / 2 : kKeyBlock; }
 

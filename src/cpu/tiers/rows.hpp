@@ -18,7 +18,7 @@ constexpr int64_t words(int64_t dim) {
 }
 constexpr int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
-// Words [w, w + kLanes) of a row; beyond the row's end zeros, and nothing there is read.
+// Words [w, w + kLanes) of a row; zeros past the row's end, where nothing is read.
 template <bool kDot, class T>
 RAPT_INLINE F load_words(const T* row, int64_t w, int64_t dim) {
   constexpr int64_t kElements = kDot ? 2 * kLanes : kLanes;
@@ -116,7 +116,7 @@ RAPT_INLINE const T* key_row(const Call& call, const View& view, const Sequence&
   return reinterpret_cast<const T*>(view.data) + key_offset(call, view, s, j, h);
 }
 
-// Rows further apart than this fall into few cache sets, so a block of them is copied together.
+// Rows further apart than this map to few cache sets, so a block of them is copied together.
 inline constexpr int64_t kFarRowBytes = 1024;
 
 // Rows [j, j + count) as words: in place where the layout allows it, otherwise copied to `scratch`
@@ -134,7 +134,7 @@ inline Rows block_rows(const Call& call, const View& view, const Sequence& s, in
   return {scratch, row};
 }
 
-// Asks for one row's cache lines, long before they are read.
+// Prefetches one row's cache lines.
 template <class T>
 RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
   const char* bytes = reinterpret_cast<const char*>(row);

@@ -5,7 +5,7 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// 2^(factor * s - m), or, of natural logits, e^(s - m): subtracted before it is multiplied.
+// 2^(factor * s - m), or for natural logits e^(s - m), where the subtraction precedes the multiplication.
 template <bool kNatural>
 RAPT_INLINE F exponential(F s, [[maybe_unused]] F factor, F m) {
   if constexpr (kNatural) return exp2((s - m) * splat(kLog2e));
@@ -49,7 +49,7 @@ inline void exponentials(float* s, int64_t rows, float factor, const F* m, F* su
   for (int v = 0; v < kVectors; ++v) sums[v] = sums[v] + total[v];
 }
 
-// P times dropout's factors; where P is not narrowed yet.
+// P times dropout's factors; P must not be narrowed yet.
 inline void apply_factors(float* p, const float* factors, int64_t rows) {
   for (int64_t i = 0; i < rows * kGroupLanes; i += kLanes) store(p + i, load(p + i) * load(factors + i));
 }

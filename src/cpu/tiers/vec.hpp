@@ -1,6 +1,6 @@
-// The vector vocabulary of one tier: F is a vector of kLanes floats in the compiler's own vector type, so +, -, *, /
-// and comparisons are the language's; below is what the language lacks. Included once per tier, inside its namespace
-// (RAPT_TIER), because each tier compiles it for another instruction set.
+// The vector operations of one tier: F is a vector of kLanes floats in the compiler's vector type, so +, -, *, / and
+// comparisons are built in; the rest is below. Included once per tier, inside its namespace (RAPT_TIER), because each
+// tier compiles it for another instruction set.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ RAPT_INLINE void prefetch_far(const char* p) { __builtin_prefetch(p, 0, 2); }
 RAPT_INLINE F splat(float x) { return reinterpret_cast<F>(_mm512_set1_ps(x)); }
 RAPT_INLINE F fma(F a, F b, F c) { return (F)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 RAPT_INLINE F fms(F a, F b, F c) { return (F)_mm512_fmsub_ps((__m512)a, (__m512)b, (__m512)c); }
-// The second operand where either is NaN, as the instruction does.
+// The second operand if either is NaN, like the instruction.
 RAPT_INLINE F max(F a, F b) { return (F)_mm512_max_ps((__m512)a, (__m512)b); }
 RAPT_INLINE float sum(F v) { return _mm512_reduce_add_ps((__m512)v); }
 RAPT_INLINE float max_of(F v) { return _mm512_reduce_max_ps((__m512)v); }
@@ -220,8 +220,8 @@ RAPT_INLINE F exp2(F x) {
   return float_of(bits_of(p) + (bits_of(shifted) << 23));
 }
 
-// The same with subnormal results as exact as their last place allows: the gradients of a row can consist of them.
-// Computes 2^(x + 64), the 64 hidden in the rounding constant, and scales it back.
+// The same with accurate subnormal results: the gradients of a row can consist of them. Computes 2^(x + 64), with the
+// 64 in the rounding constant, and scales it back.
 RAPT_INLINE F exp2_subnormal(F x) {
   const F magic = splat(12582912.f + 64);
   x = max(splat(-190.f), x);

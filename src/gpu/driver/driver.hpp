@@ -1,5 +1,5 @@
-// A GPU vendor's run-time library as the rest of src/gpu sees it: HIP (driver/hip), and in tests a fake. What launches,
-// copies or allocates goes through here, so that archives, selection and launch code are the same for every vendor.
+// A GPU vendor's run-time library as the rest of src/gpu sees it: HIP (driver/hip), and in tests a fake. All launches,
+// copies and allocations go through it, so archives, selection and launch code are the same for every vendor.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ using Function = void*;  // a kernel of a module
 using Stream = void*;    // the caller's hipStream_t or CUstream; null is the default stream
 using Event = void*;
 
-// What a call returned: success, or the vendor's own code for the failure.
+// The result of a call: success, or the vendor's error code.
 enum class Status : int { success = 0 };
 
 struct DeviceProperties {
   std::string name;    // "AMD Instinct MI300X"
   std::string target;  // as the driver names the architecture: "gfx942:sramecc+:xnack-"
-  std::string arch;    // of it, what archives are named by: "gfx942"
+  std::string arch;    // as in archives' names: "gfx942"
   int32_t compute_units = 0;
-  int32_t xcds = 1;  // dies that workgroups are dealt out to in turn, each with a cache of its own
+  int32_t xcds = 1;  // dies, each with its own L2; workgroups are distributed round-robin
   uint64_t memory = 0;
   bool reads_host_memory = false;  // any of it, by page migration or one address space
 };
@@ -38,7 +38,7 @@ enum class MemoryKind {
 
 struct MemoryPlace {
   MemoryKind kind = MemoryKind::unknown;
-  int32_t device = 0;  // whose; meaningless where the kind is unknown
+  int32_t device = 0;  // its device; meaningless if the kind is unknown
 };
 
 struct Extent {
@@ -50,8 +50,8 @@ struct Extent {
 struct LaunchShape {
   Extent grid;                         // workgroups
   Extent cluster;                      // workgroups that run together and share memory; 1, 1, 1 is no cluster
-  Extent block;                        // threads of a workgroup
-  uint32_t dynamic_shared_memory = 0;  // bytes of a workgroup, beside what the kernel declares
+  Extent block;                        // threads per workgroup
+  uint32_t dynamic_shared_memory = 0;  // bytes per workgroup, in addition to what the kernel declares
 };
 
 // All functions may be called from many threads at once. Those that return a Status act on the calling thread's current
@@ -71,12 +71,12 @@ class Driver {
   virtual std::string describe(Status) const = 0;  // the vendor's name and text of a failure
   virtual bool is_out_of_memory(Status) const = 0;
 
-  // Both throw Error where the library does not answer.
+  // Both throw Error if the library fails.
   virtual int32_t device_count() = 0;
   virtual DeviceProperties properties(int32_t device) = 0;
 
-  // Makes a device the calling thread's current one. `before` receives what leave() needs to go back, or stays as it is
-  // where the device was the current one already.
+  // Makes a device the calling thread's current one. `before` receives what leave() needs to restore the previous one,
+  // or is unchanged if the device was already current.
   virtual Status enter(int32_t device, intptr_t& before) = 0;
   virtual void leave(intptr_t before) = 0;
   virtual Status synchronize_device() = 0;
@@ -86,7 +86,7 @@ class Driver {
   virtual bool allocates_in_stream_order() const = 0;  // older libraries do not
   virtual Status allocate_async(void** data, size_t bytes, Stream) = 0;
   virtual Status free_async(void* data, Stream) = 0;
-  // Between host and device memory in any direction, which the driver tells from the pointers.
+  // Between host and device memory in any direction; the driver derives it from the pointers.
   virtual Status copy(void* to, const void* from, size_t bytes) = 0;
   virtual Status copy_async(void* to, const void* from, size_t bytes, Stream) = 0;
   virtual Status locate(const void* pointer, MemoryPlace& place) = 0;
@@ -115,10 +115,10 @@ class Driver {
   [[noreturn]] void fail(Status status, const std::string& what) const;
 };
 
-// The driver of a type of device, opened on first use and never closed. Throws Error where there is none.
+// The driver of a type of device, opened on first use and never closed. Throws Error if there is none.
 Driver& driver_of(int32_t type);
 
-// For tests: `driver` serves its type from now on. Devices that were used before keep the driver that they had.
+// For tests: `driver` serves its type from now on. Devices used before keep their driver.
 void install_driver(Driver& driver);
 
 class DeviceScope {

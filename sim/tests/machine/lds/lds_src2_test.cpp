@@ -1,5 +1,5 @@
 // gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32 and what
-// follows). B lies a signed number of dwords behind A: the offset field's lower 15 bits or, where its top bit is set,
+// follows). B is a signed number of dwords after A: the offset field's lower 15 bits or, where its top bit is set,
 // the upper 15 bits of the address register, whose lower 17 are A.
 #include "sim/tests/support/memory_wave.hpp"
 

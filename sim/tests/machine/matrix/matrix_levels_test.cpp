@@ -18,7 +18,7 @@ namespace {
 // What operands are filled with.
 enum class Fill { normal, close, any };
 
-// Values whose products and sums lie next to halves of a sum's last bit, and denormals.
+// Values whose products and sums are next to halves of a sum's last bit, and denormals.
 std::uint32_t close_to_ties(std::mt19937& random) {
   static constexpr float values[] = {1 + 0x1p-20F,
                                      0x1p-24F - 0x1p-44F,

@@ -124,7 +124,7 @@ TEST(Buffer, Structured) {
 }
 
 // The documents' formula for swizzled buffers, with what each field does worked out by hand for one case: 8 indices
-// beside each other, elements of 4 bytes, stride 16: dword d of record i lies at ((i / 8) * 16 + 4 * d) * 8 + (i % 8)
+// adjacent, elements of 4 bytes, stride 16: dword d of record i is at ((i / 8) * 16 + 4 * d) * 8 + (i % 8)
 // * 4.
 TEST(Buffer, Swizzled) {
   for (const Target& target : every_target()) {

@@ -75,7 +75,7 @@ TEST(ScalarMemory, LowestBitsOfEachPartAreIgnored) {
   }
 }
 
-// 200 bytes of range: what lies beyond reads as 0.
+// 200 bytes of range: reads beyond give 0.
 TEST(ScalarMemory, BufferLoadsStayInRange) {
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));

@@ -51,7 +51,7 @@ void InstructionTrial::renew(std::mt19937& random) {
   start_scalars_ = {live(), group().barrier, group().live_waves};
 }
 
-// AGPRs lie behind the VGPRs.
+// AGPRs follow the VGPRs.
 std::vector<unsigned> InstructionTrial::rows_written(const Effects& effects) const {
   if (everywhere_) return every_row_;
   std::vector<unsigned> rows;

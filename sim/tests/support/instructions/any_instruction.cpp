@@ -7,7 +7,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// Where an encoding's operands lie to begin with. VGPRs: up to 32 of dst, src0 and src2, 16 of src1, all below 128,
+// Where an encoding's operands are at first. VGPRs: up to 32 of dst, src0 and src2, 16 of src1, all below 128,
 // where the short encodings have their 16-bit ones; dst2 never is one. SGPRs: up to 16 of dst, 4 of the others.
 constexpr std::array<std::uint8_t, slot_count> vector_registers{64, 0, 32, 96, 0, 112, 114, 121, 122, 123, 124};
 constexpr std::array<std::uint8_t, slot_count> scalar_registers{64, 98, 80, 84, 88, 96, 97, 0, 0, 0, 0};

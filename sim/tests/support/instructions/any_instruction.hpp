@@ -57,7 +57,7 @@ struct Encoding {
   std::optional<Instruction> decode() const;
 };
 
-// Every form of the row on its architecture. Operands lie apart, in registers that all their types may begin at.
+// Every form of the row on its architecture. Operands do not overlap, in registers that all their types may begin at.
 // Empty only for rows of Format::unsupported.
 std::vector<Encoding> encodings(DecodeMode mode, const Opcode& opcode);
 

@@ -130,7 +130,7 @@ class Placements {
     if (!few && !reaches_memory(*e.opcode)) all_in_one(e, result, choices);
   }
 
-  // Choices from `next` on beside those that are taken: one a source, and two are one register or lie apart.
+  // Choices from `next` on in addition to those taken: one per source, and two are one register or do not overlap.
   void combine(const Encoding& e, const std::vector<Choice>& choices, std::size_t next, std::size_t at_most,
                std::vector<const Choice*>& taken) {
     for (; next < choices.size(); ++next) {
@@ -199,7 +199,7 @@ Instruction apart(const Encoding& overlapping) {
     if (!e.places[slot].exists()) continue;
     const Operand& o = operand(*from, slot);
     Register to = apart_register(slot, o.kind == OperandKind::special ? OperandKind::sgpr : o.kind);
-    // VOPD's results lie in an even and an odd register.
+    // VOPD's results are in an even and an odd register.
     if (from->dual && (slot == dst || slot == y_dst)) to.index = (to.index & ~1U) | (o.index & 1U);
     to.high = o.high;
     set_register(e, slot, to);

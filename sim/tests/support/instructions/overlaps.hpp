@@ -1,4 +1,4 @@
-// Placements of an instruction's operands in which what it writes lies on what it reads.
+// Placements of an instruction's operands in which its destination overlaps its sources.
 #pragma once
 
 #include "sim/tests/support/instructions/any_instruction.hpp"

@@ -19,13 +19,14 @@ inline constexpr HipError kHipErrorOutOfMemory = 2;
 inline constexpr HipError kHipErrorNoDevice = 100;
 inline constexpr HipError kHipErrorNotSupported = 801;
 
-// hipMemcpyDefault: HIP tells from the pointers where each lies.
+// hipMemcpyDefault: HIP derives the direction from the pointers.
 inline constexpr int kHipMemcpyDefault = 4;
 
 // hipDeviceAttribute_t
 inline constexpr int kHipAttributeMultiprocessorCount = 63;
 inline constexpr int kHipAttributePageableMemoryAccess = 65;
-inline constexpr int kHipAttributePhysicalMultiprocessorCount = 10015;  // RDNA's others count pairs of compute units
+inline constexpr int kHipAttributePhysicalMultiprocessorCount =
+    10015;  // on RDNA, the other attributes count pairs of compute units
 inline constexpr int kHipAttributeNumberOfXccs = 10018;
 
 // hipDeviceProp_t: only gcnArchName is read, and every release's struct fits.

@@ -4,7 +4,7 @@
 
 namespace rapt::gpu {
 
-// Throws Error where no HIP library can be opened, or it is too old; a later call tries again.
+// Throws Error if no HIP library can be opened, or it is too old; a later call tries again.
 Driver& hip_driver();
 
 }  // namespace rapt::gpu

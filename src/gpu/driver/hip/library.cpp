@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kLibraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 
-// dlerror's sentence mostly begins with the name that was asked for.
+// dlerror's text usually begins with the requested name.
 std::string why_not(const char* name) {
   const char* given = dlerror();
   const std::string text = given ? given : "no reason given";
@@ -26,7 +26,7 @@ void* open_library(std::string& path) {
     if (void* handle = dlopen(wish, RTLD_NOW | RTLD_LOCAL)) return handle;
     throw Error(RAPT_DEVICE_ERROR, cat("RAPT_HIP_LIBRARY names a HIP library that cannot be opened: ", why_not(wish)));
   }
-  // A program that has one, as PyTorch brings its own, gets no second: its streams and memory are of that one.
+  // Prefer a library that the process has loaded, such as PyTorch's: streams and memory belong to it.
   for (const char* name : kLibraries)
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
   std::string tried;
@@ -39,7 +39,7 @@ void* open_library(std::string& path) {
                                      ". RAPT_HIP_LIBRARY can name one"));
 }
 
-// The file that was opened, where the linker says so.
+// The file that was opened, if the linker says so.
 std::string file_of(void* symbol, const std::string& otherwise) {
   Dl_info info;
   return dladdr(symbol, &info) != 0 && info.dli_fname ? info.dli_fname : otherwise;

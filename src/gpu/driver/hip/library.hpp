@@ -1,4 +1,4 @@
-// libamdhip64, opened at run time on first use: nothing of ROCm is linked or needed to build.
+// libamdhip64, opened at run time on first use: Rapt neither links ROCm nor needs it to build.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace rapt::gpu {
 
 class Hip {
  public:
-  // Opens the library that RAPT_HIP_LIBRARY names, or of libamdhip64.so.7, .6, .5 and .so the one that the process has
-  // already, or else the first that opens. Throws Error where none does, with what was tried, or where it lacks a
+  // Opens the library that RAPT_HIP_LIBRARY names, or else, of libamdhip64.so.7, .6, .5 and .so, the one that the
+  // process has loaded or the first that opens. Throws Error, with what was tried, if none opens or it lacks a
   // function. It stays open until the process ends.
   Hip();
 
@@ -28,7 +28,7 @@ class Hip {
   [[noreturn]] void fail(HipError error, const std::string& what) const;
   std::string describe(HipError error) const;  // its name and text
 
-  // HIP keeps a thread's last failure for whoever asks next: one that is reported, or expected, is forgotten here.
+  // HIP keeps a thread's last failure for the next hipGetLastError: clear one that is reported or expected.
   void forget_error() const { static_cast<void>(hipGetLastError()); }
 
 // NOLINTNEXTLINE(bugprone-macro-parentheses): they are a type, a name and a list

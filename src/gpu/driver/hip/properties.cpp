@@ -12,7 +12,7 @@ namespace rapt::gpu {
 namespace {
 
 std::string target_of(const Hip& hip, int32_t id) {
-  // R0600 is asked first: where both exist, the other exists only for old programs.
+  // R0600 first: if both exist, the other one is for old programs.
   const bool since6 = hip.hipGetDevicePropertiesR0600 != nullptr;
   const auto properties = std::make_unique<char[]>(kHipPropertiesBytes);
   std::memset(properties.get(), 0, kHipPropertiesBytes);
@@ -26,7 +26,7 @@ std::string target_of(const Hip& hip, int32_t id) {
   return text;
 }
 
-// An attribute that older releases do not know, or `otherwise`.
+// An attribute that older releases lack, or `otherwise`.
 int32_t attribute_or(const Hip& hip, int attribute, int32_t id, int32_t otherwise) {
   int value = 0;
   if (hip.hipDeviceGetAttribute(&value, attribute, id) == kHipSuccess && value > 0) return value;
@@ -34,7 +34,7 @@ int32_t attribute_or(const Hip& hip, int attribute, int32_t id, int32_t otherwis
   return otherwise;
 }
 
-// Dies where the release does not say: a device may be a part of the card.
+// The number of dies if the release does not report it: a device may be a part of the card.
 int32_t xcds_of(const Architecture* known, int32_t compute_units) {
   if (known == nullptr) return 1;
   const auto units_each = static_cast<int32_t>(known->compute_units_per_xcd);

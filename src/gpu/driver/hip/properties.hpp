@@ -1,4 +1,4 @@
-// What HIP says of a device, asked in a way that ROCm 5, 6 and 7 all answer.
+// Device properties from HIP, queried in a way that ROCm 5, 6 and 7 support.
 #pragma once
 
 #include "gpu/driver/driver.hpp"
