@@ -24,9 +24,10 @@ _fast_path_before = True
 def enable():
     """Let torch's attention call Rapt, until disable(). Enabling twice is the same as enabling once.
 
-    Whatever reaches torch's flash attention operators is taken: F.scaled_dot_product_attention, eager and compiled,
-    from Python and from C++, forward and backward. A call that Rapt does not take goes to torch's own kernel, and
-    report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the meantime.
+    Rapt takes every call that reaches torch's flash attention operators: F.scaled_dot_product_attention, eager and
+    compiled, from Python and from C++, forward and backward. A call that it cannot compute goes to torch's own
+    kernel, and report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the
+    meantime.
     """
     global _switched_on
     _check_torch()
