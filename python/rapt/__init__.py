@@ -1,7 +1,7 @@
 """Exact scaled-dot-product attention, forward and backward, in O(N) memory.
 
     out = rapt.attention(q, k, v, causal=True)      # NumPy arrays, PyTorch tensors, or anything with __dlpack__
-    print(rapt.explain(q, k, v, causal=True))       # which kernel runs it, and why not the others
+    print(rapt.explain(q, k, v, causal=True))       # which kernel runs it, and why the others do not
 
 Tensors are [batch, seqlen, heads, head_dim]; `rapt.Options` has every option.
 """

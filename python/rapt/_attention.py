@@ -13,20 +13,21 @@ def attention(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """softmax(softmax_scale * q k^T) v, exactly, without the matrix of logits in memory.
 
-    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend), any strides but a
-        contiguous head_dim. PyTorch's [batch, heads, seqlen, head_dim] is a transposed view of that.
+    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend), any strides, but
+        head_dim contiguous. PyTorch's [batch, heads, seqlen, head_dim] is a transposed view of that.
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
     v: [batch, seqlen_k, heads_k, head_dim_v]; head dims are 1 to 512
-    out: [batch, seqlen_q, heads_q, head_dim_v], the type of q, to write into; default a new one of q's library
-    return_lse: give (out, lse), where lse is fp32 (fp64 where q is) [batch, heads_q, seqlen_q]: the natural logarithm
-        of the sum of exp(logits)
+    out: [batch, seqlen_q, heads_q, head_dim_v], the type of q, to write into; default: a new one of q's library
+    return_lse: return (out, lse), where lse (logsumexp) is fp32 (fp64 where q is) [batch, heads_q, seqlen_q]: the
+        natural logarithm of the sum of exp(logits)
     options: rapt.Options, which also has the shapes of packed sequences and KV caches
 
-    Tensors are taken as they are, by DLPack: NumPy, PyTorch, JAX, CuPy. A GPU's are used on the current stream. The
-    result has no autograd history; rapt.torch has operators with one. The GIL is released during the computation.
+    Tensors are used without copies, through DLPack: NumPy, PyTorch, JAX, CuPy. GPU tensors are used on the current
+    stream. The result has no autograd history; rapt.torch has operators with gradients. The GIL is released during the
+    computation.
 
-    Raises ValueError (a wrong argument: its name, its value and what is allowed), TypeError (no tensor, no such
-    option), NotImplementedError (right, but no backend takes it), RuntimeError (a device or memory fails).
+    Raises ValueError (a wrong argument: its name, its value and what is allowed), TypeError (not a tensor, no such
+    option), NotImplementedError (correct, but no backend takes it), RuntimeError (a device fails, or memory runs out).
     """
     _refuse_autograd(q, k, v)
     result = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1])) if out is None else out
@@ -65,11 +66,11 @@ def attention_backward(
 ) -> Gradients:
     """The gradients of attention(), given that of its result.
 
-    dout: as out
+    dout: the gradient of out, with its shape and type
     q, k, v, options: as in the call of attention(); no KV cache
-    out, lse: what that call gave
-    wrt: the tensors whose gradients are wanted; "bias" and "sink" count where they are given
-    dq, dk, dv, dbias, dsink: memory to write into; default a new tensor for each of wrt. The gradient of a broadcast
+    out, lse: the results of that call
+    wrt: the tensors whose gradients are wanted; "bias" and "sink" count only if they are given
+    dq, dk, dv, dbias, dsink: memory to write into; default: a new tensor for each of wrt. The gradient of a broadcast
         bias is summed over its broadcast dimensions.
 
     Raises as attention() does.
@@ -90,4 +91,4 @@ def _refuse_autograd(*tensors):
     if torch is None or not isinstance(tensors[0], torch.Tensor) or not torch.is_grad_enabled():
         return
     if any(isinstance(tensor, torch.Tensor) and tensor.requires_grad for tensor in tensors):
-        raise ValueError("a tensor requires grad, and this function records none: use rapt.torch, or detach it")
+        raise ValueError("a tensor requires grad, but this function records no gradients: use rapt.torch, or detach it")

@@ -1,7 +1,7 @@
-"""The C++ API for Python objects: results go into memory that is given. rapt/__init__.py has the conveniences.
+"""The C++ API for Python objects: results are written to memory that the caller passes. rapt/__init__.py has the rest.
 
-Options are those of rapt.Options; shapes and errors are those of rapt.attention. An autograd history is neither looked
-at nor recorded.
+Options are those of rapt.Options; shapes and errors are those of rapt.attention. Autograd history is ignored and not
+recorded.
 """
 
 from typing import Any, Unpack
@@ -67,7 +67,7 @@ def explain_backward(
     **options: Unpack[Options],
 ) -> _Explanation: ...
 def explain_problem(problem: str, backward: bool, device: tuple[int, int], **options: Unpack[Options]) -> _Explanation:
-    """device: DLPack's device type and number; of the options those that say how to run."""
+    """device: DLPack's device type and number; options: only those that say how to run."""
 
 def problem_flops(problem: str, backward: bool) -> float:
     """Floating-point operations of one pass, windows and causality counted exactly."""
@@ -80,7 +80,7 @@ def cpu_tiers() -> list[tuple[str, bool]]:
     """The CPU's instruction tiers, best first, and whether this machine runs each."""
 
 def devices(type: int) -> list[dict[str, Any]]:
-    """The devices of a DLPack device type. RuntimeError where its run-time library cannot be opened."""
+    """The devices of a DLPack device type. RuntimeError if its run-time library cannot be opened."""
 
 def archives() -> list[tuple[str, str]]:
     """The path of each kernel archive that is found, and what is in it."""

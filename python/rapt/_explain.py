@@ -1,4 +1,4 @@
-"""explain(): which kernel runs a problem, and why not the others."""
+"""explain(): which kernel runs a problem, and why the others do not."""
 
 from typing import Literal, NamedTuple, Unpack
 
@@ -12,7 +12,7 @@ _DEVICE_TYPES = {"cpu": 1, "cuda": 2, "hip": 10}
 class Candidate(NamedTuple):
     backend: str
     kernel: str
-    """the variant that it runs, or would run; "" where it has none"""
+    """the variant that it runs, or would run; "" if it has none"""
     chosen: bool
     reason: str
 
@@ -42,13 +42,13 @@ def explain(
     device: str = "cpu",
     **options: Unpack[Options],
 ) -> Explanation:
-    """Which backend and kernel run a problem here, and why each other was refused. Computes and writes nothing.
+    """Which backend and kernel run a problem here, and why each of the others does not. Computes and writes nothing.
 
-    explain(q, k, v, **options): of tensors, as for attention()
-    explain("b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal", device="hip:0"): of a problem as text (docs/naming.md has the
-        grammar) on a device: "cpu", "hip:<number>" or "cuda:<number>"; of the options those that say how to run it
+    explain(q, k, v, **options): tensors, as for attention()
+    explain("b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal", device="hip:0"): a problem as text (docs/naming.md has the
+        grammar) on a device: "cpu", "hip:<number>" or "cuda:<number>"; options: only those that say how to run it
 
-    Raises as attention() does; a problem that no backend takes is no error: then `chosen` is None.
+    Raises as attention() does. A problem that no backend takes is not an error: `chosen` is then None.
     """
     if op not in ("forward", "backward"):
         raise ValueError(f"op must be 'forward' or 'backward'; it is {op!r}")

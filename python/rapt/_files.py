@@ -5,10 +5,10 @@ import os
 
 
 def path_to_write(text: str) -> str:
-    """An argparse type: a path whose folder is there, so that a long run does not fail at its end."""
+    """An argparse type: a path whose folder exists, so that a long run does not fail at its end."""
     folder = os.path.dirname(os.path.abspath(text))
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text}: the folder {folder} is not there or cannot be written to")
+        raise argparse.ArgumentTypeError(f"{text}: the folder {folder} does not exist or cannot be written to")
     return text
 
 

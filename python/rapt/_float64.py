@@ -1,7 +1,7 @@
 """Attention by its definition in float64, forward and backward, with only NumPy: what results are compared with.
 
 It shares nothing with the library: whole matrices, and gradients by the chain rule through softmax rather than from lse
-and rowsum(dO * O). Besides rapt.verify the tests use it; tests/math/oracle.py loads this file without the package.
+and rowsum(dO * O). rapt.verify and the tests use it; tests/math/oracle.py loads this file without the package.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     """out, lse, dq, dk, dv, dbias and dsink as a dict, and the largest |logit| that is not masked.
 
     q [batch, seqlen_q, heads_q, head_dim], k, v [batch, seqlen_k, heads_k, ...]; rapt.attention's options as arrays.
-    `out` is what the gradients take for the forward's, where it was rounded.
+    `out`: the forward's result as the gradients use it, if that was rounded.
     """
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
     batch, seqlen_q, heads_q, _ = q.shape
@@ -51,7 +51,7 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
                  sink=None, keep=1.0, out=None):  # fmt: skip
     """One head of one sequence, each tensor a matrix; `keep` multiplies probabilities, as dropout does.
 
-    What no query attends may hold NaN: it reaches nothing.
+    Keys and values that no query attends may hold NaN: they affect nothing.
     """
     rows, columns = len(q), len(k)
     distance = np.arange(columns)[None, :] - np.arange(rows)[:, None] - (0 if causal == "top-left" else columns - rows)
@@ -104,7 +104,7 @@ def _attended(distance, causal, window, mask):
 
 
 def _weighted(weights, rows):
-    """weights @ rows, in which a weight of exactly 0 takes nothing even from NaN."""
+    """weights @ rows, where a weight of exactly 0 adds nothing, even if its row has NaN."""
     bad = ~np.isfinite(rows).all(axis=1)
     total = weights[:, ~bad] @ rows[~bad]
     for x in np.flatnonzero(bad):

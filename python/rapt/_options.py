@@ -6,7 +6,7 @@ Tensor = Any  # a NumPy array, a PyTorch tensor, or an object with __dlpack__ an
 
 
 class Options(TypedDict, total=False):
-    """What to compute and how to run it. None is the default of each.
+    """What to compute and how to run it. Passing None is the same as not passing the option.
 
     The logits are s = softmax_scale * (q . k); s = softcap * tanh(s / softcap); s += bias; s -= slope * |i + off - j|;
     what a mask excludes is -inf. off is seqlen_k - seqlen_q (bottom-right), or 0 for causal="top-left". A row with
@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
     alibi_slopes: Tensor | None
     """fp32 [heads_q] or [batch, heads_q]; they get no gradient"""
     sink: Tensor | None
-    """[heads_q], the type of q, fp16, bf16 or fp32: one more logit a row, neither scaled nor capped"""
+    """[heads_q], the type of q, fp16, bf16 or fp32: one more logit per row, neither scaled nor capped"""
 
     dropout: float | None
     """the probability of dropping an element of P, in [0, 1)"""
@@ -49,11 +49,11 @@ class Options(TypedDict, total=False):
     cu_seqlens_k: Tensor | None
     """int32 [batch + 1]; not with a KV cache"""
     max_seqlen_q: int | None
-    """taken from cu_seqlens_q where that is in host memory"""
+    """default: taken from cu_seqlens_q if that is in host memory"""
     max_seqlen_k: int | None
-    """taken from cu_seqlens_k where that is in host memory"""
+    """default: taken from cu_seqlens_k if that is in host memory"""
     check_device_seqlens: bool | None
-    """read back and validate cu_seqlens of a GPU's memory, which waits for the stream"""
+    """read back and validate cu_seqlens in GPU memory, which waits for the stream"""
 
     seqused_k: Tensor | None
     """int32 [batch]: cache rows in use before this call; default the whole capacity"""

@@ -1,4 +1,4 @@
-"""Memory for results, of the kind that the caller's own tensors are."""
+"""Memory for results, in the library of the caller's tensors."""
 
 import sys
 
@@ -21,7 +21,7 @@ def shape_of(tensor, name, any_rank=False):
 
 
 def empty(like, shape):
-    """Memory that is not set, of the library, type and device of `like`; see handed_over."""
+    """Uninitialised memory of the library, type and device of `like`; see handed_over."""
     if isinstance(like, numpy.ndarray):
         return numpy.empty(shape, like.dtype)
     torch = sys.modules.get("torch")
@@ -46,9 +46,9 @@ _Memory = type(_core.empty((1,), numpy.empty(1), False))
 
 
 def handed_over(memory, like):
-    """The memory once it is written, as an array of the library of `like` where that says what it is.
+    """The memory, once it is written, as an array of `like`'s library if that has an array namespace.
 
-    Not before: JAX's arrays cannot be written.
+    It cannot be one before: JAX's arrays cannot be written.
     """
     if type(memory) is not _Memory or not hasattr(like, "__array_namespace__"):
         return memory

@@ -1,7 +1,8 @@
-"""python -m rapt.verify: what PyTorch and Rapt see here, which kernel runs what, and whether the results are right.
+"""python -m rapt.verify: what PyTorch and Rapt find here, which kernel runs what, and whether the results are right.
 
 Forward and gradients of a list of problems are compared with float64 by the rule of docs/architecture.md.
-Exit code 0: all right; 1: a result is not, or no backend takes a problem; 2: wrong arguments.
+Exit code 0: all is right; 1: a result is wrong, no backend takes a problem, or PyTorch's attention does not run in
+Rapt; 2: wrong arguments.
 """
 
 import argparse
@@ -27,7 +28,7 @@ class Problem(NamedTuple):
     seqlens: tuple[int, int]
     head_dim: int
     options: dict = {}
-    """rapt.attention's; for bias, mask, alibi_slopes and sink the shape of a random one"""
+    """rapt.attention's; bias, mask, alibi_slopes and sink are given as the shape of a random one"""
 
 
 PROBLEMS = [
@@ -49,7 +50,7 @@ PROBLEMS = [
 
 
 class Check(NamedTuple):
-    """One result of one problem; backend is "" where none takes it."""
+    """One result of one problem; backend is "" if none takes it."""
 
     problem: str
     op: str
@@ -70,12 +71,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--device", default=_default_device(), help="where PyTorch puts the tensors: cpu, cuda:0, ...")
     parser.add_argument("--backend", default="auto", help="auto, or a name that rapt.explain lists")
-    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="one JSON object a line and checked result")
+    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per result and line")
     options = parser.parse_args(arguments)
     try:
         _tensor(np.zeros(1), "fp32", options.device)
         rapt.explain("b1 hq1 hk1 sq1 sk1 d8 fp32", backend=options.backend)
-    except (ValueError, RuntimeError) as error:  # a device or backend that is not there
+    except (ValueError, RuntimeError) as error:  # a device or backend that does not exist
         parser.error(str(error))
 
     print("PyTorch", *what_torch_sees(), sep="\n  ")
@@ -95,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def takeover_works() -> bool:
-    """Whether torch's own attention runs in Rapt where that is enabled; says so."""
+    """Whether torch's own attention runs in Rapt once that is enabled; prints the answer."""
     if torch is None:
         return True
     import rapt.torch
@@ -140,7 +141,7 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
     out, lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
     gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
     plain = {"out": out, "lse": lse, **gradients._asdict()}
-    # Rounding out to 16 bits changes every backend's gradients in the same way, so it is not an error of theirs.
+    # Rounding out to 16 bits changes every backend's gradients in the same way, so it is not their error.
     rounded = None if dtype == "fp32" else _array(out)
     exact, largest_logit = attention_float64(*arrays, **given, out=rounded)
 

@@ -6,10 +6,10 @@
 namespace rapt::python {
 
 struct Call {
-  // `options` are the keyword arguments that rapt.attention documents; None is the default of each.
+  // `options` are the keyword arguments that rapt.attention documents; None means that an option is not given.
   Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options);
 
-  // With the GIL released: runs `function`, and waits for it where nobody else would.
+  // Runs `function` with the GIL released, and waits for it if nobody else would.
   template <class Function>
   void run(const Function& function) {
     execution.stream = tensors.stream();

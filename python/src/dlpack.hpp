@@ -1,5 +1,5 @@
 // The part of DLPack's binary interface (version 1.3) that Python objects hand over: capsules of `__dlpack__`, and the
-// table of C functions of `__dlpack_c_exchange_api__`, which costs a tenth of the former.
+// table of C functions of `__dlpack_c_exchange_api__`, which takes a tenth of the time.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct ManagedVersioned {  // in a capsule named "dltensor_versioned"
   Tensor tensor;
 };
 
-// In a capsule named "dlpack_exchange_api", which lives as long as the process. The functions give 0, or set a Python
-// error.
+// In a capsule named "dlpack_exchange_api", which exists as long as the process. The functions return 0, or set a
+// Python error.
 struct ExchangeApi {
   Version version;
   ExchangeApi* previous;

@@ -16,7 +16,7 @@ nb::list tiers() {
   return result;
 }
 
-// Raises where the run-time library of that type of device cannot be opened.
+// Raises if the run-time library of that type of device cannot be opened.
 nb::list devices(int32_t type) {
   nb::list result;
   const int32_t count = device_count(static_cast<rapt_device_type>(type));

@@ -6,9 +6,8 @@
 
 namespace rapt::python {
 
-// Runs on that many threads of the OpenMP run-time that the process has already, as PyTorch does. Its threads spin for
-// a while after their work: another pool would have to share their cores. Null where there is none, and in a
-// forked child.
+// Runs on that many threads of the OpenMP run-time that the process already has, as PyTorch does. Its threads spin for
+// a while after their work: another pool would have to share their cores. Null if there is none, and in a forked child.
 const rapt_executor* openmp_executor(int32_t threads);
 
 }  // namespace rapt::python

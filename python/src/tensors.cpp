@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostDims = 4;
 
-// Null where the type has no table of a version that this file knows. The types that have one are few and are kept.
+// Null if the type has no table of a version that this file knows. Few types have one; they are cached.
 const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   static std::unordered_map<PyObject*, const dlpack::ExchangeApi*> known;
   if (const auto found = known.find(type.ptr()); found != known.end()) return found->second;
@@ -29,7 +29,7 @@ const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   return known[type.ptr()] = api;
 }
 
-// Of a buffer's format: one character of the struct module in native byte order.
+// The type of a buffer's format: one character of the struct module in native byte order.
 std::optional<rapt_dtype> dtype_of(const char* format, Py_ssize_t bytes) {
   std::string_view text = format == nullptr ? "B" : format;
   if (text.starts_with('@') || text.starts_with('=') || text.starts_with('<')) text.remove_prefix(1);
@@ -72,7 +72,7 @@ nb::object capsule_of(nb::handle object, const nb::dict& options) {
     versioned["max_version"] = nb::make_tuple(1, 1);
     return method(**versioned);
   } catch (nb::python_error& e) {
-    if (!e.matches(PyExc_TypeError)) throw;  // of before DLPack 1.0
+    if (!e.matches(PyExc_TypeError)) throw;  // an object from before DLPack 1.0
   }
   return method(**options);
 }
@@ -124,7 +124,7 @@ std::optional<Tensor> Tensors::take_optional_sequences(nb::handle object, const 
   return take_sequences(object, name, access);
 }
 
-// Nothing where the object has only a buffer's looks: memory of a GPU, or a type that buffers have no letter for.
+// Nothing if the object only seems to have a buffer: GPU memory, or a type that buffers have no letter for.
 std::optional<Tensor> Tensors::take_buffer(nb::handle object, const char* name, Access access) {
   if (buffer_count_ == buffers_.size()) throw std::length_error("more tensors than a call can have");
   Py_buffer& buffer = buffers_[buffer_count_];

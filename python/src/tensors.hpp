@@ -24,11 +24,11 @@ class Tensors {
   Tensors& operator=(const Tensors&) = delete;
   ~Tensors();
 
-  // Before any tensor is taken: the stream to run on. Otherwise it is the current one of the first GPU tensor's
+  // The stream to run on, set before any tensor is taken. The default is the current one of the first GPU tensor's
   // library.
   void set_stream(void* stream) { stream_ = stream; }
 
-  // Before any tensor is taken: sequences have PyTorch's order, [batch, heads, seqlen, head_dim].
+  // Set before any tensor is taken: sequences have PyTorch's order, [batch, heads, seqlen, head_dim].
   void set_heads_first() { heads_first_ = true; }
 
   // A buffer (NumPy), a tensor with DLPack's C functions (PyTorch), or an object with __dlpack__ (JAX, CuPy). `name` is
@@ -36,7 +36,7 @@ class Tensors {
   Tensor take(nb::handle object, const char* name, Access access);
   std::optional<Tensor> take_optional(nb::handle object, const char* name, Access access);
 
-  // The same of q and what has its dimensions, as [batch, seqlen, heads, head_dim].
+  // The same for q and tensors with its dimensions, as [batch, seqlen, heads, head_dim].
   Tensor take_sequences(nb::handle object, const char* name, Access access);
   std::optional<Tensor> take_optional_sequences(nb::handle object, const char* name, Access access);
 

@@ -51,7 +51,7 @@ def hip(function, *arguments):
 
 
 class DeviceArray:
-    """A copy of a NumPy array on hip:0, of a library that says nothing of streams."""
+    """A copy of a NumPy array on hip:0, of a library that does not report its stream."""
 
     def __init__(self, array):
         self.host = np.ascontiguousarray(array)
@@ -80,7 +80,7 @@ class DeviceArray:
 
 
 class CupyArray(DeviceArray):
-    """One of CuPy, as far as its name goes."""
+    """One of CuPy, by its name."""
 
 
 CupyArray.__module__ = "cupy"

@@ -11,7 +11,7 @@ def forward(q, k, v, **options):
 
 
 def assert_within_rule(name, result, exact, plain, largest_logit):
-    """Of docs/architecture.md; tensors on the host or arrays."""
+    """The rule of docs/architecture.md; tensors on the host or arrays."""
     result, exact, plain = (None if x is None else np.asarray(x, np.float64) for x in (result, exact, plain))
     error, allowed = error_and_allowance(name, result, exact, plain, largest_logit)
     assert error <= allowed, f"{name}: error {error:.3e}, allowed {allowed:.3e}"

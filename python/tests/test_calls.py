@@ -66,7 +66,7 @@ def test_bad_arguments_of_the_backward():
 
 
 def test_the_gil_is_released():
-    """With a switch interval that does not pass, another thread runs only where this one lets go of the GIL."""
+    """With an endless switch interval, another thread runs only when this one releases the GIL."""
     q = np.random.default_rng(8).standard_normal((1, 2000, 8, 64)).astype(np.float32)
     counts = [0]
     seen = []
@@ -116,7 +116,7 @@ def _in_child(queue, threads):
 
 @pytest.mark.parametrize("threads", [None, 2])
 def test_a_forked_child_computes(threads):
-    """A DataLoader's worker: none of the parent's threads live there."""
+    """As a DataLoader's worker, which has none of the parent's threads."""
     q = np.ones((1, 200, 4, 64), np.float32)
     rapt.attention(q, q, q, num_threads=threads)
     context = multiprocessing.get_context("fork")

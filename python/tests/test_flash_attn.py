@@ -321,7 +321,7 @@ def test_padding_helpers():
     assert cu_seqlens.dtype == torch.int32 and torch.equal(tokens, x[mask.bool()])
     padded = pad_input(tokens, indices, 2, 6)
     assert torch.equal(padded, x * mask[:, :, None])
-    assert torch.equal(padded, pad_input(tokens, indices.int(), 2, 6))  # as transformers has them at times
+    assert torch.equal(padded, pad_input(tokens, indices.int(), 2, 6))  # as transformers sometimes passes them
     padded.sum().backward()
     assert torch.equal(x.grad, mask[:, :, None].expand(2, 6, 3).float())
 

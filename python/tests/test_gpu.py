@@ -74,7 +74,7 @@ def test_memory_for_results_is_on_the_device():
 
 @pytest.mark.parametrize("kind", [DeviceArray, CupyArray, TableArray])
 def test_the_stream_that_runs(kind, stream, monkeypatch):
-    """What is captured on a stream waits for a launch: so the call went to that stream, and waited for none."""
+    """Work captured on a stream waits for a launch: so the call went to that stream, and waited for no work."""
     options = {}
     if kind is DeviceArray:
         options["stream"] = stream.value

@@ -1,4 +1,4 @@
-"""Options that test_attention.py has not: packed sequences, KV caches, dropout, memory given, how to run."""
+"""Options that test_attention.py does not have: packed sequences, KV caches, dropout, memory given, how to run."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_packed_sequences():
 
 @pytest.mark.parametrize("page", [0, 4])
 def test_kv_cache(page):
-    """Two sequences with 5 and 8 keys in a cache of 12 rows, and two new ones; pages lie in any order."""
+    """Two sequences with 5 and 8 keys in a cache of 12 rows, and two new ones; pages are in any order."""
     used, new = np.array([5, 8], np.int32), 2
     k, v = normal(2, 12, 2, 16), normal(2, 12, 2, 16)
     q, new_k, new_v = normal(2, new, 4, 16), normal(2, new, 2, 16), normal(2, new, 2, 16)

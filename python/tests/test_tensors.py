@@ -1,4 +1,4 @@
-"""Where tensors come from: NumPy, PyTorch, and whatever else has __dlpack__."""
+"""Where tensors come from: NumPy, PyTorch, and anything else that has __dlpack__."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ OUT = rapt.attention(Q, K, V, causal=True)
 
 
 class Foreign:
-    """A library of which only DLPack's two methods are known. `versioned`: DLPack 1.0's."""
+    """A tensor of which only DLPack's two methods are known. `versioned`: DLPack 1.0's."""
 
     def __init__(self, array, versioned=True):
         self.array, self.versioned, self.asked = array, versioned, []

@@ -23,12 +23,12 @@ def main(arguments: list[str]) -> int:
         "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each.",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
-    parser.add_argument("--rows", metavar="NAMES", help="only the cases of these names, separated by ;")
+    parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")
     parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), help="only the cases of this type")
-    parser.add_argument("--threads", type=int, help="only the cases of so many threads, where a table says how many")
+    parser.add_argument("--threads", type=int, help="only the cases with this many threads, if the table sets them")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each backend, case and direction (default 0.5)")
-    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="one JSON object a line and measurement")
+    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per measurement and line")
     parser.add_argument("--html", metavar="FILE", type=path_to_write, help="a report")
     options = parser.parse_args(arguments)
     names = options.tables or ["strix-halo"]

@@ -1,4 +1,4 @@
-"""A report as one HTML file without scripts: a bar a measurement."""
+"""A report as one HTML file without scripts, with a bar per measurement."""
 
 from html import escape
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""How the tables are printed: two as in the reports that they reproduce, the others one row a measurement."""
+"""How the tables are printed: two as in the reports that they reproduce, the others with one row per measurement."""
 
 import math
 from collections import defaultdict
@@ -17,7 +17,7 @@ def box(title: str) -> str:
 
 
 def grid(header: list[str], rows: list[list[str]]) -> str:
-    """A table in characters: the first column to the left, the others to the right."""
+    """A table in characters: the first column left-aligned, the others right-aligned."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
 
     def line(cells):
@@ -58,7 +58,7 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
 
 
 def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
-    """Document 000: a table a size, causal and not, forward and backward side by side; a summary; other dtypes."""
+    """A table per size, causal and full, forward and backward side by side; a summary; other dtypes."""
     yield box("Rapt Status Check")
     yield status(device)
     sizes = defaultdict(dict)
@@ -68,7 +68,7 @@ def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
         for r in rows:
             of_size[r.causal, r.backend, r.op] = r
         if first.causal or first.op == "fwd":
-            continue  # its last: full, backward
+            continue  # a size's last rows: full, backward
         batch, heads, _, seqlen, _, head_dim, *_ = first.problem.split()
         title = f"Testing {first.case}: B={batch[1:]}, H={heads[2:]}, S={seqlen[2:]}, D={head_dim[1:]}"
         yield f"\n{box(title)}"
@@ -98,7 +98,7 @@ def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
 
 
 def mi300x_d256(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
-    """Document 004: native PyTorch, CK, Triton and Rapt, and their speed-up over native."""
+    """Native PyTorch, CK, Triton and Rapt, and their speed-up over native."""
     names = {"native": "Native", "aiter ck": "CK", "aiter triton": "Triton", "rapt": "Rapt"}
     faster = [name for name in names if name != "native"]
     yield status(device)

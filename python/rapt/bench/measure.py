@@ -23,7 +23,7 @@ class Times(NamedTuple):
 def alternate(functions: dict[str, Callable], device: str, seconds: float) -> dict[str, Times]:
     """One run of each in turn, repeatedly, for about `seconds` each and at least 3 runs.
 
-    A run is so many calls that it takes a millisecond; its first calls, which may allocate and load, do not count.
+    A run is as many calls as take a millisecond; the first calls, which may allocate and load, do not count.
     """
     calls, found = {}, {name: [] for name in functions}
     for name, function in functions.items():
@@ -40,9 +40,9 @@ def alternate(functions: dict[str, Callable], device: str, seconds: float) -> di
 
 
 def peak_bytes(function: Callable, device: str) -> int | None:
-    """Memory that a call adds at its peak, its results included: of the GPU, or what the process has resident.
+    """Memory that a call adds at its peak, its results included: GPU memory, or the process's resident memory.
 
-    None where the system does not tell.
+    None if the system does not report it.
     """
     if device != "cpu":
         torch.cuda.synchronize()
@@ -79,9 +79,9 @@ def free_bytes(device: str) -> float:
 
 @contextmanager
 def pinned(threads: int | None):
-    """This thread, and those that it starts, on as many CPUs; PyTorch and Rapt use as many threads. None: as it is.
+    """Binds this thread and those that it starts to that many CPUs, and has PyTorch and Rapt use that many threads.
 
-    Descending counts, please: a pool's threads keep the CPUs that they were started with.
+    None: no change. Use descending counts: a pool's threads keep the CPUs that they were started with.
     """
     if threads is None:
         yield

@@ -35,7 +35,7 @@ class Row(NamedTuple):
     tflops: float | None
     extra_bytes: int | None
     error: str
-    """why it was not measured, and then ms is None"""
+    """why it was not measured; ms is then None"""
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
@@ -92,7 +92,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
 
 
 def _check_memory(rival, case, op, device):
-    """Before the system ends the process: a matrix of logits in fp32 and its copies, twice as many for a backward."""
+    """Raises before the system kills the process; counts the fp32 logits and copies, twice as many for a backward."""
     if not rival.quadratic:
         return
     needed = (6 if op == "bwd" else 3) * 4 * case.batch * case.heads * case.queries * case.seqlen

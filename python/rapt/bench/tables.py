@@ -16,7 +16,7 @@ class Case(NamedTuple):
     dtype: str
     causal: bool
     threads: int | None = None
-    """CPU threads, pinned; None: as PyTorch has it"""
+    """CPU threads, pinned; None: PyTorch's number"""
     seqlen_q: int | None = None
     """None: seqlen, that of the keys"""
     heads_k: int | None = None
@@ -28,7 +28,7 @@ class Case(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """As docs/naming.md has it."""
+        """As text, by the grammar of docs/naming.md."""
         heads = f"hq{self.heads} hk{self.heads_k or self.heads}"
         sizes = f"b{self.batch} {heads} sq{self.queries} sk{self.seqlen} d{self.head_dim}"
         return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
@@ -46,7 +46,7 @@ class Table(NamedTuple):
 
 
 def _strix_halo():
-    """Document 000: the attention bench for gfx1151."""
+    """The attention bench for gfx1151."""
     sizes = {
         "Tiny": (1, 1, 128),
         "Small": (2, 4, 512),
@@ -62,7 +62,7 @@ def _strix_halo():
 
 
 def _mi300x_d256():
-    """Document 004: CK, Triton and native PyTorch at head_dim 256, and one comparison at 64."""
+    """CK, Triton and native PyTorch at head_dim 256, and one comparison at 64."""
     cases = [Case(f"s{seqlen}", 4, 8, seqlen, 256, "fp16", True) for seqlen in (512, 1024, 2048, 4096)]
     cases.append(Case("s1024-d64", 4, 8, 1024, 64, "fp16", True))
     return Table(cases, ["rapt", "native", "aiter ck", "aiter triton"], ("fwd",))
@@ -84,7 +84,7 @@ def _fa3():
 
 
 def _decode():
-    """One query a head against 64 MiB of keys and values, 1 to 8 query heads to each of theirs."""
+    """One query per head against 64 MiB of keys and values, 1 to 8 query heads per key head."""
     heads_k, head_dim = 8, 128
     return Table(
         [

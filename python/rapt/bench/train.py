@@ -12,7 +12,7 @@ import torch
 
 from rapt._files import path_to_write, write
 
-PRESETS = {  # document 002's two, and one for CPUs
+PRESETS = {  # two for GPUs and one for CPUs
     "mi300x": {"batch_size": 4, "seq_len": 4096, "d_model": 1024, "n_heads": 16, "n_layers": 8, "warmup_steps": 20,
                "timed_steps": 80, "dtype": "bfloat16"},
     "default": {"batch_size": 4, "seq_len": 2048, "d_model": 1024, "n_heads": 16, "n_layers": 6, "warmup_steps": 10,
@@ -30,16 +30,16 @@ TOLERANCES = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 2e-2}
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench train",
-        description="Trains a small transformer on the bytes of files, once for each attention, each in a process of "
-        "its own: step time, throughput, peak memory, losses. Exit code 1 where the losses of rapt and math differ.",
+        description="Trains a small transformer on the bytes of files, once for each attention, each in a separate "
+        "process: step time, throughput, peak memory, losses. Exit code 1: rapt failed, or its losses are not math's.",
     )
     parser.add_argument("--preset", choices=PRESETS, help="default mi300x on a GPU, else cpu")
     for name in PRESETS["cpu"]:
         kind = {"choices": TOLERANCES} if name == "dtype" else {"type": int}
-        parser.add_argument(f"--{name.replace('_', '-')}", help="in the place of the preset's", **kind)
+        parser.add_argument(f"--{name.replace('_', '-')}", help="instead of the preset's", **kind)
     parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS, help="default all")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
-    parser.add_argument("--threads", type=int, help="of the CPU; default as PyTorch has it")
+    parser.add_argument("--threads", type=int, help="CPU threads; default PyTorch's number")
     parser.add_argument("--data", nargs="+", metavar="FILE", help="text; default the source files of Python's library")
     parser.add_argument("--output-json", metavar="FILE", type=path_to_write)
     options = parser.parse_args(arguments)
@@ -120,11 +120,11 @@ def _check(parser, config):
         parser.error(f"--d-model is {config['d_model']}; it must be a multiple of --n-heads, {config['n_heads']}")
     for file in config["files"]:
         if not Path(file).is_file():
-            parser.error(f"--data: {file} is not there")
+            parser.error(f"--data: {file} does not exist")
 
 
 def _isolated(backend, config):
-    """What the process gives, or {"error": why not}."""
+    """The process's result, or {"error": why it has none}."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = [sys.executable, "-m", "rapt.bench.train_one", backend, json.dumps(config), str(result)]

@@ -100,7 +100,7 @@ def train(backend: str, config: dict) -> dict:
 
 @contextlib.contextmanager
 def _attention(backend):
-    """scaled_dot_product_attention by this backend; gives a function that proves it, of calls so far and a step."""
+    """scaled_dot_product_attention by this backend; gives a function of the calls so far and a step that proves it."""
     if backend == "rapt":
         with rapt.torch.enabled(), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             yield lambda calls, step: _rapt_took(calls)

@@ -1,4 +1,4 @@
-"""FlashAttention 2's functions, by their own names, arguments and defaults, on whatever device the tensors live on.
+"""FlashAttention 2's functions, with its names, arguments and defaults, on any device that the tensors are on.
 
     from rapt.flash_attn import flash_attn_func         # instead of: from flash_attn import flash_attn_func
 
@@ -21,7 +21,7 @@ from rapt.flash_attn.flash_attn_interface import (
     flash_attn_with_kvcache,
 )
 
-__version__ = "2.8.3"  # of the interface: what it has is decided by this number in other people's code
+__version__ = "2.8.3"  # the interface's: other code decides by this number what is available
 
 __all__ = [
     "flash_attn_func",

@@ -1,4 +1,4 @@
-"""install(): rapt.flash_attn stands in for the package flash_attn."""
+"""install(): rapt.flash_attn replaces the package flash_attn."""
 
 import importlib.abc
 import importlib.metadata
@@ -6,7 +6,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-_MODULES = {  # its name there: ours
+_MODULES = {  # flash_attn's module: ours
     "flash_attn": "rapt.flash_attn",
     "flash_attn.flash_attn_interface": "rapt.flash_attn.flash_attn_interface",
     "flash_attn.bert_padding": "rapt.flash_attn.bert_padding",
@@ -16,10 +16,10 @@ _MODULES = {  # its name there: ours
 
 
 def install() -> None:
-    """From here on this process's `import flash_attn` gives rapt.flash_attn, also where the real one is installed.
+    """From here on `import flash_attn` in this process gives rapt.flash_attn, even if the real one is installed.
 
-    Its modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata are there too. Call
-    it before importing what looks for flash_attn: transformers and others look once and remember.
+    It also has the modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata. Call
+    it before importing anything that looks for flash_attn: transformers and others look once and remember.
     """
     for name in [name for name in sys.modules if name == "flash_attn" or name.startswith("flash_attn.")]:
         del sys.modules[name]
@@ -28,7 +28,7 @@ def install() -> None:
 
 
 class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of _MODULES, their submodules that are not there, and the distribution."""
+    """Finds the modules of _MODULES and the distribution; other submodules of flash_attn are errors."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname in _MODULES:
@@ -44,7 +44,7 @@ class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if ours := _MODULES[module.__name__]:
             for name, value in vars(importlib.import_module(ours)).items():
                 if name == "__version__" or not (name.startswith("_") or isinstance(value, ModuleType)):
-                    setattr(module, name, value)  # modules are found by their names there
+                    setattr(module, name, value)  # modules are imported by name
 
     def find_distributions(self, context=None):
         if context is None or context.name is None or context.name.replace("_", "-") == "flash-attn":
@@ -55,8 +55,8 @@ class _Distribution(importlib.metadata.Distribution):
     def read_text(self, filename):
         if filename == "METADATA":
             version = importlib.import_module("rapt.flash_attn").__version__
-            return f"Metadata-Version: 2.1\nName: flash-attn\nVersion: {version}\nSummary: rapt.flash_attn stands in\n"
+            return f"Metadata-Version: 2.1\nName: flash-attn\nVersion: {version}\nSummary: rapt.flash_attn\n"
         return "flash_attn\n" if filename == "top_level.txt" else None
 
     def locate_file(self, path):
-        raise NotImplementedError("rapt.flash_attn stands in for flash-attn, which has no files")
+        raise NotImplementedError("rapt.flash_attn replaces flash-attn, which has no files here")

@@ -10,7 +10,7 @@ def index_first_axis(input, indices):
 
 
 def index_put_first_axis(values, indices, first_axis_dim):
-    """Zeros [first_axis_dim, ...] with values at rows indices, with gradients."""
+    """Zeros [first_axis_dim, ...] with `values` at the rows `indices`, with gradients."""
     return values.new_zeros((first_axis_dim, *values.shape[1:])).index_copy(0, indices.long(), values)
 
 
@@ -18,7 +18,7 @@ def unpad_input(hidden_states, attention_mask, unused_mask=None):
     """The tokens of a padded batch, one after the other.
 
     hidden_states: [batch, seqlen, ...]; attention_mask, unused_mask: [batch, seqlen], nonzero keeps a token; those of
-        unused_mask have a place and do not count as used
+        unused_mask are kept, but do not count as used
 
     Returns (tokens [total, ...], indices [total] into batch * seqlen, cu_seqlens int32 [batch + 1], max_seqlen,
     used int32 [batch]).

@@ -7,9 +7,9 @@ from rapt.flash_attn._call import attend, attend_to_cache
 # The shapes, b for batch, h for heads, d for head_dim:
 #   q [b, seqlen_q, h, d], k and v [b, seqlen_k, h_k, d]; h is a multiple of h_k
 #   packed sequences: q [total_q, h, d], k and v [total_k, h_k, d], cu_seqlens int32 [b + 1]
-#   softmax_lse fp32 [b, h, seqlen_q] or [h, total_q]; +inf for a row with nothing to attend
+#   softmax_lse (logsumexp) fp32 [b, h, seqlen_q] or [h, total_q]; +inf for a row with nothing to attend
 #   S_dmask [b, h, max_seqlen_q, max_seqlen_k], only with dropout: the probabilities, negative where dropped
-# causal and window_size are aligned to the bottom right where seqlen_q is not seqlen_k; -1 is an unbounded side.
+# causal and window_size are aligned to the bottom right if seqlen_q is not seqlen_k; -1 is an unbounded side.
 
 
 def flash_attn_func(
@@ -236,14 +236,14 @@ def flash_attn_with_kvcache(
     num_splits=0,
     return_softmax_lse=False,
 ):
-    """Attention of new queries to a KV cache, which k and v are first appended to, in place. No gradients.
+    """Attention of new queries to a KV cache, to which k and v are first appended, in place. No gradients.
 
     q: [batch, seqlen_q, heads, head_dim]
     k_cache, v_cache: [cache_batch, capacity, heads_k, head_dim], or with a block_table pages
         [num_blocks, page, heads_k, head_dim] of any size
     k, v: [batch, seqlen_new, heads_k, head_dim], written from row cache_seqlens[b] on
-    rotary_cos, rotary_sin: [positions, rotary_dim / 2]: rotate k at its rows, and q at its own (causal or a window) or
-        all at cache_seqlens; rotary_interleaved: pairs (0, 1), (2, 3), ... or (x, x + rotary_dim / 2)
+    rotary_cos, rotary_sin: [positions, rotary_dim / 2]: rotate k at its rows, and q at its own (if causal or with a
+        window) or all at cache_seqlens; rotary_interleaved: pairs (0, 1), (2, 3), ... or (x, x + rotary_dim / 2)
     cache_seqlens: rows in use before this call, int or int32 [batch]; default all
     cache_batch_idx: int32 [batch]: the cache row of each sequence; cache_leftpad: int32 [batch]: rows to skip
     block_table: int32 [batch, max_blocks]
@@ -252,7 +252,7 @@ def flash_attn_with_kvcache(
     Returns out [batch, seqlen_q, heads, head_dim]; with return_softmax_lse (out, softmax_lse).
     """
     if num_splits not in (0, 1):
-        raise NotImplementedError(f"num_splits is {num_splits}; Rapt takes 0, and chooses the splits itself, or 1")
+        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")
     out, lse = attend_to_cache(
         q,
         k_cache,

@@ -1,4 +1,4 @@
-"""Rapt inside PyTorch: operators with gradients, scaled_dot_product_attention, and taking over torch's own."""
+"""Rapt inside PyTorch: operators with gradients, scaled_dot_product_attention, and the takeover of torch's own."""
 
 from rapt.torch import autocast, autograd, flash_implementation, vmap  # noqa: F401  some complete the operators
 from rapt.torch.operators import attention

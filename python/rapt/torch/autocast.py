@@ -1,4 +1,4 @@
-"""Under torch.autocast q, k, v and bias take its type, as torch's own attention has it."""
+"""Under torch.autocast, q, k, v and bias are cast to its type, as in torch's own attention."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The gradients of torch.ops.rapt.attention, and why there are none of gradients."""
+"""The gradients of torch.ops.rapt.attention, and the error for second derivatives."""
 
 import torch
 import torch.autograd.forward_ad
@@ -13,7 +13,7 @@ _OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index
 
 
 def _below(operator, keyset, args):
-    """The operator without autograd; within torch.func's transforms, without that of the innermost."""
+    """The operator without autograd; within torch.func's transforms, without autograd of the innermost one."""
     if not torch._C._are_functorch_transforms_active():
         with _AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & _after_autograd_keyset, *args)
@@ -60,8 +60,8 @@ def _is_recorded(*args):
 
 
 def _apply(function, *args):
-    # The dispatcher has come here from the innermost transform of torch.func. Function.apply would restart at the
-    # outermost, and costs 1.5 us more without any.
+    # The dispatcher comes here from the innermost transform of torch.func. Function.apply would restart at the
+    # outermost, and costs 1.5 us more if there is none.
     apply = super(torch.autograd.Function, function).apply
     if not torch._C._are_functorch_transforms_active():
         return apply(*args)
@@ -72,7 +72,7 @@ def _apply(function, *args):
 def _autograd(keyset, *args):
     if _is_recorded(*args):
         if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
-            raise ValueError("alibi_slopes requires grad, and slopes have no gradient: detach() them")
+            raise ValueError("alibi_slopes requires grad, but slopes have no gradient: detach() them")
         return _apply(_Attention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
@@ -86,7 +86,7 @@ class _AttentionBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *_):
         raise NotImplementedError(
-            "rapt::attention_backward has no gradient: Rapt computes first derivatives of attention. For second ones "
+            "rapt::attention_backward has no gradient: Rapt computes first derivatives of attention. For second ones, "
             "use torch.nn.attention.sdpa_kernel(SDPBackend.MATH) with torch's own attention"
         )
 

@@ -1,7 +1,7 @@
 """torch's flash attention operators for CPU tensors, computed by Rapt: what takeover.py puts in their place.
 
-What the originals promise to those who call them, compiled graphs among them: out lies in memory as query does,
-lse and the gradients as [batch, seqlen, heads, ...], and lse is 0 where a row has nothing to attend.
+They keep the originals' promises to their callers, which include compiled graphs: out has query's memory layout, lse
+and the gradients are in memory as [batch, seqlen, heads, ...], and lse is 0 for a row with nothing to attend.
 """
 
 import torch
@@ -72,13 +72,13 @@ def backward(original, counts: Counts):
 
 
 def _refusal(query, dropout_p):
-    """Why torch's own kernel is left to run; None where Rapt takes the call, if its library finds nothing either."""
+    """Why the call is left to torch's own kernel; None if Rapt takes it, unless the library then refuses it."""
     if query.dtype == torch.float64:
         return "float64: Rapt's fast kernels take float32, bfloat16 and float16"
     if dropout_p:
         return "dropout: torch's operator for CPU tensors has none"
     if query.dim() != 4:
-        return "query has not four dimensions"
+        return "query does not have four dimensions"
     return None
 
 

@@ -68,11 +68,11 @@ def backward(original, counts: Counts):
 
 
 def _refusal(query, key, dropout_p, is_causal):
-    """Why torch's own kernel is left to run; None where Rapt takes the call, if its library finds nothing either."""
+    """Why the call is left to torch's own kernel; None if Rapt takes it, unless the library then refuses it."""
     if dropout_p:
         return "dropout: torch's backward needs the random numbers of torch's forward"
     if is_causal and query.shape[2] != key.shape[2]:
-        return "causal with seqlen_q != seqlen_k: torch's kernels differ in what that means"
+        return "causal with seqlen_q != seqlen_k: torch's kernels disagree about its meaning"
     return None
 
 

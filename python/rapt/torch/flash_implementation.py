@@ -1,4 +1,4 @@
-"""Rapt among the implementations of torch.nn.attention.activate_flash_attention_impl(), where torch has them."""
+"""Rapt as an implementation for torch.nn.attention.activate_flash_attention_impl(), where torch has that."""
 
 import torch.nn.attention
 
@@ -16,6 +16,6 @@ class _Handle:
 
 
 def register():
-    """torch.nn.attention.activate_flash_attention_impl("RAPT") is then as enable(); it is not activated here."""
+    """torch.nn.attention.activate_flash_attention_impl("RAPT") then does what enable() does. This does not call it."""
     if hasattr(torch.nn.attention, "register_flash_attention_impl"):
         torch.nn.attention.register_flash_attention_impl(NAME, register_fn=_Handle)

@@ -1,8 +1,8 @@
-"""rapt.torch.attention, and the operators torch.ops.rapt.attention and attention_backward beneath it: schemas, kernels,
+"""rapt.torch.attention, and the operators torch.ops.rapt.attention and attention_backward below it: schemas, kernels,
 and their shapes for tracing.
 
-All arguments are positional, the common ones first: the dispatcher takes a microsecond for a keyword, and passes no
-argument on that has its default and only such after it.
+All arguments are positional, the common ones first: the dispatcher takes a microsecond for a keyword, and does not pass
+trailing arguments that have their defaults.
 """
 
 import torch
@@ -12,7 +12,7 @@ from rapt import _core
 
 LIBRARY = torch.library.Library("rapt", "DEF")
 
-# `heads_first`: q, k, v and results are [batch, heads, seqlen, head_dim], as in PyTorch, else as in rapt.attention.
+# `heads_first`: q, k, v and results are [batch, heads, seqlen, head_dim], as in PyTorch; else as in rapt.attention.
 # `dropout_seed`: one int64 in host memory. lse has no gradient.
 _SHARED = (
     "bool heads_first=False, str? causal=None, float? softmax_scale=None, "
@@ -23,7 +23,7 @@ _SHARED = (
 )
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 LIBRARY.define(f"attention(Tensor q, Tensor k, Tensor v, {_SHARED}) -> (Tensor out, Tensor lse)", tags=_TAGS)
-# `wrt`: whether the gradients of q, k, v, bias and sink are wanted; those that are, in this order
+# `wrt`: whether the gradients of q, k, v, bias and sink are wanted; returns those that are, in this order
 LIBRARY.define(
     "attention_backward(bool[] wrt, Tensor dout, Tensor out, Tensor lse, Tensor q, Tensor k, Tensor v, "
     f"{_SHARED}) -> Tensor[]",
@@ -59,19 +59,19 @@ def attention(
     backend: str | None = None,
     deterministic: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """rapt.attention of PyTorch tensors, with gradients of q, k, v, bias and sink; torch.compile traces it whole.
+    """rapt.attention of PyTorch tensors, with gradients of q, k, v, bias and sink; torch.compile traces it completely.
 
-    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend); of packed sequences
+    q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend); packed sequences are
         [total_q, heads_q, head_dim]
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
     v: [batch, seqlen_k, heads_k, head_dim_v]
-    return_lse: give (out, lse); lse, fp32 [batch, heads_q, seqlen_q], has no gradient
-    dropout_seed: default one draw from PyTorch's generator, as torch.manual_seed sets it; a tensor is one int64 in
+    return_lse: return (out, lse); lse (logsumexp), fp32 [batch, heads_q, seqlen_q], has no gradient
+    dropout_seed: default: one draw from PyTorch's generator, which torch.manual_seed sets; a tensor is one int64 in
         host memory
     deterministic: bitwise the same result every time, as torch.use_deterministic_algorithms() asks for too
     The others are those of rapt.Options; the number of threads is torch.get_num_threads().
 
-    Gives out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
+    Returns out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
     """
     if dropout and not isinstance(dropout_seed, Tensor):
         dropout_seed = draw_seed() if dropout_seed is None else torch.tensor(dropout_seed)
@@ -147,7 +147,7 @@ def _fake_backward(wrt, dout, out, lse, q, k, v, *args):
 
 
 def _results(q, k, v, heads_first=False, *_):
-    """out, which lies in memory as q does, and lse."""
+    """out, with q's memory layout, and lse."""
     out = _empty_like(q)
     if q.shape[-1] != v.shape[-1]:
         order = sorted(range(q.dim()), key=out.stride, reverse=True)
@@ -160,7 +160,7 @@ def _results(q, k, v, heads_first=False, *_):
 
 
 def _empty_like(tensor):
-    """In memory as `tensor` is, but that head_dim is contiguous."""
+    """With the memory layout of `tensor`, except that head_dim is contiguous."""
     if tensor.stride(-1) == 1:
         return torch.empty_like(tensor)
     return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
@@ -171,7 +171,7 @@ def _gradients_of(q, k, v, heads_first=False, causal=None, softmax_scale=None, b
 
 
 def contiguous_rows(tensor):
-    """The tensor with a contiguous head_dim, which gradients of sums, for one, do not have."""
+    """The tensor with a contiguous head_dim, which, for example, gradients of sums do not have."""
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 

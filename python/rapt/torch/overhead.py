@@ -27,7 +27,7 @@ def measure() -> list[tuple[str, float, float | None]]:
     torch.set_num_threads(1)
     try:
         forward = min(_core.time_forward(q, k, v, out, _CALLS) for _ in range(_BATCHES))
-        # The C call of a backward is not timed by itself: this has some 2 us of Python's.
+        # The C call of a backward is not timed separately: this includes about 2 us of Python.
         backward = seconds(lambda: _core.backward(q, k, v, out, lse, dout, *gradients, num_threads=1), _BATCHES, _CALLS)
         calls = {
             "torch.ops.rapt.attention": (lambda: operator(q, k, v), forward),

@@ -1,9 +1,9 @@
-"""What was taken over and what was not, and why."""
+"""What Rapt took over, what it did not, and why."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-_MOST_REASONS = 100  # a message may hold sizes: a long run must not collect one for each
+_MOST_REASONS = 100  # a message may contain sizes: a long run must not collect one for each
 
 
 @dataclass
@@ -29,12 +29,12 @@ class Counts:
 class Report:
     enabled: bool
     operators: list[str]
-    """those that Rapt stands in for"""
+    """those that Rapt replaces"""
     taken: dict[str, int]
     refused: dict[str, int]
 
     def __str__(self):
-        lines = [f"Rapt {'stands in for' if self.enabled else 'is not enabled; it would stand in for'}"]
+        lines = [f"Rapt {'replaces' if self.enabled else 'is not enabled; it would replace'}"]
         lines += [f"  {name}" for name in self.operators]
         lines += ["calls that Rapt took since it was enabled"]
         lines += [f"  {name:<9} {self.taken.get(name, 0)}" for name in ("forward", "backward")]

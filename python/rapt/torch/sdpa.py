@@ -21,17 +21,17 @@ def sdpa(
 ) -> Tensor:
     """torch.nn.functional.scaled_dot_product_attention: the same arguments, the same result.
 
-    query: [..., heads_q, seqlen_q, head_dim]; fp16, bf16 or fp32 (fp64: by the math backend, where that is small)
+    query: [..., heads_q, seqlen_q, head_dim]; fp16, bf16 or fp32 (fp64: by the math backend, if the call is small)
     key: [..., heads_k, seqlen_k, head_dim]; value: [..., heads_k, seqlen_k, head_dim_v]; dimensions before seqlen
         broadcast, and enable_gqa lets heads_q be a multiple of heads_k
     attn_mask: broadcastable to [..., heads_q, seqlen_q, seqlen_k]: bool, True attends, or the type of query or fp32,
-        added to the logits. It may require grad. Together with is_causal both hold.
+        added to the logits. It may require grad. Together with is_causal, both apply.
     dropout_p: in [0, 1]; the seed is one draw from PyTorch's generator, so the mask differs from torch's
     is_causal: query i sees keys j <= i
     scale: default 1 / sqrt(head_dim)
 
-    Gives [..., heads_q, seqlen_q, head_dim_v]. A row with nothing to attend is 0. Raises ValueError where an argument
-    is wrong, NotImplementedError where no backend takes the call.
+    Returns [..., heads_q, seqlen_q, head_dim_v]. A row with nothing to attend is 0. Raises ValueError if an argument is
+    wrong, NotImplementedError if no backend takes the call.
     """
     _check(query, key, value, attn_mask, dropout_p)
     shape = bias = mask = None
@@ -120,6 +120,6 @@ def _scores(query, key, attn_mask, shape):
 
 
 def _nothing(query, key, value):
-    """Zeros, with gradients of zeros, where a tensor is empty."""
+    """Zeros, with gradients of zeros, if a tensor is empty."""
     out = query.new_zeros((*query.shape[:-1], value.shape[-1]))
     return out + 0 * (query.sum() + key.sum() + value.sum())

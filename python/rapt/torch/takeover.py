@@ -1,7 +1,7 @@
-"""enable() and disable(): Rapt in the place of torch's flash attention, beneath scaled_dot_product_attention.
+"""enable() and disable(): Rapt replaces torch's flash attention, below scaled_dot_product_attention.
 
-The kernels of the flash backend's operators are replaced, not scaled_dot_product_attention: compiled graphs hold the
-former by name, so that they follow each switch, and no compile cache depends on it.
+The kernels of the flash backend's operators are replaced, not scaled_dot_product_attention: compiled graphs call the
+operators by name, so they follow each switch, and no compile cache depends on it.
 """
 
 import contextlib
@@ -16,17 +16,18 @@ from rapt.torch.report import Counts, Report
 _lock = threading.Lock()
 _counts = Counts()
 _switched_on = False
-_blocks = 0  # under way: with enabled()
+_blocks = 0  # of enabled(), now active
 _library: torch.library.Library | None = None
 _fast_path_before = True
 
 
 def enable():
-    """Let torch's attention call Rapt, until disable(). Enabling twice is enabling once.
+    """Let torch's attention call Rapt, until disable(). Enabling twice is the same as enabling once.
 
-    Whatever reaches torch's flash attention operators is taken: F.scaled_dot_product_attention, eager and compiled,
-    from Python and from C++, forward and backward. A call that Rapt does not take goes to torch's own kernel, and
-    report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the meantime.
+    Rapt takes every call that reaches torch's flash attention operators: F.scaled_dot_product_attention, eager and
+    compiled, from Python and from C++, forward and backward. A call that it cannot compute goes to torch's own
+    kernel, and report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the
+    meantime.
     """
     global _switched_on
     _check_torch()
@@ -36,7 +37,7 @@ def enable():
 
 
 def disable():
-    """Undo enable(); blocks of enabled() that are under way stay on."""
+    """Undo enable(); active blocks of enabled() stay on."""
     global _switched_on
     with _lock:
         _switched_on = False

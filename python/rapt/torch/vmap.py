@@ -1,4 +1,4 @@
-"""torch.vmap of the operators: sample by sample, which is right for every option, dropout's seeds included."""
+"""torch.vmap of the operators: sample by sample, which is correct for every option, including dropout's seeds."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""torch.compile: the operators are traced whole, and takeover reaches graphs compiled before and after it."""
+"""torch.compile: the operators are traced completely, and takeover reaches graphs compiled before and after it."""
 
 import pytest
 import rapt.torch

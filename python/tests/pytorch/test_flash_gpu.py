@@ -1,4 +1,4 @@
-"""The kernels for ROCm's tensors, called with a CPU's: no torch for ROCm is at hand."""
+"""The kernels for ROCm's tensors, called with CPU tensors: no torch for ROCm is available."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The operators beneath rapt.torch.attention: what PyTorch asks of an operator."""
+"""The operators below rapt.torch.attention: what PyTorch requires of an operator."""
 
 import subprocess
 import sys
@@ -243,7 +243,7 @@ def test_checkpointing_sees_the_same_dropout():
 
 
 def test_tensors_that_require_grad_without_dlpacks_c_functions():
-    class Old:  # as a tensor of a PyTorch that has none
+    class Old:  # as a tensor of a PyTorch without those functions
         def __init__(self, tensor):
             self.tensor, self.requires_grad = tensor, tensor.requires_grad
 

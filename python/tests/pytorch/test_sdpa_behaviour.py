@@ -104,7 +104,7 @@ CALLS = {
 
 
 def names():
-    # 2.11, for one, divides by the number of heads: the process dies in torch's own kernel
+    # 2.11, for example, divides by the number of heads: the process dies in torch's own kernel
     dies = pytest.mark.skipif(
         torch.__version__ < TorchVersion("2.13"), reason="this torch crashes without heads itself"
     )

@@ -46,7 +46,7 @@ def test_blocks_nest_and_end_by_exceptions():
     assert rapt.torch.report().enabled
     with rapt.torch.enabled():
         rapt.torch.disable()
-        assert rapt.torch.report().enabled  # the block is under way
+        assert rapt.torch.report().enabled  # the block is still active
     assert not rapt.torch.report().enabled
 
 
