@@ -14,7 +14,7 @@ namespace rapt::cli {
 
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::vector<std::string> what, backends;
   std::string rows, json, html, op = "both", layout = "bshd", device = "cpu";
   int threads = 0;
@@ -24,7 +24,7 @@ struct Options {
   bool progress = false;
 };
 
-std::vector<BenchCase> cases_of(const Options& options) {
+std::vector<BenchCase> cases_of(const BenchOptions& options) {
   std::vector<BenchCase> cases;
   for (const std::string& what : options.what) {
     if (is_bench_table(what)) {
@@ -46,7 +46,7 @@ std::vector<rapt_op> ops_of(const std::string& name) {
   return {RAPT_FORWARD, RAPT_BACKWARD};
 }
 
-BenchPlan plan_of(const Options& options) {
+BenchPlan plan_of(const BenchOptions& options) {
   BenchPlan plan;
   plan.cases = cases_of(options);
   plan.backends = options.backends;
@@ -66,7 +66,7 @@ BenchPlan plan_of(const Options& options) {
   return plan;
 }
 
-int bench_command(const Options& options) {
+int bench_command(const BenchOptions& options) {
   const BenchPlan plan = plan_of(options);
   const Team team(options.threads);
   Progress progress(options.progress);
@@ -90,7 +90,7 @@ int bench_command(const Options& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchOptions>();
   CLI::App* sub = app.add_subcommand("bench", "Measure problems or named tables against the machine's peak");
   sub->add_option("what", o->what, fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")))
       ->required();

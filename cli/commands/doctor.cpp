@@ -11,7 +11,7 @@ namespace rapt::cli {
 
 namespace {
 
-struct Options {
+struct DoctorOptions {
   std::string problem;
   bool report = false;
 };
@@ -50,7 +50,7 @@ void print_problem(const std::string& text) {
   for (const rapt_device device : gpus()) print_gpu_problem(problem, device);
 }
 
-int doctor_command(const Options& options) {
+int doctor_command(const DoctorOptions& options) {
   if (options.report) return doctor_report();
   print_machine();
   print_tiers();
@@ -67,7 +67,7 @@ int doctor_command(const Options& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DoctorOptions>();
   CLI::App* sub = app.add_subcommand("doctor", "Show the machine, the backends, and what would run here and why");
   sub->add_option("problem", o->problem, "A problem as text; without it, a few typical ones");
   sub->add_flag("--report", o->report, "A complete report about a GPU, with checks and times, to be posted as a whole");

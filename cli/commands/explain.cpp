@@ -11,12 +11,12 @@ namespace rapt::cli {
 
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::string problem, backend = "auto", device = "cpu";
   bool backward = false;
 };
 
-int explain_command(const Options& options) {
+int explain_command(const ExplainOptions& options) {
   const Problem problem = Problem::parse(options.problem);
   const rapt_device device = parse_device(options.device);
   const rapt_op op = options.backward ? RAPT_BACKWARD : RAPT_FORWARD;
@@ -30,7 +30,7 @@ int explain_command(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   CLI::App* sub =
       app.add_subcommand("explain", "Say which backend and kernel would run a problem, and why not the others");
   sub->add_option("problem", options->problem, "The problem as text")->required();

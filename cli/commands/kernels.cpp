@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kCheckFailed = 1;
 
-struct Options {
+struct KernelsOptions {
   std::string archive, kernel, extract;
   bool verify = false, instructions = false;
 };
@@ -111,7 +111,7 @@ Archive open_archive(const std::string& given) {
   return names_a_file ? Archive(given) : Archive("", given);
 }
 
-int kernels_command(const Options& o) {
+int kernels_command(const KernelsOptions& o) {
   if (o.archive.empty()) return list_archives();
   const Archive archive = open_archive(o.archive);
   if (o.kernel.empty()) {
@@ -135,7 +135,7 @@ int kernels_command(const Options& o) {
 }  // namespace
 
 void add_kernels(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KernelsOptions>();
   CLI::App* sub = app.add_subcommand("kernels", "List the GPU kernels of an archive, inspect, verify or extract them");
   sub->add_option("archive", options->archive,
                   "A file, or an architecture such as gfx942, whose archive is looked for in RAPT_KERNEL_PATH and "

@@ -14,14 +14,14 @@ namespace rapt::cli {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   TensorOptions tensors;
   std::string output, backend = "auto", device = "cpu";
   int threads = 0;
   bool lse = false, allow_math = false;
 };
 
-int run_command(const Options& o) {
+int run_command(const RunOptions& o) {
   check_output_path(o.output);
   const rapt_device device = parse_device(o.device);
   const Attention attention = load_attention(o.tensors);
@@ -55,7 +55,7 @@ int run_command(const Options& o) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunOptions>();
   CLI::App* sub = app.add_subcommand("run", "Compute attention over tensors from files");
   add_tensor_options(*sub, o->tensors);
   sub->add_option("--output", o->output, "Where the result goes: .safetensors, or .npy (lse then goes next to it)")

@@ -20,7 +20,7 @@ namespace rapt::cli {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
   TensorOptions tensors;
   std::vector<std::string> problems, suites, backends;
   std::string kind = "normal", op = "both", json, device = "cpu";
@@ -113,7 +113,7 @@ std::vector<std::string> default_backends(const Attention& a, rapt_device device
 
 class Verifier {
  public:
-  explicit Verifier(const Options& options)
+  explicit Verifier(const VerifyOptions& options)
       : options_(options), device_(parse_device(options.device)), team_(options.threads), progress_(options.progress) {}
 
   int run() {
@@ -181,14 +181,14 @@ class Verifier {
     return false;
   }
 
-  const Options& options_;
+  const VerifyOptions& options_;
   const rapt_device device_;
   const Team team_;
   Progress progress_;
   Tally tally_;
 };
 
-int verify_command(Options options) {
+int verify_command(VerifyOptions options) {
   if (options.problems.empty() && options.suites.empty() && !options.tensors.given()) options.suites = {"quick"};
   return Verifier(options).run();
 }
@@ -196,7 +196,7 @@ int verify_command(Options options) {
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VerifyOptions>();
   CLI::App* sub = app.add_subcommand("verify", "Compare backends with the float64 reference");
   sub->add_option("problem", o->problems, "Problems as text; without any, the suite quick");
   sub->add_option("--suite", o->suites, fmt::format("Named lists: {}", fmt::join(suite_names(), ", ")))

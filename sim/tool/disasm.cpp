@@ -21,7 +21,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-struct Options {
+struct DisasmOptions {
   std::string file, kernel, arch;
   bool raw = false;
 };
@@ -93,7 +93,7 @@ bool print_object(const FoundCode& found, const std::string& wanted, std::set<st
   return printed;
 }
 
-int disasm_command(const Options& options) {
+int disasm_command(const DisasmOptions& options) {
   const auto bytes = read_file(options.file);
   std::optional<Arch> arch;
   if (!options.arch.empty()) {
@@ -127,7 +127,7 @@ int disasm_command(const Options& options) {
 }  // namespace
 
 void add_disasm(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DisasmOptions>();
   CLI::App* sub = app.add_subcommand("disasm", "Print the instructions of a code object, bundle or program");
   sub->add_option("file", o->file, "A code object, an offload bundle (compressed or not), or a program with HIP code")
       ->required();

@@ -13,7 +13,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string arch, kernel, html, json;
   std::vector<std::string> program;
 };
@@ -29,7 +29,7 @@ void keep_only(Json& profile, const std::string& kernel) {
   profile["kernels"] = std::move(kept);
 }
 
-int profile_command(const Options& options) {
+int profile_command(const ProfileOptions& options) {
   if (!options.arch.empty()) check_archs(options.arch);
   const TemporaryFolder folder;
   const std::string file = folder.file("profile.json");
@@ -54,7 +54,7 @@ int profile_command(const Options& options) {
 }  // namespace
 
 void add_profile(CLI::App& app, Action& action) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ProfileOptions>();
   CLI::App* sub = app.add_subcommand("profile", "Run a program and show what its kernels do, by counters");
   sub->add_option("--arch", o->arch, "The simulated devices: one architecture or a comma list (RAPT_SIM_ARCH)");
   sub->add_option("--kernel", o->kernel, "Only this kernel");
