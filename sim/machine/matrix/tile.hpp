@@ -29,7 +29,7 @@ struct Tile {
   unsigned k;       // products a value sums up
   unsigned blocks;  // independent blocks, or strips of rows
   unsigned a_stride = 1;
-  // A's value for row r and step k of block b is a[a_at[b * k_count + k] + r * a_stride]; B's N values stand at
+  // A's value for row r and step k of block b is a[a_at[b * k_count + k] + r * a_stride]; B's N values are at
   // b[b_steps(block, r)[k]].
   const float* a;
   const float* b;
