@@ -10,7 +10,7 @@ namespace rapt::sim::test {
 
 // Everything that an instruction may change.
 struct MachineState {
-  std::vector<std::uint32_t> vgpr;  // rows of VGPRs, behind them of AGPRs
+  std::vector<std::uint32_t> vgpr;  // rows of VGPRs, followed by AGPRs
   std::array<std::uint32_t, sreg::count> sgpr{};
   std::vector<unsigned char> memory, lds, scratch;
   std::uint32_t mode = 0, status = 0, trapsts = 0;

@@ -90,7 +90,7 @@ ConstantType type_of_result(const VopForm& form) {
   return form.starts_with("v_wmma_bf16") ? ConstantType::bf16 : ConstantType::f32;
 }
 
-// RDNA4 7.2.2 and 7.7.2, RDNA3 7.5.1, RDNA3.5 7.2.2: the constants of these stand in both halves of src0 and src1, and
+// RDNA4 7.2.2 and 7.7.2, RDNA3 7.5.1, RDNA3.5 7.2.2: the constants of these are in both halves of src0 and src1, and
 // in all elements of a matrix of 16 bits. (v_dot2_f32_f16 and v_dot2acc_f32_f16 are as clang and AMD's emulator have
 // them: in the low half. The text of 7.2.2 has them in both, a table in 7.5.1 and 7.7.2 says "use FP32 inline".)
 bool repeats_constant(const VopForm& form, const VopSource& source) {

@@ -19,7 +19,7 @@ std::string name_of(const VopForm& form, const Modifiers& modifiers);
 Modifiers plain_modifiers(const VopForm& form);  // those of form.words
 Sample with_modifiers(const VopForm& form, Sample words, const Modifiers& modifiers);
 
-// Every bit of the encoding alone (op_sel_hi: cleared where it is usually set).
+// Each single bit of the encoding (op_sel_hi: cleared if it is usually set).
 std::vector<Modifiers> single_modifiers(const VopForm& form);
 
 enum class Known : std::uint8_t { refused, ignored, taken };
