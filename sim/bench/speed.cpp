@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   using namespace rapt::sim;
-  // What other programs take of the computer does not count.
+  // CPU time of other programs does not count.
   const auto seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
   for (int n = 1; n < argc; ++n) {
     const auto arch = parse_arch(argv[n]);

@@ -20,7 +20,7 @@ class AlignmentCheck final : public Observer {
   }
 
   void access(Wave& wave, const Instruction& i, const Access& access) override {
-    // Of an access that is told byte by byte, the first byte tells: some lane is misaligned.
+    // An access that is reported byte by byte has a misaligned lane; only its first byte is checked.
     const unsigned bytes = std::max(access.bytes, access.part_of);
     if (entry_->effects.unit == Unit::smem || bytes <= 1) return;
     const unsigned needed = alignment(i, access, bytes);
@@ -38,7 +38,7 @@ class AlignmentCheck final : public Observer {
     return formatted ? std::min(4U, std::bit_floor(bytes)) : 1;
   }
 
-  // An exchange of two in LDS is told as two loads and two stores.
+  // An LDS exchange of two values is reported as two loads and two stores.
   bool is_atomic(const Access& access) const {
     return access.action == Action::atomic || (access.space == Space::lds && entry_->effects.atomic);
   }
@@ -57,7 +57,7 @@ class AlignmentCheck final : public Observer {
     });
   }
 
-  // gfx12 has loads of bytes and words.
+  // gfx12 has loads of 8 and 16 bits.
   static void check_scalar(const Wave& wave, const Entry& entry) {
     const Instruction& i = entry.instruction;
     const std::string_view name = i.opcode->name;

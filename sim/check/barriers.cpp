@@ -1,10 +1,10 @@
-// Barrier divergence. A phase of the barrier is complete when every wave of the group has come, so:
-//  - all waves must come to a phase at the same instruction;
+// Barrier divergence. A phase of the barrier is complete when every wave of the group has arrived, so:
+//  - all waves must arrive at the same instruction;
 //  - a wave that ends counts as come in hardware. Surplus waves that leave before their first barrier are common and
 //    right. A wave that has been at a barrier and ends while others go on to another one has left work that the others
 //    still wait for, and is reported;
-//  - gfx12: a wait needs this wave's signal, a signal its wait before the next one and before the end.
-// Lanes that EXEC masks off are of no account: the barrier counts waves.
+//  - gfx12: a wait needs this wave's signal, and each signal a wait before the next signal and before the end.
+// EXEC does not matter: the barrier counts waves.
 #include "sim/check/checks.hpp"
 
 namespace rapt::sim {
@@ -26,7 +26,7 @@ class BarrierCheck final : public Observer {
 
  private:
   struct WaveState {
-    const Entry* last = nullptr;  // the barrier that it came to last
+    const Entry* last = nullptr;  // the barrier at which it arrived last
     bool signalled = false;       // and has not waited (gfx12)
     const Entry* end = nullptr;
   };
@@ -61,7 +61,7 @@ class BarrierCheck final : public Observer {
   void wait(Wave& wave, const Entry& entry) {
     WaveState& state = waves_[wave.index];
     if (!state.signalled)
-      report("barrier divergence: " + name(wave.index) + " waits at " + text(entry) + " without a signal of its own");
+      report("barrier divergence: " + name(wave.index) + " waits at " + text(entry) + " without its own signal");
     state.signalled = false;
   }
 
@@ -81,9 +81,9 @@ class BarrierCheck final : public Observer {
   Workgroup& group_;
   std::vector<WaveState> waves_;
   std::uint64_t phase_ = 0;
-  const Entry* first_ = nullptr;  // to come in this phase
+  const Entry* first_ = nullptr;  // to arrive in this phase
   unsigned first_wave_ = 0;
-  std::optional<unsigned> gone_;  // a wave that was at barriers and has ended
+  std::optional<unsigned> gone_;  // a wave that was at a barrier and has ended
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ class RaceLaunch;
 
 class Checks final : public Observer {
  public:
-  // `races` is what the launch's groups share: where races are checked and it is missing, std::invalid_argument.
+  // `races` is shared by the launch's groups; std::invalid_argument if races are checked and it is missing.
   Checks(const CheckOptions& options, Workgroup& group, RaceLaunch* races = nullptr);
   void before(Wave& wave, const Entry& entry) override {
     for_each(entry.checks.before, [&](Observer& check) { check.before(wave, entry); });

@@ -1,5 +1,5 @@
-// Data used before the wait for it: a register that a memory operation is to write is read or overwritten, or LDS that
-// a load is to fill is touched, while no wait covers that operation.
+// Data used before the wait for it: a register that a memory operation will write is read or overwritten, or LDS that a
+// load will fill is accessed, before a wait for that operation.
 #include "sim/check/waits.hpp"
 
 #include "sim/check/checks.hpp"
@@ -10,8 +10,8 @@
 
 namespace rapt::sim {
 
-// Of a queue in order all but the last n have ended once the counter is at most n, whatever else it counts. What ends
-// in any order has ended for certain only at 0.
+// In an in-order queue, all but the last n operations have ended once the counter is at most n, whatever else it
+// counts. Out-of-order operations have certainly ended only at 0.
 void OutstandingOperations::wait(const Wave& wave, const WaitFacts& facts) {
   for (unsigned c = 0; c < counter_count; ++c) {
     if (facts.ends_barriers) {
@@ -44,7 +44,7 @@ OutstandingOperations::Operation OutstandingOperations::begin(const Entry& entry
   for (unsigned c = 0; c < counter_count; ++c)
     if (entry.waits.queue[c] != WaitFacts::uncounted) operation.place[c] = ++lines_[c][entry.waits.queue[c]].begun;
   if (entry.written_registers == 0) return operation;
-  // Where nothing waits, an instruction's last turn stands for those before it.
+  // If nothing waits, the last execution of an instruction replaces its previous ones.
   std::erase_if(pending_, [&entry](const Operation& earlier) { return earlier.entry == &entry; });
   pending_.push_back(operation);
   add_registers(entry);
@@ -78,7 +78,7 @@ unsigned loaded_halves(const Entry& load) {
   return load.effects.partial_dst ? moved_halves(load.instruction, load.instruction.dst) : halves::both;
 }
 
-// The halves of a VGPR that an instruction names. That a load keeps the other half of its destination names nothing.
+// The halves of a VGPR that an instruction names. A load that keeps the other half of its destination does not name it.
 unsigned named_halves(const Entry& entry, unsigned vgpr) {
   const Instruction& i = entry.instruction;
   if (!entry.waits.counted) return read_halves(i, vgpr) | written_halves(i, vgpr);
@@ -124,7 +124,7 @@ class WaitCheck final : public Observer {
     OutstandingOperations::Operation latest;
     bool fills_lds = false;
   };
-  // LDS that a load of a wave is to write: [first, last), by address on the host.
+  // LDS that a wave's load will write: [first, last), as host addresses.
   struct Fill {
     unsigned wave;
     OutstandingOperations::Operation operation;
@@ -138,7 +138,7 @@ class WaitCheck final : public Observer {
       const auto* writer = state.outstanding.writer(access.file, access.first + n);
       if (!writer) continue;
       const bool keeps = !written && access.source == Effects::implied && access.file != RegisterFile::sgpr &&
-                         access.file != RegisterFile::scc;  // a load that leaves half of its destination
+                         access.file != RegisterFile::scc;  // a load that keeps half of its destination
       if ((written || keeps) && in_order(wave, entry, *writer)) continue;
       if (is_rdna(wave.arch) && access.file == RegisterFile::vgpr &&
           (named_halves(entry, access.first + n) & loaded_halves(*writer->entry)) == 0)
@@ -148,8 +148,8 @@ class WaitCheck final : public Observer {
     }
   }
 
-  // Loads of one queue write their registers in order, up to gfx11 (LLVM: VmemWriteVgprInOrder); those that write a
-  // part of a register are left to gfx12 too.
+  // Loads of one queue write their registers in order, up to gfx11 (LLVM: VmemWriteVgprInOrder); on gfx12 too, those
+  // that write a part of a register are skipped.
   static bool in_order(const Wave& wave, const Entry& entry, const OutstandingOperations::Operation& writer) {
     if (contains(gfx12, wave.arch) && !entry.effects.partial_dst && entry.effects.unit != Unit::lds) return false;
     const WaitFacts& mine = entry.waits;
@@ -173,7 +173,7 @@ class WaitCheck final : public Observer {
     });
   }
 
-  // Another wave's load is as much outstanding as one's own: only its own wait, then a barrier, makes its data visible.
+  // Another wave's load is outstanding too: only that wave's own wait, then a barrier, makes its data visible.
   void check_fills(const Wave& wave, const Access& access) {
     std::erase_if(fills_, [this](const Fill& fill) { return waves_[fill.wave].outstanding.ended(fill.operation); });
     if (fills_.empty()) return;

@@ -1,4 +1,4 @@
-// The memory operations of one wave that have not ended for certain, and the registers that they are to write.
+// The memory operations of one wave that may not have ended, and the registers that they will write.
 #pragma once
 
 #include "sim/isa/facts/register_mask.hpp"
@@ -11,7 +11,7 @@ namespace rapt::sim {
 
 class OutstandingOperations {
  public:
-  // One operation: its place in the queue of each counter that it raised; 0 for those that it did not.
+  // One operation: its place in the queue of each counter that it raised; 0 for the other counters.
   struct Operation {
     const Entry* entry = nullptr;
     std::array<std::uint32_t, counter_count> place{};
@@ -20,13 +20,13 @@ class OutstandingOperations {
   void wait(const Wave& wave, const WaitFacts& facts);
   Operation begin(const Entry& entry);
   bool ended(const Operation& operation) const;
-  // The counter that must still fall; the operation has not ended.
+  // The counter that must still decrease; the operation has not ended.
   Counter open_counter(const Operation& operation) const;
 
-  // Whether an operation that has not ended is to write any of these registers: a quick no, and a sure answer.
+  // Whether an operation that has not ended may write any of these registers (quick), and whether one will (exact).
   bool may_touch(RegisterGroups groups) const { return (groups_ & groups) != 0; }
   bool touches(const RegisterAccess& access) const { return mask_.touches(access); }
-  // The latest operation that is to write the register, or none.
+  // The latest operation that will write the register, or none.
   const Operation* writer(RegisterFile file, unsigned index) const;
 
  private:
@@ -37,8 +37,8 @@ class OutstandingOperations {
   };
 
   std::array<std::array<Line, queue_count>, counter_count> lines_;
-  std::vector<Operation> pending_;  // that are to write registers, in the order in which they began
-  RegisterGroups groups_ = 0;       // that they are to write
+  std::vector<Operation> pending_;  // that will write registers, in the order in which they began
+  RegisterGroups groups_ = 0;       // that they will write
   RegisterMask mask_;
 };
 

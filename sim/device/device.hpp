@@ -16,11 +16,11 @@ struct Followers {
 };
 
 struct LaunchResult {
-  std::uint64_t cycles = 0;  // of the model's clock, on the whole device; see docs/simulator.md
+  std::uint64_t cycles = 0;  // of the clock model, on the whole device; see docs/simulator.md
   std::uint64_t instructions = 0;
 };
 
-// Runs the kernel to its end, on the threads of the process. Throws Fault (machine/core/fault.hpp) with a report that
+// Runs the kernel to its end on the threads of the process. Throws Fault (machine/core/fault.hpp) with a report that
 // names the kernel, instruction, wave, lane and address.
 LaunchResult run(const Launch& launch, int device, Followers followers = {});
 

@@ -1,5 +1,5 @@
-// A launch: workgroups handed out in order to the host's threads. A group that does not end in its turn makes room for
-// the next ones, so code that waits for another workgroup ends too.
+// A launch: workgroups handed out in order to the host's threads. A group that does not end in its turn lets the next
+// ones run, so that code that waits for another workgroup also ends.
 #include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
@@ -24,7 +24,7 @@ const Program& program_of(const CodeObject& object, const Kernel& kernel) {
   return *static_cast<const Program*>(slot.get());
 }
 
-// The grid's workgroups in the order in which they start: as numbered, or with a seed in one of many other orders.
+// The grid's workgroups in the order in which they start: by number or, with a seed, in one of many other orders.
 class GroupOrder {
  public:
   GroupOrder(const std::array<std::uint32_t, 3>& groups, std::uint64_t seed) : groups_(groups) {
@@ -76,7 +76,7 @@ class Dispatch {
   }
 
  private:
-  // A group's own memory, kept for the next one.
+  // A group's memory, reused for the next one.
   struct Place {
     Place(const Dispatch& d, std::uint64_t bytes)
         : scratch(bytes, d.device_),
@@ -116,7 +116,7 @@ class Dispatch {
     }
   }
 
-  // False where every group has started.
+  // False if every group has started.
   bool start_another(std::deque<std::unique_ptr<Place>>& active, std::deque<std::unique_ptr<Place>>& idle) {
     const std::uint64_t number = next_group_++;
     if (number >= order_.total()) return false;
@@ -128,7 +128,7 @@ class Dispatch {
     return true;
   }
 
-  // No pipe of the device can do its work in less, and no wave.
+  // No pipe of the device and no wave can do its work in less time.
   std::uint64_t device_cycles() const {
     const Arch arch = launch_.object->arch();
     std::uint64_t cycles = longest_;

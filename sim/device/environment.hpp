@@ -7,7 +7,7 @@ namespace rapt::sim {
 
 struct Environment {
   unsigned threads;          // RAPT_SIM_THREADS: host threads that run workgroups; the computer's cores
-  std::uint64_t seed;        // RAPT_SIM_SEED: order of waves and workgroups; 0: first come, first served
+  std::uint64_t seed;        // RAPT_SIM_SEED: order of waves and workgroups; 0: by number
   std::uint64_t wave_limit;  // RAPT_SIM_LIMIT: instructions of one wave after which its kernel counts as endless
 };
 const Environment& environment();

@@ -19,14 +19,14 @@ GroupRunner::GroupRunner(const LaunchSetup& setup, const Program& program, std::
 
 void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
   group_.id = id;
-  // Registers begin on a line of the host's cache: a row is one or more whole lines.
+  // Registers start at a cache line of the host: a row is one or more whole lines.
   constexpr std::size_t line = 64 / sizeof(std::uint32_t);
   registers_.resize(setup_.registers_per_group() + line);
   auto* aligned = registers_.data();
   while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
   setup_.start(group_, aligned, scratch_base_, scratch_offset_);
   if (check_options().any()) {
-    // Private memory of a group that ran here before is not this group's.
+    // Private memory that a previous group wrote counts as unwritten for this one.
     Memory::process().mark_unwritten(scratch_base_ + scratch_offset_,
                                      setup_.scratch_bytes_per_wave() * setup_.waves_per_group());
     checks_ = std::make_unique<Checks>(check_options(), group_, watchers_.races);
@@ -57,7 +57,7 @@ bool GroupRunner::turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_lim
 }
 
 bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
-  // Waves of a product go side by side, and kernels that AMD ships count on it: none runs far ahead.
+  // On hardware waves run at the same time, and kernels that AMD ships rely on it: none may run far ahead.
   constexpr std::uint64_t short_turn = 64;
   std::uint64_t spent = 0;
   while (group_.live_waves > 0 && spent < budget) {

@@ -14,23 +14,23 @@ class Trace;
 
 class GroupRunner {
  public:
-  // What watches the groups, shared by the launch's runners or this one's own; null where nothing does.
+  // What watches the groups: shared by the launch's runners, or only this one's; null if there is none.
   struct Watchers {
     RaceLaunch* races = nullptr;
     Profile* profile = nullptr;
     Trace* trace = nullptr;
   };
-  // scratch_offset: where this runner's waves find their private memory.
+  // scratch_offset: where this runner's waves have their private memory.
   GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
               std::uint64_t scratch_offset, Watchers watchers);
 
   void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed);
-  // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended.
-  // Throws Fault, also when no wave can go on or one passes `wave_limit` instructions.
+  // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended. Throws Fault,
+  // also if no wave can continue or one exceeds `wave_limit` instructions.
   bool advance(std::uint64_t budget, std::uint64_t wave_limit);
 
   std::uint64_t instructions() const;
-  // By the clock model: of the wave that took most, and of each pipe by all waves.
+  // By the clock model: of the longest wave, and of each pipe for all waves.
   std::uint64_t longest_wave() const;
   std::array<std::uint64_t, pipe_count> clocks() const;
 

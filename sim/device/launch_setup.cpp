@@ -15,7 +15,7 @@ using u64 = std::uint64_t;
 
 constexpr u32 bits(u32 word, unsigned first, unsigned count) { return word >> first & ((1U << count) - 1); }
 
-// COMPUTE_PGM_RSRC1 counts registers in the architecture's granules.
+// COMPUTE_PGM_RSRC1 counts registers in granules, which depend on the architecture.
 u32 vector_registers(const Kernel& kernel, Arch arch) {
   const u32 granules = bits(kernel.descriptor.compute_pgm_rsrc1, 0, 6) + 1;
   const bool small = arch == Arch::gfx908 || (is_rdna(arch) && kernel.lanes == 64);
@@ -39,7 +39,7 @@ u32 accumulation_vgprs(const Kernel& kernel, Arch arch) {
   return all > start ? std::min(all - start, 256U) : 0;
 }
 
-// The dynamic part of a stack whose size the compiler does not know; ROCm's default is 1 KiB a lane.
+// The dynamic part of a stack whose size the compiler does not know; ROCm's default is 1 KiB per lane.
 constexpr u32 dynamic_stack = 16384;
 
 template <typename T>
@@ -70,7 +70,7 @@ LaunchSetup::LaunchSetup(const Launch& launch, int device)
                         16 * 16),
       vgprs_(arch_vgprs(*launch.kernel, arch_)),
       agprs_(accumulation_vgprs(*launch.kernel, arch_)),
-      // Scalar loads come in whole 64-byte lines, so the segment ends on one.
+      // Scalar loads read whole 64-byte lines, so the segment ends with one.
       arguments_((launch.kernel->descriptor.kernarg_size + 63 + 256) / 64 * 64, device),
       packet_(64, device),
       queue_(256, device) {
@@ -121,7 +121,7 @@ void LaunchSetup::fill_arguments() {
     }
   }
   Memory::process().mark_written(arguments_.address(), (bytes + 63) / 64 * 64);
-  // What the launch did not give reads as zero, and counts as never written. Without metadata all are its arguments.
+  // Bytes that the launch did not pass read as zero and count as never written. Without metadata, all are arguments.
   if (launch_.kernel->arguments.empty() && given < bytes)
     Memory::process().mark_unwritten(arguments_.address() + given, bytes - given);
   for (const Argument& argument : launch_.kernel->arguments) {
@@ -132,7 +132,7 @@ void LaunchSetup::fill_arguments() {
   }
 }
 
-// hsa_kernel_dispatch_packet_t (HSA specification), and of amd_queue_t the apertures that older code reads.
+// hsa_kernel_dispatch_packet_t (HSA specification), and the apertures in amd_queue_t, which older code reads.
 void LaunchSetup::fill_packet() {
   unsigned char* p = packet_.data();
   std::memset(p, 0, 64);
@@ -224,7 +224,7 @@ void LaunchSetup::start_work_items(Wave& wave, const Workgroup& group) const {
 }
 
 void LaunchSetup::start(Workgroup& group, u32* registers, u64 scratch_base, u64 first_scratch_offset) const {
-  constexpr u32 poison = 0xfff5fff5;  // a NaN in f32, f16 and bf16: what was never written must not look like a 0
+  constexpr u32 poison = 0xfff5fff5;  // a NaN in f32, f16 and bf16: unwritten memory must not look like a 0
   const KernelDescriptor& d = launch_.kernel->descriptor;
   group.waves.assign(waves_per_group_, Wave{});
   group.live_waves = waves_per_group_;

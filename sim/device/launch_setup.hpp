@@ -1,5 +1,5 @@
-// What the machine finds when a kernel starts: argument segment, dispatch packet, registers (LLVM's AMDGPUUsage,
-// "Initial Kernel Execution State").
+// The initial state of a kernel: argument segment, dispatch packet, registers (LLVM's AMDGPUUsage, "Initial Kernel
+// Execution State").
 #pragma once
 
 #include "sim/device/device.hpp"
@@ -9,7 +9,7 @@
 
 namespace rapt::sim {
 
-// Device memory for the time of one launch.
+// Device memory that is freed after one launch.
 class LaunchMemory {
  public:
   LaunchMemory(std::size_t bytes, int device);
@@ -35,13 +35,13 @@ class LaunchSetup {
     return std::size_t{vgpr_rows()} * launch_.kernel->lanes * waves_per_group_;
   }
 
-  // Puts the group's waves into their first state. `registers` holds registers_per_group() words; the scratch of wave w
-  // begins at scratch_base + first_scratch_offset + w * scratch_bytes_per_wave().
+  // Puts the group's waves into their initial state. `registers` holds registers_per_group() words; the scratch of wave
+  // w begins at scratch_base + first_scratch_offset + w * scratch_bytes_per_wave().
   void start(Workgroup& group, std::uint32_t* registers, std::uint64_t scratch_base,
              std::uint64_t first_scratch_offset) const;
 
  private:
-  bool one_file() const { return arch_ != Arch::gfx908; }  // VGPRs and, behind them, AGPRs
+  bool one_file() const { return arch_ != Arch::gfx908; }  // VGPRs followed by AGPRs
   unsigned first_agpr() const { return one_file() ? vgprs_ : Wave::agpr_row; }
   unsigned vgpr_rows() const { return agprs_ > 0 ? first_agpr() + agprs_ : vgprs_; }
   void fill_arguments();

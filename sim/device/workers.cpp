@@ -33,7 +33,7 @@ class Pool {
     for (unsigned n = 0; n < others; ++n) work_.notify_one();
     call(job);
     std::unique_lock lock(mutex_);
-    std::erase(jobs_, &job);  // a helper that has not come by now would find nothing left to do
+    std::erase(jobs_, &job);  // a worker that has not started by now would find nothing to do
     --job.running;
     done_.wait(lock, [&job] { return job.running == 0; });
     if (job.failure) std::rethrow_exception(job.failure);
@@ -76,7 +76,7 @@ void run_parallel(unsigned threads, const std::function<void()>& body) {
     body();
     return;
   }
-  // Never destroyed: at exit the run-time library's own threads may still wait here.
+  // Never destroyed: at exit, the run-time library's threads may still wait here.
   static Pool* pool = new Pool(std::max(1U, std::thread::hardware_concurrency()));
   pool->run(threads - 1, body);
 }

@@ -5,8 +5,8 @@
 
 namespace rapt::sim {
 
-// Calls body() on the calling thread and on up to `threads - 1` others at the same time; returns when all calls have.
-// An exception of one call is thrown here, once all have ended.
+// Calls body() on the calling thread and on up to `threads - 1` others at the same time; returns when all calls have
+// returned. An exception of one call is rethrown here once all have ended.
 void run_parallel(unsigned threads, const std::function<void()>& body);
 
 }  // namespace rapt::sim

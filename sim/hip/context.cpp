@@ -1,4 +1,4 @@
-// Contexts, which HIP deprecates. A context is its device; the thread keeps a stack of them.
+// Contexts, which HIP deprecates. A context is a device; each thread has a stack of them.
 #include "sim/hip/graph/capture.hpp"
 #include "sim/hip/runtime.hpp"
 

@@ -64,7 +64,7 @@ RAPT_HIP Error hipDeviceSynchronize() {
   });
 }
 
-// Memory and streams stay the program's; a failure is forgotten.
+// Memory and streams are kept; a failure is cleared.
 RAPT_HIP Error hipDeviceReset() {
   return api(__func__, [] {
     Device& device = current_device();
@@ -165,7 +165,7 @@ enum Limit : int { limit_stack = 0, limit_printf = 1, limit_heap = 2 };
 
 }  // namespace
 
-// As ROCm has them by default.
+// ROCm's defaults.
 RAPT_HIP Error hipDeviceGetLimit(std::size_t* value, int limit) {
   return api(__func__, [&] {
     need_pointer(value);
@@ -181,7 +181,7 @@ RAPT_HIP Error hipDeviceSetLimit(int, std::size_t) {
   return api(__func__, [] { return Error::unsupported_limit; });
 }
 
-// Caches and LDS banks cannot be configured; what is set is forgotten, as by ROCm.
+// Caches and LDS banks cannot be configured; settings are ignored, as in ROCm.
 RAPT_HIP Error hipDeviceSetCacheConfig(int config) {
   return api(__func__, [&] { return config >= 0 && config <= 3 ? Error::success : Error::invalid_value; });
 }

@@ -1,4 +1,4 @@
-// hipDeviceGetAttribute, out of the properties.
+// hipDeviceGetAttribute, from the properties.
 #include "sim/hip/device_properties.hpp"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ constexpr Field fields[] = {
 
 #undef RAPT_FIELD
 
-// What is not in the properties.
+// Attributes that are not in the properties.
 bool other(const Device& device, DeviceAttribute attribute, int& value) {
   const Properties& p = device.properties;
   switch (attribute) {

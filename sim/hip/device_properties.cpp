@@ -1,5 +1,5 @@
-// hipGetDeviceProperties in both layouts. What is not in kernels/architectures.hpp is as ROCm reports it for all of
-// them.
+// hipGetDeviceProperties in both layouts. Values that are not in kernels/architectures.hpp are those that ROCm reports
+// for all of them.
 #include "sim/hip/abi/device.hpp"
 #include "sim/hip/device_properties.hpp"
 #include "sim/hip/module/launch.hpp"
@@ -108,7 +108,7 @@ using namespace rapt::sim::hip;
 
 namespace {
 
-// The device whose properties meet all that are asked for; 0 asks for nothing.
+// The device whose properties meet all requested ones; 0 requests nothing.
 template <typename P>
 Error choose(const char* function, int* chosen, const P* wanted, P (*properties_of)(const Device&)) {
   return api(function, [&] {

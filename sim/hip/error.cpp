@@ -17,7 +17,7 @@ struct Entry {
   const char *name, *text;
 };
 
-// Names are HIP's; the texts say what HIP's documentation says of them.
+// Names are HIP's; the texts follow HIP's documentation.
 constexpr Entry entries[] = {
     {Error::success, "hipSuccess", "no error"},
     {Error::invalid_value, "hipErrorInvalidValue", "invalid argument"},
@@ -128,7 +128,7 @@ const char* error_text(Error error) {
   return entry == nullptr ? "unknown error" : entry->text;
 }
 
-// Until ROCm 6 every call overwrites the last error; since 7 one that succeeds, or is not ready, leaves it.
+// Until ROCm 6 every call overwrites the last error; since 7, a call that succeeds or is not ready keeps it.
 void set_last_error(Error error) {
   thread().last_command_error = error;
   if (major < 7 || (error != Error::success && error != Error::not_ready)) thread().last_error = error;

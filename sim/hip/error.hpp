@@ -28,7 +28,7 @@ const char* error_text(Error error);
 void set_last_error(Error error);
 // Translates the exception that is being handled, and logs it.
 Error current_failure(const char* function);
-// Creates the devices; no_device where there are none.
+// Creates the devices; no_device if there are none.
 Error start();
 
 // The body of a HIP function: returns its error, or throws.

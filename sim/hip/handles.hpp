@@ -1,4 +1,4 @@
-// Which handles given to the program are live. A handle is its object's address; freed and foreign ones are found out.
+// Which handles given to the program are live. A handle is its object's address; freed and foreign ones are detected.
 #pragma once
 
 #include "sim/hip/error.hpp"
@@ -31,7 +31,7 @@ class Handles {
     return object;
   }
 
-  // The object, which is no longer live.
+  // Returns the object, which is no longer live afterwards.
   std::shared_ptr<T> remove(void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
@@ -46,7 +46,7 @@ class Handles {
   std::unordered_map<void*, std::shared_ptr<T>> objects_;
 };
 
-// Never destroyed, as programs free things until the very end.
+// Never destroyed, because programs may free objects until the very end.
 template <typename T>
 Handles<T>& handles() {
   static auto& all = *new Handles<T>;

@@ -1,4 +1,4 @@
-// RAPT_SIM_LOG: "stderr" or a file that messages are appended to. Nothing is said without it.
+// RAPT_SIM_LOG: "stderr" or a file that messages are appended to. Without it nothing is logged.
 #pragma once
 
 #include <string>

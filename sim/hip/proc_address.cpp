@@ -13,7 +13,7 @@ namespace {
 enum Found : int { found, not_found, version_not_sufficient };
 constexpr unsigned long long per_thread_stream = 2;
 
-// Names mean the newest layout, as macros of HIP's headers make them mean it.
+// Names refer to the newest layout, as macros in HIP's headers do.
 std::string real_name(const char* name, int wanted, unsigned long long flags, void* library) {
   std::string text = name;
   const bool renamed = text == "hipGetDeviceProperties" || text == "hipChooseDevice";

@@ -1,5 +1,5 @@
 // Functions of ROCm's library that the simulator does not have: images, sharing between processes, virtual memory
-// management, graphics. They are there so that programs start, and say that they are not supported.
+// management, graphics. They exist so that programs can start, and return "not supported".
 #include "sim/hip/error.hpp"
 #include "sim/hip/log.hpp"
 
@@ -25,7 +25,7 @@ RAPT_HIP ChannelDescription hipCreateChannelDesc(int x, int y, int z, int w, int
   return {x, y, z, w, format};
 }
 
-// Arguments are not looked at, so that one form serves all.
+// Arguments are ignored, so one signature is enough for all.
 #define RAPT_REFUSE(name) \
   RAPT_HIP Error name() { return refuse(#name); }
 

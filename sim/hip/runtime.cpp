@@ -53,7 +53,7 @@ Error Device::synchronize() {
 }
 
 Runtime::Runtime() {
-  Memory::process();  // begun before the streams, so that it outlives them
+  Memory::process();  // created before the streams, so that it outlives them
   Profiler::process();
   for (const Arch arch : configured()) {
     const int id = static_cast<int>(devices_.size());

@@ -27,7 +27,7 @@ struct Device {
   std::mutex order;                           // held while an operation is put into a stream
   std::shared_ptr<Stream> null_stream;        // the legacy default stream
   std::set<std::shared_ptr<Stream>> streams;  // all, the default one too
-  // What a kernel failed with: kept until the device is reset, as HIP does.
+  // The error of a failed kernel: kept until the device is reset, as in HIP.
   std::atomic<Error> failure{Error::success};
   std::atomic<unsigned> flags{0};
   std::set<int> peers;  // devices whose memory was enabled here
@@ -40,12 +40,12 @@ struct Device {
 
 class Runtime {
  public:
-  // Devices by RAPT_SIM_ARCH. Never destroyed: libraries may call HIP until the process ends.
+  // The devices that RAPT_SIM_ARCH names. Never destroyed: libraries may call HIP until the process ends.
   static Runtime& get();
 
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
   Device& device(int id) const;
-  // Ends all streams' work, at the end of the process.
+  // Ends all streams' work at the end of the process.
   void drain();
 
  private:

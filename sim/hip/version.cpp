@@ -1,4 +1,4 @@
-// Compiled once a library, with HIP_MAJOR as it is.
+// Compiled once per library, with its HIP_MAJOR.
 #include "sim/hip/version.hpp"
 
 namespace rapt::sim::hip {

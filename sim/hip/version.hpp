@@ -4,6 +4,6 @@
 namespace rapt::sim::hip {
 
 extern const int major;    // 5, 6 or 7
-extern const int version;  // as hipRuntimeGetVersion gives it: major * 10000000 + minor * 100000 + patch
+extern const int version;  // as hipRuntimeGetVersion returns it: major * 10000000 + minor * 100000 + patch
 
 }  // namespace rapt::sim::hip

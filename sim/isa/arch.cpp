@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view name_of(Arch arch) { return architectures::kTable[static_cast<unsigned>(arch)].name; }
 
-// Arch has the order of the table.
+// In the order of Arch.
 static_assert(arch_count == std::size(architectures::kTable));
 static_assert(name_of(Arch::gfx908) == "gfx908" && name_of(Arch::gfx90a) == "gfx90a" &&
               name_of(Arch::gfx942) == "gfx942" && name_of(Arch::gfx950) == "gfx950" &&

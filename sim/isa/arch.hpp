@@ -25,7 +25,7 @@ constexpr bool is_cdna(Arch arch) { return contains(cdna, arch); }
 constexpr bool is_rdna(Arch arch) { return contains(rdna, arch); }
 
 std::string_view name(Arch arch);
-// "gfx942", also with target features behind it ("gfx90a:sramecc+:xnack-"); none for an unknown one.
+// "gfx942", also followed by target features ("gfx90a:sramecc+:xnack-"); none if it is unknown.
 std::optional<Arch> parse_arch(std::string_view text);
 
 }  // namespace rapt::sim

@@ -20,7 +20,7 @@ bool multiplies_32_bits(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Clocks of a vector operation in units of those of a plain one.
+// Clocks of a vector operation, in multiples of a plain operation's.
 unsigned vector_weight(const Opcode& opcode, Arch arch) {
   if (uses(opcode, {Type::f64})) return is_rdna(arch) ? 16 : arch == Arch::gfx908 ? 2 : 1;
   if (is_cdna(arch) && arch != Arch::gfx908) return 1;
@@ -28,7 +28,7 @@ unsigned vector_weight(const Opcode& opcode, Arch arch) {
   return uses(opcode, {Type::b64, Type::i64, Type::u64}) ? 2 : 1;
 }
 
-// Twice as fast on gfx950 (CDNA4's white paper), where 64-bit ones are not said to be.
+// Twice as fast on gfx950 (CDNA4's white paper, which does not say so of 64-bit ones).
 unsigned transcendental_weight(const Opcode& opcode, Arch arch) {
   return arch == Arch::gfx950 && !uses(opcode, {Type::f64}) ? 2 : 4;
 }
@@ -43,7 +43,7 @@ unsigned matrix_clocks(const Instruction& i, Arch arch) {
   return says(name, "_iu4") ? 16 : 32;
 }
 
-// For how many of its clocks a matrix product keeps vector arithmetic from issuing.
+// The number of its clocks during which a matrix product keeps vector arithmetic from issuing.
 unsigned matrix_issue(const Instruction& i, Arch arch) {
   const std::string_view name = i.opcode->name;
   const bool gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;

@@ -45,7 +45,7 @@ std::uint64_t width_mask(Type type) {
   }
 }
 
-// Operands that see the low half of a literal and of a constant, unless op_sel names the upper one. Of b8 it names one
+// Operands that see the low half of a literal or constant, unless op_sel selects the upper one. For b8 it selects one
 // of four bytes.
 bool is_narrow(Type type) { return is_integer16(type) || type == Type::f16 || type == Type::bf16; }
 

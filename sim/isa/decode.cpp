@@ -7,7 +7,7 @@ namespace {
 
 const Family& family_of(Arch arch) { return is_cdna(arch) ? gfx9_family() : gfx11_family(); }
 
-// Made on an architecture's first use: a process seldom decodes for more than one.
+// Built on an architecture's first use: a process seldom decodes for more than one.
 const OpcodeIndex& index_of(Arch arch) {
   static std::array<OpcodeIndex, arch_count> indices;
   static std::array<std::once_flag, arch_count> made;

@@ -90,7 +90,7 @@ class Collector {
   unsigned lanes_;
 };
 
-// Scalar operations that leave SCC alone; the others of their formats write it.
+// Scalar operations that leave SCC unchanged; the others of their formats write it.
 bool writes_scc(const Instruction& i) {
   const std::string_view name = i.opcode->name;
   switch (i.opcode->format) {

@@ -1,5 +1,5 @@
-// What an instruction reads and writes, and which part of the machine it occupies: the basis of the sanitizer and of
-// the profile. A pure function of the decoded instruction.
+// What an instruction reads and writes, and which unit executes it: the basis of the sanitizer and of the profile. A
+// pure function of the decoded instruction.
 #pragma once
 
 #include "sim/isa/instruction.hpp"
@@ -31,7 +31,7 @@ enum class Unit : std::uint8_t {
 
 enum class RegisterFile : std::uint8_t { vgpr, agpr, sgpr, scc };
 
-// What a value is used for. The order is that of the sanitizer's interest: an undefined one may be moved, not used.
+// What a value is used for, in ascending order of severity: an undefined value may be moved, but not used.
 enum class Use : std::uint8_t {
   value,      // goes into a result
   control,    // decides how lanes or bits move: shift counts, selectors, masks of v_cndmask
@@ -53,8 +53,8 @@ struct Effects {
 
   Unit unit = Unit::other;
   bool loads = false, stores = false, atomic = false;  // of memory
-  bool per_lane = false;                               // works under EXEC
-  bool partial_dst = false;  // leaves bits of a written VGPR as they were: halves, bytes, single lanes
+  bool per_lane = false;                               // affected by EXEC
+  bool partial_dst = false;  // leaves some bits of a written VGPR unchanged: halves, bytes, single lanes
   std::span<const RegisterAccess> reads() const { return {reads_.data(), read_count_}; }
   std::span<const RegisterAccess> writes() const { return {writes_.data(), write_count_}; }
 
@@ -69,8 +69,8 @@ struct Effects {
 
 Effects effects(const Instruction& instruction, unsigned lanes);
 
-// Whether source n selects rather than flows: a shift count, a selector, a lane mask. An undefined one leaves nothing
-// of the result defined.
+// Whether source n controls the result instead of flowing into it: a shift count, a selector, a lane mask. If it is
+// undefined, the whole result is.
 bool is_control_operand(const Instruction& instruction, unsigned n);
 
 }  // namespace rapt::sim

@@ -1,5 +1,5 @@
-// What a family of architectures supplies to decode(), print() and opcodes(): gfx9 (CDNA), gfx11 with gfx12 (RDNA), and
-// what both ask of a type.
+// What a family of architectures supplies to decode(), print() and opcodes(): gfx9 (CDNA), or gfx11 and gfx12 (RDNA).
+// Also the predicates on types that both use.
 #pragma once
 
 #include "sim/isa/decode.hpp"
@@ -11,12 +11,12 @@ using Table = std::span<const Opcode>;
 
 struct Family {
   std::span<const Table> tables;  // rows of all its architectures, in the order of the listing
-  // The words are at least one. `index` holds only the rows of mode.arch.
+  // There is at least one word. `index` holds only the rows of mode.arch.
   std::optional<Instruction> (*decode)(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words);
   std::string (*print)(DecodeMode mode, const Instruction& instruction);
 };
 
-// Those that take neg, abs and omod; also packed.
+// Types that take neg, abs and omod; packed ones too.
 constexpr bool is_float(Type type) {
   switch (type) {
     case Type::f16:

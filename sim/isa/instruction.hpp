@@ -1,4 +1,4 @@
-// A decoded instruction: what every part of the simulator works on. Made once for each static instruction.
+// A decoded instruction: what every part of the simulator works on. Created once for each static instruction.
 #pragma once
 
 #include "sim/isa/opcode.hpp"
@@ -34,7 +34,7 @@ struct Operand {
   bool high = false;        // true 16-bit registers: the upper half of the register
   bool literal = false;     // a constant that came as a literal word (the text shows it in hexadecimal)
   std::uint8_t dwords = 0;  // 32-bit registers covered (a 16-bit value counts one)
-  std::uint16_t index = 0;  // of a 16-bit operand's literal its upper half, which nothing but the text sees
+  std::uint16_t index = 0;  // of a 16-bit operand's literal: its upper half, which only the text shows
   std::uint64_t value = 0;
 };
 
@@ -42,7 +42,7 @@ enum class LaneMap : std::uint8_t { none, dpp16, dpp8, sdwa };
 enum class SdwaSelect : std::uint8_t { byte0, byte1, byte2, byte3, word0, word1, dword };
 enum class SdwaUnused : std::uint8_t { pad, sext, preserve };
 
-// Operands stand in fixed places:
+// Operands are in fixed places:
 //   sop*     dst, src0, src1; immediate = simm16, sign-extended (sopk, sopp; branch targets in words after the next)
 //   smem     dst = sdata (store and atomic: src2), src0 = sbase, src1 = soffset or none; offset
 //   vop*     dst, dst2 = carry out, src0..2 (src2 also a carry or mask in); an fma accumulating into dst has src2 = dst
@@ -61,8 +61,8 @@ struct Instruction {
   Operand dst, dst2;
   std::array<Operand, 5> src;
 
-  // VALU modifiers; one bit a source (op_sel: bit 3 is the destination; from gfx11 on 16-bit operands say it by `high`
-  // too)
+  // VALU modifiers; one bit per source (op_sel: bit 3 is the destination; from gfx11 on, `high` of 16-bit operands says
+  // it too)
   std::uint8_t neg = 0, neg_hi = 0, abs = 0, op_sel = 0, op_sel_hi = 0;
   std::uint8_t omod = 0;  // 0 none, 1 *2, 2 *4, 3 /2
   bool clamp = false;
@@ -75,7 +75,7 @@ struct Instruction {
   SdwaSelect dst_sel = SdwaSelect::dword;
   std::array<SdwaSelect, 2> src_sel{SdwaSelect::dword, SdwaSelect::dword};
   SdwaUnused dst_unused = SdwaUnused::pad;
-  std::uint8_t sext = 0;  // SDWA: sign-extend, one bit a source
+  std::uint8_t sext = 0;  // SDWA: sign-extend, one bit per source
 
   // memory
   std::int32_t offset = 0;

@@ -10,7 +10,7 @@
 namespace rapt::sim {
 
 // How an instruction word is laid out. The names follow the ISA documents; gfx12's VBUFFER counts as mubuf or mtbuf and
-// its VFLAT, VGLOBAL and VSCRATCH as flat, global and scratch, for they have the same operands.
+// its VFLAT, VGLOBAL and VSCRATCH as flat, global and scratch, because they have the same operands.
 enum class Format : std::uint8_t {
   sop1,
   sop2,
@@ -35,7 +35,7 @@ enum class Format : std::uint8_t {
   unsupported,  // image, export, GDS: decoded for the listing, refused when executed
 };
 
-// What an operand holds; it fixes the number of registers, and what an inline float constant means.
+// What an operand holds; determines the number of registers, and what an inline float constant means.
 enum class Type : std::uint8_t {
   none,
   b8,
@@ -70,21 +70,21 @@ enum class Type : std::uint8_t {
   b384,
   b512,
   b1024,
-  mask,  // one bit a lane: 32 or 64 bits by the wave's size
+  mask,  // one bit per lane: 32 or 64 bits, depending on the wave's size
 };
-// 32-bit registers that a value of the type takes; for mask those of a wave of `lanes` lanes.
+// The number of 32-bit registers that a value of the type takes; for mask, in a wave of `lanes` lanes.
 unsigned dwords(Type type, unsigned lanes);
 
-// What the operand types and the format do not say of an operation. A floating-point source takes neg and abs, a
-// floating-point result clamp and omod; VOP1, VOP2 and VOPC have VOP3, DPP and SDWA forms: most traits are exceptions.
+// What operand types and format do not tell of an operation, mostly exceptions: a floating-point source takes neg and
+// abs, a floating-point result clamp and omod; VOP1, VOP2 and VOPC have VOP3, DPP and SDWA forms.
 using Traits = std::uint64_t;
 namespace trait {
 constexpr Traits bit(unsigned n) { return Traits{1} << n; }
 inline constexpr Traits no_e64 = bit(0);         // has no VOP3 form
 inline constexpr Traits no_dpp = bit(1);         // ... DPP form
 inline constexpr Traits no_sdwa = bit(2);        // ... SDWA form
-inline constexpr Traits no_modifiers = bit(3);   // neither neg nor abs though the sources are floating-point
-inline constexpr Traits modifiers = bit(4);      // neg and abs though they are not
+inline constexpr Traits no_modifiers = bit(3);   // neither neg nor abs although the sources are floating-point
+inline constexpr Traits modifiers = bit(4);      // neg and abs although they are not
 inline constexpr Traits lax_modifiers = bit(5);  // neg and abs bits of sources that have none are ignored, not refused
 inline constexpr Traits no_omod = bit(6);
 inline constexpr Traits omod = bit(7);
@@ -97,7 +97,7 @@ inline constexpr Traits truth_table = bit(12);     // neg, omod and abs hold a t
 inline constexpr Traits fetch_control = bit(13);   // op_sel's bits are fi and bound_ctrl
 inline constexpr Traits reads_dst = bit(14);       // the destination is also a source: printed once
 inline constexpr Traits scalar_dst = bit(15);      // a VALU result in an SGPR
-inline constexpr Traits vgpr_src0 = bit(16);       // src0 is a VGPR, no scalar
+inline constexpr Traits vgpr_src0 = bit(16);       // src0 is a VGPR, not a scalar
 inline constexpr Traits scalar_sources = bit(24);  // the other sources are not VGPRs
 inline constexpr Traits acc_dst = bit(17);         // the destination is an AGPR
 inline constexpr Traits acc_src0 = bit(18);        // src0 is an AGPR
@@ -107,10 +107,10 @@ inline constexpr Traits two_offsets = bit(21);     // DS: two 8-bit offsets
 inline constexpr Traits to_lds = bit(22);          // loads to LDS
 inline constexpr Traits lds_option = bit(23);      // loads to LDS if its lds bit is set
 inline constexpr Traits no_immediate = bit(26);    // SOPP whose immediate must be 0
-inline constexpr Traits sgpr_src0 = bit(27);       // src0 is a scalar register, no constant
+inline constexpr Traits sgpr_src0 = bit(27);       // src0 is a scalar register, not a constant
 inline constexpr Traits no_gds = bit(28);          // DS only for LDS
-inline constexpr Traits no_return = bit(29);       // an atomic that cannot return what was there
-inline constexpr unsigned family_bits = 30;        // from here on a family's own
+inline constexpr Traits no_return = bit(29);       // an atomic that cannot return the old value
+inline constexpr unsigned family_bits = 30;        // the bits from here on belong to the family
 }  // namespace trait
 
 struct Opcode {

@@ -13,7 +13,7 @@ class OpcodeIndex {
   OpcodeIndex() = default;
   OpcodeIndex(Arch arch, std::span<const std::span<const Opcode>> tables);
 
-  // None where the architecture has no such opcode.
+  // None if the architecture has no such opcode.
   const Opcode* find(Format format, unsigned code) const {
     const auto& rows = by_code_[static_cast<unsigned>(format)];
     return code < rows.size() ? rows[code] : nullptr;

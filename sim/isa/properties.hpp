@@ -1,4 +1,4 @@
-// Properties of the real products (kernels/architectures.hpp), by architecture.
+// Properties of the real products, by architecture (kernels/architectures.hpp).
 #pragma once
 
 #include "kernels/architectures.hpp"

@@ -24,7 +24,7 @@ std::string_view special(unsigned code) {
   }
 }
 
-// Half of, or whole, a register pair that has a name.
+// A register pair that has a name, or half of it.
 std::string named_pair(std::string name, unsigned half, unsigned count) {
   if (count == 1) name += half == 0 ? "_lo" : "_hi";
   return name;

@@ -13,7 +13,7 @@ std::string registers(std::string_view file, unsigned first, unsigned count);
 std::string scalar(Arch arch, unsigned index, unsigned count);
 // An inline constant as LLVM writes it in an operand of the type (1.0, -16), or a literal in hexadecimal.
 std::string constant(const Operand& operand, Type type);
-// A literal word as the operand's type shows it; "lit(0x5)" where the plain number would mean an inline constant.
+// A literal word as the operand's type shows it; "lit(0x5)" if the plain number would mean an inline constant.
 std::string literal(std::uint32_t word, Type type);
 // Register, constant or special source; `type` matters only for constants.
 std::string operand(Arch arch, const Operand& operand, Type type);

@@ -106,7 +106,7 @@ std::size_t bundle_size(const std::byte* image) {
   };
   const std::uint64_t count = word(magic.size());
   std::uint64_t at = magic.size() + 8, end = at;
-  // An id of a megabyte is no id.
+  // An id of a megabyte is not an id.
   for (std::uint64_t i = 0; i < count && i < 4096; i++) {
     if (word(at + 16) > 1U << 20) broken("offload bundle: an entry's name is too long");
     end = std::max({end, word(at) + word(at + 8), at + 24 + word(at + 16)});
@@ -119,7 +119,7 @@ std::size_t bundle_size(const std::byte* image) {
 
 std::size_t image_size(const void* image) {
   const auto* bytes = static_cast<const std::byte*>(image);
-  // All of the three have 24 bytes at least; only as many as the magic needs are looked at first.
+  // All three have at least 24 bytes; at first only the bytes of the magic are read.
   if (elf::is_elf({bytes, 4})) return elf_size(bytes);
   if (std::memcmp(bytes, "CCOB", 4) == 0) return compressed_size(bytes);
   if (std::memcmp(bytes, magic.data(), 4) == 0 && is_bundle({bytes, magic.size()})) return bundle_size(bytes);

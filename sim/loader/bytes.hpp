@@ -1,4 +1,4 @@
-// Reading of untrusted bytes: every access is checked against the size.
+// Reads untrusted bytes: every access is checked against the size.
 #pragma once
 
 #include "sim/loader/code_object.hpp"

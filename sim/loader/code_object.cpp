@@ -31,7 +31,7 @@ Kernel make_kernel(KernelMetadata metadata, const SymbolIndex& symbols, const Im
   const std::uint64_t address = found->second->address;
   if (address % 64 != 0) broken(where + "the descriptor is not aligned to 64 bytes");
   KernelDescriptor& descriptor = kernel.descriptor;
-  if (!image.holds(address, sizeof(descriptor))) broken(where + "the descriptor lies outside the segments");
+  if (!image.holds(address, sizeof(descriptor))) broken(where + "the descriptor is outside the segments");
   std::memcpy(&descriptor, reinterpret_cast<const void*>(address), sizeof(descriptor));
 
   const bool wave32 = (descriptor.kernel_code_properties & property_wave32) != 0;
@@ -39,7 +39,7 @@ Kernel make_kernel(KernelMetadata metadata, const SymbolIndex& symbols, const Im
   if (kernel.lanes != (wave32 ? 32U : 64U)) broken(where + "descriptor and metadata differ in the size of a wave");
 
   kernel.entry = address + static_cast<std::uint64_t>(descriptor.kernel_code_entry_byte_offset);
-  if (image.executable(kernel.entry).empty()) broken(where + "the entry lies outside the executable segment");
+  if (image.executable(kernel.entry).empty()) broken(where + "the entry is outside the executable segment");
   if (kernel.entry % entry_alignment != 0) broken(where + "the entry is not aligned to 256 bytes");
 
   // Older compilers left some of these fields empty in the descriptor.

@@ -58,7 +58,7 @@ struct Argument {
 };
 inline bool is_explicit(const Argument& argument) { return argument.kind <= ArgumentKind::dynamic_shared_pointer; }
 
-// 64 bytes of the kernel descriptor, read as they are (AMDGPUUsage, "Kernel Descriptor").
+// The 64 bytes of the kernel descriptor (AMDGPUUsage, "Kernel Descriptor").
 struct KernelDescriptor {
   std::uint32_t group_segment_fixed_size, private_segment_fixed_size, kernarg_size;
   std::uint8_t reserved0[4];
@@ -80,7 +80,7 @@ struct Kernel {
   std::uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
   std::uint32_t required_workgroup_size[3] = {0, 0, 0};  // 0: any
   bool uses_dynamic_stack = false;
-  bool uniform_workgroups = false;  // compiled for grids without a ragged end
+  bool uniform_workgroups = false;  // compiled for grids of whole workgroups
   std::vector<Argument> arguments;
 };
 
@@ -91,10 +91,10 @@ struct Symbol {
 
 class Image;  // loader/image.hpp
 
-// A code object in memory: its segments are loaded and relocated, its text is at Kernel::entry and on.
+// A code object in memory: its segments are loaded and relocated, and Kernel::entry points to its code.
 class CodeObject {
  public:
-  // bytes: one ELF for `arch` (LoadError where it is for another, or broken). Copied; external symbols are not
+  // bytes: one ELF for `arch` (LoadError if it is for another, or broken). Copied; external symbols are not
   // resolved.
   static std::unique_ptr<CodeObject> load(std::span<const std::byte> bytes, Arch arch, int device);
   ~CodeObject();
@@ -105,7 +105,7 @@ class CodeObject {
   std::span<const std::byte> text() const { return text_; }            // executable segment, as loaded
   std::span<const std::byte> file() const { return file_; }            // the ELF itself, for debug information
 
-  // The decoded text for waves of 32 and of 64 lanes, kept here by the machine for as long as the code is loaded.
+  // The decoded text for waves of 32 and of 64 lanes; the machine keeps it here while the code is loaded.
   mutable std::array<std::shared_ptr<const void>, 2> decoded;
   mutable std::mutex decoding;
 
@@ -120,10 +120,10 @@ class CodeObject {
 };
 
 // The ELF for `arch` inside `bytes`, which is an ELF, an offload bundle, or a compressed bundle. Decompressed bytes are
-// put into `storage`. LoadError lists what is there where none fits.
+// put into `storage`. LoadError lists what is there if none fits.
 std::span<const std::byte> select_code_object(std::span<const std::byte> bytes, Arch arch,
                                               std::vector<std::byte>& storage);
-// The size of the bundle or ELF that begins at `image`, as hipModuleLoadData gets it without a length.
+// The size of the bundle or ELF that begins at `image`, for hipModuleLoadData, which gets no length.
 std::size_t image_size(const void* image);
 
 }  // namespace rapt::sim

@@ -1,5 +1,5 @@
-// Compressed offload bundles, versions 1 to 3: "CCOB", version, method (0 zlib, 1 zstd), sizes, a hash that nothing
-// checks.
+// Compressed offload bundles, versions 1 to 3: "CCOB", version, method (0 zlib, 1 zstd), sizes, and a hash, which is
+// not checked.
 #include "sim/loader/bundle.hpp"
 
 #include <zlib.h>
@@ -16,12 +16,12 @@ constexpr std::uint64_t largest = std::uint64_t{1} << 32;
 
 struct Header {
   unsigned method;
-  std::uint64_t size;  // of header and data; 0 where the version does not have it
+  std::uint64_t size;  // of header and data; 0 if the version does not have it
   std::uint64_t plain_size;
   std::size_t header_size;
 };
 
-// The fields that the version has; `bytes` must hold the longest header, or the whole file.
+// The fields of the version; `bytes` must hold the longest header, or the whole file.
 Header read_header(const Bytes& bytes) {
   const auto version = bytes.at<std::uint16_t>(4), method = bytes.at<std::uint16_t>(6);
   Header header{method, 0, 0, 0};
@@ -37,7 +37,7 @@ Header read_header(const Bytes& bytes) {
   return header;
 }
 
-// Input comes in pieces from `next`, which is told how much of the last one was used; output is what fits in one
+// Input comes in pieces from `next`, which gets the number of bytes used of the last one; output is what fits in a
 // buffer.
 using Piece = std::function<std::span<const std::byte>()>;
 
@@ -125,7 +125,7 @@ std::vector<std::byte> decompress_bundle(std::span<const std::byte> all) {
 std::size_t compressed_size(const std::byte* image) {
   const Header header = read_header(Bytes({image, 32}, "compressed bundle"));
   if (header.size != 0) return header.size;
-  // Whatever the end is, the bytes up to the next page's start are there.
+  // Wherever the end is, the bytes up to the start of the next page are readable.
   const std::byte* at = image + header.header_size;
   const auto next = [&]() -> std::span<const std::byte> {
     const std::size_t size = 4096 - reinterpret_cast<std::uintptr_t>(at) % 4096;

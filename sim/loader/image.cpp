@@ -50,7 +50,7 @@ void Image::place(std::span<const std::byte> file, const std::vector<Elf64_Phdr>
     if (segment.p_memsz == 0) continue;
     if (segment.p_vaddr > largest_image || segment.p_memsz > largest_image - segment.p_vaddr)
       broken(where + " of " + hex(segment.p_memsz) + " bytes is out of range");
-    // The gABI wants loadable segments in ascending order.
+    // The gABI requires loadable segments in ascending order.
     if (segment.p_vaddr < end) broken(where + " overlaps the one before it, or is out of order");
     Bytes(file, "segment").part(segment.p_offset, segment.p_filesz);
     end = segment.p_vaddr + segment.p_memsz;

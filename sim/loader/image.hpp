@@ -20,10 +20,10 @@ class Image {
 
   const std::vector<DynamicSymbol>& symbols() const { return symbols_; }
   std::span<const std::byte> notes() const { return notes_; }
-  // The executable segment that holds the address; empty where none does.
+  // The executable segment that holds the address; empty if there is none.
   std::span<const std::byte> executable(std::uint64_t address) const;
   std::span<const std::byte> first_executable() const;
-  // Whether one segment has all of the bytes.
+  // Whether one segment contains all of the bytes.
   bool holds(std::uint64_t address, std::uint64_t size) const;
 
  private:

@@ -61,13 +61,13 @@ ArgumentKind parse_kind(const std::string& name) {
   return found->kind;
 }
 
-// What a map has under a key, or null.
+// The value of a map's key, or null.
 const json* find(const json& map, const char* key) {
   const auto found = map.find(key);
   return found == map.end() ? nullptr : &*found;
 }
 
-// The same; LoadError where it is not there, or not of the kind.
+// The same; LoadError if there is none, or if it is of another kind.
 const json& need(const json& map, const char* key, bool (json::*is_kind)() const noexcept, const char* kind) {
   const json* value = find(map, key);
   if (!value) broken("metadata: " + std::string(key) + " is missing");

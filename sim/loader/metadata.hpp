@@ -1,4 +1,4 @@
-// What a code object says of its kernels (AMDGPUUsage, "Code Object V3 Metadata" to V5).
+// What a code object says about its kernels (AMDGPUUsage, "Code Object V3 Metadata" to V5).
 #pragma once
 
 #include "sim/loader/code_object.hpp"
@@ -11,7 +11,7 @@ struct KernelMetadata {
   std::uint32_t kernarg_size = 0, group_segment_size = 0, private_segment_size = 0;
 };
 
-// notes: the bytes of a PT_NOTE segment. No kernels where it has no metadata.
+// notes: the bytes of a PT_NOTE segment. No kernels if it has no metadata.
 std::vector<KernelMetadata> read_metadata(std::span<const std::byte> notes);
 
 }  // namespace rapt::sim

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Goes through the bytes before a value is made of them: the parser itself recurses as deep as they ask for.
+// Checks the bytes before a value is made of them, because the parser itself recurses without a limit.
 class Checker final : public nlohmann::json_sax<json> {
  public:
   bool null() override { return true; }
@@ -43,7 +43,7 @@ class Checker final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  std::vector<std::set<std::string>> keys_;  // of the maps that are open; a list has none
+  std::vector<std::set<std::string>> keys_;  // of the open maps; empty for a list
 };
 
 }  // namespace

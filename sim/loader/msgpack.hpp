@@ -1,4 +1,4 @@
-// MessagePack, in which code objects have their metadata.
+// MessagePack, the format of code objects' metadata.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rapt::sim {
 
-// LoadError where the bytes are not one value, a map has a key twice, or values are nested deeper than 32.
+// LoadError if the bytes are not one value, a map has a key twice, or values are nested deeper than 32.
 nlohmann::json parse_msgpack(std::span<const std::byte> bytes);
 
 }  // namespace rapt::sim

@@ -89,7 +89,7 @@ void Image::read_symbols(std::uint64_t table, std::uint64_t count, std::uint64_t
     symbol.size = record.st_size;
     if (symbol.defined) symbol.address = base() + record.st_value;
     if (symbol.defined && !holds(symbol.address, symbol.size))
-      broken("symbol " + std::string(symbol.name) + " at " + hex(record.st_value) + " lies outside the segments");
+      broken("symbol " + std::string(symbol.name) + " at " + hex(record.st_value) + " is outside the segments");
     symbols_.push_back(std::move(symbol));
   }
 }
@@ -98,7 +98,7 @@ void Image::relocate(std::uint64_t table, std::uint64_t size) {
   if (size == 0) return;
   if (size > file_size_) broken("more relocations than the file has bytes");
   if (size % sizeof(Elf64_Rela) != 0) broken("half a relocation");
-  // Copied first: a relocation may be in data that relocations change.
+  // Copied first: relocations may change the data that they are stored in.
   const auto part = memory().part(table, size);
   const std::vector<std::byte> copy(part.begin(), part.end());
   const Bytes records(copy, "relocations");
@@ -119,7 +119,7 @@ void Image::apply(const Elf64_Rela& relocation) {
   const std::uint64_t relative = absolute - place;
 
   const auto store = [&](std::uint64_t value, unsigned bytes) {
-    if (!holds(place, bytes)) broken("relocation at " + hex(relocation.r_offset) + " lies outside the segments");
+    if (!holds(place, bytes)) broken("relocation at " + hex(relocation.r_offset) + " is outside the segments");
     std::memcpy(base_ + relocation.r_offset, &value, bytes);
   };
   switch (ELF64_R_TYPE(relocation.r_info)) {

@@ -13,7 +13,7 @@ struct Machine {
   std::string_view name;
 };
 
-// AMDGPUUsage, table "AMDGPU EF_AMDGPU_MACH Values": what the listed devices run, and its neighbours for messages.
+// AMDGPUUsage, table "AMDGPU EF_AMDGPU_MACH Values": those that the listed devices run, and related ones for messages.
 constexpr Machine machines[] = {
     {0x02c, "gfx900"},       {0x02f, "gfx906"},          {0x030, "gfx908"},          {0x033, "gfx1010"},
     {0x036, "gfx1030"},      {0x03f, "gfx90a"},          {0x041, "gfx1100"},         {0x044, "gfx1103"},
@@ -37,7 +37,7 @@ constexpr Generic generics[] = {
 
 Feature feature_of(std::uint32_t bits) { return static_cast<Feature>(bits & 3); }
 
-// 0 where the code wants another mode than the device has.
+// 0 if the code requires a mode that the device does not have.
 int feature_fitness(Feature code, Feature device) {
   if (code == Feature::any || code == Feature::unsupported) return 1;
   return code == device ? 2 : 0;
@@ -72,7 +72,7 @@ Target elf_target(const Elf64_Ehdr& header) {
   Target target;
   target.processor = found == std::end(machines) ? "machine " + hex(machine) : std::string(found->name);
   if (elf::code_object_version(header) == 3) {
-    // Version 3 has one bit a feature: on, or either off or not there.
+    // Version 3 has one bit per feature: set if on, clear if off or not there.
     target.xnack = (header.e_flags & 0x100) != 0 ? Feature::on : Feature::any;
     target.sramecc = (header.e_flags & 0x200) != 0 ? Feature::on : Feature::any;
   } else {

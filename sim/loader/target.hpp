@@ -14,13 +14,13 @@ struct Target {
   Feature xnack = Feature::any, sramecc = Feature::any;
 };
 
-// From "gfx90a:sramecc+:xnack-"; none where a feature is unknown.
+// From "gfx90a:sramecc+:xnack-"; none if a feature is unknown.
 std::optional<Target> parse_target(std::string_view text);
 // From the flags of an ELF header.
 Target elf_target(const Elf64_Ehdr& header);
 std::string to_string(const Target& target);
 
-// How well code for the target runs on the device: 0 not at all, more is better.
+// How well code for the target suits the device: 0 means that it cannot run, more is better.
 int fitness(const Target& target, Arch arch);
 
 }  // namespace rapt::sim

@@ -26,7 +26,7 @@ struct Block : Allocation {
   ~Block() { unmap_pages(pages); }
 };
 
-// The live allocations by address, never changed once made.
+// The live allocations by address, immutable once built.
 using Snapshot = std::vector<std::shared_ptr<const Block>>;
 
 bool counts_for_limit(const Allocation& a) { return a.kind == MemoryKind::device || a.kind == MemoryKind::managed; }
@@ -79,7 +79,7 @@ struct Memory::State {
     return base - before.base < before.size;
   }
 
-  // What no longer fits into the quarantine; the caller lets go of it without the mutex.
+  // Blocks that no longer fit into the quarantine; the caller releases them after unlocking the mutex.
   std::vector<std::shared_ptr<Block>> oldest() {
     std::vector<std::shared_ptr<Block>> gone;
     while (quarantine.size() > quarantine_count || quarantined > quarantine_bytes) {
@@ -173,7 +173,7 @@ std::uint64_t Memory::used(int device) const {
 }
 
 const Allocation* Memory::find_and_remember(std::uint64_t address) const {
-  // Keeps what recent_ points to alive, also when another thread releases it meanwhile.
+  // Keeps what recent_ points to alive even if another thread releases it meanwhile.
   static thread_local std::shared_ptr<const Snapshot> snapshot;
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
   if (!snapshot || recent_.generation != generation) {
@@ -197,7 +197,7 @@ std::string Memory::describe(std::uint64_t address) const {
   for (auto freed = state_->quarantine.rbegin(); freed != state_->quarantine.rend(); ++freed)
     if (address - (*freed)->base < (*freed)->size)
       return hex(address) + ", byte " + std::to_string(address - (*freed)->base) + " of freed " + bytes_at(**freed);
-  // The nearest one, if it is near.
+  // The nearest one, if it is close.
   const auto after = state_->live.upper_bound(address);
   std::uint64_t behind = ~std::uint64_t{0}, ahead = behind;
   const Block* before = after == state_->live.begin() ? nullptr : std::prev(after)->second.get();
@@ -235,7 +235,7 @@ bool Memory::is_written(std::uint64_t address, std::size_t bytes) const {
 }
 
 bool Memory::all_written(std::uint64_t begin, std::uint64_t end) const {
-  constexpr std::uint64_t longest = std::uint64_t{4} << 20;  // a thousand pages to ask for
+  constexpr std::uint64_t longest = std::uint64_t{4} << 20;  // a thousand pages to check
   const Allocation* allocation = find(begin);
   if (!allocation || end - allocation->base > allocation->size) return false;
   if (!allocation->written) return true;

@@ -15,7 +15,7 @@ void fill(unsigned char* data, std::size_t bytes, std::uint32_t pattern) {
   std::fill(words, words + bytes / 4, pattern);
 }
 
-// A file in memory full of the pattern, made when the first large allocation needs it; -1 where the system refuses.
+// A file in memory full of the pattern, made when the first large allocation needs it; -1 if the system refuses.
 int pattern_file(std::uint32_t pattern) {
   static const int file = [pattern] {
     const int fd = memfd_create("rapt-sim-fresh", MFD_CLOEXEC);

@@ -60,8 +60,8 @@ bool WrittenMap::all_bits(std::uint64_t begin, std::uint64_t end) const {
   return missing == 0;
 }
 
-// Who remembers a full page looks again afterwards, and who unmarks forgets it afterwards: whichever comes last sees
-// the other.
+// A thread that records a full page checks it again afterwards, and one that unmarks bytes clears the record
+// afterwards: whichever is last sees the other.
 bool WrittenMap::all_of_page(std::uint64_t number) const {
   const std::uint64_t begin = number * page, end = std::min(begin + page, size_);
   if (!all_bits(begin, end)) return false;

@@ -1,4 +1,4 @@
-// For every byte of an allocation: whether it was ever written. Threads may mark and ask at once.
+// For every byte of an allocation: whether it was ever written. Threads may mark and query at the same time.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@ namespace rapt::sim {
 
 class WrittenMap {
  public:
-  // Nothing is written yet; the map takes memory where it is used. usable() is false when the system has none.
+  // Nothing is written initially; the map only takes memory where it is used. usable() is false if the system has none.
   explicit WrittenMap(std::uint64_t bytes);
   bool usable() const { return words_ && full_; }
 
-  // Bytes [begin, end); bytes beyond the allocation do not count.
+  // Bytes [begin, end); bytes beyond the allocation are ignored.
   void mark(std::uint64_t begin, std::uint64_t end);
   void unmark(std::uint64_t begin, std::uint64_t end);
   bool all(std::uint64_t begin, std::uint64_t end) const;
 
  private:
-  // Of a page that is wholly written this is remembered, so that long ranges are quickly looked through.
+  // Fully written pages are recorded, so that long ranges are checked quickly.
   static constexpr std::uint64_t page = 4096;
 
   bool all_bits(std::uint64_t begin, std::uint64_t end) const;
@@ -32,8 +32,8 @@ class WrittenMap {
   using Zeroed = std::unique_ptr<T[], Free>;
 
   std::uint64_t size_;
-  Zeroed<std::uint64_t> words_;  // a bit a byte
-  Zeroed<unsigned char> full_;   // a byte a page
+  Zeroed<std::uint64_t> words_;  // one bit per byte
+  Zeroed<unsigned char> full_;   // one byte per page
 };
 
 }  // namespace rapt::sim

@@ -9,7 +9,7 @@ void add(std::array<std::uint64_t, N>& to, const std::array<std::uint64_t, N>& f
 }
 
 InstructionClass memory_class(InstructionClass load, const Effects& e) {
-  if (!e.loads && !e.stores && !e.atomic) return InstructionClass::other;  // caches written back or given up
+  if (!e.loads && !e.stores && !e.atomic) return InstructionClass::other;  // caches written back or invalidated
   const unsigned action = e.atomic ? 2 : e.stores ? 1 : 0;
   return static_cast<InstructionClass>(static_cast<unsigned>(load) + action);
 }

@@ -9,7 +9,7 @@
 
 namespace rapt::sim {
 
-// Each instruction belongs to one. Vector memory instructions count by where they go and what they do.
+// Each instruction belongs to one class. Vector memory instructions are classified by address space and operation.
 enum class InstructionClass : std::uint8_t {
   scalar,
   scalar_memory,
@@ -39,19 +39,19 @@ inline constexpr unsigned class_count = 23;
 std::string_view name(InstructionClass c);
 InstructionClass classify(const Effects& effects);
 
-// What memory instructions asked for.
+// What memory instructions requested.
 struct MemoryCounts {
   std::uint64_t bytes = 0;                     // of global, flat, buffer and scratch operations, all lanes
   std::uint64_t sectors32 = 0, sectors64 = 0;  // blocks of 32 and 64 bytes that each instruction touched
   std::uint64_t scalar_bytes = 0;              // of scalar loads
   std::uint64_t lds_bytes = 0;
-  std::uint64_t lds_clocks = 0, lds_conflicts = 0;  // of the banks' time; how many of them are due to conflicts
+  std::uint64_t lds_clocks = 0, lds_conflicts = 0;  // that the banks were busy; how many of them due to conflicts
   MemoryCounts& operator+=(const MemoryCounts& other);
 };
 
 // Of one static instruction, all waves together.
 struct SlotCounts {
-  // Came to; of them, did not go on to the next instruction, and were passed over under gfx9's MODE.vskip.
+  // How often it was reached, did not continue with the next instruction, or was skipped by gfx9's MODE.vskip.
   std::uint64_t executed = 0, taken = 0, skipped = 0;
   MemoryCounts memory;
   SlotCounts& operator+=(const SlotCounts& other);
@@ -60,7 +60,7 @@ struct SlotCounts {
 // Of a wave, a loop, a source line or a kernel.
 struct Totals {
   std::uint64_t instructions = 0;
-  std::uint64_t issue = 0;  // clocks that its waves took to issue it, each wave alone
+  std::uint64_t issue = 0;  // clocks that its waves took to issue it, each counted separately
   std::array<std::uint64_t, pipe_count> clocks{};
   std::array<std::uint64_t, class_count> classes{};
   MemoryCounts memory;

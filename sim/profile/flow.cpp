@@ -43,8 +43,8 @@ void connect(std::vector<Block>& blocks, const Code& code) {
   }
 }
 
-// Immediate dominators by Cooper, Harvey and Kennedy's iteration. A root above all blocks without predecessors, and
-// above what only cycles reach, has the number of blocks.
+// Immediate dominators by Cooper, Harvey and Kennedy's iteration. The root above all blocks without predecessors, and
+// above blocks that only cycles reach, is number blocks.size().
 class Dominators {
  public:
   explicit Dominators(const std::vector<Block>& blocks)
@@ -67,7 +67,7 @@ class Dominators {
   void walk(std::uint32_t start) {
     starts_.insert(start);
     std::vector<std::pair<std::uint32_t, std::size_t>> stack{{start, 0}};
-    order_number_[start] = none - 1;  // seen
+    order_number_[start] = none - 1;  // visited
     while (!stack.empty()) {
       auto& [block, next] = stack.back();
       if (next < blocks_[block].successors.size()) {
@@ -114,7 +114,7 @@ class Dominators {
   std::vector<std::uint32_t> order_number_, postorder_, above_;
 };
 
-// What reaches the latch without passing the header.
+// The blocks that reach the latch without passing the header.
 void add_body(Loop& loop, std::uint32_t latch, const std::vector<Block>& blocks) {
   std::set<std::uint32_t> body(loop.blocks.begin(), loop.blocks.end());
   body.insert(loop.header);
@@ -129,7 +129,7 @@ void add_body(Loop& loop, std::uint32_t latch, const std::vector<Block>& blocks)
   loop.blocks.assign(body.begin(), body.end());
 }
 
-// How often a block went to another.
+// How often control went from one block to another.
 std::uint64_t passes(const FlowInstruction& last, std::uint32_t slot) {
   std::uint64_t times = 0;
   if (last.target && *last.target == slot) times += last.taken;

@@ -10,10 +10,10 @@ namespace rapt::sim {
 
 // A static instruction that ran.
 struct FlowInstruction {
-  std::uint32_t slot = 0, next = 0;  // dwords from the start of the text: its own and that behind it
+  std::uint32_t slot = 0, next = 0;  // dwords from the start of the text: its own and the next one's
   std::uint64_t executed = 0, taken = 0;
-  std::optional<std::uint32_t> target;  // of a branch, where it is in the instruction
-  bool ends = false;                    // never goes on behind itself: the end, or a jump through a register
+  std::optional<std::uint32_t> target;  // of a branch, if the instruction holds it
+  bool ends = false;                    // never continues with the next one: the end, or a jump through a register
 };
 
 struct Block {
@@ -27,7 +27,7 @@ struct Loop {
   std::vector<std::uint32_t> blocks;   // all of them, ascending; those of inner loops too
   std::uint64_t iterations = 0;        // how often the header ran
   std::uint64_t entries = 0;           // ... from outside
-  int parent = -1;                     // the innermost loop around it, or none
+  int parent = -1;                     // the innermost loop around it, or -1
   unsigned depth = 0;                  // 0: in no other loop
 };
 

@@ -5,7 +5,7 @@
 
 namespace rapt::sim {
 
-// Reads forwards; past the end is a LoadError.
+// Reads forwards; reading past the end is a LoadError.
 class DwarfReader {
  public:
   explicit DwarfReader(std::span<const std::byte> bytes) : bytes_(bytes, ".debug_line"), end_(bytes.size()) {}

@@ -73,7 +73,7 @@ std::uint32_t LineTable::file_index(const std::string& name) {
 void LineTable::run(Unit& u) {
   const LineHeader& h = u.header;
   DwarfReader& r = u.reader;
-  // A row holds up to the next one of its sequence.
+  // A row is valid up to the next one of its sequence.
   const auto emit = [&](bool last) {
     if (u.open && u.address > u.begin) ranges_.push_back({u.begin, u.address, u.row});
     u.open = !last;

@@ -16,10 +16,10 @@ struct SourceLine {
 class LineTable {
  public:
   LineTable() = default;
-  // The three sections, empty where there are none. Throws LoadError where they are broken.
+  // The three sections, empty if there are none. Throws LoadError if they are broken.
   LineTable(std::span<const std::byte> lines, std::span<const std::byte> strings,
             std::span<const std::byte> line_strings);
-  // Those of an ELF file; without debug information an empty table.
+  // That of an ELF file; without debug information an empty table.
   static LineTable of_file(std::span<const std::byte> elf);
 
   // address: as in the file, not as loaded. Null where no line is known.

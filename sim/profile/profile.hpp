@@ -1,5 +1,5 @@
-// The counters of one host thread's workgroups, which run one after the other or in turns, and of the launch that they
-// belong to.
+// The counters of one host thread's workgroups, which run one after the other or in turns, and those of their
+// launch.
 #pragma once
 
 #include "sim/machine/core/observer.hpp"
@@ -23,11 +23,11 @@ class Footprint {
   std::unordered_map<std::uint64_t, std::uint64_t> pages_;
 };
 
-// All of a launch. Sums do not depend on the order of workgroups.
+// Those of a whole launch. Sums do not depend on the order of workgroups.
 struct LaunchCounts {
   static constexpr std::uint64_t kept_waves = 64;  // the first of the grid: their counters are kept one by one
 
-  std::vector<SlotCounts> slots;  // one a dword of the text
+  std::vector<SlotCounts> slots;  // one per dword of the text
   std::vector<WaveCounts> waves;
   Footprint footprint;
   std::uint64_t wave_count = 0, instructions = 0, cycles = 0;  // of the waves that ended
@@ -37,7 +37,7 @@ struct LaunchCounts {
 
 class Profile final : public Observer {
  public:
-  // groups: of the launch's grid in x and y, by which workgroups are numbered. At its end it adds itself to `launch`.
+  // groups: the size of the launch's grid in x and y, to number workgroups. The destructor adds the counts to `launch`.
   Profile(const Program& program, std::array<std::uint32_t, 2> groups, LaunchCounts& launch);
   ~Profile() override;
   Profile(const Profile&) = delete;

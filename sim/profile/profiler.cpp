@@ -34,11 +34,11 @@ LaunchRecord record_of(const Launch& launch, LaunchCounts& counts, std::uint64_t
   return record;
 }
 
-// Writes the report when the process ends: made before the streams' own end is arranged, so that it comes after.
+// Writes the report when the process ends: created before the streams register their end, so that it runs after them.
 class AtExit {
  public:
   AtExit() : file_(profile_settings()), process_(getpid()) {
-    if (!file_.empty()) opcodes(Arch::gfx942);  // begins the decoder's tables, which then outlive this
+    if (!file_.empty()) opcodes(Arch::gfx942);  // creates the decoder's tables, which then outlive this
   }
   ~AtExit() {
     // A forked process has counted nothing.

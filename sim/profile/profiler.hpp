@@ -20,7 +20,7 @@ struct LaunchRecord {
   std::string failure;  // empty: it ended
 };
 
-// A code object as it was when its first kernel ran: what the report reads after it is unloaded.
+// A copy of a code object from when its first kernel ran, for the report, which is written after it is unloaded.
 struct CodeCopy {
   DecodeMode mode;
   std::vector<std::byte> text, file;
@@ -45,7 +45,7 @@ class Profiler {
   // In the order of their first launches.
   const std::vector<KernelProfile>& kernels() const { return kernels_; }
 
-  // Set by RAPT_SIM_PROFILE: the report is written there when the process ends. Null where it is not set.
+  // Set by RAPT_SIM_PROFILE: the report is written there when the process ends. Null if it is not set.
   static Profiler* process();
 
  private:

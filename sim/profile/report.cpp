@@ -46,7 +46,7 @@ class Code {
     if (name.starts_with("s_branch") || name.starts_with("s_cbranch") || name.starts_with("s_subvector_loop"))
       f.target = static_cast<std::uint32_t>(std::int64_t{f.next} + i.immediate);
     f.ends = name.starts_with("s_endpgm") || name.starts_with("s_setpc") || name.starts_with("s_rfe");
-    if (calls) f.taken = 0;  // it comes back
+    if (calls) f.taken = 0;  // it returns
     flow_.push_back(f);
   }
 

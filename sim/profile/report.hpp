@@ -1,4 +1,4 @@
-// What the counters of a kernel say: its loops, source lines, and the best time that each pipe allows.
+// The report of a kernel's counters: its loops, source lines, and the best time that each pipe allows.
 #pragma once
 
 #include "sim/profile/flow.hpp"
@@ -9,13 +9,13 @@
 
 namespace rapt::sim {
 
-// The time that work takes on all of the device's pipes of one kind, were it spread evenly and nothing else in its way.
+// The time that the work takes on all of the device's pipes of one kind if it is spread evenly and nothing delays it.
 struct Bound {
   std::string_view pipe;  // scalar, vector, transcendental, matrix, LDS, memory
   double unit_clocks;     // of one compute unit, if it had all of the work
   double microseconds;    // on the whole device
 };
-// memory_bytes: moved between memory and the device. The first of the largest is what bounds the work.
+// memory_bytes: moved between memory and the device. The first one with the largest time is the bound.
 std::vector<Bound> bounds(const Totals& totals, std::uint64_t memory_bytes, Arch arch);
 const Bound& largest(const std::vector<Bound>& bounds);
 
@@ -33,7 +33,7 @@ struct LoopReport {
   unsigned depth;
   Source source;  // of the header
   Totals totals;
-  std::uint64_t memory_bytes;  // the kernel's, shared out by the sectors asked for
+  std::uint64_t memory_bytes;  // the kernel's, distributed by the sectors requested
 };
 
 struct LineReport {
@@ -50,8 +50,8 @@ struct BlockReport {
 struct KernelReport {
   Totals totals;
   std::vector<LoopReport> loops;
-  std::vector<LineReport> lines;    // by file and line; what has none is last. Empty without debug information
-  std::vector<BlockReport> blocks;  // the code in pieces that run as a whole
+  std::vector<LineReport> lines;    // by file and line; code without a line is last. Empty without debug information
+  std::vector<BlockReport> blocks;  // the code's basic blocks
   std::string note;                 // why there are no lines although there is debug information
 };
 KernelReport analyse(const KernelProfile& kernel);

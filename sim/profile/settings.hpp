@@ -1,5 +1,5 @@
-// The environment variables of the profile and the trace (docs/simulator.md). One that cannot be understood is reported
-// on the standard error stream, and nothing is profiled or traced.
+// The environment variables of the profile and the trace (docs/simulator.md). A value that is not valid is reported on
+// the standard error stream, and nothing is profiled or traced.
 #pragma once
 
 #include "sim/profile/trace.hpp"
@@ -9,7 +9,7 @@
 
 namespace rapt::sim {
 
-// RAPT_SIM_PROFILE: the file of the report; empty where it is not set.
+// RAPT_SIM_PROFILE: the file of the report; empty if it is not set.
 std::string profile_settings();
 // RAPT_SIM_TRACE and RAPT_SIM_TRACE_KERNEL, _WAVE, _FROM, _COUNT, _LANES.
 std::optional<TraceOptions> trace_settings();

@@ -16,8 +16,8 @@ struct TraceOptions {
   std::string kernel;  // empty: the first that is launched
   std::uint64_t group = 0;
   unsigned wave = 0;
-  std::uint64_t from = 0, count = 1000;  // instructions of the wave, the first is number 0
-  unsigned lanes = 4;                    // shown of a register whose lanes differ
+  std::uint64_t from = 0, count = 1000;  // of the wave's instructions; the first is number 0
+  unsigned lanes = 4;                    // shown for a register whose lanes differ
 };
 
 // Follows one wave of one launch.
@@ -40,7 +40,7 @@ class Trace final : public Observer {
   std::FILE* file_;
   std::array<std::uint32_t, 3> group_{};
   std::uint64_t number_ = 0;  // of the wave's next instruction
-  // EXEC before the instruction, and the lanes that it works for: those, or all of them whatever EXEC says (matrix
+  // EXEC before the instruction, and the lanes that it uses: the active ones, or all if it ignores EXEC (matrix
   // products, v_readlane).
   std::uint64_t exec_ = 0, lanes_ = 0;
   bool open_ = false;  // a line has begun
@@ -53,9 +53,9 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // A trace of the first launch that is wanted, none of any other.
+  // A trace for the first launch that matches the settings, none for any other.
   std::unique_ptr<Trace> begin(const Launch& launch);
-  // By RAPT_SIM_TRACE and its kin (docs/simulator.md); null where that is not set.
+  // Set by RAPT_SIM_TRACE and related variables (docs/simulator.md); null if that is not set.
   static Tracer* process();
 
  private:

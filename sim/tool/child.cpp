@@ -18,7 +18,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-// The libraries are in lib/ next to the folder of this command.
+// The libraries are in lib/, next to the folder of this command.
 std::string library_folder() {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib";
   if (!std::filesystem::exists(folder / "libamdhip64.so"))
@@ -26,7 +26,7 @@ std::string library_folder() {
   return folder.string();
 }
 
-// In the child: becomes the program, or tells the parent why not.
+// In the child: executes the program, or tells the parent why it cannot.
 [[noreturn]] void become(const std::vector<std::string>& command, int report) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -63,7 +63,7 @@ Ending run_program(const std::vector<std::string>& command, const Variables& var
   if (child < 0) throw InputError(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (child == 0) become(command, report[1]);
   close(report[1]);
-  // The terminal's interrupt is the program's; what it counted until then is still shown.
+  // An interrupt from the terminal is for the program; what was counted until then is still shown.
   const auto interrupt = std::signal(SIGINT, SIG_IGN);
   int error = 0;
   const bool failed = read(report[0], &error, sizeof error) == sizeof error;

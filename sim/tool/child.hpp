@@ -16,14 +16,14 @@ struct Ending {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// Runs it to its end with our libamdhip64 first on its library path and these variables set. Throws InputError where it
+// Runs it to its end with our libamdhip64 first on its library path and these variables set. Throws InputError if it
 // cannot be started.
 Ending run_program(const std::vector<std::string>& command, const Variables& variables);
 
 // Checks --arch as RAPT_SIM_ARCH takes it: one architecture or a comma list. Throws InputError.
 void check_archs(const std::string& text);
 
-// A folder for the time of one command.
+// A temporary folder for one command.
 class TemporaryFolder {
  public:
   TemporaryFolder();

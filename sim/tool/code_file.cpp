@@ -10,7 +10,7 @@ using Span = std::span<const std::byte>;
 
 bool begins_bundle(Span bytes) { return is_bundle(bytes) || is_compressed(bytes); }
 
-// The section that clang puts a program's bundles into, one after the other at whole pages.
+// The section into which clang puts a program's bundles, one after the other, aligned to pages.
 std::vector<Span> bundles_of_program(Span file) {
   const Bytes bytes(file, "program");
   const auto header = bytes.at<Elf64_Ehdr>(0);

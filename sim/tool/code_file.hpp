@@ -14,8 +14,8 @@ struct FoundCode {
   std::vector<std::byte> elf;
 };
 
-// Every code object for `arch`, or for any architecture that the simulator knows. Throws LoadError where the bytes are
-// none of these; an empty list where nothing fits.
+// Every code object for `arch`, or for any architecture that the simulator knows. Throws LoadError if the bytes are
+// none of these; an empty list if nothing fits.
 std::vector<FoundCode> find_code(std::span<const std::byte> bytes, const Arch* arch);
 
 }  // namespace rapt::sim::tool

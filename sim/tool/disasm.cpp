@@ -37,7 +37,7 @@ std::vector<std::byte> read_file(const std::string& path) {
   return {first, first + bytes.size()};
 }
 
-// Lines of one stretch of code. Padding repeats one instruction: a run of it is one line.
+// Lines of one range of code. Repeated instructions (padding) are printed as one line.
 void print_code(DecodeMode mode, std::span<const std::byte> code, std::uint64_t address) {
   std::vector<std::uint32_t> words(code.size() / 4);
   std::memcpy(words.data(), code.data(), words.size() * 4);

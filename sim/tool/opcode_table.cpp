@@ -88,7 +88,7 @@ const char* why_refused(std::string_view mnemonic) {
   return "not simulated";
 }
 
-// Their handlers are there to say why they are refused.
+// Their handlers only say why they are refused.
 bool handler_refuses(std::string_view mnemonic) {
   static constexpr std::string_view stems[] = {"ds_gws_",       "ds_ordered_count", "ds_add_gs_reg",
                                                "ds_sub_gs_reg", "ds_bvh_stack",     "global_atomic_ordered"};
@@ -102,7 +102,7 @@ Handler handler_of(std::string_view mnemonic, Arch arch) {
   return handler ? handler : handlers().find(mnemonic, arch, 96 - usual);
 }
 
-// What one architecture's tests ran is the code of others that have the same function for it.
+// Tests on one architecture also count for others that have the same function for the operation.
 bool tested_on_another(const std::string& mnemonic, Handler handler, const Tested& tested) {
   for (int n = 0; n < arch_count; ++n)
     if (tested.contains({static_cast<Arch>(n), mnemonic}))
@@ -196,7 +196,7 @@ Tested read_tested(const std::string& folder) {
     std::ifstream file(entry.path());
     for (std::string arch, mnemonic; file >> arch >> mnemonic;) {
       const auto parsed = parse_arch(arch);
-      if (!parsed) throw InputError(fmt::format("--tests: '{}' is no record of a test", entry.path().string()));
+      if (!parsed) throw InputError(fmt::format("--tests: '{}' is not a record of a test", entry.path().string()));
       tested.emplace(*parsed, mnemonic);
     }
   }

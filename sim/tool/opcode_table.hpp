@@ -1,4 +1,4 @@
-// The table of every opcode by architecture: sim/tests/data/opcodes.md.
+// The table of all opcodes by architecture: sim/tests/data/opcodes.md.
 #pragma once
 
 #include "sim/isa/arch.hpp"
@@ -11,8 +11,8 @@ namespace rapt::sim::tool {
 
 using Tested = std::set<std::pair<Arch, std::string>>;  // mnemonics
 
-// From a folder of records that the tests wrote (tests/support/instructions/tested.hpp). Throws InputError where there
-// are none.
+// From a folder of records that the tests wrote (tests/support/instructions/tested.hpp). Throws InputError if there are
+// none.
 Tested read_tested(const std::string& folder);
 
 // Markdown.

@@ -1,4 +1,4 @@
-// rapt-sim opcodes: the table of every opcode by architecture.
+// rapt-sim opcodes: the table of all opcodes by architecture.
 #include "sim/tool/opcode_table.hpp"
 #include "sim/tool/tool.hpp"
 

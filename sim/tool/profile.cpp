@@ -1,4 +1,4 @@
-// rapt-sim profile: a program's kernels by the counters.
+// rapt-sim profile: the counters of a program's kernels.
 #include "common/atomic_file.hpp"
 #include "sim/tool/child.hpp"
 #include "sim/tool/report.hpp"

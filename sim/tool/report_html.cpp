@@ -16,7 +16,7 @@ namespace html = common::html;
 const std::string pipes[] = {"matrix", "vector", "transcendental", "scalar", "LDS"};
 constexpr std::size_t shown_places = 40;
 
-// A bar's parts, in the order of the colours, and the text behind it.
+// A bar's parts, in the order of the colours, and the text after it.
 struct Bar {
   std::string name;
   std::vector<double> parts;

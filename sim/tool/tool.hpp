@@ -11,7 +11,7 @@ class App;
 
 namespace rapt::sim::tool {
 
-// The command line, an input or an output is at fault: exit code 2.
+// Bad command line, input or output: exit code 2.
 class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -4,7 +4,7 @@
 #include "sim/check/hazards/report.hpp"
 
 // Sources: the tables of required wait states in the ISA documents of CDNA1 to CDNA4, and LLVM's GCNHazardRecognizer,
-// which is followed where they differ.
+// which is followed if they differ.
 namespace rapt::sim {
 namespace {
 
@@ -81,7 +81,7 @@ void Pair::check(bool f64_product_between) const {
   if (was(kind::setreg) && is(kind::getreg | kind::setreg) && gap_ < 2 &&
       past_.hazards.hardware_register == entry_.hazards.hardware_register)
     fail(is(kind::getreg) ? "the hardware register is read" : "the hardware register is written", 2);
-  // S_SETVSKIP before vector instructions needs none: the tables name only S_SETREG there.
+  // S_SETVSKIP needs no wait states before vector instructions: the tables only name S_SETREG.
   if (was(kind::setvskip) && is(kind::getmode) && gap_ < 2) fail("the hardware register is read", 2);
   if (was(kind::sets_vskip) && is(kind::valu | kind::memory | kind::lds) && gap_ < 2)
     fail("a vector instruction runs", 2);
@@ -125,7 +125,7 @@ void Pair::check_vectors() const {
   }
 }
 
-// The sum of the same operation is forwarded.
+// C is forwarded from the same operation.
 void Pair::check_dots() const {
   if (is(kind::product)) return;
   const bool same = past_.instruction.opcode->name == entry_.instruction.opcode->name;
@@ -208,7 +208,7 @@ void CdnaHazards::check_products(const Entry& entry) {
     if (product_registers_.touches(access)) check_product_use(entry, access, true);
 }
 
-// The latest product that wrote the register decides: it waited for those before it.
+// Only the latest product that wrote the register matters: it waited for those before it.
 void CdnaHazards::check_product_use(const Entry& entry, const RegisterAccess& access, bool written) {
   const HazardFacts& user = entry.hazards;
   bool decided = false, sum_decided = !written;
@@ -231,7 +231,7 @@ void CdnaHazards::check_product_use(const Entry& entry, const RegisterAccess& ac
       else if ((user.kinds & kind::product) == 0) use = ProductUse::valu_read;
       else if (access.source == ((user.kinds & kind::sparse) ? Effects::implied : 2))
         use = same ? ProductUse::same_sum : ProductUse::overlapped_sum;
-      // gfx908 looks behind a product that wrote the very same registers.
+      // gfx908: also check the product before one that wrote exactly the same registers.
       decided = !(arch_ == Arch::gfx908 && use == ProductUse::same_sum);
       require(wait_states_after_product(arch_, past.entry->hazards, use, user), *common, written ? "written" : "read");
     }

@@ -1,4 +1,4 @@
-// gfx9's hazards in one wave: results that may be used only a number of wait states later.
+// gfx9's hazards in one wave: results that may only be used some wait states later.
 #pragma once
 
 #include "sim/isa/facts/register_mask.hpp"
@@ -10,7 +10,7 @@ class CdnaHazards {
  public:
   explicit CdnaHazards(const Wave& wave) : arch_(wave.arch), lanes_(wave.lanes) {}
 
-  // Throws the finding when the instruction comes too early; else it becomes part of the past.
+  // Throws the finding if the instruction is too early; otherwise records it.
   void step(const Entry& entry);
 
   struct Past {
@@ -28,14 +28,14 @@ class CdnaHazards {
 
   Arch arch_;
   unsigned lanes_;
-  std::uint64_t now_ = 1000;  // nothing is in reach before the first instruction
-  // What ran in the last ten wait states or less, but at least in the last five: no need to look for anything else.
+  std::uint64_t now_ = 1000;  // nothing before the first instruction is in range
+  // The kinds of what ran in the last five to ten wait states: no need to look for others.
   kind::Kinds newer_ = 0, older_ = 0;
   std::uint64_t newer_begin_ = 0;
   std::array<Past, 8> recent_{};
   std::array<Past, 32> products_{};
   unsigned recent_end_ = 8, products_end_ = 32;
-  RegisterMask product_registers_;  // that products in reach write or add to
+  RegisterMask product_registers_;  // that products in range write or add to
   RegisterGroups product_groups_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Results used inside the window in which the hardware neither waits for them nor forwards them.
+// Results used within the window in which the hardware neither waits for them nor forwards them.
 #include "sim/check/checks.hpp"
 #include "sim/check/hazards/cdna.hpp"
 #include "sim/check/hazards/rdna.hpp"

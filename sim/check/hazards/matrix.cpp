@@ -3,7 +3,7 @@
 #include <algorithm>
 
 // The numbers are those of LLVM's GCNHazardRecognizer, which agree with the tables "Required Software-inserted Wait
-// States" of the CDNA ISA documents except for one: after 16 passes gfx950 needs 20, LLVM looks back 19.
+// States" of the CDNA ISA documents with one exception: after 16 passes gfx950 needs 20, and LLVM looks back 19.
 namespace rapt::sim {
 namespace {
 

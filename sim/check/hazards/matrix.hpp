@@ -1,4 +1,4 @@
-// How many wait states must be between a matrix product of CDNA and what touches its registers.
+// How many wait states must be between a matrix product of CDNA and an access of its registers.
 #pragma once
 
 #include "sim/isa/facts/hazards.hpp"
@@ -10,7 +10,7 @@ enum class ProductUse : std::uint8_t {
   memory_read,    // its result, by a memory or LDS instruction
   write,          // its result's registers are written
   factor,         // its result is A, B, or the index or a scale of another product
-  same_sum,       // its result is another's C, the same registers
+  same_sum,       // its result is another product's C, the same registers
   overlapped_sum  // ... some of them
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-// Sources: LLVM's GCNHazardRecognizer (the ISA documents of RDNA3 and RDNA4 name only the first rule). Left out are
+// Sources: LLVM's GCNHazardRecognizer (the ISA documents of RDNA3 and RDNA4 name only the first rule). Not checked is
 // what LLVM 19 does not know: masks rewritten by VALU instructions (gfx11), and SGPRs rewritten after any read (gfx12).
 namespace rapt::sim {
 namespace {
@@ -19,7 +19,7 @@ bool has_literal(const Instruction& i) {
   return std::any_of(i.src.begin(), i.src.end(), [](const Operand& o) { return o.literal; });
 }
 
-// Whether a VALU instruction wrote any of what another one reads.
+// Whether a VALU instruction wrote a register that another one reads.
 bool writes(const Entry& past, const Entry& entry, const RegisterAccess& use) {
   for (const RegisterAccess& result : past.effects.writes())
     if (const auto common = common_register(result, use))
@@ -68,7 +68,7 @@ void RdnaHazards::check_product(const Entry& entry) const {
                "a VALU instruction or v_nop must lie between");
 }
 
-// A transcendental result: at least 6 VALU instructions or 2 transcendental ones must lie between.
+// A transcendental result: at least 6 VALU instructions or 2 transcendental ones must be in between.
 void RdnaHazards::check_transcendental(const Entry& entry) const {
   for (const Event& past : transcendentals_) {
     if (!past.entry || valus_ - past.before - 1 > 5) return;
@@ -78,7 +78,7 @@ void RdnaHazards::check_transcendental(const Entry& entry) const {
   }
 }
 
-// In wave64: two operands, one from before and one from after a scalar write of EXEC, all close together.
+// In wave64: two operands, one written before and one after a scalar write of EXEC, all close together.
 void RdnaHazards::check_forwarding(const Entry& entry) const {
   constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   constexpr std::uint64_t longest_after = 4, longest_around = 2;

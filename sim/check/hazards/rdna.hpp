@@ -1,5 +1,5 @@
-// The hazards of gfx11 and gfx12 in one wave. Their hardware waits for nearly everything; what is left depends on the
-// VALU instructions between, not on wait states.
+// The hazards of gfx11 and gfx12 in one wave. Their hardware waits for nearly everything; the rest depends on the VALU
+// instructions in between, not on wait states.
 #pragma once
 
 #include "sim/isa/facts/register_mask.hpp"
@@ -11,7 +11,7 @@ class RdnaHazards {
  public:
   explicit RdnaHazards(const Wave& wave) : arch_(wave.arch), lanes_(wave.lanes) {}
 
-  // Throws the finding when the instruction comes too early; else it becomes part of the past.
+  // Throws the finding if the instruction is too early; otherwise records it.
   void step(const Entry& entry);
 
  private:
@@ -34,7 +34,7 @@ class RdnaHazards {
   unsigned lanes_;
   std::uint64_t valus_ = 0;
   const Entry* last_valu_ = nullptr;
-  const Entry* compare_ = nullptr;  // the last v_cmpx, while no VALU instruction but v_nop followed
+  const Entry* compare_ = nullptr;  // the last v_cmpx, if only v_nop followed among VALU instructions
   // Since all VALU results were last waited for:
   std::array<Event, 2> transcendentals_{};  // the last two, the latest first
   std::array<Event, 16> events_{};          // VALU instructions, and scalar ones that write EXEC

@@ -1,4 +1,4 @@
-// How a hazard is told.
+// The report of a hazard.
 #pragma once
 
 #include "sim/check/checks.hpp"

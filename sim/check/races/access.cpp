@@ -1,6 +1,6 @@
-// An access of a wave, checked against what is remembered of the memory that it touches, which it then joins. Most
-// accesses are of the kind that needs a look at sixteen bytes of shadow for sixteen bytes of memory: those where nobody
-// else was since the last barrier, repeated ones, and loads of what others have loaded by the same instruction.
+// Checks an access of a wave against the recorded accesses of the same memory, and records it. Most accesses only need
+// sixteen bytes of shadow for sixteen bytes of memory: those of memory that no other wave has accessed since the last
+// barrier, repeated ones, and loads of what others have loaded by the same instruction.
 #include "sim/check/races/races.hpp"
 
 namespace rapt::sim {
@@ -14,7 +14,7 @@ constexpr std::uint16_t byte_mask(unsigned from, unsigned to) {
 
 }  // namespace
 
-// The page that the access is at; locked until it leaves it.
+// The current page of the access; locked until the access moves to another.
 class RaceCheck::HeldPage {
  public:
   explicit HeldPage(RaceCheck& check) : check_(check) {}
@@ -85,7 +85,7 @@ const unsigned char* RaceCheck::stored_data(const RaceRun& run) {
   return data_.data();
 }
 
-// A granule that is looked at quickly.
+// A granule that is checked the quick way.
 class RaceCheck::Quick {
  public:
   explicit Quick(const Actor& actor)
@@ -99,7 +99,7 @@ class RaceCheck::Quick {
     forbidden_waves_ = stores ? ~bit_ : 0;
   }
 
-  // Once more the same bytes, or none that anybody remembers.
+  // The same bytes again, or bytes without a recorded access.
   template <Space S>
   bool touch(RaceGranule& g, std::uint16_t bytes) const {
     const std::uint32_t same = RaceGranule::What{bytes, kind_, 0}.bits();
@@ -107,15 +107,15 @@ class RaceCheck::Quick {
       g.waves |= bit_;
       return true;
     }
-    // Nobody but its group sees the LDS, and all waves have passed a barrier since.
+    // Only the group sees the LDS, and all waves have passed a barrier since.
     const bool free =
         S == Space::lds ? g.clock() <= floor_ && (g.what.others & RaceGranule::newer) == 0 : g.what.bytes == 0;
     if (!free || (kind_ & RaceMark::atomic) != 0) return false;
     renew(g, bytes);
     return true;
   }
-  // More bytes of this wave by this instruction, or bytes that this wave was the last to touch: who races with its
-  // older access races with this one too.
+  // More bytes of this wave by this instruction, or bytes that this wave accessed last: what races with its older
+  // access also races with this one.
   bool touch_own(RaceGranule& g, std::uint16_t bytes) const {
     if (g.waves != bit_ || g.what.others != 0) return false;
     if (g.when == when_ && g.what.kind == kind_) {
@@ -137,7 +137,7 @@ class RaceCheck::Quick {
   Stamp floor_;
   std::uint32_t bit_;
   std::uint8_t kind_, stored_kind_;
-  std::uint32_t compared_, forbidden_waves_;  // a store joins nobody's accesses but its own wave's
+  std::uint32_t compared_, forbidden_waves_;  // a store is only merged with accesses of its own wave
 };
 
 void RaceCheck::touch_lds() {
@@ -161,7 +161,7 @@ void RaceCheck::touch_lds() {
   }
 }
 
-// A whole granule a lane.
+// One whole granule per lane.
 void RaceCheck::touch_lds_granules(const RaceLanes& lanes) {
   const auto memory = reinterpret_cast<std::uint64_t>(group_.lds.data());
   RaceGranule* const granules = lds_.granules();

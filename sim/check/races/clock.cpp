@@ -70,7 +70,7 @@ void WaveClock::pass_barrier(const std::array<Stamp, max_waves>& waves, unsigned
     own_[q] = std::max(own_[q], waves[q]);
     if (q != wave_) group_floor_ = std::min(group_floor_, own_[q]);
   }
-  if (group_floor_ == ~Stamp{0}) group_floor_ = now - 1;  // alone
+  if (group_floor_ == ~Stamp{0}) group_floor_ = now - 1;  // no other groups
   std::vector<const Known*> parts;
   for (const Release& r : arrived)
     if (r.known && r.known != known_ && std::find(parts.begin(), parts.end(), r.known.get()) == parts.end())

@@ -1,6 +1,6 @@
-// Which accesses happen before which: vector clocks kept small, in the manner of FastTrack (Flanagan and Freund, PLDI
-// 2009). A wave's clock is a stamp from one counter of the launch, so that stamps of different waves can be compared:
-// where a vector grows too long its oldest part becomes one number, and races as old as that are no longer found.
+// Which accesses happen before which: small vector clocks, similar to FastTrack (Flanagan and Freund, PLDI 2009). A
+// wave's clock is a stamp from one counter of the launch, so that stamps of different waves can be compared: if a
+// vector grows too long, its oldest part becomes one number, and races that old are no longer found.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace rapt::sim {
 
 using Stamp = std::uint32_t;
 
-// The launch's counter. Stays at its end, where nothing is reported any more.
+// The launch's counter. It saturates, and then nothing is reported any more.
 class StampSource {
  public:
   Stamp next() {
@@ -29,7 +29,7 @@ class StampSource {
   std::atomic<Stamp> last_{0};
 };
 
-// What is known of other waves' past through atomics. Never changed once it is shared.
+// What is known of other waves' past through atomics. Immutable once it is shared.
 struct Known {
   static constexpr unsigned every_wave = 63;  // in place of a wave: what is known of all waves of the group
   static constexpr std::size_t limit = 1024;
@@ -45,11 +45,11 @@ struct Known {
   Stamp of(std::uint32_t group, unsigned wave) const;
 };
 
-// What a wave lets go with an atomic: its own past and all that it knows.
+// What a wave releases with an atomic: its own past and all that it knows.
 struct Release {
   std::uint32_t group = 0;
   unsigned wave = 0;
-  Stamp clock = 0, group_floor = 0;  // its own past; that of its group, by barriers
+  Stamp clock = 0, group_floor = 0;  // its own past; its group's, known through barriers
   std::shared_ptr<const Known> known;
 };
 
@@ -110,7 +110,7 @@ class WaveClock {
   std::shared_ptr<const Known> known_;
 };
 
-// Entries of several vectors in one, the oldest ones turned into a floor where they are too many.
+// Merges several vectors' entries; if there are too many, the oldest ones become the floor.
 std::shared_ptr<const Known> merge(std::span<const Known* const> parts, std::vector<Known::Entry> more);
 
 }  // namespace rapt::sim

@@ -43,7 +43,7 @@ bool RaceCode::in_polling_loop(std::uint32_t slot) const try {
   }
   return false;
 } catch (const Fault&) {
-  return false;  // data behind the code
+  return false;  // data after the code
 }
 
 bool RaceCode::repeats_unchanged(const Entry& polled, std::uint64_t from, std::uint64_t to) const {

@@ -1,5 +1,5 @@
-// What the code around an access says of its purpose. Where the compiler leaves no mark of an atomic load or store on
-// the instruction, it is told from data by its use: a flag is polled, a value for a compare-and-swap is read first.
+// Infers the purpose of an access from the code around it. If an instruction does not show that it is an atomic load or
+// store, its use tells it from plain data: a flag is polled, a value for a compare-and-swap is read first.
 #pragma once
 
 #include "sim/machine/core/program.hpp"
@@ -15,10 +15,10 @@ class RaceCode {
   const Entry& at(std::uint32_t slot) const { return program_.at(program_.base() + std::uint64_t{slot} * 4); }
   std::string text(std::uint32_t slot) const;
 
-  // A load or atomic that a short loop without stores and barriers repeats at one address until another wave acts.
+  // A load or atomic that a short loop without stores and barriers repeats at one address, to wait for another wave.
   bool polls(std::uint32_t slot);
-  // A load that polls, or one before a compare-and-swap in the same space: the first value of its loop, as in every
-  // atomic that the hardware lacks.
+  // A load that polls, or one before a compare-and-swap in the same space: the initial value of a loop that implements
+  // an atomic which the hardware lacks.
   bool synchronises(std::uint32_t slot);
 
  private:

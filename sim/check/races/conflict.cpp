@@ -2,7 +2,7 @@
 
 namespace rapt::sim {
 
-// An unordered pair: equal stores, an atomic in disguise, or a race. `kind` is that of the access at hand.
+// An unordered pair: equal stores, an atomic in disguise, or a race. `kind` is that of the current access.
 void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run,
                          std::uint8_t& kind) {
   const bool writes = kind & RaceMark::writes, atomic = kind & RaceMark::atomic;
@@ -30,8 +30,8 @@ void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t
   }
 }
 
-// The LDS itself has what earlier stores left. Other memory may not have it yet: another of the host's threads runs the
-// wave that stores.
+// The LDS itself holds what earlier stores wrote. Other memory may not hold it yet, because another host thread runs
+// the storing wave.
 bool RaceCheck::stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run) {
   const unsigned char* data = stored_data(run);
   if (!data || mark.kind & RaceMark::unknown_value) return false;
@@ -44,7 +44,7 @@ bool RaceCheck::stores_equal(const Place& place, const RaceMark& mark, std::uint
   return true;
 }
 
-// gfx9 before gfx940, gfx11 and the LDS have no mark on an atomic store; nor have others between waves of a group.
+// Atomic stores are not marked on gfx9 before gfx940, on gfx11 and in LDS, and nowhere between waves of a group.
 bool RaceCheck::marks_stores(const RaceMark& mark) const {
   const Arch arch = group_.waves[0].arch;
   return space_ == Space::global && mark.group != number_ &&

@@ -1,4 +1,4 @@
-// The bytes that the lanes of an access touch, in pieces as long as can be.
+// The bytes that the lanes of an access touch, in pieces as long as possible.
 #pragma once
 
 #include "sim/machine/memory/flat_access.hpp"
@@ -15,15 +15,15 @@ class RaceLanes {
  public:
   explicit RaceLanes(const Access& access) : at_(access.at), lanes_(access.lanes), bytes_(access.bytes) {}
 
-  // Parts of a matrix that is loaded: where every lane of a half has the bytes next to those of a lane in the other
-  // half, the two become one, up to `most` bytes.
+  // Parts of a loaded matrix: if every lane of a half accesses the bytes next to those of a lane in the other half, the
+  // two are merged, up to `most` bytes.
   void join_halves(unsigned wave_lanes, unsigned most);
-  // Whether each lane has `bytes` of them, from a multiple of that on.
+  // Whether each lane accesses `bytes` bytes, aligned to that size.
   bool are_pieces(unsigned bytes) const;
 
   std::uint64_t lanes() const { return lanes_; }
   std::uint64_t at(unsigned lane) const { return at_[lane]; }
-  // Takes the first lanes of `rest` that are a run. Of loads several lanes may have the same bytes.
+  // Takes the first lanes of `rest` that form a run. In loads, several lanes may have the same bytes.
   RaceRun take_run(std::uint64_t& rest, bool stores) const {
     const auto first = static_cast<unsigned>(std::countr_zero(rest));
     std::uint64_t end = at_[first] + bytes_;

@@ -5,8 +5,8 @@
 namespace rapt::sim {
 namespace {
 
-// Pages that launches have left, for the next ones: making them anew costs as much as all that is done with them where
-// a kernel touches its memory once.
+// Pages of past launches, reused by the next ones: for a kernel that touches its memory once, creating them costs as
+// much as all other work on them.
 class SparePages {
  public:
   std::unique_ptr<RacePage> take() {

@@ -20,12 +20,12 @@ class RaceLaunch {
 
   std::uint32_t add_group(std::array<std::uint32_t, 3> id);
   std::array<std::uint32_t, 3> group_id(std::uint32_t group);
-  // What a group's waves know, for those that see a store of theirs which nothing marks as atomic.
+  // What a group's waves know, for waves that see one of its stores which is not marked as atomic.
   void publish(std::uint32_t group, Stamp barrier, const std::shared_ptr<const Known>& known);
   Release release_at(std::uint32_t group, unsigned wave, Stamp clock);
 
-  // The page of an address. Whoever has locked it must look whether it still has that number: beyond the limit a page
-  // is given to other addresses.
+  // The page of an address. After locking it, check that it still has that number: beyond the limit, pages are reused
+  // for other addresses.
   RacePage& page(std::uint64_t number);
 
  private:

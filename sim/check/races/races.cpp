@@ -32,7 +32,7 @@ void RaceCheck::access(Wave& wave, const Instruction& i, const Access& access) {
                                           (atomic ? RaceMark::atomic : 0));
   actor_.floor = clock.group_floor();
   if (atomic) {
-    // What comes before is let go before memory changes; what others let go is taken up after the value was read.
+    // Release before memory changes; acquire what others released after the value was read.
     if (access.action != Action::load) {
       const Release release = clock.release();
       for_lanes(access.lanes, [&](unsigned lane) { atomics().add(access.at[lane], release); });
@@ -46,7 +46,7 @@ void RaceCheck::access(Wave& wave, const Instruction& i, const Access& access) {
       for_lanes(access.lanes, [&](unsigned lane) { to_acquire_.emplace_back(access.space, access.at[lane]); });
   }
   touch_access(wave, i, access);
-  // This may be a flag that nothing marks as one: what comes later is not let go with it.
+  // This may be an unmarked flag: later accesses are not released with it.
   if (access.action == Action::store && std::has_single_bit(access.lanes)) clock.end_epoch();
 }
 
@@ -66,10 +66,10 @@ void RaceCheck::after(Wave& wave, const Entry& entry) {
     to_acquire_.clear();
   }
   if (entry.effects.unit == Unit::barrier) barrier(wave.index, entry.instruction.opcode->name);
-  else if (group_.barrier.phase != phase_) complete_phase();  // a wave ended, and the others had come
+  else if (group_.barrier.phase != phase_) complete_phase();  // a wave ended, and the others had arrived
 }
 
-// gfx12's halves: what comes before a signal is known after the wait.
+// gfx12's split barrier: what is before a signal is known after the wait.
 void RaceCheck::barrier(unsigned wave, std::string_view name) {
   BarrierState& state = barrier_[wave];
   state.waits = name == "s_barrier" || name == "s_barrier_wait";

@@ -1,7 +1,7 @@
-// Data races: two waves touch the same bytes, one of them stores, not both by atomics, and nothing orders them. Waves
-// of a workgroup are ordered by its barriers, any two by an atomic of one that follows an atomic of the other on the
-// same location, everything by the start and the end of a launch. Two plain stores of equal bytes are not reported:
-// code that sets a flag or a value from every wave is common, and right on this hardware.
+// Data races: two waves access the same bytes, one of them stores, not both are atomic, and nothing orders them. Waves
+// of a workgroup are ordered by its barriers, any two waves by an atomic of one that follows an atomic of the other on
+// the same location, everything by the start and the end of a launch. Two plain stores of equal bytes are not reported:
+// code that sets a flag or a value from every wave is common, and correct on this hardware.
 #pragma once
 
 #include "sim/check/checks.hpp"
@@ -20,14 +20,14 @@ class RaceCheck final : public Observer {
   void access(Wave& wave, const Instruction& i, const Access& access) override;
 
  private:
-  // The access at hand.
+  // The current access.
   struct Actor {
     unsigned wave = 0;
     std::uint32_t bit = 0, slot = 0;
-    std::uint8_t kind = 0, stored_kind = 0;  // the latter with what is known of the value
+    std::uint8_t kind = 0, stored_kind = 0;  // the latter with knowledge of the value
     Stamp clock = 0, floor = 0;
   };
-  // A granule's place.
+  // The position of a granule.
   struct Place {
     RaceShadow& shadow;
     std::size_t index;   // in the shadow
@@ -38,7 +38,7 @@ class RaceCheck final : public Observer {
     bool signalled = false;  // in the phase that is not complete yet
     bool accessed = false;   // memory, since it signalled
     bool waits = false;
-    bool passed = true;  // knows what the last complete phase brought
+    bool passed = true;  // has acquired what the last complete phase released
   };
   class HeldPage;
   class Quick;
@@ -52,7 +52,7 @@ class RaceCheck final : public Observer {
   void touch_loaded(const Place& place, std::uint16_t bytes);
   void touch(const Place& place, std::uint16_t bytes, const RaceRun& run);
   RacePage& locked_page(std::uint64_t number);
-  // What the run's lanes store, one after the other; none where it is not known.
+  // What the run's lanes store, one after the other; none if it is not known.
   const unsigned char* stored_data(const RaceRun& run);
 
   void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run, std::uint8_t& kind);
@@ -60,7 +60,7 @@ class RaceCheck final : public Observer {
   [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
   bool marks_stores(const RaceMark& mark) const;
   void become_atomic(std::uint8_t& kind, std::uint64_t address);
-  // A store that nothing marks as atomic turns out to be one.
+  // A store that is not marked as atomic turns out to be atomic.
   void acquire_from(const RaceMark& mark);
   void acquire(std::uint64_t address);
   void learned();
@@ -79,13 +79,13 @@ class RaceCheck final : public Observer {
   RaceShadow lds_;
   SyncTable lds_atomics_{256};
 
-  // Of the instruction at hand.
+  // Of the current instruction.
   const Entry* entry_ = nullptr;
   Actor actor_;
   Space space_ = Space::global;
   const Access* access_ = nullptr;
   unsigned stored_dwords_ = 0;
-  const std::uint32_t* stored_rows_ = nullptr;  // none where what is stored is not known
+  const std::uint32_t* stored_rows_ = nullptr;  // none if what is stored is not known
   unsigned stored_shift_ = 0;                   // of a narrow store's data in its register
   unsigned lanes_ = 64;                         // of the wave
   std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
@@ -95,7 +95,7 @@ class RaceCheck final : public Observer {
   };
   std::vector<Later> later_;
   std::array<unsigned char, 64 * 16> data_;
-  unsigned data_first_lane_ = 64;  // of the run whose data it has; 64: none
+  unsigned data_first_lane_ = 64;  // of the run whose data are cached; 64: none
 
   std::array<RacePage*, 64> pages_{};
 

@@ -1,4 +1,4 @@
-// What is remembered of each sixteen bytes of memory: the last accesses that can still race.
+// What is recorded for each sixteen bytes of memory: the last accesses that can still race.
 #pragma once
 
 #include "sim/check/races/sync.hpp"
@@ -9,22 +9,22 @@
 
 namespace rapt::sim {
 
-// One access that is remembered.
+// One recorded access.
 struct RaceMark {
   enum : std::uint8_t { writes = 1, atomic = 2, unknown_value = 4 };
   Stamp clock = 0;
-  std::uint32_t group = 0, waves = 0;  // one wave; several where they load the same bytes by the same instruction
+  std::uint32_t group = 0, waves = 0;  // one wave; several if they load the same bytes by the same instruction
   std::uint32_t slot = 0;              // of the instruction
   std::uint16_t bytes = 0;             // of the sixteen; 0: a free place
   std::uint8_t kind = 0;
 };
 
-// The latest access of sixteen bytes; small and quickly compared, since most accesses need no more.
+// The latest access of sixteen bytes; small and fast to compare, since most accesses need no more.
 struct RaceGranule {
   static constexpr unsigned size = 16;
   // Of `others`. newer: stamps that are later than this one.
   static constexpr std::uint8_t loads = 1, writers = 2, newer = 4, any = 0xff;
-  // An instruction at a stamp. A stamp belongs to one group, so the group matters only where the stamp is another.
+  // An instruction at a stamp. A stamp belongs to one group, so the group only matters if the stamps differ.
   static constexpr std::uint64_t moment(Stamp clock, std::uint32_t slot) { return std::uint64_t{slot} << 32 | clock; }
   struct What {
     std::uint16_t bytes = 0;
@@ -43,7 +43,7 @@ struct RaceGranule {
 };
 static_assert(sizeof(RaceGranule) == 16);
 
-// Of a granule. Where more than fit can race, the oldest load is forgotten.
+// Of a granule. If more can race than fit, the oldest load is dropped.
 using RaceOthers = std::array<RaceMark, 3>;
 
 // The shadow of a piece of memory.
@@ -56,14 +56,14 @@ class RaceShadow {
         count_(granules) {}
 
   RaceGranule* granules() { return granules_.get(); }
-  // Of the latest accesses; none where only one group has any.
+  // Of the latest accesses; none if only one group has any.
   std::uint32_t* groups() { return groups_.get(); }
-  // Of a granule; left from earlier where the granule says that there are none.
+  // Of a granule; stale if the granule says that there are none.
   RaceOthers& others(std::size_t granule) {
     if (!others_) others_.reset(new RaceOthers[count_]);
     return others_[granule];
   }
-  // What plain stores left, byte by byte.
+  // What plain stores wrote, byte by byte.
   unsigned char* values() {
     if (!values_) values_.reset(new unsigned char[count_ * RaceGranule::size]);
     return values_.get();

@@ -1,5 +1,5 @@
-// What atomics let go at each location: those that follow on the same location take it up. Of bounded size: releases at
-// many locations of one bucket become a vector clock that all of them share, which hides races and invents none.
+// What atomics release at each location: later atomics on the same location acquire it. Of bounded size: releases at
+// many locations of one bucket become a vector clock that all of them share, which may hide races but invents none.
 #pragma once
 
 #include "sim/check/races/clock.hpp"
@@ -8,7 +8,7 @@
 
 namespace rapt::sim {
 
-// A lock for a few instructions.
+// A lock to be held for a few instructions.
 class SpinLock {
  public:
   void lock() {
@@ -26,9 +26,9 @@ class SyncTable {
   explicit SyncTable(unsigned buckets) : count_(buckets) {}  // a power of two
 
   void add(std::uint64_t address, const Release& release);
-  // True where the wave learned something.
+  // True if the wave learned something.
   bool acquire(std::uint64_t address, WaveClock& clock);
-  // Whether the wave itself has made an atomic on the location.
+  // Whether the wave itself has done an atomic on the location.
   bool has(std::uint64_t address, std::uint32_t group, unsigned wave);
 
  private:
@@ -42,7 +42,7 @@ class SyncTable {
     std::vector<Record> recent;
     std::shared_ptr<const Known> older;
   };
-  // An atomic of eight bytes and one of its half are one location.
+  // An 8-byte atomic and atomics on its halves have one location.
   static constexpr std::uint64_t location(std::uint64_t address) { return address >> 3; }
   Bucket& bucket(std::uint64_t location);
 

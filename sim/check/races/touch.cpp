@@ -1,4 +1,4 @@
-// A granule that takes a closer look: every access that is remembered is checked against the one at hand.
+// The full check of a granule: every recorded access is checked against the current one.
 #include "sim/check/races/races.hpp"
 
 namespace rapt::sim {
@@ -16,7 +16,7 @@ std::uint8_t others_of(const RaceOthers& others, Stamp clock) {
 
 }  // namespace
 
-// A load where there are only loads, of others or other bytes.
+// A load of a granule with only loads, of other waves or other bytes.
 void RaceCheck::touch_loaded(const Place& at, std::uint16_t bytes) {
   RaceGranule& g = at.shadow.granules()[at.index];
   std::uint32_t* const groups = at.shadow.groups();
@@ -50,7 +50,7 @@ void RaceCheck::touch_loaded(const Place& at, std::uint16_t bytes) {
   if (groups) groups[at.index] = number_;
 }
 
-// Against every access that is remembered.
+// Against every recorded access.
 void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) {
   RaceGranule& g = at.shadow.granules()[at.index];
   if (actor_.kind == 0 && g.what.kind == 0 && (g.what.others & RaceGranule::writers) == 0 && g.what.bytes != 0)
@@ -78,13 +78,13 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
     const bool ordered = (own && (mark.waves == actor_.bit || mark.clock <= actor_.floor)) ||
                          clocks_[actor_.wave].knows(mark.group, mark.waves, mark.clock);
     if (ordered) {
-      // A lock that the wave took since the last barrier is let go.
+      // A lock that the wave took since the last barrier is released.
       if (both != 0 && writes && mark.kind & RaceMark::atomic && own && mark.waves == actor_.bit &&
           mark.clock > actor_.floor && !marks_stores(mark) && !(kind & RaceMark::atomic))
         become_atomic(kind, at.base + static_cast<unsigned>(std::countr_zero(both)));
-      // Whoever races with the older one races with this one too.
+      // What races with the older one also races with this one.
       if (writes || !(mark.kind & RaceMark::writes)) mark.bytes = static_cast<std::uint16_t>(mark.bytes & ~both);
-      // Nobody else sees the LDS, and all waves have passed the barrier after that access.
+      // Only the group sees the LDS, and all waves have passed the barrier after that access.
       if (space_ == Space::lds && mark.clock <= actor_.floor) mark.bytes = 0;
       if (mark.bytes == 0 && !place) place = &mark;
     } else if (both != 0 && (writes || mark.kind & RaceMark::writes) && !(kind & mark.kind & RaceMark::atomic)) {

@@ -1,4 +1,4 @@
-// Undefined bits of 32-bit logic and sums, as valgrind's memcheck has them (Seward and Nethercote, USENIX 2005).
+// Undefined bits of 32-bit logic and sums, as in valgrind's memcheck (Seward and Nethercote, USENIX 2005).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whether the memory that a workgroup reaches is undefined: its LDS bit by bit, all other memory byte by byte, in the
-// maps of its allocations.
+// Which memory that a workgroup can access is undefined: its LDS per bit, all other memory per byte, in the maps of its
+// allocations.
 #pragma once
 
 #include "sim/machine/memory/flat_access.hpp"
@@ -18,9 +18,9 @@ class MemoryShadow {
   // The undefined bits of up to four bytes.
   std::uint32_t bits(Space space, std::uint64_t address, unsigned bytes) const;
 
-  // Defined values are stored. Global memory is marked by the store itself.
+  // Defined values are stored. The store itself marks global memory.
   void define(const Access& access);
-  // Up to four bytes are stored, of which these bits are undefined.
+  // Up to four bytes are stored; these of their bits are undefined.
   void set_bits(Space space, std::uint64_t address, unsigned bytes, std::uint32_t undefined);
 
  private:
@@ -35,7 +35,7 @@ class MemoryShadow {
   }
 
   const Workgroup& group_;
-  std::vector<unsigned char> lds_;  // the undefined bits; `longest` defined bytes behind them
+  std::vector<unsigned char> lds_;  // the undefined bits, followed by `longest` defined bytes
 };
 
 }  // namespace rapt::sim

@@ -105,7 +105,7 @@ class Propagation {
            name_ == "v_mad_co_i64_i32" || name_ == "v_lshl_add_u64";
   }
 
-  // A sum of 64 bits: no bit of its low word comes from a high word. Compilers pass any register for that.
+  // A 64-bit sum: no bit of its low word comes from a high word, for which compilers pass any register.
   std::vector<Undefined> wide_sum() {
     std::vector<Undefined> results = by_lane([&](unsigned lane) { return any_undefined(lane) ? ~0U : 0U; });
     for (Undefined& result : results) {
@@ -123,7 +123,7 @@ class Propagation {
     return spread({0, a.undefined << (b.value & 7)}, c).undefined;
   }
 
-  // Each float of the result from the words of the sources that op_sel and op_sel_hi choose.
+  // Each float of the result depends on the words of the sources that op_sel and op_sel_hi select.
   std::vector<Undefined> packed_floats() {
     std::vector<Undefined> results = by_lane([](unsigned) { return 0U; });
     for (Undefined& result : results)
@@ -139,7 +139,7 @@ class Propagation {
     return results;
   }
 
-  // Undefined bits of the low or high word of a source of 64 bits.
+  // Undefined bits of the low or high word of a 64-bit source.
   std::uint32_t word_of(unsigned n, bool high, unsigned lane) {
     const Operand& o = i_.src[n];
     if (!high) return source(n)[lane];
@@ -173,7 +173,7 @@ class Propagation {
     return (low != 0 ? 0xffffU : 0) | (high != 0 ? 0xffff0000U : 0);
   }
 
-  // Of a source only what its type, op_sel and name choose counts: one half, one byte, or all of its registers.
+  // Only the part of a source that type, op_sel and name select counts: one half, one byte, or all of its registers.
   std::uint32_t counted(unsigned n, unsigned lane) {
     const std::uint32_t bits = source(n)[lane];
     const Operand& o = i_.src[n];
@@ -212,7 +212,7 @@ class Propagation {
     return false;
   }
 
-  // The destination of an operation that adds to it: counted as what it is there.
+  // The destination of an operation that adds to it: counted as a source there.
   bool is_third_source(const RegisterAccess& a) const {
     const Operand& o = i_.src[2];
     return (o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr) && row_of_operand(o) == row_of(a.file, a.first);
@@ -238,7 +238,7 @@ class Propagation {
     return results;
   }
 
-  // A lane mask gets a bit from each lane.
+  // A lane mask gets one bit from each lane.
   static Undefined mask_result(const RegisterAccess& a, const Words& lanes) {
     Undefined result{a.file, a.first, {}};
     for (unsigned n = 0; n < a.count; ++n) {
@@ -250,7 +250,7 @@ class Propagation {
     return result;
   }
 
-  // The row afterwards: inactive lanes and what a result leaves of its register keep what they had.
+  // The row afterwards: inactive lanes and bits outside the result are unchanged.
   Words placed(unsigned row, const Words& lanes, std::uint64_t exec) const {
     Words words(lanes.size());
     const WrittenBits written = written_bits(i_, wave_.arch);

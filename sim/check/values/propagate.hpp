@@ -6,10 +6,10 @@
 namespace rapt::sim {
 
 // The undefined bits of what the instruction (one half of a VOPD pair) writes, from its operands before it runs. The
-// rules, from the most precise to the least: what only moves bits moves their shadow; bitwise logic as memcheck has it
-// (a defined 0 decides an and); sums and products spread upwards; each half of a packed result from the halves it is
-// made of; matrix products by row and column; of everything else a lane is undefined as a whole if any bit that it
-// reads is.
+// rules, from the most precise to the least: operations that only move bits move their shadow; bitwise logic is as in
+// memcheck (a defined 0 decides an and); sums and products spread upwards; each half of a packed result depends on the
+// halves that it is computed from; matrix products go by row and column; for everything else, a lane is wholly
+// undefined if any bit that it reads is.
 std::vector<Undefined> propagate(ShadowRunner& runner, const Wave& wave, const Instruction& i, const Effects& e,
                                  const Shadow& shadow);
 

@@ -1,5 +1,5 @@
-// For every register bit of a wave: whether it is undefined. Registers that are wholly defined or wholly undefined take
-// no memory for their bits.
+// Whether each register bit of a wave is undefined. Registers that are wholly defined or wholly undefined take no
+// memory for their bits.
 #pragma once
 
 #include "sim/isa/facts/register_words.hpp"
@@ -55,7 +55,7 @@ class Shadow {
   bool scc() const { return (any_[scc_place / 64] >> scc_place % 64 & 1) != 0; }
   void set_scc(bool undefined) { set_any(scc_place, undefined); }
 
-  // Whether any register that the access names has an undefined bit, in one of the lanes where it is a vector register.
+  // Whether any register that the access names has an undefined bit; for vector registers, in one of the lanes.
   bool touches(const RegisterAccess& access, std::uint64_t lanes = ~std::uint64_t{0}) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace rapt::sim {
 namespace {
 
-// Whole elements of the given size where any of their bits is set.
+// Sets whole elements of the given size if any of their bits is set.
 std::uint32_t widened(std::uint32_t bits, unsigned element_bits) {
   if (element_bits == 16) return ((bits & 0xffff) != 0 ? 0xffffU : 0) | ((bits >> 16) != 0 ? 0xffff0000U : 0);
   return element_bits >= 32 && bits != 0 ? ~0U : bits;
@@ -44,7 +44,7 @@ void ShadowRunner::prepare(const Wave& wave, const Effects& e, const Shadow& sha
   wave_.mode = mode::denorm_f32 | mode::denorm_f16_f64 | (wave.mode & mode::gpr_idx_en);
   wave_.group = wave.group;
   wave_.index = wave.index;
-  // What an instruction leaves of its destination keeps its shadow.
+  // Bits of the destination that an instruction does not write keep their shadow.
   for (const RegisterAccess& access : e.writes()) {
     if (access.file == RegisterFile::vgpr || access.file == RegisterFile::agpr) load_row(wave, access, shadow, spread);
     else if (access.file == RegisterFile::sgpr && access.first != sreg::exec)
@@ -111,7 +111,7 @@ std::optional<std::vector<Undefined>> ShadowRunner::move(const Wave& wave, const
         return {};
   prepare(wave, e, shadow, 1);
   Instruction copy = without_constants(i, e);
-  // Shift counts and selectors keep their constants: they are not control registers, but decide as those do.
+  // Shift counts and selectors that are constants keep them: they have the same effect as registers used as control.
   for (unsigned n = 0; n < copy.src.size(); ++n)
     if (i.src[n].kind == OperandKind::constant && is_control_operand(i, n)) copy.src[n] = i.src[n];
   handler(wave_, copy);
@@ -121,7 +121,7 @@ std::optional<std::vector<Undefined>> ShadowRunner::move(const Wave& wave, const
   return results;
 }
 
-// An undefined control leaves nothing of the result defined.
+// If a control is undefined, so is the whole result.
 void ShadowRunner::spoil(const Wave& wave, const Instruction& i, const RegisterAccess& control, const Shadow& shadow,
                          std::vector<Undefined>& results) const {
   const bool named = control.source != Effects::implied;

@@ -1,5 +1,5 @@
-// Runs an instruction that only moves bits on the shadow instead of the values: its result is the shadow of its result.
-// Matrix products run on NaNs in the undefined places: what comes out as NaN is undefined.
+// Runs an instruction that only moves bits on the shadow instead of the values, which gives the shadow of its result.
+// Matrix products run with NaNs in place of undefined elements: results that are NaNs are undefined.
 #pragma once
 
 #include "sim/check/values/shadow.hpp"
@@ -20,7 +20,7 @@ class ShadowRunner {
  public:
   explicit ShadowRunner(unsigned lanes);
 
-  // Operands with Use::value hold their shadow, others their value. None where the handler is unknown or an operand is
+  // Operands with Use::value hold their shadow, others their value. None if the handler is unknown or an operand is
   // both.
   std::optional<std::vector<Undefined>> move(const Wave& wave, const Instruction& i, const Effects& e,
                                              const Shadow& shadow);
@@ -28,7 +28,7 @@ class ShadowRunner {
   std::vector<Undefined> multiply(const Wave& wave, const Instruction& i, const Effects& e, const Shadow& shadow,
                                   unsigned element_bits, unsigned result_bits);
 
-  // Source `n` of a VALU instruction after DPP or SDWA, as words a lane.
+  // Source `n` of a VALU instruction after DPP or SDWA, as words per lane.
   std::vector<std::uint32_t> source(const Wave& wave, const Instruction& i, unsigned n, const Shadow& shadow);
 
  private:

@@ -1,5 +1,5 @@
 // A value never written that reaches a store to global memory, an address, a branch or EXEC. Undefined bits may be
-// moved, combined, and kept in LDS and private memory: what counts is that they decide something.
+// moved, combined, and kept in LDS and private memory, as long as they decide nothing.
 #include "sim/check/checks.hpp"
 #include "sim/check/values/memory_shadow.hpp"
 #include "sim/check/values/propagate.hpp"
@@ -10,7 +10,7 @@
 namespace rapt::sim {
 namespace {
 
-// An access that has to do with undefined values, until the instruction is over.
+// An access that involves undefined values, kept until the end of the instruction.
 struct Recorded {
   Space space;
   Action action;
@@ -20,7 +20,7 @@ struct Recorded {
   std::array<std::uint64_t, 64> at;
 };
 
-// Of a wave, and of the instruction at hand.
+// Of a wave, and of its current instruction.
 struct WaveValues {
   explicit WaveValues(unsigned lanes) : shadow(lanes) {}
   Shadow shadow;
@@ -93,7 +93,7 @@ class ValueCheck final : public Observer {
   }
 
  private:
-  // The instruction reads registers with undefined bits: whether they decide something, and what becomes of them.
+  // The instruction reads registers with undefined bits: checks whether they decide something, and propagates them.
   void follow(const Wave& wave, WaveValues& values, const Entry& entry) {
     values.flows = false;
     const bool by_lane = entry.values.by_lane && (wave.mode & mode::gpr_idx_en) == 0;
@@ -115,7 +115,7 @@ class ValueCheck final : public Observer {
     }
   }
 
-  // The usual load: of defined bytes, so that its registers are defined as those of any other instruction are.
+  // The usual load: of defined bytes, so its registers become defined like those of any other instruction.
   bool brings_nothing(const WaveValues& values, const Instruction& i, const Access& access, unsigned loaded) const {
     const bool vector = i.dst.kind == OperandKind::vgpr || i.dst.kind == OperandKind::agpr;
     if (!vector && i.dst.kind != OperandKind::sgpr) return true;
@@ -127,7 +127,7 @@ class ValueCheck final : public Observer {
     return i.dst.index + loaded + (i.dst.kind == OperandKind::agpr ? Wave::agpr_row : 0);
   }
 
-  // `kept`: bits of each lane that the instruction leaves.
+  // `kept`: bits of each lane that the instruction does not change.
   static void define(WaveValues& values, const RegisterAccess& access, bool per_lane, std::uint32_t kept = 0) {
     if (access.file == RegisterFile::sgpr) {
       for (unsigned n = 0; n < access.count && access.first + n < sreg::count; ++n)
@@ -197,7 +197,7 @@ class ValueCheck final : public Observer {
     });
   }
 
-  // Loads bring the shadow of memory, stores to LDS and private memory leave theirs there.
+  // Loads read the shadow of memory, stores to LDS and private memory write theirs.
   void remember_memory(WaveValues& values, const Entry& entry) {
     const Instruction& i = entry.instruction;
     const Effects& e = entry.effects;
@@ -243,7 +243,7 @@ class ValueCheck final : public Observer {
   }
 
   void leave(const WaveValues& values, const Operand& data, const Recorded& r, unsigned first) {
-    if (r.space == Space::global) return;  // reported where it is undefined
+    if (r.space == Space::global) return;  // reported if it is undefined
     const bool held = data.kind == OperandKind::vgpr || data.kind == OperandKind::agpr;
     const unsigned row = data.index + first + (data.kind == OperandKind::agpr ? Wave::agpr_row : 0);
     for_lanes(r.lanes, [&](unsigned lane) {

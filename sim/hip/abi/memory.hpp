@@ -1,4 +1,4 @@
-// Copies, pointers and pools. hipMemoryType and HIP_MEMCPY3D are not the same in ROCm 5 and since 6.
+// Copies, pointers and pools. hipMemoryType and HIP_MEMCPY3D changed with ROCm 6.
 #pragma once
 
 #include "sim/hip/abi/types.hpp"
@@ -121,7 +121,7 @@ struct MemoryAccess {
   int flags;  // 0 none, 1 read, 3 read and write
 };
 
-// hipMemPoolProps; max_size was a part of reserved in ROCm 5.
+// hipMemPoolProps; in ROCm 5, max_size was a part of reserved.
 struct PoolProperties {
   int allocation_type, handle_types;
   MemoryLocation location;

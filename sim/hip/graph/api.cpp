@@ -45,7 +45,7 @@ using namespace rapt::sim::hip;
 
 namespace {
 
-// The lists of HIP's graph functions: null asks for the count; a longer array than the list is filled up with null.
+// The lists of HIP's graph functions: null asks for the count; an array longer than the list is filled up with null.
 void give(const std::vector<Node*>& list, NodeHandle* nodes, std::size_t* count) {
   need_pointer(count);
   if (nodes != nullptr)
@@ -195,7 +195,7 @@ RAPT_HIP Error hipGraphDestroyNode(NodeHandle handle) {
   });
 }
 
-// The graph as Graphviz draws it.
+// The graph in Graphviz's format.
 RAPT_HIP Error hipGraphDebugDotPrint(GraphHandle handle, const char* path, unsigned) {
   return api(__func__, [&] {
     need_pointer(path);

@@ -11,7 +11,7 @@ namespace rapt::sim::hip {
 
 namespace {
 
-// Guards all streams' capture fields and all captures.
+// Guards the capture fields of all streams, and all captures.
 struct Captures {
   std::mutex mutex;
   std::vector<std::shared_ptr<Capture>> active;
@@ -33,7 +33,7 @@ void end(const std::shared_ptr<Capture>& capture) {
   std::erase(captures().active, capture);
 }
 
-// A stream that captures nothing: it may join a capture, and the legacy default stream must not wait for one.
+// For a stream that is not capturing: it may join a capture, and the legacy default stream must not wait for a capture.
 bool join(Stream& stream, const Work& work) {
   if (const auto* wait = std::get_if<EventWaitWork>(&work)) {
     const auto capture = wait->event->capture();

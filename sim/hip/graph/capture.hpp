@@ -18,15 +18,15 @@ class Capture {
   std::map<Stream*, std::vector<Node*>> front;
 };
 
-// True where the stream captures: the work has become a node.
+// True if the stream is capturing: the work has become a node.
 bool capture_work(Stream& stream, const Work& work);
 // The same for hipEventRecordWithFlags(.., hipEventRecordExternal), which becomes a separate node.
 void submit_external_record(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Event>& event);
-// Fails where a capture forbids calls that wait or that allocate, as its mode says.
+// Fails if a capture's mode forbids calls that wait or that allocate.
 void refuse_capture(Error error = Error::stream_capture_unsupported);
-// Fails where the stream captures.
+// Fails if the stream is capturing.
 void refuse_capturing(const Stream& stream);
-// The stream is destroyed: its capture cannot end well.
+// The stream is destroyed: its capture becomes invalid.
 void forget_capture(Stream& stream);
 
 }  // namespace rapt::sim::hip

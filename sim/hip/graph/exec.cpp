@@ -31,7 +31,7 @@ Error instantiate(const char* function, ExecHandle* handle, GraphHandle graph, u
     auto executable = std::make_shared<ExecutableGraph>();
     executable->graph = find_graph(graph)->clone();
     executable->flags = flags;
-    executable->graph->ordered();  // fails where nodes wait for one another
+    executable->graph->ordered();  // fails if nodes wait for one another
     *handle = handles<ExecutableGraph>().add(std::move(executable));
     return Error::success;
   });

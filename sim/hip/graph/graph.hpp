@@ -18,9 +18,9 @@ struct Node {
   Work work;
   std::vector<Node*> before;  // in the order in which they were added
   Graph* graph = nullptr;
-  const Node* original = nullptr;  // in the graph that this one's was cloned from
+  const Node* original = nullptr;  // in the graph that this node's graph was cloned from
   bool enabled = true;
-  // Of a kernel's node, as hipGraphKernelNodeGetParams gives them.
+  // Of a kernel's node, as hipGraphKernelNodeGetParams returns them.
   std::vector<void*> argument_pointers;
 };
 
@@ -29,7 +29,7 @@ class Graph {
   Node* add(Work work, std::vector<Node*> before);
   void remove(Node* node);
   std::unique_ptr<Graph> clone() const;
-  // Every node behind those it depends on; a failure where they form a circle.
+  // Every node after those it depends on; fails if there is a cycle.
   std::vector<Node*> ordered() const;
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -44,7 +44,7 @@ struct ExecutableGraph {
   unsigned long long flags = 0;
 };
 
-// Nodes are handles too: live as long as their graph.
+// Nodes are handles too, and live as long as their graph.
 Node& find_node(NodeHandle handle);
 
 }  // namespace rapt::sim::hip

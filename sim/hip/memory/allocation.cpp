@@ -26,7 +26,7 @@ bool owned(const Allocation& allocation) {
          allocation.kind == MemoryKind::managed;
 }
 
-// Host memory that the program passes must at least be there.
+// Host memory that the program passes must at least be mapped.
 bool mapped(const void* pointer, std::size_t bytes) {
   constexpr std::size_t page = 4096, most = std::size_t{1} << 16;
   auto at = reinterpret_cast<std::uintptr_t>(pointer) / page * page;

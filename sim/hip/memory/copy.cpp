@@ -1,4 +1,4 @@
-// Copies in one dimension, and what is checked of all.
+// Copies in one dimension, and the checks of all copies.
 #include "sim/hip/memory/copy.hpp"
 
 #include "sim/hip/memory/allocation.hpp"
@@ -9,7 +9,7 @@ namespace rapt::sim::hip {
 
 namespace {
 
-// The bytes from the first to past the last of a pitched volume; a failure where they cannot be.
+// The bytes from the first to past the last one of a pitched volume; fails if there cannot be as many.
 std::size_t reach(const Extent& extent, std::size_t pitch, std::size_t slice) {
   std::size_t planes = 0, rows = 0, all = 0;
   need(!__builtin_mul_overflow(extent.depth - 1, slice, &planes) &&

@@ -1,4 +1,4 @@
-// Copies and fills, checked and as work.
+// Checks copies and fills and makes work from them.
 #pragma once
 
 #include "sim/hip/stream/work.hpp"
@@ -13,7 +13,7 @@ FillWork plain_fill(void* to, std::uint32_t value, unsigned element_size, std::s
 FillWork pitched_fill(void* to, std::size_t pitch, std::uint32_t value, unsigned element_size, Extent extent,
                       std::size_t slice);
 
-// The address and size of a __device__ variable by the host's variable of the same name.
+// The address and size of a __device__ variable, found by the host's variable of the same name.
 struct Variable {
   char* address;
   std::size_t size;

@@ -7,7 +7,7 @@ using namespace rapt::sim::hip;
 
 namespace {
 
-// Which of host and device pointer the release's memory type means.
+// The host or the device pointer, as the release's memory type says.
 template <typename Pointer>
 Pointer choose(int type, Pointer host, Pointer device) {
   if (major == 5) {

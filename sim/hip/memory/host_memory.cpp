@@ -1,4 +1,4 @@
-// Host memory that the program owns or asks about; advice on managed memory, which has nothing to do here.
+// Host memory that the program owns or queries; advice on managed memory, which has no effect here.
 #include "sim/hip/abi/memory.hpp"
 #include "sim/hip/memory/allocation.hpp"
 #include "sim/hip/stream/stream.hpp"

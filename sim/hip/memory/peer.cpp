@@ -1,4 +1,4 @@
-// Access to other devices' memory. All devices are in one process and reach all of it; HIP's rules of asking are kept.
+// Access to other devices' memory. All devices are in one process and reach all of it; HIP's rules still apply.
 #include "sim/hip/runtime.hpp"
 
 using namespace rapt::sim::hip;
@@ -10,7 +10,7 @@ Error enable(const char* function, int peer, unsigned flags) {
     need(flags == 0, Error::invalid_value, "flags must be 0");
     Device& device = current_device();
     Runtime::get().device(peer);
-    need(peer != device.id, Error::invalid_device, "a device is no peer of its own");
+    need(peer != device.id, Error::invalid_device, "a device is not its own peer");
     const std::lock_guard lock(device.order);
     return device.peers.insert(peer).second ? Error::success : Error::peer_access_already_enabled;
   });
@@ -54,7 +54,7 @@ RAPT_HIP Error hipDeviceGetP2PAttribute(int* value, int attribute, int device, i
     need_pointer(value);
     Runtime::get().device(device);
     Runtime::get().device(peer);
-    need(device != peer, Error::invalid_device, "a device is no peer of its own");
+    need(device != peer, Error::invalid_device, "a device is not its own peer");
     need(attribute >= 0 && attribute <= 3, Error::invalid_value, "unknown attribute");
     *value = attribute == 1 || attribute == 2 ? 1 : 0;
     return Error::success;
@@ -68,7 +68,7 @@ RAPT_HIP Error hipExtGetLinkTypeAndHopCount(int device, int peer, std::uint32_t*
     need_pointer(hops);
     Runtime::get().device(device);
     Runtime::get().device(peer);
-    need(device != peer, Error::invalid_value, "a device is no peer of its own");
+    need(device != peer, Error::invalid_value, "a device is not its own peer");
     *type = 4;
     *hops = 1;
     return Error::success;

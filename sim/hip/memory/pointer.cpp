@@ -1,4 +1,4 @@
-// What HIP says of a pointer. hipMemoryType has other numbers in ROCm 5 than since 6.
+// What HIP says about a pointer. ROCm 6 changed the numbers of hipMemoryType.
 #include "sim/hip/abi/memory.hpp"
 #include "sim/hip/memory/allocation.hpp"
 #include "sim/hip/version.hpp"
@@ -15,7 +15,7 @@ int memory_type(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::host:
     case MemoryKind::registered: return old ? int{rocm5::memory_host} : int{rocm6::memory_host};
-    // ROCm 5.2 says of managed memory what it says of host memory; is_managed tells them apart.
+    // ROCm 5.2 reports managed memory as host memory; is_managed tells them apart.
     case MemoryKind::managed: return old ? int{rocm5::memory_host} : int{rocm6::memory_managed};
     default: return old ? int{rocm5::memory_device} : int{rocm6::memory_device};
   }
@@ -63,7 +63,7 @@ RAPT_HIP Error hipPointerGetAttributes(PointerAttributes* attributes, const void
     need_pointer(pointer);
     const Allocation* allocation = find_allocation(pointer);
     if (allocation == nullptr) {
-      // ROCm 5 has no word for memory that HIP does not know.
+      // ROCm 5 has no type for memory that HIP does not know.
       need(major != 5, Error::invalid_value, "not memory that HIP knows");
       *attributes = {rocm6::memory_unregistered, invalid_device_id, nullptr, nullptr, 0, 0};
       return Error::success;

@@ -1,4 +1,4 @@
-// Memory pools count what is allocated from them; memory is not kept for later.
+// Memory pools count what is allocated from them; freed memory is not kept for reuse.
 #pragma once
 
 #include "sim/hip/abi/memory.hpp"

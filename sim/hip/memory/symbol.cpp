@@ -1,4 +1,4 @@
-// __device__ variables by the host's variables that stand for them.
+// __device__ variables, named by their host variables.
 #include "sim/hip/memory/copy.hpp"
 #include "sim/hip/stream/stream.hpp"
 

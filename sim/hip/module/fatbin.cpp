@@ -81,7 +81,7 @@ char* variable_part(const void* symbol, std::size_t offset, std::size_t bytes) {
 using namespace rapt::sim;
 using namespace rapt::sim::hip;
 
-// A binary that cannot be used is reported by the functions that need it.
+// A binary that cannot be used is reported when a function needs it.
 RAPT_HIP void** __hipRegisterFatBinary(const void* data) {
   const auto* wrapper = static_cast<const Wrapper*>(data);
   if (wrapper == nullptr || wrapper->magic != wrapper_magic || wrapper->version != 1 || wrapper->binary == nullptr) {
@@ -137,6 +137,6 @@ RAPT_HIP void __hipRegisterManagedVar(void* handle, void** pointer, void* initia
   if (module != registry().modules.end()) module->second->add_managed({name, *pointer});
 }
 
-// Textures and surfaces are images, which there are none of; programs that only register them run.
+// Textures and surfaces are images, which are not supported; programs that only register them run.
 RAPT_HIP void __hipRegisterTexture(void**, void*, char*, char*, int, int, int) {}
 RAPT_HIP void __hipRegisterSurface(void**, void*, char*, char*, int, int) {}

@@ -1,4 +1,4 @@
-// What HIP says of kernels.
+// What HIP says about kernels.
 #include "sim/hip/handles.hpp"
 #include "sim/hip/module/launch.hpp"
 
@@ -91,7 +91,7 @@ RAPT_HIP Error hipFuncGetAttributes(FunctionAttributes* attributes, const void* 
 RAPT_HIP Error hipFuncSetAttribute(const void* host, int attribute, int value) {
   return api(__func__, [&] {
     Device& device = current_device();
-    // ROCm takes a function of a module here too.
+    // ROCm also accepts a function of a module here.
     auto function = host != nullptr ? handles<Function>().find(const_cast<void*>(host)) : nullptr;
     if (!function) function = find_host_function(host, device);
     set_attribute(*function, device, attribute, value);

@@ -39,7 +39,7 @@ std::vector<std::byte> from_buffer(const Kernel& kernel, void** extra) {
     else size = static_cast<const std::size_t*>(extra[i + 1]);
   }
   need(size != nullptr && (buffer != nullptr || *size == 0), Error::invalid_value, "`extra` has no buffer or no size");
-  // ROCm takes the kernel's own part of a longer buffer (one structure for several kernels), and a shorter one too.
+  // ROCm accepts a buffer that is longer (one structure for several kernels) or shorter than the kernel's arguments.
   const std::size_t taken = kernel.arguments.empty() ? kernel.descriptor.kernarg_size : explicit_size(kernel);
   if (*size < taken)
     log("hipModuleLaunchKernel: `extra` has " + std::to_string(*size) + " bytes, and the arguments of " + kernel.name +
@@ -103,7 +103,7 @@ KernelWork make_ragged_launch(const std::shared_ptr<Function>& function, Dim3 it
   const std::uint32_t last[3] = {items.x % block.x, items.y % block.y, items.z % block.z};
   need(!function->kernel().uniform_workgroups || (last[0] == 0 && last[1] == 0 && last[2] == 0), Error::invalid_value,
        "the kernel was compiled for grids without a ragged end");
-  // A ragged grid may have as many work-items as a whole one, so the check is of its whole workgroups.
+  // A ragged grid may have as many work-items as a whole one, so its number of whole workgroups is checked.
   const auto groups = [](std::uint32_t n, std::uint32_t size) { return n / size + (n % size != 0 ? 1 : 0); };
   const Dim3 grid{groups(items.x, block.x), groups(items.y, block.y), groups(items.z, block.z)};
   const Dim3 whole{std::max(items.x / block.x, 1U), std::max(items.y / block.y, 1U), std::max(items.z / block.z, 1U)};

@@ -30,7 +30,7 @@ class Function {
   const Kernel& kernel_;
 };
 
-// A __managed__ variable: memory that host and device share, whose address the device code reads from a pointer.
+// A __managed__ variable: memory that host and device share, whose address device code reads from a pointer.
 struct ManagedVariable {
   std::string name;
   void* memory;
@@ -44,7 +44,7 @@ class Module {
 
   // Loads on first use; fails with LoadError.
   std::shared_ptr<CodeObject> object(Device& device);
-  // Null where there is none of that name.
+  // Null if there is none of that name.
   std::shared_ptr<Function> function(Device& device, const std::string& name);
   const Symbol* variable(Device& device, const std::string& name);
   void add_managed(ManagedVariable variable);

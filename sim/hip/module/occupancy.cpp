@@ -1,4 +1,4 @@
-// How many workgroups fit, by registers and LDS as LLVM's kernel resource usage counts them.
+// How many workgroups fit, by registers and LDS, counted as in LLVM's kernel resource usage.
 #include "sim/hip/module/launch.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ Error active_groups(const char* name, int* groups, int group_size, std::size_t l
   });
 }
 
-// The largest group of whole waves that leaves no room unused, within the limit.
+// The largest group of whole waves within the limit that leaves no room unused.
 Error best_group(const char* name, int* grid_size, int* group_size, std::size_t lds, int limit, auto&& find) {
   return api(name, [&] {
     need_pointer(grid_size);

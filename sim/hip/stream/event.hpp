@@ -19,7 +19,7 @@ class Event {
     capture_.reset();
     nodes_.clear();
   }
-  // Recorded in a capturing stream: what a stream that waits for it follows.
+  // If recorded in a capturing stream: the capture that a waiting stream joins.
   void set(const std::shared_ptr<Capture>& capture, std::vector<Node*> nodes) {
     const std::lock_guard lock(mutex_);
     completion_.reset();

@@ -123,7 +123,7 @@ std::shared_ptr<Stream> find_stream(StreamHandle handle) {
 
 namespace {
 
-// Records, waits and graphs are the stream's own business.
+// Records, waits and graphs are handled here; other work is queued.
 void put(const std::shared_ptr<Stream>& stream, Work work) {
   if (const auto* record = std::get_if<RecordWork>(&work)) {
     const auto event = record->event;

@@ -20,7 +20,7 @@ class Completion {
   void finish(double time);
   void wait();
   bool done() const;
-  double time() const { return time_; }  // by the model's clock, once done
+  double time() const { return time_; }  // by the clock model, once done
 
  private:
   mutable std::mutex mutex_;
@@ -41,7 +41,7 @@ class Stream {
   const std::uint64_t id;
   std::shared_ptr<Capture> capture;  // null: not capturing. Changed under the mutex of captures.
 
-  // Puts the work behind all before it, and behind `also` (null: nothing more). The legacy default stream and the
+  // The work starts after all work before it, and after `also` unless that is null. The legacy default stream and the
   // blocking streams of a device wait for one another.
   CompletionPointer enqueue(Work work, const CompletionPointer& also = nullptr);
   void synchronize();
@@ -69,13 +69,13 @@ class Stream {
 
 // The stream that a handle means on the current device: null and 1 the legacy default one, 2 the thread's own.
 std::shared_ptr<Stream> find_stream(StreamHandle handle);
-// For the functions with _spt behind their names, null too is the thread's own.
+// For the functions whose names end in _spt, null is the thread's own as well.
 inline StreamHandle own(StreamHandle handle) {
   return handle == nullptr ? reinterpret_cast<StreamHandle>(stream_per_thread) : handle;
 }
-// Either puts the work into the stream or, where it captures, into the graph.
+// Puts the work into the stream or, if it is capturing, into the graph.
 void submit(const std::shared_ptr<Stream>& stream, Work work);
-// The same for calls that return when the work is done.
+// The same for calls that return once the work is done.
 void submit_and_wait(const std::shared_ptr<Stream>& stream, Work work);
 
 // A HIP function that puts the work of `make` into a stream.

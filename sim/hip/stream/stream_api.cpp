@@ -112,7 +112,7 @@ RAPT_HIP Error hipStreamCreateWithFlags(StreamHandle* stream, unsigned flags) {
 RAPT_HIP Error hipStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int priority) {
   return create(__func__, stream, flags, priority);
 }
-// All compute units take part always.
+// All compute units are always used.
 RAPT_HIP Error hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
   if (words == 0 || mask == nullptr) return api(__func__, [] { return Error::invalid_value; });
   return create(__func__, stream, 0, 0);

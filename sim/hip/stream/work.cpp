@@ -90,7 +90,7 @@ struct Executor {
     if (!work.keep) release_memory(work.pointer);
   }
 
-  // What streams and graphs do themselves, and what needs nothing done.
+  // Work that streams and graphs do themselves, and work that does nothing.
   template <typename Other>
   void operator()(const Other&) const {}
 
@@ -111,7 +111,7 @@ struct Executor {
   }
 };
 
-// Memory is freed and the host is called also after a failure.
+// Memory is freed and the host is called even after a failure.
 bool runs_after_failure(const Work& work) {
   return std::holds_alternative<ReleaseWork>(work) || std::holds_alternative<HostWork>(work) ||
          std::holds_alternative<CallbackWork>(work);

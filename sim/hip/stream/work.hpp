@@ -15,8 +15,8 @@ class Graph;
 
 struct KernelWork {
   std::shared_ptr<Function> function;
-  Dim3 grid, block;                         // workgroups; work-items of one
-  std::uint32_t last_block[3] = {0, 0, 0};  // of the last workgroup of a ragged grid; 0: as the others
+  Dim3 grid, block;                         // in workgroups; in work-items
+  std::uint32_t last_block[3] = {0, 0, 0};  // of the last workgroup of a ragged grid; 0: like the others
   std::uint32_t dynamic_lds = 0;
   std::vector<std::byte> arguments;
 };
@@ -76,14 +76,14 @@ struct AllocateWork {
 };
 struct ReleaseWork {
   void* pointer;
-  bool keep = false;  // of a graph's own memory: it is there for the next launch
+  bool keep = false;  // for a graph's own memory, which the next launch uses again
 };
 struct EmptyWork {};
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, CallbackWork, WriteWork, WaitWork,
                           RecordWork, EventWaitWork, GraphWork, AllocateWork, ReleaseWork>;
 
-// Does the work on the calling thread and moves the model's clock on, in nanoseconds. A fault becomes the device's
+// Does the work on the calling thread and advances the model's clock, in nanoseconds. A fault becomes the device's
 // failure.
 void execute(const Work& work, Device& device, double& clock);
 

@@ -5,7 +5,7 @@
 namespace rapt::sim::gfx9 {
 namespace {
 
-// Only the name is known: bits and operands are not looked at.
+// Only the name is known: bits and operands are not checked.
 bool refused(Reader& reader) {
   switch (reader.bits(26, 6)) {
     case 0x31: return reader.begin(Format::unsupported, refused_exp(0), 2);

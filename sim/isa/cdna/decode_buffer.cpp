@@ -8,7 +8,7 @@ bool begin(Reader& reader, bool typed) {
                : reader.begin(Format::mubuf, reader.bits(18, 7), 2);
 }
 
-// Write-back and invalidation have no operands, and few of the bits.
+// Write-back and invalidation have no operands and only a few of the bits.
 bool cache_control(Reader& reader) {
   Instruction& out = reader.out;
   if (out.offen || out.idxen || out.lds || reader.bit(55)) return false;
@@ -46,7 +46,7 @@ bool decode_buffer(Reader& reader) {
 
   out.offset = static_cast<std::int32_t>(reader.bits(0, 12));
   if (out.lds && reader.bit(55)) return false;
-  // gfx90a put "the data are in AGPRs" in the place of tfe.
+  // gfx90a replaced tfe with "the data are in AGPRs".
   const bool bit55 = reader.bit(55), accumulator = bit55 && reader.arch() != Arch::gfx908;
   out.tfe = bit55 && !accumulator;
   const bool atomic = row.name.starts_with("buffer_atomic");

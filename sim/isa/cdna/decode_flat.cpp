@@ -9,7 +9,7 @@ struct Addressing {
   bool vaddr, saddr;
 };
 
-// Scratch: gfx942 says with a bit whether there is a vector address; before, it is there where the scalar one is not.
+// Scratch: gfx942 has a bit for a vector address; older ones have a vector address if they have no scalar one.
 Addressing addressing(Reader& reader, Format format) {
   const bool saddr = format != Format::flat && reader.bits(48, 7) != saddr_off;
   if (format != Format::scratch) return {true, saddr};
@@ -32,7 +32,7 @@ bool decode_flat(Reader& reader) {
 
   if (format == Format::flat) {
     if (reader.bits(48, 7) != 0) return false;
-    // The offset has 12 bits here; a 13th is not heeded (ISA documents, "FLAT offset"), though LLVM prints it.
+    // The offset has 12 bits here; a 13th is ignored (ISA documents, "FLAT offset"), although LLVM prints it.
     out.offset = static_cast<std::int32_t>(reader.bits(0, 12));
     out.immediate = static_cast<std::int32_t>(reader.bits(0, 13));
   } else {

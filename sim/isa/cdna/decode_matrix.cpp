@@ -35,7 +35,7 @@ bool decode_matrix(Reader& reader) {
   const bool by_format = row.name.ends_with("f8f6f4");
   if (by_format && out.abid != (row.src[3] == Type::none ? 0 : 1)) return false;
 
-  // gfx908 keeps C and D in AGPRs always.
+  // gfx908 always keeps C and D in AGPRs.
   const bool in_agprs = reader.arch() == Arch::gfx908 || reader.bit(15);
   out.dst = reader.vector(in_agprs, reader.bits(0, 8), reader.dwords(row.dst));
   for (unsigned i = 0; i < 2; ++i) {
@@ -51,7 +51,7 @@ bool decode_matrix(Reader& reader) {
     return true;
   }
   accumulator(reader, in_agprs);
-  // From gfx942 on the f64 operations have neg where the others have blgp.
+  // From gfx942 on, the f64 operations have neg in the place of blgp.
   if (row.src[0] == Type::f64 && reader.arch() != Arch::gfx90a) {
     out.neg = out.blgp;
     out.blgp = 0;
@@ -59,7 +59,7 @@ bool decode_matrix(Reader& reader) {
   return true;
 }
 
-// A scaled operation is the prefix, which names the scales, and behind it the plain operation with abid = 1.
+// A scaled operation is the prefix, which names the scales, followed by the plain operation with abid = 1.
 bool begin_scaled_matrix(Reader& reader) {
   if (!reader.has(4)) return false;
   const Reader plain = reader.behind(2);

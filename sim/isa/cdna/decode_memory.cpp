@@ -3,7 +3,7 @@
 namespace rapt::sim::gfx9 {
 namespace {
 
-// The registers of a field: none where the row has no such operand, and then the field must be clear.
+// The registers of a field; if the row has no such operand, none, and the field must be clear.
 Operand data(Reader& reader, Type type, unsigned low, bool accumulator) {
   const unsigned index = reader.bits(low, 8), count = reader.dwords(type);
   if (count == 0) {
@@ -20,7 +20,7 @@ bool decode_ds(Reader& reader) {
   const Opcode& row = reader.row();
   Instruction& out = reader.out;
   const bool gfx908 = reader.arch() == Arch::gfx908;
-  // The data are in AGPRs, since gfx90a.
+  // From gfx90a on: the data are in AGPRs.
   const bool accumulator = reader.bit(25);
   const bool has_data = row.src[1] != Type::none || row.dst != Type::none;
   if (accumulator && (gfx908 || !has_data)) return false;
@@ -60,8 +60,8 @@ bool decode_smem(Reader& reader) {
   }
   if (row.src[0] == Type::none) return !imm;
   out.src[0] = reader.scalar(reader.bits(0, 6) * 2, reader.dwords(row.src[0]));
-  // imm says that there is an offset of 21 bits, soffset_en that soffset's field names a register; without either the
-  // offset's field holds the register.
+  // imm means that there is a 21-bit offset, soffset_en that soffset's field names a register; without either, the
+  // offset's field names the register.
   if (imm) out.offset = static_cast<std::int32_t>(reader.bits(32, 21) << 11) >> 11;
   if (soffset_en) {
     out.src[1] = reader.scalar(reader.bits(57, 7), 1);

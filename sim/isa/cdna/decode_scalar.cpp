@@ -36,7 +36,7 @@ bool sop2(Reader& reader) {
 bool sopc(Reader& reader) {
   if (!reader.begin(Format::sopc, reader.bits(16, 7), 1)) return false;
   sources(reader, {reader.bits(0, 8), reader.bits(8, 8)});
-  // s_set_gpr_idx_on has an immediate in the second source's place.
+  // s_set_gpr_idx_on has an immediate in place of the second source.
   if (reader.row().src[1] == Type::none) reader.out.immediate = static_cast<std::int32_t>(reader.bits(8, 8));
   return true;
 }

@@ -5,7 +5,7 @@ namespace {
 
 constexpr unsigned code_sdwa = 249, code_dpp = 250;
 
-// A modifier bit of a source: kept where the operation takes it, else it must be clear or does not matter.
+// A modifier bit of a source: kept if the operation takes it; otherwise it must be clear, or is ignored.
 std::uint8_t modifier(Reader& reader, unsigned source, bool set, bool takes, bool lax) {
   if (!set) return 0;
   reader.require(takes || lax);
@@ -29,7 +29,7 @@ void sdwa_destination(Reader& reader) {
   out.omod = static_cast<std::uint8_t>(reader.bits(46, 2));
   reader.require(out.omod == 0 || is_float(row.dst));
   const unsigned select = reader.bits(40, 3), unused = reader.bits(43, 2);
-  if (row.src[0] == Type::pk_fp8) {  // a whole register always
+  if (row.src[0] == Type::pk_fp8) {  // always a whole register
     reader.require(select == 6);
     return;
   }
@@ -62,7 +62,7 @@ void sdwa(Reader& reader) {
   }
 }
 
-// gfx90a and later broadcast within a row, and do nothing else for operations of the 64-bit pipe.
+// gfx90a and later broadcast within a row; operations of the 64-bit pipe have no other DPP control.
 bool is_control(Reader& reader, unsigned control) {
   const bool gfx908 = reader.arch() == Arch::gfx908;
   const Opcode& row = reader.row();
@@ -91,7 +91,7 @@ void dpp(Reader& reader) {
   }
 }
 
-// The operations without sources do not look at src0's field, but a second word would belong to them.
+// Operations without sources ignore src0's field, but a second word that it announces belongs to them.
 bool announces_word(unsigned code) { return code == code_sdwa || code == code_dpp || code == 255; }
 
 // src0's field may announce a second word instead of naming a source.
@@ -113,7 +113,7 @@ bool first_source(Reader& reader) {
   return true;
 }
 
-// v_madmk, v_madak and their fma forms: a literal always follows, and a literal source is the same one.
+// v_madmk, v_madak and their fma forms: a literal always follows, and a literal source is that same one.
 void fused_literal(Reader& reader) {
   const bool middle = reader.row().name[5] == 'm';  // v_fmamk, not v_fmaak
   Instruction& out = reader.out;
@@ -154,7 +154,7 @@ bool vop2(Reader& reader) {
   if (out.lane_map != LaneMap::sdwa) out.src[1] = reader.vgpr(reader.bits(9, 8), reader.dwords(row.src[1]));
   if (row.src[2] == Type::mask) out.src[2] = Reader::vcc();
   if (reader.is(trait::reads_dst)) out.src[2] = out.dst;
-  if (row.dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 goes half by half
+  if (row.dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 works on each half
   return true;
 }
 

@@ -42,7 +42,7 @@ void sources(Reader& reader) {
 
 void neg_and_abs(Reader& reader) {
   const Opcode& row = reader.row();
-  const bool has_abs = row.dst2 == Type::none;  // the carry's register is in its place
+  const bool has_abs = row.dst2 == Type::none;  // the carry's register is encoded there
   const unsigned count = encoded_sources(row);
   const unsigned ignored = has(row, trait::op_sel_src2) ? 3 : count;
   for (unsigned i = 0; i < 3; ++i) {
@@ -71,7 +71,7 @@ void op_sel(Reader& reader) {
   reader.out.op_sel = static_cast<std::uint8_t>(field);
 }
 
-// v_bitop3: the table's bits are where abs, omod and neg are elsewhere.
+// v_bitop3: the table's bits take the place of abs, omod and neg.
 void truth_table(Reader& reader) {
   reader.out.immediate =
       static_cast<std::int32_t>(reader.bits(61, 3) | reader.bits(8, 3) << 3 | reader.bits(59, 2) << 6);
@@ -90,9 +90,9 @@ void output_modifiers(Reader& reader) {
 bool is_mix(const Opcode& row) { return row.name.starts_with("v_fma_mix"); }
 
 Type constant_type(const Opcode& row, unsigned source, unsigned op_sel_hi) {
-  // Where op_sel_hi says that a source is an f16, its constants are too (LLVM's pull request 183487).
+  // If op_sel_hi says that a source is an f16, so are its constants (LLVM's pull request 183487).
   if (is_mix(row) && (op_sel_hi >> source & 1) != 0) return Type::f16;
-  if (source == 1 && row.name == "v_ldexp_f16") return Type::f16;  // the exponent's, as LLVM has it
+  if (source == 1 && row.name == "v_ldexp_f16") return Type::f16;  // the exponent's type, as in LLVM
   return row.src[source];
 }
 
@@ -103,7 +103,7 @@ bool takes_modifiers(const Opcode& row, unsigned source) {
 
 bool takes_clamp(const Opcode& row) {
   if (has(row, trait::clamp)) return true;
-  // Comparisons of floating-point values signal with it.
+  // For comparisons of floating-point values this bit means signalling.
   const bool compares = row.dst == Type::mask && is_float(row.src[0]) && is_float(row.src[1]);
   return (is_float(row.dst) || compares) && !has(row, trait::no_clamp);
 }

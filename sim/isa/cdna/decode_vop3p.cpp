@@ -42,7 +42,7 @@ bool decode_vop3p(Reader& reader) {
   reader.require(((neg | neg_hi | op_sel) & ~used) == 0);
   if (!reader.is(trait::lax_modifiers)) {
     out.neg = static_cast<std::uint8_t>(neg);
-    // v_fma_mix has abs in neg_hi's place.
+    // v_fma_mix has abs in place of neg_hi.
     (is_mix(row) ? out.abs : out.neg_hi) = static_cast<std::uint8_t>(neg_hi);
   }
   if (reader.is(trait::no_op_sel)) {

@@ -1,4 +1,4 @@
-// gfx9's assembly text as LLVM writes it, one function a group of formats.
+// gfx9's assembly text as LLVM writes it, one function per group of formats.
 #pragma once
 
 #include "sim/isa/decode.hpp"
@@ -8,7 +8,7 @@ namespace rapt::sim::gfx9 {
 
 std::string print(DecodeMode mode, const Instruction& instruction);
 
-// Operands and modifiers, each with what separates it from the mnemonic or the operand before it.
+// Operands and modifiers, each with the separator from the mnemonic or the operand before it.
 class Text {
  public:
   Text(Arch arch, const Instruction& instruction, std::string mnemonic)
@@ -29,7 +29,7 @@ class Text {
     text_ += ' ';
     text_ += text;
   }
-  // " name:[1,0]" of `count` bits, where they are not all `default_bit`.
+  // " name:[1,0]" of `count` bits, unless all are `default_bit`.
   void bits(std::string_view name, unsigned bits, unsigned count, bool default_bit = false);
   std::string take() { return std::move(text_); }
 

@@ -1,4 +1,4 @@
-// Immediates with a special notation.
+// Immediates that have a special notation.
 #include "sim/isa/cdna/print.hpp"
 #include "sim/isa/text.hpp"
 
@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 5> system_operations = {"", "SYSMSG_OP_EC
                                                                "", "SYSMSG_OP_TTRACE_PC"};
 constexpr unsigned msg_gs = 2, msg_gs_done = 3, msg_system = 15;
 
-// Empty where the message has no such operation.
+// Empty if the message has no such operation.
 std::string_view operation_name(unsigned id, unsigned operation) {
   if (id == msg_system) return operation < system_operations.size() ? system_operations[operation] : "";
   if (operation >= gs_operations.size() || (id == msg_gs && operation == 0)) return "";

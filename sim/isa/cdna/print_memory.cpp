@@ -14,7 +14,7 @@ void cache_bits(Text& text) {
 
 void offset(Text& text, std::int32_t value) { text.flag("offset:" + std::to_string(value), value != 0); }
 
-// A register, or "off" where an address part is left out.
+// A register, or "off" if a part of the address is left out.
 void address(Text& text, const Operand& operand) {
   if (operand.kind == OperandKind::none) {
     text.operand("off");

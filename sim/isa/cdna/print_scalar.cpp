@@ -22,7 +22,7 @@ std::string waits(unsigned immediate) {
   return out;
 }
 
-// Where the operation has a hexadecimal, a decimal, a small or no immediate.
+// How the immediate is printed: in hexadecimal, in decimal, as a small number, or not at all.
 void sopp(Text& text) {
   const unsigned immediate = immediate16(text.instruction());
   const std::string_view name = text.row().name;

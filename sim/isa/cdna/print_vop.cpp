@@ -14,14 +14,14 @@ void source(Text& text, unsigned i) {
   const auto literal = static_cast<std::uint32_t>(instruction.immediate);  // all its bits, used or not
   std::string out = text::operand(text.arch(), operand, type);
   if (operand.literal) {
-    // A literal that is part of the operation is never taken for an inline constant.
+    // A literal that is part of the operation cannot be mistaken for an inline constant.
     const bool mandatory = text.is(trait::no_e64) && i == (text.row().name[5] == 'm' ? 1U : 2U);
     out = mandatory ? text::hex(literal) : text::literal(literal, type);
   }
   if (bit(instruction.abs, i)) out = '|' + out + '|';
   if (bit(instruction.sext, i)) out = "sext(" + out + ')';
   if (bit(instruction.neg, i)) {
-    // A minus before a number would be part of it.
+    // A minus sign before a number would be read as part of it.
     const bool ambiguous = operand.kind == OperandKind::constant && !bit(instruction.abs, i);
     out = ambiguous ? "neg(" + out + ')' : '-' + out;
   }
@@ -83,7 +83,7 @@ void sdwa(Text& text, unsigned sources) {
   if (sources == 2) flag("src1_sel:", select[static_cast<unsigned>(instruction.src_sel[1])]);
 }
 
-// op_sel of VOP3: a bit a source, the destination's last.
+// op_sel of VOP3: one bit per source, the destination's last.
 void op_sel(Text& text, unsigned sources) {
   const unsigned field = text.instruction().op_sel;
   const unsigned listed = text.is(trait::op_sel_src2) ? 3 : sources;
@@ -149,7 +149,7 @@ void print_matrix(Text& text) {
   if (scaled) {
     text.operand(instruction.src[3], row.src[3]);
     text.operand(instruction.src[4], row.src[4]);
-    // LLVM lists a third source, which is not there.
+    // LLVM prints a third source, which does not exist.
     text.bits("op_sel", instruction.op_sel, 3);
     text.bits("op_sel_hi", instruction.op_sel_hi, 3, true);
   }

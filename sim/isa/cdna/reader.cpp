@@ -7,10 +7,10 @@ namespace {
 
 constexpr unsigned sgpr_count = 102;
 
-// Named registers go in pairs and do not mix with the numbered ones.
+// Named registers form pairs and do not mix with the numbered ones.
 bool is_scalar_range(unsigned first, unsigned count) {
   const unsigned end = first + count;
-  // Four registers and more may run into flat_scratch, which is SGPR 102 and 103.
+  // Four or more registers may extend into flat_scratch, which is SGPRs 102 and 103.
   if (end <= (count > 2 ? sgpr_count + 2 : sgpr_count)) return true;
   if (first >= sreg::m0) return first != sreg::null && end <= sreg::count && (count == 1 || first == sreg::exec);
   if (first >= sreg::ttmp0) return end <= sreg::ttmp0 + 16;
@@ -52,7 +52,7 @@ Operand Reader::scalar(unsigned code, unsigned count) {
 }
 
 Operand Reader::literal(Type type) {
-  // One literal an instruction, behind the first word; VOP3 and longer formats have none.
+  // One literal per instruction, after the first word; VOP3 and longer formats have none.
   if (out.size != 4 && !has_literal_) return invalid();
   out.size = 8;
   has_literal_ = true;

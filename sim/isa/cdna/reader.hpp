@@ -10,7 +10,7 @@ enum class Sources : std::uint8_t {
   any,        // scalar registers, constants, VGPRs
   scalar,     // scalar registers and constants
   registers,  // scalar registers, including special values (vccz)
-  sgpr,       // scalar registers that hold what was written to them
+  sgpr,       // scalar registers that can be written and read back
   vgpr,
 };
 
@@ -27,19 +27,19 @@ class Reader {
     return static_cast<unsigned>(pair() >> low & ((std::uint64_t{1} << count) - 1));
   }
   bool bit(unsigned n) const { return bits(n, 1) != 0; }
-  // A word beyond the first; marks the instruction invalid where the words end too early.
+  // A word beyond the first; marks the instruction invalid if the words end too early.
   std::uint32_t word(unsigned n);
   // The same instruction's later words as a separate reader (scaled MFMA).
   Reader behind(unsigned words) const { return {mode_, index_, words_.subspan(words)}; }
   bool has(unsigned words) const { return words_.size() >= words; }
 
-  // Finds the row and sets the size; false where there is no such opcode or the words end too early.
+  // Finds the row and sets the size; false if there is no such opcode or the words end too early.
   bool begin(Format format, unsigned code, unsigned words);
   const Opcode& row() const { return *out.opcode; }
   bool is(Traits trait) const { return (row().traits & trait) != 0; }
   unsigned dwords(Type type) const { return sim::dwords(type, mode_.lanes); }
 
-  // Operands. What the field may not name marks the instruction invalid.
+  // Operands. A field that names something it may not marks the instruction invalid.
   Operand source(unsigned code, Type type, Sources allowed = Sources::any);
   Operand scalar(unsigned code, unsigned count);
   Operand vgpr(unsigned index, unsigned count);

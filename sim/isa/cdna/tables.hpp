@@ -1,4 +1,4 @@
-// The instruction tables of gfx908, gfx90a, gfx942 and gfx950: a file for each group of formats, rows in the order of
+// The instruction tables of gfx908, gfx90a, gfx942 and gfx950: one file per group of formats, rows in the order of
 // their codes. Names and codes are those of LLVM 22, whose disassembler they are checked against in a test.
 #pragma once
 
@@ -13,14 +13,14 @@ extern const Table ds_table, flat_table, global_table, scratch_table, mubuf_tabl
 // Matrix operations after gfx950's scale prefix have separate rows.
 constexpr std::uint16_t scaled_code(unsigned code) { return static_cast<std::uint16_t>(code | 0x80); }
 
-// Rows of Format::unsupported stand for several encodings: the code says which.
+// Rows of Format::unsupported cover several encodings: the code says which.
 constexpr std::uint16_t refused_ds(unsigned code) { return static_cast<std::uint16_t>(code); }
 constexpr std::uint16_t refused_exp(unsigned code) { return static_cast<std::uint16_t>(0x100 | code); }
 constexpr std::uint16_t refused_vintrp(unsigned code) { return static_cast<std::uint16_t>(0x200 | code); }
 constexpr std::uint16_t refused_mimg(unsigned code) { return static_cast<std::uint16_t>(0x300 | code); }
 constexpr std::uint16_t refused_vop3(unsigned code) { return static_cast<std::uint16_t>(0x400 | code); }
 
-// The names that rows are written with.
+// Short names for writing the rows.
 namespace row {
 using enum Format;
 using enum Type;

@@ -26,12 +26,12 @@ WrittenBits written_by_sdwa(const Instruction& i) {
   const std::uint32_t part = whole && is_half(i.opcode->dst) ? half(false) : selected(i.dst_sel);
   if (!whole && i.dst_unused == SdwaUnused::preserve) return {part, 0};
   if (whole || i.dst_unused == SdwaUnused::pad) return {part, ~part};
-  const std::uint32_t below = (part & (~part + 1)) - 1;  // its sign goes above
+  const std::uint32_t below = (part & (~part + 1)) - 1;  // the sign fills the bits above
   return {~below, below};
 }
 
-// A small float of a register that holds four or more: one byte or two of it. gfx12's op_sel has the bits of a byte's
-// number in reverse order.
+// A small float of a register that holds four or more: one or two of its bytes. gfx12's op_sel holds a byte's number
+// with its bits reversed.
 std::uint32_t small_float_source(const Instruction& i) {
   const unsigned low = i.op_sel & 1, high = i.op_sel >> 1 & 1;
   if (i.opcode->src[0] == Type::b8) return byte(2 * low + high);
@@ -46,7 +46,7 @@ bool takes_small_float(const Instruction& i) {
          (type == Type::b32 && says(i, "scalef32_pk_") && i.opcode->name.ends_with("_fp4"));
 }
 
-// Conversions to one small float or two, which go to the byte or half that op_sel names.
+// Conversions to one small float or two, which go to the byte or half that op_sel selects.
 bool gives_small_float(const Instruction& i) {
   const Type type = i.opcode->dst;
   return type == Type::pk_fp8 || type == Type::b8 || (type == Type::b32 && says(i, "pk_fp4_"));
@@ -105,7 +105,7 @@ unsigned written_halves(const Instruction& i, unsigned vgpr) {
 }
 
 unsigned moved_halves(const Instruction& i, const Operand& data) {
-  if (says(i, "format_xy")) return halves::both;  // two components and more fill registers
+  if (says(i, "format_xy")) return halves::both;  // two or more components fill registers
   return data.high || says(i, "d16_hi") ? halves::upper : halves::lower;
 }
 

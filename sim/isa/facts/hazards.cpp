@@ -31,8 +31,8 @@ Kinds matrix_kinds(const Instruction& i) {
   return kinds;
 }
 
-// The result lands elsewhere than in the low bits: SDWA, op_sel's destination bit, conversions to bytes and nibbles
-// (LLVM: DstSelForwarding, CvtScaleForwarding).
+// The result is not in the low bits: SDWA, op_sel's destination bit, conversions to bytes and nibbles (LLVM:
+// DstSelForwarding, CvtScaleForwarding).
 bool shifts_result(const Instruction& i) {
   const std::string_view name = i.opcode->name;
   if (i.lane_map == LaneMap::sdwa) return i.dst_sel != SdwaSelect::dword;
@@ -111,7 +111,7 @@ Kinds register_kinds(const Effects& e, Kinds kinds) {
   return kinds;
 }
 
-// Which earlier instructions gfx9's short rules (hazards_cdna.cpp) look for, and how far back.
+// Which earlier instructions gfx9's short rules (check/hazards/cdna.cpp) look for, and how far back.
 void watch(HazardFacts& f, Arch arch) {
   const bool gfx90a = arch != Arch::gfx908, gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;
   const auto look = [&f](Kinds is, Kinds watches, unsigned window) {

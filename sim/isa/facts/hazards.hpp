@@ -9,7 +9,7 @@ namespace rapt::sim {
 namespace kind {
 using Kinds = std::uint64_t;
 constexpr Kinds bit(unsigned n) { return Kinds{1} << n; }
-inline constexpr Kinds valu = bit(0);  // vector arithmetic, matrix products among it
+inline constexpr Kinds valu = bit(0);  // vector arithmetic, including matrix products
 inline constexpr Kinds salu = bit(1);
 inline constexpr Kinds memory = bit(2);  // buffer, flat, global, scratch
 inline constexpr Kinds lds = bit(3);
@@ -43,7 +43,7 @@ inline constexpr Kinds nop = bit(30);            // v_nop
 inline constexpr Kinds waits_vdst = bit(31);     // for all VALU results: va_vdst(0)
 inline constexpr Kinds waits_sdst = bit(32);     // for all SALU results: sa_sdst(0)
 inline constexpr Kinds reads_mask = bit(33);     // VALU: a lane mask in an SGPR or VCC
-inline constexpr Kinds late_vector = bit(34);    // writes_vector, but a product does not get it at once
+inline constexpr Kinds late_vector = bit(34);    // writes_vector, but a product cannot use it at once
 inline constexpr Kinds setvskip = bit(35);       // s_setvskip
 inline constexpr Kinds sets_vskip = bit(36);     // s_setreg of MODE.vskip
 inline constexpr Kinds getmode = bit(37);        // s_getreg of MODE
@@ -52,7 +52,7 @@ inline constexpr Kinds getmode = bit(37);        // s_getreg of MODE
 struct HazardFacts {
   kind::Kinds kinds = 0;
   kind::Kinds watches = 0;       // kinds of earlier instructions that may still forbid it,
-  std::uint8_t window = 0;       // up to so many wait states before
+  std::uint8_t window = 0;       // up to this many wait states ago
   std::uint8_t wait_states = 1;  // that it takes itself
   std::uint8_t passes = 0;       // of a matrix product, four clocks each
   std::uint8_t hardware_register = 0;

@@ -1,4 +1,4 @@
-// Which checks an instruction concerns, decided once when it is decoded: most instructions concern few.
+// Which checks look at an instruction, decided once when it is decoded: for most instructions only a few.
 #pragma once
 
 #include "sim/isa/facts/hazards.hpp"
@@ -6,14 +6,14 @@
 
 namespace rapt::sim {
 
-// In the order in which they look at an instruction: what is undefined is found before its consequences are.
+// In the order in which they look at an instruction: undefined values are found before their consequences.
 enum class CheckKind : std::uint8_t { values, waits, hazards, operands, alignment, races, barriers };
 inline constexpr unsigned check_kinds = 7;
 
-using CheckSet = std::uint8_t;  // bit n: the kind of number n
+using CheckSet = std::uint8_t;  // bit n: the kind with number n
 constexpr CheckSet set_of(CheckKind kind) { return static_cast<CheckSet>(1U << static_cast<unsigned>(kind)); }
 
-// Checks that are told of every access.
+// Checks that see every memory access.
 inline constexpr CheckSet access_checks =
     set_of(CheckKind::values) | set_of(CheckKind::waits) | set_of(CheckKind::alignment) | set_of(CheckKind::races);
 

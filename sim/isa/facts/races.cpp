@@ -3,8 +3,8 @@
 namespace rapt::sim {
 namespace {
 
-// Loads and stores that the compiler made of atomic ones carry bits that pass by caches (LLVM's AMDGPUUsage, "Memory
-// Model"): glc, without slc, which marks streaming ones; sc0 or sc1 on gfx940 and later; a scope on gfx12.
+// Compilers give atomic loads and stores bits that bypass caches (LLVM's AMDGPUUsage, "Memory Model"): glc without slc
+// (slc marks streaming accesses); sc0 or sc1 on gfx940 and later; a scope on gfx12.
 bool coherent(const Instruction& i, Arch arch) {
   if (contains(gfx12, arch)) return i.scope != 0;
   if (arch == Arch::gfx942 || arch == Arch::gfx950) return i.glc || i.scc;

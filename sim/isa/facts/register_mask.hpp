@@ -8,8 +8,8 @@
 
 namespace rapt::sim {
 
-// A few registers a bit: 8 VGPRs, 16 AGPRs, 8 SGPRs (SCC goes with EXEC). Sets without a common bit have no common
-// register.
+// One bit for a few registers: 8 VGPRs, 16 AGPRs, 8 SGPRs (SCC shares EXEC's bit). Sets without a common bit have no
+// common register.
 using RegisterGroups = std::uint64_t;
 
 inline RegisterGroups register_groups(const RegisterAccess& access) {

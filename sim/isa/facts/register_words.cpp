@@ -6,7 +6,7 @@ namespace rapt::sim {
 
 void RegisterWords::add(const RegisterAccess& access) {
   const unsigned first = RegisterMask::place(access.file, access.first);
-  // Registers that no wave has (an access beyond its file's end) are refused elsewhere.
+  // Registers past the end of their file are refused elsewhere.
   for (unsigned place = first; place < std::min<unsigned>(first + access.count, RegisterMask::size); ++place) {
     unsigned n = 0;
     while (n < count_ && at_[n] != place / 64) ++n;

@@ -1,4 +1,4 @@
-// A few registers as bit words, for a fast comparison with a set of all of a wave's registers.
+// A few registers as words of bits, for fast comparison with a set that covers all of a wave's registers.
 #pragma once
 
 #include "sim/isa/facts/register_mask.hpp"
@@ -8,7 +8,7 @@ namespace rapt::sim {
 // A bit for each register, at RegisterMask::place().
 using RegisterBits = std::array<std::uint64_t, RegisterMask::size / 64 + 1>;
 
-// The words of such a set that a static instruction has to do with.
+// The words of such a set that contain a static instruction's registers.
 class RegisterWords {
  public:
   void add(const RegisterAccess& access);

@@ -9,7 +9,7 @@ bool is_by_lane(const Instruction& i, const Effects& e) {
   if (!e.per_lane || i.dual) return false;
   if (e.loads || e.stores || e.atomic) return true;
   if (e.unit != Unit::valu && e.unit != Unit::trans) return false;
-  if (e.partial_dst || is_half(i.opcode->dst)) return false;  // the rest of the register has its own shadow
+  if (e.partial_dst || is_half(i.opcode->dst)) return false;  // the rest of the register keeps its shadow
   const std::string_view name = i.opcode->name;
   return (i.lane_map == LaneMap::none || i.lane_map == LaneMap::sdwa) && !name.starts_with("v_permlane") &&
          !name.starts_with("v_movrel");

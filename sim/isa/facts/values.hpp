@@ -1,4 +1,4 @@
-// What the check of undefined values asks of a static instruction again and again.
+// Facts about a static instruction that the check of undefined values needs often.
 #pragma once
 
 #include "sim/isa/facts/register_words.hpp"

@@ -74,8 +74,8 @@ class Builder {
     facts_.to_lds = !e_.stores && (i_.lds || (i_.opcode->traits & trait::to_lds) != 0);
   }
 
-  // A flat operation may be one of LDS. On gfx9 it then ends out of order with all others; gfx10 and later keep the
-  // order of both counters (LLVM: FlatLgkmVMemCountInOrder).
+  // A flat operation may access the LDS. On gfx9 it may then complete out of order with all others; gfx10 and later
+  // keep the order of both counters (LLVM: FlatLgkmVMemCountInOrder).
   void count_flat() {
     raise(memory_counter(), is_cdna(arch_) ? Queue::none : Queue::memory);
     raise(Counter::lds, is_cdna(arch_) ? Queue::none : Queue::lds);

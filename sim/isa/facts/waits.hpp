@@ -1,4 +1,4 @@
-// What an instruction does to the counters of outstanding memory operations: which it raises, and for which it waits.
+// What an instruction does to the counters of outstanding memory operations: which it raises and which it waits for.
 // Sources: the ISA documents' chapters on s_waitcnt and data dependencies; LLVM's SIInsertWaitcnts and AMDGPUBaseInfo.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace rapt::sim {
 
-// The counters under one name for all architectures.
+// The counters, with common names for all architectures.
 enum class Counter : std::uint8_t {
   load,   // vmcnt (gfx9: stores too), loadcnt
   lds,    // lgkmcnt (scalar memory and messages too, before gfx12), dscnt
@@ -20,8 +20,8 @@ enum class Counter : std::uint8_t {
 inline constexpr unsigned counter_count = 4;
 std::string_view counter_name(Arch arch, Counter counter);
 
-// Operations of one queue end in the order in which they began; of different queues in any order, and those of `none`
-// too.
+// Operations of one queue end in the order in which they began; those of different queues, and those of `none`, in any
+// order.
 enum class Queue : std::uint8_t { memory, lds, message, barrier, none };
 inline constexpr unsigned queue_count = 5;
 
@@ -32,7 +32,7 @@ struct WaitFacts {
   bool waits = false;
   bool ends_barriers = false;  // s_barrier_wait: SCC of s_barrier_signal_isfirst
   bool to_lds = false;         // a load that writes LDS, not registers
-  bool counted = false;        // raises a counter
+  bool counted = false;        // increments a counter
   std::array<std::uint8_t, counter_count> at_most = {no_wait, no_wait, no_wait, no_wait};
   // gfx11's s_waitcnt_vscnt and the like add an SGPR to their number (RDNA3 ISA, S_WAITCNT_VSCNT).
   std::uint8_t added_sgpr = sreg::null;

@@ -1,4 +1,4 @@
-// Decoding of gfx11's and gfx12's words: decode() finds the format, one function a format does the rest.
+// Decoding of gfx11's and gfx12's words: decode() finds the format, one function per format does the rest.
 #pragma once
 
 #include "sim/isa/rdna/reader.hpp"

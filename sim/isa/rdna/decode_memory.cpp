@@ -18,7 +18,7 @@ void read_policy(Reader& in, unsigned hint, unsigned scope) {
   in.out.nv = in.bit(7);
 }
 
-// Transposing loads give 64 lanes half the registers.
+// Transposing loads write half as many registers in a wave of 64 lanes.
 Type result_type(const Reader& in) {
   const Type type = in.row().dst;
   if (!in.is(trait::transposes) || in.mode.lanes == 32) return type;
@@ -27,7 +27,7 @@ Type result_type(const Reader& in) {
 
 // Not exec, and for scratch not exec_hi (LLVM's register classes).
 Operand base_register(Reader& in, unsigned code, bool scratch) {
-  const bool whole_address = in.row().src[0] != Type::none;  // not so for addtid
+  const bool whole_address = in.row().src[0] != Type::none;  // false for addtid
   in.require(code != (scratch ? sreg::exec + 1 : sreg::exec) || !whole_address);
   return in.scalar(code, in.row().src[2]);
 }

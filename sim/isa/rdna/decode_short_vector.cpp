@@ -1,4 +1,4 @@
-// VOP1, VOP2 and VOPC in their 32-bit encodings, with a literal or a DPP word behind them.
+// VOP1, VOP2 and VOPC in their 32-bit encodings, followed by a literal or a DPP word if any.
 #include "sim/isa/rdna/decode.hpp"
 #include "sim/isa/rdna/traits.hpp"
 #include "sim/isa/rdna/vector.hpp"
@@ -66,7 +66,7 @@ void decode_short_vector(Reader& in) {
     return;
   }
   out.src[1] = short_vgpr(in, second, row->src[1]);
-  if (row->dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 goes half by half
+  if (row->dst == Type::pk_f16) out.op_sel_hi = 7;  // v_pk_fmac_f16 works on each half
   if (in.is(trait::literal_src2)) {
     out.src[2] = in.literal(row->src[2]);
   } else if (in.is(trait::reads_dst)) {

@@ -1,4 +1,4 @@
-// Encodings that are known only by name.
+// Encodings of which only the names are known.
 #include "sim/isa/rdna/decode.hpp"
 
 namespace rapt::sim::rdna_isa {

@@ -6,7 +6,7 @@
 namespace rapt::sim::rdna_isa {
 namespace {
 
-// The opcode field is one for all: comparisons from 0 on, VOP2 from 0x100, VOP1 from 0x180.
+// They share the opcode field: comparisons from 0 on, VOP2 from 0x100, VOP1 from 0x180.
 const Opcode* find_row(const Reader& in, unsigned code) {
   if (const Opcode* row = in.find(Format::vop3, code)) return row;
   const Opcode* row = code < 0x100   ? in.find(Format::vopc, code)
@@ -67,7 +67,7 @@ void decode_vop3(Reader& in) {
   Instruction& out = in.out;
   out.e64 = row->format != Format::vop3;
   read_modifiers(in);
-  // Packed sources next to a 16-bit one have op_sel bits without meaning.
+  // The op_sel bits of packed sources next to a 16-bit one mean nothing.
   for (unsigned i = 0; i < 3; ++i) {
     if (is_true16(*row) && is_packed(row->src[i])) out.op_sel &= static_cast<std::uint8_t>(~(1U << i));
   }

@@ -15,8 +15,8 @@ Type half_as_wide(Type type) {
   }
 }
 
-// The tables give matrices' registers for 32 lanes. 64 lanes need half as many, but gfx11 repeats A and B (RDNA3 and
-// RDNA4 ISA, "WMMA").
+// The tables give the matrices' registers for 32 lanes. Waves of 64 lanes need half as many, except that gfx11 repeats
+// A and B (RDNA3 and RDNA4 ISA, "WMMA").
 Type operand_type(const Reader& in, Type type, bool result) {
   if (!in.is(trait::matrix) || in.mode.lanes == 32) return type;
   return in.gfx12() || result ? half_as_wide(type) : type;
@@ -32,7 +32,7 @@ Reserved reserved_modifiers(const Reader& in) {
   Reserved out{~all, ~all, ~all, 0, in.is(trait::no_clamp)};
   if (in.is(trait::no_op_sel)) out.op_sel = 7;
   if (!in.gfx12() || !in.is(trait::matrix)) return out;
-  if (in.is(trait::sparse)) {  // which part of the index register: 64 lanes leave a choice of twice as many
+  if (in.is(trait::sparse)) {  // which part of the index register: waves of 64 lanes have twice as many parts
     const unsigned bits = (in.is(trait::index_key) ? 1 : 0) + (in.mode.lanes == 64 ? 1 : 0);
     out.op_sel = 7 & ~((1U << bits) - 1);
   } else {

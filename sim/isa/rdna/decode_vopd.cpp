@@ -34,7 +34,7 @@ void decode_vopd(Reader& in) {
   in.require(y != nullptr && in.mode.lanes == 32);
   if (y == nullptr) return;
   const unsigned x_dst = in.field(63, 56);
-  // The two results are in an even and an odd register; the field for Y's lacks the lowest bit.
+  // One result is in an even register, the other in an odd one; the field for Y's lacks the lowest bit.
   const unsigned y_dst = in.field(55, 49) << 1 | (~x_dst & 1);
   decode_half(in, in.out, {in.field(8, 0), in.field(16, 9), x_dst});
   in.out.dual = std::make_unique<Instruction>();

@@ -42,8 +42,8 @@ std::string dual_half(Arch arch, const Instruction& half) {
   return text.take();
 }
 
-// LLVM writes a 16-bit literal's lower half, but a whole one where that half could be taken for an inline constant; in
-// integer operands floats in hexadecimal.
+// LLVM writes the lower half of a 16-bit literal, but the whole literal if that half could be taken for an inline
+// constant; in integer operands, floats in hexadecimal.
 std::string half_constant(const Operand& operand, Type type) {
   const auto low = static_cast<std::uint16_t>(operand.value);
   const std::optional<unsigned> code = inline_code(low, type);

@@ -1,11 +1,11 @@
-// gfx11's and gfx12's assembly text as LLVM 22 writes it with 16-bit registers, one function a group of formats.
+// gfx11's and gfx12's assembly text as LLVM 22 writes it with 16-bit registers, one function per group of formats.
 #pragma once
 
 #include "sim/isa/cdna/print.hpp"
 
 namespace rapt::sim::rdna_isa {
 
-// A separate type, so that the functions below are not mistaken for gfx9's.
+// A separate type, so that the functions below do not clash with gfx9's.
 class Text : public gfx9::Text {
  public:
   using gfx9::Text::Text;
@@ -22,9 +22,9 @@ void print_ds(Text& text);
 void print_flat(Text& text);
 void print_buffer(Text& text);
 
-// An operand with its half (.l, .h) where the type is 16 bits wide.
+// An operand, with its half (.l, .h) if the type is 16 bits wide.
 std::string operand_text(Arch arch, const Operand& operand, Type type);
-// A literal of an operand that sees less than 32 bits of it.
+// A literal of an operand that uses fewer than 32 bits of it.
 std::string whole_literal(const Operand& operand);
 // A vector operation's source with its modifiers.
 std::string source_text(const Text& text, unsigned index);

@@ -1,4 +1,4 @@
-// Immediates with a special notation.
+// Immediates that have a special notation.
 #include "sim/isa/rdna/print.hpp"
 #include "sim/isa/text.hpp"
 
@@ -13,7 +13,7 @@ struct Field {
   unsigned of(unsigned value) const { return value >> shift & all_ones(); }
 };
 
-// The counters that the immediate waits for: those below their maximum, or all where none is.
+// The counters that the immediate waits for: those below their maximum, or all if none is.
 template <std::size_t n>
 std::string counters(const std::array<Field, n>& fields, unsigned immediate) {
   bool any = false;
@@ -91,7 +91,7 @@ constexpr Named registers[] = {
 
 constexpr Named versions[] = {{0, rdna, "GFX7"}, {4, rdna, "GFX10"}, {6, rdna, "GFX11"}, {9, rdna, "GFX12"}};
 
-// The unified buffer formats from 1 on: a layout and the number formats that it has.
+// The unified buffer formats from 1 on: each layout and its number formats.
 struct Layout {
   std::string_view name;
   std::string_view numbers;  // n unorm, s snorm, u uscaled, c sscaled, i uint, j sint, f float

@@ -13,7 +13,7 @@ bool prints_op_sel(const Text& text) {
   return is_true16(text.row()) || text.is(trait::op_sel | trait::byte_select) || text.row().src[0] == Type::b8;
 }
 
-// A negated constant could be read as another constant: neg(1).
+// A negated constant could be read as another constant, so it is written neg(1).
 std::string with_sign(std::string operand, const Operand& source, bool neg, bool abs) {
   if (abs) operand = '|' + operand + '|';
   if (!neg) return operand;
@@ -41,7 +41,7 @@ std::string source_text(const Text& text, unsigned index) {
       out = readable ? "lit(" + text::hex(source.value) + ')' : text::hex(source.value);
     }
   }
-  // Integer sources may have the bits, which mean nothing, except those that v_cndmask passes through.
+  // The bits mean nothing for integer sources, except those that v_cndmask passes through.
   if (index == 1 && text.is(trait::integer_src1)) return out;
   if (text.row().src[2] != Type::mask && (!is_float(type) || text.row().dst == Type::pk_f32)) return out;
   return with_sign(std::move(out), source, (instruction.neg >> index & 1) != 0, (instruction.abs >> index & 1) != 0);
@@ -92,7 +92,7 @@ void print_vector(Text& text) {
   if (instruction.e64 || row.format == Format::vop3) {
     const unsigned count = encoded_sources(row) + (text.is(trait::reads_dst) ? 1 : 0);
     if (row.src[0] == Type::b8 || text.is(trait::byte_select)) {
-      // A source's byte has its number's bits in reverse order.
+      // The number of a source's byte has its bits reversed.
       const unsigned bits = instruction.op_sel;
       const unsigned byte = text.is(trait::byte_select) ? bits >> 2 : (bits >> 1 & 1) | (bits & 1) << 1;
       text.flag("byte_sel:" + std::to_string(byte), byte != 0);
@@ -100,7 +100,7 @@ void print_vector(Text& text) {
       text.bits("op_sel", instruction.op_sel, 2);
     } else if (prints_op_sel(text) && instruction.op_sel != 0 && row.src[2] != Type::mask) {
       const unsigned sources = instruction.op_sel & ((1U << count) - 1);
-      // Comparisons show a bit for a half of their destination too, which they do not have, but not with DPP.
+      // Comparisons also show a bit for a half of their destination, although they have none, but not with DPP.
       const bool plain = instruction.lane_map == LaneMap::none;
       const bool with_dst = row.dst != Type::mask || (plain && !implied_exec);
       text.bits("op_sel", with_dst ? sources | (instruction.op_sel >> 3) << count : sources,

@@ -27,7 +27,7 @@ Operand Reader::literal(Type type) {
   return {.kind = OperandKind::constant,
           .literal = true,
           .dwords = static_cast<std::uint8_t>(dwords(type, mode.lanes)),
-          .index = static_cast<std::uint16_t>(*literal_ >> 16),  // 16-bit operands do not see it, but the text may
+          .index = static_cast<std::uint16_t>(*literal_ >> 16),  // 16-bit operands do not use it, but the text may
           .value = literal_constant(*literal_, type)};
 }
 

@@ -1,4 +1,4 @@
-// The words of one instruction while it is decoded: bit fields, operands, and the literal or DPP word behind them.
+// The words of one instruction while it is decoded: bit fields, operands, and the literal or DPP word after them.
 #pragma once
 
 #include "sim/isa/family.hpp"
@@ -10,7 +10,7 @@ class Reader {
   Reader(DecodeMode mode, const OpcodeIndex& index, std::span<const std::uint32_t> words)
       : mode(mode), index_(index), words_(words) {}
 
-  // Where gfx11 keeps the two registers that sreg's numbering has swapped (RDNA3 ISA, "SGPR operands").
+  // gfx11's codes of the two registers that sreg numbers the other way round (RDNA3 ISA, "SGPR operands").
   static constexpr unsigned null_code = 124;
   static constexpr unsigned m0_code = 125;
 
@@ -28,7 +28,7 @@ class Reader {
   bool gfx12() const { return contains(rapt::sim::gfx12, mode.arch); }
 
   const Opcode* find(Format format, unsigned code) const { return index_.find(format, code); }
-  // The row and the dwords of its encoding without a literal or DPP word; nullptr where the row is none.
+  // The row and the dwords of its encoding without a literal or DPP word; nullptr if there is no such row.
   const Opcode* begin(const Opcode* row, unsigned dwords);
   const Opcode* begin(Format format, unsigned code, unsigned dwords) { return begin(find(format, code), dwords); }
   const Opcode& row() const { return *out.opcode; }
@@ -36,12 +36,12 @@ class Reader {
 
   Operand vgpr(unsigned index, Type type);
   Operand scalar(unsigned code, Type type);  // 7 bits: SGPRs, vcc, ttmp, null, m0, exec
-  // 8 or 9 bits: scalars, constants, a literal, VGPRs from 256 on. An inline constant may be of another type.
+  // 8 or 9 bits: scalars, constants, a literal, VGPRs from 256 on. An inline constant may have another type.
   Operand source(unsigned code, Type type) { return source(code, type, type); }
   Operand source(unsigned code, Type type, Type constant);
   Operand vcc_mask() const;
   Operand exec_mask() const;
-  Operand literal(Type type);  // the literal word whatever the code
+  Operand literal(Type type);  // the literal word, whatever the code is
 
   std::uint32_t extra_word();  // the next word, once
   void fail() { valid_ = false; }

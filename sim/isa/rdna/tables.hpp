@@ -1,4 +1,4 @@
-// The instruction tables of gfx1100, gfx1151 and gfx1201: one file a format, rows in the order of their codes.
+// The instruction tables of gfx1100, gfx1151 and gfx1201: one file per format, rows in the order of their codes.
 #pragma once
 
 #include "sim/isa/family.hpp"

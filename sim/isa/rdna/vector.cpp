@@ -32,7 +32,7 @@ bool has_op_sel(const Opcode& row) {
   return is_true16(row) || by_trait || row.src[0] == Type::b8;
 }
 
-// RDNA3 and RDNA4 documents, "Input operand modifiers": floats, and what moves and selects take.
+// RDNA3 and RDNA4 documents, "Input operand modifiers": floats, and the operands of moves and selects.
 bool has_sign(const Opcode& row, unsigned source) {
   const bool selects = row.name.starts_with("v_cndmask_") || row.name == "v_mov_b16";
   const bool exponent = source == 1 && (row.traits & trait::integer_src1) != 0;

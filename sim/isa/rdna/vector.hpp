@@ -9,7 +9,7 @@ bool is_half(Type type);  // only 16 bits: the operand names a half of its regis
 bool is_packed(Type type);
 bool is_wide(Type type);  // 64 bits or more
 
-// Operations some operand of which is 16 bits wide have op_sel, neg and abs bits for all sources.
+// Operations with an operand that is 16 bits wide have op_sel, neg and abs bits for all sources.
 bool is_true16(const Opcode& row);
 // Sources that the encoding names: not those implied by the destination.
 unsigned encoded_sources(const Opcode& row);
@@ -21,22 +21,22 @@ struct Allowed {
   bool clamp, omod;
 };
 Allowed allowed_modifiers(const Opcode& row);
-// Clears the bits that operations may have and that do nothing: neg and abs of what is no float, op_sel of what is not
-// 16 bits wide.
+// Clears the bits that operations may have but that do nothing: neg and abs of operands that are not floats, op_sel of
+// those that are not 16 bits wide.
 void drop_ignored_modifiers(Reader& in);
 
 // A VGPR source named by a DPP word.
 enum class Dpp : std::uint8_t { none, dpp16, dpp8 };
 Dpp dpp_code(unsigned source);
-// Reads the DPP word; the number of the register that stands for src0.
+// Reads the DPP word; gives the number of the register that is src0.
 unsigned read_dpp(Reader& in, unsigned source, bool with_modifiers);
 bool has_dpp(const Opcode& row);
-// What an inline constant means as matrix C.
+// The type of an inline constant as matrix C.
 Type matrix_constant(const Opcode& row);
 // VOP3's DPP forms take a scalar as src1 from gfx1150 on (LLVM's FeatureDPPSrc1SGPR).
 constexpr bool dpp_takes_scalar(Arch arch) { return arch != Arch::gfx1100; }
 
-// Short encodings name a half by bit 7 of the register's field.
+// Short encodings select a half with bit 7 of the register's field.
 Operand short_vgpr(Reader& in, unsigned field, Type type);
 
 }  // namespace rapt::sim::rdna_isa

@@ -56,7 +56,7 @@ enum class Atomic : u8 {
   count,
 };
 
-// One wave's operands. Lane l of row 0 is data[l], a 64-bit value has its upper half in row 1. result may be null.
+// One wave's operands. Lane l of row 0 is data[l]; row 1 holds the upper half of 64-bit values. result may be null.
 struct AtomicOperands {
   const u64* at;
   u64 lanes;
@@ -67,7 +67,7 @@ struct AtomicOperands {
   FloatRules rules;
 };
 
-// Which denormal modes an operation heeds.
+// Which denormal modes an operation follows.
 enum class FloatUse : u8 { none, f32, f32_sum, f64, f64_sum, f16 };
 
 struct AtomicKernel {
@@ -81,11 +81,11 @@ const AtomicKernel& atomic_kernel(Atomic operation);
 FloatRules memory_float_rules(const Wave& w, FloatUse use);
 FloatRules lds_float_rules(const Wave& w, FloatUse use);
 
-// A Fault where a lane's address is not a multiple of the operand's size, as every architecture needs it.
+// Throws a Fault if a lane's address is not a multiple of the operand's size, as every architecture requires.
 void check_aligned(const Access& access);
 
-// The operation on global memory, for lanes whose addresses are known; data and destination as memory instructions have
-// them.
+// The operation on global memory, for lanes whose addresses are known; data and destination are those of memory
+// instructions.
 void global_atomic(Wave& w, const Instruction& i, const AtomicKernel& kernel, const Addresses& a, u64 lanes);
 
 // Mnemonics of the memory operations, without the space and "atomic_".

@@ -1,12 +1,12 @@
-// Floating point operations of the memories' atomic units (CDNA ISA documents, "Float Memory Atomics"). They round to
-// nearest even whatever the wave's mode says.
+// Floating-point operations of the atomic units of memory and LDS (CDNA ISA documents, "Float Memory Atomics"). They
+// round to nearest even, whatever the wave's mode is.
 #pragma once
 
 #include "sim/machine/operands/types.hpp"
 
 namespace rapt::sim {
 
-// Which denormals an operation takes as zeros.
+// Which denormals an operation treats as zeros.
 struct FloatRules {
   bool flush_inputs = false, flush_result = false;
   bool quiet_wins = false;  // min and max: a signalling NaN is the result, made quiet (before gfx12's min_num, max_num)
@@ -31,7 +31,7 @@ inline std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
       if (F.bits == 32) return std::bit_cast<float>(bits);
       return F.mantissa == 10 ? valu::half_to_float(bits) : valu::bf16_to_float(bits);
     };
-    // For the 16-bit types the float's rounding cannot fall on a midpoint of the second one.
+    // For the 16-bit types, rounding to float cannot give a midpoint for the second rounding.
     const float result = as_float(a) + as_float(b);
     if (F.bits == 32) return std::bit_cast<std::uint32_t>(result);
     return F.mantissa == 10 ? valu::float_to_half(result, valu::Round::nearest)
@@ -39,7 +39,7 @@ inline std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
   }
 }
 
-// A NaN is passed on, made quiet; the memory's before the lane's.
+// A NaN is propagated and made quiet; memory's takes precedence over the lane's.
 template <const FloatFormat& F>
 inline std::uint64_t add(std::uint64_t old, std::uint64_t data, FloatRules rules) {
   if (F.is_nan(old)) return old | F.quiet();

@@ -9,7 +9,7 @@ namespace {
 using Op32 = u32 (*)(u32 old, u32 data, u32 data2, FloatRules);
 using Op64 = u64 (*)(u64 old, u64 data, u64 data2, FloatRules);
 
-// One lane after the other, from lane 0 up.
+// One lane after the other, starting with lane 0.
 template <typename T, auto Op, bool Shared>
 void run(const AtomicOperands& o) {
   const auto operand = [&o](const u32* rows, unsigned l) {

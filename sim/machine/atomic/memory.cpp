@@ -6,7 +6,7 @@
 namespace rapt::sim {
 namespace {
 
-// cmpswap's comparand follows its stored value; the other operations have no second operand.
+// For cmpswap, the value to compare follows the value to store; the other operations have no second operand.
 const u32* second_operand(const Wave& w, const Instruction& i, const u32* data, unsigned bytes) {
   return i.src[1].dwords * 4U > bytes ? data + bytes / 4 * w.lanes : data;
 }
@@ -53,7 +53,7 @@ void flat_lds(Wave& w, const Instruction& i, const AtomicKernel& kernel, const O
   }
 }
 
-// No other lane reaches these bytes, so they are worked on in a copy.
+// No other lane accesses these bytes, so the operation works on a copy.
 template <unsigned L>
 void flat_private(Wave& w, const Instruction& i, const AtomicKernel& kernel, const Offsets& o, u64 lanes) {
   alignas(64) u64 values[L] = {};

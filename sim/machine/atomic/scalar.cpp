@@ -1,4 +1,4 @@
-// gfx9's scalar atomics (Vega ISA, "Scalar Memory": S_ATOMIC_*). With glc set the old value returns in the data
+// gfx9's scalar atomics (Vega ISA, "Scalar Memory": S_ATOMIC_*). With glc set, the old value is returned in the data
 // registers.
 #include "sim/machine/memory/flat_access.hpp"
 #include "sim/machine/scalar/scalar.hpp"
@@ -17,7 +17,7 @@ T exchange(T* at, Operation operation) {
   return old;
 }
 
-// The operand's place: plain forms have a 64-bit base, buffer forms a descriptor whose bounds hold.
+// The operand's address: plain forms have a 64-bit base, buffer forms a descriptor whose bounds are checked.
 std::uint64_t target(const Wave& w, const Instruction& i, std::size_t bytes, bool buffer) {
   constexpr std::uint64_t dwords = ~std::uint64_t{3};  // the two lowest bits of every part are ignored
   const std::uint64_t in_register = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);

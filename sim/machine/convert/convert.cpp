@@ -1,4 +1,4 @@
-// Conversions between floating point formats, and from and to integers.
+// Conversions between floating-point formats, and from and to integers.
 #include "sim/machine/convert/convert.hpp"
 #include "sim/machine/operands/tables.hpp"
 

@@ -9,7 +9,7 @@ namespace rapt::sim::valu {
 template <class To, class F>
 To to_integer(F x) {
   constexpr int digits = std::numeric_limits<To>::digits;
-  constexpr F high = static_cast<F>(std::uint64_t{1} << (digits - 1)) * 2;  // the first too great
+  constexpr F high = static_cast<F>(std::uint64_t{1} << (digits - 1)) * 2;  // the first that is too large
   constexpr F low = std::is_signed_v<To> ? -high : F{0};
   const F inside = x > low ? (x < high ? x : F{0}) : F{0};
   using Wide = std::conditional_t<(sizeof(To) < 4), std::int32_t, To>;
@@ -18,7 +18,7 @@ To to_integer(F x) {
   return x <= low ? std::numeric_limits<To>::min() : result;
 }
 
-// A value in [-1, 1] or [0, 1] on the integers' range, to the nearest (symmetric: -1 gives -32767). The product is
+// Maps [-1, 1] or [0, 1] to the integers' range, rounding to nearest (symmetric: -1 gives -32767). The product is
 // exact.
 template <class To>
 To to_normalised(float x) {
@@ -34,10 +34,10 @@ To saturate(From x) {
   return static_cast<To>(x < low ? low : x > high ? high : x);
 }
 
-// Two halves of a register.
+// Two halves in a register.
 inline std::uint32_t pack(std::uint32_t low, std::uint32_t high) { return (low & 0xffff) | high << 16; }
 
-// To the bits of an f16 or bf16; a NaN comes out quiet.
+// To the bits of an f16 or bf16; a NaN becomes quiet.
 inline std::uint32_t to_half(float x, Rounding rounding) { return float_to_half(x != x ? quiet(x) : x, rounding); }
 inline std::uint32_t to_bf16(float x, Rounding rounding) { return float_to_bf16(x != x ? quiet(x) : x, rounding); }
 

@@ -24,7 +24,7 @@ std::uint32_t pack_normalised(float a, float b) {
 constexpr auto normalised_i16 = [](float a, float b) { return pack_normalised<std::int16_t>(a, b); };
 constexpr auto normalised_u16 = [](float a, float b) { return pack_normalised<std::uint16_t>(a, b); };
 
-// Towards zero whatever the mode says: a value too great becomes the greatest finite one.
+// Towards zero, whatever the mode is: a value that is too large becomes the largest finite one.
 struct TowardZero {
   std::uint32_t operator()(float a, float b) const { return pack(to_half(a, Round::zero), to_half(b, Round::zero)); }
   template <unsigned N>
@@ -54,7 +54,7 @@ void register_convert_packed(HandlerTable& t) {
   constexpr Options f16_pair{.pair = Options::Pair::f16}, bf16_pair{.pair = Options::Pair::bf16};
   add<b32(f32, f32), f16_pair>(t, "v_cvt_pkrtz_f16_f32", TowardZero{});
   add<b32(f32, f32), f16_pair>(t, "v_cvt_pk_rtz_f16_f32", TowardZero{});
-  // gfx950: to the nearest even whatever the mode says.
+  // gfx950: to nearest even, whatever the mode is.
   add<b32(f32, f32), f16_pair>(t, "v_cvt_pk_f16_f32", [](const Wave& w, float a, float b) {
     const Rounding nearest(Round::nearest, (w.mode & mode::fp16_ovfl) != 0);
     return pack(to_half(a, nearest), to_half(b, nearest));
@@ -62,7 +62,7 @@ void register_convert_packed(HandlerTable& t) {
   add<b32(f32, f32), bf16_pair>(t, "v_cvt_pk_bf16_f32", [](float a, float b) {
     return pack(to_bf16(a, Round::nearest), to_bf16(b, Round::nearest));
   });
-  // A floating operation: NaNs come out quiet and the mode's flushing holds (LLVM takes it for canonicalizing).
+  // NaNs become quiet and denormals are flushed by the mode (LLVM considers these operations canonicalizing).
   add<b32(f16, f16), f16_pair>(t, "v_pack_b32_f16", [](float a, float b) {
     return pack(to_half(a, Round::nearest), to_half(b, Round::nearest));
   });

@@ -1,4 +1,4 @@
-// Rounding to integers, fractions, and the parts of floating point numbers.
+// Rounding to integers, fractions, and the parts of floating-point numbers.
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/operands/tables.hpp"
 
@@ -17,7 +17,7 @@ T fraction(T x, T below_one) {
   return result > below_one ? below_one : result;
 }
 
-// frexp of numbers: mantissa in [0.5, 1), exponent; of zeros, infinities and NaN the value itself and 0.
+// frexp: mantissa in [0.5, 1) and exponent; for zeros, infinities and NaNs the value itself and 0.
 template <class T>
 struct Parts {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -40,7 +40,7 @@ struct Parts {
   }
 };
 
-// A power of two as a double, for exponents well inside its range.
+// A power of two as a double, for exponents well within its range.
 double power(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52); }
 int clamp(int x, int limit) { return x < -limit ? -limit : x > limit ? limit : x; }
 

@@ -1,7 +1,7 @@
-// Floating point formats of 4 to 16 bits and their exact widening to f32.
+// Floating-point formats of 4 to 16 bits and their exact widening to f32.
 //
 // OCP's fp8 (E4M3), bf8 (E5M2), fp6 (E2M3), bf6 (E3M2), fp4 (E2M1): CDNA4 and RDNA4 documents, "Small Float Data
-// Formats". gfx942 has the FNUZ variants of fp8 and bf8 instead: one more bias, the only NaN where minus zero would be.
+// Formats". gfx942 has FNUZ variants of fp8 and bf8: the bias is greater by one, minus zero's bits are the only NaN.
 #pragma once
 
 #include <bit>
@@ -41,12 +41,12 @@ inline constexpr SmallFloat fp8_fnuz_format{8, 3, 8, Specials::fnuz}, bf8_fnuz_f
 inline constexpr SmallFloat fp6_format{6, 3, 1, Specials::none}, bf6_format{6, 2, 3, Specials::none};
 inline constexpr SmallFloat fp4_format{4, 1, 1, Specials::none};
 
-// The bits of the same value as f32; a NaN becomes a quiet one. Branch-free: loops over it vectorise.
+// The bits of the same value as f32; a NaN becomes a quiet one. Branch-free: loops over it are vectorised.
 template <SmallFloat format>
 inline std::uint32_t widen_bits(std::uint32_t v) {
   const std::uint32_t sign = (v & format.sign()) << (32 - format.bits), magnitude = v & format.magnitude_mask();
   if constexpr (format == bf16_format) return v << 16;
-  // As an f32 of the wrong bias, denormal where the small one is; a multiplication puts both right.
+  // As an f32 with the wrong bias, denormal if the small one is; a multiplication corrects both.
   constexpr float rebias = std::bit_cast<float>(static_cast<std::uint32_t>(254 - format.bias) << 23);
   const float scaled = std::bit_cast<float>(magnitude << (23 - format.mantissa)) * rebias;
   std::uint32_t bits = std::bit_cast<std::uint32_t>(scaled);

@@ -24,7 +24,7 @@ std::uint32_t widen_8(Arch arch, std::uint32_t v) {
 
 Narrowing to_nearest(const Wave& w) { return {.saturate = (w.mode & mode::fp16_ovfl) != 0}; }
 
-// Two results in the half of the destination that op_sel names.
+// Two results in the half of the destination that op_sel selects.
 template <Kind kind, unsigned N>
 void pack(Wave& w, const Instruction& i) {
   alignas(64) Row<N> scratch[2], out;
@@ -36,7 +36,7 @@ void pack(Wave& w, const Instruction& i) {
   write_bits<N>(w, i, (i.op_sel & 8) != 0 || i.dst.high ? 16 : 0, 16, out);
 }
 
-// One result, rounded with the random bits of the second source, in the byte (half) that op_sel names.
+// One result, rounded with the random bits of the second source, in the byte (half) that op_sel selects.
 template <Kind kind, unsigned N>
 void round_stochastically(Wave& w, const Instruction& i) {
   alignas(64) Row<N> scratch[2], out;
@@ -53,7 +53,7 @@ void round_stochastically(Wave& w, const Instruction& i) {
   else write_bits<N>(w, i, (i.op_sel & 8) != 0 ? 16 : 0, 16, out);
 }
 
-// The bit at which the value stands: by SDWA's selection, or by op_sel, whose two bits gfx12 has reversed.
+// The bit at which the value begins: by SDWA's selection, or by op_sel, whose two bits gfx12 has in reverse order.
 unsigned byte_place(const Wave& w, const Instruction& i) {
   if (i.lane_map == LaneMap::sdwa)
     return i.src_sel[0] <= SdwaSelect::byte3 ? 8 * static_cast<unsigned>(i.src_sel[0]) : 0;
@@ -65,7 +65,7 @@ unsigned word_place(const Instruction& i) {
   return (i.op_sel & 1) != 0 || i.src[0].high ? 16 : 0;
 }
 
-// The source as it stands, moved by DPP.
+// The unmodified source, after DPP.
 template <unsigned N>
 const std::uint32_t* plain_source(Wave& w, const Instruction& i, Row<N>& scratch) {
   if (i.lane_map == LaneMap::sdwa) return valu::row_source<N>(w, i.src[0], 0, scratch);

@@ -1,4 +1,4 @@
-// Reading and writing of the conversions of small floats, a lane at a time.
+// Reads sources and writes results of the conversions of small floats, one lane at a time.
 #pragma once
 
 #include "sim/machine/packed/lanes.hpp"

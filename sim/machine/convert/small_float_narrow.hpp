@@ -15,10 +15,10 @@ struct Narrowing {
   int scale = 0;          // the value is divided by 2^scale first
 };
 
-// The f32 with these bits in the format. Overflow gives infinity or, where there is none, NaN; formats without NaN hold
-// their largest number then, and for NaN. (CDNA4 document, "BF8 / FP8 and Smaller Formats and Conversions"; that a
-// carry of the random bits goes into the exponent, and that they are aligned to the last bit that a denormal keeps, is
-// as in ROCm's host code for fp8. The pseudocode lets the mantissa wrap.)
+// The f32 with these bits, converted to the format. Overflow gives infinity, or NaN if there is none; in formats
+// without NaN, overflow and NaN give the largest number. (CDNA4 document, "BF8 / FP8 and Smaller Formats and
+// Conversions"; that a carry of the random bits goes into the exponent, and that they are aligned to the last bit that
+// a denormal keeps, is as in ROCm's host code for fp8. The pseudocode lets the mantissa wrap.)
 inline std::uint32_t narrow(const SmallFloat& format, std::uint32_t bits, Narrowing how) {
   const std::uint32_t magnitude = bits & 0x7fffffff;
   const std::uint32_t sign = (bits >> 31) << (format.bits - 1);
@@ -48,7 +48,7 @@ inline std::uint32_t narrow(const SmallFloat& format, std::uint32_t bits, Narrow
     kept = ((mantissa >> below) + (how.random >> (32 - cut))) >> cut;
   } else {
     const auto all = std::uint64_t{mantissa} << 32;
-    const unsigned shift = std::min(32 + cut + static_cast<unsigned>(below), 60U);  // beyond it is zero anyway
+    const unsigned shift = std::min(32 + cut + static_cast<unsigned>(below), 60U);  // past it the result is zero anyway
     const std::uint64_t half = std::uint64_t{1} << (shift - 1), rest = all & ((half << 1) - 1);
     kept = static_cast<std::uint32_t>(all >> shift);
     kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;

@@ -1,5 +1,5 @@
-// gfx950's v_cvt_scalef32_*: the exponent of an f32 source is the scale, by which results of small floats are
-// multiplied and values to become small floats divided (CDNA4 document, sections 12.11 and 7.3).
+// gfx950's v_cvt_scalef32_*: the exponent of an f32 source is the scale. Conversions from small floats multiply by it,
+// conversions to small floats divide by it (CDNA4 document, sections 12.11 and 7.3).
 #include "sim/machine/convert/small_float_lanes.hpp"
 
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr unsigned width(Wide w) { return w == Wide::f32 ? 32 : 16; }
 
 int scale_of(std::uint32_t v) { return static_cast<int>(v >> 23 & 255) - 127; }
 
-// Element e of an operand of `size` bits an element.
+// Element e of an operand with elements of `size` bits.
 std::uint32_t element(const std::uint32_t* const* rows, unsigned size, unsigned e, unsigned lane) {
   const unsigned at = e * size, shift = at % 32;
   std::uint64_t both = rows[at / 32][lane];
@@ -54,7 +54,7 @@ struct Source {
   }
 };
 
-// Small floats from wide ones. One or two go to the byte or half that op_sel names, 32 to separate registers.
+// Small floats from wide ones. One or two go to the byte or half that op_sel selects, 32 to separate registers.
 // Operands: values; random bits where stochastic; scale. Two f32 to nearest are two sources, and 32 as well ("2xpk16").
 template <SmallFloat format, Wide wide, Count count, bool stochastic>
 void narrow_scaled(Wave& w, const Instruction& i) {
@@ -92,7 +92,7 @@ void narrow_scaled(Wave& w, const Instruction& i) {
   }
 }
 
-// Wide floats from small ones, which op_sel names (one: a byte; two: a half, or a byte of fp4).
+// Wide floats from small ones, which op_sel selects (one: a byte; two: a half, or a byte of fp4).
 template <SmallFloat format, Wide wide, Count count>
 void widen_scaled(Wave& w, const Instruction& i) {
   constexpr unsigned n = static_cast<unsigned>(count);

@@ -16,7 +16,7 @@ struct Access {
   unsigned bytes;
   std::uint64_t lanes;
   const std::uint64_t* at;
-  // Private memory where an access straddles dwords: bytes of the access that this is one byte of.
+  // For private memory, if an access that straddles dwords is done byte by byte: the bytes of the whole access.
   unsigned part_of = 0;
 };
 

@@ -8,8 +8,8 @@
 namespace rapt::sim {
 
 enum class FaultKind : std::uint8_t {
-  illegal_instruction,  // no instruction, or one that the simulator refuses
-  illegal_address,      // outside every allocation, freed, misaligned where the machine needs alignment
+  illegal_instruction,  // not an instruction, or one that the simulator refuses
+  illegal_address,      // outside every allocation, freed, or misaligned if the machine needs alignment
   trap,                 // s_trap, a message that aborts
   check,                // a sanitizer's report
   endless,              // more instructions than allowed, or nothing can make progress

@@ -1,4 +1,4 @@
-// What executes an instruction: one function an operation, found by its name when the instruction is decoded.
+// Handlers execute instructions: one function per operation, found by its name when the instruction is decoded.
 #pragma once
 
 #include "sim/machine/core/fault.hpp"
@@ -12,13 +12,13 @@ namespace rapt::sim {
 
 using Handler = void (*)(Wave&, const Instruction&);
 
-// Filled once at start-up by the register_* functions, then only read.
+// Filled once at start-up by the register_* functions, read-only afterwards.
 class HandlerTable {
  public:
   // The same function for waves of 32 and 64 lanes.
   void add(std::string_view name, Handler handler, ArchSet archs = every_arch) { add(name, handler, handler, archs); }
   void add(std::string_view name, Handler wave32, Handler wave64, ArchSet archs = every_arch);
-  // None where the simulator does not know the operation on that architecture.
+  // None if the simulator does not know the operation on that architecture.
   Handler find(std::string_view name, Arch arch, unsigned lanes) const;
 
  private:

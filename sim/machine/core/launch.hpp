@@ -1,4 +1,4 @@
-// What is asked for when a kernel is launched.
+// The parameters of a kernel launch.
 #pragma once
 
 #include "sim/loader/code_object.hpp"
@@ -15,7 +15,7 @@ struct Launch {
   std::array<std::uint32_t, 3> groups{1, 1, 1};  // workgroups of the grid
   std::array<std::uint32_t, 3> group_size{1, 1, 1};
   std::array<std::uint32_t, 3> last_group_size{};  // 0: as the others (hipExtModuleLaunchKernel with a ragged grid)
-  std::span<const std::byte> arguments;  // explicit ones, as laid out by the metadata; hidden ones are filled in
+  std::span<const std::byte> arguments;  // explicit ones, laid out as the metadata says; hidden ones are filled in
   std::uint32_t dynamic_lds = 0;
 };
 

@@ -14,9 +14,9 @@ class Observer {
   virtual ~Observer() = default;
   virtual void before(Wave&, const Entry&) {}
   virtual void after(Wave&, const Entry&) {}
-  // Instead of both, where MODE.vskip passes over the instruction.
+  // Instead of both, if MODE.vskip skips the instruction.
   virtual void skipped(const Wave&, const Entry&) {}
-  // Inside the instruction, before memory is touched; once for each of its accesses.
+  // During the instruction, before memory is touched; once for each of its accesses.
   virtual void access(Wave&, const Instruction&, const Access&) {}
 };
 

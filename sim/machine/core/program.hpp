@@ -1,4 +1,4 @@
-// The decoded text of a code object: each static instruction once, when a wave first comes to it.
+// The decoded text of a code object: each static instruction is decoded once, when a wave first reaches it.
 #pragma once
 
 #include "sim/isa/facts/interest.hpp"
@@ -18,7 +18,7 @@
 
 namespace rapt::sim {
 
-// What the sanitizer asks of every instruction comes first, on one line of the host's cache.
+// What the sanitizer needs of every instruction comes first, in one cache line of the host.
 struct alignas(64) Entry {
   Handler handler = nullptr;
   CheckInterest checks;
@@ -35,14 +35,14 @@ struct alignas(64) Entry {
   ValueFacts values;
 };
 
-// An entry of what the instruction itself tells; without handler and slot.
+// An entry with everything that follows from the instruction itself; no handler or slot.
 Entry make_entry(DecodeMode mode, Instruction instruction);
 
 class Program {
  public:
   Program(std::span<const std::byte> text, DecodeMode mode);
 
-  // The instruction at an address; Fault where that is outside the text, no instruction, or one that is refused.
+  // The instruction at an address; Fault if that is outside the text, not an instruction, or a refused one.
   const Entry& at(std::uint64_t pc) const {
     const std::uint64_t slot = (pc - base_) / 4;
     if (slot < slots_) [[likely]]

@@ -34,7 +34,7 @@ void spend(Wave& wave, const Clocks& clocks) {
 }
 
 // gfx9's MODE.vskip: vector instructions are issued to no pipe and counted by no counter (CDNA ISA documents, "Mode
-// register"); that one takes as long to pass over as to issue is the clock model's assumption.
+// register"); the clock model assumes that skipping one takes as long as issuing it.
 bool skip(Wave& wave, const Entry& entry) {
   const Format format = entry.instruction.opcode->format;
   if (!is_cdna(wave.arch) || format < Format::vop1 || format == Format::unsupported) return false;

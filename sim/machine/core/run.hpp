@@ -7,8 +7,8 @@
 
 namespace rapt::sim {
 
-// Runs one wave for at most `budget` instructions, or until it waits, sleeps or ends. Throws Fault with the kernel, the
-// instruction and the wave in its text. Gives how many instructions ran.
+// Runs one wave for at most `budget` instructions, or until it waits, sleeps or ends. Returns how many instructions
+// ran. Throws Fault with the kernel, the instruction and the wave in its text.
 std::uint64_t run_wave(Wave& wave, std::uint64_t budget);
 
 }  // namespace rapt::sim

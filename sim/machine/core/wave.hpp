@@ -10,7 +10,7 @@ namespace rapt::sim {
 
 class Workgroup;
 
-// Fields of the MODE register, as every listed architecture has them (ISA documents, "Mode register").
+// Fields of the MODE register, the same on all architectures unless noted (ISA documents, "Mode register").
 namespace mode {
 inline constexpr std::uint32_t round_f32 = 0x3;  // 0 nearest even, 1 up, 2 down, 3 to zero
 inline constexpr std::uint32_t round_f16_f64 = 0xc;
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t vskip = 1U << 28;       // gfx9: vector instructi
 
 enum class WaveState : std::uint8_t { running, at_barrier, sleeping, ended };
 
-// A load straight to LDS on its way (lds_arrivals.hpp).
+// An outstanding load to LDS (lds/arrivals.hpp).
 struct LdsArrival {
   struct Word {
     unsigned char* to;
@@ -45,7 +45,7 @@ struct Wave {
   Arch arch = Arch::gfx942;
   WaveState state = WaveState::running;
   bool scc = false;
-  std::uint64_t pc = 0;                              // already past the instruction that runs
+  std::uint64_t pc = 0;                              // already after the instruction that runs
   alignas(64) std::uint32_t sgpr[sreg::count] = {};  // vcc, ttmp, m0, exec among them (sreg)
 
   std::uint32_t mode = 0, status = 0, trapsts = 0;
@@ -55,13 +55,13 @@ struct Wave {
   std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
   std::uint32_t scratch_bytes_per_lane = 0;
   std::uint64_t instructions = 0;  // so far,
-  std::uint64_t skipped = 0;       // and those of them that MODE.vskip passed over
-  std::uint64_t cycles = 0;        // by the clock model, alone on its SIMD: what the clock registers give
+  std::uint64_t skipped = 0;       // and those of them that MODE.vskip skipped
+  std::uint64_t cycles = 0;        // by the clock model, as the only wave of its SIMD: what the clock registers give
   std::array<std::uint64_t, pipe_count> clocks{};     // taken of each pipe
-  std::array<std::uint64_t, pipe_count> pipe_free{};  // when it takes the wave's next instruction
+  std::array<std::uint64_t, pipe_count> pipe_free{};  // when it can take the wave's next instruction
   std::uint64_t memory_operations = 0;                // CDNA: begun so far, as vmcnt counts them
   std::vector<LdsArrival> lds_arrivals;
-  std::uint64_t barrier_phase = 0;  // the barrier's phase that this wave signalled last
+  std::uint64_t barrier_phase = 0;  // the phase of the barrier in which this wave signalled last
 
   // What the machine sets before the first instruction: SGPRs and VGPRs from 0 on, and flat_scratch.
   std::uint16_t initial_sgprs = 0, initial_vgprs = 0;
@@ -70,7 +70,7 @@ struct Wave {
     unsigned sgpr;
     std::uint32_t bits;
   };
-  std::vector<UndefinedBits> undefined_sgprs;  // of them: preloaded arguments that the launch did not give
+  std::vector<UndefinedBits> undefined_sgprs;  // of them: preloaded arguments that the launch did not pass
 
   std::uint32_t* row(unsigned index) { return vgpr + std::size_t{index} * lanes; }
   std::uint32_t* row(const Operand& o) { return row(o.index + (o.kind == OperandKind::agpr ? first_agpr : 0)); }
@@ -79,7 +79,7 @@ struct Wave {
     sgpr[index] = static_cast<std::uint32_t>(value);
     sgpr[index + 1] = static_cast<std::uint32_t>(value >> 32);
   }
-  // Lanes that take part; bits beyond the wave's size are 0.
+  // Active lanes; bits beyond the wave's size are 0.
   std::uint64_t exec() const { return lanes == 32 ? sgpr[sreg::exec] : pair(sreg::exec); }
   std::uint64_t all_lanes() const { return lanes == 32 ? 0xffffffffU : ~std::uint64_t{0}; }
 };

@@ -5,7 +5,7 @@
 namespace rapt::sim {
 namespace {
 
-// Data in src1, a second operand in src2; Swapped: gfx9's CMPST has what is compared first.
+// Data in src1, a second operand in src2; Swapped: in gfx9's CMPST the value to compare comes first.
 template <unsigned L, bool Swapped>
 void run_in(Wave& w, const Instruction& i, const AtomicKernel& kernel) {
   need_lds(i);
@@ -99,7 +99,7 @@ void add_named(HandlerTable& t, const Named& n) {
     t.add(lasting(std::string("ds_") + n.stem + middle + n.type), atomic_handler<Run>(n.operation));
 }
 
-// Each half of the data is stored where its top bit is set, without that bit.
+// Each half of the data is stored, without its top bit, if that bit is set.
 template <unsigned L>
 void conditional_exchange(Wave& w, const Instruction& i) {
   need_lds(i);

@@ -1,4 +1,4 @@
-// DS instructions that move values between lanes and touch no LDS.
+// DS instructions that move values between lanes without touching LDS.
 #include "sim/machine/lds/lds.hpp"
 
 namespace rapt::sim {
@@ -35,7 +35,7 @@ void swizzle(Wave& w, const Instruction& i) {
   });
 }
 
-// gfx11 exchanges within each half of a wave of 64 (RDNA3 ISA document: the lane is taken modulo 32).
+// gfx11 exchanges values within each half of a wave of 64 lanes (RDNA3 ISA document: the lane is taken modulo 32).
 template <unsigned L>
 unsigned other_lane(const Wave& w, u32 address, unsigned lane) {
   if (L == 64 && contains(gfx11, w.arch)) return (address / 4 % 32) | (lane & 32);

@@ -1,6 +1,6 @@
-// DS loads and stores (ISA documents, "Data Share Operations"). M0 clamps nothing from gfx9 on. Any alignment is
-// served, as in the unaligned mode that ROCm sets (LLVM's unaligned-access-mode); only atomics and transposing reads
-// need theirs.
+// DS loads and stores (ISA documents, "Data Share Operations"). From gfx9 on M0 clamps nothing. Any alignment is
+// allowed, as in the unaligned mode that ROCm sets (LLVM's unaligned-access-mode), except for atomics and transposing
+// reads.
 #include "sim/machine/lds/lds.hpp"
 
 namespace rapt::sim {
@@ -34,8 +34,8 @@ void add_store(HandlerTable& t, const char* what) {
     t.add(lasting(std::string(verb) + what), store_instruction<DsForm, D, 32>, store_instruction<DsForm, D, 64>);
 }
 
-// Two addresses from one register: their offsets count elements, or 64 of them. Equal offsets make one access of the
-// first data.
+// Two addresses from one register: the offsets are in elements, or in units of 64 elements. With equal offsets there is
+// one access, with the first data.
 enum class Two : u8 { load, store, exchange };
 template <Two Kind, Data D, unsigned Scale, unsigned L>
 void two(Wave& w, const Instruction& i) {
@@ -88,8 +88,8 @@ void addtid(Wave& w, const Instruction& i) {
   else lds_store<Data::b32, L>(w, i, o, lanes, w.row(i.src[1]));
 }
 
-// One counter for the wave: the number of active lanes is added or taken away, every lane gets what was there. Its base
-// is in M0, on gfx12 too as LLVM has it (gfx12's ISA document names only the offset).
+// One counter for the wave: the number of active lanes is added or subtracted, and every lane gets the old value. Its
+// base is in M0, according to LLVM on gfx12 too (gfx12's ISA document names only the offset).
 template <bool Append>
 void count_lanes(Wave& w, const Instruction& i) {
   need_lds(i);

@@ -1,4 +1,4 @@
-// DS instructions, one function a family.
+// DS instructions, one function per family.
 #pragma once
 
 #include "sim/machine/memory/flat_names.hpp"
@@ -9,7 +9,7 @@ namespace rapt::sim {
 void register_lds_exchange(HandlerTable& table);   // between lanes: swizzle, permute
 void register_lds_transpose(HandlerTable& table);  // gfx950's transposing reads
 void register_lds_atomics(HandlerTable& table);
-void register_lds_src2(HandlerTable& table);  // both operands in the LDS (gfx908)
+void register_lds_src2(HandlerTable& table);  // both operands in LDS (gfx908)
 
 // GDS is not simulated.
 inline void need_lds(const Instruction& i) {

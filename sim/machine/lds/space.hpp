@@ -1,24 +1,24 @@
-// The LDS as the memory instructions reach it: DS, FLAT in the shared aperture, and loads straight to LDS.
+// LDS accesses of the memory instructions: DS, FLAT in the shared aperture, and loads to LDS.
 #pragma once
 
 #include "sim/machine/memory/flat_rows.hpp"
 
 namespace rapt::sim {
 
-// Byte offsets into the workgroup's LDS, one a lane.
+// Byte offsets into the workgroup's LDS, one per lane.
 struct alignas(64) Offsets {
   u32 at[64];
 };
 
-// The end that accesses are checked against. Hardware knows the allocation in its granules; the sanitizer what was
-// asked for.
+// The end that accesses are checked against: hardware checks the allocation in granules, the sanitizer the requested
+// size.
 inline u32 lds_limit(const Wave& w) { return checked(w) ? w.group->lds_bytes : static_cast<u32>(w.group->lds.size()); }
 
-// Those of `lanes` that are inside; a Fault where one is not and the sanitizer is on. The others load 0 and store
-// nothing (RDNA3 and CDNA ISA documents, "LDS out of range"); an access of several dwords is in or out as a whole.
+// Those of `lanes` that are inside; a Fault if one is not and the sanitizer is on. The others load 0 and store nothing
+// (RDNA3 and CDNA ISA documents, "LDS out of range"); an access of several dwords is in or out as a whole.
 u64 lds_lanes_inside(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action);
 
-// Makes host addresses of the lanes that are inside, tells the hooks, and returns these lanes.
+// Computes host addresses of the lanes that are inside, tells the observers, and returns these lanes.
 template <unsigned L>
 inline u64 reach_lds(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, unsigned bytes, Action action,
                      Addresses& a) {
@@ -40,7 +40,7 @@ template <Data D, unsigned L>
 void lds_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, u32* rows);
 template <Data D, unsigned L>
 void lds_store(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows);
-// Dwords that come straight from memory, when the wave waits for them (lds_arrivals.hpp).
+// Dwords of a load to LDS, once the wave waits for it (arrivals.hpp).
 template <Data D, unsigned L>
 void lds_store_later(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, const u32* rows);
 

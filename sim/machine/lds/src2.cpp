@@ -1,5 +1,5 @@
-// gfx9's DS_*_SRC2_*: LDS[A] = LDS[A] op LDS[B]. A is the address register; B is 4 * n from it, n being the 15-bit
-// signed offset field or, where the field's top bit is set, the upper 15 bits of A (Vega ISA document,
+// gfx9's DS_*_SRC2_*: LDS[A] = LDS[A] op LDS[B]. A is the address register; B is A + 4 * n; n is the 15-bit
+// signed offset field or, if the field's top bit is set, the upper 15 bits of A (Vega ISA document,
 // DS_ADD_SRC2_U32).
 #include "sim/machine/atomic/atomic.hpp"
 #include "sim/machine/lds/lds.hpp"

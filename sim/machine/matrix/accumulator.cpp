@@ -21,7 +21,7 @@ constexpr auto one_after_another = [] {
 
 bool is_narrow(const Op& op) { return bits(op.d) == 16; }
 
-// Where a 16-bit row of C or D stands: gfx11 keeps one in a register, in the half that op_sel names; gfx12 two.
+// The place of a 16-bit row of C or D: gfx11 keeps one in a register, in the half that op_sel selects; gfx12 two.
 struct Half {
   unsigned at, shift;
 };
@@ -31,7 +31,7 @@ Half narrow_place(const Plan& plan, const Instruction& i, unsigned row) {
   return {item / 2 * plan.lanes + lane, item % 2 * 16};
 }
 
-// A constant as bits of another type, where the decoder took the operand for one of 32 bits.
+// A constant as bits of another type, if the decoder took the operand for a 32-bit one.
 std::uint64_t constant_as(const Operand& c, Type type) {
   const auto code = inline_code(c.value, Type::b32);
   return code ? *inline_constant(*code, type) : c.value;
@@ -128,7 +128,7 @@ void Accumulator::finish(const Tile& t) {
       if ((output_[n] & 0x7f800000) == 0) output_[n] &= 0x80000000;
 }
 
-// MODE.FP16_OVFL: a sum that overflows is the largest number; infinities that came in stay.
+// MODE.FP16_OVFL: a sum that overflows is the largest number; infinite inputs stay infinite.
 void Accumulator::clamp_overflow(const Tile& t) {
   const auto infinite = [](const float* values, unsigned count) {
     return std::any_of(values, values + count, [](float v) { return std::isinf(v); });

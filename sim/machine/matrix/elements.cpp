@@ -16,7 +16,7 @@ inline void convert_row(const std::uint32_t* __restrict row, unsigned lanes, flo
   for (unsigned l = 0; l < lanes; ++l) to[l] = convert(row[l]);
 }
 
-// Elements whose size divides 32 bits.
+// Elements whose size divides 32.
 template <unsigned size, class Convert>
 inline void unpack_packed(const std::uint32_t* rows, unsigned elements, unsigned lanes, float* to, Convert convert) {
   constexpr unsigned each = 32 / size;
@@ -78,7 +78,7 @@ void unpack(Element type, Arch arch, const std::uint32_t* rows, unsigned element
   switch (type) {
     case Element::f32:
       return unpack_packed<32>(rows, elements, lanes, to, [](std::uint32_t v) { return std::bit_cast<float>(v); });
-    case Element::xf32:  // 8 exponent and 10 mantissa bits; the rest is cut off (measured: see matrix_arithmetic.hpp)
+    case Element::xf32:  // 8 exponent and 10 mantissa bits; the rest is cut off (measured: see tile.hpp)
       return unpack_packed<32>(rows, elements, lanes, to,
                                [](std::uint32_t v) { return std::bit_cast<float>(v & 0xffffe000); });
     case Element::f16: return unpack_f16(rows, elements, lanes, to);

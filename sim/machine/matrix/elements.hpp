@@ -1,4 +1,4 @@
-// What the matrices' operands hold, and their unpacking from registers to floats.
+// Element types of the matrix operands, and unpacking from registers to floats.
 #pragma once
 
 #include "sim/isa/arch.hpp"
@@ -49,8 +49,8 @@ constexpr bool is_integer(Element e) {
   return e == Element::i8 || e == Element::u8 || e == Element::i4 || e == Element::u4 || e == Element::i32;
 }
 
-// Element e of lane l goes to to[e * lanes + l]. `rows`: the operand's registers, one row of all lanes each.
-// fp8 and bf8 are FNUZ on gfx942. Integers become floats, which hold them exactly.
+// Element e of lane l goes to to[e * lanes + l]. `rows`: the operand's registers, each a row of all lanes. fp8 and bf8
+// are FNUZ on gfx942. Integers are converted to floats exactly.
 void unpack(Element type, Arch arch, const std::uint32_t* rows, unsigned elements, unsigned lanes, float* to);
 
 }  // namespace rapt::sim::matrix

@@ -1,6 +1,6 @@
 // gfx908's sums of f16 and bf16 products: a group of products and the sum so far are added exactly, then rounded once.
 //
-// Nearly always the sum in double with a bound of its error shows what the exact sum rounds to; else it is done
+// Usually the sum in double and a bound of its error show what the exact sum rounds to; otherwise it is computed
 // exactly.
 #include "sim/machine/matrix/tile.hpp"
 #include "sim/machine/matrix/vector.hpp"
@@ -33,7 +33,7 @@ float rounded_sum(const double* terms, unsigned count) {
     used = kept;
   }
   if (!std::isfinite(plain)) return static_cast<float>(plain);
-  // The bits below the largest partial makes its last bit odd, which keeps the rounding to float right.
+  // Bits below the largest partial make its last bit odd, which keeps the rounding to float correct.
   double top = partials[used - 1];
   if (used > 1) {
     const double rest = partials[used - 2];

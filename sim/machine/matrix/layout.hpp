@@ -1,24 +1,24 @@
-// Where the elements of the matrices stand in registers and lanes.
+// Where the elements of the matrices are in registers and lanes.
 //
 // Sources: CDNA3 and CDNA4 documents, "General input and output layout" and the tables of "Sparse Matrices"; RDNA3 and
 // RDNA4 documents, "Wave Matrix Multiply Accumulate"; AMD's matrix instruction calculator, with which all layouts of
-// gfx908, gfx90a, gfx942, gfx11 and gfx12 were compared. F8F6F4 of gfx950 is drawn in figures only: as AMD's
-// composable_kernel loads it (test/mx_mfma_op).
+// gfx908, gfx90a, gfx942, gfx11 and gfx12 were compared. The layout of gfx950's F8F6F4 is documented only in figures;
+// it follows AMD's composable_kernel (test/mx_mfma_op).
 #pragma once
 
 #include "sim/machine/matrix/elements.hpp"
 
 namespace rapt::sim::matrix {
 
-// Which of the generations' layouts an instruction has.
+// The generation whose layout an instruction has.
 enum class Family : std::uint8_t { mfma, smfmac, scaled, wmma_gfx11, wmma_gfx12, swmmac };
 
 struct Shape {
   unsigned m, n, k, blocks = 1;
 };
 
-// A and B. A lane holds `run` consecutive k, the next group of lanes the next `run` of them, and after the last group
-// the first one goes on with its next `run` elements. A group is as many lanes as all blocks have rows (columns).
+// A and B. A lane holds `run` consecutive k, the next group of lanes the next `run`; after the last group, the first
+// one continues with its next `run` elements. A group has one lane for each row (column) of all blocks.
 struct InputLayout {
   unsigned side;      // rows of A or columns of B in a block
   unsigned blocks;    // they follow each other in the lanes of a group
@@ -37,10 +37,10 @@ struct InputLayout {
   }
 };
 
-// C and D: `height` consecutive rows of a block stand in consecutive items (registers, pairs of them for f64) of a
-// lane, the next `height` rows in the next N lanes. `abreast` blocks share an item; then the next items follow. Where
-// blocks share one (f64 4x4x4) the calculator and hardware (measured for ROCm's fpsan) have the blocks inside, the rows
-// outside; the CDNA3 document's formula has it the other way round.
+// C and D: `height` consecutive rows of a block are in consecutive items (registers, for f64 register pairs) of a lane,
+// the next `height` rows in the next N lanes. `abreast` blocks share an item; the others are in the next items. If
+// blocks share one (f64 4x4x4), lanes count blocks first, then rows, in the calculator and on hardware (measured for
+// ROCm's fpsan); the CDNA3 document's formula has the opposite order.
 struct OutputLayout {
   unsigned m, n, height, abreast, lanes;
   bool swapped = false;  // of four strips the middle ones change places
@@ -48,7 +48,7 @@ struct OutputLayout {
     unsigned item, lane;  // the lane of column 0; the others follow
   };
   constexpr Place place(unsigned block, unsigned row) const {
-    const unsigned strips = lanes / abreast / n, strip = row / height;  // strips of a block side by side in an item
+    const unsigned strips = lanes / abreast / n, strip = row / height;  // strips of a block in one item
     const unsigned items = m / strips;                                  // a block takes
     const unsigned order = strip % strips, position = swapped ? order >> 1 | (order & 1) << 1 : order;
     return {row % height + height * (strip / strips) + items * (block / abreast),

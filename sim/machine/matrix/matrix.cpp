@@ -1,4 +1,4 @@
-// Executes matrix instructions: unpacks the operands, applies the modifiers, and hands a tile to the arithmetic.
+// Executes matrix instructions: unpacks the operands, applies the modifiers, and passes a tile to the arithmetic.
 //
 // EXEC is ignored (CDNA3 document, rules of the MFMA instructions; RDNA4 document, "does not skip WMMA").
 #include "sim/machine/core/handlers.hpp"
@@ -24,7 +24,7 @@ Sums& chosen_sums() {
 
 const Kernels& arithmetic(const Op& op, Arch arch) {
   const bool measured = sums() == Sums::measured;
-  const unsigned lane_k = op.shape.k * op.shape.m * op.shape.blocks / 64;  // bf16 before "_1k" has two k in a lane
+  const unsigned lane_k = op.shape.k * op.shape.m * op.shape.blocks / 64;  // bf16 without "_1k" has two k per lane
   const Kernels& aligned = op.shape.k == 4 ? truncated4_kernels : truncated_kernels;
   switch (op.a) {
     case Element::f16:

@@ -8,7 +8,7 @@ namespace rapt::sim::matrix {
 
 namespace {
 
-// A denormal becomes zero, with its sign or without.
+// A denormal becomes zero, with or without its sign.
 void flush(float* values, unsigned count, float smallest_normal, bool keep_sign) {
   for (unsigned i = 0; i < count; ++i)
     values[i] =
@@ -76,7 +76,7 @@ bool saturates(const Wave& w, const Instruction& i) {
   return (w.arch == Arch::gfx942 || w.arch == Arch::gfx950) && (w.mode & mode::fp16_ovfl) != 0;
 }
 
-// As the CDNA3 document's table of the fields and the calculator have it; the document's formula by lanes agrees where
+// Follows the table of the fields in the CDNA3 document and the calculator; the document's formula by lanes agrees if
 // 2^cbsz is the number of blocks.
 void broadcast_blocks(const Plan& plan, const Instruction& i, std::array<std::uint16_t, 128>& a_at) {
   for (unsigned block = 0; block < plan.blocks; ++block) {
@@ -88,7 +88,7 @@ void broadcast_blocks(const Plan& plan, const Instruction& i, std::array<std::ui
 void sparse_steps(const Plan& plan, Wave& w, const Instruction& i, float* a,
                   std::array<std::uint16_t, largest_operand / 2>& b_at) {
   const Op& op = *plan.op;
-  const unsigned size = 2 * plan.a.elements, sets = 32 / size;  // bits of indices a lane; several sets in a register
+  const unsigned size = 2 * plan.a.elements, sets = 32 / size;  // bits of indices per lane; several sets in a register
   const bool gfx12 = op.family == Family::swmmac;
   const unsigned key = gfx12 ? i.op_sel : i.cbsz == 0 ? i.abid : 0;
   const unsigned shift = key % sets * size;
@@ -99,8 +99,8 @@ void sparse_steps(const Plan& plan, Wave& w, const Instruction& i, float* a,
       const std::uint32_t pair = indices[lane] >> (shift + element / 2 * 4) & 15;
       const unsigned index = k % 2 == 0 ? pair & 3 : pair >> 2;
       b_at[row * plan.k + k] = plan.b_at[k / 2 * 4 + index];
-      // RDNA4 document, "Expanding a packed sparse A-matrix": the first value has no place 3, the second none at 0 nor
-      // at the first one's.
+      // RDNA4 document, "Expanding a packed sparse A-matrix": the first value cannot be at place 3, the second neither
+      // at 0 nor at the first one's place.
       if (gfx12 && (k % 2 == 0 ? index == 3 : index == 0 || index == (pair & 3))) a[at] = 0;
     }
 }

@@ -11,15 +11,15 @@ namespace rapt::sim::matrix {
 constexpr bool is_sparse(const Op& op) { return op.family == Family::smfmac || op.family == Family::swmmac; }
 constexpr bool is_cdna(const Op& op) { return (op.archs & cdna) != 0; }
 
-// A (which = 0) or B (1) as floats, with neg, blgp and flushing done.
+// A (which = 0) or B (1) as floats, with neg, blgp and flushing applied.
 void read_operand(const Plan& plan, Wave& w, const Instruction& i, unsigned which, float* to);
 // Whether integer sums saturate: clamp on RDNA, MODE.FP16_OVFL on gfx942 and gfx950.
 bool saturates(const Wave& w, const Instruction& i);
 // Which lane B is taken from (CDNA3 document, "BLGP").
 unsigned permuted_lane(unsigned lane, unsigned blgp);
-// cbsz and abid: of every 2^cbsz blocks all take A from the one that abid names.
+// cbsz and abid: in every group of 2^cbsz blocks, all take A from the block that abid names.
 void broadcast_blocks(const Plan& plan, const Instruction& i, std::array<std::uint16_t, 128>& a_at);
-// Where B's values stand for the stored k of each row of a sparse A. Values that no index places are cleared in `a`.
+// Where B's values are for the stored k of each row of a sparse A. Values that have no place are cleared in `a`.
 void sparse_steps(const Plan& plan, Wave& w, const Instruction& i, float* a,
                   std::array<std::uint16_t, largest_operand / 2>& b_at);
 
@@ -31,7 +31,7 @@ class Accumulator {
   const std::uint16_t* input_at() const { return input_at_; }
   std::uint32_t* output() const { return output_; }
   const std::uint16_t* output_at() const { return output_at_; }
-  // After the arithmetic: narrow results go to their registers, overflow is clamped where the mode says so.
+  // After the arithmetic: narrow results go to their registers, overflow is clamped if the mode says so.
   void finish(const Tile& t);
 
  private:
@@ -45,7 +45,7 @@ class Accumulator {
   const std::uint32_t* input_;
   std::uint32_t* output_;
   const std::uint16_t *input_at_, *output_at_;
-  alignas(64) std::uint32_t buffer_[2048];  // C where it is not used as it stands in registers
+  alignas(64) std::uint32_t buffer_[2048];  // C, if it cannot be used directly from registers
 };
 
 void execute_f64(const Plan& plan, Wave& w, const Instruction& i);

@@ -1,4 +1,4 @@
-// Every matrix instruction by name: shape, types, family. How it is done follows from these.
+// Every matrix instruction by name: shape, types, family. How it is executed follows from these.
 #pragma once
 
 #include "sim/machine/matrix/layout.hpp"
@@ -98,7 +98,7 @@ inline constexpr auto ops = [] {
       {"v_mfma_f32_32x32x64_f8f6f4", gfx950, scaled, {32, 32, 64}, fp8, fp8, f32},
       {"v_mfma_scale_f32_16x16x128_f8f6f4", gfx950, scaled, {16, 16, 128}, fp8, fp8, f32},
       {"v_mfma_scale_f32_32x32x64_f8f6f4", gfx950, scaled, {32, 32, 64}, fp8, fp8, f32},
-      // of every four k of A two are stored
+      // two of every four k of A are stored
       {"v_smfmac_f32_16x16x32_f16", cdna3, smfmac, {16, 16, 32}, f16, f16, f32},
       {"v_smfmac_f32_32x32x16_f16", cdna3, smfmac, {32, 32, 16}, f16, f16, f32},
       {"v_smfmac_f32_16x16x32_bf16", cdna3, smfmac, {16, 16, 32}, bf16, bf16, f32},

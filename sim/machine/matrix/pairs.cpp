@@ -1,5 +1,5 @@
-// gfx90a's sums of f16 and bf16 products: (p0 + p1) + (p2 + p3), each addition rounded, then added to the sum; of all
-// of these denormals are flushed.
+// gfx90a's sums of f16 and bf16 products: (p0 + p1) + (p2 + p3), each addition rounded, then added to the sum.
+// Denormals are flushed everywhere.
 #include "sim/machine/matrix/rows.hpp"
 
 namespace rapt::sim::matrix {
@@ -13,7 +13,7 @@ template <class F>
   return bits_of<F>(exponent == 0 ? bits & std::int32_t(0x80000000) : bits);
 }
 
-// Any values. Negative zeros among the products do not reach the sums, which begin as no negative zeros.
+// Any values. Products that are negative zeros do not change the sums, which do not start as negative zeros.
 template <int N, unsigned group>
 void flushing_row(const Tile& t, unsigned block, unsigned row) {
   constexpr int W = width<N>, C = count<N>;
@@ -34,7 +34,7 @@ void flushing_row(const Tile& t, unsigned block, unsigned row) {
   }
 }
 
-// Where products are exact, and no sum of them is so small that it would be denormal.
+// For products that are exact, and no sum of which is so small that it is denormal.
 template <int N, unsigned R, unsigned group>
 struct PairRows : Rows<N, R> {
   using typename Rows<N, R>::F;

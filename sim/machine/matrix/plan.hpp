@@ -1,4 +1,4 @@
-// What is worked out once for a matrix instruction and a wave's size: where rows and columns of the operands stand.
+// What is computed once for a matrix instruction and a wave's size: where rows and columns of the operands are.
 #pragma once
 
 #include "sim/machine/matrix/ops.hpp"
@@ -9,8 +9,8 @@ namespace rapt::sim::matrix {
 struct Plan {
   const Op* op;
   unsigned lanes;
-  unsigned k;                       // stored ones: half of the shape's where A is sparse
-  unsigned rows, blocks, a_stride;  // as Tile has them
+  unsigned k;                       // stored ones: half of the shape's if A is sparse
+  unsigned rows, blocks, a_stride;  // as in Tile
   InputLayout a, b;
   unsigned d_registers;
   // Positions in unpacked operands and in D's registers (f64: of the low halves).
@@ -19,7 +19,7 @@ struct Plan {
 
 Plan make_plan(const Op& op, unsigned lanes);
 
-// Plans of gfx950's F8F6F4 follow from the types that the instruction names.
+// Plans of gfx950's F8F6F4 depend on the types that the instruction names.
 Plan make_plan(const Op& op, Element a, Element b);
 
 }  // namespace rapt::sim::matrix

@@ -5,10 +5,10 @@
 namespace rapt::sim::matrix {
 namespace {
 
-// Of values as bits without their signs.
+// Facts about values, as bits without their signs.
 struct Extent {
-  std::uint32_t all = 0;                      // the bits that any has
-  std::uint32_t smallest = ~0U, largest = 0;  // the smallest one but zero is smallest + 1
+  std::uint32_t all = 0;                      // the bits that are set in any
+  std::uint32_t smallest = ~0U, largest = 0;  // the smallest one except zero is smallest + 1
   // Exponent fields, at least 1.
   int low() const { return static_cast<int>((smallest + 1) >> 23); }
   int high() const { return static_cast<int>(largest >> 23); }
@@ -32,7 +32,7 @@ bool products_are_exact(const Tile& t, int smallest_unit) {
   if (((a.all | b.all) & 0xfff) != 0 || a.high() == 255 || b.high() == 255) return false;
   if (a.all == 0 || b.all == 0) return true;  // zeros only
   if (a.low() == 0 || b.low() == 0) return false;
-  // Two values of 12 bits: 22 bits lie behind the first one of their product, which is below 2^(the sum + 2).
+  // Two values of 12 bits: their product has 22 bits below 2^(sum of the exponents), and is less than 2^(sum + 2).
   return a.low() + b.low() - 2 * 127 - 22 >= smallest_unit && a.high() + b.high() - 2 * 127 + 2 <= 127;
 }
 

@@ -1,4 +1,4 @@
-// Sums of a few rows of a tile in registers, and what is known of the products of its factors.
+// Keeps the sums of a few rows of a tile in registers, and tells what is known of the products of its factors.
 #pragma once
 
 #include "sim/machine/matrix/tile.hpp"
@@ -10,7 +10,7 @@ namespace rapt::sim::matrix {
 // and NaNs are absent, and a unit in the last place of any product is at least 2^smallest_unit.
 bool products_are_exact(const Tile& t, int smallest_unit);
 
-// Sums of R rows, so many that they need not wait for each other.
+// Sums of R rows, enough that additions need not wait for each other.
 template <int N, unsigned R>
 struct Rows {
   static constexpr int W = width<N>, C = count<N>;
@@ -47,7 +47,7 @@ struct Rows {
   }
 };
 
-// As many rows at once as registers hold sums of; eight of all tiles but the smallest.
+// As many rows at once as fit in registers; eight for all tiles except the smallest.
 template <int N>
 inline constexpr unsigned most_rows = std::clamp(register_sums / count<N>, 1, N == 4 ? 4 : 8);
 

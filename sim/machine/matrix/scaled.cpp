@@ -1,8 +1,8 @@
 // gfx950's F8F6F4 products, with and without scales.
 //
-// A's type stands in cbsz, B's in blgp. Scales are powers of two (e8m0), one for every 32 k of a row of A and of a
-// column of B: lane l's register holds in one byte, which op_sel and op_sel_hi choose, that of row l % M and block l /
-// M (CDNA4 document, "Block Scaled Matrices"). The scale multiplies a block's dot product before it is added.
+// A's type is in cbsz, B's in blgp. Scales are powers of two (e8m0), one for every 32 k of a row of A and of a column
+// of B: one byte of lane l's register, selected by op_sel and op_sel_hi, holds that of row l % M and block l / M (CDNA4
+// document, "Block Scaled Matrices"). The scale multiplies a block's dot product before it is added.
 #include "sim/machine/core/fault.hpp"
 #include "sim/machine/matrix/operands.hpp"
 
@@ -38,7 +38,7 @@ const Plan& plan_for(const Op& op, Element a, Element b) {
   return plans[op.shape.m == 32][bits(a) < 8][bits(b) < 8];
 }
 
-// 2^(scale - 127) of every lane. Of a constant the exponent field counts.
+// 2^(scale - 127) of every lane. For a constant, the exponent field is the scale.
 void read_scales(Wave& w, const Operand& o, unsigned byte, double* to) {
   for (unsigned l = 0; l < 64; ++l) {
     std::uint32_t e8m0 = 127;

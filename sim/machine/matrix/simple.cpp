@@ -1,4 +1,4 @@
-// Kernels that add one product after the other, and the integers'.
+// Kernels that add one product after the other, and those of integers.
 #include "sim/machine/matrix/rows.hpp"
 
 #include <limits>

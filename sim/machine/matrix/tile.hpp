@@ -1,5 +1,5 @@
-// One matrix instruction as the arithmetic sees it: rows of the result, each N values side by side in a register's
-// lanes.
+// One matrix instruction as the arithmetic sees it: rows of the result, each N values in adjacent lanes of a
+// register.
 //
 // Sums and rounding. AMD documents no order of summation. Measured on hardware and reproduced bit for bit by
 // Microsoft's MMA-Sim (P. Xie et al., arXiv 2511.10909v2), for CDNA1, CDNA2 and CDNA3, is:
@@ -27,16 +27,16 @@ void set_sums(Sums sums);
 struct Tile {
   unsigned rows;    // of a block
   unsigned k;       // products a value sums up
-  unsigned blocks;  // independent products, or strips of rows
+  unsigned blocks;  // independent blocks, or strips of rows
   unsigned a_stride = 1;
-  // A's value for row r and step k of block b is a[a_at[b * k_count + k] + r * a_stride]; B's N values stand at
+  // A's value for row r and step k of block b is a[a_at[b * k_count + k] + r * a_stride]; B's N values are at
   // b[b_steps(block, r)[k]].
   const float* a;
   const float* b;
   const std::uint16_t* a_at;
   const std::uint16_t* b_at;
   bool b_by_row = false;  // sparse A: the steps of B differ from row to row
-  // Row r of block b: N words at c + c_at[b * rows + r], its result at d + d_at[b * rows + r].
+  // Row r of block b of C is N words at c + c_at[b * rows + r], its result at d + d_at[b * rows + r].
   const std::uint32_t* c;
   std::uint32_t* d;
   const std::uint16_t* c_at;
@@ -57,8 +57,8 @@ struct Kernels {
   Kernel operator[](unsigned n) const { return n == 4 ? n4 : n == 16 ? n16 : n32; }
 };
 
-extern const Kernels fused_kernels;          // each product fused into the sum
-extern const Kernels exact_product_kernels;  // the same where a product of floats is exact: f16, fp8
+extern const Kernels fused_kernels;          // each product added with a fused multiply-add
+extern const Kernels exact_product_kernels;  // the same if a product of floats is exact: f16, fp8
 extern const Kernels exact4_kernels, exact2_kernels;
 extern const Kernels pairs4_kernels, pairs2_kernels;
 extern const Kernels truncated_kernels;  // groups of 8 (4 where k is 4)

@@ -3,15 +3,15 @@
 // A group of products is aligned to the largest exponent among them (the sum of the factors' exponents, so a product is
 // below 4 there): each is cut towards zero to 24 fraction bits, and they are added exactly. That sum and the one so far
 // are aligned to the larger exponent, cut towards minus infinity to 31 and 24 fraction bits, added, and rounded to
-// nearest even. (MMA-Sim's amd_fused_dot_rd_add; see matrix_tile.hpp.)
+// nearest even. (MMA-Sim's amd_fused_dot_rd_add; see tile.hpp.)
 #include "sim/machine/matrix/truncated.hpp"
 
 namespace rapt::sim::matrix {
 
 namespace {
 
-// Of every row of a block: the exponents to align to, the sums of the aligned products, the new values. A pass each, so
-// that the rows do not wait for each other.
+// For every row of a block: the exponents to align to, the sums of the aligned products, the new values. Each is a
+// separate pass, so that the rows do not wait for each other.
 template <int N, unsigned group, bool bounded>
 struct Truncated {
   static constexpr int columns = N, W = width<N>, H_width = std::min(N, 2 * register_floats);

@@ -1,4 +1,4 @@
-// What the kernels with aligned and cut products share. See matrix_truncated.cpp.
+// What the kernels with aligned and truncated products share. See truncated.cpp.
 #pragma once
 
 #include "sim/machine/matrix/tile.hpp"
@@ -11,10 +11,10 @@ inline constexpr unsigned largest_operand = 2048;  // values of A or B
 struct Range {
   int smallest, largest;  // exponents of the values that are not zero
 };
-// The exponent of each value as the alignment takes it: of denormals the smallest normal one, of zero -126.
+// The exponent of each value for the alignment: for denormals the smallest normal one, for zero -126.
 Range exponents_of(const float* values, unsigned count, int smallest_exponent, std::int16_t* exponents);
 
-// A's and B's exponents, and what they say of the products.
+// A's and B's exponents, and what they say about the products.
 struct Exponents {
   explicit Exponents(const Tile& t);
   bool too_large() const;  // for the vector form
@@ -24,7 +24,7 @@ struct Exponents {
   alignas(64) std::int16_t a[largest_operand], b[largest_operand];
 };
 
-// The factors of one group of k and N columns, close together.
+// The factors of one group of k and N columns, copied to adjacent memory.
 template <unsigned group, int N>
 struct Factors {
   alignas(64) float b[group][N];
@@ -46,14 +46,14 @@ struct Factors {
   }
 };
 
-// The whole tile, any values. `paired`: even and odd products apart (fp8).
+// The whole tile, any values. `paired`: even and odd products are summed separately (fp8).
 void truncated_scalar(const Tile& t, unsigned columns, unsigned group, bool paired = false);
 // One value: `count` products, of which `first` is the first, added to c.
 float truncated_sum(const Tile& t, unsigned block, unsigned row, unsigned column, unsigned first, unsigned count,
                     float c, bool paired);
 
-// Sums with exponents outside this range, where floats would lose bits, go to the scalar form. Products below the last
-// one are aligned to it: they are too far below any sum in range to change it.
+// Sums with exponents outside this range, for which floats would lose bits, go to the scalar form. Products below the
+// last one are aligned to it: they are too far below any sum in range to change it.
 inline constexpr std::int32_t smallest_fast = -90, largest_fast = 120, smallest_product = -100;
 inline constexpr std::int32_t farthest_fast = 170;  // how far c may be below the products for its sign not to be lost
 
@@ -62,10 +62,10 @@ inline constexpr std::int32_t farthest_fast = 170;  // how far c may be below th
 inline constexpr std::int32_t bound = 24;
 template <class F, class I, bool drops, bool bounded>
 struct Adder {
-  // `sum` * 2^(exponent - 24) added to c. Where `unsure` is negative the scalar form must have a look.
+  // `sum` * 2^(exponent - 24) added to c. If `unsure` is negative, the scalar form must decide.
   [[gnu::always_inline]] F add(I sum, I exponent, F c, I& unsure) const {
     const I c_exponent =
-        (bits_of<I>(c) >> 23 & byte) - bias;  // of a denormal one too low, which is out of range anyway
+        (bits_of<I>(c) >> 23 & byte) - bias;  // for a denormal, too low by one, which is out of range anyway
     const I top = larger(exponent, c_exponent);
     unsure |= (top - smallest) | (largest - top);
     if constexpr (!bounded) unsure |= c_exponent - top + farthest;
@@ -77,14 +77,14 @@ struct Adder {
     using U = Vec<std::uint32_t, sizeof(I) / 4>;
     const U parts = bits_of<U>(sum) << bits_of<U>(thirty_one - shift);
     const U fraction = (parts + parts) >> 25;
-    // The lowest 15 bits as the mantissa of 2^16 + ...; the others less 2^16. Their sum is rounded once.
+    // The lowest 15 bits as the mantissa of 2^16 + ...; the others minus 2^16. Their sum is rounded once.
     const U lower = (bits_of<U>(units) << 24) >> 17 | fraction | bits_of<U>(two_to_16);
     const F value = __builtin_convertvector((units & not_byte) - 65536, F) + bits_of<F>(lower);
     return value * bits_of<F>((top + down) << 23);
   }
-  // What scaled() takes for products to become multiples of 2^(exponent - 24).
+  // The argument of scaled() that turns products into multiples of 2^(exponent - 24).
   [[gnu::always_inline]] I scale(I exponent) const { return ((bounded ? to_units : up) - exponent) << 23; }
-  // Of a bounded product it is enough to raise the exponent field: zeros and denormals stay below 1.
+  // For a bounded product it is enough to raise the exponent field: zeros and denormals stay below 1.
   [[gnu::always_inline]] F scaled(F product, I scale) const {
     if constexpr (bounded) return bits_of<F>(bits_of<I>(product) + scale);
     else return product * bits_of<F>(scale);
@@ -96,8 +96,8 @@ struct Adder {
   F two_to_16 = kept(F{} + 65536);
 };
 
-// Where `unsure` is negative the scalar form, else what is there. `plain`: no product is too small for a float, so that
-// zeros show that nothing is added to nothing.
+// If `unsure` is negative, the scalar form's result, else the given one. `plain`: no product is too small for a float,
+// so zero factors mean that nothing is added.
 template <int W, class F, class I>
 [[gnu::noinline]] F settled(const Tile& t, unsigned block, unsigned row, unsigned column, unsigned first,
                             unsigned count, F c, F fast, I sum, I unsure, bool plain, bool paired) {

@@ -1,4 +1,4 @@
-// The aligned and cut sums of matrix_truncated.cpp for any values, one at a time.
+// The aligned and truncated sums of truncated.cpp for any values, one at a time.
 #include "sim/machine/matrix/truncated.hpp"
 
 #include <algorithm>

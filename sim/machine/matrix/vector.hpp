@@ -1,5 +1,5 @@
-// Vectors of a compile-time width as the compiler has them, for the matrices' kernels. The width follows the level that
-// is compiled for: vectors wider than a register would be split, badly.
+// Compiler vectors of a compile-time width, for the matrix kernels. The width follows the instruction set compiled for:
+// the compiler splits vectors wider than a register badly.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace rapt::sim::matrix {
 
-// Floats that a vector register holds, and the sums to keep in registers next to factors and constants.
+// The floats in a vector register, and the number of sums to keep in registers next to factors and constants.
 #if defined __AVX512F__
 inline constexpr int register_floats = 16, register_sums = 16;
 #elif defined __AVX2__
@@ -20,7 +20,7 @@ inline constexpr int register_floats = 8, register_sums = 8;
 #else
 inline constexpr int register_floats = 4, register_sums = 8;
 #endif
-// The vectors that a row of N floats is made of: `count` of `width`.
+// A row of N floats is `count` vectors of `width`.
 template <int N>
 inline constexpr int width = std::min(N, register_floats);
 template <int N>
@@ -47,7 +47,7 @@ template <class F>
 [[gnu::always_inline]] inline F broadcast(float v) {
   return v - F{};  // keeps a negative zero
 }
-// The same bits as another vector.
+// The same bits as another vector type.
 template <class To, class From>
 [[gnu::always_inline]] inline To bits_of(From v) {
   static_assert(sizeof(To) == sizeof(From));
@@ -101,7 +101,7 @@ template <class I, class H>
 #endif
   return __builtin_convertvector(v, I);
 }
-// A constant that stays in a register: the compiler would rebuild it in every iteration of a loop.
+// A constant that stays in a register: otherwise the compiler rebuilds it in every iteration of a loop.
 template <class V>
 [[gnu::always_inline]] inline V kept(V v) {
 #ifdef __AVX512F__
@@ -122,8 +122,8 @@ template <class F>
   if constexpr (sizeof a == 16)
     return bits_of<F>(_mm_fmadd_ps(bits_of<__m128>(a), bits_of<__m128>(b), bits_of<__m128>(c)));
 #else
-  // In double the product is exact. Where the sum is not, its last bit is made odd, away from or towards zero as the
-  // error says; then rounding to float gives what one rounding of the exact sum gives (S. Boldo, G. Melquiond,
+  // In double the product is exact. If the sum is not, its last bit is made odd, away from or towards zero depending on
+  // the error; then rounding to float gives the same as one rounding of the exact sum (S. Boldo, G. Melquiond,
   // "Emulation of FMA and correctly rounded sums", 2008).
   constexpr int n = sizeof a / 4;
   using D = Vec<double, n>;

@@ -1,5 +1,5 @@
-// Plain loads and stores of buffers. Each dword is checked against the range on its own; a load that is out of it gives
-// 0, a store does nothing. Any alignment is served, as in the unaligned mode that ROCm sets.
+// Plain loads and stores of buffers. Each dword is checked against the range on its own; a load that is out of range
+// gives 0, a store does nothing. Any alignment is allowed, as in the unaligned mode that ROCm sets.
 #include "sim/machine/memory/buffer.hpp"
 #include "sim/machine/memory/buffer_resource.hpp"
 #include "sim/machine/memory/flat_names.hpp"
@@ -58,10 +58,10 @@ struct BufferForm {
   }
 };
 
-// M0 has 16 bits of LDS offset, on gfx950 with its larger LDS 18.
+// M0 holds 16 bits of LDS offset; 18 on gfx950, which has a larger LDS.
 u32 m0_mask(const Wave& w) { return w.arch == Arch::gfx950 ? 0x3ffff : 0xffff; }
 
-// TFE asks for one dword more, which says whether a page was missing: none ever is.
+// TFE adds a dword that says whether a page was missing: none ever is.
 template <Data D, unsigned L>
 void load(Wave& w, const Instruction& i) {
   if (i.lds) {
@@ -77,7 +77,7 @@ void add_load(HandlerTable& t, std::initializer_list<const char*> names) {
   for (const char* name : names) t.add(lasting(std::string("buffer_load_") + name), load<D, 32>, load<D, 64>);
 }
 
-// The LDS's dwords at M0 + offset + lane * 4 go to the buffer.
+// Stores the LDS's dwords at M0 + offset + lane * 4 to the buffer.
 template <unsigned L>
 void store_from_lds(Wave& w, const Instruction& i) {
   const u64 lanes = w.exec();

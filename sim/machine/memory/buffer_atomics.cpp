@@ -1,4 +1,4 @@
-// Atomics of buffers: in range as a whole or not done; a result is then 0.
+// Atomics of buffers: an operand that is not wholly in range is left unchanged, and the result is 0.
 #include "sim/machine/atomic/atomic.hpp"
 #include "sim/machine/memory/buffer_resource.hpp"
 #include "sim/machine/memory/flat_names.hpp"

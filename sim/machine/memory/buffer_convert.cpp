@@ -27,7 +27,7 @@ constexpr u8 layouts[16][4] = {
     {},
 };
 
-// The unified formats of gfx11 (LLVM's UfmtGFX11): runs of numbers for one layout.
+// The unified formats of gfx11 (LLVM's UfmtGFX11): consecutive numbers for each layout.
 struct Run {
   u8 first, layout;
   Number numbers[7];
@@ -68,7 +68,7 @@ bool is_integer(Number n) { return n == uint || n == sint; }
 float small_float(u32 value, unsigned bits) { return valu::half_to_float(value << (15 - bits)); }
 u32 to_small_float(float value, unsigned bits) {
   if (!(value > 0)) return value == value ? 0 : ones(bits);
-  // To nearest even at the shorter mantissa: half's own rounding would make it round twice.
+  // To nearest even at the shorter mantissa: rounding to half first would round twice.
   const unsigned mantissa = bits - 5;
   int exponent = 0;
   std::frexp(value, &exponent);
@@ -107,7 +107,7 @@ u32 from_float(float value, unsigned bits, Number number) {
   }
 }
 
-// Integers that a component cannot hold become the nearest it can.
+// Integers are clamped to the component's range.
 u32 saturated(u32 value, unsigned bits, Number number) {
   if (bits == 32) return value;
   if (number == uint) return std::min(value, ones(bits));

@@ -1,6 +1,6 @@
 // Buffer loads and stores that convert: BUFFER_*_FORMAT_* take format and component selection from the descriptor,
-// TBUFFER_* the format from the instruction and the components as they are. In range as a whole or not at all; a
-// component that the format lacks reads 0, the fourth 1 (ISA documents, "Buffer Data").
+// TBUFFER_* take the format from the instruction and the components unchanged. An element is in range as a whole or not
+// at all; a component that the format lacks reads 0, the fourth 1 (ISA documents, "Buffer Data").
 #include "sim/machine/memory/buffer_format.hpp"
 #include "sim/machine/memory/buffer.hpp"
 #include "sim/machine/memory/flat_names.hpp"
@@ -29,7 +29,7 @@ std::array<u32, 4> selected(const Instruction& i, const BufferResource& r, const
   return result;
 }
 
-// Two D16 components share a register; a single last one keeps the other half as D16 loads do.
+// Two D16 components share a register; a single last one treats the other half as D16 loads do.
 template <Width W>
 void put(u32* rows, unsigned width, unsigned lane, unsigned count, const std::array<u32, 4>& values, bool keep) {
   if constexpr (W == Width::dword) {

@@ -17,10 +17,10 @@ struct BufferFormat {
   unsigned bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8U; }
 };
 
-// gfx9's pair of fields, or the unified number of gfx11 and gfx12; no components where there is no such format.
+// gfx9's pair of fields, or the unified number of gfx11 and gfx12; no components if there is no such format.
 BufferFormat buffer_format(bool gfx9, unsigned data_format, unsigned number_format);
 
-// One element to the dwords (D16: halves) that a load gives, and back.
+// Converts one element to the dwords (D16: halves) that a load returns, and back.
 std::array<u32, 4> unpack(const BufferFormat& format, const unsigned char* element, bool d16);
 void pack(const BufferFormat& format, const std::array<u32, 4>& values, bool d16, unsigned char* element);
 

@@ -63,10 +63,10 @@ bool BufferLanes::linear(u64 lanes, unsigned bytes, Addresses& a) const {
 template bool BufferLanes::linear<32>(u64, unsigned, Addresses&) const;
 template bool BufferLanes::linear<64>(u64, unsigned, Addresses&) const;
 
-// CDNA ISA documents, "Range Checking"; that the scalar offset counts, and that a linear buffer is checked by the
-// dword, follows AMD's rocjitsu, which was checked against gfx950. RDNA: OOB_SELECT 0 structured, 1 only by index, 2
-// none except for an empty buffer, 3 raw (structured if swizzled with a stride); the scalar offset counts in a raw
-// buffer, again as rocjitsu.
+// CDNA ISA documents, "Range Checking"; that the scalar offset counts and that a linear buffer is checked per dword
+// follows AMD's rocjitsu, which was checked against gfx950. RDNA: OOB_SELECT 0 structured, 1 only by index, 2 none
+// except for an empty buffer, 3 raw (structured if swizzled with a stride); the scalar offset counts in a raw buffer,
+// as in rocjitsu.
 void BufferLanes::set_limits() {
   const BufferResource& r = resource_;
   const auto structured = [&](bool offsets_too) {

@@ -6,7 +6,7 @@ namespace rapt::sim {
 
 namespace {
 
-// Every lane on its own: several allocations may be touched.
+// Checks each lane separately: the access may touch several allocations.
 void check_lanes(const Access& access) {
   const Memory& memory = Memory::process();
   for_lanes(access.lanes, [&](unsigned lane) {
@@ -77,7 +77,7 @@ Span span_of(const Access& access) {
 bool is_one_run(const Access& access) {
   if (access.lanes == 1) return true;
   const u64 from_first = access.lanes >> std::countr_zero(access.lanes);
-  if ((from_first & (from_first + 1)) != 0) return false;  // lanes are missing in between
+  if ((from_first & (from_first + 1)) != 0) return false;  // there are gaps between the lanes
   return access.lanes >> 32 == 0 ? runs_on<32>(access) : runs_on<64>(access);
 }
 
@@ -95,7 +95,7 @@ void mark_stored(const Access& access) {
 
 namespace {
 
-// How many blocks of 2^shift bytes the lanes touch.
+// The number of blocks of 2^shift bytes that the lanes touch.
 unsigned blocks(const Access& access, unsigned shift) {
   std::array<u64, 64 * 3> touched;
   std::size_t count = 0;
@@ -108,9 +108,9 @@ unsigned blocks(const Access& access, unsigned shift) {
   return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + count) - touched.begin());
 }
 
-// The LDS serves 128 bytes a clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a group each bank (a dword
-// wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) gives one dword a clock; the same dword serves
-// every lane that asks for it.
+// The LDS transfers 128 bytes per clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a group each bank (a
+// dword wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) delivers one dword per clock, to every lane
+// that reads this dword.
 void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
   const unsigned dwords = std::max(1U, access.bytes / 4);
   const unsigned banks =

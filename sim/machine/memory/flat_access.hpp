@@ -1,5 +1,5 @@
-// What every vector memory instruction does with its lanes' addresses: compare them with the allocations, and tell the
-// observers.
+// What every vector memory instruction does with its lanes' addresses: checks them against the allocations, and tells
+// the observers.
 #pragma once
 
 #include "sim/machine/core/fault.hpp"
@@ -17,24 +17,24 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Host addresses, one a lane; those of lanes that take no part are undefined.
+// Host addresses, one per lane; those of inactive lanes are undefined.
 struct alignas(64) Addresses {
   u64 at[64];
 };
 
-// From the lowest to the end of the highest byte of an access that has lanes.
+// From the lowest byte to the end of the highest one, of an access with at least one lane.
 struct Span {
   u64 begin, end;
 };
 Span span_of(const Access& access);
-// Whether lane after lane touches the bytes behind those of the lane before, so that the span has no gaps.
+// Whether each lane touches the bytes right after those of the previous lane, so that the span has no gaps.
 bool is_one_run(const Access& access);
 
-// What an access costs, for the profile.
+// The cost of an access, for the profile.
 struct AccessCounts {
   u64 bytes = 0;
   unsigned sectors32 = 0, sectors64 = 0;  // different ones that it touches (global and scratch)
-  unsigned lds_clocks = 0;                // of the banks' time, and how many of them are due to conflicts
+  unsigned lds_clocks = 0;                // that the banks are busy, and how many of them are due to conflicts
   unsigned lds_conflicts = 0;
 };
 AccessCounts count_access(const Wave& w, const Access& access);
@@ -46,7 +46,7 @@ inline void note_access(Wave& w, const Instruction& i, const Access& access) {
     report_access(w, i, access);
 }
 
-// Whether the sanitizer is on for this wave.
+// Whether this wave is sanitized.
 inline bool checked(const Wave& w) { return w.group && w.group->checked; }
 
 // The bits that are set in any lane's address.
@@ -62,11 +62,11 @@ inline u64 address_bits(const Access& access) {
   return bits;
 }
 
-// Throws a Fault that names the lane where [at, at + bytes) is not inside one live allocation.
+// Throws a Fault that names the lane if [at, at + bytes) is not inside one live allocation.
 template <unsigned L>
 void check_global(const Wave& w, const Access& access);
 
-// Marks what a store wrote, when allocations keep such maps.
+// Marks what a store wrote, if allocations keep such maps.
 void mark_stored(const Access& access);
 inline void mark_global_store(const Access& access) {
   if (Memory::tracking()) [[unlikely]]

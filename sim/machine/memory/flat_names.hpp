@@ -1,4 +1,4 @@
-// The mnemonics of loads and stores: what follows "global_load_" and the like, in both vocabularies.
+// The mnemonics of loads and stores: what follows "global_load_" and the like, in gfx9's and in later ones' naming.
 #pragma once
 
 #include "sim/machine/memory/flat_rows.hpp"
@@ -8,7 +8,7 @@
 
 namespace rapt::sim {
 
-// Handler tables keep views; the names that are put together here live as long as the process.
+// Handler tables keep views; the names that are built here live as long as the process.
 inline std::string_view lasting(std::string name) {
   static std::deque<std::string> names;
   return names.emplace_back(std::move(name));

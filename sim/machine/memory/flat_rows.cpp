@@ -24,7 +24,7 @@ Quad quad(const u32* from) {
 }
 void put(u32* to, Quad q) { std::memcpy(to, &q, sizeof q); }
 
-// A 4 x 4 block of dwords, rows for columns.
+// Transposes a 4 x 4 block of dwords.
 void transpose(Quad (&q)[4]) {
   const Quad a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5), b = __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);
   const Quad c = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5), d = __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);
@@ -43,7 +43,7 @@ bool consecutive(const u64* at) {
 template <unsigned L>
 constexpr u64 all = L == 32 ? 0xffffffff : ~u64{0};
 
-// The parts of the wide accesses of every lane, four lanes at a time.
+// Wide accesses of every lane, four lanes at a time.
 template <unsigned Dwords, unsigned L>
 void load_all(u32* rows, const u64* at) {
   if constexpr (Dwords == 1) {

@@ -1,11 +1,11 @@
-// Between memory and registers: what the lanes' bytes are, whichever space they are in.
+// Transfers between memory and registers: the format of the lanes' bytes, in any address space.
 #pragma once
 
 #include "sim/machine/memory/flat_access.hpp"
 
 namespace rapt::sim {
 
-// What a load makes of its bytes, or a store takes from its registers.
+// How a load converts its bytes, or what a store takes from its registers.
 enum class Data : u8 {
   u8,
   i8,
@@ -51,8 +51,8 @@ void load_rows(u32* rows, const u64* at, u64 lanes, bool keep);
 template <Data D, unsigned L>
 void store_rows(const u32* rows, const u64* at, u64 lanes);
 
-// With SRAM ECC, which the CDNA products have on, D16 loads write the whole register, the unused half with zeros (CDNA
-// ISA documents, "16-bit Memory Operations"; LLVM's GCNSubtarget::d16PreservesUnusedBits agrees).
+// With SRAM ECC, which the CDNA products have on, D16 loads write the whole register, with zeros in the unused half
+// (CDNA ISA documents, "16-bit Memory Operations"; LLVM's GCNSubtarget::d16PreservesUnusedBits agrees).
 inline bool keeps_other_half(const Wave& w) { return is_rdna(w.arch); }
 
 template <Data D, unsigned L>
@@ -65,7 +65,7 @@ inline void zero_rows(u32* rows, u64 lanes, bool keep) {
   });
 }
 
-// Every data that loads and stores have, for explicit instantiations: M(data, lanes).
+// All data formats of loads and stores, for explicit instantiations: M(data, lanes).
 #define RAPT_BOTH_WAVES(M, d) M(d, 32) M(d, 64)
 #define RAPT_EACH_STORE(M)     \
   RAPT_BOTH_WAVES(M, u8)       \

@@ -1,17 +1,17 @@
-// The address forms of GLOBAL, FLAT and SCRATCH instructions, each with a load and a store of any data.
+// The address forms of GLOBAL, FLAT and SCRATCH instructions, each with a load and a store of any data format.
 #pragma once
 
 #include "sim/machine/memory/scratch_space.hpp"
 
 namespace rapt::sim {
 
-// Whether a scalar operand takes part; "off" is encoded as NULL on some architectures.
+// Whether there is a scalar operand; "off" is encoded as NULL on some architectures.
 inline bool present(const Operand& o) {
   return o.kind != OperandKind::none && !(o.kind == OperandKind::sgpr && o.index == sreg::null);
 }
 
-// VGPR pair + offset, or SGPR pair + unsigned 32-bit VGPR + offset (ISA documents, "Global"; the VGPR is zero-extended
-// as LLVM takes it to be).
+// VGPR pair + offset, or SGPR pair + unsigned 32-bit VGPR + offset (ISA documents, "Global"; the VGPR is zero-extended,
+// as LLVM assumes).
 template <unsigned L>
 void global_addresses(Wave& w, const Instruction& i, Addresses& a);
 
@@ -35,7 +35,7 @@ struct GlobalForm {
   }
 };
 
-// SGPR + VGPR + offset, each may be missing; a 32-bit byte offset into the lane's memory.
+// SGPR + VGPR + offset, each optional; a 32-bit byte offset into the lane's memory.
 struct ScratchForm {
   template <unsigned L>
   static void offsets(Wave& w, const Instruction& i, Offsets& o);
@@ -53,13 +53,13 @@ struct ScratchForm {
   }
 };
 
-// Lanes of a FLAT access by the space that their address is in.
+// The lanes of a FLAT access, by the space of their address.
 struct FlatLanes {
   u64 global = 0, lds = 0, scratch = 0;
 };
 template <unsigned L>
 FlatLanes split_flat(const Addresses& a, u64 lanes);
-// The low halves of the addresses: offsets in the LDS or in private memory.
+// The low halves of the addresses: offsets in LDS or in private memory.
 template <unsigned L>
 void flat_offsets(const Addresses& a, Offsets& o);
 

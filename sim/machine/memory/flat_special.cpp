@@ -29,7 +29,7 @@ void store_addtid(Wave& w, const Instruction& i) {
   global_store<Data::b32, L>(w, i, a, w.exec(), w.row(i.src[1]));
 }
 
-// gfx12: dword n of the block is moved to or from register n where bit n of M0 is set.
+// gfx12: dword n of the block is moved to or from register n if bit n of M0 is set.
 template <unsigned L, bool Load>
 void block(Wave& w, const Instruction& i) {
   if (w.exec() == 0) return;

@@ -1,4 +1,4 @@
-// GLOBAL instructions of other shapes: by lane number, in blocks, transposing, straight to LDS, and those for caches.
+// Special GLOBAL instructions: by lane number, in blocks, transposing, loads to LDS, and those for caches.
 #pragma once
 
 #include "sim/machine/core/handlers.hpp"

@@ -1,6 +1,6 @@
-// Loads straight to LDS: memory to LDS without a register between (CDNA ISA documents, "Memory Buffer Load to LDS" and
-// "Flat Addressing"). Lane l writes at M0 + instruction offset + l * 4, from three dwords on l * 16; what is smaller
-// than a dword is extended to one. A load that is out of its buffer's range writes 0. LLVM has one rule for all of gfx9
+// Loads to LDS: memory to LDS without a register in between (CDNA ISA documents, "Memory Buffer Load to LDS" and "Flat
+// Addressing"). Lane l writes at M0 + instruction offset + l * 4, from three dwords on l * 16; data smaller than a
+// dword are extended to one. A load that is out of its buffer's range writes 0. LLVM has one rule for all of gfx9
 // (AMDGPUDMAOperations, "GFX9 DMA").
 #pragma once
 
@@ -17,7 +17,7 @@ inline void direct_offsets(u32 base, Offsets& o) {
   for (unsigned l = 0; l < L; ++l) o.at[l] = base + l * stride;
 }
 
-// `m0_mask`: the bits of M0 that count.
+// `m0_mask`: the bits of M0 that are used.
 template <class Form, Data D, unsigned L>
 inline void load_to_lds(Wave& w, const Instruction& i, u32 m0_mask) {
   const u64 lanes = w.exec();
@@ -29,14 +29,14 @@ inline void load_to_lds(Wave& w, const Instruction& i, u32 m0_mask) {
   lds_store_later<lds_data(D), L>(w, i, o, lanes, rows);
 }
 
-// GLOBAL and SCRATCH take whole dwords of M0.
+// GLOBAL and SCRATCH ignore the two lowest bits of M0.
 template <class Form, Data D, unsigned L>
 void flat_to_lds(Wave& w, const Instruction& i) {
   load_to_lds<Form, D, L>(w, i, 0x3fffc);
 }
 
-// The same of gfx908 and gfx90a, where a bit of the plain loads of up to a dword says so (MI100 and MI200 ISA
-// documents, "FLAT": LDS).
+// The same on gfx908 and gfx90a, where plain loads of up to a dword have a bit for it (MI100 and MI200 ISA documents,
+// "FLAT": LDS).
 template <class Form, Data D, unsigned L>
 void load_or_fill_lds(Wave& w, const Instruction& i) {
   if (i.lds) flat_to_lds<Form, D, L>(w, i);
@@ -47,7 +47,7 @@ void add_with_lds_bit(HandlerTable& t, std::string name) {
   constexpr ArchSet archs = only(Arch::gfx908) | only(Arch::gfx90a);
   t.add(lasting(std::move(name)), load_or_fill_lds<Form, D, 32>, load_or_fill_lds<Form, D, 64>, archs);
 }
-// To be added before the plain loads: the first handler of an architecture counts.
+// Must be added before the plain loads: the first handler of an architecture counts.
 template <class Form>
 void add_loads_with_lds_bit(HandlerTable& t, const std::string& prefix) {
   add_with_lds_bit<Form, Data::u8>(t, prefix + "load_ubyte");

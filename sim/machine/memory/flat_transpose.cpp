@@ -1,7 +1,7 @@
 // gfx12's transposing loads, GLOBAL_LOAD_TR_B128 (16-bit elements) and _B64 (8-bit), of waves of 32 lanes. The ISA
-// document says only what they are for: a 16 x 16 matrix stored in memory by columns comes into the WMMA operands'
-// layout. The exchange between lanes follows what was measured on gfx1201 for B128 and what working gfx1201 kernels and
-// AMD's rocjitsu have for B64. Waves of 64 lanes have another layout, which is published nowhere: refused.
+// document only gives their purpose: a 16 x 16 matrix stored in memory by columns is loaded in the layout of WMMA
+// operands. The exchange between lanes follows measurements on gfx1201 for B128, and working gfx1201 kernels and AMD's
+// rocjitsu for B64. Waves of 64 lanes have another layout, which is not published, and are refused.
 #include "sim/machine/memory/flat_special.hpp"
 #include "sim/machine/memory/flat_spaces.hpp"
 
@@ -14,7 +14,7 @@ void transposing_b128(Wave& w, const Instruction& i) {
   GlobalForm::load<Data::b128, L>(w, i, w.all_lanes(), rows);
   const auto element = [&rows](unsigned lane, unsigned e) { return rows[e / 2 * L + lane] >> 16 * (e % 2) & 0xffff; };
   u32* out = w.row(i.dst);
-  // 8 x 8 within each eight lanes: element e of lane l was element l % 8 of lane e.
+  // 8 x 8 within each group of eight lanes: element e of lane l was element l % 8 of lane e.
   for (unsigned l = 0; l < L; ++l)
     for (unsigned d = 0; d < 4; ++d)
       out[d * L + l] = element(l / 8 * 8 + 2 * d, l % 8) | element(l / 8 * 8 + 2 * d + 1, l % 8) << 16;

@@ -31,7 +31,7 @@ u64 plain_address(const Wave& w, const Instruction& i, u64 kept) {
   return (read_scalar64(w, i.src[0]) & kept) + byte_offset(w, i, kept);
 }
 
-// The scalar unit reads base, stride and num_records of the descriptor; the offset is clamped against num_records *
+// The scalar unit uses base, stride and num_records of the descriptor; the offset is checked against num_records *
 // stride (stride 0: bytes), and reads beyond give 0.
 struct ScalarBuffer {
   u64 base;
@@ -49,7 +49,7 @@ void note_scalar(Wave& w, const Instruction& i, Action action, u64 address, unsi
   note_access(w, i, {Space::global, action, bytes, 1, &address});
 }
 
-// How many dwords of a buffer access are inside, from its first one on.
+// The number of dwords of a buffer access, from its first one on, that are in range.
 unsigned dwords_inside(const ScalarBuffer& buffer, u64 offset, unsigned count) {
   return offset >= buffer.bytes ? 0 : static_cast<unsigned>(std::min<u64>(count, (buffer.bytes - offset) / 4));
 }
@@ -74,7 +74,7 @@ void buffer_load(Wave& w, const Instruction& i) {
   if (i.dst.index != sreg::null) std::memcpy(&w.sgpr[i.dst.index], values, sizeof values);
 }
 
-// gfx12's loads of bytes and words.
+// gfx12's loads of 8 and 16 bits.
 template <typename T>
 void load_small(Wave& w, const Instruction& i) {
   const u64 address = plain_address(w, i, bytes_of_parts);
@@ -117,8 +117,8 @@ void buffer_store(Wave& w, const Instruction& i) {
   Memory::process().mark_written(address, 4 * inside);
 }
 
-// Private memory of the whole wave: an offset in a register counts 64 bytes, as of every scratch operation, the
-// immediate one bytes (CDNA ISA documents, S_SCRATCH_LOAD_DWORD).
+// Private memory of the whole wave: an offset in a register is in units of 64 bytes, the immediate offset in bytes
+// (CDNA ISA documents, S_SCRATCH_LOAD_DWORD).
 template <unsigned Count, bool Load>
 void scratch_access(Wave& w, const Instruction& i) {
   const u64 blocks = i.src[1].kind == OperandKind::none ? 0 : read_scalar32(w, i.src[1]);

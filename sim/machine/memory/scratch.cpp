@@ -6,7 +6,7 @@
 namespace rapt::sim {
 namespace {
 
-// gfx12: dword n of the block is moved to or from register n where bit n of M0 is set.
+// gfx12: dword n of the block is moved to or from register n if bit n of M0 is set.
 template <unsigned L, bool Load>
 void block(Wave& w, const Instruction& i) {
   const u64 lanes = w.exec();

@@ -3,7 +3,7 @@
 namespace rapt::sim {
 namespace {
 
-// Accesses that straddle dwords are done byte by byte, by way of these.
+// Accesses that straddle dwords are done byte by byte, through these.
 struct Staged {
   alignas(64) unsigned char bytes[64][16];
   Addresses a;
@@ -46,7 +46,7 @@ void move_bytes(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes
   throw Fault(FaultKind::illegal_address, "private access without private memory");
 }
 
-// Checks the offsets against the lane's size; true where no access straddles dwords that it need not.
+// Checks the offsets against the lane's size; true if no access straddles dwords unnecessarily.
 template <unsigned L>
 [[gnu::noinline]] bool check(const Wave& w, const Offsets& offsets, u64 lanes, unsigned bytes, Action action) {
   const u32 limit = w.scratch_bytes_per_lane;
@@ -66,7 +66,7 @@ template <unsigned L>
   return straddles >> 31 == 0;
 }
 
-// Where the dword that is `plus` bytes into every lane's access begins.
+// The address of the dword that is `plus` bytes into every lane's access.
 template <unsigned L>
 [[gnu::noinline]] void addresses(const Wave& w, const Offsets& offsets, u32 plus, Addresses& a) {
   for (unsigned l = 0; l < L; ++l) {

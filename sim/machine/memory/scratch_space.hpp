@@ -5,7 +5,7 @@
 
 namespace rapt::sim {
 
-// Byte offsets into each lane's memory. A Fault where one is outside.
+// Byte offsets into each lane's memory. Throws a Fault if one is outside.
 template <Data D, unsigned L>
 void private_load(Wave& w, const Instruction& i, const Offsets& offsets, u64 lanes, u32* rows);
 template <Data D, unsigned L>

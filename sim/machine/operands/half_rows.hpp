@@ -1,4 +1,4 @@
-// Rows of f16 to and from rows of float, with the host's conversions where it has them.
+// Rows of f16 to and from rows of float, with the host's conversion instructions if it has them.
 #pragma once
 
 #include "sim/machine/operands/types.hpp"
@@ -9,7 +9,7 @@
 
 namespace rapt::sim::valu {
 
-// The low half of each lane. A signalling NaN may come out quiet.
+// The low half of each lane. A signalling NaN may become quiet.
 template <unsigned N>
 inline void halves_to_floats(const std::uint32_t* from, float* to) {
 #if defined(__AVX512F__)
@@ -27,7 +27,7 @@ inline void halves_to_floats(const std::uint32_t* from, float* to) {
 #endif
 }
 
-// To nearest or to zero; a NaN comes out quiet.
+// To nearest or to zero; a NaN becomes quiet.
 template <Round mode, unsigned N>
 inline void floats_to_halves(const float* from, std::uint32_t* to) {
   static_assert(mode == Round::nearest || mode == Round::zero);

@@ -1,4 +1,4 @@
-// Lane masks: one bit a lane in an SGPR or two.
+// Lane masks: one bit per lane, in one or two SGPRs.
 #pragma once
 
 #include "sim/machine/scalar/operands.hpp"

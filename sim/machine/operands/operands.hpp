@@ -1,4 +1,4 @@
-// Operands of VALU operations: rows of sources, where results go, and what modifiers and the mode do to both.
+// Operands of VALU operations: rows of sources and results, and what modifiers and the mode do to both.
 #pragma once
 
 #include "sim/machine/core/handlers.hpp"
@@ -21,18 +21,18 @@ template <unsigned N>
 inline constexpr std::uint64_t full_mask = N == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << N % 64) - 1;
 
 enum class Direction : std::uint8_t { input, output };
-// Whether the mode keeps denormals of the type; bf16 goes with f32.
+// Whether the mode keeps denormals of the type; bf16 follows f32.
 constexpr bool keeps_denormals(const Wave& w, TypeInfo type, Direction direction) {
   const bool single = type.bits == 32 || type.mantissa == format_bf16.mantissa;
   return (w.mode >> (single ? 4 : 6) >> static_cast<unsigned>(direction) & 1) != 0;
 }
 
-// ---- sources (valu_source.cpp) ----
+// ---- sources (source.cpp) ----
 
-// Bits of an operand that is the same in every lane: an SGPR, a constant or a special one.
+// Bits of an operand that is the same in every lane: an SGPR, a constant or a special source.
 std::uint64_t scalar_source(const Wave& w, const Operand& o);
 
-// A dword of an operand in every lane: the register's row itself, or `scratch` filled.
+// A dword of an operand in every lane: the register's row itself, or `scratch` filled with it.
 template <unsigned N>
 inline const std::uint32_t* row_source(Wave& w, const Operand& o, unsigned dword, Row<N>& scratch) {
   if (o.kind == OperandKind::vgpr) [[likely]]
@@ -45,37 +45,37 @@ inline const std::uint32_t* row_source(Wave& w, const Operand& o, unsigned dword
 }
 
 // Source k as the operation sees it: lanes moved by DPP, SDWA's selection, the half, the sign modifiers and flushing.
-// Where any of them applies it fills new_lo (and new_hi for 64 bits) from the unmodified rows and says so.
+// If any of them applies, it fills new_lo (and new_hi for 64 bits) from the unmodified rows and returns true.
 template <unsigned N>
 bool modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo type, const std::uint32_t* lo,
                    const std::uint32_t* hi, Row<N>& new_lo, Row<N>& new_hi);
 
-// EXEC without the lanes that DPP leaves alone (masks, and no valid source lane without bound_ctrl).
+// EXEC without the lanes that DPP disables (by its masks, or without bound_ctrl if the source lane is not valid).
 template <unsigned N>
 std::uint64_t enabled_lanes(const Wave& w, const Instruction& i);
 
-// gfx9's VGPR indexing (MODE.gpr_idx_en): runs the handler on the instruction with its registers moved by M0, and says
-// so.
+// gfx9's VGPR indexing (MODE.gpr_idx_en): runs the handler on the instruction with its registers moved by M0, and
+// returns true.
 bool run_indexed(Wave& w, const Instruction& i, Handler handler);
 
-// ---- results (valu_result.cpp) ----
+// ---- results (result.cpp) ----
 
-// omod, clamp and flushing of a floating result.
+// omod, clamp and flushing of a floating-point result.
 template <unsigned N>
 void modify_result(const Wave& w, const Instruction& i, TypeInfo type, bool keep_denormal, std::uint32_t* lo,
                    std::uint32_t* hi);
 
-// CLAMP on two floats of 16 bits in each lane; nothing else of what modify_result does.
+// CLAMP on two 16-bit floats in each lane, and nothing else that modify_result does.
 template <unsigned N>
 void clamp_pair(const Wave& w, const Instruction& i, TypeInfo type, std::uint32_t* pairs);
 
-// Puts 8 or 16 bit results where SDWA, op_sel or a register half wants them; `keep`: the rest of the register stays.
+// Puts 8- or 16-bit results where SDWA, op_sel or a register half selects; `keep`: the rest of the register is kept.
 template <unsigned N>
 void place_part(Wave& w, const Instruction& i, unsigned bits, bool keep, std::uint32_t* lo);
 
 // ---- the common path ----
 
-// Rows to write: `lanes` has a bit for each lane that is.
+// Rows to write: `lanes` has a bit for each lane to write.
 template <unsigned N>
 inline void write_row(std::uint32_t* to, const std::uint32_t* from, std::uint64_t lanes) {
   if (lanes == full_mask<N>) [[likely]] {
@@ -111,7 +111,7 @@ struct Source {
   typename T::Value operator[](unsigned l) const { return T::decode(bits(l)); }
 };
 
-// The MODE bits that matter to an operand of the type, and their usual value.
+// The MODE bits that affect an operand of the type, and their usual value.
 template <class T>
 constexpr std::uint32_t mode_bits() {
   if constexpr (!T::is_float) return 0;
@@ -121,7 +121,7 @@ constexpr std::uint32_t mode_bits() {
 }
 inline constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_f64;  // round to nearest even
 
-// No modifier and nothing else that the slow path is for.
+// True if there are no modifiers and nothing else that needs the slow path.
 template <class... T>
 inline bool is_plain(const Wave& w, const Instruction& i) {
   constexpr std::uint32_t relevant = (mode_bits<T>() | ...) | mode::gpr_idx_en;
@@ -137,7 +137,7 @@ inline Rounding rounding(const Wave& w) {
   return {round, T::bits == 16 && (w.mode & mode::fp16_ovfl) != 0};
 }
 
-// The host, which otherwise rounds to nearest, rounds as the mode says while it lives.
+// While it lives, the host, which otherwise rounds to nearest, rounds as the mode says.
 class HostRounding {
  public:
   explicit HostRounding(Round mode) : changed_(mode != Round::nearest) {
@@ -173,14 +173,14 @@ inline Source<T, N> fetch(Wave& w, const Instruction& i, unsigned k, bool plain,
   return s;
 }
 
-// What an operation's result has beyond the usual.
+// Special properties of an operation's result.
 struct Options {
-  // A 16-bit result leaves the other half of the register alone on gfx9 too, where most operations clear it (LLVM's
-  // zeroesHigh16BitsOfDest lists those). From gfx11 on all leave it.
+  // A 16-bit result keeps the other half of the register on gfx9 too, where most operations clear it (LLVM's
+  // zeroesHigh16BitsOfDest lists those). From gfx11 on all keep it.
   bool keep_half = false;
-  bool own_nan = false;  // a NaN result is as the lambda gives it
+  bool own_nan = false;  // a NaN result is as the lambda returns it
   bool keeps_denormal =
-      false;  // a denormal result stays whatever the mode says (min and max: the sources' mode counts)
+      false;  // a denormal result is kept, whatever the mode is (min and max: the mode only flushes their sources)
   enum class Pair : std::uint8_t { none, f16, bf16 } pair = Pair::none;  // two floats in a result of b32
 };
 
@@ -198,7 +198,7 @@ inline void write(Wave& w, const Instruction& i, std::uint64_t lanes, std::uint3
   if constexpr (T::bits == 64) write_row<N>(to + N, hi, lanes);
 }
 
-// A NaN result: the first source that is a NaN, quieted; else the default NaN. For lanes whose result is a
+// For lanes whose result is a NaN: the first source that is a NaN, quieted; else the default
 // NaN.
 template <class R, class... A, unsigned N>
 [[gnu::noinline]] void settle_nans(const std::tuple<Source<A, N>...>& sources, std::uint32_t* lo, std::uint32_t* hi) {

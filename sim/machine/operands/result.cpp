@@ -1,11 +1,11 @@
-// Results beyond a plain write: output modifiers, flushed denormals, and parts of a register.
+// Results that need more than a plain write: output modifiers, flushed denormals, and parts of a register.
 #include "sim/machine/operands/valu.hpp"
 
 namespace rapt::sim::valu {
 namespace {
 
-// omod as its multiplier. The ISA documents ("Output modifiers"): ignored where output denormals are kept or MODE.IEEE
-// is set, but on gfx12 never; -0 becomes +0.
+// omod as a multiplier. ISA documents, "Output modifiers": ignored if output denormals are kept or MODE.IEEE is set,
+// but never on gfx12; -0 becomes +0.
 double multiplier(const Wave& w, const Instruction& i, TypeInfo type) {
   const bool ieee = (w.mode & mode::ieee) != 0;
   const bool counts = contains(gfx12, w.arch) || !(ieee || keeps_denormals(w, type, Direction::output));

@@ -1,5 +1,5 @@
 // gfx12's v_s_* operations: a transcendental function of one scalar, whatever EXEC is (RDNA4 ISA, "Pseudo-scalar
-// transcendental ops"). The vector forms' path, of which one lane counts.
+// transcendental ops"). Uses the vector forms' path for one lane.
 #include "sim/machine/scalar/operands.hpp"
 #include "sim/machine/operands/tables.hpp"
 #include "sim/machine/vector/transcendental.hpp"

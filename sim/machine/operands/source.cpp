@@ -1,4 +1,4 @@
-// Sources beyond a plain register or constant: DPP, SDWA, register halves, sign modifiers, flushed denormals.
+// Sources other than a plain register or constant: DPP, SDWA, register halves, sign modifiers, flushed denormals.
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/scalar/operands.hpp"
 
@@ -23,7 +23,7 @@ Fault reserved_control(unsigned control) {
   return {FaultKind::illegal_instruction, "DPP control " + std::to_string(control) + " is reserved"};
 }
 
-// The lane that lane l reads; none where there is no such lane.
+// The lane that lane l reads; none if there is no such lane.
 std::optional<unsigned> dpp16_lane(unsigned control, unsigned l, unsigned lanes) {
   const unsigned row = l & ~15U, in_row = l & 15, amount = control & 15;
   const auto within_row = [&](unsigned from) { return from < 16 ? std::optional(row + from) : std::nullopt; };
@@ -49,7 +49,7 @@ std::optional<unsigned> dpp16_lane(unsigned control, unsigned l, unsigned lanes)
   }
 }
 
-// For each control and lane the lane it reads, itself where there is none, and a mask of the lanes that have one.
+// For each control and lane, the lane it reads, or itself if there is none; and a mask of the lanes that have one.
 template <unsigned N>
 struct LaneMaps {
   struct Map {
@@ -67,8 +67,8 @@ struct LaneMaps {
   }
 };
 
-// What DPP reads: an inactive source lane counts as none except for fetch_inactive (RDNA3 ISA, table 31; its row for BC
-// = 0, FI = 1 contradicts the fields' description, which is followed here).
+// What DPP reads: an inactive source lane counts as none unless fetch_inactive is set (RDNA3 ISA, table 31; its row for
+// BC = 0, FI = 1 contradicts the fields' description, which is followed here).
 template <unsigned N>
 typename LaneMaps<N>::Map source_lanes(const Wave& w, const Instruction& i) {
   typename LaneMaps<N>::Map map;
@@ -156,7 +156,7 @@ bool modify_source(const Wave& w, const Instruction& i, unsigned k, TypeInfo typ
   return true;
 }
 
-// Each bit of the mask `width` times.
+// Repeats each bit of the mask `width` times.
 template <unsigned width>
 static std::uint64_t spread(unsigned mask, unsigned bits) {
   std::uint64_t result = 0;
@@ -182,7 +182,7 @@ bool run_indexed(Wave& w, const Instruction& i, Handler handler) {
     if (o.kind != OperandKind::vgpr || (m0 >> enable_bit & 1) == 0) return;
     if (o.index + (m0 & 0xff) + std::max<unsigned>(o.dwords, 1) > w.vgpr_count)
       throw Fault(FaultKind::illegal_instruction, "v" + std::to_string(o.index) + " moved by the index " +
-                                                      std::to_string(m0 & 0xff) + " lies outside the wave's registers");
+                                                      std::to_string(m0 & 0xff) + " is outside the wave's registers");
     o.index = static_cast<std::uint16_t>(o.index + (m0 & 0xff));
   };
   Instruction moved = i;

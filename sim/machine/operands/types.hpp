@@ -1,4 +1,4 @@
-// What a VALU operand holds: one tag a type, saying how a lane's bits become the value that an operation's lambda sees.
+// What a VALU operand holds: one tag per type says how a lane's bits become the value that a lambda sees.
 #pragma once
 
 #include <bit>
@@ -9,14 +9,14 @@
 
 namespace rapt::sim::valu {
 
-// Formats of floating point numbers, by their fields.
+// Floating-point formats, by their fields.
 struct FloatFormat {
   unsigned bits, mantissa;
   constexpr std::uint64_t sign() const { return std::uint64_t{1} << (bits - 1); }
   constexpr std::uint64_t mantissa_mask() const { return (std::uint64_t{1} << mantissa) - 1; }
   constexpr std::uint64_t infinity() const { return (sign() - 1) & ~mantissa_mask(); }
   constexpr std::uint64_t quiet() const { return std::uint64_t{1} << (mantissa - 1); }
-  // What an invalid operation gives: negative, as the ISA documents' examples have it (log2 of -1 is 0xffc00000).
+  // The result of an invalid operation: negative, as in the ISA documents' examples (log2 of -1 is 0xffc00000).
   constexpr std::uint64_t default_nan() const { return sign() | infinity() | quiet(); }
   constexpr bool is_nan(std::uint64_t v) const { return (v & (sign() - 1)) > infinity(); }
   constexpr bool is_signalling(std::uint64_t v) const { return is_nan(v) && (v & quiet()) == 0; }
@@ -24,7 +24,7 @@ struct FloatFormat {
 };
 inline constexpr FloatFormat format_f16{16, 10}, format_bf16{16, 7}, format_f32{32, 23}, format_f64{64, 52};
 
-// NaNs as float and double, in which lambdas see them (an f16's quiet bit becomes the float's).
+// NaNs as lambdas see them, in float and double (an f16's quiet bit becomes the float's).
 template <class T>
 T quiet(T x) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -47,7 +47,7 @@ struct Rounding {
   bool saturate;  // MODE.FP16_OVFL: a finite value never becomes an f16 infinity
 };
 
-// Exact; the payload and the signalling state of a NaN stay.
+// Exact; a NaN keeps its payload and stays signalling or quiet.
 inline float half_to_float(std::uint32_t h) {
   const std::uint32_t magnitude = h & 0x7fff;
   const float denormal = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F;
@@ -60,7 +60,7 @@ inline float half_to_float(std::uint32_t h) {
 inline float bf16_to_float(std::uint32_t h) { return std::bit_cast<float>(h << 16); }
 
 namespace detail {
-// value / 2^shift as the rounding has it; value < 2^31, 1 <= shift < 31.
+// value / 2^shift, rounded; value < 2^31, 1 <= shift < 31.
 inline std::uint32_t shift_rounded(std::uint32_t value, std::uint32_t shift, bool negative, Round round) {
   const std::uint32_t below = (1U << shift) - 1;
   const std::uint32_t to_nearest = (below >> 1) + ((value >> shift) & 1);
@@ -69,7 +69,7 @@ inline std::uint32_t shift_rounded(std::uint32_t value, std::uint32_t shift, boo
 }
 }  // namespace detail
 
-// Independent of the host's rounding mode. A NaN keeps the payload's upper bits and its state as far as they hold it.
+// Independent of the host's rounding mode. A NaN keeps the payload's upper bits, and its kind as far as these allow.
 inline std::uint32_t float_to_half(float x, Rounding rounding) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), magnitude = bits & 0x7fffffff, exponent = magnitude >> 23;
   const bool negative = (bits >> 31) != 0, tiny = exponent < 113;  // below 2^-14
@@ -96,7 +96,7 @@ inline std::uint32_t float_to_bf16(float x, Rounding rounding) {
   return result | ((bits >> 16) & 0x8000);
 }
 
-// To the nearest even integer whatever the host's rounding mode is, in a form that loops can vectorise.
+// To the nearest even integer, whatever the host's rounding mode is, in a form that compilers can vectorise.
 template <class T>
 T round_even(T x) {
   const T whole = std::trunc(x), rest = std::fabs(x - whole), half = whole * T{0.5};
@@ -105,7 +105,7 @@ T round_even(T x) {
   return std::copysign(std::fabs(whole) + (up ? T{1} : T{0}), x);
 }
 
-// A float that a further rounding to f16 or bf16 takes where it would take the double (rounding to odd).
+// The float for which further rounding to f16 or bf16 gives the same as for the double (rounding to odd).
 inline float narrow_to_odd(double d) {
   const float f = static_cast<float>(d);
   std::uint32_t bits = std::bit_cast<std::uint32_t>(f);
@@ -116,7 +116,7 @@ inline float narrow_to_odd(double d) {
 }
 
 // The tags. `Value` is what a lambda takes; `decode` makes it from the operand's bits, `encode` the bits from a result.
-// A floating result goes through the output modifiers and flushing, so bits that are only moved are b32, not f32.
+// Output modifiers and flushing apply to floating-point results, so bits that are only moved are b32, not f32.
 struct f32 {
   using Value = float;
   static constexpr FloatFormat format = format_f32;
@@ -133,7 +133,7 @@ struct f64 {
   static double decode(std::uint64_t v) { return std::bit_cast<double>(v); }
   static std::uint64_t encode(double v, Rounding) { return std::bit_cast<std::uint64_t>(v); }
 };
-struct f16 {  // lambdas see it as float and may answer in double where float would round twice
+struct f16 {  // lambdas see it as float and may return double if float would round twice
   using Value = float;
   static constexpr FloatFormat format = format_f16;
   static constexpr unsigned bits = 16;
@@ -152,7 +152,7 @@ struct bf16 {
   static std::uint32_t encode(double v, Rounding rounding) { return float_to_bf16(narrow_to_odd(v), rounding); }
 };
 
-// Integers. A result of a wider type is saturated when the instruction has CLAMP, else cut.
+// Integers. A result of a wider type is saturated if the instruction has CLAMP, else truncated.
 template <class T>
 struct Integer {
   using Value = T;
@@ -181,7 +181,7 @@ using b16 = u16;
 using b32 = u32;
 using b64 = u64;
 
-// What the parts that are compiled once need to know of a type.
+// What code that is compiled once needs to know of a type.
 struct TypeInfo {
   std::uint8_t bits;
   bool is_float;

@@ -1,8 +1,8 @@
-// How a VALU operation is executed: an operation is a lambda on one lane's values, and `add` makes handlers of it:
+// How a VALU operation is executed: an operation is a lambda on one lane's values, and `add` makes handlers from it:
 //
 //   add<f32(f32, f32, f32)>(table, "v_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); });
 //
-// The signature's tags (valu_types.hpp) say what the operands hold. A lambda may take the Wave before its operands
+// The signature's tags (types.hpp) say what the operands hold. A lambda may take the Wave before its operands
 // where it depends on the mode or the architecture. Sources are read as rows of the register file; modifiers, DPP, SDWA
 // and a mode other than the usual one (round to nearest, denormals kept) take the slow path. Results go to a buffer and
 // are written under EXEC, so a destination may be a source.
@@ -19,7 +19,7 @@ constexpr auto call(const Wave& w, V... values) {
   else return F{}(values...);
 }
 
-// A lane's operand: the source itself, or its f16 values converted at once where a NaN's state does not matter.
+// A lane's operand: the source itself, or its f16 values, converted all at once if signalling NaNs do not matter.
 template <Options options, class T, unsigned N>
 inline auto prepare(const Source<T, N>& source) {
   if constexpr (std::is_same_v<T, f16> && !options.own_nan) {
@@ -34,8 +34,8 @@ inline auto prepare(const Source<T, N>& source) {
 inline float narrow(float x) { return x; }
 inline float narrow(double x) { return narrow_to_odd(x); }
 
-// Runs the lanes: results into lo and hi. An operation that is a struct may have a quicker way for all lanes at once,
-// `bool rows(sources, lo, hi)`, which says whether it could be taken.
+// Runs the lanes: results into lo and hi. An operation that is a struct may have a faster form for all lanes at once,
+// `bool rows(sources, lo, hi)`, which returns whether it applies.
 template <class R, Options options, class F, unsigned N, class... A>
 [[gnu::always_inline]] inline void run_lanes(const Wave& w, const Instruction& i,
                                              const std::tuple<Source<A, N>...>& sources, Rounding rounding,
@@ -99,7 +99,7 @@ struct Operation<R(A...), F, options> {
   template <unsigned N>
   using lanes = std::integral_constant<unsigned, N>;
 
-  // Flattened, for a loop vectorises only with the lambda and what it calls inlined.
+  // Flattened, because the loop is vectorised only if the lambda and what it calls are inlined.
   template <std::size_t... K, unsigned N>
   [[gnu::flatten]] static void run(Wave& w, const Instruction& i, std::index_sequence<K...>, lanes<N>) {
     const bool plain = is_plain<R, A...>(w, i);
@@ -138,7 +138,7 @@ struct Operation<R(A...), F, options> {
   }
 };
 
-// Adds an operation whose operands are as the signature of tags says.
+// Adds an operation whose operands have the types of the signature's tags.
 template <class Signature, Options options = Options{}, class F>
 void add(HandlerTable& table, std::string_view name, F, ArchSet archs = every_arch) {
   using Op = Operation<Signature, F, options>;

@@ -9,7 +9,7 @@ namespace rapt::sim::packed {
 namespace {
 
 // Two, four or eight elements of each source and a 32-bit sum, which wraps or, with CLAMP, saturates. `by_neg`: neg
-// says which source is signed (RDNA3 document, "V_DOT4...IU... with NEG"). Two elements go by op_sel.
+// says which source is signed (RDNA3 document, "V_DOT4...IU... with NEG"). Two elements are selected by op_sel.
 template <unsigned size, bool is_signed, bool by_neg, unsigned N>
 void integer_dot(Wave& w, const Instruction& i) {
   if (valu::run_indexed(w, i, integer_dot<size, is_signed, by_neg, N>)) [[unlikely]]

@@ -13,6 +13,6 @@ inline void write_lanes(Wave& w, const Instruction& i, const Row<N>& row) {
   valu::write_row<N>(w.row(i.dst), row.data(), i.lane_map == LaneMap::none ? w.exec() : valu::enabled_lanes<N>(w, i));
 }
 
-void register_float_dot(HandlerTable& t);  // packed_dot_float.cpp
+void register_float_dot(HandlerTable& t);  // dot_float.cpp
 
 }  // namespace rapt::sim::packed

@@ -1,6 +1,6 @@
-// Dot products of floats. The products are exact (bf16: fused); each addition rounds to nearest even whatever the mode.
-// The order is that of each document's pseudocode: RDNA3's v_dot2_* and CDNA4's v_dot2_f32_bf16 add the third source
-// last, all others begin with it.
+// Dot products of floats. The products are exact (bf16: fused); each addition rounds to nearest even, whatever the mode
+// is. The order is that of each document's pseudocode: RDNA3's v_dot2_* and CDNA4's v_dot2_f32_bf16 add the third
+// source last, all others start with it.
 #include "sim/machine/packed/dot.hpp"
 #include "sim/machine/convert/small_float.hpp"
 
@@ -17,8 +17,8 @@ bool sum_is_last(Order order, Arch arch) {
 
 float flushed(float v, float smallest) { return std::fabs(v) < smallest ? std::copysign(0.0F, v) : v; }
 
-// A constant of RDNA stands in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ..."), but not that
-// of a sum in f32 of halves: clang and AMD's own emulator (ROCm/rocm-systems, rocjitsu) have it in the low one.
+// On RDNA a constant is in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ..."), except for f16
+// products summed in f32: clang and AMD's own emulator (ROCm/rocm-systems, rocjitsu) have it in the low half.
 template <class T, class R, unsigned N>
 const std::uint32_t* pair_source(Wave& w, const Instruction& i, unsigned k, Row<N>& scratch) {
   const std::uint32_t* row = word_source<N>(w, i, k, 0, scratch);
@@ -42,7 +42,7 @@ void dot2(Wave& w, const Instruction& i) {
   if (!narrow && !packed && (((i.neg | i.abs) & 3) != 0 || i.omod != 0))  // LLVM decodes it of VOP3 and DPP
     throw Fault(FaultKind::illegal_instruction,
                 std::string(i.opcode->name) + " with neg, abs or omod is not documented, and not simulated");
-  // CDNA's flush denormals whatever the mode (its documents, "Denormalized and Rounding Modes"), RDNA's bf16 form too.
+  // CDNA's always flush denormals (its documents, "Denormalized and Rounding Modes"), RDNA's bf16 form too.
   const bool flushes = is_cdna(w.arch) || (narrow && T::format.mantissa == valu::format_bf16.mantissa);
   const float smallest = T::format.mantissa == valu::format_f16.mantissa ? 0x1p-14F : 0x1p-126F;
   for (unsigned e = 0; e < 2; ++e)
@@ -74,7 +74,7 @@ void dot2(Wave& w, const Instruction& i) {
     if (flushes && (result & R::format.infinity()) == 0) result &= static_cast<std::uint32_t>(R::format.sign());
     out[l] = result;
   }
-  // RDNA's ignore CLAMP (RDNA3 and RDNA4 documents, "Output operand modifiers").
+  // On RDNA they ignore CLAMP (RDNA3 and RDNA4 documents, "Output operand modifiers").
   if (i.clamp && is_cdna(w.arch)) valu::modify_result<N>(w, i, valu::info<R>(), true, out.data(), nullptr);
   if constexpr (narrow) valu::place_part<N>(w, i, 16, true, out.data());
   write_lanes<N>(w, i, out);
@@ -85,8 +85,8 @@ void add_dot2(HandlerTable& t, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) t.add(name, dot2<T, R, order, 32>, dot2<T, R, order, 64>);
 }
 
-// gfx12: four products of fp8 or bf8, one after the other onto the third source. neg_hi takes its magnitude, neg
-// negates.
+// gfx12: four products of fp8 or bf8, added one after the other to the third source, to which neg_hi (abs) and neg
+// apply.
 template <SmallFloat first, SmallFloat second, unsigned N>
 void dot4(Wave& w, const Instruction& i) {
   alignas(64) Row<N> scratch[3], out;

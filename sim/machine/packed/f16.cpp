@@ -1,4 +1,4 @@
-// v_pk_*_f16. gfx950's three-operand forms and gfx12's min and max propagate or drop NaNs as the single ones do.
+// v_pk_*_f16. gfx950's three-operand forms and gfx12's min and max treat NaNs as the unpacked ones do.
 #include "sim/machine/packed/lanes.hpp"
 #include "sim/machine/vector/arithmetic.hpp"
 #include "sim/machine/vector/min_max.hpp"

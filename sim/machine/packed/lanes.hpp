@@ -1,7 +1,7 @@
-// How an operation on two halves of its operands is executed: an operation is a lambda on one lane's values of one
+// How a packed operation is executed: it is a lambda on one lane's values of one
 // half.
 //
-// op_sel names for each source the half that the low result takes, op_sel_hi that of the high one; neg and neg_hi
+// op_sel selects for each source the half that the low result uses, op_sel_hi that of the high one; neg and neg_hi
 // likewise (CDNA3 and RDNA3 documents, "Packed Math").
 #pragma once
 
@@ -12,7 +12,7 @@ namespace rapt::sim::packed {
 
 using valu::Row;
 
-// A dword of source k in every lane, moved by DPP but otherwise as it stands.
+// A dword of source k in every lane, after DPP but otherwise unmodified.
 template <unsigned N>
 inline const std::uint32_t* word_source(Wave& w, const Instruction& i, unsigned k, unsigned dword, Row<N>& scratch) {
   const std::uint32_t* row = valu::row_source<N>(w, i.src[k], dword, scratch);
@@ -24,7 +24,7 @@ inline const std::uint32_t* word_source(Wave& w, const Instruction& i, unsigned 
   return scratch.data();
 }
 
-// Modifiers of one half: a bit a source.
+// Modifiers of one half: one bit per source.
 struct HalfFields {
   std::uint8_t select, negate;
 };

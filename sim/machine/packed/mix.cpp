@@ -1,5 +1,5 @@
-// v_fma_mix*: a fused multiply-add of f32 on sources that are each f32 or f16. op_sel_hi says f16, op_sel which half of
-// it; neg_hi takes the magnitude, neg negates (RDNA3 document, "OPSEL for MIX instructions").
+// v_fma_mix*: a fused multiply-add of f32 on sources that are each f32 or f16. op_sel_hi means f16, op_sel selects its
+// half; neg_hi takes the magnitude, neg negates (RDNA3 document, "OPSEL for MIX instructions").
 #include "sim/machine/packed/lanes.hpp"
 
 namespace rapt::sim::packed {

@@ -5,11 +5,11 @@
 
 namespace rapt::sim {
 
-// Says that this wave has come; true where it is the first of the phase.
+// Signals that this wave has arrived; true if it is the first one in the phase.
 bool signal_barrier(Wave& wave);
-// Puts the wave to wait until the phase that it signalled is complete.
+// Makes the wave wait until the phase in which it signalled is complete.
 void wait_barrier(Wave& wave);
-// A wave that ends no longer takes part.
+// A wave that ends leaves the barrier.
 void end_wave(Wave& wave);
 
 }  // namespace rapt::sim

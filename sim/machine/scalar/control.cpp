@@ -1,5 +1,5 @@
-// SOPP: branches, barriers, waits, messages, modes. Waits have no effect on values (memory answers at once); the
-// sanitizer checks each use against them.
+// SOPP: branches, barriers, waits, messages, modes. Waits have no effect on values, because memory operations complete
+// at once; the sanitizer checks that they are there.
 #include "sim/machine/scalar/barrier.hpp"
 #include "sim/machine/lds/arrivals.hpp"
 #include "sim/machine/scalar/scalar.hpp"
@@ -21,7 +21,7 @@ std::uint64_t vcc(const Wave& w) { return w.lanes == 32 ? w.sgpr[sreg::vcc] : w.
 void no_effect(Wave&, const Instruction&) {}
 void end(Wave& w, const Instruction&) { end_wave(w); }
 
-// vmcnt: bits 3:0 and 15:14 (gfx10 and later load nothing straight to LDS).
+// vmcnt: bits 3:0 and 15:14 (gfx10 and later have no loads to LDS).
 void wait(Wave& w, const Instruction& i) {
   if (w.lds_arrivals.empty()) return;
   const auto bits = static_cast<std::uint32_t>(i.immediate);
@@ -48,7 +48,7 @@ void register_ends(HandlerTable& t) {
   t.add("s_setkill", [](Wave& w, const Instruction& i) {
     if (i.immediate & 1) end_wave(w);
   });
-  // Trap 2 is llvm.trap; 3, llvm.debugtrap, goes on where no debugger is attached (AMDGPUUsage, "Trap Handler ABI").
+  // Trap 2 is llvm.trap; 3, llvm.debugtrap, continues if no debugger is attached (AMDGPUUsage, "Trap Handler ABI").
   t.add("s_trap", [](Wave&, const Instruction& i) {
     const int id = i.immediate & 0xff;
     if (id != 3) throw Fault(FaultKind::trap, "the kernel trapped: s_trap " + std::to_string(id));
@@ -105,7 +105,7 @@ std::uint64_t answer(const Wave& w, const Instruction& i) {
   return w.cycles / 20;
 }
 
-// Messages to the host: interrupts and the release of registers change nothing here.
+// Messages to the host: interrupts and the release of registers have no effect here.
 void register_messages(HandlerTable& t) {
   t.add("s_sendmsg", no_effect);
   t.add("s_sendmsghalt",

@@ -53,7 +53,7 @@ void register_masks(HandlerTable& t) {
   add_saveexec(t, "s_nand_saveexec_b32", "s_nand_saveexec_b64", [](auto s, auto e) { return ~(s & e); });
   add_saveexec(t, "s_nor_saveexec_b32", "s_nor_saveexec_b64", [](auto s, auto e) { return ~(s | e); });
   add_saveexec(t, "s_xnor_saveexec_b32", "s_xnor_saveexec_b64", [](auto s, auto e) { return ~(s ^ e); });
-  // gfx9 numbers the negated operand (1: the source, 2: EXEC), gfx10 and later say which (0: the source, 1: EXEC).
+  // The digit in the name is the negated operand: 1 is the source and 2 EXEC on gfx9, 0 and 1 on gfx10 and later.
   add_saveexec(t, "s_and_not0_saveexec_b32", "s_and_not0_saveexec_b64", not_source_exec);
   add_saveexec(t, "s_and_not1_saveexec_b32", "s_and_not1_saveexec_b64", source_not_exec);
   add_saveexec(t, "s_or_not0_saveexec_b32", "s_or_not0_saveexec_b64", not_source_or_exec);

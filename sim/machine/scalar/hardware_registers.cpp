@@ -76,7 +76,7 @@ void set(Wave& w, const Instruction& i, u32 value) {
 
 void register_hardware_registers(HandlerTable& t) {
   t.add("s_getreg_b32", get);
-  // The value's register stands where other SOPK operations have their destination.
+  // The value's register is encoded where other SOPK operations have their destination.
   t.add("s_setreg_b32", [](Wave& w, const Instruction& i) {
     set(w, i, read_scalar32(w, i.src[0].kind == OperandKind::none ? i.dst : i.src[0]));
   });

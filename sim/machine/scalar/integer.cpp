@@ -48,7 +48,7 @@ T reversed(T value) {
   return result;
 }
 
-// Every group of four bits with any bit set.
+// Sets all bits of every group of four in which any bit is set.
 template <typename T>
 T quads(T value) {
   T any = 0;
@@ -74,7 +74,7 @@ u32 leading(T value) {
   return value == 0 ? ~0U : static_cast<u32>(std::countl_zero(value));
 }
 
-// Leading bits equal to the sign, none if the value is all sign.
+// The number of leading bits equal to the sign; none if all bits are.
 template <typename T>
 u32 leading_sign(T value) {
   const T flipped = static_cast<std::make_signed_t<T>>(value) < 0 ? static_cast<T>(~value) : value;

@@ -8,7 +8,7 @@
 
 namespace rapt::sim {
 
-// The 64-bit apertures of flat addresses: LDS and private memory (the upper dword is what the kernels compare).
+// The 64-bit apertures of flat addresses: LDS and private memory (kernels compare the upper dword).
 inline constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t private_aperture = std::uint64_t{2} << 48;
 

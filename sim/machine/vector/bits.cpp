@@ -10,7 +10,7 @@ namespace {
 using U = std::uint32_t;
 using I = std::int32_t;
 
-// Leading bits before the first 1, or that equal the sign; -1 where there is no end to them.
+// The number of leading zeros, or of leading bits equal to the sign; -1 if all bits are.
 constexpr auto leading_zeros = [](U x) { return x == 0 ? ~U{0} : static_cast<U>(std::countl_zero(x)); };
 constexpr auto trailing_zeros = [](U x) { return x == 0 ? ~U{0} : static_cast<U>(std::countr_zero(x)); };
 constexpr auto leading_signs = [](I x) { return leading_zeros(static_cast<U>(x < 0 ? ~x : x)); };
@@ -22,15 +22,15 @@ U reverse(U x) {
   return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24;
 }
 
-// The field ends at its width, beyond bit 31 too, where the sign goes on.
+// The field may extend past bit 31, where the sign continues.
 I extract_signed(I x, U offset, U width) {
   const U unused = 32 - (width & 31);
   const U field = static_cast<U>(x >> (offset & 31));
   return unused == 32 ? 0 : static_cast<I>(field << unused) >> unused;
 }
 
-// gfx950's V_BITOP3: bit {a, b, c} of the truth table, for each bit of the sources. Its place among the instruction's
-// bits is LLVM's, which the decoder knows; the CDNA4 ISA orders the three fields otherwise.
+// gfx950's V_BITOP3: bit {a, b, c} of the truth table, for each bit of the sources. The decoder takes its place among
+// the instruction's bits from LLVM; the CDNA4 ISA orders the three fields differently.
 template <class T>
 struct TruthTable {
   template <unsigned N>

@@ -16,7 +16,7 @@ U sad_bytes(U a, U b) {
   for (unsigned k = 0; k < 4; ++k) sum += distance(byte(a, k), byte(b, k));
   return sum;
 }
-// Bytes that are 0 in the second source do not count.
+// Bytes that are 0 in the second source are skipped.
 U sad_masked(U a, U b) {
   U sum = 0;
   for (unsigned k = 0; k < 4; ++k) sum += byte(b, k) == 0 ? 0 : distance(byte(a, k), byte(b, k));
@@ -35,7 +35,7 @@ Wide quad_sad(const Instruction& i, Wide a, U b, Wide c) {
   return result;
 }
 
-// The quad operations need the instruction for CLAMP, and one writes four registers: a separate path.
+// The quad operations have a separate path: they need the instruction for CLAMP, and one writes four registers.
 template <U sad(U, U)>
 struct Quad16 {
   template <unsigned N>
@@ -79,8 +79,8 @@ void add_quad(HandlerTable& t, std::string_view name) {
   t.add(name, &Q::template run<32>, &Q::template run<64>);
 }
 
-// One byte of {high, low}: 0..7 a byte, 8..11 the sign of byte 1, 3, 5 or 7, 12 zeros, beyond ones (RDNA3 ISA,
-// V_PERM_B32). In 32 bits, which vectorise better.
+// One byte of {high, low}: 0..7 a byte, 8..11 the sign of byte 1, 3, 5 or 7, 12 zeros, above it ones (RDNA3 ISA,
+// V_PERM_B32). In 32 bits, which are vectorised better.
 U permuted_byte(U high, U low, U selector) {
   const U picked = ((selector & 4) != 0 ? high : low) >> 8 * (selector & 3) & 0xff;
   const U signs = (selector & 2) != 0 ? high : low;
@@ -94,7 +94,7 @@ struct Permute {
            permuted_byte(high, low, selectors >> 16 & 0xff) << 16 | permuted_byte(high, low, selectors >> 24) << 24;
   }
 #ifdef __AVX512BW__
-  // Where every selector names a byte.
+  // If every selector names a byte.
   template <unsigned N>
   static bool rows(const std::tuple<Source<b32, N>, Source<b32, N>, Source<b32, N>>& sources, U* lo, U*) {
     const auto& [high, low, selectors] = sources;

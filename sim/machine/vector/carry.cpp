@@ -1,4 +1,4 @@
-// Sums, differences and products with a carry for each lane. CLAMP saturates the sum; the carry is what it would be.
+// Sums, differences and products with a carry per lane. CLAMP saturates the sum but does not change the carry.
 #include "sim/machine/vector/carry.hpp"
 #include "sim/machine/operands/tables.hpp"
 

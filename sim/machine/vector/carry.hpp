@@ -1,5 +1,5 @@
-// Operations with a carry or condition for each lane: F(values..., bool in, bool& out). The condition comes from the
-// source behind the values and goes to the second destination, where lanes that do not run get 0.
+// Operations with a carry or condition per lane: F(values..., bool in, bool& out). The condition comes from the source
+// after the values and goes to the second destination, where inactive lanes get 0.
 #pragma once
 
 #include "sim/machine/operands/mask.hpp"

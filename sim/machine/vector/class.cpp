@@ -1,4 +1,4 @@
-// Classes of floating point values: the second source's bits say which ones are asked for.
+// Classes of floating-point values: the second source's bits say which classes to test for.
 #include "sim/machine/vector/compare.hpp"
 #include "sim/machine/operands/tables.hpp"
 

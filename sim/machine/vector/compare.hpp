@@ -1,4 +1,4 @@
-// Comparisons: F says yes or no for each lane, the bits go to the destination mask, 0 for lanes that do not run.
+// Comparisons: F returns a bool for each lane, and the bits go to the destination mask, 0 for inactive lanes.
 #pragma once
 
 #include "sim/machine/operands/mask.hpp"
@@ -49,7 +49,7 @@ void add_comparisons(HandlerTable& table, std::string_view cmp, std::string_view
   add_comparison<Signature, Writes::exec>(table, cmpx, f);
 }
 
-// "v_cmp_" or "v_cmpx_", the relation and the type, kept for good: the table's names are views.
+// "v_cmp_" or "v_cmpx_", the relation and the type, kept forever, because the table's names are views.
 std::string_view comparison_name(std::string_view prefix, std::string_view relation, std::string_view type);
 
 template <class T, class F>

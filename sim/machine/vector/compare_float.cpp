@@ -1,4 +1,4 @@
-// Comparisons of floating point values. A relation with a NaN does not hold; those named with n are the negated ones.
+// Comparisons of floating-point values. A relation with a NaN is false; those named with n are negated.
 #include "sim/machine/vector/compare.hpp"
 #include "sim/machine/operands/tables.hpp"
 

@@ -41,9 +41,9 @@ T invalid() {
   return std::bit_cast<T>(static_cast<typename Limits<T>::Bits>(Limits<T>::format.default_nan()));
 }
 
-// The ISA documents' V_DIV_SCALE. Two things they leave loose are settled so that the sequence divides exactly and as
-// published measurements on gfx11 have it: a huge denominator is scaled down, and a denormal quotient is recognised by
-// only the exponents. The flag asks v_div_fmas to scale the quotient back.
+// The ISA documents' V_DIV_SCALE. Two points that they leave open are chosen so that the sequence divides exactly and
+// agrees with published measurements on gfx11: a huge denominator is scaled down, and a denormal quotient is recognised
+// only by the exponents. The flag asks v_div_fmas to scale the quotient back.
 template <class T>
 T div_scale(T s0, T denominator, T numerator, bool& flag) {
   using L = Limits<T>;
@@ -62,9 +62,9 @@ T div_scale(T s0, T denominator, T numerator, bool& flag) {
   return s0;
 }
 
-// Scales back up a quotient that div_scale made small and down one that it made large: the third source, the quotient
-// so far, tells which (the documents' factor 2^32 undoes neither). The result is rounded once: where the wide sum is
-// not exact, its last bit is made odd.
+// Scales a quotient back that div_scale made small or large; the third source, the quotient so far, tells which (the
+// documents' factor 2^32 undoes neither). The result is rounded once: if the wide sum is not exact, its last bit is
+// made odd.
 template <class T>
 T div_fmas(T a, T b, T c, bool flag) {
   if (!flag) return std::fma(a, b, c);
@@ -90,7 +90,7 @@ T underflow(const Wave& w, bool negative) {
   return negative ? -magnitude : magnitude;
 }
 
-// The ISA documents' V_DIV_FIXUP. A NaN quotient of operands that are not NaN is an overflow.
+// The ISA documents' V_DIV_FIXUP. A NaN quotient of operands that are not NaNs is an overflow.
 template <class T>
 T div_fixup(const Wave& w, T quotient, T denominator, T numerator) {
   constexpr T infinity = std::numeric_limits<T>::infinity();

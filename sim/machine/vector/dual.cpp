@@ -1,4 +1,4 @@
-// VOPD: two operations of which both read before either writes (RDNA3 ISA, "Dual issue VALU").
+// VOPD: two operations that both read before either writes (RDNA3 ISA, "Dual issue VALU").
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/operands/tables.hpp"
 
@@ -7,7 +7,7 @@
 namespace rapt::sim::valu {
 namespace {
 
-// By opcode; gfx12 calls two of them v_max_num_f32 and v_min_num_f32, which only the wave's architecture tells apart.
+// By opcode. Two of them are v_max_num_f32 and v_min_num_f32 on gfx12, which only the wave's architecture tells.
 constexpr std::array<std::string_view, 19> operations{
     "v_fmac_f32", "v_fmaak_f32",  "v_fmamk_f32",        "v_mul_f32",          "v_add_f32",
     "v_sub_f32",  "v_subrev_f32", "v_mul_dx9_zero_f32", "v_mov_b32",          "v_cndmask_b32",
@@ -42,7 +42,7 @@ void run_dual(Wave& w, const Instruction& x) {
     run_half(w, x);
     return;
   }
-  // Each reads what the other writes: Y runs on X's old destination.
+  // If each reads what the other writes, Y uses X's old destination.
   constexpr unsigned lanes = 32;
   std::uint32_t* row = w.row(x.dst);
   Row<lanes> old_row, new_row;

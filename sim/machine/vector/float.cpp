@@ -1,4 +1,4 @@
-// Floating point sums and products. v_fma and v_fmac round once, v_mad and v_mac twice.
+// Floating-point sums and products. v_fma and v_fmac round once, v_mad and v_mac twice.
 #include "sim/machine/vector/arithmetic.hpp"
 #include "sim/machine/operands/tables.hpp"
 

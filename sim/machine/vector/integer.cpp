@@ -1,4 +1,4 @@
-// 32-bit integer arithmetic. Results in 64 bits saturate under CLAMP and are cut without it.
+// 32-bit integer arithmetic. 64-bit results are saturated with CLAMP and truncated without it.
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/operands/tables.hpp"
 
@@ -82,7 +82,7 @@ void register_integer(HandlerTable& t) {
   register_sums(t);
   register_products(t);
   register_order(t);
-  // A linear feedback shift register's step (CDNA4 ISA).
+  // One step of a linear feedback shift register (CDNA4 ISA).
   add<u32(u32)>(t, "v_prng_b32", [](U x) { return x << 1 ^ (x >> 31) * 197; });
 }
 

@@ -1,5 +1,5 @@
-// 16-bit integer arithmetic, logic and shifts. C++ computes it in int, so results saturate under CLAMP as the wider
-// ones.
+// 16-bit integer arithmetic, logic and shifts. C++ computes it in int, so results are saturated with CLAMP like the
+// wider ones.
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/operands/tables.hpp"
 

@@ -1,4 +1,4 @@
-// 64-bit integers. Multiplications that carry out are in valu_carry.cpp.
+// 64-bit integers. Multiplications that carry out are in carry.cpp.
 #include "sim/machine/operands/valu.hpp"
 #include "sim/machine/operands/tables.hpp"
 
@@ -10,7 +10,7 @@ void register_integer64(HandlerTable& t) {
   add<b64(u32, b64)>(t, "v_lshlrev_b64", left);
   add<b64(u32, b64)>(t, "v_lshrrev_b64", [](std::uint32_t shift, U x) { return x >> (shift & 63); });
   add<i64(u32, i64)>(t, "v_ashrrev_i64", [](std::uint32_t shift, std::int64_t x) { return x >> (shift & 63); });
-  // CDNA4 ISA: the shift's three low bits count, and what is above 4 shifts by nothing.
+  // CDNA4 ISA: the shift's three low bits are used, and values above 4 shift by 0.
   add<u64(u64, u32, u64)>(t, "v_lshl_add_u64",
                           [](U x, std::uint32_t shift, U y) { return (x << ((shift & 7) <= 4 ? shift & 7 : 0)) + y; });
 }

@@ -33,8 +33,8 @@ void write_lane(Wave& w, const Instruction& i) {
   w.row(i.dst)[read_scalar32(w, i.src[1]) % N] = read_scalar32(w, i.src[0]);
 }
 
-// Lane l takes the first source's lane from(l); a source lane that is off gives 0 or leaves the destination, as
-// bound_ctrl says (OP_SEL[1]), unless inactive lanes are fetched (OP_SEL[0]).
+// Lane l takes the first source's lane from(l); an inactive source lane gives 0 or keeps the destination, as bound_ctrl
+// says (OP_SEL[1]), unless inactive lanes are fetched (OP_SEL[0]).
 template <unsigned N, class From>
 void permute(Wave& w, const Instruction& i, From from) {
   Row<N> source, scratch;
@@ -52,7 +52,7 @@ void permute(Wave& w, const Instruction& i, From from) {
   write_row<N>(w.row(i.dst), result.data(), written);
 }
 
-// Rows of 16 lanes; the crossing forms read the other row of a pair. Selectors: 64 scalar bits, or a register.
+// Rows of 16 lanes; the crossing forms read the other row of a pair. The selectors are 64 scalar bits or a VGPR.
 template <unsigned N, bool cross>
 void permute16(Wave& w, const Instruction& i) {
   const std::uint64_t select = read_scalar32(w, i.src[1]) | std::uint64_t{read_scalar32(w, i.src[2])} << 32;
@@ -67,7 +67,7 @@ void permute16_by_register(Wave& w, const Instruction& i) {
   permute<N>(w, i, [&](unsigned l) { return ((l & ~15U) ^ (cross ? 16 : 0)) + (select[l] & 15); });
 }
 
-// The halves of a wave of 64 lanes exchanged, inactive source lanes included; nothing in one of 32 (RDNA3 ISA).
+// Exchanges the halves of a wave of 64 lanes, including inactive lanes; does nothing in a wave of 32 (RDNA3 ISA).
 void permute64(Wave& w, const Instruction& i) {
   Row<64> result;
   const U* source = w.row(i.src[0]);
@@ -75,7 +75,7 @@ void permute64(Wave& w, const Instruction& i) {
   write_row<64>(w.row(i.dst), result.data(), w.exec());
 }
 
-// gfx950: the destination's upper group of each pair of groups is exchanged with the source's lower one. Lanes whose
+// gfx950: in each pair of groups, the destination's upper group is exchanged with the source's lower one. Lanes whose
 // bit in EXEC is 0 keep their value unless inactive lanes are fetched.
 template <unsigned group>
 void permute_swap(Wave& w, const Instruction& i) {
@@ -95,7 +95,7 @@ void permute_swap(Wave& w, const Instruction& i) {
   }
 }
 
-// Bits of the first source below the lane's own, in the mask's lower or upper half, plus the second source.
+// Adds the number of bits of the first source below the lane's own, in the mask's lower or upper half, to the second.
 template <unsigned N, bool high>
 void count_below(Wave& w, const Instruction& i) {
   const bool plain = is_plain<u32>(w, i);

@@ -1,11 +1,11 @@
-// Minimum, maximum and median of floating point values.
+// Minimum, maximum and median of floating-point values.
 #include "sim/machine/vector/min_max.hpp"
 #include "sim/machine/operands/tables.hpp"
 
 namespace rapt::sim::valu {
 namespace {
 
-// Numbers as integers of the same order; the mapping is its own inverse. f16's take 16 bits.
+// Numbers as integers of the same order; the mapping is its own inverse. Those of f16 have 16 bits.
 template <class T>
 auto key(std::conditional_t<T::bits == 64, std::uint64_t, std::uint32_t> bits) {
   if constexpr (T::bits == 64) {
@@ -18,7 +18,7 @@ auto key(std::conditional_t<T::bits == 64, std::uint64_t, std::uint32_t> bits) {
   }
 }
 
-// An operation by its exact form, and by what it does to the keys where no source is a NaN.
+// An operation in its exact form, and on keys, for when no source is a NaN.
 template <class Exact, class OnKeys>
 struct Selection {
   template <class... V>
@@ -52,7 +52,7 @@ constexpr Selection<Exact, OnKeys> selection(Exact, OnKeys) {
 
 constexpr auto least_key = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto greatest_key = [](auto a, auto b) { return a > b ? a : b; };
-// As the documents' V_MED3_F32 on numbers: a zero equals the other one.
+// Like the documents' V_MED3_F32 on numbers: both zeros are equal.
 constexpr auto median_key = [](auto a, auto b, auto c) {
   const auto greatest = greatest_key(greatest_key(a, b), c);
   const auto is_zero = [](auto k) { return (k == 0) | (k == -1); };

@@ -1,4 +1,4 @@
-// Minimum, maximum and median of floating point values, as VOP2, VOP3 and the packed operations take them.
+// Minimum, maximum and median of floating-point values, for VOP2, VOP3 and the packed operations.
 #pragma once
 
 #include "sim/machine/operands/valu.hpp"
@@ -17,9 +17,9 @@ T of_numbers(T a, T b) {
   return (rank(a) > rank(b)) == max ? a : b;
 }
 
-// The ISA documents' V_MAX_F32 and V_MIN_F32: a number wins over a NaN; a signalling NaN comes out quieted where
-// MODE.IEEE is set. Of two NaNs CDNA takes the second, RDNA3 the first, and RDNA4's V_MAX_NUM_F32 (no IEEE bit) the
-// first, quieted. Without branches, so that loops vectorise.
+// The ISA documents' V_MAX_F32 and V_MIN_F32: a number wins over a NaN; a signalling NaN is quieted if MODE.IEEE is
+// set. Of two NaNs CDNA takes the second, RDNA3 the first, and RDNA4's V_MAX_NUM_F32 (no IEEE bit) the first, quieted.
+// Without branches, so that loops are vectorised.
 template <bool max, class T>
 T number(const Wave& w, T a, T b) {
   const bool rdna4 = contains(gfx12, w.arch), first_nan = is_rdna(w.arch);

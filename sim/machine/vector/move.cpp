@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto same = [](auto x) { return x; };
 
-// Condition for each lane in the third source; floating point modifiers apply to the two values.
+// The third source holds a condition per lane; floating-point modifiers apply to the two values.
 template <class T>
 struct Select {
   template <unsigned N>
@@ -26,12 +26,12 @@ struct Select {
   }
 };
 
-// The registers that M0 moves an operand to; all of a wave's are in reach.
+// The registers that M0 moves an operand to; it can reach all of a wave's.
 std::uint32_t* relative_row(Wave& w, const Operand& o, std::uint32_t distance) {
   const std::uint64_t index = std::uint64_t{o.index} + distance;
   if (index >= w.vgpr_count)
     throw Fault(FaultKind::illegal_instruction, "v" + std::to_string(o.index) + " moved by " +
-                                                    std::to_string(distance) + " lies outside the wave's registers");
+                                                    std::to_string(distance) + " is outside the wave's registers");
   return w.row(static_cast<unsigned>(index));
 }
 
@@ -109,7 +109,7 @@ void register_move(HandlerTable& t) {
   t.add("v_swaprel_b32", &swap_relative<32>, &swap_relative<64>);
   t.add("v_nop", [](Wave&, const Instruction&) {});
   t.add("v_pipeflush", [](Wave&, const Instruction&) {});
-  // Clears the exceptions that were raised (TRAPSTS.EXCP).
+  // Clears the raised exceptions (TRAPSTS.EXCP).
   t.add("v_clrexcp", [](Wave& w, const Instruction&) { w.trapsts &= ~0x1ffU; });
 }
 

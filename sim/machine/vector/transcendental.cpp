@@ -13,7 +13,7 @@ void register_transcendental(HandlerTable& t) {
   add<f32(f32)>(t, "v_rsq_f32", rsq_f32);
   add<f32(f32)>(t, "v_sin_f32", [](float x) { return static_cast<float>(sine_turns(x)); });
   add<f32(f32)>(t, "v_cos_f32", [](float x) { return static_cast<float>(cosine_turns(x)); });
-  // "With legacy semantics", which the CDNA documents do not tell: their formula is followed.
+  // The CDNA documents do not explain "with legacy semantics"; this follows their formula.
   add<f32(f32)>(t, "v_exp_legacy_f32", exp_f32);
   add<f32(f32)>(t, "v_log_legacy_f32", log_f32);
 
@@ -25,7 +25,7 @@ void register_transcendental(HandlerTable& t) {
   add<f16(f16)>(t, "v_sin_f16", [](float x) { return sine_turns(x); });
   add<f16(f16)>(t, "v_cos_f16", [](float x) { return cosine_turns(x); });
 
-  // The hardware's are good to 2^29 ulp; these are exact, where a program refines them it changes nothing.
+  // The hardware's are accurate to 2^29 ulp; these are exact, so that refining them in a program changes nothing.
   add<f64(f64)>(t, "v_rcp_f64", [](double x) { return 1.0 / x; });
   add<f64(f64)>(t, "v_sqrt_f64", [](double x) { return std::sqrt(x); });
   add<f64(f64)>(t, "v_rsq_f64", [](double x) { return 1.0 / std::sqrt(x); });

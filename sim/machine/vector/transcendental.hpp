@@ -1,5 +1,5 @@
-// The transcendental functions in forms that loops can vectorise. Each is within 1 ulp of the true value, as the ISA
-// documents promise of the hardware; the f32 forms flush denormals whatever the mode says, except for sine and cosine.
+// The transcendental functions in forms that can be vectorised. Each is within 1 ulp of the true value, as the ISA
+// documents promise of the hardware; the f32 forms always flush denormals, except for sine and cosine.
 #pragma once
 
 #include "sim/machine/vector/arithmetic.hpp"
@@ -84,7 +84,7 @@ inline constexpr auto log_f32 = [](float x) { return log2_of(flush(x)); };
 inline constexpr auto rcp_f32 = [](float x) { return flush(1.0F / flush(x)); };
 inline constexpr auto sqrt_f32 = [](float x) { return std::sqrt(flush(x)); };
 inline constexpr auto rsq_f32 = [](float x) { return static_cast<float>(reciprocal_root(flush(x))); };
-// f16 keeps its denormals; 2^-126 stands for every smaller number that is not 0.
+// f16 keeps its denormals; smaller results that are not 0 become 2^-126.
 inline constexpr auto exp_f16 = [](float x) { return x < -126.0F && x >= -65504.0F ? 0x1p-126F : exp2_flushed(x); };
 inline constexpr auto log_f16 = [](float x) { return log2_of(x); };
 inline constexpr auto rcp_f16 = [](float x) { return 1.0F / x; };

@@ -1,4 +1,4 @@
-// The binary digits of 2 / pi behind the point, the most significant first: 1201 of them, then zeros.
+// The binary digits of 2 / pi after the point, the most significant first: 1201 of them, then zeros.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@ std::string barriers(Arch arch, const std::vector<std::string>& programs, const 
 
 TEST(Barriers, SameBarrierIsSilent) {
   const std::string both = "s_barrier\ns_nop 0\ns_barrier";
-  // One program, for the barriers must be the same instructions; s0 tells the waves apart.
+  // One program, because the barriers must be the same instructions; s0 tells the waves apart.
   CheckedGroup group(Arch::gfx942, {both, both}, only_barriers);
   group.wave(1).pc = group.wave(0).pc;
   EXPECT_EQ(group.run({0, 1, 0, 1, 0, 1}), "");
@@ -74,7 +74,7 @@ TEST(Barriers, SplitHalvesBelongTogether) {
 
   const std::string alone = barriers(Arch::gfx1201, {"s_barrier_wait -1"}, {0});
   EXPECT_EQ(alone.find("barrier divergence: wave 0 waits at s_barrier_wait "), 0U) << alone;
-  EXPECT_NE(alone.find(" at text+0x0 without a signal of its own"), std::string::npos) << alone;
+  EXPECT_NE(alone.find(" at text+0x0 without its own signal"), std::string::npos) << alone;
   EXPECT_EQ(barriers(Arch::gfx1201, {"s_barrier_signal -1\ns_nop 0"}, {0})
                 .find("barrier divergence: wave 0 ends and has not waited since its signal at s_barrier_signal -1"),
             0U);

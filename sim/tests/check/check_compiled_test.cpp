@@ -1,5 +1,5 @@
-// What compilers emit never uses data before its wait, nor results inside their hazard window: both checks are silent
-// on it, in a walk along the text of many kernels and in runs of some.
+// Compilers never emit uses of data before its wait, nor of results within their hazard window: both checks find
+// nothing, neither along the text of many kernels nor when some of them run.
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/tests/support/check_run.hpp"
 
@@ -100,7 +100,7 @@ const char* const common = R"(
     }
   })";
 
-// Products of every length, their results used as sums, as factors, by arithmetic and by stores.
+// Matrix products of every length, whose results are used as C, as A or B, by arithmetic and by stores.
 const char* const cdna_products = R"(
   typedef h h4 __attribute__((ext_vector_type(4)));
   typedef float f16 __attribute__((ext_vector_type(16)));
@@ -200,7 +200,7 @@ std::string source(Arch arch, unsigned lanes) {
   return text;
 }
 
-// What the checks find along the text as if no conditional branch were taken; where the way ends they begin anew.
+// What the checks find along the text as if no conditional branch were taken; they start again after an end.
 std::set<std::string> walk(Arch arch, unsigned lanes, const std::vector<std::byte>& object, std::size_t& instructions) {
   const auto code = CodeObject::load(object, arch, 0);
   const auto* words = reinterpret_cast<const std::uint32_t*>(code->text().data());
@@ -280,7 +280,7 @@ TEST_P(Compiled, RunsAreClean) {
   else launch("product", out.data(), floats.data(), 9U);
 }
 
-// That the checks were at work: one instruction out of its place in assembly.
+// Shows that the checks work: assembly with one misplaced instruction.
 TEST_P(Compiled, RunsWithoutWaitsAreFound) {
   const char* const load = is_cdna(arch()) ? "global_load_dword" : "global_load_b32";
   const char* const add = is_cdna(arch()) ? "v_add_u32" : "v_add_nc_u32";

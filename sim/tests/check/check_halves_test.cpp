@@ -1,5 +1,5 @@
-// The check of values where an instruction reads or writes a half of a register, or a byte: what nobody wrote is
-// reported where it counts, and only there.
+// The check of values for instructions that read or write a half of a register, or a byte: unwritten bits are reported
+// if they matter, and only then.
 #include "sim/memory/memory.hpp"
 #include "sim/isa/facts/halves.hpp"
 #include "sim/tests/support/checked_group.hpp"
@@ -10,7 +10,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// What the check says of one wave. v0 is written, s[4:5] is memory to store to, v1 and later ones are not written.
+// What the check reports for one wave. v0 is written, s[4:5] is memory to store to, v1 and later ones are not written.
 std::string finding(Arch arch, const std::string& text) {
   Memory& memory = Memory::process();
   Memory::set_tracking(true);
@@ -150,7 +150,7 @@ TEST(CheckHalves, StoresOfUpperHalves) {
   }
 }
 
-// Every form of every vector operation: what the facts say stays of its destination is what stays.
+// Every form of every vector operation: the bits of its destination that the facts say are kept are kept.
 class HalvesEach : public testing::TestWithParam<Arch> {};
 
 TEST_P(HalvesEach, TheDestinationKeepsWhatTheFactsSay) {
@@ -186,7 +186,7 @@ TEST_P(HalvesEach, TheDestinationKeepsWhatTheFactsSay) {
   EXPECT_GT(parts, 40U);
 }
 
-// Bits of a source that do not count change nothing.
+// Bits of a source that are not used change nothing.
 TEST_P(HalvesEach, WhatIsNotReadChangesNothing) {
   OneWave wave(GetParam());
   unsigned parts = 0;

@@ -1,5 +1,5 @@
-// The sanitizer's check of hazards: of each rule a pair of instructions that comes one wait state (gfx9) or one VALU
-// instruction (gfx11, gfx12) too early, and the same pair with it. The numbers are those of the ISA documents' tables.
+// The sanitizer's check of hazards: for each rule a pair of instructions that is one wait state (gfx9) or one VALU
+// instruction (gfx11, gfx12) too close, and the same pair with it. The numbers are those of the ISA documents' tables.
 #include "sim/tests/support/check_run.hpp"
 
 #include <gtest/gtest.h>
@@ -207,11 +207,11 @@ TEST(WaitStates, Gfx940) {
            "v_mfma_f32_32x32x4_2b_f16 a[0:31], v[28:29], v[30:31], a[0:31]",
            "global_store_dword v[0:1], a3, off",
            19},
-      // f32 products are done earlier.
+      // f32 products end earlier.
       Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[0:3]", "v_add_f32 v4, v3, v3", 10},
       Rule{gfx940, "v_mfma_f32_32x32x2_f32 v[0:15], v18, v19, v[0:15]", "v_add_f32 v24, v3, v3", 18},
       Rule{{gfx942}, "v_mfma_f32_16x16x8_xf32 v[0:3], v[8:9], v[10:11], v[0:3]", "v_add_f32 v4, v3, v3", 7},
-      // C: the same registers are forwarded, except for the shortest products; others are not.
+      // C: forwarded if it is in the same registers, except for the shortest products; otherwise not.
       Rule{gfx940, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
            "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", 0},
       Rule{gfx940, "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", 2},
@@ -291,7 +291,7 @@ struct ValuRule {
   std::vector<Arch> archs;
   unsigned lanes;
   const char* early;
-  const char* right;  // the same with what was missing
+  const char* right;  // the same with the missing part
 };
 
 void check_distances(const std::vector<ValuRule>& rules) {

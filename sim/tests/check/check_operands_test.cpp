@@ -21,7 +21,7 @@ TEST(Operands, EqualCopiesAreSilent) {
     CheckedGroup group(Arch::gfx1100, {"v_wmma_f32_16x16x16_f16 " + d + ", v[8:15], v[16:23], " + d}, only_operands,
                        lanes);
     replicate(group.wave(0), 8, 16);
-    group.wave(0).set_pair(sreg::exec, 1);  // of no account
+    group.wave(0).set_pair(sreg::exec, 1);  // ignored
     EXPECT_EQ(group.run({0}), "") << lanes;
   }
 }
@@ -67,7 +67,7 @@ class SomeMemory {
   void* data_;
 };
 
-// One lane of each access is `shift` bytes off.
+// One lane of each access is misaligned by `shift` bytes.
 std::string aligned(Arch arch, const std::string& text, unsigned step, unsigned shift, unsigned lane = 5) {
   const SomeMemory memory;
   CheckedGroup group(arch, {text}, only_alignment);
@@ -75,7 +75,7 @@ std::string aligned(Arch arch, const std::string& text, unsigned step, unsigned 
   group.set_address(2, memory.data());
   for (unsigned l = 0; l < w.lanes; ++l) w.row(0)[l] = l * step + (l == lane ? shift : 0);
   w.sgpr[8] = shift;
-  // Sixteen bytes of private memory a lane and more.
+  // Sixteen bytes or more of private memory per lane.
   w.scratch_base = reinterpret_cast<std::uint64_t>(memory.data()) + 65536;
   w.scratch_bytes_per_lane = 2048;
   // A raw buffer over the memory.
@@ -128,7 +128,7 @@ TEST(Alignment, Atomics) {
   EXPECT_EQ(aligned(Arch::gfx1100, "ds_storexchg_2addr_rtn_b64 v[4:7], v0, v[8:9], v[10:11]", 16, 4)
                 .find("misaligned atomic of 8 bytes at LDS byte 84, which needs a multiple of 8"),
             0U);
-  // In memory the machine itself refuses it.
+  // In global memory the machine itself refuses it.
   EXPECT_NE(aligned(Arch::gfx90a, "global_atomic_add v0, v2, s[2:3]", 16, 2).find("misaligned"), std::string::npos);
   EXPECT_EQ(aligned(Arch::gfx90a, "global_atomic_add v0, v2, s[2:3]", 16, 4), "");
 }

@@ -1,5 +1,5 @@
-// Compiled kernels under the sanitizer's checks of races, barriers, operands and alignment: silence on right ones at
-// every optimisation level, findings in the classic mistakes.
+// Compiled kernels under the sanitizer's checks of races, barriers, operands and alignment: nothing is found in correct
+// ones at any optimisation level, and the classic mistakes are found.
 #include "sim/machine/core/fault.hpp"
 #include "sim/tests/support/programs/kernels.hpp"
 

@@ -1,6 +1,6 @@
-// The check of races against a plain model of it: random accesses in the shapes that have quick ways (runs, whole
-// sixteen bytes, adjacent halves of a matrix) and in others, between barriers. Both say at the same
-// access that there is a race.
+// The check of races against a plain model of it: random accesses in the shapes that have fast paths (runs, whole
+// sixteen bytes, adjacent halves of a matrix) and in others, between barriers. Both report a race at the same
+// access.
 #include "sim/check/races/races.hpp"
 #include "sim/tests/support/checked_group.hpp"
 
@@ -16,13 +16,13 @@ using u64 = std::uint64_t;
 struct Kind {
   Space space;
   unsigned waves;
-  bool whole;     // sixteen bytes a lane, at multiples of sixteen
-  bool own_code;  // every wave has its own instructions
+  bool whole;     // sixteen bytes per lane, at multiples of sixteen
+  bool own_code;  // every wave has separate instructions
 };
 
 constexpr unsigned memory_bytes = 2048;
 
-// What each byte's users since the last barrier were.
+// The waves that accessed each byte since the last barrier.
 class Model {
  public:
   explicit Model(unsigned waves) : waves_(waves) {}
@@ -40,7 +40,7 @@ class Model {
     for (const auto& [at, value] : bytes) {
       (stores ? stored_ : loaded_)[at] |= 1U << wave;
       if (!stores) continue;
-      loaded_[at] &= ~(1U << wave);  // a wave's store stands for its earlier load, even where equal stores excuse it
+      loaded_[at] &= ~(1U << wave);  // a wave's store replaces its earlier load, even if equal stores are not a race
       value_[at] = value;
     }
   }
@@ -61,7 +61,7 @@ class Scene {
       : kind_(kind), random_(random), model_(kind.waves), group_(code, 0, kind.waves, {}), program_(code->program()) {
     group().program = &code->program();
     check_ = make_race_check(group(), launch_);
-    // Two pages of global memory meet in the middle.
+    // The border of two pages of global memory is in the middle.
     base_ = kind.space == Space::lds ? reinterpret_cast<u64>(group().lds.data()) : (u64{1} << 40) - memory_bytes / 2;
     barrier();
   }
@@ -103,7 +103,7 @@ class Scene {
   Workgroup& group() { return *group_.wave(0).group; }
   unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
-  // A wave's own part of memory, which changes with each barrier, or now and then any.
+  // A wave's part of memory, which changes with each barrier, or sometimes any part.
   u64 shape(const Wave& wave, unsigned w, unsigned bytes, std::array<u64, 64>& at) {
     const unsigned lanes = wave.lanes, part = memory_bytes / kind_.waves;
     const bool own = pick(16) != 0;
@@ -120,8 +120,8 @@ class Scene {
     }
     u64 active = wave.all_lanes();
     if (pick(4) == 0) active &= random_() | u64{random_()} << 32;
-    // After a single lane's store, which may be a flag, the wave's accesses are remembered apart. There is room for
-    // four in sixteen bytes.
+    // After a single lane's store, which may be a flag, the wave's accesses are recorded separately. There is room for
+    // four per sixteen bytes.
     if (kind_.whole && kind_.waves == 2 && pick(4) == 0) active = u64{1} << pick(lanes);
     else if (std::has_single_bit(active)) active = 0;
     return active;

@@ -35,7 +35,7 @@ TEST(LdsRaces, PairsWithoutABarrier) {
             "lane 0");
   EXPECT_RACE(races(Arch::gfx1201, {"ds_store_b32 v0, v1", "ds_store_b32 v0, v1"}, {0, 1}));
   EXPECT_RACE(races(Arch::gfx90a, {"ds_write_b64 v0, v[0:1] offset:512", "ds_read_u8 v2, v0 offset:515"}, {0, 1}));
-  // Between: a lane in the middle.
+  // In between: a lane in the middle.
   const std::string middle = races(Arch::gfx1100, {"ds_store_b32 v0, v1 offset:120", "ds_load_b32 v2, v0"}, {0, 1});
   EXPECT_TRUE(begins(middle, "data race at LDS byte 120: load by wave 1")) << middle;
   EXPECT_NE(middle.find("wave 1, lane 30"), std::string::npos) << middle;
@@ -79,19 +79,19 @@ TEST(LdsRaces, BytesCount) {
             "");
 }
 
-// The check keeps account of sixteen bytes at a time, and of adjacent lanes together.
+// The check records sixteen bytes at a time, and adjacent lanes together.
 TEST(LdsRaces, EdgesOfLongAccesses) {
   const std::string wide = "v_lshlrev_b32 v8, 2, v0\n", store = wide + "ds_write_b128 v8, v[4:7]";  // 1024 bytes
   EXPECT_EQ(races(Arch::gfx942, {store, "v_mov_b32 v8, 0\nds_read_u8 v2, v8 offset:1024"}), "");
   const std::string last = races(Arch::gfx942, {"ds_read_u8 v2, v0 offset:771", store}, {0, 1});
   EXPECT_NE(last.find("LDS byte 771"), std::string::npos) << last;
   EXPECT_NE(last.find("wave 1, lane 48"), std::string::npos) << last;
-  // The one lane of a wave that reaches over the edge between two sixteens.
+  // The only lane of a wave that crosses a border of sixteen bytes.
   EXPECT_RACE(races(Arch::gfx942, {"ds_write_b8 v0, v1 offset:16", "ds_read_b64 v[2:3], v0 offset:9"}, {0, 1}));
   EXPECT_EQ(races(Arch::gfx942, {"v_mov_b32 v8, 0\nds_write_b8 v8, v8 offset:16",
                                  "v_mov_b32 v8, 0\nds_read_b64 v[2:3], v8 offset:8"}),
             "");
-  // Two waves store halves of each sixteen; a third loads the whole.
+  // Two waves store halves of each sixteen bytes; a third loads all of them.
   const std::string low = wide + "ds_write_b64 v8, v[4:5]", high = wide + "ds_write_b64 v8, v[4:5] offset:8";
   EXPECT_EQ(races(Arch::gfx942, {low, high}), "");
   EXPECT_EQ(
@@ -138,7 +138,7 @@ TEST(LdsRaces, AtomicsDoNotRaceAndOrder) {
   EXPECT_EQ(races(Arch::gfx942, {"ds_add_u32 v0, v1", "ds_add_u32 v0, v1"}), "");
   EXPECT_RACE(races(Arch::gfx942, {"ds_write_b32 v0, v1", "ds_add_u32 v0, v1"}, {0, 1}));
   EXPECT_RACE(races(Arch::gfx942, {"ds_add_u32 v0, v1", "ds_read_b32 v2, v0"}, {0, 1}));
-  // Data, then an atomic; an atomic on the same location that gives a result, then the data.
+  // Data, then an atomic; an atomic on the same location that returns a result, then the data.
   const std::string give = "ds_write_b32 v0, v1 offset:1024\nds_add_u32 v0, v1",
                     take = "ds_add_rtn_u32 v2, v0, v1\nds_read_b32 v3, v0 offset:1024";
   EXPECT_EQ(races(Arch::gfx942, {give, take}, {0, 1}), "");
@@ -252,7 +252,7 @@ TEST(GlobalRaces, AtomicsAndFlagsOrder) {
     EXPECT_EQ(between_groups(f.arch, give + set, poll + take), "") << name(f.arch);
     EXPECT_EQ(between_groups(f.arch, give + set, poll), "") << name(f.arch);
     EXPECT_EQ(between_groups(f.arch, give + set, poll, false), "") << name(f.arch);
-    // The flag alone does not help where the data come after it.
+    // The flag does not help if the data come after it.
     const std::string exec = default_lanes(f.arch) == 32 ? "s_mov_b32 exec_lo, " : "s_mov_b64 exec, ";
     EXPECT_RACE(between_groups(f.arch, exec + "1\n" + set + "\n" + exec + "-1\n" + give, poll + take));
     EXPECT_RACE(between_groups(f.arch, give, take));
@@ -290,8 +290,8 @@ TEST(GlobalRaces, TheFirstLoadOfASwapLoopIsNoFinding) {
   EXPECT_RACE(between_groups(Arch::gfx90a, "global_atomic_add v0, v1, s[2:3]", "global_load_dword v5, v0, s[2:3]"));
 }
 
-// More workgroups load a piece of memory than are remembered; the next store still races with one of them, and one of a
-// group that has loaded itself with another one's load.
+// More workgroups load a piece of memory than are recorded; the next store still races with one of them, and a store of
+// a group that has loaded it too races with another group's load.
 TEST(GlobalRaces, ManyLoadThenOneStores) {
   for (const bool has_loaded : {false, true}) {
     const Global memory;
@@ -310,9 +310,9 @@ TEST(GlobalRaces, ManyLoadThenOneStores) {
   }
 }
 
-// A run over the edge of two pages of memory.
+// A run across the border of two pages of memory.
 TEST(GlobalRaces, AcrossPages) {
-  const std::string wide = "v_lshlrev_b32 v8, 2, v0\nv_add_u32 v8, 0xe08, v8\n";  // 3592..4615: lane 31 at both sides
+  const std::string wide = "v_lshlrev_b32 v8, 2, v0\nv_add_u32 v8, 0xe08, v8\n";  // 3592..4615: lane 31 on both sides
   const std::string store = wide + "global_store_dwordx4 v8, v[4:7], s[2:3]";
   for (const unsigned byte : {4095U, 4096U, 4615U})
     EXPECT_RACE(between_groups(Arch::gfx942, store,

@@ -45,7 +45,7 @@ struct Pair {
   bool race;
 };
 
-// One wave each of two workgroups, one after the other; v0 is the lane's number times four, s8 and v1 are 9.
+// Two workgroups of one wave, one after the other; v0 is the lane's number times four, s8 and v1 are 9.
 std::string races(const Pair& pair) {
   const Memory4K memory;
   memory.write(0, bytes);
@@ -64,7 +64,7 @@ TEST(ScalarMemory, Races) {
   const char *store = "global_store_dword v0, v1, s[2:3]", *load = "global_load_dword v2, v0, s[2:3]";
   const Pair pairs[] = {
       {Arch::gfx90a, store, "s_buffer_load_dwordx2 s[10:11], s[4:7], 0x10", true},
-      {Arch::gfx942, store, "s_buffer_load_dword s10, s[4:7], 0x100", false},  // behind what is stored
+      {Arch::gfx942, store, "s_buffer_load_dword s10, s[4:7], 0x100", false},  // after the stored bytes
       {Arch::gfx942, "global_store_dword v0, v1, s[2:3] offset:1024", "s_buffer_load_dwordx4 s[8:11], s[4:7], 0x3fc",
        false},  // the last three are outside
       {Arch::gfx942, "global_store_dword v0, v1, s[2:3] offset:1020", "s_buffer_load_dwordx4 s[8:11], s[4:7], 0x3fc",
@@ -83,7 +83,7 @@ TEST(ScalarMemory, Races) {
       {Arch::gfx90a, "s_atomic_add s8, s[2:3], 0x10", "s_atomic_add s8, s[2:3], 0x10 glc", false},
       {Arch::gfx90a, "s_atomic_add s8, s[2:3], 0x10", "global_atomic_add v0, v1, s[2:3]", false},
       {Arch::gfx90a, "s_buffer_atomic_add s8, s[4:7], 0x10", load, true},
-      // Data, then an atomic; an atomic that gives a result, then the data.
+      // Data, then an atomic; an atomic that returns a result, then the data.
       {Arch::gfx90a, "global_store_dword v0, v1, s[2:3] offset:512\ns_atomic_add s8, s[2:3], 0x10",
        "s_atomic_add s8, s[2:3], 0x10 glc\nglobal_load_dword v2, v0, s[2:3] offset:512", false},
       {Arch::gfx90a, "global_store_dword v0, v1, s[2:3] offset:512\ns_atomic_add s8, s[2:3], 0x10",
@@ -95,13 +95,13 @@ TEST(ScalarMemory, Races) {
   }
 }
 
-// What the check of values says where the first 64 bytes are written.
+// What the check of values reports if the first 64 bytes are written.
 std::string values(Arch arch, const std::string& text) {
   const Memory4K memory;
   memory.write(0, 64);
   CheckedGroup unchecked(arch, {text}, {});
   memory.give(unchecked, 1024);
-  Checks checks(only_values, *unchecked.wave(0).group);  // after the initial registers are told
+  Checks checks(only_values, *unchecked.wave(0).group);  // after the initial registers are set
   unchecked.wave(0).group->observers = {&checks};
   return unchecked.run({0});
 }
@@ -126,7 +126,7 @@ TEST(ScalarMemory, NeverWritten) {
   EXPECT_EQ(narrow("s_load_u16 s10, s[2:3], 0x40").substr(0, 35), "v2 was never written and is stored:");
   EXPECT_EQ(narrow("s_buffer_load_i8 s10, s[4:7], 0x3f"), "");
   EXPECT_EQ(narrow("s_buffer_load_i8 s10, s[4:7], 0x40").substr(0, 35), "v2 was never written and is stored:");
-  // What a scalar store or atomic leaves counts as written.
+  // Memory that a scalar store or atomic wrote counts as written.
   EXPECT_EQ(values(Arch::gfx90a,
                    "s_store_dwordx2 s[8:9], s[2:3], 0x80\n" + stored("s_load_dwordx2 s[10:11], s[2:3], 0x80", gfx9)),
             "");

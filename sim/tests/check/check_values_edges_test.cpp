@@ -1,4 +1,4 @@
-// The check of values never written takes quick ways where nothing is undefined: each at the edges where it must not.
+// The check of unwritten values has fast paths for defined values: each at the edges where it must not be taken.
 #include "sim/memory/memory.hpp"
 #include "sim/check/values/shadow.hpp"
 #include "sim/tests/support/checked_group.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr CheckOptions only_values{.values = true};
 
-// Device memory of which the test says what is written.
+// Device memory whose written bytes the test chooses.
 class Tracked {
  public:
   explicit Tracked(std::size_t bytes) {
@@ -118,7 +118,7 @@ TEST_P(Edges, TheLastPageEndsWithTheAllocation) {
 }
 
 TEST_P(Edges, LanesFarApart) {
-  const std::size_t step = std::size_t{1} << 17;  // more in all than is asked for in one span
+  const std::size_t step = std::size_t{1} << 17;  // more in total than is checked in one span
   const Tracked in(step * lanes());
   for (unsigned lane = 0; lane < lanes(); ++lane) in.write(step * lane, 4);
   const std::string far =
@@ -213,7 +213,7 @@ TEST_P(Edges, WideLds) {
       << "the last dwords of the LDS";
 }
 
-// What an exchange returns was never written; what it leaves is.
+// The value that an exchange returns was never written; the one that it stores was.
 TEST_P(Edges, LdsExchange) {
   const std::string text =
       "v_mov_b32 v1, 1\nv_mov_b32 v2, 2\nds_wrxchg2_rtn_b32 v[4:5], v0, v1, v2 offset1:64\n"
@@ -255,7 +255,7 @@ TEST_P(Edges, PartlyDefinedRows) {
   EXPECT_EQ(finding(define + "" + equal + "" + store, nullptr, first32), "");
   expect_lane(finding(define + "s_mov_b32 exec_lo, 0x1ff\nv_add_u32 v2, v1, v1\n" + store, nullptr, first32),
               stored("v2"), 8);
-  // Lanes that EXEC masks are read all the same by these.
+  // These read inactive lanes too.
   expect_lane(finding(define + "v_mov_b32_dpp v2, v1 row_shl:1 row_mask:0xf bank_mask:0xf\n" + store, nullptr, first32),
               stored("v2"), 7);
   EXPECT_NE(finding(define + "v_readlane_b32 s8, v1, 9\ns_cmp_eq_u32 s8, 1\ns_cbranch_scc1 0", nullptr, first32)
@@ -276,7 +276,7 @@ TEST_P(Edges, RegistersFarApart) {
   }
 }
 
-// Compilers pass any register for the high word of a sum of which only the low one counts.
+// Compilers pass any register for the high word of a sum if only the low word is used.
 TEST_P(Edges, LowWordsOfWideSums) {
   const std::string sum = "v_mov_b32 v2, 7\nv_mov_b32 v4, 1\nv_mad_u64_u32 v[6:7], " +
                           std::string(GetParam() == Arch::gfx942 ? "vcc" : "null") + ", v4, v2, v[2:3]\n";
@@ -291,7 +291,7 @@ TEST_P(Edges, LowWordsOfWideSums) {
   EXPECT_NE(finding(shifted + "global_store_dword v0, v7, s[4:5]").find(stored("v7")), std::string::npos);
 }
 
-// A packed float operation reads only the words that op_sel and op_sel_hi choose.
+// A packed float operation only reads the words that op_sel and op_sel_hi select.
 TEST_P(Edges, WordsOfPackedFloats) {
   if (GetParam() != Arch::gfx942) return;
   const std::string both = "v_mov_b32 v2, 1.0\nv_mov_b32 v4, 1.0\nv_mov_b32 v5, 1.0\n";  // v3 is never written

@@ -1,5 +1,5 @@
-// The sanitizer's check of values that were never written: that it fires, with the register, lane and kernel named, and
-// that it is silent where undefined bits decide nothing.
+// The sanitizer's check of values that were never written: that it reports, with the names of register, lane and
+// kernel, and that it reports nothing if undefined bits decide nothing.
 #include "sim/machine/core/fault.hpp"
 #include "sim/tests/support/programs/attention.hpp"
 
@@ -17,8 +17,8 @@ class Values : public testing::TestWithParam<int> {
  protected:
   Arch arch() const { return static_cast<Arch>(GetParam()); }
 
-  // What the check says of a kernel `k(const uint* in, uint* out)`, launched with one group of 128 threads; "" for
-  // nothing. `in` has 4096 dwords of which the first 2048 are written, out as many of which none is.
+  // What the check reports for a kernel `k(const uint* in, uint* out)`, launched with one group of 128 threads; "" for
+  // nothing. `in` has 4096 dwords, of which the first 2048 are written; `out` has as many, all unwritten.
   std::string finding(const std::string& source, const std::string& flags = "-O1") const {
     const Module module(arch(), "extern \"C\" __global__ void k(const uint* in, uint* out) {" + source + "}", flags);
     const Buffer<std::uint32_t> in(4096), out(4096);

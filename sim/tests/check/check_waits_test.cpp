@@ -1,5 +1,5 @@
-// The sanitizer's check of data used before its wait: it fires where a wait is missing or too weak, and is silent where
-// it is enough.
+// The sanitizer's check of data used before its wait: it reports a wait that is missing or too weak, and nothing if the
+// wait is sufficient.
 #include "sim/tests/support/check_run.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 struct Case {
   Arch arch;
   const char* text;
-  const char* finding;  // how it begins; "" for silence
+  const char* finding;  // how it begins; "" for none
 };
 
 void check_waits(const std::vector<Case>& cases) {
@@ -47,7 +47,7 @@ TEST(Waits, Gfx9) {
            "v7 is used before the wait for global_load_dwordx2 v[6:7]"},
       // All six bits of vmcnt.
       Case{Arch::gfx908, "buffer_load_dword v5, off, s[0:3], 0\ns_waitcnt vmcnt(16)\nv_mov_b32 v6, v5", "v5 is used"},
-      // Loads of one queue write in order; LDS and memory are two.
+      // Loads of one queue write in order; LDS and memory have separate queues.
       Case{Arch::gfx908,
            "global_load_dword v5, v[0:1], off\nglobal_load_dword v5, v[2:3], off\ns_waitcnt vmcnt(0)\nv_mov_b32 v6, "
            "v5",
@@ -63,7 +63,7 @@ TEST(Waits, Gfx9) {
       Case{Arch::gfx942, "s_load_dword s4, s[0:1], 0\ns_waitcnt lgkmcnt(0)\ns_mov_b32 s6, s4", ""},
       Case{Arch::gfx942, "s_load_dwordx2 s[4:5], s[0:1], 0\nglobal_load_dword v5, v0, s[4:5]", "s4 is used"},
       Case{Arch::gfx942, "s_load_dword s4, s[0:1], 0\ns_load_dword s4, s[0:1], 4", "s4 is overwritten"},
-      // A mixture: an LDS load is done when at most the later LDS operations are left.
+      // A mixture: an LDS load has ended when at most the later LDS operations are outstanding.
       Case{Arch::gfx942, "ds_read_b32 v5, v0\ns_load_dword s4, s[0:1], 0\ns_waitcnt lgkmcnt(1)\nv_mov_b32 v6, v5",
            "v5 is used"},
       Case{Arch::gfx942, "ds_read_b32 v5, v0\ns_load_dword s4, s[0:1], 0\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v6, v5", ""},
@@ -105,7 +105,7 @@ TEST(Waits, Gfx11) {
       Case{Arch::gfx1100, "global_load_b32 v5, v[0:1], off\ns_waitcnt vmcnt(0)\nv_mov_b32 v6, v5", ""},
       Case{Arch::gfx1100, "global_load_b32 v5, v[0:1], off\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v6, v5",
            "v5 is used before the wait for global_load_b32 v5, v[0:1], off (vmcnt)"},
-      // Stores have a counter of their own.
+      // Stores have a separate counter.
       Case{Arch::gfx1100,
            "global_load_b32 v5, v[0:1], off\nglobal_store_b32 v[0:1], v9, off\ns_waitcnt vmcnt(1)\nv_mov_b32 v6, v5",
            "v5 is used"},
@@ -173,7 +173,7 @@ TEST(Waits, Gfx12) {
   });
 }
 
-// A load to LDS of wave 0: its own and another wave's reads need wave 0's wait.
+// A load to LDS of wave 0: reads of this and of another wave need wave 0's wait.
 TEST(WaitsLds, LoadsToLdsAreCoveredByVmcnt) {
   const std::string fill = "global_load_lds_dword v[0:1], off";
   for (const unsigned reader : {0U, 1U}) {

@@ -1,5 +1,5 @@
-// Any words decode for any architecture, or do not: an instruction is within the given words, has text and effects,
-// and needs its words and no others. The first byte chooses the architecture, and RDNA's wave size.
+// Any words for any architecture decode or are refused: an instruction is within the given words, has text and effects,
+// and needs exactly its words. The first byte chooses the architecture, and RDNA's wave size.
 #include "sim/isa/decode.hpp"
 #include "sim/isa/effects.hpp"
 

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     std::vector<std::byte> storage;
     const auto object = CodeObject::load(select_code_object(bytes, arch, storage), arch, 0);
-    // What was accepted must be there to be read.
+    // What was accepted must be readable.
     volatile std::uint32_t sum = 0;
     for (const Kernel& kernel : object->kernels()) sum = sum + *reinterpret_cast<const std::uint8_t*>(kernel.entry);
     for (const Symbol& symbol : object->variables()) {

@@ -66,7 +66,7 @@ TEST_P(HipAbi, LayoutsAndNumbers) {
   const std::string types = text_of(folder + "/hip/abi/types.hpp");
   for (const auto& name : matches(types.substr(types.find("enum class Error")), R"(\b(\w+) = \d+)"))
     ours[plain("hipError_" + name)] = "ours::Error::" + name;
-  // Names that C++ or older releases have otherwise.
+  // Names that differ in C++ or in older releases.
   ours["hiperrorassert"] = "ours::Error::device_assert";
   ours["hiperrormemoryallocation"] = "ours::Error::out_of_memory";
   ours["hiperrorinitializationerror"] = "ours::Error::not_initialized";
@@ -119,7 +119,7 @@ TEST_P(HipAbi, ErrorsHaveHipsNames) {
   const std::regex regex(R"(\b(hipError[A-Z]\w+)\s*=\s*(\d+))");
   std::map<int, std::string> names;
   for (std::sregex_iterator it(api_.begin(), api_.end(), regex), end; it != end; ++it)
-    names.emplace(std::stoi((*it)[2]), (*it)[1]);  // the first of several names is HIP's own
+    names.emplace(std::stoi((*it)[2]), (*it)[1]);  // the first of several names is HIP's
   for (const auto& [number, name] : names) {
     EXPECT_STREQ(hip.function<Text>("hipGetErrorName")(number), name.c_str()) << number;
     count++;
@@ -129,7 +129,7 @@ TEST_P(HipAbi, ErrorsHaveHipsNames) {
 
 INSTANTIATE_TEST_SUITE_P(Releases, HipAbi, testing::Values(5, 6, 7), library_name);
 
-// As in ROCm's linker script: a program asks for a name with its version.
+// As in ROCm's linker script: programs refer to a name with its version.
 class HipVersions : public testing::TestWithParam<int> {};
 
 TEST_P(HipVersions, AreRocms) {
@@ -159,7 +159,7 @@ TEST_P(HipVersions, AreRocms) {
     EXPECT_EQ(dlvsym(hip.handle(), name, "hip_9.9"), nullptr) << name;
   }
   EXPECT_EQ(dlvsym(hip.handle(), "hipMalloc", "hip_5.0"), nullptr);
-  // Nothing of our own is exported.
+  // None of our own symbols is exported.
   const std::string exported = shell("nm -D --defined-only " RAPT_SIM_LIBRARY_FOLDER "/libamdhip64.so." +
                                      std::to_string(GetParam()) + " | grep -c rapt || true");
   EXPECT_EQ(std::stoi(exported), 0);

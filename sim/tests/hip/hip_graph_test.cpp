@@ -117,7 +117,7 @@ TEST_P(HipGraph, BadCapturesEndWithHipsErrors) {
   EXPECT_EQ(mark(first, a), 901);
   EXPECT_EQ(hip("hipStreamEndCapture", first, &graph), 901);
 
-  // Calls that wait or allocate are forbidden while a capture in the global mode goes on.
+  // Calls that wait or allocate are forbidden during a capture in the global mode.
   hip("hipStreamBeginCapture", first, 0);
   void* pointer = nullptr;
   EXPECT_EQ(hip("hipMalloc", &pointer, std::size_t{16}), 900);
@@ -131,7 +131,7 @@ TEST_P(HipGraph, BadCapturesEndWithHipsErrors) {
   EXPECT_EQ(node_count(graph), 0U);
   hip("hipGraphDestroy", graph);
 
-  // An event from outside of the capture.
+  // An event from outside the capture.
   hip("hipEventRecord", fork, second);
   hip("hipStreamBeginCapture", first, 2);
   EXPECT_EQ(hip("hipStreamWaitEvent", first, fork, 0U), 905);
@@ -196,7 +196,7 @@ TEST_P(HipGraph, BuiltByHand) {
   EXPECT_EQ(hip("hipGraphDestroyNode", host), 0);
   EXPECT_EQ(hip("hipGraphExecUpdate", executable, graph, &error_node, &result), 910);
 
-  // A circle cannot be instantiated.
+  // A graph with a cycle cannot be instantiated.
   EXPECT_EQ(hip("hipGraphAddDependencies", graph, &copy, &fill, std::size_t{1}), 0);
   void* nothing = nullptr;
   EXPECT_EQ(hip("hipGraphInstantiateWithFlags", &nothing, graph, 0ULL), 1);
@@ -205,7 +205,7 @@ TEST_P(HipGraph, BuiltByHand) {
   EXPECT_EQ(hip("hipGraphMemsetNodeGetParams", static_cast<void*>(&p), &got), 1);
   hip("hipGraphExecDestroy", executable);
   hip("hipGraphDestroy", graph);
-  EXPECT_EQ(hip("hipGraphNodeGetType", fill, &type), 1);  // gone with its graph
+  EXPECT_EQ(hip("hipGraphNodeGetType", fill, &type), 1);  // destroyed with its graph
   hip("hipStreamDestroy", on);
   hip("hipFree", memory);
 }

@@ -1,4 +1,4 @@
-// Launches through each of the three HIP libraries: arguments, shapes, what is refused. The check `values` is on.
+// Launches through each of the three HIP libraries: arguments, shapes, refused launches. The check `values` is on.
 #include "sim/tests/support/programs/hip_runtime.hpp"
 
 #include <fstream>
@@ -41,7 +41,7 @@ TEST_P(HipRuntime, LaunchesWithBothFormsOfArguments) {
     EXPECT_EQ(launch(f, 3, 128, nullptr, extra), 0);
     EXPECT_EQ(read(out, 300)[150], 150 + 106);
 
-    size = 4096;  // ROCm reads what the kernel has and no more
+    size = 4096;  // ROCm reads only the kernel's part
     packed.step = 7;
     EXPECT_EQ(launch(f, 3, 128, nullptr, extra), 0);
     EXPECT_EQ(read(out, 300)[150], 150 + 107);
@@ -60,8 +60,8 @@ std::string logged() {
   return text.str();
 }
 
-// ROCm takes a buffer that is shorter than the kernel's arguments. Those that are not there read as zero, which the
-// log says, and to the check they were never written.
+// ROCm accepts a buffer that is shorter than the kernel's arguments. Missing ones read as zero, which the log says, and
+// count as never written in the check.
 TEST_P(HipRuntime, AShortBufferOfArgumentsIsTaken) {
   int* out = allocate<int>(64);
   struct {
@@ -86,7 +86,7 @@ TEST_P(HipRuntime, AShortBufferOfArgumentsIsTaken) {
   EXPECT_EQ(hip("hipDeviceReset"), 0);
 }
 
-// The same of arguments that are in SGPRs when the kernel begins.
+// The same for arguments that are in SGPRs when the kernel begins.
 TEST_P(HipRuntime, MissingPreloadedArgumentsAreUndefined) {
   const char* text = R"(
     extern "C" __global__ void put(int* out, unsigned char a, unsigned char b, short value) { out[TID] = a + value; }
@@ -187,7 +187,7 @@ TEST_P(HipRuntime, FunctionsSayWhatTheyAre) {
   EXPECT_EQ(groups, 2 * 304);
 }
 
-// A kernel's fault is told at the next synchronising call and stays until the device is reset.
+// A kernel's fault is reported by the next synchronising call and stays until the device is reset.
 INSTANTIATE_TEST_SUITE_P(, HipRuntime, testing::Values(5, 6, 7), library_name);
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// What a program needs of HIP's headers.
+// The part of HIP's headers that a program needs.
 constexpr const char* prelude = R"(
 #include <cstddef>
 #include <cstdio>
@@ -132,7 +132,7 @@ TEST(HipPrograms, RunWithACompressedFatBinary) {
   EXPECT_EQ(run(file), "3 devices right\n");
 }
 
-// A program knows its library by file name and symbol versions only: here they are another library's.
+// A program identifies its library only by file name and symbol versions: here they are another library's.
 TEST(HipPrograms, StartThoughLinkedAgainstRocmsVersions) {
   const std::string stem = temporary_folder() + "/rocm";
   std::ofstream(stem + ".c") << R"(

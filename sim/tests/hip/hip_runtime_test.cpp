@@ -15,7 +15,7 @@ namespace {
 
 using namespace hip;
 
-// Not in the child that has an environment of its own.
+// Not in the child, which has another environment.
 [[maybe_unused]] const int configured =
     std::getenv("RAPT_SIM_CHILD") != nullptr ? 0 : setenv("RAPT_SIM_ARCH", "gfx942,gfx1100", 1);
 
@@ -90,7 +90,7 @@ TEST_P(HipRuntime, DeviceErrorsStay) {
   EXPECT_EQ(hip("hipDeviceReset"), 0);
 }
 
-// What a host function of the test waits for, and what it leaves.
+// What a host function of the test waits for, and what it sets.
 struct Gate {
   std::atomic<bool> open{false};
   std::atomic<int> passed{0};
@@ -109,7 +109,7 @@ TEST_P(HipRuntime, StreamsRunInOrderAndBesideOneAnother) {
   free.open = true;
   EXPECT_EQ(hip("hipLaunchHostFunc", first, &Gate::pass, static_cast<void*>(&gate)), 0);
   EXPECT_EQ(hip("hipLaunchHostFunc", second, &Gate::pass, static_cast<void*>(&free)), 0);
-  EXPECT_EQ(hip("hipStreamSynchronize", second), 0);  // the first does not hold it up
+  EXPECT_EQ(hip("hipStreamSynchronize", second), 0);  // the first does not delay it
   EXPECT_EQ(free.passed, 1);
   EXPECT_EQ(gate.passed, 0);
   EXPECT_EQ(hip("hipStreamQuery", first), 600);
@@ -269,7 +269,7 @@ TEST_P(HipRuntime, ContextsAreDevices) {
 
 INSTANTIATE_TEST_SUITE_P(, HipRuntime, testing::Values(5, 6, 7), library_name);
 
-// In a process of its own, since the environment is read once.
+// In a separate process, because the environment is read once.
 TEST(HipEnvironment, AnUnknownArchitectureIsNamedWithTheKnownOnes) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string output = shell("RAPT_SIM_CHILD=1 RAPT_SIM_ARCH=gfx942,gfx9999 RAPT_SIM_LOG=stderr " + self +

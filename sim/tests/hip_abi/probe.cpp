@@ -1,4 +1,4 @@
-// Compiled against a real release's headers (RELEASE 5, 6 or 7): says where ours differ. hip_abi_test.cpp adds the
+// Compiled against a real release's headers (RELEASE 5, 6 or 7): reports where ours differ. hip_abi_test.cpp adds the
 // enumerators that it finds in the headers as GENERATED_CHECKS.
 #include <hip/hip_runtime_api.h>
 #if RELEASE >= 6

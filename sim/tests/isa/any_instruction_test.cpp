@@ -1,5 +1,5 @@
-// The encodings that tests of all instructions are made from: every row of the opcode tables has some, and their
-// operands do not overlap.
+// The encodings that tests of all instructions are made from: every row of the opcode tables has at least one, and
+// their operands do not overlap.
 #include "sim/tests/support/instructions/any_instruction.hpp"
 #include "sim/tests/support/instructions/any_scene.hpp"
 
@@ -32,7 +32,7 @@ TEST(AnyInstruction, EveryRowHasEncodings) {
     for (const unsigned lanes : {32U, 64U}) {
       if (lanes == 32 && is_cdna(arch)) continue;
       for (const Opcode& row : opcodes(arch)) {
-        // VOPD is for waves of 32 lanes.
+        // VOPD only exists in waves of 32 lanes.
         if (row.format == Format::unsupported || (row.format == Format::vopd && lanes == 64)) continue;
         const auto all = encodings({arch, lanes}, row);
         EXPECT_FALSE(all.empty()) << name(arch) << " of " << lanes << " lanes: " << row.name;
@@ -57,7 +57,7 @@ TEST(AnyInstruction, EveryEncodingRuns) {
         for (const Encoding& e : encodings({target.arch, target.lanes}, row))
           for (const bool beyond : {false, true}) {
             const auto instruction = e.decode();
-            if (is_refused(*instruction)) continue;  // every_bit_test sees that it is
+            if (is_refused(*instruction)) continue;  // every_bit_test checks that
             scene.make_valid(state, *instruction, random, beyond);
             scene.set(state);
             EXPECT_NO_THROW(scene.run(*instruction)) << describe(target) << " " << row.name << " " << e.form;

@@ -1,5 +1,5 @@
 // The clock model against what AMD publishes: the clocks of every matrix product (AMD's matrix instruction calculator;
-// for gfx950 the passes in the CDNA4 ISA document), and the operations a clock and CU of AMD's white papers.
+// for gfx950 the passes in the CDNA4 ISA document), and the operations per clock and CU in AMD's white papers.
 #include "sim/isa/properties.hpp"
 #include "sim/isa/clocks.hpp"
 #include "sim/tests/support/programs/kernels.hpp"
@@ -88,7 +88,7 @@ TEST(Clocks, OfMatrixProducts) {
   }
 }
 
-// The calculator's "co-execution": vector arithmetic may issue after 4 clocks, or 8; or only when the product is done.
+// The calculator's "co-execution": vector arithmetic may issue after 4 or 8 clocks, or only at the end of the product.
 TEST(Clocks, ThatProductsKeepVectorArithmeticFromIssuing) {
   EXPECT_EQ(taken(of_opcode(Arch::gfx908, "v_mfma_f32_32x32x8f16"), Pipe::vector), 8U);
   EXPECT_EQ(taken(of_opcode(Arch::gfx90a, "v_mfma_f32_32x32x8f16"), Pipe::vector), 4U);
@@ -101,7 +101,7 @@ TEST(Clocks, ThatProductsKeepVectorArithmeticFromIssuing) {
   EXPECT_EQ(taken(of_opcode(Arch::gfx1100, "v_wmma_f32_16x16x16_f16"), Pipe::vector), 32U);
 }
 
-// CDNA4's white paper: 8192 operations a clock and CU with 8-bit elements, 16384 with 6 and 4 bits.
+// CDNA4's white paper: 8192 operations per clock and CU with 8-bit elements, 16384 with 6 and 4 bits.
 TEST(Clocks, OfScaledProductsByElements) {
   const std::vector<std::string> lines{"v_mfma_f32_16x16x128_f8f6f4 a[0:3], v[0:7], v[8:15], a[0:3]",
                                        "v_mfma_f32_16x16x128_f8f6f4 a[0:3], v[0:7], v[8:11], a[0:3] blgp:4",
@@ -117,7 +117,7 @@ TEST(Clocks, OfScaledProductsByElements) {
     EXPECT_EQ(taken(clocks(all[n], effects(all[n], 64), Arch::gfx950, 64), Pipe::matrix), expected[n]) << lines[n];
 }
 
-// Operations a clock and CU: two an fma; SIMDs times lanes over the clocks that the pipe takes.
+// Operations per clock and CU: two per fma; SIMDs times lanes over the clocks that the pipe takes.
 double rate(Arch arch, const std::string& name, double operations_a_lane, Pipe pipe = Pipe::vector,
             unsigned lanes = 0) {
   if (lanes == 0) lanes = default_lanes(arch);
@@ -206,7 +206,7 @@ TEST(Clocks, InTheClockRegisters) {
   EXPECT_EQ(code.wave().pair(8) - code.wave().pair(6), 4U + 32);
 }
 
-// One workgroup takes its wave's time; 800 on the 80 SIMDs of gfx1151 that of ten waves.
+// One workgroup takes its wave's time; 800 on the 80 SIMDs of gfx1151 take that of ten waves.
 TEST(Clocks, OfALaunchOnTheWholeDevice) {
   const Module module(Arch::gfx1151, R"(extern "C" __global__ void adds() {
     asm volatile(".rept 1000\n v_add_f32 v1, v1, v1\n .endr" ::: "v1"); })");

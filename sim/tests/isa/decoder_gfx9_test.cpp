@@ -74,7 +74,7 @@ TEST_P(DecoderGfx9, AgreesOverRandomWords) {
   EXPECT_GT(agreement.valid, samples.size() / 8);
   EXPECT_GT(agreement.invalid, samples.size() / 8);
 
-  // Every row of the tables was among them, and is what LLVM calls by that name.
+  // Every row of the tables was among them, and LLVM gives it the same name.
   std::string missing;
   for (const Opcode& row : opcodes(mode().arch)) {
     if (row.format != Format::unsupported && !agreement.rows.contains(&row)) missing += std::string(row.name) + ' ';
@@ -152,7 +152,7 @@ extern "C" __global__ void matrix(const half4* a, const half4* b, float4_* c) {
 
 TEST_P(DecoderGfx9, AgreesOverCompiledCode) {
   for (const std::string compiler : {"clang-22", "clang-19"}) {
-    if (compiler == "clang-19" && mode().arch == Arch::gfx950) continue;  // it does not know it
+    if (compiler == "clang-19" && mode().arch == Arch::gfx950) continue;  // it does not support it
     for (const char* flags : {"-O0", "-O1", "-O3"}) {
       const auto code = disassemble_object(mode().arch, 64, compile(mode().arch, kernels, flags, compiler));
       ASSERT_GT(code.size(), 300U) << compiler << flags;

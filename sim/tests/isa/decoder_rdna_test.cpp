@@ -26,7 +26,7 @@ TEST_P(DecoderRdna, AgreesOverRandomWords) {
   EXPECT_GT(agreement.valid, samples.size() / 8);
   EXPECT_GT(agreement.invalid, samples.size() / 8);
 
-  // Every row of the tables was among them, and is what LLVM calls by that name.
+  // Every row of the tables was among them, and LLVM gives it the same name.
   std::string missing;
   for (const Opcode& row : opcodes(mode().arch)) {
     const bool dual = row.format == Format::vopd;

@@ -1,5 +1,5 @@
-// Every bit of every encoding that the decoder accepts has an effect, or is refused, or stands in the list of hints
-// (support/bit_hints_*.cpp). RAPT_SIM_BIT_PASSES asks for more passes than the usual number.
+// Every bit of every encoding that the decoder accepts has an effect, is refused, or is in the list of hints
+// (support/bits/hints_*.cpp). RAPT_SIM_BIT_PASSES asks for more passes than the usual number.
 #include "sim/tests/support/instructions/any_instruction.hpp"
 #include "sim/tests/support/bits/search.hpp"
 
@@ -36,7 +36,7 @@ std::string name_of(const Form& form, unsigned bit) {
 
 class EveryBit : public testing::TestWithParam<Target> {
  protected:
-  // With every target behind it, the list of hints has none that no bit needs.
+  // After all targets, every hint in the list was needed for some bit.
   static void TearDownTestSuite() {
     all_.print("all");
     if (looked_at_.size() < every_target().size()) return;
@@ -63,7 +63,7 @@ class EveryBit : public testing::TestWithParam<Target> {
     check_forms(search);
   }
 
-  // The random words came to every form that the tests of all instructions know.
+  // The random words covered every form that the tests of all instructions know.
   void check_forms(const BitSearch& search) {
     const DecodeMode mode{search.target().arch, search.target().lanes};
     std::set<std::pair<const Opcode*, std::uint64_t>> found;
@@ -94,11 +94,11 @@ class EveryBit : public testing::TestWithParam<Target> {
     if (!needless.empty()) ADD_FAILURE() << where() << ": an effect, though a hint:" << needless;
   }
 
-  // Of what the simulator refuses to execute, all bits are.
+  // All bits of instructions that the simulator refuses to execute are refused.
   void check_refused(const BitSearch& search, const Form& form, Counts& counts) {
     counts.bits[static_cast<unsigned>(Outcome::refused)] += static_cast<unsigned>(form.bits.size());
     const std::string_view name = form.row->name;
-    const bool first_page = name.find("addtid") != name.npos;  // without a base there is no memory at the address
+    const bool first_page = name.find("addtid") != name.npos;  // without a base, there is no memory at the address
     const DecodeMode mode{search.target().arch, search.target().lanes};
     EXPECT_TRUE(is_refused(*form.row, search.target()) || is_refused(*decode(mode, form.bases.front())) || first_page)
         << describe(search.target()) << ": never ran: " << search.describe(form);

@@ -1,4 +1,4 @@
-// Waits, hints, caches and counters, which have no effect on values here: the wave's whole state stays as it was.
+// Waits, hints, caches and counters, which have no effect on values here: the wave's whole state is unchanged.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ struct Needed {
   const char* mnemonics;
 };
 
-// What clang-19 made of flash-attention kernels in fp16 and bf16, with causal masks and without.
+// The instructions of flash-attention kernels in fp16 and bf16, with and without causal masks, compiled by clang-19.
 const Needed needed[] = {
     {only(Arch::gfx908) | only(Arch::gfx90a) | only(Arch::gfx942) | only(Arch::gfx1100) | only(Arch::gfx1151) |
          only(Arch::gfx1201),
@@ -105,8 +105,8 @@ std::string read_text(const std::string& path) {
 
 constexpr const char* table_path = RAPT_SIM_SOURCE_FOLDER "/tests/data/opcodes.md";
 
-// The marks of what tests ran come from a recorded run; all else must be as the simulator has it now. Nothing that is
-// simulated is without a test on any of its architectures.
+// The marks of tested operations come from a recorded run; all else must match the simulator as it is now. Every
+// simulated operation is tested on at least one of its architectures.
 TEST(Opcodes, TableIsUpToDate) {
   const std::string folder = temporary_folder() + "/record";
   std::filesystem::create_directory(folder);

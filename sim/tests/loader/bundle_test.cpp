@@ -1,4 +1,4 @@
-// Bundles of code objects: written here by the format's description, clang's, compressed and damaged ones.
+// Bundles of code objects: written here from the format's description, clang's, compressed and damaged ones.
 #include "sim/tests/support/programs/bundles.hpp"
 #include "sim/tests/support/instructions/damage.hpp"
 #include "sim/tests/support/programs/kernels.hpp"

@@ -175,7 +175,7 @@ TEST(Target, GenericObjectsRunOnTheirMembers) {
   }
 }
 
-// The first dynamic relocation: offset of its record in the file, and in memory of what it changes.
+// The first dynamic relocation: the offset of its record in the file, and in memory the offset of what it changes.
 struct RelocationPlace {
   std::size_t record = 0;
   std::uint64_t target = 0;
@@ -208,7 +208,7 @@ TEST(Relocations, OfEveryKindTheLoaderMayMeet) {
   const auto symbols = word(original, place.record + 8) >> 32;
   for (const auto& c : cases) {
     Bytes bytes = original;
-    // Without a symbol, all but RELATIVE64 have the addend as their target: the place itself, to be within reach.
+    // Without a symbol, all except RELATIVE64 have the addend as their target: the place itself, to be in range.
     set(bytes, place.record + 8, c.type);
     set(bytes, place.record + 16, c.type == 13 ? place.target + 24 : 0x123456789aULL);
     if (c.type == 4) {

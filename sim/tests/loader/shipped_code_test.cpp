@@ -1,4 +1,4 @@
-// What hand-written kernels of shipping libraries count on, beyond what compilers emit.
+// Features that hand-written kernels of shipping libraries use and compilers do not.
 #include "sim/tests/support/programs/kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// A kernel `k` of one pointer, which comes in s[0:1], from assembly of its body.
+// A kernel `k` with one pointer argument, in s[0:1], from assembly of its body.
 std::vector<std::byte> assemble_kernel(Arch arch, const std::string& body, const std::string& directives) {
   const std::string stem = temporary_folder() + "/" + std::string(name(arch));
   std::ofstream(stem + ".s")
@@ -44,7 +44,7 @@ amdhsa.kernels:
   return object;
 }
 
-// AMD's gfx942 attention (aiter) has 160 VGPRs in front of its AGPRs and uses v160 to v235.
+// AMD's gfx942 attention (aiter) has 160 VGPRs before its AGPRs and uses v160 to v235.
 TEST(ShippedCode, VgprsBehindTheAccumulationOffsetAreAgprs) {
   const std::string body = R"(
     s_load_dwordx2 s[2:3], s[0:1], 0
@@ -66,7 +66,7 @@ TEST(ShippedCode, VgprsBehindTheAccumulationOffsetAreAgprs) {
   }
 }
 
-// The product answers late, and AMD's gfx950 attention asks for a tile while others still read the one that it
+// Memory is slow on hardware, and AMD's gfx950 attention loads a tile while others still read the one that it
 // replaces.
 TEST(ShippedCode, LoadsToLdsArriveWhenTheyAreWaitedFor) {
   const std::string body = R"(

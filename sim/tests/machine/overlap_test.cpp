@@ -1,9 +1,9 @@
-// An instruction reads all its registers before it writes any: in every placement in which a destination shares
-// registers with sources the results are those of the same instruction with its registers apart. For that every
-// instruction's operands are moved onto each other in each way that its encodings allow, with lanes that are switched
-// off, addresses beyond a buffer's end, and modifiers.
+// An instruction reads all its registers before it writes any: if a destination shares registers with sources, the
+// results are those of the same instruction with separate registers. Each instruction's operands are moved onto
+// each other in every way that its encodings allow, with inactive lanes, addresses beyond a buffer's end, and
+// modifiers.
 //
-// RAPT_SIM_OVERLAPS=all runs each placement under all conditions several times, not under one of them.
+// RAPT_SIM_OVERLAPS=all runs each placement several times under all conditions, not just under one.
 #include "sim/tests/support/instructions/overlaps.hpp"
 #include "sim/tests/support/instructions/renamed_run.hpp"
 
@@ -16,8 +16,8 @@
 namespace rapt::sim::test {
 namespace {
 
-// Overlaps for which the product promises nothing. The simulator reads first there too: so it is deterministic, code
-// that counts on more is wrong in other ways, and none is left out of this test. XNACK's replays, for which LLVM keeps
+// Overlaps for which the hardware guarantees nothing. The simulator reads first there too, so it is deterministic, and
+// this test includes them all; code that relies on more is wrong in other ways. XNACK's replays, for which LLVM keeps
 // the results of scalar loads apart from their addresses, are not simulated.
 enum class Meets : std::uint8_t { any_source, part_of_src2, all_but_src2_itself, exec };
 struct Undefined {
@@ -80,7 +80,7 @@ bool matches(const Undefined& u, Arch arch, const Instruction& i) {
   return false;
 }
 
-// Random bits in the encoding's options, as far as they are legal and leave the operands as wide as they are.
+// Random bits in the encoding's options, if they are legal and do not change the operands' widths.
 Encoding with_options(const Encoding& e, std::mt19937& random) {
   const auto plain = e.decode();
   Encoding result = e;
@@ -147,7 +147,7 @@ class OverlapTest {
     const std::string difference = run_.difference(*i, apart(overlapping), c, random_);
     if (difference.empty()) return;
     ++counts_.wrong;
-    if (std::exchange(said_, overlapping.opcode) != overlapping.opcode)  // one of each row is enough to read
+    if (std::exchange(said_, overlapping.opcode) != overlapping.opcode)  // one failure per row is enough to read
       ADD_FAILURE() << describe(target_) << ": " << print(overlapping.mode, *i) << ": " << difference;
   }
 
@@ -156,7 +156,7 @@ class OverlapTest {
   Counts& counts_;
   RenamedRun run_;
   std::mt19937 random_{1};
-  const Opcode* said_ = nullptr;  // what has failed last
+  const Opcode* said_ = nullptr;  // the last failure
 };
 
 TEST(Overlap, TheResultsAreThoseOfRegistersApart) {

@@ -1,4 +1,4 @@
-// The list of allocations: lookups, limits, what is said about a bad address, tracking of written bytes, many threads.
+// The list of allocations: lookups, limits, the description of a bad address, tracking of written bytes, many threads.
 #include "sim/memory/memory.hpp"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,7 @@ TEST(Memory, AnswersForWholeSpansOfWrittenBytes) {
   memory.release(p), memory.release(host);
 }
 
-// Bytes that share a word and a page, marked and asked for by threads of their own.
+// Bytes that share a word and a page, marked and queried by separate threads.
 TEST(Memory, ThreadsMarkTheirOwnBytes) {
   Memory& memory = Memory::process();
   const bool before = Memory::tracking();

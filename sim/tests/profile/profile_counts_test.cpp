@@ -1,4 +1,4 @@
-// The counters against small kernels counted by hand.
+// The counters, compared with small kernels counted by hand.
 #include "sim/tests/support/profiled_code.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(ProfileCounts, OfEveryClass) {
   EXPECT_EQ(code.clocks(Pipe::vector), 4U * 4 + 3 * 16 + 3 * 4);
   EXPECT_EQ(code.clocks(Pipe::matrix), 3U * 32);
   EXPECT_EQ(code.clocks(Pipe::transcendental), 0U);
-  // 4 clocks an instruction, but 16 for v_exp and for s_nop 3; no product waits for the one before it.
+  // 4 clocks per instruction, but 16 for v_exp and for s_nop 3; no product waits for the previous one.
   EXPECT_EQ(code.counted().cycles, (all - 4) * 4 + 4 * 16);
 
   const MemoryCounts& m = code.counted().totals.memory;
@@ -87,7 +87,7 @@ TEST(ProfileCounts, OnlyActiveLanes) {
   EXPECT_EQ(m.lds_conflicts, 0U);
 }
 
-// 64 lanes of 8 bytes side by side: 16 lanes a clock; 32 where gfx950 loads.
+// 64 adjacent lanes of 8 bytes: 16 lanes per clock; 32 for loads on gfx950.
 TEST(ProfileCounts, BanksOfEachProduct) {
   for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
     ProfiledCode load(arch, "ds_read_b64 v[2:3], v1\ns_endpgm"), store(arch, "ds_write_b64 v1, v[2:3]\ns_endpgm");

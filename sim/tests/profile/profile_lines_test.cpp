@@ -85,7 +85,7 @@ TEST(Lines, AsLlvmReadsThem) {
       std::uint32_t line = 0;
       if (!(fields >> address >> line) || !address.starts_with("0x") || address.size() != 18) continue;
       const std::uint64_t at = std::stoull(address, nullptr, 16);
-      if (before != 0 && at > before) {  // the row before holds up to here
+      if (before != 0 && at > before) {  // the previous row is valid up to here
         const SourceLine* found = table.find(before);
         EXPECT_EQ(found ? found->line : 0, line_before) << address;
         ++compared;

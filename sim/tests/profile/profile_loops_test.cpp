@@ -88,7 +88,7 @@ TEST(ProfileLoops, StraightCodeIsOneBlock) {
   EXPECT_EQ(report.blocks[1].totals.instructions, 2U);
 }
 
-// A function called twice belongs to the loop in which nothing of it is, but is counted once with its own code.
+// A function that is called twice is not part of a loop around a call, and its code is counted once.
 TEST(ProfileLoops, CallsComeBack) {
   ProfiledCode code(Arch::gfx942, R"(
     s_mov_b32 s0, 4
@@ -114,7 +114,7 @@ TEST(ProfileLoops, CallsComeBack) {
   EXPECT_EQ(report.totals.instructions, 4U + 16 + 1 + 8);
 }
 
-// 4 S^2 D operations a head, made by products of 2 m n k: the loop over the keys has them all.
+// 4 S^2 D operations per head, in products of 2 m n k: all are in the loop over the keys.
 TEST(ProfileLoops, OfAnAttentionKernel) {
   struct Case {
     Arch arch;
@@ -147,7 +147,7 @@ FlowInstruction jump(std::uint32_t slot, std::uint32_t target, std::uint64_t exe
   return {slot, slot + 1, executed, taken, target, false};
 }
 
-// Two ways into a cycle: no block of it dominates the others, so it is no natural loop.
+// Two ways into a cycle: no block of it dominates the others, so it is not a natural loop.
 TEST(ProfileLoops, IrreducibleCyclesAreNone) {
   const Flow flow = find_flow({jump(0, 2, 10, 5), jump(1, 2, 25, 0), jump(2, 1, 25, 20), {3, 4, 5, 0, {}, true}});
   EXPECT_TRUE(flow.loops.empty());

@@ -1,5 +1,5 @@
-// Algorithms as programs have them (kernels/algorithms.hip), on every architecture by each compiler that knows it. All
-// results are exact: sums of floating point are of small integers.
+// Common algorithms (kernels/algorithms.hip), on every architecture with each compiler that supports it. All results
+// are exact: floating-point sums are of small integers.
 #include "sim/tests/support/programs/kernels.hpp"
 
 #include <gtest/gtest.h>

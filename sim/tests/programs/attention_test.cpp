@@ -1,4 +1,4 @@
-// Flash attention by matrix instructions, from stock clang, against float64.
+// Flash attention with matrix instructions, compiled by stock clang, compared with float64.
 #include "sim/tests/support/programs/attention.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Random programs, built for host and device from one source, write the same bytes: each architecture, optimisation
-// level and compiler has programs of its own. The command sim_random runs more, or one again.
+// level and compiler has separate programs. The command sim_random runs more of them, or reruns one.
 #include "sim/tests/random/programs.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Each, RandomPrograms,
                                           testing::Values("clang-19", "clang-22")),
                          title);
 
-// The programs have what they are for; otherwise agreement would mean little.
+// The programs contain what they should test; otherwise agreement would mean little.
 TEST(RandomPrograms, AreOneForEachSeedAndUseEverything) {
   const Programs programs{7, 50};
   const std::string text = source(programs);
@@ -68,7 +68,7 @@ TEST(RandomPrograms, AreOneForEachSeedAndUseEverything) {
     EXPECT_NE(text.find(part, text.find("TABLE u8 const")), std::string::npos) << part;
 }
 
-// A program alone is what it is among the others.
+// A program is the same alone and among others.
 TEST(RandomPrograms, CanBeRunAlone) {
   const Expected all({7, 4}, "clang-22"), alone({7, 4, 2}, "clang-22");
   EXPECT_EQ(all.result(2).out, alone.result(0).out);

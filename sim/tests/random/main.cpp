@@ -13,8 +13,8 @@
 namespace {
 using namespace rapt::sim;
 
-// Programs of the nightly list that clang-22 translates wrongly in ways that the generator does not step round
-// (docs/simulator.md has how each was shown).
+// Programs of the nightly list that clang-22 compiles wrongly in ways that the generator does not avoid
+// (docs/simulator.md tells how each was shown).
 constexpr struct {
   std::uint64_t seed;
   unsigned program;

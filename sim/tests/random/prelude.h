@@ -1,6 +1,6 @@
 // What a random program may use, with the same bits on the host and on a device: C++20 for clang, without any header.
-// Nothing here is undefined for any operand. NaNs are made one where their bits are looked at, since neither C++ nor
-// IEEE 754 says which NaN an operation gives; everything else is exact.
+// Nothing here is undefined for any operand. NaNs are made equal before their bits are used, since neither C++ nor IEEE
+// 754 says which NaN an operation gives; everything else is exact.
 #pragma once
 
 // u: unsigned of the same width; w: unsigned and not promoted to int; d: twice as wide.
@@ -30,14 +30,14 @@ TYPES(u64, u64, u64, unsigned __int128)
 #define W typename Of<T>::w
 #define U typename Of<T>::u
 
-// A value of which a compiler for devices knows nothing.
+// A value about which a compiler for devices knows nothing.
 T1 T hidden(T a) {
 #if ON_DEVICE
   asm("" : "+v"(a));
 #endif
   return a;
 }
-// Not at -O0: clang-19 crashes where a __builtin_constant_p leaves a function without a call to it.
+// Not at -O0: clang-19 crashes if a __builtin_constant_p leaves a function without a call to it.
 #ifdef __OPTIMIZE__
 #define IS_CONSTANT(a) __builtin_constant_p(a)
 #else
@@ -191,7 +191,7 @@ extern "C" __attribute__((used)) f16 __truncdfbf2(f64 a) {
 // Both compilers make -b of 0 - b and of 0 + -b where an instruction can negate what it reads: wrong where b is 0.
 T1 T fadd(T a, T b) { return hidden_zero(a) + hidden_zero(b); }
 T1 T fsub(T a, T b) { return hidden_zero(a) - b; }
-// clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong where b is 0: it must not see the 0.
+// clang-22 for gfx950 makes -b of 0 - b and of 0 + -b in __bf16, which is wrong if b is 0: it must not see the 0.
 INLINE bf16 fadd(bf16 a, bf16 b) { return hidden_constant(a) + hidden_constant(b); }
 INLINE bf16 fsub(bf16 a, bf16 b) { return hidden(a) - b; }
 T1 T fmul(T a, T b) { return a * b; }
@@ -221,12 +221,12 @@ INLINE bf16 ffloor(bf16 a) { return bf16(ffloor(f32(a))); }
 INLINE bf16 fceil(bf16 a) { return bf16(fceil(f32(a))); }
 INLINE bf16 ftrunc(bf16 a) { return bf16(ftrunc(f32(a))); }
 INLINE bf16 feven(bf16 a) { return bf16(feven(f32(a))); }
-// Of the sign of a NaN nothing is known.
+// The sign of a NaN is not known.
 T1 T fsign(T a, T b) { return __builtin_elementwise_copysign(a, b != b ? T(1.0F) : b); }
-// By a choice: no compiler has the copysign of one 16-bit type's sign to the other type.
+// With a conditional: no compiler supports copysign from one 16-bit type to the other.
 INLINE f16 fsign(f16 a, f16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
 INLINE bf16 fsign(bf16 a, bf16 b) { return bits(b) >> 15 ? -fabsolute(a) : fabsolute(a); }
-// Both compilers make maxNum of `a > b ? a : b` with a constant b, even -0.0, and minNum likewise: wrong where a is 0.
+// Both compilers make maxNum of `a > b ? a : b` with a constant b, even -0.0, and minNum likewise: wrong if a is 0.
 T1 T fsmaller(T a, T b) { return a < b ? a : hidden_constant(b); }
 T1 T flarger(T a, T b) { return a > b ? a : hidden_constant(b); }
 // minNum and maxNum: a signalling NaN may count as a number or not, and the zeros may come in any order.
@@ -337,7 +337,7 @@ struct Shared {
   u32 totals[8];
 };
 
-// What a thread has: its own bytes to read and to write, totals of all threads.
+// What a thread has: bytes to read and to write, and totals of all threads.
 struct Thread {
   const u8* in;
   u8* out;

@@ -1,4 +1,4 @@
-// The types of random programs and where their functions live: the beginning of prelude.h, which is read behind it.
+// The types of random programs and where their functions are: the beginning of prelude.h, which follows it.
 #pragma once
 
 #ifdef __AMDGCN__

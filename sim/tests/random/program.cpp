@@ -1,4 +1,4 @@
-// A kernel of three phases, with what only it uses.
+// A kernel of three phases, with everything that only it uses.
 #include "sim/tests/random/writer.hpp"
 
 namespace rapt::sim::random {
@@ -26,7 +26,7 @@ void Writer::program(const std::string& name) {
   for (unsigned n = 0; n < functions; ++n) function();
   if (choose_.chance(25)) table_of_functions();
 
-  // What a thread keeps between the phases.
+  // Values that a thread keeps between the phases.
   std::vector<Variable> kept;
   open("struct " + name + "_state");
   const unsigned fields = 2 + choose_.below(5);
@@ -85,7 +85,7 @@ void Writer::end_phase(unsigned phase) {
     close();
     line("if (thread.id < 8) thread.shared->totals[thread.id] = thread.id;");
   }
-  // What became of every variable: the first ones as they are, the others mixed into one word.
+  // The final value of every variable: the first ones unchanged, the others mixed into one word.
   const std::string base = std::to_string(128 + 40 * phase);
   line("u64 mixed = 0;");
   unsigned place = 0;

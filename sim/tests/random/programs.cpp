@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned group = 96, groups = 2, threads = group * groups;  // a last wave that is not full
 constexpr unsigned input_bytes = 256, output_bytes = 256, total_count = 16;
 
-// As prelude.h has it.
+// As in prelude.h.
 struct Uniform {
   std::uint32_t a;
   std::int64_t b;
@@ -168,9 +168,9 @@ std::vector<std::string> differences(const Expected& expected, const Target& tar
   const Programs& programs = expected.programs();
   std::string flags = std::string("-O") + target.level +
                       " -w -fno-math-errno -ffp-contract=off -Xclang -fbfloat16-excess-precision=none";
-  // In functions with many SGPRs in lanes of VGPRs, -O0 of clang-22 forgets lanes in a loop's first block, and that of
-  // clang-19 overwrites the EXEC that it has saved to store such a VGPR beyond 4 KiB. For branches beyond 128 KiB both
-  // reserve s[30:31], which a function that calls none holds its return address in.
+  // In functions that spill many SGPRs to lanes of VGPRs, clang-22 -O0 drops lanes in a loop's first block, and
+  // clang-19 -O0 overwrites the EXEC that it has saved to store such a VGPR beyond 4 KiB. For branches beyond 128 KiB
+  // both reserve s[30:31], which a function that calls none holds its return address in.
   if (target.level == '0') flags += " -mllvm -amdgpu-spill-sgpr-to-vgpr=0 -mllvm -amdgpu-long-branch-factor=0";
   const test::Module module(target.arch, expected.text(), flags, target.compiler);
   const Uniform uniform = uniform_of(programs.seed);

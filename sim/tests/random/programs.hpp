@@ -10,11 +10,11 @@
 
 namespace rapt::sim::random {
 
-// Kernels k0, k1, ... of one translation unit. Each depends on the seed and its own number only.
+// Kernels k0, k1, ... of one translation unit. Each depends only on the seed and its number.
 struct Programs {
   std::uint64_t seed;
   unsigned count;
-  std::optional<unsigned> only = std::nullopt;  // this one alone
+  std::optional<unsigned> only = std::nullopt;  // only this one
   std::vector<unsigned> without = {};           // not these
   std::vector<unsigned> numbers() const;
 };
@@ -51,7 +51,7 @@ struct Target {
 // clang-22 knows every architecture; gfx950 is newer than clang-19.
 bool knows(const std::string& compiler, Arch arch);
 
-// What differs, a text for each program that does: the place, both values, and how to run it again.
+// The differences, one text for each program: the place, both values, and how to run it again.
 std::vector<std::string> differences(const Expected& expected, const Target& target);
 
 }  // namespace rapt::sim::random

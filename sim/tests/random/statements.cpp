@@ -124,7 +124,7 @@ void Writer::loop() {
 void Writer::switch_over() {
   const unsigned cases = 2 + choose_.below(6);
   const bool was_in_loop = scope_.in_loop;
-  scope_.in_loop = false;  // a `continue` is no way out of a switch of a do loop that counts in its condition
+  scope_.in_loop = false;  // a `continue` must not leave a switch of a do loop that counts in its condition
   open(text({"switch (", value(Type::u32, 2), " % ", std::to_string(cases + 1), ")"}));
   for (unsigned n = 0; n < cases; ++n) {
     open("case " + std::to_string(n) + ":");

@@ -59,7 +59,7 @@ class Chooser {
   const auto& of(const C& container) {
     return container[below(static_cast<unsigned>(std::size(container)))];
   }
-  // Integers that show mistakes: all widths, near powers of two and the ends.
+  // Integers that reveal mistakes: all widths, near powers of two and the limits.
   std::uint64_t edge();
 
  private:

@@ -52,7 +52,7 @@ std::string Writer::vector(const Vector& type, unsigned depth) {
       const bool real = is_float(type.element);
       const std::string left = some(), sign = real ? choose_.of(floats) : choose_.of(integers), right = some();
       if (sign == " | ") return text({"merged<", name, ">(", left, ", ", right, ")"});
-      if (real && sign == " - ") return text({"(hidden(", left, ") - ", right, ")"});  // as fsub has it, a zero or not
+      if (real && sign == " - ") return text({"(hidden(", left, ") - ", right, ")"});  // as in fsub, a zero or not
       return text({"(", left, sign, right, ")"});
     }
   }

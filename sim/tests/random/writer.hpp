@@ -9,11 +9,11 @@
 
 namespace rapt::sim::random {
 
-// The pieces in turn. A braced list is evaluated from left to right, unlike operands of +: the random choices that its
-// elements make come in one order with every compiler.
+// Concatenates the pieces. A braced list is evaluated from left to right, unlike operands of +, so the random choices
+// of its elements are made in the same order with every compiler.
 std::string text(std::initializer_list<std::string_view> pieces);
 
-// Text of a scalar that can be read, and written where it is no constant.
+// Text of a scalar that can be read, and written unless it is a constant.
 struct Variable {
   std::string name;
   Type type;
@@ -43,7 +43,7 @@ class Writer {
   // Tables of constants that all functions of one translation unit read.
   void tables();
   void see_tables_of(const Writer& other) { tables_ = other.tables_; }
-  // One kernel and the functions that only it calls. Everything it declares has names that begin with `name`.
+  // One kernel and the functions that only it calls. All names that it declares begin with `name`.
   void program(const std::string& name);
   std::string take() { return std::move(out_); }
 
@@ -53,11 +53,11 @@ class Writer {
     std::vector<Variable> scalars;
     std::vector<VectorVariable> vectors;
     std::vector<Array> arrays;
-    bool thread = false;      // `thread` and `uniform` are there
+    bool thread = false;      // `thread` and `uniform` are available
     unsigned phase = 0;       // of the kernel; shared memory can be read from the second on
     bool may_return = false;  // a function without result
     bool in_loop = false;
-    std::string result;  // the returned type, where the function has one
+    std::string result;  // the returned type, if the function has one
     Type result_type = Type::u32;
   };
 
@@ -119,7 +119,7 @@ class Writer {
   std::size_t function_start_ = 0;  // in out_
   unsigned indent_ = 0, names_ = 0;
   unsigned nesting_ = 0;              // of blocks
-  unsigned repeats_ = 1, spent_ = 0;  // estimated turns of the loops around, and operations executed so far
+  unsigned repeats_ = 1, spent_ = 0;  // estimated iterations of the enclosing loops, and operations executed so far
   Scope scope_;
   std::vector<Function> functions_;
   std::vector<Array> tables_;

@@ -1,4 +1,4 @@
-// Lines of assembly through one check of the sanitizer; the instructions themselves do not run.
+// Passes lines of assembly through one check of the sanitizer; the instructions themselves do not run.
 #pragma once
 
 #include "sim/machine/memory/flat_access.hpp"
@@ -14,7 +14,7 @@ namespace rapt::sim::test {
 
 using MakeCheck = std::unique_ptr<Observer> (*)(Workgroup&);
 
-// Lines of assembly, one instruction each, decoded; the assembler starts once for all that are new.
+// Decodes lines of assembly, one instruction each; the assembler runs once for all new ones.
 class DecodedLines {
  public:
   std::vector<Instruction> get(Arch arch, unsigned lanes, const std::string& text) {
@@ -74,7 +74,7 @@ class CheckRun {
     return "";
   }
 
-  // An access of LDS by all lanes of wave n as its last instruction would announce it: `bytes` a lane from `offset` on.
+  // An LDS access by all lanes of wave n, as its last instruction would report it: `bytes` per lane from `offset` on.
   std::string access_lds(unsigned n, Action action, std::uint64_t offset, unsigned bytes) {
     Wave& wave = wave_.group.waves[n];
     Addresses addresses;

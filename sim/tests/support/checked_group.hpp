@@ -1,4 +1,4 @@
-// A workgroup of a few waves, each with a program of its own in assembly, under checks of the sanitizer. The test says
+// A workgroup of a few waves, each with a separate program in assembly, under checks of the sanitizer. The test decides
 // whose turn it is.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace rapt::sim::test {
 
-// Programs in assembly, one behind the other; each ends with s_endpgm.
+// Programs in assembly, one after the other; each ends with s_endpgm.
 class CheckedCode {
  public:
   CheckedCode(Arch arch, const std::vector<std::string>& programs, unsigned lanes = 0)
@@ -44,7 +44,7 @@ class CheckedCode {
 class CheckedGroup {
  public:
   // A group whose waves run programs first..first + count - 1. v0 is the lane's number times four. The check of values
-  // takes v0 and s0 to s15 as given.
+  // treats v0 and s0 to s15 as written.
   CheckedGroup(std::shared_ptr<const CheckedCode> code, unsigned first, unsigned count, const CheckOptions& options,
                RaceLaunch* launch = nullptr, unsigned number = 0)
       : code_(std::move(code)) {
@@ -84,7 +84,7 @@ class CheckedGroup {
   void set_address(unsigned sgpr, const void* address) {
     for (Wave& w : group_.waves) w.set_pair(sgpr, reinterpret_cast<std::uint64_t>(address));
   }
-  // Turns in this order, each until the wave waits or ends; gives the first finding, "" for none.
+  // Turns in this order, each until the wave waits or ends; returns the first finding, "" for none.
   std::string run(const std::vector<unsigned>& order) {
     try {
       for (unsigned n : order)

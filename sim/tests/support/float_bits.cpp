@@ -40,7 +40,7 @@ std::uint32_t nearest_bits(const FormatModel& f, double value, bool saturate) {
   while (!std::isfinite(value_of(f, largest))) --largest;
   const auto result = [&](std::uint32_t magnitude) { return f.fnuz && magnitude == 0 ? 0 : magnitude | negative; };
   const double size = std::fabs(value);
-  // One step beyond the largest, were there one, and half the way to it.
+  // The next step after the largest value, if it existed, and the midpoint to it.
   const double step = value_of(f, largest) - value_of(f, largest - 1);
   const bool last_even = (largest & 1) == 0;
   const double limit = value_of(f, largest) + step / 2;

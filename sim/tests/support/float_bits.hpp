@@ -1,5 +1,5 @@
-// Values of floating point formats by their definition, and the nearest of them, worked out with ldexp and search: slow
-// and plain, to compare the fast conversions with.
+// Values of floating-point formats by their definition, and the nearest of them, computed with ldexp and search: slow
+// and simple, to compare the fast conversions with.
 #pragma once
 
 #include "sim/isa/arch.hpp"
@@ -18,9 +18,9 @@ struct FormatModel {
 };
 FormatModel format_model(const std::string& type, Arch arch);
 
-// The value; a quiet NaN where it is one.
+// The value; a quiet NaN if it is a NaN.
 double value_of(const FormatModel& f, std::uint32_t bits);
-// The nearest value's bits, ties to even; overflow as the format has it (infinity, NaN, or the largest).
+// The nearest value's bits, ties to even; overflow as in the format (infinity, NaN, or the largest).
 std::uint32_t nearest_bits(const FormatModel& f, double value, bool saturate = false);
 
 double value_of(const std::string& type, Arch arch, std::uint64_t bits);  // also f32, f64, integers

@@ -1,4 +1,4 @@
-// A matrix instruction made by hand, with its operands set and its result read element by element.
+// A matrix instruction built by hand, with operands set and the result read element by element.
 #pragma once
 
 #include "sim/tests/support/matrix_reference.hpp"
@@ -13,7 +13,7 @@ class MatrixProduct {
   OneWave& wave() { return w_; }
   const MatrixName& name() const { return m_; }
 
-  // Bits of elements; of a sparse A the stored ones.
+  // Bits of elements; for a sparse A the stored ones.
   void set_a(unsigned block, unsigned i, unsigned k, std::uint64_t bits);
   void set_b(unsigned block, unsigned k, unsigned j, std::uint64_t bits);
   void set_c(unsigned block, unsigned i, unsigned j, std::uint64_t bits);

@@ -25,7 +25,7 @@ MatrixName parse_matrix_name(const std::string& name, Arch arch, unsigned lanes)
   m.sparse = parts[1] == "smfmac" || parts[1] == "swmmac";
   if (parts[6].matched) m.blocks = static_cast<unsigned>(std::stoul(parts[6]));
   else if (parts[1] == "mfma" && (arch == Arch::gfx908 || arch == Arch::gfx90a)) {
-    // Old names say no blocks; these shapes have as many as lanes are left for.
+    // Old names do not give blocks; these shapes have as many as fill the lanes.
     const bool one_step = m.k == (m.a == "f32"                                             ? 1
                                   : m.a == "bf16" && name.find("_1k") == std::string::npos ? 2
                                                                                            : 4) &&
@@ -78,7 +78,7 @@ std::uint64_t encode_small(const std::string& type, Arch arch, int value) {
 
 namespace {
 
-// RDNA4 document, "Matrix Element Storage in VGPRs": the bits of k that choose the lane, by size and the matrix's k.
+// RDNA4 document, "Matrix Element Storage in VGPRs": the bits of k that select the lane, by size and the matrix's k.
 std::vector<Place> place_gfx12(const MatrixName& m, unsigned size, unsigned side, unsigned k, unsigned k_count,
                                bool dense_of_sparse) {
   const auto bit = [&](unsigned n) { return k >> n & 1; };

@@ -23,8 +23,8 @@ inline std::vector<Target> every_target() {
 }
 inline std::string describe(const Target& t) { return std::string(name(t.arch)) + " of " + std::to_string(t.lanes); }
 
-// Device memory of the test's own. The same addresses in every run matter where random instructions compute with them;
-// what is written there is not tracked.
+// Device memory of the test, at the same addresses in every run, since random instructions compute with them; what is
+// written there is not tracked.
 enum class BlockAt { any, same };
 
 class Block {
@@ -79,7 +79,7 @@ class MemoryWave : public OneWave {
     wave().scratch_bytes_per_lane = private_bytes;
   }
 
-  // Assembles the lines, which are an instruction each, in one run of the assembler.
+  // Assembles the lines, one instruction each, in one run of the assembler.
   void prepare(const std::vector<std::string>& lines) {
     std::string text;
     for (const std::string& line : lines) text += line + "\n";
@@ -94,7 +94,7 @@ class MemoryWave : public OneWave {
     return found->second[0];
   }
 
-  // The byte of a lane's private memory, as the machine lays it out (Wave::scratch_base).
+  // A byte of a lane's private memory, in the machine's layout (Wave::scratch_base).
   unsigned char& private_byte(unsigned lane, std::uint32_t offset) {
     return scratch.data()[(std::size_t{offset / 4} * wave().lanes + lane) * 4 + offset % 4];
   }

@@ -42,7 +42,7 @@ class OneWave {
   // Every lane of a register.
   void fill(unsigned reg, std::uint32_t value) { std::fill_n(wave().row(reg), wave().lanes, value); }
 
-  // Runs the lines one after the other; branches are taken only in the program counter, not followed.
+  // Runs the lines one after the other; branches change the program counter but are not followed.
   void run(const std::string& text) {
     const auto [cached, fresh] = instructions_.try_emplace(text);
     if (fresh) cached->second = decode_all(wave().arch, wave().lanes, assemble(wave().arch, wave().lanes, text));

@@ -50,7 +50,7 @@ class ProfiledCode {
     profile.end_group(group);
     group.observers.clear();
   }
-  // As the process's profile would keep it.
+  // As the process's profile would store it.
   KernelProfile kernel() const {
     KernelProfile k;
     k.name = kernel_.name;

@@ -64,7 +64,7 @@ inline std::uint32_t nearest_half(long double value, unsigned mode = 0) {
   const std::uint32_t sign = std::signbit(value) ? 0x8000 : 0;
   const long double magnitude = std::fabs(value);
   if (std::isinf(value)) return sign | 0x7c00;
-  std::uint32_t below = 0, above = 0x7c00;  // consecutive magnitudes around the value; 0x7c00 stands for 65536
+  std::uint32_t below = 0, above = 0x7c00;  // consecutive magnitudes around the value; 0x7c00 counts as 65536
   const auto size = [](std::uint32_t h) { return h == 0x7c00 ? 65536.0L : static_cast<long double>(half_value(h)); };
   if (magnitude >= 65536) below = 0x7bff;
   while (above - below > 1) {
@@ -78,7 +78,7 @@ inline std::uint32_t nearest_half(long double value, unsigned mode = 0) {
   return sign | (to_below < to_above || (to_below == to_above && (below & 1) == 0) ? below : above);
 }
 
-// A NaN result's bits by the machine's rule: the first NaN among the sources, quieted, else the default one.
+// A NaN result's bits by the hardware's rule: the first NaN among the sources, quieted, else the default one.
 inline std::uint32_t nan_f32(const std::vector<std::uint32_t>& sources) {
   for (const std::uint32_t s : sources)
     if ((s & 0x7fffffff) > 0x7f800000) return s | 0x00400000;
@@ -128,7 +128,7 @@ inline std::vector<Arch> archs_with(std::string_view line, ArchSet set = every_a
 }
 
 // Runs the text, or the decoded instruction, for all tuples, as many at a time as there are lanes: source k of a tuple
-// in v[10 + 10k], two registers for 64 bits, the result from v0. The destination holds `before`. Gives one result a
+// in v[10 + 10k], two registers for 64 bits, the result from v0. The destination holds `before`. Returns one result per
 // tuple.
 template <class R, class T, class Line>
 std::vector<R> run_all(OneWave& wave, const Line& text, const std::vector<std::vector<T>>& inputs,

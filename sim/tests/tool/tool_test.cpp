@@ -143,7 +143,7 @@ TEST(Tool, ProfilesOnlyTheKernelAndTheDevicesAskedFor) {
   EXPECT_EQ(none.err, "rapt-sim: --kernel: 'cows' was not launched; these were: first, rows\n");
 }
 
-// An access outside its allocation: the launches until then are shown, and the one that failed.
+// An access outside its allocation: the launches up to the failed one are shown.
 TEST(Tool, ProfilesAProgramThatFails) {
   const Outcome o = run("profile -- " + compiled() + " bad");
   EXPECT_EQ(o.code, 1);

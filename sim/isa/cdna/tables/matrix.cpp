@@ -1,4 +1,4 @@
-// MFMA and SMFMAC (VOP3P-MAI). Registers hold packed elements: types give only the width, except for f64.
+// MFMA and SMFMAC (VOP3P-MAI). Registers hold packed elements: types only give the width, except for f64.
 #include "sim/isa/cdna/tables.hpp"
 
 namespace rapt::sim::gfx9 {

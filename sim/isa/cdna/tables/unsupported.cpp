@@ -1,4 +1,4 @@
-// What the simulator knows the name of and refuses to execute: GWS, export, interpolation, images.
+// Instructions that the simulator can name but refuses to execute: GWS, export, interpolation, images.
 #include "sim/isa/cdna/tables.hpp"
 
 namespace rapt::sim::gfx9 {

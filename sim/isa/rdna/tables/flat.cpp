@@ -1,4 +1,4 @@
-// FLAT (gfx12: VFLAT): src0 the address, src1 the data, src2 the scalar base where there is one.
+// FLAT (gfx12: VFLAT): src0 the address, src1 the data, src2 the scalar base if there is one.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,4 +1,4 @@
-// MTBUF (gfx12: VBUFFER from code 0x80 on): as MUBUF, with a format in the instruction.
+// MTBUF (gfx12: VBUFFER from code 0x80 on): like MUBUF, with a format in the instruction.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

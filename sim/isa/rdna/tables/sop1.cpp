@@ -1,4 +1,4 @@
-// SOP1: one scalar source. Codes and names: LLVM 22, which has them from the RDNA3, RDNA3.5 and RDNA4 ISA documents.
+// SOP1: one scalar source. Codes and names: LLVM 22, which follows the RDNA3, RDNA3.5 and RDNA4 ISA documents.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,5 +1,5 @@
-// What is known only by name: images, export, interpolation, parameters in LDS, GWS. Codes: the opcode field, with
-// the encoding above it (decode_unsupported.cpp).
+// Instructions of which only the names are known: images, export, interpolation, parameters in LDS, GWS. Codes: the
+// opcode field, with the encoding above it (decode_unsupported.cpp).
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,4 +1,4 @@
-// VOP1, and by code + 0x180 the same operations in VOP3 encoding.
+// VOP1, and with code + 0x180 the same operations in VOP3 encoding.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,4 +1,4 @@
-// VOP2, and by code + 0x100 the same operations in VOP3 encoding.
+// VOP2, and with code + 0x100 the same operations in VOP3 encoding.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

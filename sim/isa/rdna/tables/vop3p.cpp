@@ -1,5 +1,5 @@
 // VOP3P: packed halves, dot products, mixed precision, and the matrix operations with their operands in wave32
-// (decode_vop3p.cpp has what differs in wave64).
+// (decode_vop3p.cpp adjusts them for wave64).
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

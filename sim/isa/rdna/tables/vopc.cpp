@@ -1,4 +1,4 @@
-// VOPC, and by the same code in VOP3 encoding.
+// VOPC, and with the same code the same operations in VOP3 encoding.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

@@ -1,4 +1,4 @@
-// VOPD: two operations in one instruction; codes from 16 on only as its Y half.
+// VOPD: two operations in one instruction; those with codes from 16 on only as the Y half.
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 

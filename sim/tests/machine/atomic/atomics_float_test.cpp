@@ -1,4 +1,4 @@
-// Floating point atomics: rounding, denormals by space and mode, NaNs, signed zeros.
+// Floating-point atomics: rounding, denormals by space and mode, NaNs, signed zeros.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct FloatCase {
   u32 old, data, left;
 };
 
-// One lane's operation on a cell of global memory ("v[0:1]" in the line) or of the LDS ("v0").
+// One lane's operation on a cell of global memory ("v[0:1]" in the line) or of LDS ("v0").
 class FloatWave {
  public:
   FloatWave(Target target, const std::vector<std::string>& lines) : wave(target), target_(target) {
@@ -71,7 +71,7 @@ TEST(Atomics, AddF32) {
     FloatWave wave(target, {memory, lds});
     wave.check(memory, common);
     wave.check(lds, common);
-    // Where L2's adder keeps denormals LLVM's tables say; the LDS follows the mode.
+    // LLVM's tables say on which architectures L2's adder keeps denormals; the LDS follows the mode.
     const bool keeps = target.arch == Arch::gfx942 || target.arch == Arch::gfx950 || contains(gfx12, target.arch);
     wave.check(memory, {{tiny, tiny, keeps ? 2 * tiny : 0}}, 0);
     wave.check(memory, {{tiny, tiny, keeps ? 2 * tiny : 0}}, 3);
@@ -141,7 +141,7 @@ TEST(Atomics, PackedAndDouble) {
     EXPECT_EQ(cell, 7.0);
     lds = 5e-324;
     wave.set_v64(8, 0, bits(5e-324));
-    wave.wave().mode = 0;  // the f64 adder keeps denormals all the same
+    wave.wave().mode = 0;  // the f64 adder still keeps denormals
     wave.go(lines[3]);
     EXPECT_EQ(lds, 1e-323);
     wave.set_v64(8, 0, bits(std::nan("")));

@@ -1,4 +1,4 @@
-// Atomics of floating point and gfx11's and gfx12's clamped subtractions, in each space that has them, with and without
+// Floating-point atomics and gfx11's and gfx12's clamped subtractions, in each space that has them, with and without
 // their result (CDNA3 ISA 12.14 and 12.15, RDNA3 ISA 16.13 to 16.15, RDNA4 ISA 16.13 to 16.15).
 #include "sim/tests/support/memory_wave.hpp"
 
@@ -131,8 +131,8 @@ TEST(Atomics, InEachSpace) {
         const ArchSet archs = space == Space::flat ? op.flat : space == Space::global ? op.global : op.buffer;
         if (!contains(archs, target.arch)) continue;
         for (const bool returns : {false, true}) {
-          if (returns && target.arch == Arch::gfx908) continue;          // whose float atomics give nothing
-          if (!returns && std::string(op.name) == "csub_u32") continue;  // which is there for its result
+          if (returns && target.arch == Arch::gfx908) continue;          // whose float atomics return nothing
+          if (!returns && std::string(op.name) == "csub_u32") continue;  // which only exists with a result
           lines.push_back({&op, space, returns, make(op, space, target.arch, returns)});
           texts.push_back(lines.back().text);
         }

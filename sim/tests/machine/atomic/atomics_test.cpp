@@ -17,7 +17,7 @@ using i64 = std::int64_t;
 
 // What memory holds after the operation; the instruction's second operand is only used by compare-and-swap.
 struct Operation {
-  const char *gfx9, *gfx11, *ds;  // null: has none of that name
+  const char *gfx9, *gfx11, *ds;  // null: not available there
   unsigned bytes;
   std::function<u64(u64 old, u64 data, u64 compare)> result;
   bool compares = false;
@@ -112,7 +112,7 @@ void check_integers(Target target) {
       for (const bool returns : {false, true}) {
         if (!has(where, op, target.arch)) continue;
         const std::string text = line(where, op, target.arch, returns);
-        // Few cells, so that lanes meet and small values often agree.
+        // Few cells, so that lanes use the same ones and small values are often equal.
         const bool own = where == Where::flat_private, in_lds = where == Where::lds || where == Where::flat_lds;
         const auto byte = [&](unsigned lane, u32 at) -> unsigned char& {
           if (own) return wave.private_byte(lane, at);
@@ -146,7 +146,7 @@ void check_integers(Target target) {
           for (u32 a = 64; a < 128; a += 8) set_cell(l, a, number());
         }
         const u64 exec = wave.random_exec(random);
-        // The same done here, lane after lane, on copies.
+        // The same, computed here lane by lane on copies.
         std::vector<std::map<u32, u64>> cells(target.lanes);
         for (unsigned l = 0; l < target.lanes; ++l)
           for (u32 a = 64; a < 128; a += 8) cells[l][a] = cell(l, a);
@@ -181,7 +181,7 @@ TEST(Atomics, Integers) {
   for (const Target& target : every_target()) check_integers(target);
 }
 
-// DS operations with an operand order or a form of their own.
+// DS operations with a special operand order or form.
 TEST(Atomics, LdsForms) {
   struct Case {
     Target target;

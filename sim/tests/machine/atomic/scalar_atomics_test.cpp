@@ -1,5 +1,5 @@
-// gfx9's scalar atomics: every operation of 32 and 64 bits, of addresses and of buffers, with the old value returned
-// and without (MI100's document; later ones of the family keep the opcodes).
+// gfx9's scalar atomics: every operation of 32 and 64 bits, with addresses and with buffers, with and without the old
+// value returned (MI100's document; later ones of the family keep the opcodes).
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST(ScalarAtomics, CompareAndSwap) {
   }
 }
 
-// The range is num_records bytes, times the stride where there is one.
+// The range is num_records bytes, times the stride if there is one.
 TEST(ScalarAtomics, BuffersEnd) {
   Scene scene(Arch::gfx942);
   const auto added = [&](u32 stride, u32 records, const std::string& offset, u32 byte) {

@@ -1,5 +1,5 @@
 // gfx950's scaled conversions of single 8-bit floats, and pairs of fp8 widened: every value from every byte, stochastic
-// rounding between every two neighbours into every byte (CDNA4 ISA 12.10, V_CVT_SCALEF32_*).
+// rounding between every two neighbours, to every byte (CDNA4 ISA 12.10, V_CVT_SCALEF32_*).
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/one_wave.hpp"
 
@@ -57,8 +57,8 @@ TEST(SmallFloatScaled, OneValueWidened) {
   }
 }
 
-// A value between two neighbours becomes the upper one where its part of the way and the random number, as a part of 1,
-// make a whole; the neighbours themselves never change.
+// A value between two neighbours becomes the upper one if its fraction of the way plus the random number, as a fraction
+// of 1, is at least 1; the neighbours themselves never change.
 TEST(SmallFloatScaled, OneValueNarrowedStochastically) {
   for (const std::string type : {"fp8", "bf8"})
     for (const std::string wide : {"f32", "f16", "bf16"}) {

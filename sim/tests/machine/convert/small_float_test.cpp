@@ -1,4 +1,4 @@
-// Conversions of fp8, bf8, fp6, bf6 and fp4: every value widened, every neighbourhood of a value narrowed, stochastic
+// Conversions of fp8, bf8, fp6, bf6 and fp4: every value widened, floats around every value narrowed, stochastic
 // rounding, scales, and where results go.
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/one_wave.hpp"
@@ -54,7 +54,7 @@ TEST(SmallFloat, bytes_and_words_selected) {
   }
 }
 
-// Every finite value, the middle to the next one, and the floats beside both; also far beyond the range.
+// Every finite value, the midpoint to the next one, and the floats next to both; also far beyond the range.
 std::vector<float> around(const FormatModel& f) {
   std::vector<float> all{0x1p-40F, 0x1p40F, 1e30F, HUGE_VALF};
   const std::uint32_t count = 1U << (f.bits - 1);
@@ -174,9 +174,9 @@ TEST(SmallFloat, stochastic_rounding) {
   }
 }
 
-// gfx950's conversions with a scale: its exponent divides what becomes small and multiplies what was.
+// gfx950's conversions with a scale: its exponent divides values to be narrowed and multiplies widened ones.
 constexpr const char* small_types[] = {"fp8", "bf8", "fp6", "bf6", "fp4"};
-constexpr float scales[] = {1.0F, 8.0F, 0.03125F, 1.9F};  // the mantissa does not count
+constexpr float scales[] = {1.0F, 8.0F, 0.03125F, 1.9F};  // the mantissa is ignored
 double scale_of(float v) { return std::ldexp(1.0, std::ilogb(v)); }
 
 std::uint32_t element(OneWave& w, unsigned base, unsigned bits, unsigned n, unsigned lane) {
@@ -230,7 +230,7 @@ TEST(SmallFloat, narrowed_with_a_scale) {
       const bool six = f.bits == 6;
       OneWave w(Arch::gfx950);
       w.fill(80, bits_of(static_cast<double>(scale)));
-      const unsigned n = six ? 16 : 1;  // values a source
+      const unsigned n = six ? 16 : 1;  // values per source
       for (std::size_t start = 0; start < all.size(); start += 64) {
         const auto value = [&](unsigned l, unsigned e) {
           return static_cast<double>(all[start + (l + 5 * e) % 64]) * scale_of(scale);

@@ -1,4 +1,4 @@
-// Conversions, roundings to integers and the parts of floating point numbers.
+// Conversions, rounding to integers and the parts of floating-point numbers.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -184,7 +184,7 @@ TEST(ValuConvert, Integers) {
   }
 }
 
-// Trap: -0 stays -0; halves go to the even integer, also just below them.
+// Trap: -0 stays -0; halves round to the even integer; also values just below halves.
 TEST(ValuConvert, RoundingToIntegers) {
   for (const Arch arch : archs_with("v_rndne_f32")) {
     SCOPED_TRACE(name(arch));

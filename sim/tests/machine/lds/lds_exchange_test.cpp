@@ -35,7 +35,7 @@ T bits(double value) {
   else return std::bit_cast<T>(value);
 }
 
-// `memory` before, and after `line` with data a in v[2:3] and b in v[4:5]; with_result: v[10:11] gets what was there.
+// `memory` before, and after `line` with data a in v[2:3] and b in v[4:5]; with_result: v[10:11] gets the old value.
 template <typename T>
 void check(Lane& lane, const std::string& line, bool with_result, T memory, T a, T b, T after) {
   SCOPED_TRACE(line);
@@ -144,7 +144,7 @@ TEST(LdsExchange, ExtremesOfFloats) {
   check<u32>(lane, "ds_cond_sub_u32 v1, v2", false, 7, 5, 0, 2);
 }
 
-// Two addresses: offsets in elements, or in 64 of them.
+// Two addresses: offsets in elements, or in units of 64 elements.
 TEST(LdsExchange, TwoAddresses) {
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));

@@ -1,6 +1,6 @@
-// gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32 and what
-// follows). B is a signed number of dwords after A: the offset field's lower 15 bits or, where its top bit is set,
-// the upper 15 bits of the address register, whose lower 17 are A.
+// gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32 and
+// following). B is a signed number of dwords after A: the offset field's lower 15 bits or, if its top bit is set, the
+// upper 15 bits of the address register, whose lower 17 are A.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ const Operation operations[] = {
     {"max_src2_f64", 8, [](u64 a, u64 b) { return d(a) > d(b) ? a : b; }},
 };
 
-// Patterns that are no NaN as a float, as a double and as the upper half of one.
+// Patterns that are not a NaN as a float, as a double and as the upper half of one.
 constexpr u64 values[] = {
     0, 1, 5, 0x3ff000003f800000, 0xbff00000bf800000, 0x4008000040400000, 0x7fefffff7f7fffff, 0xffefffffff7fffff};
 

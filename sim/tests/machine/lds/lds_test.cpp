@@ -63,7 +63,7 @@ TEST(Lds, TwoAddresses) {
       ASSERT_EQ(lds32(wave, 64 * l + 8), dword(64 * l + 8));
     }
     reset();
-    wave.set_exec(u64{1} << 5);  // lanes of the stride-64 forms meet each other's bytes
+    wave.set_exec(u64{1} << 5);  // lanes of the stride-64 forms overlap
     wave.go(lines[5]);
     ASSERT_EQ(lds32(wave, 320 + 1024), 8005U);
     ASSERT_EQ(lds32(wave, 320 + 1028), 9005U);
@@ -125,7 +125,7 @@ TEST(Lds, Permute) {
     MemoryWave wave(target);
     wave.prepare({"ds_bpermute_b32 v4, v0, v1 offset:4", "ds_permute_b32 v4, v0, v1"});
     const unsigned n = target.lanes;
-    // gfx11 exchanges within halves of 32; the others over the whole wave.
+    // gfx11 exchanges within halves of 32 lanes; the others across the whole wave.
     const auto reached = [&](u32 address, unsigned lane) {
       return contains(gfx11, target.arch) && n == 64 ? (address / 4 % 32) + (lane & 32) : address / 4 % n;
     };
@@ -155,7 +155,7 @@ TEST(Lds, Permute) {
   EXPECT_EQ(wave.v(4, 0), 31U) << "an inactive lane is read";
 }
 
-// The documents' own words for DS_SWIZZLE_B32, one at a time.
+// The documents' rules for DS_SWIZZLE_B32, one at a time.
 TEST(Lds, Swizzle) {
   for (const Target& target : every_target()) {
     MemoryWave wave(target);
@@ -201,8 +201,8 @@ TEST(Lds, Swizzle) {
   }
 }
 
-// A matrix of 16 columns in the LDS, its rows one after the other; sixteen lanes read it in the order of their numbers,
-// each gets the column of its number.
+// A matrix of 16 columns in LDS, row after row; sixteen lanes read it in the order of their numbers, and lane n gets
+// column n.
 TEST(Lds, TransposingReads) {
   MemoryWave wave({Arch::gfx950, 64});
   struct Form {
@@ -250,7 +250,7 @@ TEST(Lds, TransposingReads) {
 TEST(Lds, OutOfRange) {
   for (const Target& target : {Target{Arch::gfx90a, 64}, Target{Arch::gfx1100, 32}, Target{Arch::gfx1201, 32}}) {
     MemoryWave wave(target, 1024);
-    wave.group.lds_bytes = 1000;  // the machine's granules hold 1024
+    wave.group.lds_bytes = 1000;  // rounded up to granules it is 1024
     const bool gfx9 = is_cdna(target.arch);
     const std::string read = gfx9 ? "ds_read_b64 v[4:5], v0" : "ds_load_b64 v[4:5], v0",
                       write = gfx9 ? "ds_write_b32 v0, v1" : "ds_store_b32 v0, v1", add = "ds_add_rtn_u32 v4, v0, v1";
@@ -305,7 +305,7 @@ TEST(Lds, RefusedWithAReason) {
   const Case cases[] = {{Arch::gfx90a, "ds_gws_barrier v0 gds", "GDS is not simulated"},
                         {Arch::gfx908, "ds_ordered_count v0, v1 gds", "GDS is not simulated"},
                         {Arch::gfx908, "ds_read_b32 v0, v1 gds", "GDS is not simulated"},
-                        // The same with the bit set where the assembler has no word for it.
+                        // The same with the bit set directly if the assembler has no syntax for it.
                         {Arch::gfx90a, ".long 0xd86d0000, 0x00000001", "GDS is not simulated"},
                         {Arch::gfx942, ".long 0xd86d0000, 0x00000001", "GDS is not simulated"},
                         {Arch::gfx1100, "ds_bvh_stack_rtn_b32 v0, v1, v2, v[4:7]", "ray tracing is not simulated"}};

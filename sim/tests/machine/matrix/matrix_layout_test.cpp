@@ -1,4 +1,4 @@
-// Every matrix layout in both directions: a single element of A (of B) picks a row (a column) of the other matrix out.
+// Every matrix layout in both directions: a single element of A (of B) selects a row (a column) of the other matrix.
 #include "sim/tests/support/matrix_reference.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Operand vgprs(unsigned index) {
   return o;
 }
 
-// Sparse: pairs of indices (1, 2), so stored k stands for 4 * (k / 2) + 1 + k % 2.
+// Sparse: pairs of indices (1, 2), so stored k is 4 * (k / 2) + 1 + k % 2.
 unsigned full_k(const MatrixName& m, unsigned k) { return m.sparse ? 4 * (k / 2) + 1 + k % 2 : k; }
 
 int value_of(unsigned block, unsigned k, unsigned side) {
@@ -56,7 +56,7 @@ class Product {
     for (unsigned r = base_d; r < base_d + 32; ++r) w_.fill(r, 0);
     handler_(w_.wave(), i_);
   }
-  // Whether D is as `expected` says.
+  // Whether D is as expected.
   template <class F>
   testing::AssertionResult check(F expected) {
     for (unsigned b = 0; b < m_.blocks; ++b)

@@ -1,6 +1,6 @@
 // The machine is built for several levels of x86-64, with vectors of different widths, with and without fused
-// multiply-adds: every matrix instruction gives the same bits on all that this computer runs. A process of its own runs
-// each level and prints checksums of the results.
+// multiply-adds: every matrix instruction gives the same bits on all levels that this computer supports. A separate
+// process runs each level and prints checksums of the results.
 #include "sim/machine/matrix/tile.hpp"
 #include "sim/tests/support/matrix_product.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 // What operands are filled with.
 enum class Fill { normal, close, any };
 
-// Values whose products and sums are next to halves of a sum's last bit, and denormals.
+// Values whose products and sums are close to halves of a sum's last bit, and denormals.
 std::uint32_t close_to_ties(std::mt19937& random) {
   static constexpr float values[] = {1 + 0x1p-20F,
                                      0x1p-24F - 0x1p-44F,
@@ -42,7 +42,7 @@ std::uint32_t word_of(const std::string& type, Fill fill, std::mt19937& random) 
   std::normal_distribution<float> normal;
   if (fill == Fill::any) return random();
   if (fill == Fill::close && type_bits(type) == 32) return close_to_ties(random);
-  // Exponents wide apart where the types have them: their sums lose bits, and some become denormal.
+  // Exponents far apart, if the types have them: their sums lose bits, and some become denormal.
   const auto wide = [&] { return std::ldexp(normal(random), static_cast<int>(random() % 220) - 110); };
   const auto value = [&] { return std::bit_cast<std::uint32_t>(fill == Fill::normal ? normal(random) : wide()); };
   if (type == "f32" || type == "xf32") return value();
@@ -128,7 +128,7 @@ TEST(MatrixLevels, DISABLED_PrintChecksums) {
 }
 
 std::string run_level(const std::filesystem::path& library) {
-  const auto folder = std::filesystem::path(temporary_folder()) / "level";  // glibc prefers glibc-hwcaps/ beside it
+  const auto folder = std::filesystem::path(temporary_folder()) / "level";  // glibc prefers glibc-hwcaps/ next to it
   std::filesystem::create_directories(folder);
   std::filesystem::remove(folder / library.filename());
   std::filesystem::create_symlink(library, folder / library.filename());

@@ -1,5 +1,5 @@
 // What changes the operands of matrix instructions: register files, constants, signedness, halves, clamping, flushing,
-// sparse indices, EXEC. mfma_modifiers_test.cpp and wmma_modifiers_test.cpp have each modifier of each instruction.
+// sparse indices, EXEC. mfma_modifiers_test.cpp and wmma_modifiers_test.cpp test each modifier of each instruction.
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/matrix_product.hpp"
 
@@ -348,7 +348,7 @@ TEST(MatrixModifiers, cbsz_of_sparse_products_takes_the_first_set) {
   });
 }
 
-// Each half computes its rows from its own copies.
+// Each half of the wave computes its rows from its own copies.
 TEST(MatrixModifiers, unequal_copies_stay_in_their_half) {
   MatrixProduct p(parse_matrix_name("v_wmma_f32_16x16x16_f16", Arch::gfx1100, 32));
   fill(p);

@@ -25,7 +25,7 @@ float rounded(Wide v, int exponent) {
   if (size == 0) return 0;
   bool lost = false;
   while (size >> 60 != 0) lost |= (size & 1) != 0, size >>= 1, ++exponent;
-  // A float's last bit: of the value's leading one, or of denormals.
+  // A float's last bit: for the value's leading one, or for denormals.
   int leading = exponent - 1;
   for (auto s = size; s != 0; s >>= 1) ++leading;
   const int last = std::max(leading - 23, -149);
@@ -43,7 +43,7 @@ float rounded(Wide v, int exponent) {
   return static_cast<float>(negative ? -result : result);
 }
 
-// A value as integer * 2^exponent, with the exponent that hardware takes for its alignment.
+// A value as integer * 2^exponent, with the exponent that hardware aligns it by.
 struct Parts {
   std::int64_t significand;  // of 2^(exponent - 23)
   int exponent;
@@ -85,7 +85,7 @@ float pairs(const Values& a, const Values& b, float c, unsigned group) {
   return c;
 }
 
-// CDNA3: `stride` 2 takes even and odd products apart.
+// CDNA3: `stride` 2 sums even and odd products separately.
 float aligned(const Values& a, const Values& b, float c, std::size_t group, int smallest_a, int smallest_b,
               unsigned stride) {
   group = std::min(group, a.size());
@@ -189,7 +189,7 @@ Draw any_byte(Arch arch) {
     }
   };
 }
-// f16 of every kind but infinities and NaNs.
+// f16 of every kind except infinities and NaNs.
 const Draw any_half = [](std::mt19937& random, const std::string&) -> std::uint64_t {
   for (;;)
     if (const std::uint64_t bits = random() & 0xffff; (bits & 0x7c00) != 0x7c00) return bits;
@@ -222,7 +222,7 @@ TEST_F(Rounding, gfx90a_adds_pairs) {
   compare(Arch::gfx90a, "v_mfma_f32_16x16x8bf16", two, spread(-66, -56), spread(-126, -110), 20);
 }
 
-// Where nothing can be denormal the flushing is left out: near the limit, and where a row of C has one small value.
+// Flushing is skipped if nothing can be denormal: tests near the limit, and rows of C with one small value.
 TEST_F(Rounding, gfx90a_flushes_where_sums_may_be_denormal) {
   const Model four = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 4); };
   const Model two = [](const Values& a, const Values& b, float c) { return pairs(a, b, c, 2); };

@@ -1,5 +1,5 @@
-// cbsz, abid and blgp of every MFMA and SMFMAC, with registers and five constants as C: against the plain instruction
-// on registers whose lanes or signs are changed as the CDNA3 and CDNA4 documents have it ("Broadcast values").
+// cbsz, abid and blgp of every MFMA and SMFMAC, with registers and five constants as C: compared with the plain
+// instruction on registers whose lanes or signs are changed as in the CDNA3 and CDNA4 documents ("Broadcast values").
 #include "sim/tests/support/vop/matrix.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ Sample with_fields(Sample words, Fields f) {
   return words;
 }
 
-// Of 2^cbsz blocks all take A from the one that abid counts.
+// In a group of 2^cbsz blocks, all take A from block abid.
 unsigned lane_of_a(const MatrixName& m, unsigned lane, Fields f) {
   if (m.blocks == 1) return lane;
   const unsigned block = lane / m.m;
@@ -49,14 +49,14 @@ Rows negated_doubles(Rows rows) {
 // From gfx942 on blgp is the signs of doubles (CDNA3, "Alternate meaning of broadcast fields for F64").
 bool has_signs(const VopForm& form, const MatrixName& m) { return m.a == "f64" && form.arch != Arch::gfx90a; }
 
-// The documents are silent about cbsz and abid of doubles, and about blocks and sets of indices that are not there.
+// The documents do not describe cbsz and abid for doubles, nor blocks and sets of indices that do not exist.
 bool is_documented(const VopForm& form, const MatrixName& m, Fields f) {
   if (m.sparse) return f.blgp == 0 && f.abid < index_sets(form);
   if (m.a == "f64") return f.cbsz == 0 && f.abid == 0;
   return 1U << f.cbsz <= m.blocks && f.abid < 1U << f.cbsz;
 }
 
-// A sparse product takes the set that abid counts where cbsz is 0, else the first.
+// A sparse product uses set abid of the indices if cbsz is 0, else the first.
 void modify(const VopForm& form, const MatrixName& m, Fields f, std::vector<Rows>& operands) {
   if (m.sparse) {
     operands[2] = with_set_first(form, operands[2], f.cbsz == 0 ? f.abid : 0);

@@ -1,6 +1,6 @@
 // neg, neg_hi, op_sel and clamp of every WMMA and SWMMAC in every combination, with registers and five constants as C:
-// against the plain instruction on registers changed as the RDNA3 and RDNA4 documents have it ("Wave matrix multiply
-// accumulate"), and for integers sums of 64 bits.
+// compared with the plain instruction on registers changed as in the RDNA3 and RDNA4 documents ("Wave matrix multiply
+// accumulate"), and for integers with 64-bit sums.
 #include "sim/tests/support/vop/matrix.hpp"
 #include "sim/tests/support/vop/modifiers.hpp"
 
@@ -16,7 +16,7 @@ bool is_integer(const MatrixName& m) { return m.d == "i32"; }
 bool has_half_results(const MatrixName& m) { return contains(gfx11, m.arch) && is_half(m.d); }
 
 // The bits that mean something. RDNA4 7.7: NEG of IU says which are signed; op_sel of sparse products names the set of
-// indices; RDNA3 7.9: op_sel[2] is the half of 16-bit C and D. Silent or "must be zero" about others, as neg of fp8.
+// indices; RDNA3 7.9: op_sel[2] is the half of 16-bit C and D. Others (neg of fp8) are undocumented or "must be zero".
 struct Meaningful {
   unsigned neg = 0, neg_hi = 0;
   std::vector<unsigned> op_sel{0};

@@ -17,7 +17,7 @@ struct Element {
   u32 gfx9_data, gfx9_number, unified;  // in descriptors, by the documents' tables
   std::vector<unsigned char> memory;
   std::vector<u32> dwords, halves;
-  u32 one, half_one;  // what a fourth component reads where the format has none
+  u32 one, half_one;  // what a fourth component reads if the format has none
 };
 
 const u32 one = 0x3f800000, half = 0x3f000000, two = 0x40000000, fifth = 0x3e4ccccd;

@@ -12,7 +12,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 using Scene = BufferScene;
 
-// What the components of an element mean, worked out with long doubles; a store brings the same element back.
+// The values of an element's components, computed with long doubles; a store restores the same element.
 TEST(Buffer, TypedFormats) {
   struct Layout {
     const char* name;

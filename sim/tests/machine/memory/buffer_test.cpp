@@ -12,7 +12,7 @@ using u64 = std::uint64_t;
 constexpr u32 outside = 0xbad0bad0;
 using Scene = BufferScene;
 
-// Every dword of an access is checked on its own; the scalar offset counts (a public emulator checks the vector as a
+// Every dword of an access is checked separately; the scalar offset counts (a public emulator checks the vector as a
 // whole, without it, and reads before it checks).
 TEST(Buffer, RawRange) {
   for (const Target& target : every_target()) {
@@ -123,9 +123,9 @@ TEST(Buffer, Structured) {
   }
 }
 
-// The documents' formula for swizzled buffers, with what each field does worked out by hand for one case: 8 indices
-// adjacent, elements of 4 bytes, stride 16: dword d of record i is at ((i / 8) * 16 + 4 * d) * 8 + (i % 8)
-// * 4.
+// The documents' formula for swizzled buffers, with the effect of each field computed by hand for one case: 8
+// adjacent indices, elements of 4 bytes, stride 16: dword d of record i is at ((i / 8) * 16 + 4 * d) * 8 + (i % 8) *
+// 4.
 TEST(Buffer, Swizzled) {
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));
@@ -145,8 +145,8 @@ TEST(Buffer, Swizzled) {
   }
 }
 
-// Private memory by a descriptor, as gfx908 and gfx90a kernels reach it: lane l's dword d at (d * 64 + l) * 4 of the
-// wave's block.
+// Private memory through a descriptor, as gfx908 and gfx90a kernels access it: lane l's dword d at (d * 64 + l) * 4 of
+// the wave's block.
 TEST(Buffer, PrivateMemory) {
   for (const Arch arch : {Arch::gfx908, Arch::gfx90a}) {
     MemoryWave wave({arch, 64});
@@ -238,7 +238,7 @@ TEST(Buffer, TextureFailEnableGetsAZero) {
   }
 }
 
-// Lane l's dword goes to M0 + the instruction's offset + 4 * l, of wide loads to 16 * l; what is out of range becomes
+// Lane l's dword goes to M0 + the instruction's offset + 4 * l, of wide loads to 16 * l; out-of-range data become
 // 0.
 TEST(Buffer, LoadsToLds) {
   constexpr ArchSet gfx940 = only(Arch::gfx942) | only(Arch::gfx950);  // which cannot store from it

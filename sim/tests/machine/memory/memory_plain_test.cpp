@@ -1,5 +1,5 @@
-// Loads and stores of every width in every space, with addresses of every alignment and any lanes active: what a load
-// gives is made here from the bytes themselves, what a store leaves likewise.
+// Loads and stores of every width in every space, with addresses of every alignment and any lanes active: the expected
+// results of loads and stores are computed here from the bytes.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ std::string line(Where where, bool load, const Kind& kind, Arch arch, char file 
   return "";
 }
 
-// 2048 bytes of global memory and LDS and all private memory are random; each lane goes to a place of its own in them.
+// 2048 bytes of global memory and LDS and all private memory are random; each lane accesses a separate place in them.
 struct Scene {
   explicit Scene(Target t) : wave(t), memory(2048) {}
 
@@ -132,14 +132,14 @@ struct Scene {
       default: return memory.data()[at];
     }
   }
-  // Places of `bytes` bytes; stores need such that do not overlap.
+  // Places of `bytes` bytes; those of stores must not overlap.
   std::vector<u32> places(Where where, unsigned bytes, bool apart) {
     const bool own = where == Where::flat_private || where == Where::scratch || where == Where::scratch_saddr;
     const unsigned pattern = random() % 4;
     std::vector<u32> at(wave.wave().lanes);
     for (unsigned l = 0; l < at.size(); ++l) {
       const u32 room = own ? MemoryWave::private_bytes - bytes - 36 : 2048 - bytes - 36;
-      if (pattern == 0) at[l] = own ? 64 : 64 + l * bytes;  // lanes beside each other
+      if (pattern == 0) at[l] = own ? 64 : 64 + l * bytes;  // adjacent lanes
       else if (own) at[l] = 36 + random() % room;
       else if (apart) at[l] = 36 + (l * 31 + random() % (31 - bytes));
       else at[l] = 36 + random() % room;
@@ -223,7 +223,7 @@ void check_stores(Target target) {
         const std::vector<unsigned char> new_memory(scene.memory.data(), scene.memory.data() + 2048),
             new_lds(scene.wave.group.lds),
             new_scratch(scene.wave.scratch.data(), scene.wave.scratch.data() + scene.wave.scratch.size());
-        // Take the memories back and do the store here.
+        // Restores the memories and does the store here.
         std::copy(memory.begin(), memory.end(), scene.memory.data());
         scene.wave.group.lds = lds;
         std::copy(scratch.begin(), scratch.end(), scene.wave.scratch.data());
@@ -299,7 +299,7 @@ TEST(MemoryPlain, DestinationOverAddresses) {
   }
 }
 
-// FLAT lanes may go to three spaces at once.
+// FLAT lanes may access three spaces at once.
 TEST(MemoryPlain, FlatGoesToThreeSpaces) {
   for (const Target& target : every_target()) {
     MemoryWave wave(target);

@@ -1,5 +1,5 @@
-// Faults of global and private accesses, and the memory instructions of other shapes: by lane number, blocks,
-// transposing loads, loads straight to LDS, caches.
+// Faults of global and private accesses, and special memory instructions: by lane number, blocks, transposing loads,
+// loads to LDS, caches.
 #include "sim/machine/memory/flat_access.hpp"
 #include "sim/tests/support/memory_wave.hpp"
 
@@ -10,7 +10,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// What running a line reports; fails the test where it reports nothing.
+// The fault that running a line reports; fails the test if there is none.
 Fault report(MemoryWave& wave, const std::string& line) {
   try {
     wave.go(line);
@@ -52,7 +52,7 @@ TEST(MemoryFaults, NameLaneAndAddress) {
     EXPECT_TRUE(says(report(wave, atomic), "null pointer"));
     wave.set_v64(0, 11, 0xffff800000000000);
     EXPECT_EQ(report(wave, load).lane, 11U);
-    // Not in an active lane.
+    // Not if the lane is inactive.
     wave.set_exec(~(u64{1} << 11));
     EXPECT_NO_THROW(wave.go(load));
     wave.set_exec(0);
@@ -166,7 +166,7 @@ TEST(MemorySpecial, TransposingLoads) {
 
 constexpr Arch archs_with_loads_to_lds[] = {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
 
-// Until gfx90a a bit of the plain load, then an operation of its own.
+// Up to gfx90a a bit of the plain load, then a separate operation.
 std::string load_to_lds(Arch arch, const std::string& space, const std::string& type, const std::string& operands) {
   const bool bit = arch == Arch::gfx908 || arch == Arch::gfx90a;
   return space + (bit ? "_load_" : "_load_lds_") + type + operands + (bit ? " lds" : "");
@@ -194,7 +194,7 @@ TEST(MemorySpecial, LoadsToLds) {
       wave.v(3, l) = 12;
       for (unsigned b = 0; b < 4; ++b) wave.private_byte(l, 12 + b) = static_cast<unsigned char>(l);
     }
-    wave.s(sreg::m0) = 0x403;  // whole dwords count
+    wave.s(sreg::m0) = 0x403;  // the two lowest bits are ignored
     wave.set_exec(~u64{8});
     const auto clear = [&] { std::fill(wave.group.lds.begin(), wave.group.lds.end(), 0xee); };
     // They write when the wave waits for them.
@@ -225,7 +225,7 @@ TEST(MemorySpecial, LoadsToLds) {
   }
 }
 
-// Bytes and words are widened to a dword of the LDS each.
+// Bytes and words are each widened to a dword of LDS.
 TEST(MemorySpecial, NarrowLoadsToLds) {
   struct Form {
     const char* name;
@@ -285,7 +285,7 @@ TEST(MemorySpecial, StoresMarkWhatTheyWrite) {
   EXPECT_FALSE(Memory::process().is_written(memory.address() + 544, 1));
 }
 
-// Of the profile: what an access costs, worked out by hand.
+// For the profile: the cost of an access, computed by hand.
 TEST(MemoryCounts, SectorsAndBanks) {
   MemoryWave wave({Arch::gfx942, 64});
   Addresses a;

@@ -131,7 +131,7 @@ TEST(ScalarMemory, Stores) {
   }
 }
 
-// A register's offset counts 64 bytes, the immediate one bytes.
+// A register's offset is in units of 64 bytes, the immediate one in bytes.
 TEST(ScalarMemory, Scratch) {
   for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     SCOPED_TRACE(name(arch));

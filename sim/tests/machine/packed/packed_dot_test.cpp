@@ -1,4 +1,4 @@
-// Dot products: edge values of integers, signs, saturation, denormals and orders of the floating point ones.
+// Dot products: edge values of integers, signs, saturation, denormals and orders of the floating-point ones.
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/one_wave.hpp"
 
@@ -92,7 +92,7 @@ TEST(Dot, halves_into_f32) {
   }
 }
 
-// A constant of RDNA stands in both halves, except for sums in f32 of f16.
+// On RDNA a constant is in both halves, except for sums in f32 of f16.
 TEST(Dot, constants) {
   for (const Arch arch : {Arch::gfx908, Arch::gfx942, Arch::gfx1100, Arch::gfx1151, Arch::gfx1201}) {
     OneWave w(arch);

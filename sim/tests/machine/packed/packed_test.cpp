@@ -196,7 +196,7 @@ TEST(Packed, constants) {
 }
 
 // v_pk_fmac_f16 has no modifiers. gfx11 and gfx12 take an inline constant for both halves, gfx9 for the low one; a
-// literal is both halves as it stands.
+// literal is both halves unchanged.
 TEST(Packed, constants_of_fmac) {
   for (const Arch arch : {Arch::gfx942, Arch::gfx1100, Arch::gfx1201}) {
     OneWave w(arch);

@@ -1,5 +1,5 @@
-// SOPP and what else moves the program counter, ends or halts a wave, or changes its modes (CDNA3 ISA 4 and 12.5, RDNA3
-// ISA 16.5, RDNA4 ISA 16.5).
+// SOPP and other instructions that move the program counter, end or halt a wave, or change its modes (CDNA3 ISA 4 and
+// 12.5, RDNA3 ISA 16.5, RDNA4 ISA 16.5).
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ void on_every_target(F f) {
   }
 }
 
-// Where the wave goes on: the displacement counts dwords behind the instruction, which `pc` is past already.
+// Where the wave continues: the displacement is in dwords after the instruction, where `pc` already is.
 u64 next(MemoryWave& wave, const std::string& line) {
   wave.wave().pc = start;
   wave.go(line);
@@ -77,7 +77,7 @@ TEST(Control, CallsAndReturns) {
   });
 }
 
-// Two passes over a wave of 64 lanes, one over the half that has any; the saved half in s20.
+// Two passes over a wave of 64 lanes, or one if only one half has active lanes; the saved half in s20.
 TEST(Control, SubvectorLoops) {
   for (const Arch arch : {Arch::gfx1100, Arch::gfx1151}) {
     OneWave wave(arch, 64);
@@ -142,7 +142,7 @@ TEST(Control, EndsAndHalts) {
   EXPECT_EQ(wave.wave().state, WaveState::sleeping);
 }
 
-// A wave waits for the others; the last one to come goes on at once.
+// A wave waits for the others; the last one to arrive continues at once.
 TEST(Control, Barrier) {
   on_every_target([](MemoryWave& wave, Target target) {
     if (contains(gfx12, target.arch)) return;

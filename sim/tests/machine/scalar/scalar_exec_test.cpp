@@ -18,7 +18,7 @@ std::string registers(unsigned first, unsigned bits) {
                     : "s" + std::to_string(first);
 }
 
-// D = EXEC, EXEC = op(source, EXEC), SCC = EXEC is not 0; the ..._wrexec forms give the new EXEC.
+// D = EXEC, EXEC = op(source, EXEC), SCC = EXEC is not 0; in the ..._wrexec forms D is the new EXEC.
 TEST(ScalarExec, SavesAndWrites) {
   struct Form {
     ArchSet archs;
@@ -78,7 +78,7 @@ TEST(ScalarExec, SavesAndWrites) {
   }
 }
 
-// Immediate forms and what changes a part of its destination.
+// Immediate forms, and operations that change a part of their destination.
 TEST(ScalarExec, ImmediatesAndPartsOfTheDestination) {
   for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) {
     const auto arch = static_cast<Arch>(n);

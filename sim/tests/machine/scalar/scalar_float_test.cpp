@@ -1,5 +1,5 @@
-// Scalar floating point of gfx1151 and gfx1201 beyond sums of f32: halves, extremes, fused operations, conversions
-// (RDNA3.5 ISA 16.1, RDNA4 ISA 16.1).
+// Scalar floating-point operations of gfx1151 and gfx1201 other than sums of f32: halves, extremes, fused operations,
+// conversions (RDNA3.5 ISA 16.1, RDNA4 ISA 16.1).
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ const std::vector<u32> singles{0,          0x80000000, 0x3f800000, 0xbf800000, 0
 const std::vector<u32> halves{0,      0x8000, 0x3c00, 0xbc00, 0x4100, 0xc100, 1,      0x83ff,
                               0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3555, 0x6401, 0xb801};
 
-// Runs `D, A, B` on every pair and compares D's bits with the reference's; any NaN is as good as another. `half`: of
-// the result; the upper halves of sources that are halves are to be ignored.
+// Runs `D, A, B` on every pair and compares D's bits with the reference's; all NaNs are equal. `half`: of the result;
+// the upper halves of sources that are halves must be ignored.
 void check(Arch arch, const std::string& line, const std::vector<u32>& values, bool half,
            const std::function<u32(u32 a, u32 b)>& reference) {
   SCOPED_TRACE(std::string(name(arch)) + " " + line);

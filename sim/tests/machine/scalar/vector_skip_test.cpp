@@ -1,4 +1,4 @@
-// gfx9's MODE.vskip: vector instructions are passed over (CDNA ISA documents, "Mode register", "S_SETVSKIP").
+// gfx9's MODE.vskip: vector instructions are skipped (CDNA ISA documents, "Mode register", "S_SETVSKIP").
 #include "sim/tests/support/profiled_code.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_P(VectorSkip, ScalarInstructionsAloneRun) {
   EXPECT_EQ(code.counted().totals.memory.bytes, 0U);
 }
 
-// A loop whose body is skipped in part is still a loop in the report, with only what ran.
+// A loop whose body is partly skipped is still a loop in the report, with only the part that ran.
 TEST_P(VectorSkip, ProfilesCountWhatRan) {
   ProfiledCode code(GetParam(), R"(
     s_mov_b32 s0, 4

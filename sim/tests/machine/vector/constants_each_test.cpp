@@ -1,5 +1,5 @@
-// Every inline constant and some literals in each source of every vector operation, in each encoding, against the same
-// operation with what the constant stands for in a register.
+// Every inline constant and some literals in each source of every vector operation, in each encoding, compared with the
+// same operation with the constant's bits in a register.
 #include "sim/tests/support/vop/bench.hpp"
 
 #include <gtest/gtest.h>

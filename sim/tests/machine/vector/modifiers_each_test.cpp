@@ -1,6 +1,6 @@
-// Every modifier bit of every VOP3 and VOP3P operation but matrices, alone and all together, on registers and with each
-// of five constants in each source: against the same operation without modifiers on registers that hold what the
-// modifiers make of the sources, and that result changed as they change it.
+// Every modifier bit of every VOP3 and VOP3P operation except for matrices, singly and all together, on registers and
+// with each of five constants in each source: compared with the same operation without modifiers, with the modifiers'
+// effects applied to the registers before it and to the result after it.
 #include "sim/tests/support/vop/expected.hpp"
 #include "sim/tests/support/vop/rulings.hpp"
 
@@ -13,7 +13,7 @@ constexpr unsigned constants[] = {242, 247, 248, 192, 208};  // 1.0, -4.0, 1/(2 
 constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_f64 | mode::dx10_clamp | mode::ieee;
 constexpr std::uint32_t omod_mode = mode::dx10_clamp;  // output denormals are flushed, and IEEE is off
 
-// Modifiers as encoded, and those of them that count.
+// Modifiers as encoded, and those of them that have an effect.
 struct Variant {
   Modifiers encoded, effective;
 };
@@ -43,7 +43,7 @@ class ModifiersEach : public testing::TestWithParam<Arch> {
   unsigned cases = 0, refused = 0, open = 0;
 };
 
-// LLVM wants 0 there, and its assembler makes a 1 of op_sel_hi's default: gfx950's hardware does not mind.
+// LLVM expects 0 there, although its assembler writes op_sel_hi's default of 1: gfx950's hardware ignores it.
 bool decodes_bit_13(const VopForm& form, const Modifiers& m) {
   return form.arch == Arch::gfx950 && form.starts_with("v_cvt_pk_bf16_f32") && m.op_sel == 4;
 }
@@ -65,7 +65,7 @@ std::vector<Variant> ModifiersEach::variants(std::size_t f) {
     const Ruling rule = ruling(form, singles[n], known[f][n]);
     const bool decoded = decode_form(form, with_modifiers(form, form.words, singles[n])).has_value();
     const bool known_to_llvm = known[f][n] != Known::refused || decodes_bit_13(form, singles[n]);
-    // What is open may be refused, as true16's op_sel of a source that an operation does not have.
+    // Bits that are left open may be refused, such as true16's op_sel of a source that an operation does not have.
     EXPECT_TRUE(decoded == known_to_llvm || (rule.effect == Effect::open && !decoded))
         << form.text << name_of(form, singles[n]);
     refused += decoded ? 0 : 1;
@@ -79,7 +79,7 @@ std::vector<Variant> ModifiersEach::variants(std::size_t f) {
   return list;
 }
 
-// Of a pair of f32 a constant has one dword (vop_forms.cpp).
+// A constant gives only one dword of a pair of f32 (forms.cpp).
 bool selects_what_no_constant_has(const VopForm& form, const VopSource& source, const Modifiers& m) {
   const ValueKind kind = source_kind(form, source.number);
   return form.is_vop3p() && kind.pair && kind.bits == 32 && ((m.op_sel | m.op_sel_hi) >> source.number & 1) != 0;
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModifiersEach,
                                          Arch::gfx1151, Arch::gfx1201),
                          [](const auto& test) { return std::string(name(test.param)); });
 
-// v_bitop3 has its truth table where the others have neg, abs and omod; LLVM says which bit is where.
+// v_bitop3 has its truth table in place of neg, abs and omod; the order of the bits is LLVM's.
 Sample with_table(Sample words, unsigned table) {
   words[0] = (words[0] & ~(7U << 8)) | (table >> 3 & 7) << 8;
   words[1] = (words[1] & 0x07ffffff) | (table & 7) << 29 | table >> 6 << 27;

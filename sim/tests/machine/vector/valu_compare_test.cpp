@@ -23,7 +23,7 @@ bool holds(const Relation& r, double a, double b) {
   return a < b ? r.less : a == b ? r.equal : a > b ? r.greater : r.unordered;
 }
 
-// Runs all comparisons of a type on 64 pairs at a time; each writes a mask of its own.
+// Runs all comparisons of a type on 64 pairs at a time; each writes a separate mask.
 template <class T>
 void check(Arch arch, const std::string& type, const std::string& operands, const std::vector<T>& values,
            const std::function<double(T)>& value) {
@@ -111,7 +111,7 @@ TEST(ValuCompare, NeverAndAlways) {
     const std::uint64_t some = 0xff00ff00ff00fff0;
     for (const std::string type : {"f16", "f32", "f64", "i16", "u16", "i32", "u32", "i64", "u64"})
       for (const bool always : {false, true}) {
-        if (!gfx9 && type.ends_with("16") && type != "f16") continue;  // which gfx11 has no such one of
+        if (!gfx9 && type.ends_with("16") && type != "f16") continue;  // which gfx11 does not have
         const std::string name = (!always ? "f_" : gfx9 && type[0] == 'f' ? "tru_" : "t_") + type;
         const std::string operands = type.ends_with("64") ? "v[10:11], v[20:21]" : "v10, v20";
         SCOPED_TRACE(std::string(rapt::sim::name(arch)) + " " + name);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<Arch, arch_count> archs{Arch::gfx908,  Arch::gfx90a,  Arch::gfx942, Arch::gfx950,
                                              Arch::gfx1100, Arch::gfx1151, Arch::gfx1201};
 
-// Interpolation reads attributes that only the graphics pipeline puts into LDS; v_illegal is no operation.
+// Interpolation reads attributes that only the graphics pipeline puts into LDS; v_illegal is not an operation.
 bool is_refused(std::string_view name) { return name.starts_with("v_interp_") || name == "v_illegal"; }
 
 bool is_vector(Format f) {

@@ -1,4 +1,4 @@
-// Division as compilers write it: scale, approximate, refine, scale back, fix up. The quotient must be the exact one
+// Division as compilers write it: scale, approximate, refine, scale back, fix up. The quotient must be correctly
 // rounded.
 #include "sim/tests/support/valu.hpp"
 
@@ -99,7 +99,7 @@ TEST(ValuDivide, ScaleAndFlag) {
       EXPECT_EQ(wave.s(sreg::vcc), flag ? ~0U : 0U) << numerator << " / " << denominator;
     };
     check(1, 4, 1, 1, false);
-    check(1, 1, 0x1p127F, 0x1p64F, true);  // the quotient is great: the denominator is scaled
+    check(1, 1, 0x1p127F, 0x1p64F, true);  // a large quotient: the denominator is scaled
     check(0x1p127F, 1, 0x1p127F, 0x1p127F, true);
     check(0x1p-110F, 1, 0x1p-110F, 0x1p-46F, false);  // a tiny numerator: both are
     check(1, 1, 0x1p-110F, 0x1p64F, false);
@@ -155,7 +155,7 @@ TEST(ValuDivide, TwoOverPi) {
         static_cast<long double>(as_double(wave.v64(0))) + as_double(wave.v64(2)) + as_double(wave.v64(4));
     EXPECT_EQ(sum, 2 / std::acos(-1.0L));
     EXPECT_EQ(wave.v64(0), 0x3fe45f306dc9c882U);
-    // 2^100: 100 - 54 = 46 digits and more are whole turns of the product and are left out.
+    // 2^100: 100 - 54 = 46 or more digits are whole turns of the product and are left out.
     wave.set_v64(10, 0, bits_of(0x1p100));
     wave.run("v_trig_preop_f64 v[6:7], v[10:11], 0");
     const double skipped = as_double(wave.v64(6));

@@ -1,4 +1,4 @@
-// DPP: where each lane reads, and which lanes are written.
+// DPP: which lane each lane reads, and which lanes are written.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Pattern {
   Map map;
 };
 
-// Lane l of v10 has 100 + l; the move must take map(l), 0 or nothing where there is no lane or one that is off.
+// Lane l of v10 has 100 + l; the move must read map(l), or 0 or nothing if there is no such active lane.
 void check(Arch arch, const std::vector<Pattern>& patterns) {
   OneWave wave(arch, 64);
   const std::string on = is_rdna(arch) ? " bound_ctrl:1" : " bound_ctrl:0";
@@ -75,7 +75,7 @@ TEST(ValuDpp, WavePatterns) {
                         {"row_xmask:5", [](unsigned l) { return l ^ 5; }}});
 }
 
-// Trap: the destination is a source, and is read before it is written; lanes that are masked off keep it.
+// Trap: the destination is a source, and is read before it is written; lanes that are masked keep it.
 TEST(ValuDpp, DestinationIsSource) {
   OneWave wave(Arch::gfx942);
   for (unsigned l = 0; l < 64; ++l) wave.set_f(1, l, static_cast<float>(l));
@@ -141,7 +141,7 @@ TEST(ValuDpp, ModifiersHalvesAndWideValues) {
   EXPECT_EQ(as_double(gfx9.v64(0, 20)), 23.0);
 }
 
-// Lanes that DPP leaves out get 0 in a mask.
+// Lanes that DPP disables get 0 in a mask.
 TEST(ValuDpp, ComparisonsAndCarries) {
   OneWave wave(Arch::gfx1100);
   for (unsigned l = 0; l < 32; ++l) wave.v(10, l) = l;

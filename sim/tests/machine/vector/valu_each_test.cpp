@@ -1,4 +1,4 @@
-// One line for each VALU operation that the tests of a subject do not name: sources, instruction, result.
+// One line for each VALU operation that has no other test: sources, instruction, result.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ void check(Arch arch, std::vector<Line> lines) {
   }
 }
 
-// On each of the architectures what it has of them.
+// On each of the architectures, the operations that it has.
 void check(ArchSet archs, const std::vector<Line>& lines) {
   for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     if (contains(archs, static_cast<Arch>(n))) check(static_cast<Arch>(n), lines);

@@ -1,4 +1,4 @@
-// Sums and products of floating point values against exact arithmetic rounded once.
+// Sums and products of floating-point values, compared with exact arithmetic rounded once.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ void check_f32(Arch arch, const std::string& text, unsigned sources,
     ASSERT_EQ(results[k], expected(inputs[k])) << text << std::hex << " " << inputs[k][0] << " " << inputs[k].back();
 }
 
-// a * b + c rounded once: the product is exact in double; the sum's error, where there is one, goes into the last bit.
+// a * b + c rounded once: the product is exact in double; the sum's error, if there is one, goes into the last bit.
 std::uint32_t fused(const std::vector<std::uint32_t>& s) {
   const double product = double{as_float(s[0])} * as_float(s[1]), c = as_float(s[2]), sum = product + c;
   if (!std::isfinite(sum)) return single(sum, s);
@@ -75,7 +75,7 @@ TEST(ValuFloat, FmaWithNegatedSourceIsFused) {
   EXPECT_EQ(wave.f(0), static_cast<float>((1.0 + 0x1p-23) * (1.0 - 0x1p-24) - 1.0));
 }
 
-// Trap: v_mac and v_mad round the product, and know no denormals.
+// Trap: v_mac and v_mad round the product and flush denormals.
 TEST(ValuFloat, MadRoundsTwiceAndFlushes) {
   for (const Arch arch : archs_with("v_mad_f32")) {
     SCOPED_TRACE(rapt::sim::name(arch));
@@ -203,7 +203,7 @@ TEST(ValuFloat, Double) {
 TEST(ValuFloat, RoundingModesAreThoseOfTheType) {
   OneWave wave(Arch::gfx942);
   for (unsigned round = 0; round < 4; ++round) {
-    // f32's mode does not touch f16 and f64, and the other way round.
+    // f32's mode does not affect f16 and f64, and vice versa.
     wave.wave().mode = (wave.wave().mode & ~0xfU) | round;
     wave.fill(10, bits_of(1.0F));
     wave.fill(20, bits_of(0x1p-30F));

@@ -1,4 +1,4 @@
-// Integer operations against wide arithmetic.
+// Integer operations, compared with wide arithmetic.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ void check(Arch arch, const std::vector<Case>& cases) {
   }
 }
 
-// On every architecture, what it has of them.
+// On every architecture, the operations that it has.
 void check(const std::vector<Case>& cases) {
   for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n) check(static_cast<Arch>(n), cases);
 }
@@ -315,7 +315,7 @@ TEST(ValuInteger, Carries) {
         ASSERT_EQ(wave.wave().pair(10) >> l & 1, static_cast<U>(u(a) - u(b) - u(d) < 0));
       }
     }
-    // Lanes that are off get no carry and keep their value; the destination may be a source.
+    // Inactive lanes get no carry and keep their value; the destination may be a source.
     wave.fill(10, ~0U);
     wave.fill(20, 1);
     wave.wave().set_pair(4, ~std::uint64_t{0});

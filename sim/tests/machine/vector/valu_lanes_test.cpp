@@ -17,7 +17,7 @@ TEST(ValuLanes, ReadAndWrite) {
     const unsigned lanes = wave.wave().lanes;
     number_lanes(wave, 10, 100);
     wave.wave().set_pair(sreg::exec, 0xffff0);
-    wave.s(5) = lanes + 3;  // the lane's number is cut to the wave's size
+    wave.s(5) = lanes + 3;  // the lane's number is taken modulo the wave's size
     wave.run("v_readfirstlane_b32 s4, v10\nv_readlane_b32 s6, v10, 31\nv_readlane_b32 s7, v10, s5");
     EXPECT_EQ(wave.s(4), 104U);
     EXPECT_EQ(wave.s(6), 131U);
@@ -61,7 +61,7 @@ TEST(ValuLanes, Permute16) {
       EXPECT_EQ(wave.v(0, l), 100 + row + straight) << l;
       EXPECT_EQ(wave.v(1, l), 100 + (row ^ 16) + crossed) << l;
     }
-    // A source lane that is off: nothing, 0 with bound_ctrl, its value with fetch inactive.
+    // An inactive source lane: nothing, 0 with bound_ctrl, its value with fetch inactive.
     wave.wave().set_pair(sreg::exec, wave.wave().all_lanes() & ~std::uint64_t{1});
     wave.fill(0, 7);
     wave.run("v_permlane16_b32 v0, v10, 0, 0");

@@ -1,4 +1,4 @@
-// Minimum, maximum and median of floating point values: zeros' signs, NaNs by architecture and mode.
+// Minimum, maximum and median of floating-point values: zeros' signs, NaNs by architecture and mode.
 #include "sim/tests/support/valu.hpp"
 
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ TEST(ValuModifiers, ClampAndNan) {
   EXPECT_EQ(rdna4.v(0), 0U);
 }
 
-// Output modifiers count only where the mode flushes denormals and, up to gfx11, has no IEEE bit.
+// Output modifiers only count if the mode flushes denormals and, up to gfx11, does not have the IEEE bit.
 TEST(ValuModifiers, Omod) {
   OneWave wave(Arch::gfx942);
   wave.fill(10, bits_of(3.0F));
@@ -127,7 +127,7 @@ TEST(ValuModifiers, TrueHalfRegisters) {
     wave.s(4) = nearest_half(4.0) << 16;
     wave.run("v_add_f16 v0.l, s4, v10.h op_sel:[1,1,0]");
     EXPECT_EQ(wave.v(0) & 0xffff, nearest_half(7.0));
-    // High registers are reached only through VOP3.
+    // High registers can only be named in VOP3.
     wave.fill(200, nearest_half(0.5) << 16);
     wave.run("v_add_f16 v201.h, v200.h, v200.h");
     EXPECT_EQ(wave.v(201) >> 16, nearest_half(1.0));
@@ -165,14 +165,14 @@ TEST(ValuModifiers, Sdwa) {
   check(add + "dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0 src1_sel:DWORD", 0xfaccccdd);
   check(add + "dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:WORD_0 src1_sel:DWORD", 0xfffffacc);
   check("v_mov_b32_sdwa v0, v10 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0", 0x8344ccdd);
-  // Floating point modifiers act on the selected value.
+  // Floating-point modifiers apply to the selected value.
   wave.fill(10, nearest_half(-2.0) << 16);
   wave.fill(20, nearest_half(3.0));
   check("v_add_f16_sdwa v0, |v10|, -v20 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_0",
         nearest_half(-1.0) << 16 | 0xccdd);
   check("v_add_f16_sdwa v0, v10, v20 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:WORD_0",
         nearest_half(1.0));
-  // A comparison, and lanes that are off.
+  // A comparison, and inactive lanes.
   wave.fill(10, 0x00ff0100);
   wave.fill(20, 1);
   wave.wave().set_pair(sreg::exec, 3);

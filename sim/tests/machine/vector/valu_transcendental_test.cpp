@@ -18,14 +18,14 @@ std::vector<std::vector<std::uint32_t>> samples(unsigned count) {
   std::uint32_t x = 12345;
   for (unsigned k = 0; k < count; ++k) {
     x = x * 1664525 + 1013904223;
-    // Every other one of a size where functions are busiest.
+    // Every other value of the magnitudes for which the functions vary most.
     result.push_back({k % 2 == 0 ? x : (x & 0x807fffff) | (0x38800000 + (x >> 9) % 0x10000000)});
   }
   return result;
 }
 
 void check_f32(OneWave& wave, const std::string& name, const std::function<long double(long double)>& function) {
-  // Each architecture has the same functions: one is looked at closely.
+  // All architectures have the same functions: one of them is tested closely.
   const auto inputs = samples(wave.wave().arch == Arch::gfx942 ? 200000 : 5000);
   const auto results = run_all<std::uint32_t>(wave, name + " v0, v10", inputs);
   double worst = 0;
@@ -44,7 +44,7 @@ void check_f32(OneWave& wave, const std::string& name, const std::function<long 
       ASSERT_LE(worst, 1.0) << name << " " << x;
     }
   }
-  EXPECT_GT(worst, 0.3) << name;  // the samples do test it
+  EXPECT_GT(worst, 0.3) << name;  // the samples are good enough to show errors
 }
 
 const long double pi = std::acos(-1.0L);

@@ -1,5 +1,5 @@
-// Bits of instructions that the decoder accepts and nothing in the simulator looks at, each with the reason and its
-// source. every_bit_test.cpp fails for any other such bit, and for one here that does have an effect.
+// Bits of instructions that the decoder accepts and the simulator ignores, each with the reason and its source.
+// every_bit_test.cpp fails for any other such bit, and for one here that does have an effect.
 #pragma once
 
 #include "sim/tests/support/bits/word_layouts.hpp"
@@ -10,7 +10,7 @@
 
 namespace rapt::sim::test {
 
-// Encodings of one operation that have the same operands, by one of them.
+// One of the encodings of an operation that have the same operands.
 struct FormOf {
   Arch arch;
   unsigned lanes;
@@ -20,11 +20,11 @@ struct FormOf {
 
   const Opcode& row() const { return *instruction.opcode; }
   bool on(std::string_view field) const;  // any bit of it is set
-  unsigned sources() const;               // that have a field: an accumulator is the destination's
+  unsigned sources() const;               // that have a field; an accumulator uses the destination's
 };
 
-// Sources are sections of the ISA documents, or files of LLVM 22, whose disassembler the decoder agrees with: what
-// neither gives a meaning is decoded as LLVM decodes it, whatever the bits.
+// Sources are sections of the ISA documents, or files of LLVM 22, whose disassembler the decoder agrees with: bits to
+// which neither gives a meaning are decoded as LLVM does.
 struct Hint {
   std::string_view layouts = "*";  // names with wildcards, '|' between them
   std::string_view fields = "*";
@@ -45,7 +45,7 @@ inline std::array<std::span<const Hint>, 5> all_hints() {
   return {scalar_hints(), vector_hints(), packed_hints(), memory_hints(), literal_hints()};
 }
 
-// Of each bit the entry that says so; nullptr where none does.
+// The entry for each bit; nullptr if there is none.
 std::vector<const Hint*> find_hints(const FormOf& form);
 
 }  // namespace rapt::sim::test

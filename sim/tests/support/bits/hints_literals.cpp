@@ -1,5 +1,5 @@
-// Bits of literals that do not reach the result, because the operand is narrower than a literal or because of what the
-// operation does with it.
+// Bits of literals that do not reach the result, because the operand is narrower than a literal or the operation
+// ignores them.
 #include "sim/tests/support/bits/hints.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ unsigned width(Type type) {
 bool beyond_operands(const FormOf& f, unsigned bit) {
   const bool first_alone =
       f.layout.name.starts_with("VOP1") || f.layout.name.starts_with("VOP2") || f.layout.name.starts_with("VOPC");
-  if (f.row().src[0] == Type::b8 && f.layout.name.starts_with("VOP3")) return false;  // op_sel says which byte
+  if (f.row().src[0] == Type::b8 && f.layout.name.starts_with("VOP3")) return false;  // op_sel selects the byte
   unsigned widest = width(f.row().src[0]);
   for (const Type type : f.row().src)
     if (type != Type::none && type != Type::mask && !first_alone) widest = std::max(widest, width(type));

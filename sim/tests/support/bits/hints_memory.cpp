@@ -27,7 +27,7 @@ constexpr std::string_view scopes = "ISA documents, memory scopes and temporal h
 constexpr std::string_view flats = "*FLAT|*GLOBAL|*SCRATCH", buffers = "MUBUF|MTBUF|VBUFFER";
 
 constexpr Hint hints[] = {
-    // An atomic operation's glc, and the lowest bit of its th, ask for what was there.
+    // An atomic operation's glc, and the lowest bit of its th, request the old value.
     {.layouts = "FLAT|GLOBAL|SCRATCH|MUBUF|MTBUF", .fields = "slc|dlc|scc", .why = policy, .source = scopes},
     {.layouts = "FLAT|GLOBAL|SCRATCH|MUBUF|MTBUF", .fields = "glc", .when = no_atomic, .why = policy, .source = scopes},
     {.layouts = "VFLAT|VGLOBAL|VSCRATCH|VBUFFER", .fields = "scope|nv", .why = policy, .source = scopes},

@@ -17,7 +17,7 @@ bool whole_dwords(const FormOf& f, unsigned) {
   const bool small = name.ends_with("_i8") || name.ends_with("_u8") || name.ends_with("16");
   return !small && f.row().src[0] != Type::none;
 }
-// An atomic operation's glc asks for what was there.
+// An atomic operation's glc requests the old value.
 bool no_atomic(const FormOf& f, unsigned) { return f.row().name.find("atomic") == std::string_view::npos; }
 bool half_wave(const FormOf& f, unsigned) { return f.lanes == 32; }
 

@@ -1,4 +1,4 @@
-// Hints of vector operations: fields that an encoding has for other operations, and modifiers that cannot matter.
+// Hints of vector operations: fields that an encoding has for other operations, and modifiers that have no effect.
 #include "sim/tests/support/bits/hints.hpp"
 
 #include "sim/isa/rdna/traits.hpp"
@@ -16,7 +16,7 @@ bool no_source0(const FormOf& f, unsigned) { return f.sources() < 1; }
 bool no_source1(const FormOf& f, unsigned) { return f.sources() < 2; }
 bool no_source2(const FormOf& f, unsigned) { return f.sources() < 3; }
 
-// Conversions of 8 bits and fewer: op_sel picks the byte, or the pair of them, of the source or of the result.
+// Conversions of 8 bits and fewer: op_sel selects the byte, or pair of bytes, of the source or of the result.
 bool selects_bytes(std::string_view name, unsigned bit) {
   const bool from_fp4 = name.ends_with("_fp4"), from_bytes = name.ends_with("_fp8") || name.ends_with("_bf8");
   const bool pair = name.find("_pk_") != std::string_view::npos;
@@ -37,7 +37,7 @@ bool no_float(const FormOf& f, unsigned bit) {
   const std::string_view name = f.row().name;
   return bit < 3 && !is_float(f.row().src[bit]) && !name.starts_with("v_cndmask") && name != "v_mov_b16";
 }
-// gfx9's encodings of operations whose sources partly, or not at all, take neg and abs.
+// gfx9's encodings of operations of which some or all sources do not take neg and abs.
 bool lax(const FormOf& f, unsigned source) {
   const bool takes = source < 3 && is_float(f.row().src[source]) && !has(f, trait::no_modifiers);
   return has(f, trait::lax_modifiers) && !takes;
@@ -59,12 +59,12 @@ constexpr std::string_view modifiers =
     "RDNA4 ISA 7.2.2.1, ABS and NEG are for floats; CDNA4 ISA 6.2.2 and RDNA3 ISA 7.2.3.1, output modifiers";
 constexpr std::string_view own = "ISA documents, chapter \"Instructions\": the entry of the instruction";
 
-// Comparisons that are always or never true.
+// Comparisons that are always true or always false.
 constexpr std::string_view constant_comparisons = "v_cmp_f_*|v_cmp_t_*|v_cmp_tru_*|v_cmpx_f_*|v_cmpx_t_*|v_cmpx_tru_*";
 constexpr std::string_view nan_comparisons = "v_cmp_o_*|v_cmp_u_*|v_cmpx_o_*|v_cmpx_u_*";
 
 constexpr Hint hints[] = {
-    // Operands that are not there
+    // Operands that do not exist
     {.layouts = "VOP1*|VOP3|VOP3 *", .fields = "src0", .when = no_source0, .why = unused, .source = vop3},
     {.layouts = vop3_alone, .fields = "src1", .when = no_source1, .why = unused, .source = vop3},
     {.layouts = vop3_alone, .fields = "src2", .when = no_source2, .why = unused, .source = vop3},

@@ -72,7 +72,7 @@ bool InstructionTrial::reaches_memory(const Instruction& i) const {
     case Format::scratch:
     case Format::mubuf:
     case Format::mtbuf:
-    case Format::sopp: return true;  // what a load to LDS left on its way arrives at a wait
+    case Format::sopp: return true;  // an outstanding load to LDS arrives at a wait
     default: return everywhere_;
   }
 }
@@ -98,7 +98,7 @@ void InstructionTrial::suit(const Instruction& i, std::mt19937& random) {
   if (i.opcode->name == "s_waitcnt" && is_cdna(live().arch)) begin_loads_to_lds(start_scalars_.wave);
 }
 
-// So that it shows which of them an operation selects that tells a denormal from 0 alone.
+// So that an operation which only tells denormals from 0 shows which of them it selects.
 void InstructionTrial::clear_bytes(const Instruction& i, std::mt19937& random) {
   constexpr std::uint32_t kept[] = {0xff00ff00, 0x00ff00ff, 0x0000ffff, 0xffff0000};
   for (const Operand& o : i.src)
@@ -172,7 +172,7 @@ bool InstructionTrial::same_memory(const MachineState& state) {
          std::equal(scratch.begin(), scratch.end(), state.scratch.begin());
 }
 
-// Waits and no-operations act on time, and on what the sanitizer takes to have arrived.
+// Waits and no-operations affect time, and what the sanitizer assumes to have arrived.
 bool InstructionTrial::same_time(const Instruction& variant, const Effects& e) {
   if (variant.opcode->format != Format::sopp && e.unit != Unit::wait) return true;
   const Arch arch = live().arch;

@@ -17,7 +17,7 @@ class InstructionTrial {
   void renew(std::mt19937& random);
 
   enum class Ended : std::uint8_t { normally, with_fault, refused };
-  // Takes the instruction as the one to compare with, makes its registers such that it can run, and runs it.
+  // Makes the instruction the reference, prepares its registers so that it can run, and runs it.
   Ended begin(const Instruction& instruction, std::mt19937& random);
   struct Variant {
     Ended ended;
@@ -25,13 +25,13 @@ class InstructionTrial {
   };
   // Another instruction of the same opcode, from the same state.
   Variant compare(const Instruction& variant);
-  // Ends what begin() began. False where `watched` and registers were written that effects() does not name: what
-  // compare() said was worth nothing.
+  // Ends what begin() began. False if `watched` and registers were written that effects() does not name: compare()'s
+  // results are then worthless.
   bool end(bool watched);
-  // Looks at all registers and memory, not only at those that the instruction's effects and format name.
+  // Compares all registers and memory, not only those that the instruction's effects and format name.
   void look_everywhere(bool on) { everywhere_ = on; }
 
-  const std::string& fault() const { return after_run_.fault; }  // of the instruction to compare with
+  const std::string& fault() const { return after_run_.fault; }  // of the reference
 
  private:
   struct Run {
@@ -63,7 +63,7 @@ class InstructionTrial {
   unsigned kind_ = 0;  // of numbers
   bool everywhere_ = false;
   std::vector<unsigned> every_row_;
-  // Registers and memory as renew() made them, where instructions start, and behind the one to compare with.
+  // Registers and memory as renew() made them, before the instructions, and after the reference.
   MachineState fresh_, start_, after_;
   Scalars start_scalars_, after_scalars_;
   Run after_run_;

@@ -11,7 +11,7 @@ namespace rapt::sim::test {
 namespace {
 
 constexpr unsigned samples = 40, most_samples = 3000, most_bases = 8;
-constexpr unsigned passes_until_refused = 6;  // a bit that was refused in so many is not tried again
+constexpr unsigned passes_until_refused = 6;  // a bit that was refused in this many is not tried again
 constexpr unsigned trials_watched = 3;        // for writes that effects() does not name
 constexpr unsigned samples_later = 100;
 
@@ -46,15 +46,15 @@ bool same_opcode(const Instruction& a, const Instruction& b) {
   return a.opcode == b.opcode && (!a.dual || a.dual->opcode == b.dual->opcode);
 }
 
-// Behind the first passes, where few bits are left, a form has so many attempts a pass, each with another base.
+// After the first passes, when few bits are left: a form's attempts per pass, each with another base.
 unsigned attempts_later(const Form& form) {
   const bool hints_alone =
       std::all_of(form.pending.begin(), form.pending.end(), [&](unsigned bit) { return form.hints[bit] != nullptr; });
   if (hints_alone) return 1;
-  return form.row->format <= Format::smem ? 60 : 12;  // few of the scalar ones' words are legal, and they are fast
+  return form.row->format <= Format::smem ? 60 : 12;  // few words of scalar ones are legal, and they are fast
 }
 
-// Those that run only to end the kernel.
+// Operations that only end the kernel.
 bool ends_kernel(const Opcode& row) { return row.name == "s_trap" || row.name == "s_sendmsghalt"; }
 
 }  // namespace
@@ -77,7 +77,7 @@ BitSearch::BitSearch(Target target) : target_(target), mode_{target.arch, target
   }
 }
 
-// At least as many words as `samples`, and as many as it takes to have all forms that are known of the row.
+// At least `samples` words, and as many as it takes to cover all known forms of the row.
 void BitSearch::collect(const Opcode& row) {
   std::vector<Instruction> known;
   for (const Encoding& e : encodings(mode_, row)) known.push_back(*e.decode());
@@ -133,7 +133,7 @@ void BitSearch::drop_settled(Form& form, unsigned passes, unsigned hint_passes) 
   });
 }
 
-// Legal words are found more easily near others; the form keeps them, so that they wander.
+// Legal words are easier to find near others; the form keeps the new ones, so the search moves on.
 Words BitSearch::another_base(Form& form) {
   Words& kept = form.bases[random_() % form.bases.size()];
   for (unsigned n = 0; n < samples_later; ++n) {
@@ -146,7 +146,7 @@ Words BitSearch::another_base(Form& form) {
   return kept;
 }
 
-// False where it cannot run.
+// False if it cannot run.
 bool BitSearch::try_base(Form& form, const Words& base) {
   using enum InstructionTrial::Ended;
   const auto instruction = decode(mode_, base);

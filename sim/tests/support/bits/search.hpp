@@ -1,4 +1,4 @@
-// What each bit of each encoding does: flipped on its own in random legal encodings, which run from random states.
+// The effect of each bit of each encoding: it is flipped in random legal encodings, which run from random states.
 #pragma once
 
 #include "sim/tests/support/bits/hints.hpp"
@@ -11,17 +11,17 @@ namespace rapt::sim::test {
 
 enum class Outcome : std::uint8_t {
   unseen,
-  refused,  // no instruction, or one that the simulator refuses to execute
+  refused,  // not an instruction, or one that the simulator refuses to execute
   other,    // another opcode, or another number of words
-  idle,     // the same opcode, and never a difference
+  idle,     // the same opcode, and no difference so far
   effect,
 };
 inline constexpr unsigned outcome_count = 5;
 
-// A number for the size of an instruction and the operands that it has.
+// A number for the size of an instruction and its operands.
 std::uint64_t operands_in_use(const Instruction& instruction);
 
-// The registers that these write are found when they run.
+// Instructions for which running them tells what registers they write.
 bool writes_by_m0(const Opcode& opcode);
 
 // Encodings of one operation with the same fields in use.
@@ -42,7 +42,7 @@ class BitSearch {
  public:
   explicit BitSearch(Target target);
 
-  // Random encodings of every opcode that is simulated. Bits that are hints are looked at in `hint_passes` passes, the
+  // Random encodings of every opcode that is simulated. Bits that are hints are tried in `hint_passes` passes, the
   // others in `passes`, each with another state.
   void run(unsigned passes, unsigned hint_passes);
 

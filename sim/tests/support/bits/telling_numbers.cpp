@@ -20,14 +20,14 @@ template <class T>
 auto one_of(const T& values, std::mt19937& r) {
   return values[r() % std::size(values)];
 }
-// So few that lanes of two registers are often equal.
+// So few values that lanes of two registers are often equal.
 constexpr std::uint32_t few32[] = {0, 1, 2, 0x3f800000, 0xbf800000, 0x40000000, 0xffffffff, 0x7fc00000};
 constexpr std::uint32_t few16[] = {0, 1, 2, 0x3c00, 0xbc00, 0x4000, 0xffff, 0x3f80};
 constexpr std::uint32_t few_high[] = {0, 0x3ff00000, 0xbff00000, 0x40000000};
 
 enum Kind : unsigned { f32, f16, f64, any, small, few_32, few_16, few_64, bf16, edges, mixed, kinds };
 
-// A register's number. The upper half of a double stands in an odd one.
+// A register's number. The upper half of a double is in an odd one.
 std::uint32_t number(unsigned kind, bool odd, std::mt19937& r) {
   switch (kind) {
     case f32: return single(r);
@@ -97,13 +97,13 @@ void fill_scalars(MachineState& s, Target target, unsigned kind, std::mt19937& r
   kind %= kinds;
   for (unsigned n = 0; n < sreg::count; ++n) s.sgpr[n] = number(kind, n % 2 != 0, random);
   s.sgpr[sreg::null] = 0;
-  // All lanes, some, or few: of many, atomic operations on one address may leave nothing to see.
+  // All lanes, some, or few: with many, atomic operations on one address may hide differences.
   std::uint64_t lanes = random() % 3 == 0 ? ~std::uint64_t{0} : random() | std::uint64_t{random()} << 32;
   if (random() % 3 == 0) lanes = std::uint64_t{1} << random() % target.lanes | std::uint64_t{1} << random() % 32;
   set_pair(s, sreg::exec, target.lanes == 32 ? lanes & 0xffffffff : lanes);
   if (random() % 4 == 0) set_pair(s, sreg::vcc, 0);
   s.scc = random() % 2 != 0;
-  // Offsets into the LDS, and distances between registers.
+  // Offsets into LDS, and distances between registers.
   const std::uint32_t near = word(random) % 16 * 16, distance = word(random) % 8;
   s.sgpr[sreg::m0] = random() % 3 != 0 ? near : random() % 2 != 0 ? distance | distance << 16 : word(random);
 }
@@ -111,7 +111,7 @@ void fill_scalars(MachineState& s, Target target, unsigned kind, std::mt19937& r
 void meet_constants(MachineState& s, Target target, const Instruction& i, std::mt19937& random) {
   if (i.opcode->format == Format::sopk)
     return meet(s, target, i.src[0], static_cast<std::uint64_t>(std::int64_t{i.immediate}), random);
-  // Positions of bits, which meet each of a literal's only so.
+  // Positions of bits, so that each bit of a literal is tested.
   for (const Operand& o : i.src)
     if (i.opcode->format <= Format::sopc && o.kind == OperandKind::sgpr && o.index < sreg::null && random() % 2 == 0)
       s.sgpr[o.index] = word(random) % 64;

@@ -15,7 +15,7 @@ std::string_view suffix_name(Suffix suffix) {
   return names[static_cast<unsigned>(suffix)];
 }
 
-// The names that are put together live as long as the process.
+// The names that are built live as long as the process.
 std::string_view joined(std::string_view name, std::string_view more) {
   static std::map<std::string, std::string> names;
   std::string text = std::string(name) + std::string(more);
@@ -24,7 +24,7 @@ std::string_view joined(std::string_view name, std::string_view more) {
 
 constexpr unsigned code_literal = 255;
 
-// What src0 holds to announce the suffix.
+// The value of src0 that announces the suffix.
 unsigned announcement(Suffix suffix) {
   switch (suffix) {
     case Suffix::sdwa: return 249;
@@ -63,14 +63,14 @@ Fields suffix_fields(Suffix suffix, Arch arch, Format format) {
   return out;
 }
 
-// VOP3 with a second destination has it in the place of abs and op_sel.
+// VOP3 with a second destination has it in place of abs and op_sel.
 Fields with_second_destination(Fields fields) {
   std::erase_if(fields, [](const BitField& f) { return f.name == "abs" || f.name == "op_sel"; });
   fields.push_back({"sdst", 8, 7, Fill::sgpr});
   return fields;
 }
 
-// Operations of which random numbers would seldom be understood.
+// Operations that would seldom accept random numbers.
 void specialize(Fields& fields, const Opcode& opcode) {
   const auto fill = [&](std::string_view field, Fill with) {
     for (BitField& f : fields)
@@ -95,7 +95,7 @@ Layout make(const LayoutRow& row, Suffix suffix, Arch arch, const Opcode& opcode
     field.low = static_cast<std::uint8_t>(field.low + 32 * row.dwords);
     out.fields.push_back(field);
   }
-  // The source that announces the suffix is no free field, except for a literal's.
+  // The source that announces the suffix is not a free field, except for a literal's.
   if (suffix != Suffix::none && suffix != Suffix::literal) {
     const auto src0 = std::find_if(out.fields.begin(), out.fields.end(), [](auto& f) { return f.name == "src0"; });
     out.fixed[src0->low / 32] |= announcement(suffix) << src0->low % 32;
@@ -255,7 +255,7 @@ class Values {
 };
 
 void put(Words& words, const BitField& field, std::uint32_t value) {
-  // No field crosses a word's end but one that is a whole word's upper part.
+  // No field crosses the end of a word, except for one that is the upper part of a whole word.
   words[field.low / 32] |= value << field.low % 32;
 }
 

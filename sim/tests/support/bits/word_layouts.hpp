@@ -1,5 +1,5 @@
 // The fields of every instruction layout (ISA documents, "Microcode formats"): to make words of an operation, and to
-// say which field a bit belongs to.
+// find the field of a bit.
 #pragma once
 
 #include "sim/isa/opcode.hpp"
@@ -12,18 +12,18 @@
 
 namespace rapt::sim::test {
 
-// What a random value of a field looks like.
+// How to choose a random value of a field.
 enum class Fill : std::uint8_t {
   vgpr,           // 8 bits: a low register, even more often than not
   source,         // 9 bits: VGPR, SGPR or constant
   scalar_source,  // 8 bits: SGPR or constant
   sgpr,           // 7 bits
-  base,           // an address pair or a descriptor, counted in registers that the field's width tells
+  base,           // an address pair or a descriptor, in units that the field's width tells
   saddr,          // SGPR pair or none
   modifier,       // mostly clear
   any,
   one,
-  form,    // says which other fields count
+  form,    // says which other fields are used
   offset,  // small, a multiple of 8
   immediate,
   number,             // 32 bits
@@ -31,7 +31,7 @@ enum class Fill : std::uint8_t {
   control,            // DPP
   message,            // of the messages that are answered
   barrier,            // the workgroup's
-  hardware_register,  // one that is there, mostly
+  hardware_register,  // mostly one that exists
   mask,               // DPP, mostly set
 };
 
@@ -51,7 +51,7 @@ enum class Suffix : std::uint8_t { none, literal, dpp16, dpp8, dpp8_fi, sdwa };
 struct Layout {
   std::string_view name;  // "VOP2 SDWA"
   Words fixed{};          // format and opcode
-  unsigned dwords;        // without a literal that the operation has always
+  unsigned dwords;        // without a literal that the operation always has
   Suffix suffix = Suffix::none;
   std::vector<BitField> fields;
 
@@ -61,11 +61,11 @@ struct Layout {
     unsigned bit;
   };
   Place place(unsigned bit) const;
-  // What the fields say that choose the form.
+  // The values of the fields that choose the form.
   std::uint32_t form(const Words& words) const;
 };
 
-// All that the architecture's documents have for the operation; the decoder may refuse some.
+// All layouts that the architecture's documents give for the operation; the decoder may refuse some.
 std::vector<Layout> layouts(Arch arch, const Opcode& row);
 
 // Random values in all fields.
@@ -81,7 +81,7 @@ struct LayoutRow {
   std::string_view name;
   std::uint32_t base;
   std::uint8_t op_shift;
-  std::uint16_t first_code;  // where the format's codes begin in a field that it shares
+  std::uint16_t first_code;  // where the format's codes begin in a shared field
   std::uint8_t dwords;
   std::vector<BitField> fields;
   std::vector<Suffix> suffixes = {};  // that may follow

@@ -52,7 +52,7 @@ Fields flat(std::string_view bit13) {
           {"acc", 55, 1, modifier},  {"vdst", 56, 8, vgpr}};
 }
 
-// gfx90a and later say with bit 55 that the data are in AGPRs.
+// On gfx90a and later, bit 55 says that the data are in AGPRs.
 Fields mubuf(std::string_view bit55) {
   return {{"offset", 0, 12, offset}, {"offen", 12, 1, form},   {"idxen", 13, 1, form},
           {"glc", 14, 1, any},       {"scc", 15, 1, modifier}, {"lds", 16, 1, form},

@@ -1,4 +1,4 @@
-// How the encodings of any_instruction.hpp are put together: one function for each family.
+// Builds the encodings of any_instruction.hpp: one function for each family.
 #pragma once
 
 #include "sim/tests/support/instructions/any_instruction.hpp"

@@ -65,7 +65,7 @@ namespace {
 constexpr std::uint32_t dpp16 = 250, dpp8 = 233, dpp8_inactive = 234;
 constexpr std::uint32_t identity_dpp16 = 0xff00e400, identity_dpp8 = 0xfac68800;
 
-// The DPP word: which register stands for src0, and the rest of it.
+// The DPP word: the register that is src0, and the rest of it.
 void dpp_word(const Forms::Form& form, unsigned low, std::uint32_t code, Coding coding, unsigned flag) {
   form.at(src0, coding, low, 8, flag);
   if (code != dpp16) form.option(low + 8, 24);
@@ -125,7 +125,7 @@ void vop3p(Forms& f) {
   for (const auto& [name, dpp] : dpp_kinds) add(name, dpp);
 }
 
-// Every operation as the X half beside every one as the Y half; those that are only Y beside a v_dual_mov_b32.
+// Every operation as the X half with every one as the Y half; those that are only Y with a v_dual_mov_b32.
 void vopd(Forms& f) {
   constexpr unsigned y_alone = 16, mov = 8;
   const bool has_x = f.row().code < y_alone;

@@ -7,8 +7,8 @@
 namespace rapt::sim::test {
 namespace {
 
-// Where an encoding's operands are at first. VGPRs: up to 32 of dst, src0 and src2, 16 of src1, all below 128,
-// where the short encodings have their 16-bit ones; dst2 never is one. SGPRs: up to 16 of dst, 4 of the others.
+// Where an encoding's operands are at first. VGPRs: up to 32 of dst, src0 and src2, 16 of src1, all below 128, where
+// the short encodings have their 16-bit ones; dst2 is never one. SGPRs: up to 16 of dst, 4 of the others.
 constexpr std::array<std::uint8_t, slot_count> vector_registers{64, 0, 32, 96, 0, 112, 114, 121, 122, 123, 124};
 constexpr std::array<std::uint8_t, slot_count> scalar_registers{64, 98, 80, 84, 88, 96, 97, 0, 0, 0, 0};
 
@@ -25,7 +25,7 @@ bool is_register(const Operand& o) {
   return o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr || o.kind == OperandKind::sgpr;
 }
 
-// The first registers of operands, sources in SGPRs where bit n of `scalar` is set.
+// The first registers of operands; source n is in SGPRs if bit n of `scalar` is set.
 void place_all(Encoding& e, unsigned scalar) {
   unsigned source = 0;
   for (unsigned slot = 0; slot < slot_count; ++slot) {
@@ -121,7 +121,7 @@ Register apart_register(unsigned slot, OperandKind kind) {
 }
 
 Forms::Form Forms::add(std::string form, std::uint32_t first, std::uint32_t second, std::uint32_t third) {
-  // A literal behind the words, where the instruction has one.
+  // A literal after the words, if the instruction has one.
   forms_.push_back({mode_, &opcode_, std::move(form), {first, second, third, 0x40a12345}, {}, {}});
   return Form(forms_.back());
 }

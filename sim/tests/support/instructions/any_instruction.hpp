@@ -17,12 +17,12 @@ struct Field {
 std::uint32_t get(const std::vector<std::uint32_t>& words, Field field);
 void put(std::vector<std::uint32_t>& words, Field field, std::uint32_t value);
 
-// Operands of an Instruction by number; those from y_dst on are VOPD's Y half's.
+// Operands of an Instruction by number; those from y_dst on belong to VOPD's Y half.
 enum Slot : std::uint8_t { dst, dst2, src0, src1, src2, src3, src4, y_dst, y_src0, y_src1, y_src2, slot_count };
 const Operand& operand(const Instruction& instruction, unsigned slot);
 Operand& operand(Instruction& instruction, unsigned slot);
 
-// How a field says which register.
+// How a field names a register.
 enum class Coding : std::uint8_t {
   vector,  // the number of a VGPR or AGPR; other bits say which of the two
   half,    // the same in seven bits, the eighth: its upper half
@@ -48,12 +48,12 @@ struct Place {
 struct Encoding {
   DecodeMode mode{};
   const Opcode* opcode = nullptr;
-  std::string form;  // "e64", "offen idxen glc": what tells it from the row's other encodings
+  std::string form;  // "e64", "offen idxen glc": its difference from the row's other encodings
   std::vector<std::uint32_t> words;
   std::array<Place, slot_count> places{};
-  std::vector<Field> options;  // any bits here leave the operands as they are, though not all values are legal
+  std::vector<Field> options;  // any bits here leave the operands unchanged, although not all values are legal
 
-  // None where the words are not this instruction.
+  // None if the words are not this instruction.
   std::optional<Instruction> decode() const;
 };
 
@@ -62,16 +62,16 @@ struct Encoding {
 std::vector<Encoding> encodings(DecodeMode mode, const Opcode& opcode);
 
 struct Register {
-  OperandKind kind = OperandKind::none;  // special too: SCC and its like as sources
+  OperandKind kind = OperandKind::none;  // also special: SCC and the like as sources
   unsigned index = 0;
   bool high = false;
 };
 bool reaches_memory(const Opcode& opcode);
 // Whether M0 moves the operand: movrel's, v_swaprel's.
 bool is_relative(const Opcode& opcode, unsigned slot);
-// Where `encodings` puts the operand, if in registers of that kind.
+// Where `encodings` puts the operand if it is in registers of that kind.
 Register apart_register(unsigned slot, OperandKind kind);
-// Writes the register's number into the operand's field; whether that is legal only decode() tells.
+// Writes the register's number into the operand's field; only decode() tells whether that is legal.
 void set_register(Encoding& encoding, unsigned slot, Register to);
 
 }  // namespace rapt::sim::test

@@ -14,7 +14,7 @@ using u64 = std::uint64_t;
 constexpr u32 lds_bytes = 8192, memory_bytes = 32768;
 constexpr u32 start = 1024;  // of the part of memory that addresses lead to: offsets may be negative
 
-// The valid values of one instruction's operands.
+// Valid values of one instruction's operands.
 class Values {
  public:
   Values(MachineState& state, const Instruction& i, Target target, std::mt19937& random, bool beyond)
@@ -61,7 +61,7 @@ class Values {
   bool beyond_;
 };
 
-// Lanes in global memory, in the LDS and in private memory.
+// Lanes in global memory, in LDS and in private memory.
 void Values::flat(u64 memory) {
   vgpr_pair(i_.src[0], [&](unsigned) {
     const u32 at = 16 * below(16);
@@ -101,7 +101,7 @@ void Values::buffer(u64 memory, u64 scratch) {
   state_.sgpr[sreg::m0] = 64 * below(8);
   // Atomics need aligned addresses.
   sgpr(i_.src[3], 0, 16 * below(4) + (atomic ? (0U - static_cast<u32>(i_.offset)) % 8 : 0));
-  // Swizzled elements are of 4 bytes, too few for some atomics.
+  // Swizzled elements have 4 bytes, too few for some atomics.
   const unsigned kind = below(atomic ? 2 : gfx9() && !i_.idxen && !format ? 4 : 3);
   const u32 stride = kind == 0 ? 0 : 16 << below(3);
   const u32 records = kind == 0 ? (beyond_ ? 256 : 4096) : beyond_ ? 12 : 32;
@@ -130,7 +130,7 @@ void Values::scalar_memory(u64 memory) {
   sgpr(i_.src[1], 0, blocks ? below(4) : 8 * below(8));
 }
 
-// M0 moves registers: by little.
+// M0 moves registers, so it is small.
 void Values::relative() {
   const bool two = named("_2") || named("swaprel");
   if (named("movrel") || two) state_.sgpr[sreg::m0] = below(4) | (two ? below(4) << 16 : 0);
@@ -145,7 +145,7 @@ bool needs_all_lanes(const Opcode& opcode) {
 
 bool is_refused(const Opcode& opcode, Target target) {
   const std::string_view name = opcode.name;
-  if (!handlers().find(name, target.arch, target.lanes)) return true;  // so says docs/simulator-opcodes.md
+  if (!handlers().find(name, target.arch, target.lanes)) return true;  // according to docs/simulator-opcodes.md
   if (name == "s_trap" || name == "s_sendmsghalt") return true;
   if (name.starts_with("global_load_tr") && target.lanes == 64) return true;             // the layout is not documented
   return name.starts_with("ds_bvh_stack") || name.starts_with("global_atomic_ordered");  // graphics

@@ -10,7 +10,7 @@ namespace rapt::sim::test {
 
 // Everything that an instruction may change.
 struct MachineState {
-  std::vector<std::uint32_t> vgpr;  // rows of VGPRs, behind them of AGPRs
+  std::vector<std::uint32_t> vgpr;  // rows of VGPRs, followed by AGPRs
   std::array<std::uint32_t, sreg::count> sgpr{};
   std::vector<unsigned char> memory, lds, scratch;
   std::uint32_t mode = 0, status = 0, trapsts = 0;
@@ -28,12 +28,12 @@ class AnyScene {
   // Random bits everywhere, all lanes in EXEC.
   MachineState random_state(std::mt19937& random) const;
   // Gives the registers that the instruction takes addresses, descriptors, indices and M0 from values that lead into
-  // the scene's memory. `beyond`: some lanes go past the end of a buffer or of the LDS, where that is no fault.
+  // the scene's memory. `beyond`: some lanes go past the end of a buffer or of LDS, if that is not a fault.
   void make_valid(MachineState& state, const Instruction& instruction, std::mt19937& random, bool beyond) const;
 
   void set(const MachineState& state);
   void get(MachineState& state);
-  // Runs one instruction that is not refused to its end: loads to LDS have arrived. A Fault goes through. It does not
+  // Runs one instruction that is not refused to its end: loads to LDS have arrived. A Fault is passed on. It does not
   // count as tested (tested.hpp): that is for tests which know the result.
   void run(const Instruction& instruction);
 
@@ -53,7 +53,7 @@ class AnyScene {
 bool needs_all_lanes(const Opcode& opcode);
 // Rows that have no results: the simulator does not execute them, or they end the kernel.
 bool is_refused(const Opcode& opcode, Target target);
-// Of other rows what LLVM decodes and the simulator refuses, as no document says what it means.
+// What LLVM decodes and the simulator refuses of other rows, because no document says what it means.
 bool is_refused(const Instruction& instruction);
 
 }  // namespace rapt::sim::test

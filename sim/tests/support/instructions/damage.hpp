@@ -1,4 +1,4 @@
-// Damaged code objects and bundles: whatever is changed, they are loaded or refused.
+// Damaged code objects and bundles: whatever is changed, they are either loaded or refused.
 #pragma once
 
 #include "sim/loader/code_object.hpp"
@@ -8,7 +8,7 @@
 namespace rapt::sim::test {
 
 void load_or_refuse(const std::vector<std::byte>& bytes, Arch arch);
-// Each of the first `count` bytes on its own, with its lowest, its highest and all its bits changed.
+// Changes each of the first `count` bytes separately: its lowest, its highest and all its bits.
 void load_or_refuse_changed(std::vector<std::byte> bytes, std::size_t count, Arch arch);
 
 }  // namespace rapt::sim::test

@@ -17,7 +17,7 @@ struct Agreement {
   unsigned same = 0, valid = 0, invalid = 0;
 
   void differ(const std::string& kind, std::string_view text, const std::string& example);
-  // Asks for the exception only where the two differ.
+  // Only looks for an exception if the two differ.
   using FindException = Exception (*)(Arch, const Sample&, const Disassembled&);
   void compare(DecodeMode mode, const Sample& sample, const Disassembled& llvm, FindException find_exception);
 };

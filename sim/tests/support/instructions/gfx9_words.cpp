@@ -47,7 +47,7 @@ class Random {
   std::uint32_t word() { return static_cast<std::uint32_t>(engine_() >> 16); }
   bool one_in(unsigned n) { return word() % n == 0; }
 
-  // Random bits, often with whole fields clear: unused fields must be, and small register numbers are even oftener.
+  // Random bits, often with whole fields clear: unused ones must be, and small register numbers are more likely.
   std::uint32_t sparse(std::initializer_list<std::uint32_t> masks) {
     std::uint32_t out = word();
     for (const std::uint32_t mask : masks) {
@@ -70,10 +70,10 @@ std::uint32_t second_word(Random& random) {
   return out;
 }
 
-// Literals that some type has as an inline constant.
+// Literals that are an inline constant of some type.
 constexpr std::uint32_t literals[] = {0, 0x40, 0x10005, 0x3c00, 0x3f80, 0x3f800000, 0x3ff00000, 0xffffffff};
 
-// Operands that most operations take: none, VGPRs, one VGPR beside scalars, only a destination, whole SDWA registers.
+// Operands that most operations take: none, VGPRs, one VGPR with scalars, only a destination, whole SDWA registers.
 constexpr std::uint32_t plain_second_words[] = {0, 0x04020100, 0x00000100, 0x02000000, 0x06060600};
 
 // gfx950's matrix operations with scales: 16 bytes.
@@ -129,7 +129,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
-// Add, minimum and maximum of gfx942's FLAT and GLOBAL that return what was there.
+// Add, minimum and maximum of gfx942's FLAT and GLOBAL that return the old value.
 bool returns_float_to_agprs(Arch arch, const Sample& s) {
   const unsigned code = s[0] >> 18 & 0x7f;
   const bool float_atomic = s[0] >> 26 == 0x37 && code >= 0x4d && code <= 0x51;
@@ -155,7 +155,7 @@ std::vector<Sample> random_gfx9_words(unsigned count, unsigned seed) {
   Random random(seed);
   std::vector<Sample> samples;
   const auto add = [&](const Sample& s) {
-    // llvm-objdump decodes the later words too where the first is short or none.
+    // llvm-objdump decodes the later words too if the first is short or not an instruction.
     const bool crashes = crashes_llvm(s) || crashes_llvm({s[1], s[2], s[3], nop}) ||
                          crashes_llvm({s[2], s[3], nop, nop}) || crashes_llvm({s[3], nop, nop, nop});
     if (!crashes) samples.push_back(s);
@@ -192,7 +192,7 @@ bool crashes_llvm(const Sample& s) {
 
 Exception llvm_exception(Arch arch, const Sample& s, const Disassembled& llvm) {
   const std::string& text = llvm.text;
-  // LLVM decodes what the ISA documents reserve or do not have: the simulator refuses it.
+  // LLVM decodes words that are reserved or absent in the ISA documents: the simulator refuses them.
   const auto refused = [](std::string_view reason) { return Exception{Expect::refused, reason}; };
   if (contains(text, "null") && !text.starts_with("exp")) return refused("code 125 is reserved on gfx9");
   if (contains(text, "src_flat_scratch_base")) return refused("codes 230 and 231 are reserved on gfx9");

@@ -1,4 +1,4 @@
-// Random gfx9 instruction words, every opcode of every encoding; and where LLVM's disassembler is not to be followed.
+// Random gfx9 instruction words, every opcode of every encoding; and the words for which LLVM is wrong.
 #pragma once
 
 #include "sim/tests/support/programs/disassemble.hpp"
@@ -11,9 +11,9 @@ namespace rapt::sim::test {
 // Words on which LLVM's disassembler crashes are not among them.
 std::vector<Sample> random_gfx9_words(unsigned count, unsigned seed);
 
-// LLVM 22 reaches an assertion or reads beside its tables for these words: an SDWA select of 7; a literal (255) in
-// VOP3, MUBUF or MTBUF, which have none, or as a scalar result; scalar A or B of the f8f6f4 operations; 255 as
-// the literal of v_madmk and the like.
+// LLVM 22 fails an assertion or reads outside its tables for these words: an SDWA select of 7; a literal (255) in VOP3,
+// MUBUF or MTBUF, which have none, or as a scalar result; scalar A or B of the f8f6f4 operations; 255 as the literal of
+// v_madmk and the like.
 bool crashes_llvm(const Sample& sample);
 
 enum class Expect : std::uint8_t { same, refused, decoded, either };
@@ -21,7 +21,7 @@ struct Exception {
   Expect expect = Expect::same;  // of our decoder
   std::string_view reason;
 };
-// What LLVM's answer to a sample is worth. The reasons name what it gets wrong.
+// Whether LLVM's answer to a sample is right. The reasons name what it gets wrong.
 Exception llvm_exception(Arch arch, const Sample& sample, const Disassembled& llvm);
 
 }  // namespace rapt::sim::test

@@ -48,12 +48,12 @@ class Placements {
     for (const unsigned written : written_slots)
       if (is_register(operand(instruction_, written))) around(written);
     sources_on_implied();
-    // An encoding that has data and result in one place overlaps in any case.
+    // An encoding with data and result in one field always overlaps.
     if (takes_data_from_result(apart_)) visit_(apart_);
   }
 
  private:
-  // The encoding with an operand moved; none where that cannot be encoded.
+  // The encoding with an operand moved; none if that cannot be encoded.
   static std::optional<Encoding> moved(const Encoding& e, unsigned slot, Register to) {
     if (!is_in_reach(*e.opcode, slot, to)) return std::nullopt;
     Encoding result = e;
@@ -94,7 +94,7 @@ class Placements {
     Operand operand;
   };
 
-  // All the places of a source in which it meets the written operand.
+  // All places of a source in which it overlaps the written operand.
   void choose(const Encoding& e, unsigned slot, const Operand& result, std::vector<Choice>& choices) const {
     const Place& place = e.places[slot];
     if (!place.exists() || place.field == e.places[dst].field) return;
@@ -118,12 +118,12 @@ class Placements {
     const Operand result = operand(*instruction, written);
     std::vector<Choice> choices;
     for (const unsigned slot : read_slots) choose(e, slot, result, choices);
-    bool fixed = false;  // a source that has no field meets it
+    bool fixed = false;  // a source that has no field overlaps it
     for (const unsigned slot : read_slots)
       fixed |= !e.places[slot].exists() && meet(operand(*instruction, slot), result) && written != dst;
     if (fixed) visit_(e);
-    // All of a few choices at once; of the many of wide operands two, and all in one register, which no address can be
-    // in with an offset.
+    // If there are few choices, all at once; for wide operands, which have many, two, and all in one register, which an
+    // address with an offset cannot use.
     const bool few = choices.size() <= 16;
     std::vector<const Choice*> taken;
     combine(e, choices, 0, few ? read_slots.size() : 2, taken);
@@ -168,7 +168,7 @@ class Placements {
     }
   }
 
-  // SCC and the like as sources, which are written without a name or by way of VCC and EXEC.
+  // SCC and the like as sources, which are written implicitly or through VCC and EXEC.
   void special_flags(const Encoding& e) {
     for (const unsigned slot : read_slots) {
       if (!e.places[slot].exists() || !can_be_scalar(e.places[slot].coding)) continue;
@@ -199,7 +199,7 @@ Instruction apart(const Encoding& overlapping) {
     if (!e.places[slot].exists()) continue;
     const Operand& o = operand(*from, slot);
     Register to = apart_register(slot, o.kind == OperandKind::special ? OperandKind::sgpr : o.kind);
-    // VOPD's results are in an even and an odd register.
+    // One of VOPD's results is in an even register, the other in an odd one.
     if (from->dual && (slot == dst || slot == y_dst)) to.index = (to.index & ~1U) | (o.index & 1U);
     to.high = o.high;
     set_register(e, slot, to);

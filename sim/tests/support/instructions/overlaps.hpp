@@ -8,14 +8,14 @@
 namespace rapt::sim::test {
 
 // Every placement that the encoding allows: a destination at each offset on each source, on two at once, all in one
-// register; on VCC, M0 and EXEC; and sources there where an instruction writes them without naming them.
+// register; on VCC, M0 and EXEC; and sources there if an instruction writes these implicitly.
 void for_each_overlap(const Encoding& apart, const std::function<void(const Encoding&)>& visit);
 
 // Whether two operands share a register.
 bool meet(const Operand& a, const Operand& b);
 
-// The same instruction with no register in two places; the decoded form, for the result of an atomic can be taken from
-// its data only there.
+// The same instruction with no register in two places; in decoded form, because only there can the result of an atomic
+// be separated from its data.
 Instruction apart(const Encoding& overlapping);
 
 }  // namespace rapt::sim::test

@@ -56,7 +56,7 @@ class Random {
   bool one_in(unsigned n) { return word() % n == 0; }
   std::uint32_t one_of(std::initializer_list<std::uint32_t> values) { return values.begin()[word() % values.size()]; }
 
-  // Random bits, often with whole fields clear, for unused ones must be.
+  // Random bits, often with whole fields clear, because unused ones must be.
   std::uint32_t sparse(std::initializer_list<std::uint32_t> masks) {
     std::uint32_t out = word();
     for (const std::uint32_t mask : masks) {
@@ -73,14 +73,14 @@ void put(std::uint32_t& word, unsigned shift, std::uint32_t mask, std::uint32_t 
   word = (word & ~(mask << shift)) | (value & mask) << shift;
 }
 
-// A literal, DPP16, both forms of DPP8, or what stands there already.
+// A literal, DPP16, both forms of DPP8, or what is already there.
 void maybe_special_source(Random& random, std::uint32_t& word) {
   if (random.one_in(3)) put(word, 0, 0x1ff, random.one_of({255, 250, 250, 233, 234}));
 }
 
 std::uint32_t dpp_word(Random& random) {
   std::uint32_t out = random.word();
-  // A control that is one, more often than not: quad_perm, row_shl, row_shr, row_ror, mirrors, row_share, row_xmask.
+  // Mostly a valid control: quad_perm, row_shl, row_shr, row_ror, mirrors, row_share, row_xmask.
   if (random.one_in(2)) put(out, 8, 0x1f0, random.one_of({0, 0x50, 0xf0, 0x100, 0x110, 0x120, 0x140, 0x150, 0x160}));
   if (random.one_in(2)) out &= 0xff0fffff;
   return out;
@@ -199,7 +199,7 @@ std::vector<Sample> random_rdna_words(Arch arch, unsigned count, unsigned seed) 
     }
   }
   for (unsigned i = 0; i < 100 * count; ++i) add({random.word(), random.word(), random.word(), random.word()});
-  // Matrix and dot operations want every operand right at once.
+  // Matrix and dot operations need all operands to be right at once.
   for (std::uint32_t code = 0; code < 128; ++code) {
     for (unsigned i = 0; i < count; ++i) {
       add({0xcc004000 | code << 16 | (random.word() & 0x80ff), (random.word() & 0x03fdfeff) | 0x1c020100,
@@ -210,7 +210,7 @@ std::vector<Sample> random_rdna_words(Arch arch, unsigned count, unsigned seed) 
 }
 
 bool crashes_llvm_rdna(const Sample& s) {
-  // llvm-objdump goes on behind the first instruction: any word may be one.
+  // llvm-objdump continues after the first instruction: any word may be one.
   return std::any_of(s.begin(), s.end(), [](std::uint32_t word) {
     const std::uint32_t code = word >> 8 & 0xff;
     return word >> 23 == 0x17d && code >= 0x4e && code <= 0x52 && (word & 0xff) == 255;

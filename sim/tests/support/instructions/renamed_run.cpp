@@ -28,8 +28,8 @@ RenamedRun::RenamedRun(Target target) : target_(target), scene_(target) {
   refresh(random);
 }
 
-// New values in all registers. Every second time small numbers of any floating-point format, for of random bits too
-// many are NaNs.
+// New values in all registers. Every second time small numbers of any floating-point format, because too many random
+// bits are NaNs.
 void RenamedRun::refresh(std::mt19937& random) {
   const std::uint32_t mask = random() % 2 != 0 ? ~0U : 0xbfbfbfbf;
   std::size_t at = random() % 4096;
@@ -46,7 +46,7 @@ std::span<std::uint32_t> RenamedRun::unit(std::uint32_t* vgpr, std::uint32_t* sg
   return {vgpr + std::size_t{u} * target_.lanes, target_.lanes};
 }
 
-// How many registers M0 moves an operand by. It has one number for all, or two: the lower one is of the source.
+// How many registers M0 moves an operand by. It holds one number for all, or two: the lower one is the source's.
 unsigned RenamedRun::moved_by(const Instruction& i, unsigned slot) const {
   const std::string_view name = i.opcode->name;
   const std::uint32_t m0 = before_.sgpr[sreg::m0];
@@ -77,7 +77,7 @@ void RenamedRun::name_registers(const Instruction& overlapping, const Instructio
   }
 }
 
-// A flag's value is put where the reference reads it. Every second time VCC is 0, for it hardly ever is by chance.
+// A flag's value is put where the reference reads it. Every second time VCC is 0, which is rare by chance.
 void RenamedRun::name_flag(const Operand& flag, const Operand& apart) {
   if (runs_ % 2 == 0) before_.sgpr[sreg::vcc] = before_.sgpr[sreg::vcc + 1] = 0;
   Wave w;
@@ -116,13 +116,13 @@ std::string RenamedRun::expect() {
     named[n.apart] = true;
     const auto old = in(apart_, n.apart), now = in(w, n.apart);
     const auto expected = in(after_, n.overlapping);
-    // By bits: two results may be the halves of one register.
+    // Per bit: two results may be the halves of one register.
     for (std::size_t l = 0; l < now.size(); ++l) {
       const std::uint32_t changed = now[l] ^ old[l];
       expected[l] = (expected[l] & ~changed) | (now[l] & changed);
     }
   }
-  // What it writes without naming it: VCC, EXEC, M0. That remains where a named destination is the same register.
+  // What it writes implicitly: VCC, EXEC, M0. It remains if a named destination is the same register.
   for (unsigned s = 0; s < sreg::count; ++s)
     if (!named[first_sgpr + s] && w.sgpr[s] != apart_.sgpr[s]) after_.sgpr[s] = w.sgpr[s];
   for (const Name& n : names_) std::ranges::copy(in(apart_, n.apart), in(w, n.apart).begin());

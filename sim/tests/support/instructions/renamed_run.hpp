@@ -1,5 +1,5 @@
 // Runs an instruction twice, with its operands in two sets of registers that hold the same values, and compares all
-// that comes out. The reference is the run in which no two operands share a register.
+// results. The reference is the run in which no two operands share a register.
 #pragma once
 
 #include "sim/tests/support/instructions/any_instruction.hpp"
@@ -52,7 +52,7 @@ class RenamedRun {
   // base_ is what the scene holds between runs; the others are equal to it except for touched_.
   MachineState base_, before_, apart_, after_;
   std::vector<Name> names_;
-  std::vector<Flag> flags_;  // SCC and the like as sources: where the reference has the value
+  std::vector<Flag> flags_;  // SCC and the like as sources: where the reference holds the value
   std::vector<Unit> touched_;
   std::uint32_t mode_ = 0;
   bool with_memory_ = false;

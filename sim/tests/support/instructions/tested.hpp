@@ -1,5 +1,5 @@
 // Which operations tests run: with RAPT_SIM_RECORD_TESTED=FOLDER each test program writes "architecture mnemonic" lines
-// to a file of its own there, from which `rapt-sim opcodes --tests FOLDER` makes sim/tests/data/opcodes.md.
+// to a separate file there, from which `rapt-sim opcodes --tests FOLDER` makes sim/tests/data/opcodes.md.
 #pragma once
 
 #include "sim/machine/core/handlers.hpp"
@@ -10,7 +10,7 @@ namespace rapt::sim::test {
 
 void record_tested(std::string_view mnemonic, Arch arch);
 
-// The operation's handler, for a test to run.
+// The operation's handler, for tests to run.
 inline Handler tested_handler(std::string_view mnemonic, Arch arch, unsigned lanes) {
   record_tested(mnemonic, arch);
   return handlers().find(mnemonic, arch, lanes);

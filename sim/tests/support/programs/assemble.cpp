@@ -35,7 +35,7 @@ std::string features(Arch arch, unsigned lanes) {
   return lanes == 64 ? " -mattr=+real-true16,-wavefrontsize32,+wavefrontsize64" : " -mattr=+real-true16";
 }
 
-// The words of an object's .text section, which is its only one with code.
+// The words of an object's .text section, the only one with code.
 std::vector<std::uint32_t> text_section(const std::vector<char>& object) {
   const Bytes bytes(std::as_bytes(std::span(object)), "object");
   const auto header = bytes.at<Elf64_Ehdr>(0);

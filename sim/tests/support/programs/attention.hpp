@@ -1,4 +1,4 @@
-// The attention prototypes as whole-kernel tests: bf16 by MFMA on CDNA, f16 by WMMA on RDNA, 128 queries or more a
+// The attention prototypes as whole-kernel tests: bf16 by MFMA on CDNA, f16 by WMMA on RDNA, 128 or more queries per
 // workgroup.
 #pragma once
 

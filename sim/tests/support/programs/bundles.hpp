@@ -1,4 +1,4 @@
-// Offload bundles, written by the format's description and by Clang.
+// Offload bundles, written from the format's description and by Clang.
 #pragma once
 
 #include "sim/tests/support/programs/assemble.hpp"
@@ -21,7 +21,7 @@ std::vector<std::byte> compile_for(const std::string& target, const std::string&
 std::vector<std::byte> compile_bundle(const std::vector<std::string>& targets, const std::string& source,
                                       const std::string& flags);
 
-// What makes the shell find clang-offload-bundler, which clang starts by name.
+// A command prefix that lets the shell find clang-offload-bundler, which clang starts by name.
 std::string with_bundler();
 std::vector<std::byte> read_file(const std::string& path);
 

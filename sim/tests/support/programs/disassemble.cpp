@@ -12,8 +12,8 @@
 namespace rapt::sim::test {
 namespace {
 
-// s_nop on every architecture. It stands behind the last sample, for llvm-objdump does not survive every instruction
-// that ends too early.
+// s_nop on every architecture. It follows the last sample, because llvm-objdump crashes on some instructions that end
+// too early.
 constexpr Sample padding = {0xbf800000, 0xbf800000, 0xbf800000, 0xbf800000};
 constexpr std::size_t stride = sizeof(Sample);
 
@@ -32,7 +32,7 @@ std::string single_spaces(std::string_view text) {
   return out;
 }
 
-// LLVM prints what it cannot accept all the same: with a comment, or a warning behind the words.
+// LLVM also prints what it cannot accept, with a comment, or a warning after the words.
 bool finds_fault(std::string_view text, std::string_view behind) {
   return text.starts_with(".long") || text.find("/*") != text.npos || behind.find("Warning") != behind.npos ||
          text.find("invalid_") != text.npos;
@@ -54,7 +54,7 @@ bool parse(const std::string& line, Disassembled& out) {
   return true;
 }
 
-// A branch to a symbol is printed with its name: back to the number of words.
+// A branch to a symbol is printed with its name: converts it back to the number of words.
 void resolve_target(Disassembled& one) {
   for (const auto& [symbol, offset] : {std::pair{" sample", 0U}, std::pair{" rest", 4U}}) {
     const std::size_t at = one.text.find(symbol);
@@ -79,8 +79,8 @@ std::string objdump(Arch arch, unsigned lanes, const std::string& object, const 
 }  // namespace
 
 std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const Sample> samples) {
-  // A symbol a sample: llvm-objdump begins anew at each. One instruction may reach into what is behind the first word,
-  // but of that symbol none is asked for.
+  // One symbol per sample: llvm-objdump starts again at each. An instruction may extend past the first word, but for
+  // that symbol none is requested.
   std::vector<TextSymbol> symbols;
   std::string wanted = "--disassemble-symbols=";
   for (std::size_t i = 0; i < samples.size(); ++i) {

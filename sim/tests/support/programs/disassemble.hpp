@@ -1,4 +1,4 @@
-// Words to text by llvm-objdump of LLVM 22, which decoders are checked against.
+// Disassembles words with llvm-objdump of LLVM 22, with which decoders are compared.
 #pragma once
 
 #include "sim/isa/arch.hpp"
@@ -15,14 +15,14 @@ namespace rapt::sim::test {
 struct Disassembled {
   std::uint64_t address = 0;
   std::vector<std::uint32_t> words;  // those that the instruction takes
-  std::string text;                  // single spaces; empty where LLVM knows no instruction or finds fault with one
+  std::string text;                  // single spaces; empty if LLVM knows no instruction or rejects it
   std::string raw;                   // what LLVM printed, for messages
 };
 
 // Four words each: an instruction at the first, and what may follow it.
 using Sample = std::array<std::uint32_t, 4>;
 
-// The instruction at the beginning of each sample, seen apart from the others.
+// The instruction at the beginning of each sample, independent of the others.
 std::vector<Disassembled> disassemble(Arch arch, unsigned lanes, std::span<const Sample> samples);
 
 // Every instruction in the .text section of a code object, in order.

@@ -22,7 +22,7 @@ class HipLibrary {
   }
   const int major;
 
-  // The arguments' types must be the function's own: sizes as std::size_t, flags as unsigned.
+  // The arguments' types must be those of the function: sizes as std::size_t, flags as unsigned.
   template <typename... A>
   int operator()(const char* name, A... arguments) const {
     void* symbol = dlsym(library_, name);
@@ -43,7 +43,7 @@ class HipLibrary {
 class OnEachLibrary : public testing::TestWithParam<int> {
  protected:
   void SetUp() override { hip("hipSetDevice", 0); }
-  // Each library keeps its own state, and nothing of a test is left behind in it.
+  // Each library keeps separate state, and no test leaves anything in it.
   void TearDown() override {
     hip("hipSetDevice", 0);
     EXPECT_EQ(hip("hipDeviceSynchronize"), 0);

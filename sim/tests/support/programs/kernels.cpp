@@ -27,7 +27,7 @@ std::vector<std::byte> compile(Arch arch, const std::string& source, const std::
   static std::atomic<unsigned> count{0};
   const std::string stem = temporary_folder() + "/k" + std::to_string(count++);
   std::ofstream(stem + ".hip") << hip_prelude << source << '\n';
-  // clang-19 starts a program called lld, which Debian has for LLVM 22 here.
+  // clang-19 starts a program called lld, which is that of LLVM 22 here.
   shell("PATH=$PATH:/usr/lib/llvm-22/bin " + compiler +
         " -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++20 --offload-arch=" +
         std::string(name(arch)) + " " + flags + " -c " + stem + ".hip -o " + stem + ".co");

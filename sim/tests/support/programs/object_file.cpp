@@ -44,7 +44,7 @@ std::string object_file(std::span<const std::byte> text, const std::vector<TextS
   header.e_ident[EI_CLASS] = ELFCLASS64, header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_REL, header.e_machine = EM_AMDGPU, header.e_version = EV_CURRENT;
-  header.e_flags = 0x4a;  // EF_AMDGPU_MACH_AMDGCN_GFX1151: an amdgcn at all; which one the tools are told
+  header.e_flags = 0x4a;  // EF_AMDGPU_MACH_AMDGCN_GFX1151: any amdgcn; the tools are told which one
   header.e_ehsize = sizeof header, header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = 5, header.e_shstrndx = 4;
 

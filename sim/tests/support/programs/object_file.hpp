@@ -1,4 +1,4 @@
-// An ELF object with nothing but a .text section and symbols in it, for LLVM's tools to read.
+// An ELF object with only a .text section and its symbols, for LLVM's tools to read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One vector instruction run on registers that are the same each time, and what it leaves.
+// One vector instruction run on registers that are the same each time, and its results.
 #pragma once
 
 #include "sim/tests/support/one_wave.hpp"
@@ -28,9 +28,9 @@ class VopBench {
  public:
   explicit VopBench(OneWave& wave, const VopForm& form);
 
-  // The same values in every source each time: small integers, floats of each width near 1, and edges, by lanes.
+  // The same values in every source each time: small integers, floats of each width near 1, and edge values, by lanes.
   void reset_sources();
-  // A source's rows, one after the other; of a scalar register its dwords.
+  // A source's rows, one after the other; for a scalar register its dwords.
   std::vector<std::uint32_t> source(const VopSource& source);
   void set_source(const VopSource& source, const std::vector<std::uint32_t>& rows);
   // Every lane of a source.

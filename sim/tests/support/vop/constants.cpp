@@ -13,7 +13,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 and 1 / (2 pi), which every document gives as bits (bf16: f32's upper
+// 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 and 1 / (2 pi), which all documents give as bits (bf16: f32's upper
 // half).
 constexpr std::array<float, 8> floats = {0.5F, -0.5F, 1.0F, -1.0F, 2.0F, -2.0F, 4.0F, -4.0F};
 constexpr std::array<std::uint32_t, 9> f16_bits = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
@@ -82,7 +82,7 @@ unsigned code_in(const std::vector<std::uint8_t>& bytes, const VopSource& source
   return word >> source.low % 32 & 0x1ff;
 }
 
-// LLVM takes no encoding of 1.0 there but that of f64, which it is not: a constant has the type of C, which is that of
+// LLVM accepts only f64's encoding of 1.0 there, which is wrong: a constant has the type of C, which is that of
 // D.
 bool is_gfx11_matrix(const VopForm& form) { return contains(gfx11, form.arch) && form.starts_with("v_wmma_"); }
 ConstantType type_of_result(const VopForm& form) {
@@ -90,7 +90,7 @@ ConstantType type_of_result(const VopForm& form) {
   return form.starts_with("v_wmma_bf16") ? ConstantType::bf16 : ConstantType::f32;
 }
 
-// RDNA4 7.2.2 and 7.7.2, RDNA3 7.5.1, RDNA3.5 7.2.2: the constants of these stand in both halves of src0 and src1, and
+// RDNA4 7.2.2 and 7.7.2, RDNA3 7.5.1, RDNA3.5 7.2.2: the constants of these are in both halves of src0 and src1, and
 // in all elements of a matrix of 16 bits. (v_dot2_f32_f16 and v_dot2acc_f32_f16 are as clang and AMD's emulator have
 // them: in the low half. The text of 7.2.2 has them in both, a table in 7.5.1 and 7.7.2 says "use FP32 inline".)
 bool repeats_constant(const VopForm& form, const VopSource& source) {
@@ -132,7 +132,7 @@ std::vector<std::vector<ConstantUse>> constant_uses(Arch arch, const std::vector
         if (!source.any) break;
         const auto& bytes = encodings[next++];
         const unsigned code = bytes ? code_in(*bytes, source) : 0;
-        // The first that is taken: LLVM cuts what is too long for some 16-bit operands.
+        // The first one that is accepted: LLVM truncates what is too long for some 16-bit operands.
         if (code == code_of_one && use.type <= ConstantType::integer) use.type = c.type;
         use.literal = use.literal || code == code_of_literal;
       }

@@ -8,7 +8,7 @@ namespace {
 
 bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 
-// Whose sign neg and abs change. RDNA3 and RDNA4 7.2.2.1: that of floats, and also of what moves and selects take.
+// Whose sign neg and abs change. RDNA3 and RDNA4 7.2.2.1: that of floats, and of operands of moves and selects.
 ValueKind sign_kind(const VopForm& form, unsigned number) {
   const bool selects = form.starts_with("v_cndmask_") && number < 2;
   if (!selects && !form.starts_with("v_mov_b16")) return source_kind(form, number);
@@ -17,7 +17,7 @@ ValueKind sign_kind(const VopForm& form, unsigned number) {
 
 std::uint32_t half(std::uint32_t word, bool high) { return high ? word >> 16 : word & 0xffff; }
 
-// Exact; a NaN's payload and state stay.
+// Exact; a NaN keeps its payload and stays signalling or quiet.
 std::uint32_t half_to_single(std::uint32_t h) {
   if ((h & 0x7fff) > 0x7c00) return (h & 0x8000) << 16 | 0x7f800000 | (h & 0x3ff) << 13;
   return bits_of(static_cast<float>(half_value(h)));
@@ -58,8 +58,8 @@ void modify_packed(const VopForm& form, unsigned k, ValueKind kind, const Modifi
   }
 }
 
-// Where the bytes stand that are widened: fp8 and bf8 by op_sel's two bits or, in pairs, halves; fp4 in pairs, by both.
-// gfx12 has the two bits reversed (LLVM prints them as byte_sel).
+// Where the widened bytes are: fp8 and bf8 by op_sel's two bits or, in pairs, halves; fp4 in pairs, by both. gfx12 has
+// the two bits in reverse order (LLVM prints them as byte_sel).
 unsigned first_bit_of_source(const VopForm& form, const Modifiers& m) {
   const bool widens = form.opcode->name.ends_with("fp8") || form.opcode->name.ends_with("bf8");
   const bool fp4 = form.opcode->name.ends_with("fp4");
@@ -71,7 +71,7 @@ unsigned first_bit_of_source(const VopForm& form, const Modifiers& m) {
 
 // ---- results ----
 
-// A float result's value and back: exact for what modifiers make of it.
+// A float result's value and back: exact for all results of modifiers.
 double value_of(ValueKind kind, std::uint64_t bits) {
   switch (kind.element) {
     case Element::f16: return half_value(static_cast<std::uint32_t>(bits));
@@ -100,7 +100,7 @@ double largest(ValueKind kind) {
   }
 }
 
-// OMOD multiplies by 2, 4 or 1/2 and makes +0 of -0. It is left open where the plain result is infinite, denormal or
+// OMOD multiplies by 2, 4 or 1/2 and turns -0 into +0. It is left open if the plain result is infinite, denormal or
 // zero by rounding, or the product would be: whether OMOD acts before or after the rounding is not documented.
 std::uint64_t scaled(ValueKind kind, std::uint64_t bits, unsigned omod, bool& open) {
   const double plain = value_of(kind, bits);
@@ -145,7 +145,7 @@ LaneSources sources_of_lane(const VopForm& form, const SourceRows& sources, cons
   return result;
 }
 
-// A result of whole registers: a float, two, or integers from wide arithmetic where they are saturated.
+// A result of whole registers: one or two floats, or integers, from wide arithmetic if they are saturated.
 void finish_whole(const VopForm& form, const Finisher& finish, const LaneSources& lane_sources,
                   std::vector<std::uint32_t>& rows, std::size_t l, bool& open) {
   const ValueKind kind = finish.kind;
@@ -172,7 +172,7 @@ void finish_whole(const VopForm& form, const Finisher& finish, const LaneSources
   }
 }
 
-// VOP3's op_sel puts a 16-bit result in a half (bit 3), an 8-bit one in a byte (bits 3 and 2); the rest stays.
+// VOP3's op_sel puts a 16-bit result in a half (bit 3), an 8-bit one in a byte (bits 3 and 2); the rest is kept.
 std::uint32_t placed(const VopForm& form, ValueKind kind, unsigned op_sel, std::uint32_t plain, std::uint32_t before) {
   if (form.is_vop3p() || kind.pair || kind.bits > 16) return plain;
   const unsigned at = kind.bits == 16 ? (op_sel >> 3) * 16 : (op_sel >> 2) * 8;
@@ -198,7 +198,7 @@ VopForm reference_form(const VopForm& form) {
 void modify_source(const VopForm& form, const VopSource& source, const Modifiers& m, std::vector<std::uint32_t>& rows) {
   const unsigned k = source.number;
   const ValueKind kind = sign_kind(form, k);
-  const std::size_t lanes = rows.size() / source.in.dwords;  // 1 of a scalar register
+  const std::size_t lanes = rows.size() / source.in.dwords;  // 1 for a scalar register
   if (form.is_vop3p()) return modify_packed(form, k, kind, m, lanes, rows);
   const unsigned shift = k == 0 ? first_bit_of_source(form, m) : 0;
   const std::uint32_t sign = (kind.bits == 16 ? 0x8000U : 0) | (kind.bits == 16 && !kind.pair ? 0 : 0x80000000U);

@@ -1,20 +1,20 @@
-// What modifiers do, as the ISA documents have it: changes of the sources before, and of the result after, the same
-// operation without modifiers.
+// The effects of modifiers according to the ISA documents: changes of the sources before the same operation without
+// modifiers, and of its result.
 #pragma once
 
 #include "sim/tests/support/vop/modifiers.hpp"
 
 namespace rapt::sim::test {
 
-// The words of the operation without modifiers that expected results are made from, and the same as a form.
+// The words of the operation without modifiers from which expected results are made, and the same as a form.
 VopForm reference_form(const VopForm& form);
 
 // A source's rows as the operation sees them.
 void modify_source(const VopForm& form, const VopSource& source, const Modifiers& m, std::vector<std::uint32_t>& rows);
 
-// What counts of the wave's state.
+// The part of the wave's state that matters.
 struct ResultMode {
-  bool omod_counts;  // it does not where output denormals are kept or MODE.IEEE is set (gfx12: it always does)
+  bool omod_counts;  // not if output denormals are kept or MODE.IEEE is set (gfx12: always)
   bool nan_to_zero;  // by CLAMP
 };
 ResultMode result_mode(const Wave& wave, const VopForm& form);

@@ -9,7 +9,7 @@ namespace rapt::sim::test {
 namespace {
 
 constexpr std::uint32_t nop = 0xbf800000;
-// Registers by which sources are told apart in LLVM's text. Short encodings name only halves of v0 to v127.
+// Registers that distinguish the sources in LLVM's text. Short encodings can only name halves of v0 to v127.
 constexpr std::array<unsigned, 3> vgprs = {64, 96, 128}, sgprs = {24, 28, 32};
 constexpr unsigned carry_out = 20;
 // fmamk and fmaak; small enough to be written as an f16 as well.
@@ -56,7 +56,7 @@ Sample encode(const Opcode& opcode, Arch arch, bool e64, std::array<unsigned, 3>
     if (is_plain_without_op_sel_hi(opcode.name)) return {word, sources, nop, nop};
     return {word | 1U << 14, sources | 3U << 27, nop, nop};
   }
-  // v_bitop3: its table of three inputs, here their sum modulo 2, stands where neg, abs and omod are.
+  // v_bitop3: its table of three inputs, here their sum modulo 2, takes the place of neg, abs and omod.
   const bool bits = opcode.name.starts_with("v_bitop3_");
   const std::uint32_t carry = bits ? 2U << 8 : opcode.dst2 == Type::mask ? carry_out << 8 : 0;
   return {(gfx9 ? 0xd0000000 : 0xd4000000) | vop3_code(opcode, gfx9) << 16 | carry,
@@ -69,7 +69,7 @@ Sample encode_scaled(const Opcode& opcode, std::array<unsigned, 3> codes) {
           codes[0] | codes[1] << 9 | codes[2] << 18};
 }
 
-// "v64", "v[64:65]", "v64.l", "a[0:3]", "s20"; file 0 for what is none.
+// "v64", "v[64:65]", "v64.l", "a[0:3]", "s20"; file 0 for anything else.
 VopRegister parse_register(std::string_view text) {
   if (text.size() < 2 || std::string_view("vas").find(text[0]) == std::string_view::npos) return {};
   const bool range = text[1] == '[';
@@ -120,7 +120,7 @@ struct Candidate {
   bool e64;
 };
 
-// A scalar register where LLVM or the decoder takes no VGPR: lane selects, masks.
+// A scalar register if LLVM or the decoder accepts no VGPR: lane selects, masks.
 std::array<unsigned, 3> codes_of(unsigned scalars) {
   std::array<unsigned, 3> codes{};
   for (unsigned k = 0; k < 3; ++k) codes[k] = (scalars >> k & 1) != 0 ? sgprs[k] : 256 + vgprs[k];
@@ -149,7 +149,7 @@ std::vector<Sample> encode_all(Arch arch, const std::vector<Candidate>& list, un
   return samples;
 }
 
-// The same with every source an f16, as op_sel_hi says.
+// The same with op_sel_hi making every source an f16.
 void add_mix_of_halves(std::vector<VopForm>& forms) {
   std::vector<VopForm> halves;
   for (VopForm& form : forms) {

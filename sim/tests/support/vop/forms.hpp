@@ -1,5 +1,5 @@
 // Every vector operation of an architecture in each of its encodings, with registers as sources: the opcode tables give
-// name and code, all else (how many operands, of what size, in which register file) is what LLVM's disassembler prints.
+// name and code; all else (number, sizes and register files of operands) comes from LLVM's disassembler.
 #pragma once
 
 #include "sim/isa/decode.hpp"
@@ -34,7 +34,7 @@ struct VopForm {
   bool is_vop3p() const { return opcode->format == Format::vop3p; }
   bool is_mix() const { return starts_with("v_fma_mix"); }
   unsigned op_sel_hi() const { return (words[1] >> 27 & 3) | (words[0] >> 14 & 1) << 2; }  // of VOP3P
-  // The mnemonic has the part between two underscores, or at an end.
+  // Whether the mnemonic has the part between two underscores, or at an end.
   bool has(std::string_view part) const;
   bool starts_with(std::string_view stem) const { return opcode->name.starts_with(stem); }
   bool is_matrix() const;  // MFMA, SMFMAC, WMMA, SWMMAC

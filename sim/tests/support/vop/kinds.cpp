@@ -64,8 +64,8 @@ struct Exception {
   unsigned number;
   ValueKind kind;
 };
-// Sources of another type than the name's last: exponents, classes, shift counts, seeds of stochastic rounding, scales,
-// the third source of a widening multiply-add, lane masks.
+// Sources whose type is not the last one in the name: exponents, classes, shift counts, seeds of stochastic rounding,
+// scales, the third source of a widening multiply-add, lane masks.
 constexpr Exception exceptions[] = {
     {"v_ldexp_f16", 1, integer16},
     {"v_ldexp_", 1, integer32},
@@ -122,7 +122,7 @@ ValueKind result_kind(const VopForm& form) {
   if (form.starts_with("v_cmp") || form.is_matrix()) return {};
   const std::vector<ValueKind> types = types_of(form.opcode->name);
   if (types.empty()) return {};
-  // One byte, or two, which op_sel puts somewhere in the register.
+  // One byte, or two, whose place in the register op_sel selects.
   if (form.has("sr") && (form.has("fp8") || form.has("bf8"))) return {Element::other, 8};
   if (form.starts_with("v_cvt_scalef32_") && types.front().element == Element::other)
     return {Element::other, form.has("pk32") || form.has("2xpk16") ? 32U : form.has("fp4") ? 8U : 16U};

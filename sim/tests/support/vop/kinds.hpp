@@ -1,5 +1,5 @@
 // What the operands of a vector operation hold, by its name: "The data-size of the operands is explicitly defined in
-// the name of the instruction" (ISA documents, "Operands"). Operations whose name does not say it all are listed.
+// the name of the instruction" (ISA documents, "Operands"). Operations whose name does not tell everything are listed.
 #pragma once
 
 #include "sim/tests/support/vop/forms.hpp"

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t small_element(const std::string& type, Arch arch, std::mt19937& random) {
   const auto value = static_cast<int>(random() % 16) - 8;
-  // Sums of 32 bits end both inside and outside what 32 bits hold.
+  // 32-bit sums, some of which overflow.
   constexpr std::uint32_t starts[] = {0, 0x7fffffff, 0x80000000};
   if (type == "i32") return starts[random() % 3] + static_cast<std::uint32_t>(value);
   return encode_small(type, arch, value);
@@ -58,7 +58,7 @@ MatrixName matrix_name(const VopForm& form) {
 
 std::vector<Rows> small_operands(const VopForm& form) {
   const MatrixName m = matrix_name(form);
-  // gfx11's A and B stand in lanes 0 to 15 and again in 16 to 31.
+  // gfx11's A and B are in lanes 0 to 15 and again in 16 to 31.
   const unsigned distinct = contains(gfx11, form.arch) ? 16 : form.lanes;
   return {small_rows(form, m.a, form.sources[0].in.dwords, distinct, 1),
           small_rows(form, m.b, form.sources[1].in.dwords, distinct, 2),

@@ -6,19 +6,19 @@
 
 namespace rapt::sim::test {
 
-// Those of an architecture but F8F6F4, whose cbsz and blgp name formats (matrix_scaled_test.cpp).
+// Those of an architecture except for F8F6F4, whose cbsz and blgp name formats (matrix_scaled_test.cpp).
 std::vector<VopForm> matrix_forms(Arch arch);
 MatrixName matrix_name(const VopForm& form);
 
 // Rows of A, B and C; sparse: of A, B and the indices.
 using Rows = std::vector<std::uint32_t>;
 std::vector<Rows> small_operands(const VopForm& form);
-// What the accumulator has, in D's rows: C, or D itself where the operation is sparse.
+// The accumulator, in D's rows: C, or D itself if the operation is sparse.
 Rows small_accumulator(const VopForm& form);
 
 // How many sets of indices a lane's register holds.
 unsigned index_sets(const VopForm& form);
-// The indices with another set in the place of the first.
+// The indices with another set in place of the first.
 Rows with_set_first(const VopForm& form, Rows indices, unsigned set);
 
 }  // namespace rapt::sim::test

@@ -3,7 +3,7 @@
 namespace rapt::sim::test {
 namespace {
 
-// VOP3SD: the second destination stands where abs and op_sel are.
+// VOP3SD: the second destination takes the place of abs and op_sel.
 bool has_second_result(const VopForm& form) { return form.opcode->dst2 == Type::mask; }
 
 // `toggled`: bits of op_sel_hi that differ from the plain form's.

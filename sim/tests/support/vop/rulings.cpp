@@ -79,7 +79,7 @@ Ruling packed_ruling(const VopForm& form, Bit bit) {
     case Part::abs:
       if (form.is_mix() || (form.has("iu8") || form.has("iu4"))) return {};
       if (!kind.is_float()) return {Effect::none, floats_alone};
-      // Of a single f32 there is no upper half; v_dot4_f32_* have abs there.
+      // A single f32 has no upper half; v_dot4_f32_* have abs there.
       if (bit.part == Part::abs && !kind.pair && !form.starts_with("v_dot4_f32_"))
         return {Effect::open, "NEG_HI is for the upper 16 bits"};
       return {};
@@ -89,8 +89,8 @@ Ruling packed_ruling(const VopForm& form, Bit bit) {
   }
 }
 
-// Conversions of 8 bits and fewer: op_sel's lower bits pick the byte (of a pair of bytes the half) of the source, its
-// upper ones the byte of the result.
+// Conversions of 8 bits and fewer: op_sel's lower bits select the byte (for a pair of bytes, the half) of the source,
+// its upper ones the byte of the result.
 bool picks_bytes(const VopForm& form, unsigned number) {
   const std::string_view name = form.opcode->name;
   const bool widens = name.ends_with("_fp8") || name.ends_with("_bf8"), fp4 = name.ends_with("_fp4");

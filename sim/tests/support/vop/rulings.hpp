@@ -1,4 +1,4 @@
-// Where the ISA documents say that a modifier does nothing, and where they leave open what it does.
+// Modifiers that do nothing according to the ISA documents, and those whose effect the documents leave open.
 #pragma once
 
 #include "sim/tests/support/vop/modifiers.hpp"
@@ -8,10 +8,10 @@ namespace rapt::sim::test {
 enum class Effect : std::uint8_t { some, none, open };
 struct Ruling {
   Effect effect = Effect::some;
-  std::string_view source;  // why it has none or is open
+  std::string_view source;  // why it has no effect or is open
 };
 
-// `single`: one bit that is not as in the plain form.
+// `single`: one bit that differs from the plain form.
 Ruling ruling(const VopForm& form, const Modifiers& single, Known known);
 
 }  // namespace rapt::sim::test

@@ -1,5 +1,5 @@
-// Results of integer operations from arithmetic that is wide enough, saturated: what CLAMP makes of them (CDNA4 6.5,
-// RDNA4 7.2.3.1: "For integer operations, it clamps the result to the largest and smallest representable value").
+// Results of integer operations from arithmetic that is wide enough, saturated as by CLAMP (CDNA4 6.5, RDNA4 7.2.3.1:
+// "For integer operations, it clamps the result to the largest and smallest representable value").
 #pragma once
 
 #include "sim/tests/support/vop/forms.hpp"
