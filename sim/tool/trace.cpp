@@ -12,14 +12,14 @@
 namespace rapt::sim::tool {
 namespace {
 
-struct TraceOptions {
+struct TraceCommand {
   std::string arch, kernel, wave = "0,0";
   std::uint64_t from = 0, count = 1000;
   unsigned lanes = 4;
   std::vector<std::string> program;
 };
 
-int trace_command(const TraceOptions& options) {
+int trace_command(const TraceCommand& options) {
   if (!options.arch.empty()) check_archs(options.arch);
   TraceOptions parsed;
   try {
@@ -50,7 +50,7 @@ int trace_command(const TraceOptions& options) {
 }  // namespace
 
 void add_trace(CLI::App& app, Action& action) {
-  auto o = std::make_shared<TraceOptions>();
+  auto o = std::make_shared<TraceCommand>();
   CLI::App* sub = app.add_subcommand("trace", "Run a program and print one wave's instructions with their registers");
   sub->add_option("--arch", o->arch, "The simulated devices: one architecture or a comma list (RAPT_SIM_ARCH)");
   sub->add_option("--kernel", o->kernel, "The first launch of this kernel; otherwise the program's first launch");
