@@ -124,7 +124,7 @@ nightly: # after the parts above: every case where they sample, all levels of th
 .PHONY: lint format reformat clean
 lint: format ## formatting, layers, and clang-tidy on what changed (TIDY=all: on everything)
 	tools/lint --tidy $(TIDY)
-format: ## formatting alone
+format: ## formatting only
 	tools/lint
 reformat: ## let clang-format rewrite the sources
 	tools/lint --fix

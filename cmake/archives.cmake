@@ -1,5 +1,5 @@
 # Rules for compiling kernels and packing them. A kernel has one rule, whose command has its row's flags: an edited row or
-# source rebuilds its own kernels alone.
+# source rebuilds only its own kernels.
 
 # The manifest's reader is C++, which CMake builds for itself to learn the rules.
 function(rapt_rows variable manifest arch)
@@ -31,7 +31,7 @@ function(rapt_rows variable manifest arch)
   set(${variable} ${lines} PARENT_SCOPE)
 endfunction()
 
-# Includes are listed by the preprocessor alone, because a hit in the compiler cache writes no such file.
+# Includes are listed by a separate run of the preprocessor, because a hit in the compiler cache writes no such file.
 function(rapt_kernel object source arch flags)
   set(compile ${${arg_COMPILER}} ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. ${source})

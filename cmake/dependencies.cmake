@@ -8,7 +8,7 @@ macro(rapt_needs found debian_package)
 endmacro()
 
 find_package(Threads REQUIRED)
-find_package(nlohmann_json QUIET CMAKE_FIND_ROOT_PATH_BOTH) # headers alone, the same for every target
+find_package(nlohmann_json QUIET CMAKE_FIND_ROOT_PATH_BOTH) # headers only, the same for every target
 rapt_needs(nlohmann_json_FOUND nlohmann-json3-dev)
 if(RAPT_BUILD_CLI OR RAPT_BUILD_SIM)
   find_package(fmt QUIET)

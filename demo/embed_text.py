@@ -2,7 +2,7 @@
 """Writes the q, k and v of one transformer layer over real text, as .safetensors in fp32 and bf16.
 
 Every document gives one sequence. A word's embedding is the sum of seeded random vectors of its hashed character
-trigrams, so related words lie near each other; then positions, layer norm, the three projections and rotary positions,
+trigrams, so related words are near each other; then positions, layer norm, the three projections and rotary positions,
 as a decoder layer does it. Nothing is trained, everything is deterministic.
 """
 

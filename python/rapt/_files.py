@@ -14,7 +14,7 @@ def path_to_write(text: str) -> str:
 
 def write(path: str, text: str) -> None:
     """Writes a temporary file and renames it: the file is complete or absent."""
-    beside = f"{path}.part"
-    with open(beside, "w", encoding="utf-8") as file:
+    partial = f"{path}.part"
+    with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
-    os.replace(beside, path)
+    os.replace(partial, path)

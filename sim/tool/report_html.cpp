@@ -132,7 +132,7 @@ std::string wave_chart(const Json& launches) {
          {w["cycles"].get<double>()},
          fmt::format("{} clocks, {} instructions", w["cycles"].get<std::uint64_t>(),
                      w["totals"]["instructions"].get<std::uint64_t>())});
-  return bars.empty() ? "" : chart("Waves of the first launch: clocks, each alone", bars);
+  return bars.empty() ? "" : chart("Waves of the first launch: clocks, each wave by itself", bars);
 }
 
 std::string kernel_section(const Json& k) {

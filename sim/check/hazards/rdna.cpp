@@ -53,7 +53,7 @@ void RdnaHazards::step(const Entry& entry) {
 void RdnaHazards::check_valu(const Entry& entry) {
   if (last_valu_ && is(entry, kind::product) && is(*last_valu_, kind::product)) check_product(entry);
   if (compare_ && is(entry, kind::permlane))
-    fail("exec is used", *compare_, "a VALU instruction other than v_nop must lie between");
+    fail("exec is used", *compare_, "a VALU instruction other than v_nop must be between");
   if (arch_ == Arch::gfx1100 && transcendentals_[0].entry) check_transcendental(entry);
   if (lanes_ == 64 && exec_writes_ > 0 && contains(gfx11, arch_)) check_forwarding(entry);
 }
@@ -65,7 +65,7 @@ void RdnaHazards::check_product(const Entry& entry) const {
       for (const RegisterAccess& result : last_valu_->effects.writes())
         if (const auto common = common_register(use, result))
           fail(register_name(use.file, *common) + " is read", *last_valu_,
-               "a VALU instruction or v_nop must lie between");
+               "a VALU instruction or v_nop must be between");
 }
 
 // A transcendental result: at least 6 VALU instructions or 2 transcendental ones must be in between.

@@ -251,7 +251,7 @@ constexpr Hint hints[] = {
     {.layouts = "VOP1 SDWA",
      .fields = "src0_sext",
      .rows = "v_cvt_*f32_??8|v_cvt_f32_ubyte0|v_cvt_off_f32_i4|v_ffbl_b32|v_screen_partition_4se_b32",
-     .why = "what lies above the selected byte does not reach the result",
+     .why = "what is above the selected byte does not reach the result",
      .source = own},
 
     {.layouts = "VOP1 SDWA",

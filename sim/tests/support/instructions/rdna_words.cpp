@@ -242,7 +242,7 @@ Exception llvm_exception_rdna(Arch arch, const Sample& s, const Disassembled& ll
     return refused("reserved bits of op_sel");
   }
   const bool dpp = contains(text, "row_mask") || contains(text, "dpp8");
-  if (dpp && llvm.words.size() == 4) return refused("a literal beside DPP");
+  if (dpp && llvm.words.size() == 4) return refused("a literal next to DPP");
   if (dpp && arch == Arch::gfx1100 && contains(text, "_e64_dpp") && (s[1] >> 9 & 0x1ff) < 256) {
     return either("gfx1100's DPP forms take no scalar as src1, if they have one");
   }

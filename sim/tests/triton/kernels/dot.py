@@ -27,7 +27,7 @@ def product(
     B_TURNED: tl.constexpr,
     PRECISION: tl.constexpr,
 ):
-    """d = a b + c, where a and b may lie transposed in memory."""
+    """d = a b + c, where a and b may be transposed in memory."""
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     at = k[None, :] * M + m[:, None] if A_TURNED else m[:, None] * K + k[None, :]
     bt = n[None, :] * K + k[:, None] if B_TURNED else k[:, None] * N + n[None, :]
@@ -192,7 +192,7 @@ def scaled(
     N: tl.constexpr,
     K: tl.constexpr,
 ):
-    """Blocks of 32 elements along K share a power of two; elements of 4 bits lie in pairs."""
+    """Blocks of 32 elements along K share a power of two; elements of 4 bits are in pairs."""
     m, n, block = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // 32)
     ka, kb = tl.arange(0, K // A_PER_BYTE), tl.arange(0, K // B_PER_BYTE)
     x = tl.load(a + m[:, None] * (K // A_PER_BYTE) + ka[None, :])
@@ -206,7 +206,7 @@ FOURS = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, 
 
 
 def operand(kind, shape, axis, seed):
-    """An array for `kind` and its values; pairs of 4 bits lie along `axis`, the first in the low half."""
+    """An array for `kind` and its values; pairs of 4 bits are along `axis`, the first in the low half."""
     if kind != "e2m1":
         format = {"e4m3": formats.e4m3, "e5m2": formats.e5m2}[kind]
         array = whole(format, shape, -3, 3, seed)

@@ -234,7 +234,7 @@ def gates():
 
 @jit
 def persistent(a, b, c, TILES: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
-    """Few workgroups walk over many tiles: the loop over K lies inside another that the compiler may flatten."""
+    """Few workgroups walk over many tiles: the loop over K is inside another that the compiler may flatten."""
     for tile in tl.range(tl.program_id(0), TILES * TILES, tl.num_programs(0), flatten=True):
         m, n = tile // TILES * 16 + tl.arange(0, 16), tile % TILES * 16 + tl.arange(0, 16)
         sums = tl.zeros((16, 16), tl.float32)

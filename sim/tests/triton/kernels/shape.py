@@ -42,7 +42,7 @@ def permute_axes(source, target, A: tl.constexpr, B: tl.constexpr, C: tl.constex
 
 @jit
 def pair_up(a, b, joined, mixed, first, second, N: tl.constexpr):
-    """Join, interleave, and split what lies in pairs."""
+    """Join, interleave, and split what is in pairs."""
     at = tl.arange(0, N)
     x, y = tl.load(a + at), tl.load(b + at)
     both = tl.join(x, y)
