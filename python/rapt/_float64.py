@@ -1,7 +1,7 @@
 """Attention by its definition in float64, forward and backward, with only NumPy: what results are compared with.
 
 It shares nothing with the library: whole matrices, and gradients by the chain rule through softmax rather than from lse
-and rowsum(dO * O). rapt.verify and the tests use it; tests/math/oracle.py loads this file without the package.
+and rowsum(dO * O). rapt.verify and the tests use it; tests/float64.py loads this file without the package.
 """
 
 import numpy as np

@@ -1,44 +1,24 @@
 """run: its results against numpy, hostile input files, and outputs that are complete or absent."""
 
 import os
+import pathlib
 import resource
 import struct
 import subprocess
+import sys
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import support
+from float64 import oracle
 from support import CommandTest, from_bf16, read_safetensors, safetensors_bytes, to_bf16, write_safetensors
 
 
-def attention(q, k, v, causal=None, scale=None, softcap=0, window=(-1, -1), bias=None, mask=None, alibi=None,
-              sink=None):
-    """The definition in float64 over [batch, seqlen, heads, head_dim]; returns out and lse."""
-    q, k, v = (np.asarray(x, dtype=np.float64).transpose(0, 2, 1, 3) for x in (q, k, v))
-    k, v = (np.repeat(x, q.shape[1] // k.shape[1], axis=1) for x in (k, v))
-    sq, sk = q.shape[2], k.shape[2]
-    s = q @ k.swapaxes(2, 3) * (scale if scale is not None else q.shape[3] ** -0.5)
-    if softcap:
-        s = softcap * np.tanh(s / softcap)
-    if bias is not None:
-        s = s + bias
-    distance = np.arange(sk)[None, :] - np.arange(sq)[:, None] - (0 if causal == "top-left" else sk - sq)
-    if alibi is not None:
-        s = s - alibi[:, None, None] * np.abs(distance)
-    left, right = window[0], 0 if causal else window[1]
-    kept = (distance >= -left if left >= 0 else True) & (distance <= right if right >= 0 else True)
-    kept = np.broadcast_to(kept, s.shape) if mask is None else np.broadcast_to(kept, s.shape) & (mask != 0)
-    s = np.where(kept, s, -np.inf)
-    if sink is not None:
-        s = np.concatenate([s, np.broadcast_to(sink[None, :, None, None], (*s.shape[:3], 1))], axis=3)
-        v = np.concatenate([v, np.zeros((*v.shape[:2], 1, v.shape[3]))], axis=2)
-    most = s.max(axis=3, keepdims=True)
-    p = np.exp(s - np.where(np.isinf(most), 0, most))
-    total = p.sum(axis=3, keepdims=True)
-    out = np.where(total > 0, p @ v / np.where(total > 0, total, 1), 0)
-    with np.errstate(divide="ignore"):
-        lse = np.log(total) + most
-    return out.transpose(0, 2, 1, 3), lse[..., 0]
+def attention(q, k, v, **options):
+    """out and lse of attention's definition in float64."""
+    results, _ = oracle.attention_float64(q, k, v, **options)
+    return results["out"], results["lse"]
 
 
 class FilesTest(CommandTest):
@@ -68,11 +48,11 @@ class Results(FilesTest):
 
     def test_options(self):
         self.check()
-        self.check("--causal", causal="bottom-right")
+        self.check("--causal", causal=True)
         self.check("--causal-tl", causal="top-left")
-        self.check("--window", "2,1", "--scale", "0.5", window=(2, 1), scale=0.5)
+        self.check("--window", "2,1", "--scale", "0.5", window=(2, 1), softmax_scale=0.5)
         self.check("--window=-1,0", "--softcap", "1.5", window=(-1, 0), softcap=1.5)
-        self.check("--softcap", "1.50", "--dropout", "0.0", "--scale", "0.50", softcap=1.5, scale=0.5)
+        self.check("--softcap", "1.50", "--dropout", "0.0", "--scale", "0.50", softcap=1.5, softmax_scale=0.5)
         self.check("--backend", "math", "--threads", "1")
 
     def test_tensors(self):
@@ -80,15 +60,15 @@ class Results(FilesTest):
         mask = self.random.random((9, 13)) < 0.7
         alibi = np.array([0.5, 0.25, 0.125, 0.0625], dtype=np.float32)
         sink = self.random.standard_normal(4).astype(np.float32)
-        self.save(bias=bias, mask=mask, alibi=alibi, sink=sink)
+        self.save(bias=bias, mask=mask, alibi_slopes=alibi, sink=sink)
         self.check("--bias", "bias.npy", bias=bias)
         self.check("--mask", "mask.npy", mask=mask)
-        self.check("--alibi", "alibi.npy", "--sink", "sink.npy", alibi=alibi, sink=sink)
+        self.check("--alibi", "alibi.npy", "--sink", "sink.npy", alibi_slopes=alibi, sink=sink)
         write_safetensors(self.folder / "more.safetensors", {"left": ("F32", bias), "m": ("U8", mask.astype(np.uint8))})
         self.check("--bias", "more.safetensors:left", "--mask", "more.safetensors:m", bias=bias, mask=mask)
 
     def test_layout(self):
-        out, lse = attention(self.q, self.k, self.v, causal="bottom-right")
+        out, lse = attention(self.q, self.k, self.v, causal=True)
         self.save(q=self.q.swapaxes(1, 2).copy(), k=self.k.swapaxes(1, 2).copy(), v=self.v.swapaxes(1, 2).copy())
         self.rapt("run", "--q", "q.npy", "--k", "k.npy", "--v", "v.npy", "--layout", "bhsd", "--causal", "--lse",
                   "--output", "both.safetensors")
@@ -109,7 +89,7 @@ class Results(FilesTest):
         self.assertEqual((out.shape, lse.shape), ((12, 4, 6), (4, 12)))
         for b in range(3):
             rows, keys = slice(of_q[b], of_q[b + 1]), slice(of_k[b], of_k[b + 1])
-            wanted, wanted_lse = attention(q[None, rows], k[None, keys], v[None, keys], causal="bottom-right")
+            wanted, wanted_lse = attention(q[None, rows], k[None, keys], v[None, keys], causal=True)
             np.testing.assert_allclose(out[rows], wanted[0], rtol=2e-5, atol=2e-6)
             np.testing.assert_allclose(lse[:, rows], wanted_lse[0], rtol=2e-6, atol=4e-6)
         self.rapt("verify", *tensors, *packed, says=[" 0 failed"])

@@ -3,18 +3,14 @@
 for packed sequences, paged caches and dropout by what is here. Usage: oracle.py FILE, which oracle_cases wrote.
 """
 
-import importlib.util
 import pathlib
 import re
 import sys
 
 import numpy as np
 
-# By its path: the package itself needs an extension that need not be built.
-FLOAT64 = pathlib.Path(__file__).parents[2] / "python/rapt/_float64.py"
-spec = importlib.util.spec_from_file_location("_float64", FLOAT64)
-float64 = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(float64)
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from float64 import oracle as float64  # noqa: E402
 
 # Of the largest value, times 1 + max|logit|, which is what rounding the logits may do. float64 carries 1e-16.
 TOLERANCE = 4e-15
