@@ -60,7 +60,7 @@ class Results(FilesTest):
         mask = self.random.random((9, 13)) < 0.7
         alibi = np.array([0.5, 0.25, 0.125, 0.0625], dtype=np.float32)
         sink = self.random.standard_normal(4).astype(np.float32)
-        self.save(bias=bias, mask=mask, alibi_slopes=alibi, sink=sink)
+        self.save(bias=bias, mask=mask, alibi=alibi, sink=sink)
         self.check("--bias", "bias.npy", bias=bias)
         self.check("--mask", "mask.npy", mask=mask)
         self.check("--alibi", "alibi.npy", "--sink", "sink.npy", alibi_slopes=alibi, sink=sink)
