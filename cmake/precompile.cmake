@@ -4,11 +4,11 @@
 function(rapt_precompile target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_precompile_headers(${target} ${ARGN})
-    target_compile_options(${target} PRIVATE -Wno-stringop-overflow) # g++ 12 then fires inside std::string's +
   endif()
 endfunction()
 
-# rapt_precompiled(NAME LIBRARIES library... HEADERS header...): for each target with rapt_precompile(TARGET REUSE_FROM NAME).
+# rapt_precompiled(NAME LIBRARIES library... HEADERS header...): headers for every target that then says
+# rapt_precompile(TARGET REUSE_FROM NAME).
 function(rapt_precompiled name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;HEADERS")
   file(CONFIGURE OUTPUT ${name}.cpp CONTENT "")
@@ -17,7 +17,7 @@ function(rapt_precompiled name)
   rapt_precompile(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Compiles these sources of a target as one: CLI11, which all of them include, takes longer than the rest of each.
+# Compiles these sources of a target as one: CLI11, which most of them include, takes longer to compile than the rest.
 function(rapt_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP cli11)

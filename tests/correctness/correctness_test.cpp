@@ -87,8 +87,8 @@ TEST(Gradients, AreNotBlamedForTheRoundingOfOut) {
   }
 }
 
-// A row of one key has none in q and k. Dropout's scale is rounded into out, and with few such rows what is left of
-// dP - delta was more than the rule allows with one set of inputs in eight.
+// dQ and dK of a row that attends one key are 0. Out is rounded after dropout scales it, so dP - delta is not exactly
+// 0; if only a few rows attend a key, that error broke the rule for one set of inputs in eight.
 TEST(Gradients, OfRowsThatAttendOneKeyMeetTheRuleUnderDropout) {
   for (const char* text :
        {"b2 hq8 hk4 sq130 sk1 d128 fp32 causal drop=0.25", "b1 hq2 hk1 sq19 sk19 d128 fp32 window=0,0 drop=0.1",
