@@ -15,7 +15,7 @@ namespace rapt {
 rapt_explanation* new_explanation(Explanation&& value);
 
 rapt_op checked_op(rapt_op op) {
-  if (op != RAPT_FORWARD && op != RAPT_BACKWARD)
+  if (pass_name(op).empty())
     throw Error(RAPT_INVALID_ARGUMENT,
                 cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
   return op;

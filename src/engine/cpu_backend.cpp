@@ -25,7 +25,7 @@ class CpuBackend final : public HostBackend {
     if (!runs_here_) return cat("this machine lacks ", tier_.needs);
     return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
   }
-  Reasons reasons(const Question&) const override {
+  Reasons reasons(const Question&, const Plan&, std::string_view) const override {
     return {name() == "cpu" ? cat(tier_.name, " is the best tier that this machine runs") : "asked for by name"};
   }
   std::string kernel(const Question& q, const Plan&) const override {
