@@ -318,8 +318,8 @@ RAPT_API size_t rapt_explanation_count(const rapt_explanation* explanation);
 RAPT_API rapt_candidate rapt_explanation_candidate(const rapt_explanation* explanation, size_t index);
 RAPT_API void rapt_explanation_free(rapt_explanation* explanation);
 
-/* The CPU instruction tiers, best first, and whether this machine runs them: "avx512_bf16", ..., "portable".
- * Returns NULL past the last. */
+/* The CPU instruction tiers, fastest on this processor first, and whether this machine runs them: "avx512_bf16", ...,
+ * "portable". Returns NULL past the last. */
 RAPT_API const char* rapt_cpu_tier(size_t index, int32_t* available);
 
 #ifdef __cplusplus

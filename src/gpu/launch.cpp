@@ -9,8 +9,9 @@ void launch_stage(const Plan& plan, size_t stage, Function function, const void*
   const LaunchShape shape{.grid = {groups}, .block = {static_cast<uint32_t>(v.threads)}};
   const auto bytes = static_cast<size_t>(v.argument_size);
   if (const Status status = device.driver->launch(function, shape, arguments, bytes, stream); status != Status::success)
-    device.driver->fail(status, cat("launching ", v.name, " on ", device.text(), " (", uint64_t{groups},
-                                    " workgroups of ", v.threads, " threads, ", v.shared_memory, " bytes of LDS)"));
+    device.driver->fail(
+        status, cat("launching ", v.name, " on ", device.text(), " (", uint64_t{groups}, " workgroups of ", v.threads,
+                    " threads, ", v.shared_memory, " bytes of shared memory)"));
 }
 
 }  // namespace rapt::gpu
