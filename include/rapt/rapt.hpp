@@ -328,8 +328,8 @@ class Problem {
 
 // Equal problems have the same canonical text.
 template <>
-struct std::hash<rapt::Problem> {
-  size_t operator()(const rapt::Problem& problem) const { return std::hash<std::string>()(problem.text()); }
+struct std::hash<rapt::api::Problem> {
+  size_t operator()(const rapt::api::Problem& problem) const { return std::hash<std::string>()(problem.text()); }
 };
 
 namespace rapt {
