@@ -61,8 +61,8 @@ class PointerCheck {
   const Device& device_;
 };
 
-rapt_abi_problem problem_args(const Call& call, const Device& device) {
-  rapt_abi_problem a = {};
+// `a` is zeros.
+void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.cu_seqlens_q = call.cu_seqlens_q;
   a.cu_seqlens_k = call.cu_seqlens_k;
   a.total_q = static_cast<int32_t>(call.total_q);
@@ -94,7 +94,6 @@ rapt_abi_problem problem_args(const Call& call, const Device& device) {
   a.dropout_seed = call.dropout_seed;
   if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
   a.sink_dtype = abi_dtype(call.sink.dtype);
-  return a;
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   a.out = rows(call.out, bytes);
   if (call.lse)
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
-  a.problem = problem_args(call, device);
+  fill(a.problem, call, device);
   return a;
 }
 
