@@ -60,9 +60,9 @@ install: build ## install to PREFIX (/usr/local)
 
 .PHONY: test test-nightly
 test: deps-test ## what must pass before a change lands
-	@tools/run-parts format release sim gpu+fuzz python+asan tsan+clean-tree
+	@tools/run-parts format release sim gpu+asan python+tsan+clean-tree
 test-nightly: deps-test ## the longer lists too, and 64-bit Arm
-	@TIDY=all tools/run-parts lint release sim gpu+fuzz python+asan tsan+clean-tree cross nightly
+	@TIDY=all tools/run-parts lint release sim gpu+asan python+tsan+clean-tree cross nightly
 
 .PHONY: release sim gpu python asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
@@ -87,13 +87,14 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx942 \
 	  PYTHONPATH=build/release/python $(VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests
 	tools/test-wheel $(CURDIR)/$(VENV)/bin/python $(CURDIR)/build/release/kernels
-asan: ## tests under the address and undefined-behaviour sanitizers
+asan: ## tests under the address and undefined-behaviour sanitizers, and the fuzz targets on their corpus
+	@tools/install-deps sim
 	$(call test,asan)
 tsan: ## tests of threads under the thread sanitizer
 	$(call test,tsan)
-fuzz: ## the fuzz targets of the library and the command on their corpus, for a few seconds
+fuzz: ## only the fuzz targets, on their corpus for a few seconds (shares its build folder with `make asan`)
 	@tools/install-deps sim
-	$(call test,fuzz)
+	cmake --preset asan >/dev/null && cmake --build --preset fuzz && ctest --preset fuzz
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a clean tree of HEAD
@@ -112,13 +113,13 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	    qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/$${name}_test --gtest_brief=1 || exit 1; \
 	done
 	for name in npy safetensors problem archive; do \
-	  build/fuzz/tests/fuzz/$${name}_fuzz -max_total_time=300 build/fuzz/tests/fuzz/found/$$name \
+	  build/asan/tests/fuzz/$${name}_fuzz -max_total_time=300 build/asan/tests/fuzz/found/$$name \
 	    tests/fuzz/corpus/$$name || exit 1; \
 	done
-	cmake --build build/fuzz --target sim_loader_fuzz sim_decoder_fuzz sim_lines_fuzz
+	cmake --build build/asan --target sim_loader_fuzz sim_decoder_fuzz sim_lines_fuzz
 	for name in loader decoder lines; do \
-	  build/fuzz/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
-	    build/fuzz/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \
+	  build/asan/sim/tests/fuzz/sim_$${name}_fuzz -max_total_time=300 -rss_limit_mb=4096 -max_len=16384 \
+	    build/asan/sim/tests/fuzz/found/$$name sim/tests/fuzz/corpus/$$name || exit 1; \
 	done
 
 .PHONY: lint format reformat clean

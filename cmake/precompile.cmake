@@ -22,3 +22,11 @@ function(rapt_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP cli11)
 endfunction()
+
+# In the sanitizers' builds, which are by clang and rarely file by file, a target's small sources are compiled as a few:
+# names in their unnamed namespaces must differ.
+function(rapt_few_sources target)
+  if(RAPT_SANITIZE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()

@@ -193,7 +193,7 @@ TEST_F(Driver, DamagedArchive) {
 
 TEST_F(Driver, MissingArchive) {
   std::filesystem::remove(folder_ / "gfx942.rapt");
-  refused(RAPT_UNSUPPORTED, [this] { forward(); }, {"gfx942", folder_.c_str()});
+  refused(RAPT_UNSUPPORTED, [] { forward(); }, {"gfx942", folder_.c_str()});
 }
 
 TEST_F(Driver, ForeignArchive) {

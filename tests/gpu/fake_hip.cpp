@@ -4,6 +4,10 @@
 #include <cstring>
 #include <utility>
 
+namespace rapt::gpu {
+struct HipPointerAttributes;  // the driver's: clang's sanitizer compares a function's type with that of its pointer
+}
+
 #define FAKE extern "C" __attribute__((visibility("default")))
 
 // What fails, or differs: a test may set it between calls.
@@ -51,7 +55,7 @@ FAKE int hipDeviceGetAttribute(int* value, int attribute, int) {
 }
 FAKE int hipDeviceTotalMem(size_t* bytes, int) { return *bytes = 1 << 20, 0; }
 FAKE int hipDeviceSynchronize() { return result("hipDeviceSynchronize"); }
-FAKE int hipPointerGetAttributes(void* attributes, const void* pointer) {
+FAKE int hipPointerGetAttributes(rapt::gpu::HipPointerAttributes* attributes, const void* pointer) {
   struct {
     int type, device;
     const void *device_pointer, *host_pointer;
