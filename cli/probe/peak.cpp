@@ -22,9 +22,8 @@ const Choice& choose(rapt_dtype dtype) {
   static const Choice kChoices[] = {
       {"portable", false, &kPortableFma},
 #if defined(__x86_64__)
-      {"avx512_bf16", true, &kAvx512Bf16Dot},
-      {"avx512", false, &kAvx512Fma},
-      {"avx2", false, &kAvx2Fma},
+      {"amx_bf16", true, &kAmxBf16Dot},   {"avx512_bf16", true, &kAvx512Bf16Dot},
+      {"avx512", false, &kAvx512Fma},     {"avx2", false, &kAvx2Fma},
 #endif
   };
   for (const CpuTier& tier : cpu_tiers())
