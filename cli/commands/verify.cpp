@@ -161,7 +161,7 @@ class Verifier {
         (options_.op == "bwd" || (options_.op == "both" && !on_gpu(device_))) && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
     if (backward || options_.op != "bwd") {
-      const Checker checker(a, backward, team_.executor(), device_);
+      const Checker checker(Problem::parse(problem), a, backward, team_.executor(), device_);
       for (const std::string& backend : backends) {
         if (on_gpu(device_) && options_.backends.empty() && !taken(problem, backend)) continue;
         for (CheckRow& row : checker.check(backend))
