@@ -128,8 +128,10 @@ def error_and_allowance(name, result, exact, plain, largest_logit):
 
 
 def _difference(x, exact, largest_finite):
-    """Whether a NaN or an infinity is misplaced, and max|x - exact| of the rest. Where exact is beyond the type's range,
-    the type's infinity and its largest value are the same."""
+    """Whether a NaN or an infinity is misplaced, and max|x - exact| of the rest.
+
+    Where exact is beyond the type's range, the type's infinity and its largest value are the same.
+    """
     beyond = np.isfinite(exact) & (np.abs(exact) > largest_finite)
     x, exact = (np.where(beyond, a.clip(-largest_finite, largest_finite), a) for a in (x, exact))
     finite = np.isfinite(x) & np.isfinite(exact)
