@@ -1,17 +1,13 @@
-// The command's own arithmetic and bookkeeping: half precision, files, row filters, problem sizes, the largest logit.
+// The command's own arithmetic and bookkeeping: half precision, row filters, problem sizes, the correctness rule.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "cli/bench/tables.hpp"
 #include "cli/inputs/dtype.hpp"
 #include "cli/core/inputs.hpp"
-#include "cli/io/file.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/rule/rule.hpp"
-#include "common/atomic_file.hpp"
 
 namespace rapt::cli {
 namespace {
@@ -47,38 +43,6 @@ TEST(Half, EveryBf16SurvivesAndIsRoundedOnce) {
   EXPECT_TRUE(std::isnan(bf16_to(bf16_from(NAN))));
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-TEST(AtomicFile, AppearsWithItsCommitAndNotBefore) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "rapt_atomic_file";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
-  const std::string path = folder / "file";
-  const auto files = [&] {
-    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-  };
-  {
-    common::AtomicFile abandoned(path);
-    abandoned.write("text");
-  }
-  EXPECT_EQ(files(), 0);
-  common::write_file(path, "old");
-  {
-    common::AtomicFile file(path);
-    file.write("new");
-    EXPECT_EQ(content_of(path), "old");
-    file.commit();
-  }
-  EXPECT_EQ(content_of(path), "new");
-  EXPECT_EQ(files(), 1);
-  std::filesystem::remove_all(folder);
-}
-
 TEST(Rows, FiltersByNameAndRange) {
   const auto count = [](const char* filter) { return filter_rows(bench_table("strix-halo"), filter).size(); };
   EXPECT_EQ(count("Small"), 2U);
@@ -111,8 +75,8 @@ TEST(Inputs, AreTheSeedsAndFitTheProblem) {
   EXPECT_EQ(a.bias.shape(), (std::vector<int64_t>{1, 4, 8, 16}));
   EXPECT_EQ(a.mask.shape(), (std::vector<int64_t>{2, 1, 1, 16}));
   EXPECT_EQ(a.block_table.shape(), (std::vector<int64_t>{2, 5}));
-  EXPECT_TRUE(a.k.same_elements(same.k));
-  EXPECT_FALSE(a.k.same_elements(make_inputs(p, InputKind::normal, 4).k));
+  EXPECT_EQ(a.k.memory(), same.k.memory());
+  EXPECT_NE(a.k.memory(), make_inputs(p, InputKind::normal, 4).k.memory());
 }
 
 TEST(Inputs, PaddedRowsHaveGapsOfNanBetweenThem) {
