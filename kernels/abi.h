@@ -20,17 +20,8 @@ struct rapt_abi_scores {
   int64_t batch, head, query, key;
 };
 
-/* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension.
- */
-struct rapt_forward_args {
-  uint32_t size; /* sizeof(struct rapt_forward_args) */
-  int32_t q_tiles;
-  struct rapt_abi_rows q, k, v, out;
-  struct {
-    float* data; /* null: not wanted */
-    int64_t batch, head, query;
-  } lse;
-
+/* The part that the arguments of every operation share: lengths, sizes and options. */
+struct rapt_abi_problem {
   const int32_t* cu_seqlens_q; /* [batch + 1]: q, out and lse are packed, their batch strides 0; or null */
   const int32_t* cu_seqlens_k;
   int32_t total_q, total_k;               /* rows of packed q and k; larger cu_seqlens are clamped */
@@ -64,6 +55,19 @@ struct rapt_forward_args {
   } sink;
   int32_t sink_dtype; /* rapt_abi_dtype */
   int32_t reserved;   /* 0 */
+};
+
+/* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension.
+ */
+struct rapt_forward_args {
+  uint32_t size; /* sizeof(struct rapt_forward_args) */
+  int32_t q_tiles;
+  struct rapt_abi_rows q, k, v, out;
+  struct {
+    float* data; /* null: not wanted */
+    int64_t batch, head, query;
+  } lse;
+  struct rapt_abi_problem problem;
 };
 
 #endif

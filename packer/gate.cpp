@@ -1,6 +1,6 @@
 #include "packer/gate.hpp"
 
-#include "kernels/abi.h"
+#include "kernels/operations.hpp"
 
 namespace rapt::archive {
 
@@ -23,8 +23,8 @@ std::vector<std::string> violations(const Row& row, const Architecture& arch, co
     found.push_back("the code object's kernel is named " + r.name + ", must be " + row.symbol());
   equal("lanes per wave", r.lanes, static_cast<int>(arch.lanes));
   equal("threads per workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
-  if (row.operation.starts_with("forward"))
-    equal("bytes of arguments", r.argument_size, static_cast<int>(sizeof(rapt_forward_args)));
+  if (const Operation* const operation = find_operation(row.operation))
+    equal("bytes of arguments", r.argument_size, static_cast<int>(operation->argument_size));
   if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
     found.push_back("shared memory per workgroup is " + std::to_string(r.shared_memory) + ", " +
                     std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));

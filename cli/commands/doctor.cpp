@@ -23,13 +23,15 @@ constexpr const char* kTypicalProblems[] = {
 };
 
 void print_tiers() {
-  fmt::print("\ncpu instruction tiers, best first\n");
+  fmt::print("\ncpu instruction tiers, fastest on this processor first\n");
   bool used = false;
   for (const CpuTier& tier : cpu_tiers()) {
     const char* state = !tier.available ? "not on this machine" : used ? "available" : "used";
     used |= tier.available;
     fmt::print("  {:<12}  {}\n", tier.name, state);
   }
+  for (const Candidate& c : explain(Problem::parse("b1 hq1 hk1 sq1 sk1 d64 bf16")).candidates)
+    if (c.backend == "cpu") fmt::print("  {}\n", c.reason);
 }
 
 // A GPU's archive has dozens of kernels: `rapt explain` lists all, this only the chosen one and the other backends.

@@ -20,20 +20,17 @@ struct Choice {
 
 const Choice& choose(rapt_dtype dtype) {
   static const Choice kChoices[] = {
+      {"portable", false, &kPortableFma},
 #if defined(__x86_64__)
       {"avx512_bf16", true, &kAvx512Bf16Dot},
       {"avx512", false, &kAvx512Fma},
       {"avx2", false, &kAvx2Fma},
 #endif
-      {"portable", false, &kPortableFma},
   };
-  const std::vector<CpuTier> tiers = cpu_tiers();
-  for (const Choice& choice : kChoices) {
-    const bool available =
-        std::any_of(tiers.begin(), tiers.end(), [&](const CpuTier& t) { return t.available && t.name == choice.tier; });
-    if (available && (same(dtype, kBf16) || !choice.bf16_only)) return choice;
-  }
-  return *(std::end(kChoices) - 1);
+  for (const CpuTier& tier : cpu_tiers())
+    for (const Choice& choice : kChoices)
+      if (tier.available && tier.name == choice.tier && (same(dtype, kBf16) || !choice.bf16_only)) return choice;
+  return kChoices[0];
 }
 
 }  // namespace

@@ -1,15 +1,12 @@
 // Which backend and kernel would run, and why the others would not. Included by rapt.hpp.
 #pragma once
 
+#include "rapt/candidate.hpp"
 #include "rapt/rapt.hpp"
 
 namespace rapt {
 inline namespace api {
 
-struct Candidate {
-  std::string backend, kernel, reason;
-  bool chosen = false;
-};
 struct Explanation {
   std::string problem;
   std::vector<Candidate> candidates;

@@ -283,8 +283,10 @@ typedef struct rapt_option {
 RAPT_API size_t rapt_option_count(void);
 RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 
-/* Parses and validates; reports every violation. The caller sets problem->struct_size. `varlen` receives the pairs and
- * must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen then points there. */
+/* Parses and validates; reports every violation. The caller sets problem->struct_size; with any size but this header's,
+ * the fields of Rapt 0.1 are filled, which did not read it, and struct_size is set to the size of those:
+ * RAPT_UNSUPPORTED if they cannot express the text. `varlen` receives the pairs and must hold `varlen_capacity` of them
+ * (the number of ':' in the text is enough); problem->varlen then points there. */
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
 
@@ -316,8 +318,8 @@ RAPT_API size_t rapt_explanation_count(const rapt_explanation* explanation);
 RAPT_API rapt_candidate rapt_explanation_candidate(const rapt_explanation* explanation, size_t index);
 RAPT_API void rapt_explanation_free(rapt_explanation* explanation);
 
-/* The CPU instruction tiers, best first, and whether this machine runs them: "avx512_bf16", ..., "portable".
- * Returns NULL past the last. */
+/* The CPU instruction tiers, fastest on this processor first, and whether this machine runs them: "avx512_bf16", ...,
+ * "portable". Returns NULL past the last. */
 RAPT_API const char* rapt_cpu_tier(size_t index, int32_t* available);
 
 #ifdef __cplusplus

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>
@@ -321,6 +322,18 @@ class Problem {
   rapt_problem c_ = RAPT_INIT(rapt_problem);
   std::vector<int64_t> varlen_;
 };
+
+}  // namespace api
+}  // namespace rapt
+
+// Equal problems have the same canonical text.
+template <>
+struct std::hash<rapt::api::Problem> {
+  size_t operator()(const rapt::api::Problem& problem) const { return std::hash<std::string>()(problem.text()); }
+};
+
+namespace rapt {
+inline namespace api {
 
 // The options of problems: rapt_option.
 inline std::vector<rapt_option> options() {

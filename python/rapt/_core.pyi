@@ -77,7 +77,7 @@ def empty(shape: tuple[int, ...], like: Tensor, is_lse: bool) -> Any:
 
 def shape(object: Tensor, name: str) -> tuple[int, ...]: ...
 def cpu_tiers() -> list[tuple[str, bool]]:
-    """The CPU's instruction tiers, best first, and whether this machine runs each."""
+    """The CPU's instruction tiers, fastest on this processor first, and whether this machine runs each."""
 
 def devices(type: int) -> list[dict[str, Any]]:
     """The devices of a DLPack device type. RuntimeError if its run-time library cannot be opened."""

@@ -5,6 +5,7 @@ import platform
 import sys
 
 from rapt import _core
+from rapt._explain import explain
 
 _ROCM = 10
 
@@ -13,10 +14,11 @@ def doctor() -> str:
     """The versions, the CPU's instruction tiers, the GPUs and the kernel archives that this process sees, as text."""
     lines = [f"rapt {_core.version} in {os.path.dirname(_core.__file__)}"]
     lines.append(f"Python {platform.python_version()}, {_library('numpy')}, {_library('torch')}")
-    lines += ["", f"CPU: {os.cpu_count()} threads, instruction tiers, best first"]
+    lines += ["", f"CPU: {os.cpu_count()} threads, instruction tiers, fastest on this processor first"]
     best = next((name for name, available in _core.cpu_tiers() if available), None)
     for name, available in _core.cpu_tiers():
         lines.append(f"  {name:<12} {'used' if name == best else 'available' if available else 'not on this machine'}")
+    lines += [f"  {c.reason}" for c in explain("b1 hq1 hk1 sq1 sk1 d64 bf16").candidates if c.backend == "cpu"]
     lines += ["", "GPUs", *(_gpus() or ["  HIP finds none"]), "", "kernel archives"]
     lines += [f"  {path}: {contents}" for path, contents in _core.archives()] or [
         "  none in RAPT_KERNEL_PATH or next to the library"

@@ -1,5 +1,8 @@
 // Problems as text, and what would run for one, over the C boundary.
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "api/execution.hpp"
 #include "api/guard.hpp"
@@ -15,11 +18,29 @@ namespace rapt {
 rapt_explanation* new_explanation(Explanation&& value);
 
 rapt_op checked_op(rapt_op op) {
-  if (op != RAPT_FORWARD && op != RAPT_BACKWARD)
+  if (pass_name(op).empty())
     throw Error(RAPT_INVALID_ARGUMENT,
                 cat("op is ", static_cast<int32_t>(op), ", must be 0 (forward) or 1 (backward)"));
   return op;
 }
+
+namespace {
+
+// Rapt 0.1 ended rapt_problem here, and did not read struct_size in rapt_problem_parse.
+constexpr size_t kProblem01 = offsetof(rapt_problem, total_q);
+
+// The part that 0.1 had. Throws Error if that would lose an option.
+rapt_problem as_of_01(rapt_problem c, const Problem& p, size_t callers_size) {
+  std::memset(reinterpret_cast<char*>(&c) + kProblem01, 0, sizeof c - kProblem01);
+  c.struct_size = kProblem01;
+  if (!(from_c(c) == p))
+    throw Error(RAPT_UNSUPPORTED,
+                cat("problem.struct_size is ", uint64_t{callers_size}, ", must be ", uint64_t{sizeof c}, " for ",
+                    p.text(), ": rapt_problem of Rapt 0.1, which every other size gets, lacks some of its options"));
+  return c;
+}
+
+}  // namespace
 
 }  // namespace rapt
 
@@ -50,14 +71,15 @@ rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t*
     if (p.varlen.size() > varlen_capacity || (!p.varlen.empty() && varlen == nullptr))
       throw Error(RAPT_INVALID_ARGUMENT, cat("varlen_capacity is ", static_cast<uint64_t>(varlen_capacity),
                                              ", the text has ", static_cast<uint64_t>(p.varlen.size()), " sequences"));
+    std::vector<int64_t> pairs;
+    for (const auto& [seqlen_q, seqlen_k] : p.varlen) pairs.insert(pairs.end(), {seqlen_q, seqlen_k});
     rapt_problem c = to_c(p);
     c.varlen_count = static_cast<int64_t>(p.varlen.size());
-    c.varlen = p.varlen.empty() ? nullptr : varlen;
-    write_versioned("problem", problem, c);
-    for (size_t i = 0; i < p.varlen.size(); ++i) {
-      varlen[2 * i] = p.varlen[i].first;
-      varlen[2 * i + 1] = p.varlen[i].second;
-    }
+    c.varlen = pairs.empty() ? nullptr : pairs.data();
+    if (problem->struct_size != sizeof c) c = as_of_01(c, p, problem->struct_size);
+    c.varlen = pairs.empty() ? nullptr : varlen;
+    std::memcpy(problem, &c, c.struct_size);
+    std::copy(pairs.begin(), pairs.end(), varlen);
   });
 }
 

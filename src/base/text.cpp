@@ -10,13 +10,14 @@ std::string number_text(double value) {
   return {buffer, end};
 }
 
+std::string_view device_type_name(int32_t type) {
+  return type == RAPT_CPU ? "cpu" : type == RAPT_CUDA ? "cuda" : type == RAPT_ROCM ? "hip" : "";
+}
+
 std::string device_text(rapt_device device) {
-  const char* type = device.type == RAPT_CPU    ? "cpu"
-                     : device.type == RAPT_CUDA ? "cuda"
-                     : device.type == RAPT_ROCM ? "hip"
-                                                : nullptr;
-  if (type == nullptr) return cat("device type ", device.type);
-  return device.type == RAPT_CPU ? type : cat(type, ":", device.id);
+  const std::string_view type = device_type_name(device.type);
+  if (type.empty()) return cat("device type ", device.type);
+  return device.type == RAPT_CPU ? std::string(type) : cat(type, ":", device.id);
 }
 
 }  // namespace rapt

@@ -25,6 +25,7 @@ std::string cat(const Pieces&... pieces) {
   return out;
 }
 
-std::string device_text(rapt_device device);  // "cpu", "hip:0"
+std::string_view device_type_name(int32_t type);  // "cpu", "cuda" or "hip"; "" for others
+std::string device_text(rapt_device device);      // "cpu", "hip:0"
 
 }  // namespace rapt

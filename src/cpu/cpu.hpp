@@ -25,6 +25,7 @@ struct Tier {
 };
 
 size_t tier_count();
-const Tier& tier(size_t index);  // best first; the last, "portable", runs everywhere
+const Tier& tier(size_t index);  // fastest on this processor first; the last, "portable", runs everywhere
+const char* order_reason();      // why the order is not that of the instruction sets; "" if it is
 
 }  // namespace rapt::cpu

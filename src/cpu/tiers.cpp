@@ -58,9 +58,20 @@ const Tier kTiers[] = {
 #endif
     {"portable", "nothing", [] { return true; }, portable::kKernels}};
 
+#ifdef RAPT_AVX512_TIERS
+// Whether dot products of bf16 are slower than converting to fp32 and FMAs: on Intel they have half the rate of FMAs,
+// on Zen 4 twice (docs/performance/cpu.md).
+bool has_slow_bf16() { return __builtin_cpu_is("intel"); }
+#else
+bool has_slow_bf16() { return false; }
+#endif
+
 }  // namespace
 
 size_t tier_count() { return sizeof kTiers / sizeof kTiers[0]; }
-const Tier& tier(size_t index) { return kTiers[index]; }
+const Tier& tier(size_t index) { return kTiers[index < 2 && has_slow_bf16() ? 1 - index : index]; }
+const char* order_reason() {
+  return has_slow_bf16() ? "on Intel, dot products of bf16 are slower than converting to fp32" : "";
+}
 
 }  // namespace rapt::cpu

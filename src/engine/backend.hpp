@@ -10,6 +10,7 @@
 
 #include "gpu/gpu.hpp"
 #include "problem/call.hpp"
+#include "rapt/candidate.hpp"
 
 namespace rapt {
 
@@ -36,12 +37,6 @@ struct Question {
   rapt_device device;
   BackendRequest request;
   bool automatic() const { return request.backend == "auto"; }
-};
-
-// One line of an explanation; the same as rapt_candidate.
-struct Candidate {
-  std::string backend, kernel, reason;
-  bool chosen = false;
 };
 
 // Why a backend took the problem, and its further candidates: the variants of an archive.
@@ -72,8 +67,8 @@ class Backend {
   virtual bool answers_to(std::string_view name) const { return name == name_; }
   // Fills `plan` and returns "", or returns why it does not take the problem, which is on a device of its kind.
   virtual std::string plan(const Question& question, Plan& plan) const = 0;
-  // Why plan() took the problem, or would take it on this device. Only explain() asks.
-  virtual Reasons reasons(const Question& question) const = 0;
+  // Why plan() took the problem (`refusal` is ""), or did not. Only explain() asks.
+  virtual Reasons reasons(const Question& question, const Plan& plan, std::string_view refusal) const = 0;
   // The kernel that runs it, or would run it.
   virtual std::string kernel(const Question& question, const Plan& plan) const = 0;
 
@@ -93,6 +88,6 @@ const std::vector<std::unique_ptr<const Backend>>& backends();
 // The backends, defined in a file each and listed in backends.cpp.
 void add_cpu_backends(std::vector<std::unique_ptr<const Backend>>& list);
 void add_math_backend(std::vector<std::unique_ptr<const Backend>>& list);
-void add_hip_backend(std::vector<std::unique_ptr<const Backend>>& list);
+void add_gpu_backends(std::vector<std::unique_ptr<const Backend>>& list);
 
 }  // namespace rapt

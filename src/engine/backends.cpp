@@ -7,7 +7,7 @@ const std::vector<std::unique_ptr<const Backend>>& backends() {
     auto* list = new std::vector<std::unique_ptr<const Backend>>;
     add_cpu_backends(*list);
     add_math_backend(*list);
-    add_hip_backend(*list);
+    add_gpu_backends(*list);
     return list;
   }();
   return all;

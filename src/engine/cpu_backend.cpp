@@ -25,8 +25,10 @@ class CpuBackend final : public HostBackend {
     if (!runs_here_) return cat("this machine lacks ", tier_.needs);
     return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
   }
-  Reasons reasons(const Question&) const override {
-    return {name() == "cpu" ? cat(tier_.name, " is the best tier that this machine runs") : "asked for by name"};
+  Reasons reasons(const Question&, const Plan&, std::string_view) const override {
+    if (name() != "cpu") return {"asked for by name"};
+    const std::string_view order = cpu::order_reason();
+    return {cat(tier_.name, " is the best tier that this machine runs", order.empty() ? "" : ": ", order)};
   }
   std::string kernel(const Question& q, const Plan&) const override {
     const cpu::Kernels& kernels = tier_.kernels;

@@ -23,7 +23,7 @@ class MathBackend final : public HostBackend {
     return cat("slow at this size (", std::ceil(work * 1e-9), " GFLOP, auto takes it up to ", kSmall * 1e-9,
                "): ask for backend \"math\" or set allow_math");
   }
-  Reasons reasons(const Question& q) const override {
+  Reasons reasons(const Question& q, const Plan&, std::string_view) const override {
     return {q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
                           : "asked for by name"};
   }

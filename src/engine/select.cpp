@@ -21,16 +21,14 @@ void require_known(std::string_view name) {
               cat("execution.backend is \"", name, "\", must be one of ", names, ", or hip.<variant> of an archive"));
 }
 
-// Fills `plan` and returns "", or returns why the backend does not run the problem.
-std::string refuse(const Backend& backend, const Question& question, Plan& plan) {
+// Why the request or its tensors' device leaves the backend out, whatever the problem; "" if they do not.
+std::string left_out(const Backend& backend, const Question& question) {
   if (question.device.type != backend.device())
     return cat("the tensors are on ", device_text(question.device), ", this backend reads ",
-               backend.device() == RAPT_CPU ? "host memory" : "the memory of hip devices");
+               backend.device() == RAPT_CPU ? "host memory" : cat("the memory of ", backend.name(), " devices"));
   if (!question.automatic() && !backend.answers_to(question.request.backend))
     return cat("backend \"", question.request.backend, "\" was asked for");
-  std::string why = backend.plan(question, plan);
-  if (why.empty()) plan.backend = &backend;
-  return why;
+  return "";
 }
 
 }  // namespace
@@ -43,8 +41,9 @@ Plan make_plan(const Question& question) {
     // Before anything builds a reason, which is a string: every call comes here.
     if (question.device.type != backend->device() && (automatic || !backend->answers_to(question.request.backend)))
       continue;
-    Plan plan;
-    const std::string why = refuse(*backend, question, plan);
+    Plan plan{backend.get()};
+    std::string why = left_out(*backend, question);
+    if (why.empty()) why = backend->plan(question, plan);
     if (why.empty()) return plan;
     reasons += cat("; ", backend->name(), ": ", why);
   }
@@ -58,30 +57,33 @@ Explanation explain(const Question& question) {
   e.problem = question.problem.text();
   const Backend* taken = nullptr;
   for (const auto& backend : backends()) {
-    Plan plan;
-    Candidate c{backend->name(), "", "", false};
+    Candidate c{backend->name(), "", left_out(*backend, question), false};
     Reasons reasons;
-    try {
-      c.reason = refuse(*backend, question, plan);
-      c.kernel = backend->kernel(question, plan);
-      if (question.device.type == backend->device()) reasons = backend->reasons(question);
-    } catch (const Error& error) {  // a device or its archive that is not there
-      c.reason = error.what();
-    }
-    const bool by_variant = std::ranges::any_of(reasons.variants, &Candidate::chosen);
-    if (plan.backend && taken) {
+    bool takes = false;
+    if (question.device.type == backend->device()) try {
+        Plan plan{backend.get()};
+        const std::string why = backend->plan(question, plan);
+        c.kernel = backend->kernel(question, plan);
+        reasons = backend->reasons(question, plan, why);
+        takes = c.reason.empty() && why.empty();
+        if (c.reason.empty()) c.reason = why;
+      } catch (const Error& error) {  // a device or its archive that is not there
+        c.reason = error.what();
+      }
+    if (takes && taken) {
       c.reason = cat(taken->name(), " comes first and takes the problem");
-    } else if (by_variant) {
-      c.reason = cat("backend \"", question.request.backend, "\" was asked for");
-    } else if (plan.backend) {
+    } else if (takes) {
       taken = backend.get();
-      c.chosen = true;
-      c.reason = std::move(reasons.chosen);
+      if (std::ranges::any_of(reasons.variants, &Candidate::chosen)) {
+        c.reason = cat("backend \"", question.request.backend, "\" was asked for");
+      } else {
+        c.chosen = true;
+        c.reason = std::move(reasons.chosen);
+      }
     }
     e.candidates.push_back(std::move(c));
     for (Candidate& v : reasons.variants) e.candidates.push_back(std::move(v));
   }
-  e.candidates.push_back({"cuda", "", "this build has no cuda kernels yet", false});
   return e;
 }
 

@@ -61,19 +61,8 @@ class PointerCheck {
   const Device& device_;
 };
 
-}  // namespace
-
-rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, const Device& device) {
-  const int64_t bytes = dtype_bytes(call.dtype);
-  rapt_forward_args a = {};
-  a.size = sizeof a;
-  a.q_tiles = static_cast<int32_t>((call.seqlen_q + variant.block_q - 1) / variant.block_q);
-  a.q = rows(call.q, bytes);
-  a.k = rows(call.k, bytes);
-  a.v = rows(call.v, bytes);
-  a.out = rows(call.out, bytes);
-  if (call.lse)
-    a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
+// `a` is zeros.
+void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.cu_seqlens_q = call.cu_seqlens_q;
   a.cu_seqlens_k = call.cu_seqlens_k;
   a.total_q = static_cast<int32_t>(call.total_q);
@@ -105,6 +94,22 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   a.dropout_seed = call.dropout_seed;
   if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
   a.sink_dtype = abi_dtype(call.sink.dtype);
+}
+
+}  // namespace
+
+rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, const Device& device) {
+  const int64_t bytes = dtype_bytes(call.dtype);
+  rapt_forward_args a = {};
+  a.size = sizeof a;
+  a.q_tiles = static_cast<int32_t>((call.seqlen_q + variant.block_q - 1) / variant.block_q);
+  a.q = rows(call.q, bytes);
+  a.k = rows(call.k, bytes);
+  a.v = rows(call.v, bytes);
+  a.out = rows(call.out, bytes);
+  if (call.lse)
+    a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
+  fill(a.problem, call, device);
   return a;
 }
 

@@ -9,35 +9,44 @@
 
 #include "gpu/modules.hpp"
 #include "problem/call.hpp"
+#include "rapt/candidate.hpp"
 
 namespace rapt::gpu {
 
-// One kernel of a plan.
-struct Stage {
+struct PlannedKernel {
+  Stage stage = Stage::forward;
   size_t variant = 0;  // index in the device's archive
   uint32_t workgroups = 0;
 };
 
-// The kernels that run a problem, in order, and the modules that hold their code.
+// The kernels that run a problem, in order, the modules that hold their code, and the device memory that they need.
 struct Plan {
   static constexpr size_t kMostStages = 4;
   Modules* modules = nullptr;
-  std::array<Stage, kMostStages> stages = {};
+  std::array<PlannedKernel, kMostStages> stages = {};
   size_t stage_count = 0;
+  size_t workspace = 0;  // bytes
+
+  const Variant& variant(size_t stage) const { return modules->variants()[stages[stage].variant]; }
 };
 
 // Fills `plan` and returns "", or returns why no variant takes the problem. `variant` is a variant's name, or "" for
 // the tuning table's choice, which is cached.
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
 
-// Every variant of the device's archive, and why the plan takes it or not.
-struct VariantReason {
-  std::string name, reason;
-  bool chosen = false;
+// What make_plan() was asked and what it answered, for explain().
+struct Planned {
+  const Problem& problem;
+  rapt_op op;
+  rapt_device device;
+  std::string_view variant;
+  const Plan& plan;
+  std::string_view refusal;  // "" if it made the plan
 };
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant);
+// Every variant of the device's archive, and why the plan takes it or not. Their `backend` is empty.
+std::vector<Candidate> explain(const Planned& planned);
 
-// Loads the variant that make_plan() chooses for the problem, or every variant of a device's archive.
+// Loads the kernels that make_plan() chooses for the problem, or every variant of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);
 void preload(rapt_device device);
 
@@ -46,7 +55,9 @@ struct Launch {
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };
-size_t workspace_bytes(const ForwardCall& call);  // for cu_seqlens in host memory
+// Launches one kernel of a plan. Throws Error if the driver refuses.
+void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream);
+
 // Sets `call` to the lengths' addresses that the kernel was launched with.
 void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
 

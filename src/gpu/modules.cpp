@@ -1,10 +1,11 @@
 #include "gpu/modules.hpp"
 
+#include <iterator>
 #include <vector>
 
-#include "gpu/per_device.hpp"
-#include "kernels/abi.h"
 #include "base/error.hpp"
+#include "gpu/per_device.hpp"
+#include "kernels/operations.hpp"
 
 namespace rapt::gpu {
 
@@ -12,15 +13,28 @@ namespace {
 
 constexpr size_t kMostPlans = 4096;  // bounds the cache of a service with ever new shapes: it is cleared when full
 
-// The user's rows, then the archive's, or the default row of an archive without a table.
+// The user's rows, then the archive's; stages for which it has none get a default row.
 Tuning tuning_of(const Archive& archive) {
   Tuning all = Tuning::of_user(archive.arch());
-  Tuning own = Tuning::parse(archive.tuning(), cat("tuning/", archive.arch()), Tuning::Extent::whole);
-  if (own.rows.empty())
-    own = Tuning::parse("forward use=largest by=default", cat("no table in ", archive.path(), ":"),
-                        Tuning::Extent::whole);
-  all.rows.insert(all.rows.end(), own.rows.begin(), own.rows.end());
+  const auto add = [&](const Tuning& more) { all.rows.insert(all.rows.end(), more.rows.begin(), more.rows.end()); };
+  const Tuning own = Tuning::parse(archive.tuning(), cat("tuning/", archive.arch()), Tuning::Extent::whole);
+  add(own);
+  for (size_t i = 0; i < std::size(operations::kStages); ++i)
+    if (own.last_of(static_cast<Stage>(i)) == nullptr)
+      add(Tuning::parse(cat(operations::kStages[i], " use=largest by=default"),
+                        cat("no row in the table of ", archive.path(), ":"), Tuning::Extent::whole));
   return all;
+}
+
+void check_arguments(const Variant& v, const std::string& archive) {
+  const Operation* const operation = find_operation(v.operation);
+  if (operation == nullptr)
+    throw Error(RAPT_UNSUPPORTED, cat(archive, ": ", v.name, " computes ", v.operation,
+                                      ", which this library does not know: they are of different versions"));
+  if (v.argument_size != static_cast<int32_t>(operation->argument_size))
+    throw Error(RAPT_UNSUPPORTED,
+                cat(archive, ": ", v.name, " takes ", v.argument_size, " bytes of arguments, this library passes ",
+                    uint64_t{operation->argument_size}, ": they are of different versions"));
 }
 
 }  // namespace
@@ -72,11 +86,7 @@ Function Modules::load(size_t index, Stream stream) {
   const std::lock_guard lock(loading_);
   Loaded& slot = loaded_[index];
   if (const Function known = slot.function.load()) return known;
-  if (v.argument_size != static_cast<int32_t>(sizeof(rapt_forward_args)))
-    throw Error(
-        RAPT_UNSUPPORTED,
-        cat(archive_.path(), ": ", v.name, " takes ", v.argument_size, " bytes of arguments, this library passes ",
-            static_cast<uint64_t>(sizeof(rapt_forward_args)), ": they are of different versions"));
+  check_arguments(v, archive_.path());
   Driver& driver = this->driver();
   bool capturing = false;
   driver.check(driver.is_capturing(stream, capturing), "asking whether the stream is being captured");

@@ -1,8 +1,9 @@
-// Which variant runs a call on its device, and why not the others.
-#include <cstdio>
+// Which variants run a problem on its device.
+#include <algorithm>
 
-#include "gpu/gpu.hpp"
 #include "base/error.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/lengths.hpp"
 
 namespace rapt::gpu {
 
@@ -33,24 +34,8 @@ size_t variant_named(const Modules& modules, std::string_view name) {
     if (variants[i].name == name) return i;
     names += cat(names.empty() ? "" : ", ", variants[i].name);
   }
-  throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"hip.", name, "\", ", modules.archive_path(),
-                                         " has no such variant; it has ", names));
-}
-
-std::string rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
-
-std::string facts(const Variant& v) {
-  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
-             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", v.registers, " VGPRs",
-             v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs, " SGPRs, ", v.shared_memory,
-             " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves", " per SIMD, P ",
-             v.p == "exact"       ? "as fp32"
-             : v.p == "truncated" ? "truncated"
-                                  : "rounded to nearest");
+  throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"", device_type_name(modules.device().id.type), ".",
+                                         name, "\", ", modules.archive_path(), " has no such variant; it has ", names));
 }
 
 }  // namespace
@@ -58,55 +43,37 @@ std::string facts(const Variant& v) {
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan) {
   Modules& modules = Modules::of(device);
   if (std::string why = unsupported(problem, op); !why.empty()) return why;
-  const KernelRequirements needed = requirements_of(problem);
-  plan.modules = &modules;
-  plan.stage_count = 1;
-  size_t& index = plan.stages[0].variant;
+  const std::span<const Stage> stages = stages_of(op);
+  std::optional<size_t> named;
   if (!variant.empty()) {
-    index = variant_named(modules, variant);
-    if (const std::string why = refusal(modules.variants()[index], needed); !why.empty())
-      return cat(variant, ": ", why);
-  } else if (const auto selected = modules.select(needed)) {
-    index = *selected;
-  } else {
-    return refusals(modules, needed);
+    const Variant& v = modules.variants()[named.emplace(variant_named(modules, variant))];
+    if (std::ranges::none_of(stages, [&](Stage stage) { return computes(v, stage); }))
+      return cat(variant, ": it computes ", v.operation);
   }
-  plan.stages[0].workgroups = static_cast<uint32_t>(workgroups(modules.variants()[index], needed));
+  plan.modules = &modules;
+  plan.workspace = lengths_bytes(problem);
+  for (const Stage stage : stages) {
+    const KernelRequirements needed = requirements_of(problem, stage);
+    PlannedKernel& kernel = plan.stages[plan.stage_count++];
+    kernel.stage = stage;
+    if (named && computes(modules.variants()[*named], stage)) {
+      kernel.variant = *named;
+      if (const std::string why = refusal(modules.variants()[*named], needed); !why.empty())
+        return cat(variant, ": ", why);
+    } else if (const auto selected = modules.select(needed)) {
+      kernel.variant = *selected;
+    } else {
+      return refusals(modules, needed);
+    }
+    kernel.workgroups = static_cast<uint32_t>(workgroups(modules.variants()[kernel.variant], needed));
+  }
   return "";
-}
-
-std::vector<VariantReason> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant) {
-  Plan plan;
-  const bool any = make_plan(problem, op, device, variant, plan).empty();
-  const Modules& modules = Modules::of(device);
-  const auto variants = modules.variants();
-  const KernelRequirements needed = requirements_of(problem);
-  const std::string general = unsupported(problem, op);
-  const size_t chosen = plan.stages[0].variant;
-  std::vector<VariantReason> reasons;
-  for (size_t i = 0; i < variants.size(); ++i) {
-    const Variant& v = variants[i];
-    VariantReason r{v.name, general.empty() ? refusal(v, needed) : general, any && i == chosen};
-    if (r.chosen)
-      r.reason =
-          cat(variant.empty() ? modules.row_that_fired(needed) : "asked for by name", "; ", facts(v), "; ",
-              workgroups(v, needed), " workgroups, ", rounded(workgroups(v, needed) / modules.device().compute_units),
-              " for each of the ", modules.device().compute_units, " compute units");
-    else if (!r.reason.empty()) {
-    } else if (!variant.empty()) r.reason = "another was asked for";
-    else if (v.head_dim > variants[chosen].head_dim) r.reason = cat("the tile of ", variants[chosen].head_dim, " fits");
-    else if (v.features != variants[chosen].features) r.reason = "a plain kernel suffices";
-    else r.reason = cat("the tuning row takes ", variants[chosen].name);
-    reasons.push_back(std::move(r));
-  }
-  return reasons;
 }
 
 void preload(const Problem& problem, rapt_op op, rapt_device device) {
   Plan plan;
   if (const std::string why = make_plan(problem, op, device, "", plan); !why.empty())
-    throw Error(RAPT_UNSUPPORTED,
-                cat("hip cannot run ", problem.text(), " on ", gpu::device(device).text(), ": ", why));
+    throw Error(RAPT_UNSUPPORTED, cat(gpu::device(device).text(), " cannot run ", problem.text(), ": ", why));
   for (size_t i = 0; i < plan.stage_count; ++i) plan.modules->function(plan.stages[i].variant, nullptr);
 }
 

@@ -56,7 +56,8 @@ std::string general_options() {
 
 bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequirements& d, int32_t compute_units) {
   const double groups = workgroups(v, d) / std::max(compute_units, 1);
-  return (row.dtypes >> static_cast<int>(d.dtype) & 1) && (row.masks >> static_cast<int>(d.mask) & 1) &&
+  return row.stage == d.stage && (row.dtypes >> static_cast<int>(d.dtype) & 1) &&
+         (row.masks >> static_cast<int>(d.mask) & 1) &&
          (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
          d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most && groups >= row.groups_least &&
          (row.groups_below == 0 || groups < row.groups_below);
@@ -69,14 +70,16 @@ float scale_log2(const Problem& problem) {
 }
 
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
-  uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16;
+  uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
+               static_cast<uint64_t>(d.stage) << 24;
   for (const int64_t part : {d.head_dim, d.batch, d.heads_q, d.seqlen_q})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
 
-KernelRequirements requirements_of(const Problem& problem) {
+KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   KernelRequirements r;
+  r.stage = stage;
   r.dtype = problem.dtype;
   r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
   // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
@@ -92,29 +95,43 @@ double workgroups(const Variant& v, const KernelRequirements& d) {
   return static_cast<double>(tiles(v, d)) * static_cast<double>(d.heads_q) * static_cast<double>(d.batch);
 }
 
+std::span<const Stage> stages_of(rapt_op op) {
+  static constexpr Stage kForward[] = {Stage::forward};
+  switch (op) {
+    case RAPT_FORWARD: return kForward;
+    case RAPT_BACKWARD: return {};
+  }
+  return {};
+}
+
 std::string unsupported(const Problem& p, rapt_op op) {
-  if (op == RAPT_BACKWARD) return "the backward pass has no hip kernels yet";
+  if (stages_of(op).empty()) return cat("the ", pass_name(op), " pass has no GPU kernels yet");
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
-  if (p.has_cache) return "a KV cache has no hip kernels yet";
-  if (const Option* given = first_given<KernelSupport::none>(p)) return cat(given->form, " has no hip kernels yet");
+  if (p.has_cache) return "a KV cache has no GPU kernels yet";
+  if (const Option* given = first_given<KernelSupport::none>(p)) return cat(given->form, " has no GPU kernels yet");
   for (const auto& [name, rows] :
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})
-    if (rows > kMost) return cat(name, " is ", rows, ", hip kernels take up to ", kMost);
+    if (rows > kMost) return cat(name, " is ", rows, ", GPU kernels take up to ", kMost);
   if (!std::isfinite(scale_log2(p)))
-    return cat("softmax_scale is ", p.scale_or_default(), ", hip kernels take values that are finite in float32");
+    return cat("softmax_scale is ", p.scale_or_default(), ", GPU kernels take values that are finite in float32");
   return "";
 }
 
+bool computes(const Variant& v, Stage stage) {
+  const Operation* const operation = find_operation(v.operation);
+  return operation && operation->stage == stage;
+}
+
 std::string refusal(const Variant& v, const KernelRequirements& d) {
-  if (!v.operation.starts_with("forward")) return cat("it computes ", v.operation);
+  if (!computes(v, d.stage)) return cat("it computes ", v.operation);
   if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < d.head_dim)
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
   if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)
-    return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, HIP launches less than 2^32");
+    return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, a launch has less than 2^32");
   return "";
 }
 

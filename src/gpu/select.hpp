@@ -10,8 +10,9 @@
 
 namespace rapt::gpu {
 
-// A problem's requirements: everything that selection reads, and the key of cached plans.
+// What a stage of a problem requires of its kernel: everything that selection reads, and the key of cached plans.
 struct KernelRequirements {
+  Stage stage = Stage::forward;
   DType dtype = DType::fp16;
   MaskKind mask = MaskKind::none;
   bool general = false;  // an option that only general kernels have
@@ -23,13 +24,18 @@ struct KernelRequirements {
 struct KernelRequirementsHash {
   size_t operator()(const KernelRequirements& d) const;
 };
-KernelRequirements requirements_of(const Problem& problem);
+KernelRequirements requirements_of(const Problem& problem, Stage stage);
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
+// The stages of a pass, in the order in which they run; empty if there are no kernels for it yet.
+std::span<const Stage> stages_of(rapt_op op);
+
 // Why no kernel of any archive takes the problem; "" if one may.
 std::string unsupported(const Problem& problem, rapt_op op);
+
+bool computes(const Variant& variant, Stage stage);
 
 // Why this variant cannot run it; "" if it can.
 std::string refusal(const Variant& variant, const KernelRequirements& needed);

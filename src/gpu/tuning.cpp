@@ -31,8 +31,7 @@ class RowParser {
   RowParser(std::string_view line, std::string where) : where_(std::move(where)) {
     const std::vector<std::string_view> words = split(line, " \t\r");
     row_.where = where_;
-    row_.operation = words[0];
-    if (words[0] != "forward") fail(cat("'", words[0], "' is not an operation, must be forward"));
+    row_.stage = stage(words[0]);
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
     if (row_.use.empty()) fail("use= is missing");
@@ -59,6 +58,14 @@ class RowParser {
                "by="));
   }
 
+  Stage stage(std::string_view name) const {
+    std::string names;
+    for (size_t i = 0; i < std::size(operations::kStages); ++i) {
+      if (operations::kStages[i] == name) return static_cast<Stage>(i);
+      names += cat(names.empty() ? "" : ", ", operations::kStages[i]);
+    }
+    fail(cat("'", name, "' is not a stage, must be one of ", names));
+  }
   uint32_t dtypes(std::string_view list) const {
     uint32_t set = 0;
     for (const std::string_view name : split(list, ",")) {
@@ -120,10 +127,17 @@ Tuning Tuning::parse(std::string_view text, const std::string& name, Extent exte
       table.rows.push_back(RowParser(row, cat(name, " line ", line)).take());
     at = end + 1;
   }
-  if (extent == Extent::whole && !table.rows.empty() && !table.rows.back().unconditional())
-    throw Error(RAPT_INVALID_ARGUMENT,
-                cat(name, ": the last row must match every problem: 'forward use=smallest by=...' or use=largest"));
+  for (size_t i = 0; extent == Extent::whole && i < std::size(operations::kStages); ++i)
+    if (const TuningRow* const last = table.last_of(static_cast<Stage>(i)); last && !last->unconditional())
+      throw Error(RAPT_INVALID_ARGUMENT,
+                  cat(name, ": the last row of ", operations::kStages[i], " must match every problem: '",
+                      operations::kStages[i], " use=smallest by=...' or use=largest"));
   return table;
+}
+
+const TuningRow* Tuning::last_of(Stage stage) const {
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](const TuningRow& row) { return row.stage == stage; });
+  return last == rows.rend() ? nullptr : &*last;
 }
 
 Tuning Tuning::of_user(const std::string& arch) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/operations.hpp"
 #include "problem/problem.hpp"
 
 namespace rapt::gpu {
@@ -14,7 +15,7 @@ namespace rapt::gpu {
 enum class MaskKind : uint8_t { none, causal, window };
 
 struct TuningRow {
-  std::string operation;               // "forward"
+  Stage stage = Stage::forward;        // whose kernels it chooses
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
   std::string features;                // "": any
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
@@ -30,10 +31,13 @@ struct TuningRow {
 struct Tuning {
   std::vector<TuningRow> rows;
 
-  // `name` is the table's name in errors and explanations. A complete table ends with a row without conditions, or is
-  // empty; a user's table need not, because the archive's rows follow. Throws Error with the line and what is wrong.
+  // `name` is the table's name in errors and explanations. In a complete table the last row of each stage has no
+  // conditions, or the stage has no rows; a user's table need not, because the archive's rows follow. Throws Error with
+  // the line and what is wrong.
   enum class Extent { whole, part };
   static Tuning parse(std::string_view text, const std::string& name, Extent extent);
+
+  const TuningRow* last_of(Stage stage) const;  // null if it has none
 
   // Rows that RAPT_TUNING adds before the archive's: from a file, or a folder with a file named after the architecture.
   static Tuning of_user(const std::string& arch);

@@ -25,6 +25,14 @@ double attended_pairs(const Problem& p, int64_t seqlen_q, int64_t seqlen_k) {
   return keys_before(seqlen_q, diagonal + right + 1, seqlen_k) - keys_before(seqlen_q, diagonal - left, seqlen_k);
 }
 
+double relative_to_forward(rapt_op op) {
+  switch (op) {
+    case RAPT_FORWARD: return 1;
+    case RAPT_BACKWARD: return 2.5;
+  }
+  return 0;
+}
+
 }  // namespace
 
 double flops(const Problem& p, rapt_op op) {
@@ -32,7 +40,7 @@ double flops(const Problem& p, rapt_op op) {
   for (const auto& [seqlen_q, seqlen_k] : p.varlen) pairs += attended_pairs(p, seqlen_q, seqlen_k);
   if (p.varlen.empty()) pairs = static_cast<double>(p.batch) * attended_pairs(p, p.seqlen_q, p.seqlen_k);
   const auto dims = static_cast<double>(p.head_dim + p.head_dim_v);
-  return 2 * static_cast<double>(p.heads_q) * pairs * dims * (op == RAPT_BACKWARD ? 2.5 : 1);
+  return 2 * static_cast<double>(p.heads_q) * pairs * dims * relative_to_forward(op);
 }
 
 }  // namespace rapt

@@ -1,5 +1,6 @@
-// The table of a problem's options. Parsing, printing, checking, rapt_problem and the command line all walk it, so a
-// new option is a row here, a field in Problem and rapt.h, and the code that computes it.
+// The table of a problem's options. Parsing, printing (and so comparing and hashing rapt::Problem), checking,
+// rapt_problem, the choice of GPU kernels and the command line all walk it: a new option is a row here, a field in
+// Problem and rapt.h, and the code that computes it.
 #pragma once
 
 #include <span>
@@ -22,7 +23,8 @@ struct Token {
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
 };
 
-// Which GPU kernels compute it: all, only those with `features` general, or none yet.
+// Which GPU kernels compute it: all, only those with `features` general, or none yet. The math and cpu backends compute
+// every option.
 enum class KernelSupport : uint8_t { every, general, none };
 
 struct Option {
@@ -31,7 +33,7 @@ struct Option {
   std::string_view help;
   std::string_view default_value;  // the value of a number that a text omits; "" if there is none
   KernelSupport gpu;
-  bool forward_only = false;
+  bool forward_only = false;  // the backward pass refuses it
 
   bool (*given)(const Problem&);               // not its default
   std::string (*print)(const Problem&);        // its token; called only if given

@@ -35,6 +35,14 @@ bool product_overflows(std::initializer_list<int64_t> factors) {
 
 }  // namespace
 
+std::string_view pass_name(rapt_op op) {
+  switch (op) {
+    case RAPT_FORWARD: return "forward";
+    case RAPT_BACKWARD: return "backward";
+  }
+  return "";
+}
+
 std::string_view dtype_name(DType dtype) { return row(dtype).name; }
 int64_t dtype_bytes(DType dtype) { return row(dtype).bytes; }
 rapt_dtype dtype_code(DType dtype) { return row(dtype).code; }

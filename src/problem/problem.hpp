@@ -75,6 +75,8 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+std::string_view pass_name(rapt_op op);  // "forward"; "" if it is not an operation
+
 // Floating-point operations: 2 * (head_dim + head_dim_v) for each pair of query and key that causality and window
 // allow, and 2.5 times as many in the backward pass, which computes five products instead of two.
 double flops(const Problem& problem, rapt_op op);

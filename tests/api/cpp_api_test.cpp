@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <unordered_set>
 #include <vector>
 
 #include "rapt/rapt.hpp"
@@ -141,6 +142,10 @@ TEST(CppApi, ProblemsAreValues) {
   EXPECT_EQ(copy.text(), text) << "a copy outlives what it was made of";
   EXPECT_EQ(rapt::explain(copy, RAPT_BACKWARD).problem, text);
   EXPECT_THROW(rapt::Problem::parse("b2 hq3"), rapt::Error);
+  const std::unordered_set<rapt::Problem> set = {rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d1 fp32 alibi softcap=2"),
+                                                 rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d1 fp32 softcap=2 alibi"),
+                                                 rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d1 fp32 softcap=2")};
+  EXPECT_EQ(set.size(), 2u);
 }
 
 }  // namespace

@@ -109,10 +109,31 @@ TEST_F(Fake, Launches) {
   std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.size, sizeof arguments);
   EXPECT_EQ(arguments.q.data, static_cast<const void*>(t.at(0)));
-  EXPECT_EQ(arguments.seqlen_k, 70);
+  EXPECT_EQ(arguments.problem.seqlen_k, 70);
   t.forward();
   EXPECT_EQ(std::ranges::count(hip.calls, "load_module"), 1) << "a kernel was loaded again";
   EXPECT_EQ(hip.launches.size(), 2U);
+}
+
+// The whole call, through the engine: a pass without kernels is refused by name, and never runs on the host.
+TEST_F(Fake, TheBackwardPassIsRefusedByName) {
+  const Tensors t(kFirst);
+  rapt::api::DeviceMemory lse(kFirst, size_t{2} * 70 * 4);
+  const rapt::api::Attention a{.q = t[0], .k = t[1], .v = t[2]};
+  const rapt::api::Gradients gradients{.dq = t[0], .dk = t[1], .dv = t[2]};
+  const rapt::api::Tensor rows(lse.data(), rapt::kFp32, {2, 1, 70}, {}, kFirst);
+  hip.calls.clear();
+  for (const char* backend : {"auto", "hip", "cpu", "math"}) {
+    const std::string refused =
+        error_of([&] { rapt::api::backward(a, t[3], rows, t[3], gradients, {.backend = backend, .allow_math = true}); },
+                 RAPT_UNSUPPORTED);
+    EXPECT_NE(refused.find(backend == std::string("auto") || backend == std::string("hip")
+                               ? "hip: the backward pass has no GPU kernels yet"
+                               : "the tensors are on hip:0"),
+              std::string::npos)
+        << refused;
+  }
+  EXPECT_EQ(hip.calls, std::vector<std::string>{});
 }
 
 TEST_F(Fake, RecordsClusters) {

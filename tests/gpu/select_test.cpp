@@ -35,7 +35,7 @@ const std::vector<Variant> kVariants = {
 };
 
 KernelRequirements needed(int64_t head_dim, int64_t seqlen_q = 1024, bool general = false) {
-  return {DType::bf16, MaskKind::none, general, head_dim, 1, 8, seqlen_q};
+  return {Stage::forward, DType::bf16, MaskKind::none, general, head_dim, 1, 8, seqlen_q};
 }
 
 std::string chosen(const std::string& table, const KernelRequirements& d) {
@@ -92,15 +92,15 @@ TEST(Select, AnotherTileByName) {
 
 TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
   Problem problem;
-  EXPECT_FALSE(requirements_of(problem).general);
+  EXPECT_FALSE(requirements_of(problem, Stage::forward).general);
   for (const auto& [scale, general] :
        {std::pair{0.1, false}, {1e-30, false}, {1e-40, true}, {1e-60, true}, {0.0, true}, {-0.1, true}}) {
     problem.softmax_scale = scale;
-    EXPECT_EQ(requirements_of(problem).general, general) << scale;
+    EXPECT_EQ(requirements_of(problem, Stage::forward).general, general) << scale;
   }
   problem.softmax_scale = 1e39;
   EXPECT_EQ(unsupported(problem, RAPT_FORWARD),
-            "softmax_scale is 1e+39, hip kernels take values that are finite in float32");
+            "softmax_scale is 1e+39, GPU kernels take values that are finite in float32");
 }
 
 // The options' table says which need general kernels, and which have none.
@@ -110,15 +110,29 @@ TEST(Select, OptionsOfAProblem) {
   };
   for (const char* plain : {"", " causal", " causal-tl", " window=1,2", " sink", " varlen=8:9", " device-lengths=8:9",
                             " det", " lse", " align=2", " stride=999"})
-    EXPECT_FALSE(requirements_of(problem(plain)).general) << plain;
+    EXPECT_FALSE(requirements_of(problem(plain), Stage::forward).general) << plain;
   for (const char* general : {" bias=b1h1", " mask=bNhN", " alibi", " softcap=3", " drop=0.5"})
-    EXPECT_TRUE(requirements_of(problem(general)).general) << general;
-  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "a KV cache has no hip kernels yet");
-  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "a KV cache has no hip kernels yet");
+    EXPECT_TRUE(requirements_of(problem(general), Stage::forward).general) << general;
+  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "a KV cache has no GPU kernels yet");
+  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "a KV cache has no GPU kernels yet");
   EXPECT_EQ(unsupported(problem(" sink"), RAPT_FORWARD), "");
-  EXPECT_EQ(requirements_of(problem(" causal")).mask, MaskKind::causal);
-  EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9")).mask, MaskKind::window);
-  EXPECT_EQ(requirements_of(problem(" window=-1,0")).mask, MaskKind::causal);
+  EXPECT_EQ(requirements_of(problem(" causal"), Stage::forward).mask, MaskKind::causal);
+  EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9"), Stage::forward).mask, MaskKind::window);
+  EXPECT_EQ(requirements_of(problem(" window=-1,0"), Stage::forward).mask, MaskKind::causal);
+}
+
+// Every pass has stages or is refused by its name; a kernel serves one stage only.
+TEST(Select, StagesOfPasses) {
+  const Problem problem;
+  for (const rapt_op op : {RAPT_FORWARD, RAPT_BACKWARD})
+    EXPECT_EQ(unsupported(problem, op),
+              stages_of(op).empty() ? "the " + std::string(pass_name(op)) + " pass has no GPU kernels yet" : "");
+  EXPECT_EQ(stages_of(RAPT_FORWARD).size(), 1u);
+  Variant other = kVariants[0];
+  other.operation = "something_else";
+  EXPECT_EQ(refusal(other, needed(64)), "it computes something_else");
+  other.operation = "forward_wide";
+  EXPECT_EQ(refusal(other, needed(64)), "");
 }
 
 TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
@@ -126,10 +140,10 @@ TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
   problem.seqlen_k = int64_t{1} << 29;
   EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "");
   ++problem.seqlen_k;
-  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "seqlen_k is 536870913, hip kernels take up to 536870912");
+  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "seqlen_k is 536870913, GPU kernels take up to 536870912");
 }
 
-TEST(Select, RefusesGridsThatHipDoesNot) {
+TEST(Select, RefusesGridsThatCannotBeLaunched) {
   KernelRequirements d = needed(64);
   d.batch = 1 << 20;
   d.seqlen_q = 128 * 16;
@@ -145,7 +159,7 @@ TEST(Tuning, ErrorsNameTheLine) {
     }
     return "";
   };
-  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is not an operation, must be forward");
+  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is not a stage, must be one of forward");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");
@@ -153,7 +167,8 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward groups>=many use=k by=x"), "t line 1: 'many' must be a number above 0");
   EXPECT_EQ(error("forward head_dim=9..3 use=k by=x"), "t line 1: head_dim '9..3' must be LEAST..MOST");
   EXPECT_NE(error("forward speed=9 use=k by=x").find("'speed=9' is unknown"), std::string::npos);
-  EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row must match"), std::string::npos);
+  EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row of forward must match every problem"),
+            std::string::npos);
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error(kLast), "");
 }

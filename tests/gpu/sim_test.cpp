@@ -255,7 +255,7 @@ TEST(Gpu, WhatNoVariantTakes) {
   rapt::Attention paged = small.attention();
   const int32_t table[1] = {0};
   paged.kv_cache = {.block_table = rapt::Tensor(table, rapt::kInt32, {1, 1})};
-  refused(RAPT_UNSUPPORTED, [&] { small.run(paged); }, {"KV cache", "no hip kernels"});
+  refused(RAPT_UNSUPPORTED, [&] { small.run(paged); }, {"KV cache", "no GPU kernels"});
   const rapt::Tensor out = small.out_gpu();
   const rapt::DeviceMemory gradient = small.copy(small.q);
   refused(

@@ -64,24 +64,31 @@ TEST(ProblemText, WhatNeedsACacheOrATensorSaysSo) {
   EXPECT_NE(refusal(sizes + "align=3").find("alignment is 3"), std::string::npos) << rapt_last_error();
 }
 
-// A caller of an older header has a smaller struct, of which no byte behind its end is written.
+// rapt_problem_parse of 0.1 did not read struct_size: whatever it is, no byte behind the struct of 0.1 is written.
 TEST(ProblemText, OlderStructsAreFilledToTheirEnd) {
   struct {
     rapt_problem problem;
     char behind[sizeof(rapt_problem)];
   } older = {};
   constexpr size_t kOlder = offsetof(rapt_problem, total_q);
-  std::memset(&older, 0x5a, sizeof older);
-  older.problem.struct_size = kOlder;
-  ASSERT_EQ(rapt_problem_parse("b1 hq2 hk1 sq4 sk5 d8 bf16 causal lse", &older.problem, nullptr, 0), RAPT_OK)
-      << rapt_last_error();
-  EXPECT_EQ(older.problem.struct_size, kOlder);
-  EXPECT_EQ(older.problem.seqlen_k, 5);
-  for (size_t i = kOlder; i < sizeof older; ++i) ASSERT_EQ(reinterpret_cast<const char*>(&older)[i], 0x5a) << i;
-  EXPECT_EQ(print(older.problem), "b1 hq2 hk1 sq4 sk5 d8 bf16 causal");
-  older.problem.struct_size = 0;
-  EXPECT_EQ(rapt_problem_parse("b1 hq2 hk1 sq4 sk5 d8 bf16", &older.problem, nullptr, 0), RAPT_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(rapt_last_error()).find("problem.struct_size is 0"), std::string::npos) << rapt_last_error();
+  int64_t varlen[4] = {};
+  for (const size_t size : {size_t{0}, size_t{8}, kOlder, sizeof(rapt_problem) + 8, ~size_t{0}}) {
+    SCOPED_TRACE(size);
+    std::memset(&older, 0x5a, sizeof older);
+    older.problem.struct_size = size;
+    ASSERT_EQ(rapt_problem_parse("b2 hq2 hk1 sq4 sk5 d8 bf16 causal varlen=4:5,3:2", &older.problem, varlen, 2),
+              RAPT_OK)
+        << rapt_last_error();
+    EXPECT_EQ(older.problem.struct_size, kOlder);
+    EXPECT_EQ(older.problem.seqlen_k, 5);
+    EXPECT_EQ(older.problem.varlen, varlen);
+    for (size_t i = kOlder; i < sizeof older; ++i) ASSERT_EQ(reinterpret_cast<const char*>(&older)[i], 0x5a) << i;
+    EXPECT_EQ(print(older.problem), "b2 hq2 hk1 sq4 sk5 d8 bf16 causal varlen=4:5,3:2");
+    const rapt_problem before = older.problem;
+    EXPECT_EQ(rapt_problem_parse("b1 hq2 hk1 sq4 sk5 d8 bf16 lse", &older.problem, nullptr, 0), RAPT_UNSUPPORTED);
+    EXPECT_NE(std::string(rapt_last_error()).find("problem.struct_size is"), std::string::npos) << rapt_last_error();
+    EXPECT_EQ(std::memcmp(&before, &older.problem, kOlder), 0);
+  }
 }
 
 TEST(ProblemOptions, AreListed) {

@@ -46,7 +46,7 @@ template <class T, bool General, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
                           int half, Tile (&s)[KeyTiles], Softmax<T, General>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
-  const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.scale_log2);
+  const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.problem.scale_log2);
   if constexpr (General) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a, block);
@@ -79,7 +79,7 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && pass < kAbove && opaque_copy(arguments).keep_threshold < 65536) {
+  if (General && pass < kAbove && opaque_copy(arguments).problem.keep_threshold < 65536) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a, block);
 #pragma unroll
@@ -103,8 +103,9 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
 // The sink's logit, in the unit of the kernel's logits.
 template <bool General>
 DEVICE float sink_of(Arguments& a, const Block& b) {
-  if (a.sink.data == nullptr) return kMasked;
-  const float sink = load_as_float(static_cast<const char*>(a.sink.data) + b.head * a.sink.head, a.sink_dtype);
+  if (a.problem.sink.data == nullptr) return kMasked;
+  const float sink =
+      load_as_float(static_cast<const char*>(a.problem.sink.data) + b.head * a.problem.sink.head, a.problem.sink_dtype);
   return General ? sink : kLog2e * sink;
 }
 
@@ -120,7 +121,7 @@ template <class T, bool General, int Slices, int Rows, int DimTiles>
 DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   const Block block = block_of(a, Rows);
   const auto part = WavePart<Slices, DimTiles * kTile>::of(opaque_thread_id());
-  const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.head_dim_v - part.slice;
+  const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.problem.head_dim_v - part.slice;
   if (row >= block.q.count) return false;
   const bool again = not_finite(softmax, o);
   char* const head = first_row_of(a.out, block.batch, block.q, block.head);
@@ -129,7 +130,7 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Ti
     add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
     return false;
   }
-  const float factor = softmax.finish(sink_of<General>(a, block)) * (General ? a.keep_scale : 1);
+  const float factor = softmax.finish(sink_of<General>(a, block)) * (General ? a.problem.keep_scale : 1);
   store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
   if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
   return again;

@@ -31,13 +31,13 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   M::B q[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   if (const int row = first_row + lane % kTile; row < block.q.count)
-    load_fragments<T>(q_rows + row * a.q.seq, a.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
 
-  const int head_k = block.head / a.group;
-  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.head_dim, keys, lds, thread);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds + StagedK::bytes, thread,
+  const int head_k = block.head / a.problem.group;
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes, thread,
             pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {

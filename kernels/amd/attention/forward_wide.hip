@@ -68,15 +68,15 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   M::B q[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   if (const int row = first_row + lane % kTile; row < block.q.count)
-    load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.head_dim - slice, aligned(q_rows, a.q.seq),
+    load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.problem.head_dim - slice, aligned(q_rows, a.q.seq),
                       M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
 
-  const int head_k = block.head / a.group;
+  const int head_k = block.head / a.problem.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
   char* const sums = kSeparateSums ? lds + StagedV::bytes : lds;
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.head_dim_v, keys, lds, thread, pass);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
   for (int first = begin; first < keys.end; first += kKeys) {
@@ -88,7 +88,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
         // Keys past the last one are masked later, so any row will do for them.
         const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
         const char* const row = k_rows + key * a.k.seq + slice_bytes;
-        const int dims = opaque_uniform(a.head_dim) - slice;
+        const int dims = opaque_uniform(a.problem.head_dim) - slice;
         s[t] = Tile{};
 #pragma unroll
         for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {

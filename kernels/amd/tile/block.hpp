@@ -26,21 +26,21 @@ struct Place {
 };
 
 DEVICE Place place_of(Arguments& a) {
-  const int id = workgroup_id(), heads = a.heads_q * a.batch;
+  const int id = workgroup_id(), heads = a.problem.heads_q * a.problem.batch;
   int tile, head;
-  const int share = heads / a.xcds;  // heads per XCD; the remaining heads are spread over all XCDs
-  if (a.xcds > 1 && id < share * a.xcds * a.q_tiles) {
-    const int turn = id / a.xcds;
-    head = id % a.xcds * share + turn / a.q_tiles;
+  const int share = heads / a.problem.xcds;  // heads per XCD; the remaining heads are spread over all XCDs
+  if (a.problem.xcds > 1 && id < share * a.problem.xcds * a.q_tiles) {
+    const int turn = id / a.problem.xcds;
+    head = id % a.problem.xcds * share + turn / a.q_tiles;
     tile = turn % a.q_tiles;
-  } else if (a.longest_first && a.xcds == 1) {
+  } else if (a.problem.longest_first && a.problem.xcds == 1) {
     head = id % heads;
     tile = id / heads;
   } else {
     head = id / a.q_tiles;
     tile = id % a.q_tiles;
   }
-  return {a.longest_first ? a.q_tiles - 1 - tile : tile, head % a.heads_q, head / a.heads_q};
+  return {a.problem.longest_first ? a.q_tiles - 1 - tile : tile, head % a.problem.heads_q, head / a.problem.heads_q};
 }
 
 struct Span {
@@ -66,10 +66,10 @@ DEVICE Block block_of(Arguments& a, int rows) {
   Block b;
   b.head = place.head;
   b.batch = place.batch;
-  b.q = sequence(a.cu_seqlens_q, place.batch, a.total_q, a.seqlen_q);
-  b.k = sequence(a.cu_seqlens_k, place.batch, a.total_k, a.seqlen_k);
+  b.q = sequence(a.problem.cu_seqlens_q, place.batch, a.problem.total_q, a.problem.seqlen_q);
+  b.k = sequence(a.problem.cu_seqlens_k, place.batch, a.problem.total_k, a.problem.seqlen_k);
   b.first_row = place.tile * rows;
-  b.diagonal = a.top_left ? 0 : b.k.count - b.q.count;
+  b.diagonal = a.problem.top_left ? 0 : b.k.count - b.q.count;
   return b;
 }
 

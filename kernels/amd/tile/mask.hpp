@@ -14,10 +14,10 @@ struct Keys {
 };
 
 DEVICE int first_key(Arguments& a, const Block& b, int row) {
-  return a.window_left < 0 ? 0 : clamp(row + b.diagonal - a.window_left, 0, b.k.count);
+  return a.problem.window_left < 0 ? 0 : clamp(row + b.diagonal - a.problem.window_left, 0, b.k.count);
 }
 DEVICE int end_key(Arguments& a, const Block& b, int row) {
-  return a.window_right < 0 ? b.k.count : clamp(row + b.diagonal + a.window_right + 1, 0, b.k.count);
+  return a.problem.window_right < 0 ? b.k.count : clamp(row + b.diagonal + a.problem.window_right + 1, 0, b.k.count);
 }
 DEVICE Keys keys_of(Arguments& a, const Block& b, int first_row, int rows) {
   const int last_row = min(first_row + rows, b.q.count) - 1;

@@ -43,15 +43,16 @@ DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
 // not read.
 template <class M>
 DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& s) {
-  s *= a.scale;
-  if (a.softcap > 0) {
-    const float inverse = 1 / a.softcap;
+  s *= a.problem.scale;
+  if (a.problem.softcap > 0) {
+    const float inverse = 1 / a.problem.softcap;
 #pragma unroll
-    for (int r = 0; r < kRegisters; ++r) s[r] = a.softcap * tanh(s[r] * inverse);
+    for (int r = 0; r < kRegisters; ++r) s[r] = a.problem.softcap * tanh(s[r] * inverse);
   }
-  if (a.alibi.data != nullptr) {
-    const char* const slopes = reinterpret_cast<const char*>(a.alibi.data);
-    const float slope = *reinterpret_cast<const float*>(slopes + b.batch * a.alibi.batch + b.head * a.alibi.head);
+  if (a.problem.alibi.data != nullptr) {
+    const char* const slopes = reinterpret_cast<const char*>(a.problem.alibi.data);
+    const float slope =
+        *reinterpret_cast<const float*>(slopes + b.batch * a.problem.alibi.batch + b.head * a.problem.alibi.head);
     const int distance = first_key + M::element(0, half) - query.row - b.diagonal;
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) s[r] -= slope * static_cast<float>(__builtin_abs(distance + M::element(r, 0)));
@@ -59,15 +60,16 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
   // For an excluded key, an attended key's element is read instead.
   const bool any = query.begin < query.end;
   const auto key_at = [&](int r) { return clamp(first_key + M::element(r, half), query.begin, query.end - 1); };
-  if (a.bias.data != nullptr && any) {
-    const char* const bias = row_of(a.bias, b, query.row);
+  if (a.problem.bias.data != nullptr && any) {
+    const char* const bias = row_of(a.problem.bias, b, query.row);
 #pragma unroll
-    for (int r = 0; r < kRegisters; ++r) s[r] += load_as_float(bias + key_at(r) * a.bias.key, a.bias_dtype);
+    for (int r = 0; r < kRegisters; ++r)
+      s[r] += load_as_float(bias + key_at(r) * a.problem.bias.key, a.problem.bias_dtype);
   }
-  if (a.mask.data != nullptr && any) {
-    const char* const mask = row_of(a.mask, b, query.row);
+  if (a.problem.mask.data != nullptr && any) {
+    const char* const mask = row_of(a.problem.mask, b, query.row);
 #pragma unroll
-    for (int r = 0; r < kRegisters; ++r) s[r] = mask[key_at(r) * a.mask.key] != 0 ? s[r] : kMasked;
+    for (int r = 0; r < kRegisters; ++r) s[r] = mask[key_at(r) * a.problem.mask.key] != 0 ? s[r] : kMasked;
   }
   exclude<M>(s, half, query.begin - first_key, query.end - first_key);
 }
@@ -75,14 +77,15 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
 // Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
 template <class M>
 DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key, int half, Tile& p) {
-  const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * a.heads_q + b.head);
+  const uint32_t row = static_cast<uint32_t>(query.row),
+                 head = static_cast<uint32_t>(b.batch * a.problem.heads_q + b.head);
 #pragma unroll
   for (int r = 0; r < kRegisters; r += 4) {
     const uint32_t key = static_cast<uint32_t>(first_key + M::element(r, half));  // a multiple of 4
-    const rapt_philox_bits bits = rapt_philox(a.dropout_seed, key / 4, row / 2, head, a.dropout_offset);
+    const rapt_philox_bits bits = rapt_philox(a.problem.dropout_seed, key / 4, row / 2, head, a.problem.dropout_offset);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      p[r + i] = rapt_philox_field(bits, row, static_cast<uint32_t>(i)) < a.keep_threshold ? p[r + i] : 0;
+      p[r + i] = rapt_philox_field(bits, row, static_cast<uint32_t>(i)) < a.problem.keep_threshold ? p[r + i] : 0;
   }
 }
 

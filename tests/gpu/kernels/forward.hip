@@ -74,37 +74,37 @@ struct Row {
 
   __device__ bool seen(int j) const {
     const rapt_forward_args& a = arguments();
-    if (a.window_left >= 0 && j < i + off - a.window_left) return false;
-    if (a.window_right >= 0 && j > i + off + a.window_right) return false;
-    if (!RAPT_GENERAL || !a.mask.data) return true;
+    if (a.problem.window_left >= 0 && j < i + off - a.problem.window_left) return false;
+    if (a.problem.window_right >= 0 && j > i + off + a.problem.window_right) return false;
+    if (!RAPT_GENERAL || !a.problem.mask.data) return true;
     return static_cast<const uint8_t*>(
-               a.mask.data)[b * a.mask.batch + h * a.mask.head + i * a.mask.query + j * a.mask.key] != 0;
+               a.problem.mask.data)[b * a.problem.mask.batch + h * a.problem.mask.head + i * a.problem.mask.query + j * a.problem.mask.key] != 0;
   }
   __device__ float logit(const Element* q, const Element* k, int j) const {
     const rapt_forward_args& a = arguments();
     float s = 0;
-    for (int x = 0; x < a.head_dim; ++x) s += static_cast<float>(q[x]) * static_cast<float>(k[x]);
-    s *= a.scale;
+    for (int x = 0; x < a.problem.head_dim; ++x) s += static_cast<float>(q[x]) * static_cast<float>(k[x]);
+    s *= a.problem.scale;
     return RAPT_GENERAL ? changed(s, j) : s;
   }
   __device__ float changed(float s, int j) const {
     const rapt_forward_args& a = arguments();
-    if (a.softcap != 0) s = a.softcap * tanh(s / a.softcap);
-    if (a.bias.data)
-      s += typed(a.bias.data, b * a.bias.batch + h * a.bias.head + i * a.bias.query + j * a.bias.key, a.bias_dtype);
-    if (a.alibi.data)
-      s -= typed(a.alibi.data, b * a.alibi.batch + h * a.alibi.head, RAPT_ABI_FP32) *
+    if (a.problem.softcap != 0) s = a.problem.softcap * tanh(s / a.problem.softcap);
+    if (a.problem.bias.data)
+      s += typed(a.problem.bias.data, b * a.problem.bias.batch + h * a.problem.bias.head + i * a.problem.bias.query + j * a.problem.bias.key, a.problem.bias_dtype);
+    if (a.problem.alibi.data)
+      s -= typed(a.problem.alibi.data, b * a.problem.alibi.batch + h * a.problem.alibi.head, RAPT_ABI_FP32) *
            __builtin_fabsf(static_cast<float>(i + off - j));
     return s;
   }
   __device__ float kept(int j) const {
     const rapt_forward_args& a = arguments();
-    if (!RAPT_GENERAL || a.keep_threshold >= 65536) return 1;
+    if (!RAPT_GENERAL || a.problem.keep_threshold >= 65536) return 1;
     const rapt_philox_bits bits =
-        rapt_philox(a.dropout_seed, static_cast<uint32_t>(j) / 4, static_cast<uint32_t>(i) / 2,
-                    static_cast<uint32_t>(b * a.heads_q + h), a.dropout_offset);
+        rapt_philox(a.problem.dropout_seed, static_cast<uint32_t>(j) / 4, static_cast<uint32_t>(i) / 2,
+                    static_cast<uint32_t>(b * a.problem.heads_q + h), a.problem.dropout_offset);
     const uint32_t field = rapt_philox_field(bits, static_cast<uint32_t>(i), static_cast<uint32_t>(j));
-    return field < a.keep_threshold ? a.keep_scale : 0;
+    return field < a.problem.keep_threshold ? a.problem.keep_scale : 0;
   }
 };
 
@@ -119,17 +119,17 @@ __device__ void sequence(const int32_t* cu_seqlens, int b, int total, int& first
 
 __device__ void forward(int group, int thread) {
   const rapt_forward_args& a = arguments();
-  const int tile = group % a.q_tiles, h = group / a.q_tiles % a.heads_q, b = group / a.q_tiles / a.heads_q;
+  const int tile = group % a.q_tiles, h = group / a.q_tiles % a.problem.heads_q, b = group / a.q_tiles / a.problem.heads_q;
   const int i = tile * kBlockQ + thread;
-  int first_q = 0, first_k = 0, seqlen_q = a.seqlen_q, seqlen_k = a.seqlen_k;
-  sequence(a.cu_seqlens_q, b, a.total_q, first_q, seqlen_q);
-  sequence(a.cu_seqlens_k, b, a.total_k, first_k, seqlen_k);
+  int first_q = 0, first_k = 0, seqlen_q = a.problem.seqlen_q, seqlen_k = a.problem.seqlen_k;
+  sequence(a.problem.cu_seqlens_q, b, a.problem.total_q, first_q, seqlen_q);
+  sequence(a.problem.cu_seqlens_k, b, a.problem.total_k, first_k, seqlen_k);
   if (thread >= kBlockQ || i >= seqlen_q) return;
-  const Row at{b, h, i, a.top_left ? 0 : seqlen_k - seqlen_q};
+  const Row at{b, h, i, a.problem.top_left ? 0 : seqlen_k - seqlen_q};
   const Element* q = row<Element>(a.q, b, first_q + i, h);
-  const int hk = h / a.group;
+  const int hk = h / a.problem.group;
   const float nothing = -__builtin_inff();
-  const float sink = a.sink.data ? typed(a.sink.data, h * a.sink.head, a.sink_dtype) : nothing;
+  const float sink = a.problem.sink.data ? typed(a.problem.sink.data, h * a.problem.sink.head, a.problem.sink_dtype) : nothing;
   float most = sink;
   for (int j = 0; j < seqlen_k; ++j)
     if (at.seen(j)) {

@@ -1,0 +1,40 @@
+// What kernels compute: the first word of a row of kernels/manifest, with the stage of a plan that it serves and the
+// struct that it is passed. The packer and the library read this table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/abi.h"
+
+namespace rapt {
+
+// One step of a pass. Each stage of a plan is a kernel; rows of tuning tables begin with a stage's name.
+enum class Stage : uint8_t { forward };
+
+struct Operation {
+  std::string_view name;
+  Stage stage;
+  size_t argument_size;  // bytes
+};
+
+namespace operations {
+
+inline constexpr std::string_view kStages[] = {"forward"};  // by Stage
+
+inline constexpr Operation kTable[] = {
+    {"forward", Stage::forward, sizeof(rapt_forward_args)},
+    {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},  // the head dimension is split among waves
+};
+
+}  // namespace operations
+
+// Null if it is not in the table.
+constexpr const Operation* find_operation(std::string_view name) {
+  for (const Operation& operation : operations::kTable)
+    if (operation.name == name) return &operation;
+  return nullptr;
+}
+
+}  // namespace rapt

@@ -1,0 +1,78 @@
+// Why a plan takes each variant of an archive, or not.
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.hpp"
+#include "gpu/gpu.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+// In the words of AMD's documents, the only vendor whose archives this library reads.
+std::string amd_resources(const Variant& v) {
+  return cat(v.registers, " VGPRs", v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs,
+             " SGPRs, ", v.shared_memory, " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves",
+             " per SIMD");
+}
+
+std::string facts(const Variant& v) {
+  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
+             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", amd_resources(v), ", P ",
+             v.p == "exact"       ? "as fp32"
+             : v.p == "truncated" ? "truncated"
+                                  : "rounded to nearest");
+}
+
+std::string why_chosen(const Planned& p, const Variant& v, const KernelRequirements& needed) {
+  const Device& device = p.plan.modules->device();
+  const double groups = workgroups(v, needed);
+  return cat(v.name == p.variant ? "asked for by name" : p.plan.modules->row_that_fired(needed), "; ", facts(v), "; ",
+             groups, " workgroups, ", rounded(groups / device.compute_units), " for each of the ", device.compute_units,
+             " compute units");
+}
+
+std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
+  if (chosen.name == p.variant) return "another was asked for";
+  if (v.head_dim > chosen.head_dim) return cat("the tile of ", chosen.head_dim, " fits");
+  if (v.features != chosen.features) return "a plain kernel suffices";
+  return cat("the tuning row takes ", chosen.name);
+}
+
+// For the stage of the pass that the variant computes, or the first one.
+Candidate explain_one(const Planned& p, size_t index) {
+  const Variant& v = Modules::of(p.device).variants()[index];
+  Candidate c{"", v.name, unsupported(p.problem, p.op), false};
+  if (!c.reason.empty()) return c;
+  const std::span<const Stage> stages = stages_of(p.op);
+  const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
+  const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? stages.front() : *own);
+  c.reason = refusal(v, needed);
+  if (!c.reason.empty()) return c;
+  if (!p.refusal.empty()) {
+    c.reason = p.variant.empty() ? p.refusal : "another was asked for";
+    return c;
+  }
+  const PlannedKernel& planned = p.plan.stages[static_cast<size_t>(own - stages.begin())];
+  c.chosen = planned.variant == index;
+  c.reason = c.chosen ? why_chosen(p, v, needed) : why_not(p, v, p.plan.modules->variants()[planned.variant]);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Candidate> explain(const Planned& planned) {
+  std::vector<Candidate> all;
+  const size_t count = Modules::of(planned.device).variants().size();
+  all.reserve(count);
+  for (size_t i = 0; i < count; ++i) all.push_back(explain_one(planned, i));
+  return all;
+}
+
+}  // namespace rapt::gpu

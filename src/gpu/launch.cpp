@@ -1,0 +1,17 @@
+#include "gpu/gpu.hpp"
+
+namespace rapt::gpu {
+
+void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream) {
+  const Device& device = plan.modules->device();
+  const Variant& v = plan.variant(stage);
+  const uint32_t groups = plan.stages[stage].workgroups;
+  const LaunchShape shape{.grid = {groups}, .block = {static_cast<uint32_t>(v.threads)}};
+  const auto bytes = static_cast<size_t>(v.argument_size);
+  if (const Status status = device.driver->launch(function, shape, arguments, bytes, stream); status != Status::success)
+    device.driver->fail(
+        status, cat("launching ", v.name, " on ", device.text(), " (", uint64_t{groups}, " workgroups of ", v.threads,
+                    " threads, ", v.shared_memory, " bytes of shared memory)"));
+}
+
+}  // namespace rapt::gpu
