@@ -10,10 +10,10 @@
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/inputs.hpp"
 #include "cli/core/report.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
-#include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {

@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "cli/inputs/error.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 
