@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/inputs/dtype.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/inputs/dtype.hpp"
 
 namespace rapt::cli {
 

@@ -3,8 +3,8 @@
 // item computes them all, so it is summed in fixed order too. Nothing depends on the number of threads.
 #pragma once
 
-#include "cpu/tiers/backward_tile.hpp"
 #include "base/parallel.hpp"
+#include "cpu/tiers/backward_tile.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

@@ -2,9 +2,9 @@
 // never on the number of threads, so results are bitwise equal for any executor.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "cpu/tiers/combine.hpp"
 #include "cpu/tiers/decode.hpp"
-#include "base/parallel.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

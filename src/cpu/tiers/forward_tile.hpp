@@ -4,8 +4,8 @@
 //   K, V [keys][words]                                                        in place, or copied where the layout asks
 #pragma once
 
-#include "cpu/tiers/softmax.hpp"
 #include "base/scratch.hpp"
+#include "cpu/tiers/softmax.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
