@@ -1,6 +1,8 @@
 // Every modifier bit of every VOP3 and VOP3P operation except for matrices, singly and all together, on registers and
-// with each of five constants in each source: compared with the same operation without modifiers, with the modifiers'
-// effects applied to the registers before it and to the result after it.
+// with each of five constants in each source (in an ordinary run one of them, in turn): compared with the same
+// operation without modifiers, with the modifiers' effects applied to the registers before it and to the result after
+// it.
+#include "sim/tests/support/sampling.hpp"
 #include "sim/tests/support/vop/expected.hpp"
 #include "sim/tests/support/vop/rulings.hpp"
 
@@ -41,6 +43,7 @@ class ModifiersEach : public testing::TestWithParam<Arch> {
   std::vector<std::vector<Known>> known;
   std::optional<OneWave> wave;
   unsigned cases = 0, refused = 0, open = 0;
+  std::size_t turn = 0;  // one in six, as there are five constants: each has its turn
 };
 
 // LLVM expects 0 there, although its assembler writes op_sel_hi's default of 1: gfx950's hardware ignores it.
@@ -128,7 +131,8 @@ void ModifiersEach::check_everywhere(std::size_t f, VopBench& bench, const Varia
     const VopSource& source = forms[f].sources[k];
     if (uses[f][k].type == ConstantType::none || selects_what_no_constant_has(forms[f], source, variant.effective))
       continue;
-    for (const unsigned code : constants) check(f, bench, variant, &source, code);
+    for (const unsigned code : constants)
+      if (taken(turn++, std::size(constants) + 1)) check(f, bench, variant, &source, code);
   }
 }
 
@@ -145,7 +149,7 @@ TEST_P(ModifiersEach, AreChangesOfSourcesAndResults) {
   }
   std::printf("%s: %u cases, %u bits refused, %u left open by the documents\n", std::string(name(GetParam())).c_str(),
               cases, refused, open);
-  EXPECT_GT(cases, 47000U);
+  EXPECT_GT(cases, whole_lists() ? 47000U : 9000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModifiersEach,

@@ -1,16 +1,14 @@
 #include "sim/tests/support/programs/assemble.hpp"
 
 #include "sim/loader/elf.hpp"
+#include "sim/tests/support/programs/llvm_assembler.hpp"
 
 #include <sys/wait.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <stdexcept>
 
@@ -32,7 +30,7 @@ struct Folder {
 
 std::string features(Arch arch, unsigned lanes) {
   if (is_cdna(arch)) return "";
-  return lanes == 64 ? " -mattr=+real-true16,-wavefrontsize32,+wavefrontsize64" : " -mattr=+real-true16";
+  return lanes == 64 ? "+real-true16,-wavefrontsize32,+wavefrontsize64" : "+real-true16";
 }
 
 // The words of an object's .text section, the only one with code.
@@ -70,16 +68,7 @@ std::string shell(const std::string& command) {
 unsigned default_lanes(Arch arch) { return is_cdna(arch) ? 64 : 32; }
 
 std::vector<std::uint32_t> assemble(Arch arch, unsigned lanes, std::string_view text) {
-  static std::atomic<unsigned> count{0};
-  const std::string stem = temporary_folder() + "/a" + std::to_string(count++);
-  std::ofstream(stem + ".s") << text << '\n';
-  shell("llvm-mc-22 -arch=amdgcn -mcpu=" + std::string(name(arch)) + features(arch, lanes) + " -filetype=obj -o " +
-        stem + ".o " + stem + ".s");
-  std::ifstream file(stem + ".o", std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::uint32_t> words = text_section(bytes);
-  for (const char* end : {".s", ".o"}) std::filesystem::remove(stem + end);
-  return words;
+  return text_section(assemble_object(std::string(name(arch)), features(arch, lanes), text));
 }
 
 std::vector<Instruction> decode_all(Arch arch, unsigned lanes, const std::vector<std::uint32_t>& words) {

@@ -1,4 +1,4 @@
-// Assembles text with llvm-mc of LLVM 22.
+// Assembles text with LLVM 22.
 #pragma once
 
 #include "sim/isa/decode.hpp"
