@@ -1,4 +1,4 @@
-# What `cmake --install` puts down for other projects: the library, its headers and find_package(rapt).
+# What `cmake --install` installs for other projects: the library, its headers and find_package(rapt).
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rapt)

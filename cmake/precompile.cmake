@@ -7,7 +7,7 @@ function(rapt_precompile target)
   endif()
 endfunction()
 
-# rapt_precompiled(NAME LIBRARIES library... HEADERS header...): headers for every target that then says
+# rapt_precompiled(NAME LIBRARIES library... HEADERS header...): headers for every target that calls
 # rapt_precompile(TARGET REUSE_FROM NAME).
 function(rapt_precompiled name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;HEADERS")

@@ -3,11 +3,12 @@
 // text.
 //
 // Sources: AMD's instruction set documents and data sheets; LLVM's AMDGPU back end for registers and waves
-// (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties).
+// (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties,
+// hipDeviceGetAttribute).
 //
 // waves_per_simd is the number of hardware slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3
-// (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). HIP's occupancy functions
-// count 8 on all of gfx9, because no more are ever dispatched to a SIMD.
+// (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). hip_waves_per_simd is what
+// HIP's occupancy functions count: 8 on all of gfx9, because no more are ever dispatched to a SIMD.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,10 @@ struct Architecture {
   unsigned lds_bytes_per_unit, lds_bytes_per_group, lds_granule;
 
   // Per SIMD. gfx908 has as many AGPRs as VGPRs, in a file of their own; from gfx90a on both share one file.
-  unsigned waves_per_simd;
+  unsigned waves_per_simd, hip_waves_per_simd;
   unsigned vgprs_per_simd, vgpr_granule;  // per lane, 32 bits each
+  unsigned vgprs_per_wave;                // the most that one wave may have, AGPRs included
+  bool separate_agprs;
   unsigned sgprs_per_simd, sgpr_granule;  // 0: enough for all waves
 
   // Per product.
@@ -42,6 +45,8 @@ struct Architecture {
   std::uint64_t memory_bytes;
   unsigned memory_bus_bits, memory_clock_khz, clock_khz, l2_bytes, pci_device_id;
   unsigned memory_gigabytes_per_second;  // peak, 10^9 bytes
+  unsigned wall_clock_khz;               // of the counter that does not follow the core's clock
+  bool integrated;                       // its memory is the host's
 };
 
 namespace architectures {
@@ -56,59 +61,73 @@ inline constexpr Architecture kTable[] = {
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 10, .vgprs_per_simd = 256, .vgpr_granule = 4, .sgprs_per_simd = 800, .sgpr_granule = 16,
+     .waves_per_simd = 10, .hip_waves_per_simd = 8, .vgprs_per_simd = 256, .vgpr_granule = 4,
+     .vgprs_per_wave = 512, .separate_agprs = true, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 120, .compute_units_per_xcd = 120, .max_group_size = 1024,
      .memory_bytes = 32752 * kMib, .memory_bus_bits = 4096, .memory_clock_khz = 1200000, .clock_khz = 1502000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x738c, .memory_gigabytes_per_second = 1229},
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x738c, .memory_gigabytes_per_second = 1229,
+     .wall_clock_khz = 25000, .integrated = false},
     {.name = "gfx90a", .vendor = "amd", .product = "AMD Instinct MI250X", .target = "gfx90a:sramecc+:xnack-",
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8, .sgprs_per_simd = 800, .sgpr_granule = 16,
+     .waves_per_simd = 8, .hip_waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 110, .compute_units_per_xcd = 110, .max_group_size = 1024,
      .memory_bytes = 65520 * kMib, .memory_bus_bits = 4096, .memory_clock_khz = 1600000, .clock_khz = 1700000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7408, .memory_gigabytes_per_second = 1638},
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7408, .memory_gigabytes_per_second = 1638,
+     .wall_clock_khz = 25000, .integrated = false},
     {.name = "gfx942", .vendor = "amd", .product = "AMD Instinct MI300X", .target = "gfx942:sramecc+:xnack-",
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8, .sgprs_per_simd = 800, .sgpr_granule = 16,
+     .waves_per_simd = 8, .hip_waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 304, .compute_units_per_xcd = 38, .max_group_size = 1024,
      .memory_bytes = 196592 * kMib, .memory_bus_bits = 8192, .memory_clock_khz = 1300000, .clock_khz = 2100000,
-     .l2_bytes = 4096 * kKib, .pci_device_id = 0x74a1, .memory_gigabytes_per_second = 5300},
+     .l2_bytes = 4096 * kKib, .pci_device_id = 0x74a1, .memory_gigabytes_per_second = 5300,
+     .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx950", .vendor = "amd", .product = "AMD Instinct MI355X", .target = "gfx950:sramecc+:xnack-",
      .oldest_clang = 20,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 160 * kKib, .lds_bytes_per_group = 160 * kKib, .lds_granule = 1280,
-     .waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8, .sgprs_per_simd = 800, .sgpr_granule = 16,
+     .waves_per_simd = 8, .hip_waves_per_simd = 8, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 256, .compute_units_per_xcd = 32, .max_group_size = 1024,
      .memory_bytes = 294896 * kMib, .memory_bus_bits = 8192, .memory_clock_khz = 2000000, .clock_khz = 2400000,
-     .l2_bytes = 4096 * kKib, .pci_device_id = 0x75a3, .memory_gigabytes_per_second = 8000},
+     .l2_bytes = 4096 * kKib, .pci_device_id = 0x75a3, .memory_gigabytes_per_second = 8000,
+     .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx1100", .vendor = "amd", .product = "AMD Radeon RX 7900 XTX", .target = "gfx1100",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .waves_per_simd = 16, .hip_waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24,
+     .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
      .compute_units = 96, .compute_units_per_xcd = 96, .max_group_size = 1024,
      .memory_bytes = 24560 * kMib, .memory_bus_bits = 384, .memory_clock_khz = 1249000, .clock_khz = 2482000,
-     .l2_bytes = 6144 * kKib, .pci_device_id = 0x744c, .memory_gigabytes_per_second = 960},
+     .l2_bytes = 6144 * kKib, .pci_device_id = 0x744c, .memory_gigabytes_per_second = 960,
+     .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx1151", .vendor = "amd", .product = "AMD Radeon 8060S", .target = "gfx1151",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .waves_per_simd = 16, .hip_waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24,
+     .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
      .compute_units = 40, .compute_units_per_xcd = 40, .max_group_size = 1024,
      .memory_bytes = 98304 * kMib,  // of 128 GiB, the rest is the host's
      .memory_bus_bits = 256, .memory_clock_khz = 1000000, .clock_khz = 2900000,
-     .l2_bytes = 2048 * kKib, .pci_device_id = 0x1586, .memory_gigabytes_per_second = 256},
+     .l2_bytes = 2048 * kKib, .pci_device_id = 0x1586, .memory_gigabytes_per_second = 256,
+     .wall_clock_khz = 100000, .integrated = true},
     {.name = "gfx1201", .vendor = "amd", .product = "AMD Radeon RX 9070 XT", .target = "gfx1201",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
-     .waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .waves_per_simd = 16, .hip_waves_per_simd = 16, .vgprs_per_simd = 1536, .vgpr_granule = 24,
+     .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
      .compute_units = 64, .compute_units_per_xcd = 64, .max_group_size = 1024,
      .memory_bytes = 16304 * kMib, .memory_bus_bits = 256, .memory_clock_khz = 1258000, .clock_khz = 2970000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550, .memory_gigabytes_per_second = 640},
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550, .memory_gigabytes_per_second = 640,
+     .wall_clock_khz = 100000, .integrated = false},
 };
 // clang-format on
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/inputs/dtype.hpp"
 #include "cli/core/machine.hpp"
 #include "cli/core/results.hpp"
+#include "cli/inputs/dtype.hpp"
 
 namespace rapt::cli {
 

@@ -1,8 +1,8 @@
 // Runs one case of a benchmark on every requested backend, within the remaining time and memory.
 #pragma once
 
-#include <memory>
 #include <map>
+#include <memory>
 
 #include "cli/bench/measure.hpp"
 #include "cli/bench/tables.hpp"

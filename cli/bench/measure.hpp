@@ -2,8 +2,8 @@
 // and percentiles of both. On a shared machine, averages over a whole run depend more on other processes than the code.
 #pragma once
 
-#include <memory>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "cli/probe/peak.hpp"

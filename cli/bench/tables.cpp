@@ -7,8 +7,8 @@
 #include <cctype>
 #include <set>
 
-#include "cli/inputs/error.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 

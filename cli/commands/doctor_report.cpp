@@ -35,8 +35,9 @@ void check_device(rapt_device device, const Team& team, Checks& checks) {
   TextTable table({"problem", "kernel", "tensor", "error", "allowance", ""});
   for (const auto& [text, kind, forward_only] : suite("doctor")) {
     try {
-      const Attention a = make_inputs(Problem::parse(text), kind, 1);
-      for (const CheckRow& r : Checker(a, false, team.executor(), device).check("hip")) {
+      const Problem problem = Problem::parse(text);
+      const Attention a = make_inputs(problem, kind, 1);
+      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check("hip")) {
         ++checks.done;
         checks.failed += r.ok() ? 0 : 1;
         table.add({text, r.kernel, r.tensor, fmt::format("{:.2e}", r.error), fmt::format("{:.2e}", r.allowance),

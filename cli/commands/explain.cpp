@@ -22,7 +22,7 @@ int explain_command(const ExplainOptions& options) {
   const rapt_op op = options.backward ? RAPT_BACKWARD : RAPT_FORWARD;
   if (on_gpu(device)) fmt::print("{}\n", device_text(device));
   const Explanation e = explain(problem, op, {.backend = options.backend}, device);
-  fmt::print("{} {}\n", options.backward ? "backward" : "forward", e.problem);
+  fmt::print("{} {}: {:.4g} FLOPs\n", options.backward ? "backward" : "forward", e.problem, flops(problem, op));
   print_candidates(e, "  ");
   return 0;
 }

@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.hpp"
-#include "cli/inputs/error.hpp"
 #include "cli/core/report.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/kernels/disassembly.hpp"
-#include "rapt/rapt.hpp"
 #include "common/atomic_file.hpp"
+#include "rapt/rapt.hpp"
 
 namespace rapt::cli {
 

@@ -79,8 +79,8 @@ Array load_role(const TensorOptions& o, const std::string& file, const std::stri
   return a;
 }
 
-std::optional<Array> load_optional(const std::string& file, const std::string& role) {
-  if (file.empty()) return std::nullopt;
+Array load_optional(const std::string& file, const std::string& role) {  // absent if no file is given
+  if (file.empty()) return {};
   Array a = load_tensor(file, role);
   if (a.shape().size() > 4)
     throw InputError(fmt::format("{} has shape {}, must have at most 4 dimensions", role, shape_text(a.shape())));
@@ -88,9 +88,9 @@ std::optional<Array> load_optional(const std::string& file, const std::string& r
 }
 
 // [.., seqlen_q, seqlen_k] with or without the leading dimensions.
-std::optional<Array> load_scores(const std::string& file, const std::string& role) {
-  std::optional<Array> a = load_optional(file, role);
-  if (a) a->prepend_dimensions(4);
+Array load_scores(const std::string& file, const std::string& role) {
+  Array a = load_optional(file, role);
+  if (a) a.prepend_dimensions(4);
   return a;
 }
 

@@ -10,10 +10,10 @@
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/inputs.hpp"
 #include "cli/core/report.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
-#include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
 namespace rapt::cli {
@@ -161,7 +161,7 @@ class Verifier {
         (options_.op == "bwd" || (options_.op == "both" && !on_gpu(device_))) && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
     if (backward || options_.op != "bwd") {
-      const Checker checker(a, backward, team_.executor(), device_);
+      const Checker checker(Problem::parse(problem), a, backward, team_.executor(), device_);
       for (const std::string& backend : backends) {
         if (on_gpu(device_) && options_.backends.empty() && !taken(problem, backend)) continue;
         for (CheckRow& row : checker.check(backend))

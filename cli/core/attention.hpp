@@ -1,22 +1,16 @@
 // One attention call's tensors and options, owned; and as the library's header takes them.
 #pragma once
 
-#include <optional>
-
 #include "cli/core/placement.hpp"
+#include "cli/inputs/make.hpp"
 
 namespace rapt::cli {
 
-struct Attention {
-  Array q, k, v;
-  std::optional<Array> bias, mask, alibi_slopes, sink;
-  std::optional<Array> cu_seqlens_q, cu_seqlens_k;  // packed q; packed k and v
-  std::optional<Array> seqused_k, block_table;      // paged k and v
-  rapt::Attention options;                          // those that are numbers
-  uint64_t seed = 0;                                // of what is made at random
+struct Attention : MadeTensors {
+  rapt::Attention options;  // those that are numbers
+  uint64_t seed = 0;        // of what is made at random
 
-  bool packed() const { return cu_seqlens_q.has_value(); }
-  int64_t batch() const;
+  bool packed() const { return static_cast<bool>(cu_seqlens_q); }
   int64_t heads_q() const { return q.shape().end()[-2]; }
   int64_t heads_k() const { return k.shape().end()[-2]; }
   int64_t head_dim() const { return q.shape().back(); }

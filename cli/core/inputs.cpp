@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "cli/inputs/dtype.hpp"
 #include "cli/inputs/error.hpp"
 
@@ -15,8 +13,6 @@ int64_t scores(const rapt_problem& p, int32_t bits) {
   return (bits & RAPT_PER_BATCH ? p.batch : 1) * (bits & RAPT_PER_HEAD ? p.heads_q : 1) *
          (bits & RAPT_PER_QUERY ? p.seqlen_q : 1) * p.seqlen_k;
 }
-
-std::optional<Array> if_present(Array& a) { return a ? std::optional(std::move(a)) : std::nullopt; }
 
 // Problems that a text can describe but for which this file cannot make tensors.
 void require_makeable(const Problem& problem) {
@@ -33,19 +29,8 @@ void require_makeable(const Problem& problem) {
 
 Attention make_inputs(const Problem& problem, InputKind kind, uint64_t seed, Layout layout) {
   require_makeable(problem);
-  MadeTensors t = make_tensors(problem.c(), kind, seed, {.layout = layout});
   Attention a;
-  a.q = std::move(t.q);
-  a.k = std::move(t.k);
-  a.v = std::move(t.v);
-  a.bias = if_present(t.bias);
-  a.mask = if_present(t.mask);
-  a.alibi_slopes = if_present(t.alibi_slopes);
-  a.sink = if_present(t.sink);
-  a.cu_seqlens_q = if_present(t.cu_seqlens_q);
-  a.cu_seqlens_k = if_present(t.cu_seqlens_k);
-  a.seqused_k = if_present(t.seqused_k);
-  a.block_table = if_present(t.block_table);
+  static_cast<MadeTensors&>(a) = make_tensors(problem.c(), kind, seed, {.layout = layout});
   set_options(a.options, problem, seed);
   a.seed = seed;
   return a;

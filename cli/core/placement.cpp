@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "cli/inputs/error.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/inputs/error.hpp"
 
 namespace rapt::cli {
 
@@ -47,8 +47,8 @@ Tensor Placement::place(const Array& array, const void* from) {
 
 Tensor Placement::in(const Array& array) { return on_gpu(device_) ? place(array, array.data()) : array.tensor(); }
 
-std::optional<Tensor> Placement::in(const std::optional<Array>& array) {
-  return array ? std::optional(in(*array)) : std::nullopt;
+std::optional<Tensor> Placement::in_if_present(const Array& array) {
+  return array ? std::optional(in(array)) : std::nullopt;
 }
 
 Tensor Placement::out(Array& array) {

@@ -27,7 +27,7 @@ class Placement {
   rapt_device device() const { return device_; }
 
   Tensor in(const Array& array);
-  std::optional<Tensor> in(const std::optional<Array>& array);
+  std::optional<Tensor> in_if_present(const Array& array);
   Tensor out(Array& array);  // on a GPU all bits are set first, to show what is not written
   void fetch();              // waits for the device and copies its results back
 

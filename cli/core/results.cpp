@@ -18,8 +18,8 @@ Array same_layout(const Array& like) { return same_layout(like, like.shape().bac
 Forward::Forward(const Attention& a) : out(same_layout(a.q, a.v.shape().back())), lse(a.lse_dtype(), a.lse_shape()) {}
 
 Gradients::Gradients(const Attention& a) : dq(same_layout(a.q)), dk(same_layout(a.k)), dv(same_layout(a.v)) {
-  if (a.bias) dbias = Array(a.bias->dtype(), a.bias->shape());
-  if (a.sink) dsink = Array(a.sink->dtype(), a.sink->shape());
+  if (a.bias) dbias = Array(a.bias.dtype(), a.bias.shape());
+  if (a.sink) dsink = Array(a.sink.dtype(), a.sink.shape());
 }
 
 rapt::Gradients Gradients::view() {
@@ -28,7 +28,7 @@ rapt::Gradients Gradients::view() {
 }
 
 rapt::Gradients Gradients::view(Placement& place) {
-  const auto optional = [&](std::optional<Array>& a) { return a ? std::optional(place.out(*a)) : std::nullopt; };
+  const auto optional = [&](Array& a) { return a ? std::optional(place.out(a)) : std::nullopt; };
   return {place.out(dq), place.out(dk), place.out(dv), optional(dbias), optional(dsink)};
 }
 

@@ -15,7 +15,7 @@ struct Forward {
 struct Gradients {
   explicit Gradients(const Attention& a);
   Array dq, dk, dv;
-  std::optional<Array> dbias, dsink;
+  Array dbias, dsink;  // absent where the attention has no bias, no sink
 
   rapt::Gradients view();
   rapt::Gradients view(Placement& place);

@@ -158,16 +158,6 @@ Array Array::converted(rapt_dtype dtype) const {
   return out;
 }
 
-bool Array::same_elements(const Array& other) const {
-  if (shape_ != other.shape_ || element_bytes() != other.element_bytes()) return false;
-  const auto size = static_cast<size_t>(element_bytes());
-  for (int64_t i = 0; i < count_; ++i)
-    if (std::memcmp(memory_.data() + offset(i) * element_bytes(),
-                    other.memory_.data() + other.offset(i) * element_bytes(), size) != 0)
-      return false;
-  return true;
-}
-
 bool Array::gaps_untouched() const {
   Memory gaps = memory_;
   each_offset([&](int64_t, int64_t at) { std::memset(gaps.data() + at, 0xFF, static_cast<size_t>(element_bytes())); });

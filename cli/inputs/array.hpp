@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <functional>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,8 +69,7 @@ class Array {
   void swap_dimensions(size_t a, size_t b);
   void prepend_dimensions(size_t ndim);  // with size 1, up to ndim
 
-  Array converted(rapt_dtype dtype) const;       // same shape and strides, every element rounded once
-  bool same_elements(const Array& other) const;  // bit for bit
+  Array converted(rapt_dtype dtype) const;  // same shape and strides, every element rounded once
   bool gaps_untouched() const;
 
   rapt_tensor c() const;  // both point into this array
@@ -93,9 +91,6 @@ class Array {
   Memory memory_;
 };
 
-inline std::optional<Tensor> tensor_of(const std::optional<Array>& a) {
-  return a ? std::optional(a->tensor()) : std::nullopt;
-}
 std::string shape_text(const std::vector<int64_t>& shape);
 
 }  // namespace rapt::cli

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/inputs/dtype.hpp"
 #include "cli/core/machine.hpp"
+#include "cli/inputs/dtype.hpp"
 
 namespace rapt::cli {
 
@@ -22,9 +22,8 @@ const Choice& choose(rapt_dtype dtype) {
   static const Choice kChoices[] = {
       {"portable", false, &kPortableFma},
 #if defined(__x86_64__)
-      {"avx512_bf16", true, &kAvx512Bf16Dot},
-      {"avx512", false, &kAvx512Fma},
-      {"avx2", false, &kAvx2Fma},
+      {"amx_bf16", true, &kAmxBf16Dot},   {"avx512_bf16", true, &kAvx512Bf16Dot},
+      {"avx512", false, &kAvx512Fma},     {"avx2", false, &kAvx2Fma},
 #endif
   };
   for (const CpuTier& tier : cpu_tiers())

@@ -1,49 +1,14 @@
 #include "cli/verify/check.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "cli/inputs/dtype.hpp"
-#include "cli/inputs/make.hpp"
-#include "cli/verify/rule.hpp"
-
 namespace rapt::cli {
 
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// max|x - exact|, infinite if something was written between the rows of x. Infinities must agree, but if the exact
-// value exceeds the type's range, any value will do.
-double distance(const Array& x, const Array& exact) {
-  const double most = largest_finite(x.dtype());
-  double worst = x.gaps_untouched() ? 0 : kInfinity;
-  for (int64_t i = 0; i < x.count(); ++i) {
-    const double a = x.at(i), b = exact.at(i);
-    if (std::isfinite(b) && std::fabs(b) > most) continue;
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    const double d = std::fabs(a - b);
-    worst = std::max(worst, std::isnan(d) ? kInfinity : d);
-  }
-  return worst;
-}
-
-double largest_finite_value(const Array& x) {
-  double most = 0;
-  for (int64_t i = 0; i < x.count(); ++i)
-    if (const double v = std::fabs(x.at(i)); std::isfinite(v)) most = std::max(most, v);
-  return most;
-}
-
-}  // namespace
-
-Checker::Checker(const Attention& attention, bool backward, const rapt_executor* executor, rapt_device device)
+Checker::Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
+                 rapt_device device)
     : a_(attention),
       executor_(executor),
       device_(device),
       a64_(attention.converted(kFp64)),
-      largest_logit_(cli::largest_logit(a64_)),
+      largest_logit_(largest_logit(problem.c(), attention)),
       plain_(a_),
       exact_(a64_) {
   const Execution math{.backend = "math", .executor = executor_};
@@ -62,11 +27,8 @@ Checker::Checker(const Attention& attention, bool backward, const rapt_executor*
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
                           const Array& exact) const {
-  CheckRow row;
+  CheckRow row{measure(tensor, x, plain, exact, largest_logit_)};
   row.op = op;
-  row.tensor = tensor;
-  row.error = distance(x, exact);
-  row.allowance = allowance(row.tensor, distance(plain, exact), largest_finite_value(exact), largest_logit_);
   return row;
 }
 
@@ -100,8 +62,8 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   gradient("dq", g.dq, plain_gradients_->dq, exact_gradients_->dq);
   gradient("dk", g.dk, plain_gradients_->dk, exact_gradients_->dk);
   gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
-  if (g.dbias) gradient("dbias", *g.dbias, *plain_gradients_->dbias, *exact_gradients_->dbias);
-  if (g.dsink) gradient("dsink", *g.dsink, *plain_gradients_->dsink, *exact_gradients_->dsink);
+  if (g.dbias) gradient("dbias", g.dbias, plain_gradients_->dbias, exact_gradients_->dbias);
+  if (g.dsink) gradient("dsink", g.dsink, plain_gradients_->dsink, exact_gradients_->dsink);
   name(explain(attention, plain_out, plain_lse, dout, gradients, execution), 2);
   return rows;
 }

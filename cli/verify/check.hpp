@@ -1,6 +1,6 @@
-// Compares a backend's results with the oracle's, by the rule of rule.hpp: X64 is the math backend in fp64 on the same
-// values, X_plain the math backend in the tensors' own type. Every backend's backward pass gets the out and lse
-// of X_plain.
+// Compares a backend's results with the oracle's, by the rule of cli/rule/rule.hpp: X64 is the math backend in fp64 on
+// the same values, X_plain the math backend in the tensors' own type. Every backend's backward pass gets the out and
+// lse of X_plain.
 #pragma once
 
 #include <functional>
@@ -8,24 +8,22 @@
 #include <vector>
 
 #include "cli/core/results.hpp"
+#include "cli/rule/rule.hpp"
 
 namespace rapt::cli {
 
-struct CheckRow {
+struct CheckRow : Measure {
   rapt_op op = RAPT_FORWARD;
-  std::string tensor, backend, kernel;
-  double error = 0, allowance = 0;
-  bool ok() const { return error <= allowance; }
-  double ratio() const { return error == 0 ? 0 : error / allowance; }
+  std::string backend, kernel;
 };
 
 class Checker {
  public:
   // Computes the reference results on the host; dout is random, from the attention's seed. The backends run on the
-  // device.
-  Checker(const Attention& attention, bool backward, const rapt_executor* executor, rapt_device device = kHost);
+  // device. `problem` is the attention's.
+  Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
+          rapt_device device = kHost);
   std::vector<CheckRow> check(const std::string& backend) const;
-  double largest_logit() const { return largest_logit_; }
 
  private:
   CheckRow compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const;
@@ -39,8 +37,5 @@ class Checker {
   std::optional<Array> dout_;
   std::optional<Gradients> plain_gradients_, exact_gradients_;
 };
-
-// The largest magnitude among the final logits that the masks keep, sinks included. `a` is in fp64.
-double largest_logit(const Attention& a);
 
 }  // namespace rapt::cli

@@ -162,8 +162,8 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
             results = rapt.attention_backward(*backward, backend=backend, **options)._asdict()
         for name, result in results.items():
             if result is not None:
-                numbers = (_array(result), exact[name], _array(plain[name]))
-                error, allowance = map(float, error_and_allowance(name, *numbers, largest_logit))
+                numbers = error_and_allowance(name, result, exact[name], plain[name], largest_logit)
+                error, allowance = map(float, numbers)
                 yield Check(
                     explanation.problem, op, device, chosen.backend, chosen.kernel, name, error, allowance,
                     error <= allowance, reasons,

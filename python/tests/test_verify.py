@@ -9,7 +9,7 @@ import pytest
 import rapt
 import rapt.verify
 import torch
-from rapt._float64 import attention_float64
+from rapt._float64 import attention_float64, error_and_allowance
 
 
 def test_everything_is_right_here(tmp_path):
@@ -23,6 +23,44 @@ def test_everything_is_right_here(tmp_path):
     assert len(rows) > 5 * 3 * len(rapt.verify.PROBLEMS)  # out, lse, dq, dk and dv of three types
     assert all(row["ok"] and row["error"] <= row["allowance"] and row["reasons"] for row in rows)
     assert {row["tensor"] for row in rows} == {"out", "lse", "dq", "dk", "dv", "dbias", "dsink"}
+
+
+INF = float("inf")
+NAN = float("nan")
+RULE = [  # result, exact, whether that is allowed; the plain formula's first value is off by 1
+    ([5, -8], [4, -8], True),
+    ([4, -10.5], [4, -8], False),
+    ([4, INF], [4, INF], True),
+    ([4, NAN], [4, NAN], True),
+    ([4, 7], [4, INF], False),
+    ([4, -INF], [4, INF], False),
+    ([4, NAN], [4, INF], False),
+    ([4, INF], [4, 7], False),
+    ([4, NAN], [4, 7], False),
+    ([4, INF], [4, 1e6], True),  # beyond fp16's range its infinity and its largest value are the same
+    ([4, 65504], [4, 1e6], True),
+    ([4, -INF], [4, -65510], True),
+    ([4, 60000], [4, 1e6], False),
+    ([4, -INF], [4, 1e6], False),
+    ([4, NAN], [4, 1e6], False),
+    ([4, INF], [4, 64992], False),
+]
+
+
+@pytest.mark.parametrize(("result", "exact", "allowed"), RULE)
+@pytest.mark.parametrize("kind", [np.array, torch.tensor])
+def test_the_rule(result, exact, allowed, kind):
+    half = {np.array: np.float16, torch.tensor: torch.float16}[kind]
+    plain = [exact[0] + 1, float(np.clip(exact[1], -65504, 65504))]
+    error, allowance = error_and_allowance("out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), 0)
+    assert (error <= allowance) == allowed
+    if abs(exact[1]) < INF:
+        assert allowance == 2 + 4 * 2.0**-24 * min(max(map(abs, exact)), 65504)
+
+
+def test_the_rule_for_lse():
+    of = [np.array([x], np.float32) for x in (4, 5)]
+    assert error_and_allowance("lse", of[0], np.array([4.0]), of[1], 3)[1] == 2 + (4 * 2.0**-24 * 4 + 1e-6)
 
 
 @pytest.fixture

@@ -131,9 +131,9 @@ bool other(const Device& device, DeviceAttribute attribute, int& value) {
     case attribute_can_use_stream_wait_value:
     case attribute_fine_grain_support: value = 1; return true;
     case attribute_physical_multi_processor_count: value = static_cast<int>(p.compute_units); return true;
-    case attribute_wall_clock_rate: value = static_cast<int>(wall_clock_khz(p.arch)); return true;
+    case attribute_wall_clock_rate: value = static_cast<int>(p.wall_clock_khz); return true;
     case attribute_number_of_xccs: value = static_cast<int>(p.compute_units / p.compute_units_per_xcd); return true;
-    case attribute_max_available_vgprs_per_thread: value = is_cdna(p.arch) ? 512 : 256; return true;
+    case attribute_max_available_vgprs_per_thread: value = static_cast<int>(p.vgprs_per_wave); return true;
     case attribute_pci_chip_id: value = static_cast<int>(p.pci_device_id); return true;
     case attribute_gcn_arch: {
       const Version version = arch_version(p.arch);

@@ -48,13 +48,13 @@ P common(const Device& device) {
   p.l2CacheSize = static_cast<int>(from.l2_bytes);
   p.maxThreadsPerMultiProcessor = static_cast<int>(from.waves_per_simd * from.simds_per_unit * from.lanes *
                                                    (from.compute_units / multiprocessors(from)));
-  p.clockInstructionRate = static_cast<int>(wall_clock_khz(from.arch));
+  p.clockInstructionRate = static_cast<int>(from.wall_clock_khz);
   p.arch = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 0};
   p.concurrentKernels = p.canMapHostMemory = p.cooperativeLaunch = p.cooperativeMultiDeviceLaunch = 1;
   p.cooperativeMultiDeviceUnmatchedFunc = p.cooperativeMultiDeviceUnmatchedGridDim = 1;
   p.cooperativeMultiDeviceUnmatchedBlockDim = p.cooperativeMultiDeviceUnmatchedSharedMem = 1;
   p.pciBusID = device.id + 1;
-  p.integrated = from.arch == Arch::gfx1151 ? 1 : 0;
+  p.integrated = from.integrated ? 1 : 0;
   p.maxTexture1DLinear = int_max;
   p.maxTexture1D = p.maxTexture2D[0] = p.maxTexture2D[1] = 16384;
   p.maxTexture3D[0] = p.maxTexture3D[1] = 16384;
@@ -66,15 +66,16 @@ P common(const Device& device) {
 
 }  // namespace
 
+// The last two digits are hexadecimal (AMDGPUUsage, "Processors"): gfx90a is 9.0.10.
 Version arch_version(Arch arch) {
-  int number = 0;
+  Version version{};
   const auto digits = name(arch).substr(3);
-  if (arch == Arch::gfx90a) return {9, 0, 10};
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return {number / 100, number / 10 % 10, number % 10};
+  const char* const end = digits.data() + digits.size();
+  std::from_chars(digits.data(), end - 2, version.major);
+  std::from_chars(end - 2, end - 1, version.minor, 16);
+  std::from_chars(end - 1, end, version.stepping, 16);
+  return version;
 }
-
-unsigned wall_clock_khz(Arch arch) { return arch == Arch::gfx908 || arch == Arch::gfx90a ? 25000 : 100000; }
 
 PropertiesR0600 properties_r0600(const Device& device) {
   auto p = common<PropertiesR0600>(device);

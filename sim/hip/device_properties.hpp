@@ -9,7 +9,6 @@ struct Version {
   int major, minor, stepping;
 };
 Version arch_version(Arch arch);
-unsigned wall_clock_khz(Arch arch);  // of the counter that does not follow the core's clock
 
 PropertiesR0600 properties_r0600(const Device& device);
 PropertiesR0000 properties_r0000(const Device& device);

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "api/guard.hpp"
-#include "gpu/archive.hpp"
 #include "base/text.hpp"
+#include "gpu/archive.hpp"
 #include "problem/validator.hpp"
 
 struct rapt_archive {

@@ -6,12 +6,12 @@
 
 #include "api/guard.hpp"
 #include "api/op.hpp"
+#include "base/versioned.hpp"
 #include "gpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/tensor.hpp"
-#include "base/versioned.hpp"
 
 namespace rapt {
 

@@ -7,11 +7,11 @@
 #include "api/execution.hpp"
 #include "api/guard.hpp"
 #include "api/op.hpp"
+#include "base/text.hpp"
+#include "base/versioned.hpp"
 #include "engine/select.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/options.hpp"
-#include "base/text.hpp"
-#include "base/versioned.hpp"
 
 namespace rapt {
 

@@ -4,6 +4,8 @@
 
 #ifdef RAPT_AVX2_TIER
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace rapt::cpu {
@@ -21,6 +23,9 @@ namespace avx512 {
 extern const Kernels kKernels;
 }
 namespace avx512_bf16 {
+extern const Kernels kKernels;
+}
+namespace amx_bf16 {
 extern const Kernels kKernels;
 }
 #endif
@@ -46,10 +51,25 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
+// Linux gives a process tiles when it asks for them (Documentation/arch/x86/xstate.rst), once; refused, or with a
+// kernel or a virtual machine without them, the next tier runs.
+bool has_amx_bf16() {
+  static const bool has = [] {
+    constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;  // of cpuid 7, edx
+    constexpr long kRequestPermission = 0x1023, kTileData = 18;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return has_avx512_bf16() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kBf16) &&
+           (edx & kTile) && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return has;
+}
 #endif
 
 const Tier kTiers[] = {
 #ifdef RAPT_AVX512_TIERS
+    {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, or the system's permission to use AMX", has_amx_bf16,
+     amx_bf16::kKernels},
     {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, avx512_bf16::kKernels},
     {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, avx512::kKernels},
 #endif
@@ -64,14 +84,15 @@ const Tier kTiers[] = {
 bool has_slow_bf16() { return __builtin_cpu_is("intel"); }
 #else
 bool has_slow_bf16() { return false; }
+bool has_amx_bf16() { return false; }
 #endif
 
 }  // namespace
 
 size_t tier_count() { return sizeof kTiers / sizeof kTiers[0]; }
-const Tier& tier(size_t index) { return kTiers[index < 2 && has_slow_bf16() ? 1 - index : index]; }
+const Tier& tier(size_t index) { return kTiers[(index == 1 || index == 2) && has_slow_bf16() ? 3 - index : index]; }
 const char* order_reason() {
-  return has_slow_bf16() ? "on Intel, dot products of bf16 are slower than converting to fp32" : "";
+  return has_slow_bf16() && !has_amx_bf16() ? "on Intel, dot products of bf16 are slower than converting to fp32" : "";
 }
 
 }  // namespace rapt::cpu

@@ -1,8 +1,8 @@
 // The SIMD kernels of the host: "cpu" is the best tier that the machine supports, "cpu.<tier>" a tier by name.
 #include "cpu/cpu.hpp"
 
-#include "engine/host_backend.hpp"
 #include "base/text.hpp"
+#include "engine/host_backend.hpp"
 
 namespace rapt {
 

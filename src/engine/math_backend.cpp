@@ -1,9 +1,9 @@
 // The plain definition of attention. It takes every problem but is slow, so "auto" chooses it only for small ones.
 #include <cmath>
 
+#include "base/text.hpp"
 #include "engine/host_backend.hpp"
 #include "math/math.hpp"
-#include "base/text.hpp"
 
 namespace rapt {
 

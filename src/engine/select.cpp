@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "problem/tensor.hpp"
 #include "base/text.hpp"
+#include "problem/tensor.hpp"
 
 namespace rapt {
 

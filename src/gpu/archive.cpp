@@ -5,12 +5,12 @@
 #include <functional>
 #include <optional>
 
-#include "kernels/archive_format.hpp"
-#include "gpu/archive_index.hpp"
-#include "base/mapped_file.hpp"
-#include "gpu/zstd.hpp"
 #include "base/error.hpp"
+#include "base/mapped_file.hpp"
 #include "base/text.hpp"
+#include "gpu/archive_index.hpp"
+#include "gpu/zstd.hpp"
+#include "kernels/archive_format.hpp"
 
 namespace rapt::gpu {
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "kernels/archive_format.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "kernels/archive_format.hpp"
 
 namespace rapt::gpu {
 

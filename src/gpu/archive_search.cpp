@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "gpu/archive.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gpu/archive.hpp"
 
 namespace rapt::gpu {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/error.hpp"
 #include "gpu/select.hpp"
 #include "kernels/common/philox.h"
-#include "base/error.hpp"
 
 namespace rapt::gpu {
 

@@ -1,7 +1,7 @@
 #include "gpu/device.hpp"
 
-#include "gpu/per_device.hpp"
 #include "base/error.hpp"
+#include "gpu/per_device.hpp"
 
 namespace rapt::gpu {
 

@@ -1,7 +1,7 @@
 #include "gpu/memory.hpp"
 
-#include "gpu/device.hpp"
 #include "base/error.hpp"
+#include "gpu/device.hpp"
 
 namespace rapt::gpu {
 

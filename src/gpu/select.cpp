@@ -6,8 +6,8 @@
 #include <numbers>
 #include <vector>
 
-#include "problem/options.hpp"
 #include "base/text.hpp"
+#include "problem/options.hpp"
 
 namespace rapt::gpu {
 

@@ -3,10 +3,10 @@
 // in a fixed order, so results do not depend on the executor.
 #include <algorithm>
 
+#include "base/parallel.hpp"
 #include "math/math.hpp"
 #include "math/row.hpp"
 #include "math/scratch.hpp"
-#include "base/parallel.hpp"
 
 namespace rapt::math {
 

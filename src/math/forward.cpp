@@ -1,10 +1,10 @@
 // out = dropout(softmax(logits)) v, one row at a time; lse = log of the softmax's denominator.
 #include <algorithm>
 
+#include "base/parallel.hpp"
 #include "math/math.hpp"
 #include "math/row.hpp"
 #include "math/scratch.hpp"
-#include "base/parallel.hpp"
 
 namespace rapt::math {
 

@@ -1,8 +1,8 @@
 #include "problem/c_problem.hpp"
 
+#include "base/versioned.hpp"
 #include "problem/options.hpp"
 #include "problem/tensor.hpp"
-#include "base/versioned.hpp"
 
 namespace rapt {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "problem/options.hpp"
 #include "base/text.hpp"
+#include "problem/options.hpp"
 
 namespace rapt::option_kinds {
 

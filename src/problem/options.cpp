@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "problem/option_kinds.hpp"
 #include "base/versioned.hpp"
+#include "problem/option_kinds.hpp"
 
 namespace rapt {
 

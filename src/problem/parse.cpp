@@ -5,8 +5,8 @@
 #include <charconv>
 #include <vector>
 
-#include "problem/options.hpp"
 #include "base/text.hpp"
+#include "problem/options.hpp"
 
 namespace rapt {
 

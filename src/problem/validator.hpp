@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "base/versioned.hpp"
 #include "problem/call.hpp"
 #include "problem/tensor.hpp"
-#include "base/versioned.hpp"
 
 namespace rapt {
 

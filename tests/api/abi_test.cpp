@@ -101,7 +101,7 @@ TEST_F(Ages, AnOlderCallersStructIsReadUpToItsSize) {
   std::memcpy(&older, &attention.c, kOlder);
   older.struct_size = kOlder;
   ASSERT_EQ(call(&older), RAPT_OK) << rapt_last_error();
-  EXPECT_TRUE(results_.out.same_elements(expected_.out));
+  EXPECT_TRUE(same_elements(results_.out, expected_.out));
 }
 
 TEST_F(Ages, ANewerCallersStructIsReadWhereItsNewFieldsAreZero) {
@@ -113,7 +113,7 @@ TEST_F(Ages, ANewerCallersStructIsReadWhereItsNewFieldsAreZero) {
   Newer newer = {attention.c, nullptr};
   newer.known.struct_size = sizeof newer;
   ASSERT_EQ(call(&newer.known), RAPT_OK) << rapt_last_error();
-  EXPECT_TRUE(results_.out.same_elements(expected_.out));
+  EXPECT_TRUE(same_elements(results_.out, expected_.out));
   newer.feature = &newer;
   EXPECT_EQ(call(&newer.known), RAPT_UNSUPPORTED);
   EXPECT_NE(std::string(rapt_last_error()).find("newer"), std::string::npos) << rapt_last_error();

@@ -47,6 +47,8 @@ class Reports(CommandTest):
 
     def test_explain(self):
         text = self.rapt("explain", PROBLEM, says=["forward " + PROBLEM, "math", "hip"]).stdout
+        pairs = 2 * sum(range(11, 51))  # query i of 40 attends 11 + i of 50 keys, in each of 2 heads
+        self.assertIn(f"{4 * 16 * pairs:.4g} FLOPs", text)
         self.assertEqual(text.count("->"), 1)
         text = self.rapt("explain", PROBLEM, "--backward", "--backend", "math", says=["backward"]).stdout
         chosen = [line for line in text.splitlines() if "->" in line]

@@ -1,17 +1,13 @@
-// The command's own arithmetic and bookkeeping: half precision, files, row filters, problem sizes, the largest logit.
+// The command's own arithmetic and bookkeeping: half precision, row filters, problem sizes, the correctness rule.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "cli/bench/tables.hpp"
 #include "cli/inputs/dtype.hpp"
 #include "cli/core/inputs.hpp"
-#include "cli/io/file.hpp"
-#include "cli/verify/check.hpp"
-#include "common/atomic_file.hpp"
+#include "cli/inputs/error.hpp"
+#include "cli/rule/rule.hpp"
 
 namespace rapt::cli {
 namespace {
@@ -47,38 +43,6 @@ TEST(Half, EveryBf16SurvivesAndIsRoundedOnce) {
   EXPECT_TRUE(std::isnan(bf16_to(bf16_from(NAN))));
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-TEST(AtomicFile, AppearsWithItsCommitAndNotBefore) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "rapt_atomic_file";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
-  const std::string path = folder / "file";
-  const auto files = [&] {
-    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-  };
-  {
-    common::AtomicFile abandoned(path);
-    abandoned.write("text");
-  }
-  EXPECT_EQ(files(), 0);
-  common::write_file(path, "old");
-  {
-    common::AtomicFile file(path);
-    file.write("new");
-    EXPECT_EQ(content_of(path), "old");
-    file.commit();
-  }
-  EXPECT_EQ(content_of(path), "new");
-  EXPECT_EQ(files(), 1);
-  std::filesystem::remove_all(folder);
-}
-
 TEST(Rows, FiltersByNameAndRange) {
   const auto count = [](const char* filter) { return filter_rows(bench_table("strix-halo"), filter).size(); };
   EXPECT_EQ(count("Small"), 2U);
@@ -108,11 +72,11 @@ TEST(Inputs, AreTheSeedsAndFitTheProblem) {
   const Attention a = make_inputs(p, InputKind::normal, 3), same = make_inputs(p, InputKind::normal, 3);
   EXPECT_EQ(a.q.shape(), (std::vector<int64_t>{2, 8, 4, 4}));
   EXPECT_EQ(a.v.shape(), (std::vector<int64_t>{11, 5, 2, 6}));
-  EXPECT_EQ(a.bias->shape(), (std::vector<int64_t>{1, 4, 8, 16}));
-  EXPECT_EQ(a.mask->shape(), (std::vector<int64_t>{2, 1, 1, 16}));
-  EXPECT_EQ(a.block_table->shape(), (std::vector<int64_t>{2, 5}));
-  EXPECT_TRUE(a.k.same_elements(same.k));
-  EXPECT_FALSE(a.k.same_elements(make_inputs(p, InputKind::normal, 4).k));
+  EXPECT_EQ(a.bias.shape(), (std::vector<int64_t>{1, 4, 8, 16}));
+  EXPECT_EQ(a.mask.shape(), (std::vector<int64_t>{2, 1, 1, 16}));
+  EXPECT_EQ(a.block_table.shape(), (std::vector<int64_t>{2, 5}));
+  EXPECT_EQ(a.k.memory(), same.k.memory());
+  EXPECT_NE(a.k.memory(), make_inputs(p, InputKind::normal, 4).k.memory());
 }
 
 TEST(Inputs, PaddedRowsHaveGapsOfNanBetweenThem) {
@@ -130,13 +94,14 @@ TEST(Inputs, PaddedRowsHaveGapsOfNanBetweenThem) {
 
 TEST(LargestLogit, FollowsMasksAndCaps) {
   const auto largest = [](const char* text) {
-    Attention a = make_inputs(Problem::parse(text), InputKind::normal, 1);
+    const Problem p = Problem::parse(text);
+    Attention a = make_inputs(p, InputKind::normal, 1);
     const int64_t keys = a.k.count() / a.head_dim();
     for (int64_t i = 0; i < a.q.count(); ++i) a.q.set(i, 1);
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t c = 0; c < a.head_dim(); ++c) a.k.set(j * a.head_dim() + c, static_cast<double>(j));
-    if (a.sink) a.sink->set(0, -50);
-    return largest_logit(a);
+    if (a.sink) a.sink.set(0, -50);
+    return largest_logit(p.c(), a);
   };
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64"), 4 * 4 / 2.0);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 causal-tl"), 2 * 4 / 2.0);
@@ -146,14 +111,65 @@ TEST(LargestLogit, FollowsMasksAndCaps) {
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq5 sk5 d4 fp64 window=0,0"), 8);
 }
 
-TEST(Check, RatioAndVerdict) {
-  CheckRow row;
-  row.error = 1;
-  row.allowance = 2;
-  EXPECT_TRUE(row.ok());
-  EXPECT_EQ(row.ratio(), 0.5);
-  row.error = INFINITY;
-  EXPECT_FALSE(row.ok());
+Array fp16_of(const std::vector<double>& values) {
+  Array a(kFp16, {static_cast<int64_t>(values.size())});
+  a.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+  return a;
+}
+
+Array fp64_of(const std::vector<double>& values) {
+  Array a(kFp64, {static_cast<int64_t>(values.size())});
+  a.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+  return a;
+}
+
+// An error of x where the rule allows two, for the plain formula's is one.
+Measure measured(const std::vector<double>& x, const std::vector<double>& exact) {
+  return measure("out", fp16_of(x), fp16_of({exact[0] + 1, exact[1]}), fp64_of(exact), 0);
+}
+
+TEST(Rule, AllowsTwiceThePlainErrorAndTheLogitsRoundoff) {
+  const Measure m = measured({5, -8}, {4, -8});
+  EXPECT_EQ(m.error, 1);
+  EXPECT_EQ(m.allowance, 2 + 4 * 0x1p-24 * 8);
+  EXPECT_TRUE(m.ok());
+  EXPECT_EQ(m.ratio(), 1 / m.allowance);
+  EXPECT_FALSE(measured({4, -10.5}, {4, -8}).ok());
+  EXPECT_EQ(measure("lse", fp16_of({4}), fp16_of({5}), fp64_of({4}), 3).allowance, 2 + (4 * 0x1p-24 * 4 + 1e-6));
+}
+
+TEST(Rule, NanAndInfinitiesStayInTheirPlaces) {
+  EXPECT_TRUE(measured({4, INFINITY}, {4, INFINITY}).ok());
+  EXPECT_TRUE(measured({4, NAN}, {4, NAN}).ok());
+  for (const double wrong : {7.0, -static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
+    const Measure m = measured({4, wrong}, {4, INFINITY});
+    EXPECT_FALSE(m.ok()) << wrong;
+    EXPECT_EQ(m.misplaced, 1) << wrong;
+  }
+  EXPECT_FALSE(measured({4, INFINITY}, {4, 7}).ok());
+  EXPECT_FALSE(measured({4, NAN}, {4, 7}).ok());
+  // Where the plain formula fails too: its error counts where it is finite.
+  EXPECT_FALSE(measure("out", fp16_of({4, NAN}), fp16_of({4, NAN}), fp64_of({4, 7}), 0).ok());
+}
+
+TEST(Rule, BeyondTheTypesRangeItsInfinityAndItsLargestValueAreOne) {
+  EXPECT_TRUE(measured({4, INFINITY}, {4, 1e6}).ok());
+  EXPECT_TRUE(measured({4, 65504}, {4, 1e6}).ok());
+  EXPECT_TRUE(measured({4, -INFINITY}, {4, -65510}).ok());
+  EXPECT_EQ(measured({4, INFINITY}, {4, 1e6}).allowance, 2 + 4 * 0x1p-24 * 65504);
+  for (const double wrong : {60000.0, -static_cast<double>(INFINITY), static_cast<double>(NAN)})
+    EXPECT_FALSE(measured({4, wrong}, {4, 1e6}).ok()) << wrong;
+  EXPECT_FALSE(measured({4, INFINITY}, {4, 65000}).ok());
+}
+
+TEST(Rule, NothingIsWrittenBetweenRows) {
+  Array padded(kFp16, {1, 2, 1, 2}, Layout::padded);
+  padded.fill([](int64_t) { return 1; });
+  const Array plain = padded, exact = padded.converted(kFp64);
+  EXPECT_TRUE(measure("out", padded, plain, exact, 0).ok());
+  std::fill_n(padded.data(), padded.bytes(), std::byte{0});
+  padded.fill([](int64_t) { return 1; });
+  EXPECT_FALSE(measure("out", padded, plain, exact, 0).ok());
 }
 
 }  // namespace

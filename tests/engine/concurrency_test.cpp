@@ -25,7 +25,7 @@ void in_threads(const Body& body) {
 bool same(const Results& a, const Results& b) {
   const auto x = a.named(), y = b.named();
   for (size_t t = 0; t < x.size(); ++t)
-    if (!x[t].second->same_elements(*y[t].second)) return false;
+    if (!same_elements(*x[t].second, *y[t].second)) return false;
   return true;
 }
 

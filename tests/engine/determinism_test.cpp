@@ -23,7 +23,7 @@ const char* const kProblems[] = {
 void expect_same(const Results& a, const Results& b, const std::string& what) {
   const auto x = a.named(), y = b.named();
   for (size_t t = 0; t < x.size(); ++t)
-    EXPECT_TRUE(x[t].second->same_elements(*y[t].second)) << what << ", " << x[t].first;
+    EXPECT_TRUE(same_elements(*x[t].second, *y[t].second)) << what << ", " << x[t].first;
 }
 
 class Determinism : public testing::TestWithParam<const char*> {};

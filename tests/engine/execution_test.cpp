@@ -64,7 +64,7 @@ TEST(Execution, TheCallersWorkspaceIsEnough) {
       ASSERT_EQ(rapt_backward(&backward), RAPT_OK) << rapt_last_error();
       const auto x = own.named(), y = results.named();
       for (size_t t = 0; t < x.size(); ++t)
-        EXPECT_TRUE(x[t].second->same_elements(*y[t].second)) << backend << ", " << text << ", " << x[t].first;
+        EXPECT_TRUE(same_elements(*x[t].second, *y[t].second)) << backend << ", " << text << ", " << x[t].first;
     }
   }
 }
@@ -97,7 +97,7 @@ TEST(Execution, OutIsTheSameWithoutLse) {
       Results out_alone = make_results(inputs, Layout::compact, false);
       out_alone.lse = Tensor();
       ASSERT_EQ(forward(inputs, out_alone, {.backend = backend}), RAPT_OK) << rapt_last_error();
-      EXPECT_TRUE(out_alone.out.same_elements(both.out)) << backend;
+      EXPECT_TRUE(same_elements(out_alone.out, both.out)) << backend;
     }
   }
 }
@@ -113,7 +113,7 @@ TEST(Execution, ABiasOfFloatsLeast) {
       const Results expected = run(least.like, {.backend = backend});
       least.check_lse(results, expected);
       const auto x = results.named(), y = expected.named();
-      for (size_t t = 0; t < x.size(); ++t) EXPECT_TRUE(x[t].second->same_elements(*y[t].second)) << x[t].first;
+      for (size_t t = 0; t < x.size(); ++t) EXPECT_TRUE(same_elements(*x[t].second, *y[t].second)) << x[t].first;
     }
   }
 }

@@ -144,7 +144,7 @@ class CachedCall {
     double worst = 0;
     for (int64_t i = 0; i < k.count(); ++i) worst = std::max(worst, std::fabs(k.at(i) - want_k.at(i)));
     EXPECT_LE(worst, rotation_error()) << where << ": keys in the cache";
-    EXPECT_TRUE(v.same_elements(want_v)) << where << ": values in the cache";
+    EXPECT_TRUE(same_elements(v, want_v)) << where << ": values in the cache";
   }
 
   Tensor q, k, v, new_k, new_v, used, leftpad, index, block_table, cos, sin;

@@ -11,7 +11,7 @@
 
 #include "gpu/driver/driver.hpp"
 #include "rapt/rapt.hpp"
-#include "tests/archive/made_up.hpp"
+#include "tests/packer/made_up.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "gpu/modules.hpp"
 #include "kernels/abi.h"
 #include "rapt/rapt.hpp"
-#include "tests/archive/made_up.hpp"
+#include "tests/packer/made_up.hpp"
 
 namespace rapt::gpu {
 namespace {

@@ -1,4 +1,4 @@
-// The tensors of one problem, as `rapt verify` makes them from the same seed, and the size of its logits.
+// The tensors of one problem, as `rapt verify` makes them from the same seed.
 #pragma once
 
 #include <optional>
@@ -30,9 +30,6 @@ struct Problem {
   bool packed() const { return c.varlen_count > 0; }
   int64_t seqlen_q(int64_t b) const { return rapt::cli::seqlen_q(c, b); }
   int64_t seqlen_k(int64_t b) const { return rapt::cli::seqlen_k(c, b); }
-  int64_t first_q(int64_t b) const { return rapt::cli::first_q(c, b); }
-  int64_t group() const { return c.heads_q / c.heads_k; }
-  double scale() const;
 };
 
 using Kind = rapt::cli::InputKind;
@@ -47,10 +44,6 @@ struct Inputs : rapt::cli::MadeTensors {
   Inputs as(rapt_dtype dtype) const;  // the same values in another type (alibi slopes stay fp32)
 
   int64_t row_k(int64_t b, int64_t j) const { return key_row(problem.c, block_table, b, j); }
-  bool attends(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    return rapt::cli::attends(problem.c, mask, b, h, i, j);
-  }
-  double max_logit() const;  // largest magnitude of the finite final logits, in float64
 };
 
 Inputs make_inputs(const Problem& problem, Kind kind = Kind::normal, Layout layout = Layout::compact,

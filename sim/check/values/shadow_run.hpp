@@ -13,7 +13,7 @@ namespace rapt::sim {
 struct Undefined {
   RegisterFile file;
   unsigned first = 0;                            // row (AGPRs from Wave::agpr_row on) or scalar register
-  std::vector<std::vector<std::uint32_t>> rows;  // a vector register: one word a lane; a scalar one: one word
+  std::vector<std::vector<std::uint32_t>> rows;  // a vector register: one word per lane; a scalar one: one word
 };
 
 class ShadowRunner {

@@ -1,4 +1,5 @@
 // What HIP says about kernels.
+#include "sim/hip/device_properties.hpp"
 #include "sim/hip/handles.hpp"
 #include "sim/hip/module/launch.hpp"
 
@@ -20,14 +21,8 @@ int max_dynamic_lds(const Function& function, const Device& device) {
 int registers(const Function& function) { return static_cast<int>(function.kernel().vgpr_count); }
 
 int binary_version(Arch arch) {
-  switch (arch) {
-    case Arch::gfx942: return 94;
-    case Arch::gfx950: return 95;
-    case Arch::gfx1100: return 110;
-    case Arch::gfx1151: return 115;
-    case Arch::gfx1201: return 120;
-    default: return 90;
-  }
+  const Version version = arch_version(arch);
+  return version.major * 10 + version.minor;
 }
 
 void set_attribute(Function& function, const Device& device, int attribute, int value) {

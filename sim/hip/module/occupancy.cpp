@@ -10,15 +10,14 @@ namespace {
 unsigned align(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 
 unsigned waves_per_simd(const Kernel& kernel, const Properties& p) {
-  unsigned most = std::min(p.waves_per_simd, is_cdna(p.arch) ? 8U : 16U);  // HIP's limits, below gfx908's 10 slots
+  unsigned most = p.hip_waves_per_simd;
   unsigned file = p.vgprs_per_simd, granule = p.vgpr_granule;
-  if (is_rdna(p.arch) && kernel.lanes == 64) {
+  if (kernel.lanes > p.lanes) {  // a wave of 64 lanes on RDNA
     file /= 2;
     granule /= 2;
   }
-  // gfx908 has AGPRs in a separate file; later CDNA counts them in vgpr_count.
-  unsigned used = kernel.vgpr_count;
-  if (p.arch == Arch::gfx908) used = std::max(used, kernel.agpr_count);
+  unsigned used = kernel.vgpr_count;  // includes the AGPRs where both share a file
+  if (p.separate_agprs) used = std::max(used, kernel.agpr_count);
   if (used != 0) most = std::min(most, file / align(used, granule));
   if (p.sgprs_per_simd != 0 && kernel.sgpr_count != 0)
     most = std::min(most, p.sgprs_per_simd / align(kernel.sgpr_count, p.sgpr_granule));

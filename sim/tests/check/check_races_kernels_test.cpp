@@ -112,7 +112,7 @@ extern "C" __global__ void last_sums(const uint* in, uint* part, uint* count, ui
   }
   if (TID == 0) *out = all[0];
 }
-extern "C" __global__ void gemm(const float* a, const float* b, float* c) {  // 64 x 64 x 64, 32 x 32 a group
+extern "C" __global__ void gemm(const float* a, const float* b, float* c) {  // 64 x 64 x 64, 32 x 32 per group
   __shared__ float ta[32][17], tb[16][33];
   const uint row = TID / 16 * 2, col = TID % 16 * 2, top = BID / 2 * 32, left = BID % 2 * 32;
   float sum[2][2] = {};

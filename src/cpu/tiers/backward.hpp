@@ -3,8 +3,8 @@
 // item computes them all, so it is summed in fixed order too. Nothing depends on the number of threads.
 #pragma once
 
-#include "cpu/tiers/backward_tile.hpp"
 #include "base/parallel.hpp"
+#include "cpu/tiers/backward_tile.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -206,7 +206,7 @@ inline void backward(const BackwardCall& call, const rapt_executor& executor, ch
 }
 
 inline const char* backward_kernel(const Problem& problem) {
-  return problem.dtype == DType::bf16 && kHasBf16Dot ? "bwd_tile_dot" : "bwd_tile_fma";
+  return problem.dtype == DType::bf16 && kHasBf16Dot && !kHasTiles ? "bwd_tile_dot" : "bwd_tile_fma";
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -1,8 +1,8 @@
 // The memory of one backward task, and the sums that its tiles add to.
 #pragma once
 
-#include "cpu/tiers/softmax.hpp"
 #include "base/scratch.hpp"
+#include "cpu/tiers/softmax.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 

@@ -2,9 +2,9 @@
 // never on the number of threads, so results are bitwise equal for any executor.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "cpu/tiers/combine.hpp"
 #include "cpu/tiers/decode.hpp"
-#include "base/parallel.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -130,6 +130,9 @@ class Forward {
                 });
     } else {
       const ForwardScratch scratch(call_, carve);
+#if defined(__AMX_BF16__)
+      const TileScope tiles(kTileDot<T>);
+#endif
       ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
     }
   }
@@ -168,8 +171,8 @@ inline void forward(const ForwardCall& call, const rapt_executor& executor, char
 
 inline const char* forward_kernel(const Problem& problem) {
   const bool dot = problem.dtype == DType::bf16 && kHasBf16Dot;
-  if (is_decode(problem)) return dot ? "fwd_decode_dot" : "fwd_decode_fma";
-  return dot ? "fwd_tile_dot" : "fwd_tile_fma";
+  if (is_decode(problem)) return dot && !kHasTiles ? "fwd_decode_dot" : "fwd_decode_fma";
+  return !dot ? "fwd_tile_fma" : kHasTiles ? "fwd_tile_amx" : "fwd_tile_dot";
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

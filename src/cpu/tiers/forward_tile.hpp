@@ -4,8 +4,8 @@
 //   K, V [keys][words]                                                        in place, or copied where the layout asks
 #pragma once
 
-#include "cpu/tiers/softmax.hpp"
 #include "base/scratch.hpp"
+#include "cpu/tiers/softmax.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -47,7 +47,7 @@ struct ForwardScratch {
 
 template <class T>
 class ForwardTile {
-  static constexpr bool kDot = kDotType<T>;
+  static constexpr bool kDot = kTileDot<T>, kTiles = kDot && kHasTiles;
 
  public:
   ForwardTile(const ForwardCall& call, const Sequence& s, int64_t head_k, const ForwardScratch& scratch)
@@ -119,7 +119,7 @@ class ForwardTile {
       if (low >= high) continue;
       if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
       group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row},
-                 {v.data + (low - j0) / (kDot ? 2 : 1) * v.row, v.row});
+                 {v.data + (low - j0) / (kDot ? 2 : 1) * (kTiles ? 1 : v.row), v.row});
     }
   }
 
@@ -133,8 +133,16 @@ class ForwardTile {
     }
   }
 
+  // V's rows as the second product reads them; with tiles transposed, [head_dim_v][pairs of keys].
   Rows value_rows() {
-    if constexpr (kDot) {
+    if constexpr (kTiles) {
+#if defined(__AMX_BF16__)
+      const int64_t row = key_block(call_) / 2;
+      transpose_pairs([&](int64_t j) { return key_row<Bf16>(call_, call_.v, s_, block_first_ + j, head_k_); },
+                      block_count_, dim_v_, w_.values, row);
+      return {w_.values, row};
+#endif
+    } else if constexpr (kDot) {
       const int64_t row = padded(dim_v_);
 #if defined(__AVX512BF16__)
       for (int64_t j = 0; j < block_count_; j += 2) {
@@ -166,7 +174,7 @@ class ForwardTile {
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
     for (int i = 0; i < kVectors; ++i) {
-      const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
+      const F old = load(m + i * kLanes), now = reference(max(most[i] * splat(factor), old), old);
       shift[i] = now == splat(-INFINITY) ? F{} : now;
       alpha[i] = exp2((old - shift[i]) * splat(maximum_log2(call_)));
       store(m + i * kLanes, now);
@@ -188,9 +196,26 @@ class ForwardTile {
     const float* p = kDot ? w_.p : w_.s;
     float* o = w_.o + g * dim_v_ * kGroupLanes;
     const int64_t depth = kDot ? (rows + 1) / 2 : rows;
-    if (fresh_[g]) column<kDot, Out::store>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes);
-    else column<kDot, Out::rescale>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+    fresh_[g] ? values<Out::store>(v, p, depth, o, nullptr) : values<Out::rescale>(v, p, depth, o, alpha);
     fresh_[g] = false;
+  }
+
+  // O^T = V^T P^T, or O^T * alpha + V^T P^T.
+  template <Out kOut>
+  RAPT_INLINE void values(const Rows& v, const float* p, int64_t depth, float* o, F* alpha) const {
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles)
+      return column_of_tiles<kOut>(dim_v_, v.data, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+#endif
+    column<kDot, kOut>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+  }
+
+  // What exponents are relative to: the maximum; with tiles, where rescaling O costs as much as a product, the former
+  // one while P stays below 2^kRoom (as in FlashAttention-4).
+  RAPT_INLINE F reference(F most, F old) const {
+    if constexpr (!kTiles) return most;
+    constexpr float kRoom = 6;
+    return (most - old) * splat(maximum_log2(call_)) <= splat(kRoom) ? old : most;
   }
 
   // Logits that need more than a product: with options, or rows at the edge of a mask.

@@ -5,7 +5,7 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
-#include "cpu/tiers/vec.hpp"
+#include "cpu/tiers/tiles.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -117,11 +117,39 @@ __attribute__((noinline)) void column_in_parts(int64_t rows, const float* a, int
   column<kDot, kLast>(rows, a + k, a_row, 1, b + k * b_row, b_row, depth - k, c, c_row, aux);
 }
 
+#if defined(__AMX_BF16__)
+// column() with a_depth 1 on tiles; what is left of rows and depth by dot products of vectors.
+template <Out kOut>
+__attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int64_t a_row, const float* b,
+                                               int64_t b_row, int64_t depth, float* c, int64_t c_row, F* aux) {
+  const int64_t whole = depth / kTileWords * kTileWords, tiled = whole == 0 ? 0 : rows / kTileRows * kTileRows;
+  if constexpr (kOut == Out::rescale) {
+    bool ones = true;
+    for (int v = 0; v < kVectors; ++v) ones &= _mm512_cmp_ps_mask((__m512)aux[v], _mm512_set1_ps(1), _CMP_NEQ_UQ) == 0;
+    for (int64_t m = 0; m < tiled && !ones; ++m)
+      for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * aux[v]);
+  }
+  if (tiled > 0) {
+    tile_product<kOut == Out::rescale>(tiled, a, a_row, b, b_row, whole, c, c_row);
+    if (whole < depth)
+      column<true, Out::add>(tiled, a + whole, a_row, 1, b + whole * b_row, b_row, depth - whole, c, c_row);
+    if constexpr (kOut == Out::store_max)
+      for (int64_t m = 0; m < tiled; ++m)
+        for (int v = 0; v < kVectors; ++v) aux[v] = max(load(c + m * c_row + v * kLanes), aux[v]);
+  }
+  if (tiled < rows)
+    column<true, kOut>(rows - tiled, a + tiled * a_row, a_row, 1, b, b_row, depth, c + tiled * c_row, c_row, aux);
+}
+#endif
+
 // The same for products along head_dim.
 template <bool kDot, Out kOut>
 RAPT_INLINE void column_of_dots(int64_t rows, const float* a, int64_t a_row, const float* b, int64_t b_row,
                                 int64_t head_dim, float* c, int64_t c_row, F* aux = nullptr) {
   const int64_t depth = kDot ? (head_dim + 1) / 2 : head_dim, part = chain_length<kDot>(head_dim, depth);
+#if defined(__AMX_BF16__)
+  if constexpr (kDot) return column_of_tiles<kOut>(rows, a, a_row, b, b_row, depth, c, c_row, aux);
+#endif
   if (part < depth) column_in_parts<kDot, kOut>(rows, a, a_row, b, b_row, depth, part, c, c_row, aux);
   else column<kDot, kOut>(rows, a, a_row, 1, b, b_row, depth, c, c_row, aux);
 }

@@ -1,6 +1,7 @@
 // Rows of tensors as the micro-kernel reads them: 32-bit words, floats or (kDot) pairs of bf16 along head_dim.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "cpu/tiers/transpose.hpp"
@@ -8,8 +9,12 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
+// Whether products of T take pairs of bf16: in the forward tile, and elsewhere. Processors with tiles have slow dot
+// products of vectors.
 template <class T>
-inline constexpr bool kDotType = std::is_same_v<T, Bf16> && kHasBf16Dot;
+inline constexpr bool kTileDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
+template <class T>
+inline constexpr bool kDotType = kTileDot<T> && !kHasTiles;
 
 // Words a row of `dim` elements takes, and the same padded to whole vectors.
 template <bool kDot>
@@ -100,6 +105,33 @@ inline void interleave_rows(const Bf16* a, const Bf16* b, int64_t dim, float* ou
     std::memcpy(static_cast<void*>(low), a + x, bytes);
     if (b != nullptr) std::memcpy(static_cast<void*>(high), b + x, bytes);
     store(out + x, interleave(low, high));
+  }
+}
+
+// `count` bf16 rows as the transposed words of their pairs: word j of row x of `out` is (rows[2 j][x], rows[2 j +
+// 1][x]). Zeros behind the last row, up to whole vectors of words.
+template <class RowOf>
+inline void transpose_pairs(const RowOf& row_of, int64_t count, int64_t dim, float* out, int64_t out_row) {
+  static constexpr Bf16 kZeros[kMaxHeadDim + 2 * kLanes] = {};
+  for (int64_t j = 0; j < count; j += 2 * kLanes) {
+    const Bf16* rows[2 * kLanes];
+    for (int64_t i = 0; i < 2 * kLanes; ++i) rows[i] = j + i < count ? row_of(j + i) : kZeros;
+    for (int64_t x = 0; x < dim; x += kLanes) {
+      F r[kLanes];
+      if (x + kLanes <= dim) {
+        for (int i = 0; i < kLanes; ++i) r[i] = interleave(rows[2 * i] + x, rows[2 * i + 1] + x);
+      } else {
+        const size_t bytes = static_cast<size_t>(dim - x) * sizeof(Bf16);
+        for (int i = 0; i < kLanes; ++i) {
+          Bf16 low[kLanes] = {}, high[kLanes] = {};
+          std::memcpy(static_cast<void*>(low), rows[2 * i] + x, bytes);
+          std::memcpy(static_cast<void*>(high), rows[2 * i + 1] + x, bytes);
+          r[i] = interleave(low, high);
+        }
+      }
+      transpose(r);
+      for (int64_t i = 0; i < std::min<int64_t>(kLanes, dim - x); ++i) store(out + (x + i) * out_row + j / 2, r[i]);
+    }
   }
 }
 #endif

@@ -1,8 +1,8 @@
 // The kernels as compiled for RAPT_TIER. Each tiers/*.cpp includes this once.
 #pragma once
 
-#include "cpu/tiers/backward.hpp"
 #include "cpu/cpu.hpp"
+#include "cpu/tiers/backward.hpp"
 #include "cpu/tiers/forward.hpp"
 
 namespace rapt::cpu::RAPT_TIER {

@@ -31,6 +31,11 @@ inline constexpr bool kHasBf16Dot = true;
 #else
 inline constexpr bool kHasBf16Dot = false;
 #endif
+#if defined(__AMX_BF16__)
+inline constexpr bool kHasTiles = true;
+#else
+inline constexpr bool kHasTiles = false;
+#endif
 
 typedef float F __attribute__((vector_size(4 * kLanes), may_alias));
 typedef int32_t I __attribute__((vector_size(4 * kLanes), may_alias));

@@ -99,7 +99,7 @@ def all_bins():
 
 @jit
 def old_values(target, tickets, flags, N: tl.constexpr):
-    """Each lane draws a number, by one atomic a lane or by one a workgroup."""
+    """Each lane draws a number, by one atomic per lane or one per workgroup."""
     at = tl.program_id(0) * N + tl.arange(0, N)
     zero = at * 0
     ticket = tl.atomic_add(target + zero, 1)

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "gpu/driver/hip/abi.hpp"
 #include "base/text.hpp"
+#include "gpu/driver/hip/abi.hpp"
 
 namespace rapt::gpu {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "kernels/architectures.hpp"
 #include "base/error.hpp"
+#include "kernels/architectures.hpp"
 
 namespace rapt::gpu {
 

@@ -13,7 +13,7 @@
 #include "kernels/archive_format.hpp"
 #include "packer/pack.hpp"
 #include "gpu/archive.hpp"
-#include "made_up.hpp"
+#include "tests/packer/made_up.hpp"
 #include "base/error.hpp"
 
 namespace {

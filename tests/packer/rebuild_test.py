@@ -35,7 +35,7 @@ class Rebuild(unittest.TestCase):
         project = PROJECT.replace("@ROOT@", str(ROOT)).replace("@TOOL@", TOOL).replace("@CLANG@", CLANG)
         self.write("CMakeLists.txt", project)
         self.write("value.hpp", "#pragma once\nconstexpr int kValue = 1;\n")
-        head = '#include "tests/archive/kernels/device.hpp"\n'
+        head = '#include "tests/packer/kernels/device.hpp"\n'
         self.write("first.hip", head + '#include "value.hpp"\nRAPT_TEST_KERNEL(int* out) { *out = kValue; }\n')
         self.write("second.hip", head + "RAPT_TEST_KERNEL(int* out) { *out = 2; }\n")
         self.manifest = ROW.format("first", "fp16") + ROW.format("first", "bf16") + ROW.format("second", "fp16")

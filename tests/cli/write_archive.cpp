@@ -1,7 +1,7 @@
 // Writes a made-up archive for the tests of the command. Usage: write_archive FILE
 #include <fstream>
 
-#include "made_up.hpp"
+#include "tests/packer/made_up.hpp"
 
 int main(int, char** argv) {
   std::ofstream file(argv[1], std::ios::binary);

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "kernels/archive_format.hpp"
-#include "made_up.hpp"
+#include "tests/packer/made_up.hpp"
 #include "rapt/rapt.hpp"
 
 extern "C" int ask_as_before_02(const char* path, int* written);  // program_before_02.c
