@@ -138,7 +138,7 @@ __device__ void forward(int group, int thread) {
     }
   constexpr int kChunk = 32;  // columns of out at a time, in registers
   float sum = 0;
-  for (int x = 0; x < arguments().head_dim_v; x += kChunk) {
+  for (int x = 0; x < arguments().problem.head_dim_v; x += kChunk) {
     float out[kChunk] = {};
     sum = most == nothing ? 0 : exp(sink - most);
     for (int j = 0; most != nothing && j < seqlen_k; ++j) {
@@ -149,12 +149,12 @@ __device__ void forward(int group, int thread) {
       const Element* v = row<Element>(arguments().v, b, first_k + j, hk);
 #pragma unroll
       for (int y = 0; y < kChunk; ++y)
-        if (x + y < arguments().head_dim_v) out[y] += weight * static_cast<float>(v[x + y]);
+        if (x + y < arguments().problem.head_dim_v) out[y] += weight * static_cast<float>(v[x + y]);
     }
     Element* to = row<Element>(arguments().out, b, first_q + i, h);
 #pragma unroll
     for (int y = 0; y < kChunk; ++y)
-      if (x + y < arguments().head_dim_v) to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum);
+      if (x + y < arguments().problem.head_dim_v) to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum);
   }
   const auto& lse = arguments().lse;
   if (lse.data)
