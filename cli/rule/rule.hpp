@@ -14,7 +14,7 @@ struct Measure {
   int64_t misplaced = 0;            // elements where only one of X and X64 is NaN or infinite, or the infinities differ
   bool gaps_untouched = true;
 
-  bool ok() const { return error <= allowance; }
+  bool ok() const { return misplaced == 0 && gaps_untouched && error <= allowance; }
   double ratio() const { return error == 0 ? 0 : error / allowance; }
   std::string text() const;
 };

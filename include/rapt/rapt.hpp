@@ -314,6 +314,7 @@ class Problem {
   rapt_problem c() const {  // points into this object
     rapt_problem c = c_;
     c.varlen = varlen_.empty() ? nullptr : varlen_.data();
+    if (varlen_.empty()) c.varlen_count = 0;  // also after a move
     return c;
   }
   bool operator==(const Problem& other) const { return text() == other.text(); }

@@ -7,7 +7,12 @@ and rowsum(dO * O). rapt.verify and the tests use it; tests/float64.py loads thi
 import numpy as np
 
 UNIT = 2.0**-24  # of fp32
-LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 2.0**128 - 2.0**120, "float32": 2.0**128 - 2.0**104}
+LARGEST_FINITE = {
+    "float16": 65504.0,
+    "bfloat16": 2.0**128 - 2.0**120,
+    "float32": 2.0**128 - 2.0**104,
+    "float64": 1.7976931348623157e308,
+}
 
 
 def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,

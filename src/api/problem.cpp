@@ -111,6 +111,8 @@ rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_d
     require(problem, "problem");
     require(explanation, "explanation");
     checked_op(op);
+    if (device_type_name(device.type).empty())
+      throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu, hip or cuda"));
     rapt_executor executor;
     const BackendRequest request = execution_of(execution, executor).request;
     const Problem p = from_c(*problem);

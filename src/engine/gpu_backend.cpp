@@ -14,7 +14,9 @@ class GpuBackend final : public Backend {
   explicit GpuBackend(rapt_device_type type)
       : Backend(std::string(device_type_name(type)), type), prefix_(cat(name(), ".")) {}
 
-  bool answers_to(std::string_view asked) const override { return asked == name() || asked.starts_with(prefix_); }
+  bool answers_to(std::string_view asked) const override {
+    return asked == name() || (asked.starts_with(prefix_) && asked.size() > prefix_.size());
+  }
   std::string plan(const Question& q, Plan& plan) const override {
     return gpu::make_plan(q.problem, q.op, q.device, named_variant(q), plan.gpu);
   }

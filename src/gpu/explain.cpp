@@ -41,7 +41,8 @@ std::string why_chosen(const Planned& p, const Variant& v, const KernelRequireme
 std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
   if (chosen.name == p.variant) return "another was asked for";
   if (v.head_dim > chosen.head_dim) return cat("the tile of ", chosen.head_dim, " fits");
-  if (v.features != chosen.features) return "a plain kernel suffices";
+  if (v.head_dim == chosen.head_dim && chosen.features == "plain" && v.features != "plain")
+    return "a plain kernel suffices";
   return cat("the tuning row takes ", chosen.name);
 }
 

@@ -26,17 +26,6 @@ Tuning tuning_of(const Archive& archive) {
   return all;
 }
 
-void check_arguments(const Variant& v, const std::string& archive) {
-  const Operation* const operation = find_operation(v.operation);
-  if (operation == nullptr)
-    throw Error(RAPT_UNSUPPORTED, cat(archive, ": ", v.name, " computes ", v.operation,
-                                      ", which this library does not know: they are of different versions"));
-  if (v.argument_size != static_cast<int32_t>(operation->argument_size))
-    throw Error(RAPT_UNSUPPORTED,
-                cat(archive, ": ", v.name, " takes ", v.argument_size, " bytes of arguments, this library passes ",
-                    uint64_t{operation->argument_size}, ": they are of different versions"));
-}
-
 }  // namespace
 
 Modules& Modules::of(rapt_device id) {
@@ -86,7 +75,6 @@ Function Modules::load(size_t index, Stream stream) {
   const std::lock_guard lock(loading_);
   Loaded& slot = loaded_[index];
   if (const Function known = slot.function.load()) return known;
-  check_arguments(v, archive_.path());
   Driver& driver = this->driver();
   bool capturing = false;
   driver.check(driver.is_capturing(stream, capturing), "asking whether the stream is being captured");

@@ -54,7 +54,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   plan.workspace = lengths_bytes(problem);
   for (const Stage stage : stages) {
     const KernelRequirements needed = requirements_of(problem, stage);
-    PlannedKernel& kernel = plan.stages[plan.stage_count++];
+    PlannedKernel& kernel = plan.stages[plan.stage_count];
     kernel.stage = stage;
     if (named && computes(modules.variants()[*named], stage)) {
       kernel.variant = *named;
@@ -66,6 +66,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
       return refusals(modules, needed);
     }
     kernel.workgroups = static_cast<uint32_t>(workgroups(modules.variants()[kernel.variant], needed));
+    ++plan.stage_count;
   }
   return "";
 }
@@ -79,7 +80,8 @@ void preload(const Problem& problem, rapt_op op, rapt_device device) {
 
 void preload(rapt_device device) {
   Modules& modules = Modules::of(device);
-  for (size_t i = 0; i < modules.variants().size(); ++i) modules.function(i, nullptr);
+  for (size_t i = 0; i < modules.variants().size(); ++i)
+    if (of_another_version(modules.variants()[i]).empty()) modules.function(i, nullptr);
 }
 
 }  // namespace rapt::gpu

@@ -1,6 +1,7 @@
 #include "gpu/select.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cfloat>
 #include <cmath>
 #include <numbers>
@@ -34,7 +35,7 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
   std::string_view shape = use;
   int32_t tile = smallest;
   if (const size_t dot = use.find('.'); use.starts_with('d') && dot != std::string::npos) {
-    tile = std::atoi(use.c_str() + 1);
+    std::from_chars(use.data() + 1, use.data() + dot, tile);
     shape.remove_prefix(dot + 1);
   }
   const std::vector<size_t> from = of_tile(variants, able, tile);
@@ -123,7 +124,16 @@ bool computes(const Variant& v, Stage stage) {
   return operation && operation->stage == stage;
 }
 
+std::string of_another_version(const Variant& v) {
+  const Operation* const operation = find_operation(v.operation);
+  if (operation == nullptr) return cat("it computes ", v.operation, ", which this library does not know");
+  if (v.argument_size == static_cast<int32_t>(operation->argument_size)) return "";
+  return cat("it takes ", v.argument_size, " bytes of arguments, this library passes ",
+             uint64_t{operation->argument_size}, ": they are of different versions");
+}
+
 std::string refusal(const Variant& v, const KernelRequirements& d) {
+  if (std::string why = of_another_version(v); !why.empty()) return why;
   if (!computes(v, d.stage)) return cat("it computes ", v.operation);
   if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < d.head_dim)

@@ -37,6 +37,9 @@ std::string unsupported(const Problem& problem, rapt_op op);
 
 bool computes(const Variant& variant, Stage stage);
 
+// Why this library can pass it no arguments, as no selection does; "" if it can.
+std::string of_another_version(const Variant& variant);
+
 // Why this variant cannot run it; "" if it can.
 std::string refusal(const Variant& variant, const KernelRequirements& needed);
 

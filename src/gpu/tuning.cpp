@@ -43,6 +43,9 @@ class RowParser {
   [[noreturn]] void fail(const std::string& what) const { throw Error(RAPT_INVALID_ARGUMENT, cat(where_, ": ", what)); }
 
   void word(std::string_view text) {
+    const std::string_view name = text.substr(0, text.find_first_of("=<") + 1);
+    if (std::ranges::find(seen_, name) != seen_.end()) fail(cat("'", name, "' is given twice"));
+    seen_.push_back(name);
     const auto value = [&](std::string_view key) { return text.substr(key.size()); };
     if (text.starts_with("dtype=")) row_.dtypes = dtypes(value("dtype="));
     else if (text.starts_with("mask=")) row_.masks = masks(value("mask="));
@@ -74,6 +77,7 @@ class RowParser {
         if (name == dtype_name(d)) known = set |= 1u << static_cast<int>(d);
       if (!known) fail(cat("dtype '", name, "' must be fp16, bf16 or fp32"));
     }
+    if (set == 0) fail("dtype= must be some of fp16, bf16 and fp32");
     return set;
   }
   uint32_t masks(std::string_view list) const {
@@ -83,6 +87,7 @@ class RowParser {
       if (found == std::end(kMaskNames)) fail(cat("mask '", name, "' must be none, causal or window"));
       set |= 1u << (found - std::begin(kMaskNames));
     }
+    if (set == 0) fail("mask= must be some of none, causal and window");
     return set;
   }
   std::string features(std::string_view name) const {
@@ -105,6 +110,7 @@ class RowParser {
   }
 
   std::string where_;
+  std::vector<std::string_view> seen_;  // keys of the row: "dtype=", "groups>="
   TuningRow row_;
 };
 
@@ -149,6 +155,8 @@ Tuning Tuning::of_user(const std::string& arch) {
     path /= arch;
     if (!std::filesystem::exists(path, error)) return {};  // a folder need not have every architecture
   }
+  if (!std::filesystem::is_regular_file(path, error))
+    throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_TUNING names ", path.string(), ", which is not a file"));
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_TUNING names ", path.string(), ", which cannot be read"));

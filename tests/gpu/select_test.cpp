@@ -22,6 +22,7 @@ Variant variant(const std::string& name, DType dtype, int32_t head_dim, const ch
   v.block_q = block_q;
   v.block_k = 64;
   v.threads = 256;
+  v.argument_size = sizeof(rapt_forward_args);
   return v;
 }
 
@@ -130,9 +131,11 @@ TEST(Select, StagesOfPasses) {
   EXPECT_EQ(stages_of(RAPT_FORWARD).size(), 1u);
   Variant other = kVariants[0];
   other.operation = "something_else";
-  EXPECT_EQ(refusal(other, needed(64)), "it computes something_else");
+  EXPECT_EQ(refusal(other, needed(64)), "it computes something_else, which this library does not know");
   other.operation = "forward_wide";
   EXPECT_EQ(refusal(other, needed(64)), "");
+  other.argument_size -= 8;
+  EXPECT_NE(refusal(other, needed(64)).find("bytes of arguments, this library passes"), std::string::npos);
 }
 
 TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
@@ -169,6 +172,9 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_NE(error("forward speed=9 use=k by=x").find("'speed=9' is unknown"), std::string::npos);
   EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row of forward must match every problem"),
             std::string::npos);
+  EXPECT_EQ(error("forward dtype= use=k by=x"), "t line 1: dtype= must be some of fp16, bf16 and fp32");
+  EXPECT_EQ(error("forward mask= use=k by=x"), "t line 1: mask= must be some of none, causal and window");
+  EXPECT_EQ(error("forward use=k use=smallest by=x"), "t line 1: 'use=' is given twice");
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error(kLast), "");
 }

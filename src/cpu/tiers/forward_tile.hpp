@@ -210,12 +210,13 @@ class ForwardTile {
     column<kDot, kOut>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
   }
 
-  // What exponents are relative to: the maximum; with tiles, where rescaling O costs as much as a product, the former
-  // one while P stays below 2^kRoom (as in FlashAttention-4).
+  // What exponents are relative to: the maximum. With tiles, where rescaling O costs as much as a product, a bound
+  // 2^kRoom above it, which is raised only when a row exceeds it (FlashAttention-4 rescales as rarely); P stays below
+  // 1, so that O cannot overflow.
   RAPT_INLINE F reference(F most, F old) const {
     if constexpr (!kTiles) return most;
     constexpr float kRoom = 6;
-    return (most - old) * splat(maximum_log2(call_)) <= splat(kRoom) ? old : most;
+    return most <= old ? old : most + splat(kRoom / maximum_log2(call_));
   }
 
   // Logits that need more than a product: with options, or rows at the edge of a mask.
