@@ -174,7 +174,7 @@ class ForwardTile {
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
     for (int i = 0; i < kVectors; ++i) {
-      const F old = load(m + i * kLanes), now = reference(max(most[i] * splat(factor), old), old);
+      const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
       shift[i] = now == splat(-INFINITY) ? F{} : now;
       alpha[i] = exp2((old - shift[i]) * splat(maximum_log2(call_)));
       store(m + i * kLanes, now);
@@ -208,15 +208,6 @@ class ForwardTile {
       return column_of_tiles<kOut>(dim_v_, v.data, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
 #endif
     column<kDot, kOut>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
-  }
-
-  // What exponents are relative to: the maximum. With tiles, where rescaling O costs as much as a product, a bound
-  // 2^kRoom above it, which is raised only when a row exceeds it (FlashAttention-4 rescales as rarely); P stays below
-  // 1, so that O cannot overflow.
-  RAPT_INLINE F reference(F most, F old) const {
-    if constexpr (!kTiles) return most;
-    constexpr float kRoom = 6;
-    return most <= old ? old : most + splat(kRoom / maximum_log2(call_));
   }
 
   // Logits that need more than a product: with options, or rows at the edge of a mask.
