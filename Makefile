@@ -60,9 +60,9 @@ install: build ## install to PREFIX (/usr/local)
 
 .PHONY: test test-nightly
 test: deps-test ## what must pass before a change lands
-	@tools/run-parts format release sim gpu+asan python+tsan+clean-tree
+	@tools/run-parts format release sim gpu+tsan python+asan+clean-tree
 test-nightly: deps-test ## the longer lists too, and 64-bit Arm
-	@TIDY=all tools/run-parts lint release sim gpu+asan python+tsan+clean-tree cross nightly
+	@TIDY=all tools/run-parts lint release sim gpu+tsan python+asan+clean-tree cross nightly
 
 .PHONY: release sim gpu python asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
