@@ -117,10 +117,10 @@ TEST_F(Fake, Launches) {
 
 // The whole call, through the engine: a pass without kernels is refused by name, and never runs on the host.
 TEST_F(Fake, TheBackwardPassIsRefusedByName) {
-  const Tensors t(kFirst);
+  const Tensors t(kFirst), results(kFirst);
   rapt::api::DeviceMemory lse(kFirst, size_t{2} * 70 * 4);
   const rapt::api::Attention a{.q = t[0], .k = t[1], .v = t[2]};
-  const rapt::api::Gradients gradients{.dq = t[0], .dk = t[1], .dv = t[2]};
+  const rapt::api::Gradients gradients{.dq = results[0], .dk = results[1], .dv = results[2]};
   const rapt::api::Tensor rows(lse.data(), rapt::kFp32, {2, 1, 70}, {}, kFirst);
   hip.calls.clear();
   for (const char* backend : {"auto", "hip", "cpu", "math"}) {
