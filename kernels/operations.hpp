@@ -21,7 +21,12 @@ struct Operation {
 
 namespace operations {
 
-inline constexpr std::string_view kStages[] = {"forward"};  // by Stage
+struct StageName {
+  Stage stage;
+  std::string_view name;
+};
+
+inline constexpr StageName kStages[] = {{Stage::forward, "forward"}};
 
 inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},

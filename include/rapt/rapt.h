@@ -283,10 +283,11 @@ typedef struct rapt_option {
 RAPT_API size_t rapt_option_count(void);
 RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 
-/* Parses and validates; reports every violation. The caller sets problem->struct_size; with any size but this header's,
- * the fields of Rapt 0.1 are filled, which did not read it, and struct_size is set to the size of those:
- * RAPT_UNSUPPORTED if they cannot express the text. `varlen` receives the pairs and must hold `varlen_capacity` of them
- * (the number of ':' in the text is enough); problem->varlen then points there. */
+/* Parses and validates; reports every violation. The caller sets problem->struct_size to the size of its header's
+ * struct. Rapt 0.1 did not read it, so any size but this header's means a program of 0.1: its fields alone are filled,
+ * struct_size becomes their size, and a text that they cannot express is RAPT_UNSUPPORTED. `varlen` receives the pairs
+ * and must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen then points there.
+ */
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
 

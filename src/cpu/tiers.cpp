@@ -68,7 +68,7 @@ bool has_amx_bf16() {
 
 const Tier kTiers[] = {
 #ifdef RAPT_AVX512_TIERS
-    {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, or the system's permission to use AMX", has_amx_bf16,
+    {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, and the system's permission to use AMX", has_amx_bf16,
      amx_bf16::kKernels},
     {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, avx512_bf16::kKernels},
     {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, avx512::kKernels},
@@ -90,7 +90,11 @@ bool has_amx_bf16() { return false; }
 }  // namespace
 
 size_t tier_count() { return sizeof kTiers / sizeof kTiers[0]; }
-const Tier& tier(size_t index) { return kTiers[(index == 1 || index == 2) && has_slow_bf16() ? 3 - index : index]; }
+const Tier& tier(size_t index) {
+  constexpr size_t kBf16 = 1, kFp32 = 2;  // avx512_bf16 and avx512, which change places where dot products are slow
+  if (!has_slow_bf16()) return kTiers[index];
+  return kTiers[index == kBf16 ? kFp32 : index == kFp32 ? kBf16 : index];
+}
 const char* order_reason() {
   return has_slow_bf16() && !has_amx_bf16() ? "on Intel, dot products of bf16 are slower than converting to fp32" : "";
 }

@@ -60,16 +60,18 @@ Explanation explain(const Question& question) {
     Candidate c{backend->name(), "", left_out(*backend, question), false};
     Reasons reasons;
     bool takes = false;
-    if (question.device.type == backend->device()) try {
+    try {
+      if (question.device.type == backend->device()) {
         Plan plan{backend.get()};
         const std::string why = backend->plan(question, plan);
         c.kernel = backend->kernel(question, plan);
         reasons = backend->reasons(question, plan, why);
         takes = c.reason.empty() && why.empty();
         if (c.reason.empty()) c.reason = why;
-      } catch (const Error& error) {  // a device or its archive that is not there
-        c.reason = error.what();
       }
+    } catch (const Error& error) {  // a device or its archive that is not there
+      c.reason = error.what();
+    }
     if (takes && taken) {
       c.reason = cat(taken->name(), " comes first and takes the problem");
     } else if (takes) {

@@ -47,10 +47,8 @@ std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
 }
 
 // For the stage of the pass that the variant computes, or the first one.
-Candidate explain_one(const Planned& p, size_t index) {
-  const Variant& v = Modules::of(p.device).variants()[index];
-  Candidate c{"", v.name, unsupported(p.problem, p.op), false};
-  if (!c.reason.empty()) return c;
+Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
+  Candidate c{"", v.name, "", false};
   const std::span<const Stage> stages = stages_of(p.op);
   const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
   const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? stages.front() : *own);
@@ -69,10 +67,12 @@ Candidate explain_one(const Planned& p, size_t index) {
 }  // namespace
 
 std::vector<Candidate> explain(const Planned& planned) {
+  const std::span<const Variant> variants = Modules::of(planned.device).variants();
+  const std::string why = unsupported(planned.problem, planned.op);
   std::vector<Candidate> all;
-  const size_t count = Modules::of(planned.device).variants().size();
-  all.reserve(count);
-  for (size_t i = 0; i < count; ++i) all.push_back(explain_one(planned, i));
+  all.reserve(variants.size());
+  for (size_t i = 0; i < variants.size(); ++i)
+    all.push_back(why.empty() ? explain_one(planned, variants[i], i) : Candidate{"", variants[i].name, why, false});
   return all;
 }
 

@@ -19,10 +19,10 @@ Tuning tuning_of(const Archive& archive) {
   const auto add = [&](const Tuning& more) { all.rows.insert(all.rows.end(), more.rows.begin(), more.rows.end()); };
   const Tuning own = Tuning::parse(archive.tuning(), cat("tuning/", archive.arch()), Tuning::Extent::whole);
   add(own);
-  for (size_t i = 0; i < std::size(operations::kStages); ++i)
-    if (own.last_of(static_cast<Stage>(i)) == nullptr)
-      add(Tuning::parse(cat(operations::kStages[i], " use=largest by=default"),
-                        cat("no row in the table of ", archive.path(), ":"), Tuning::Extent::whole));
+  for (const auto& [stage, name] : operations::kStages)
+    if (own.last_of(stage) == nullptr)
+      add(Tuning::parse(cat(name, " use=largest by=default"), cat("no row in the table of ", archive.path(), ":"),
+                        Tuning::Extent::whole));
   return all;
 }
 

@@ -63,9 +63,9 @@ class RowParser {
 
   Stage stage(std::string_view name) const {
     std::string names;
-    for (size_t i = 0; i < std::size(operations::kStages); ++i) {
-      if (operations::kStages[i] == name) return static_cast<Stage>(i);
-      names += cat(names.empty() ? "" : ", ", operations::kStages[i]);
+    for (const auto& known : operations::kStages) {
+      if (known.name == name) return known.stage;
+      names += cat(names.empty() ? "" : ", ", known.name);
     }
     fail(cat("'", name, "' is not a stage, must be one of ", names));
   }
@@ -133,11 +133,11 @@ Tuning Tuning::parse(std::string_view text, const std::string& name, Extent exte
       table.rows.push_back(RowParser(row, cat(name, " line ", line)).take());
     at = end + 1;
   }
-  for (size_t i = 0; extent == Extent::whole && i < std::size(operations::kStages); ++i)
-    if (const TuningRow* const last = table.last_of(static_cast<Stage>(i)); last && !last->unconditional())
-      throw Error(RAPT_INVALID_ARGUMENT,
-                  cat(name, ": the last row of ", operations::kStages[i], " must match every problem: '",
-                      operations::kStages[i], " use=smallest by=...' or use=largest"));
+  if (extent == Extent::part) return table;
+  for (const auto& [stage, stage_name] : operations::kStages)
+    if (const TuningRow* const last = table.last_of(stage); last && !last->unconditional())
+      throw Error(RAPT_INVALID_ARGUMENT, cat(name, ": the last row of ", stage_name, " must match every problem: '",
+                                             stage_name, " use=smallest by=...' or use=largest"));
   return table;
 }
 

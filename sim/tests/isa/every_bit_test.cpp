@@ -113,7 +113,8 @@ class EveryBit : public testing::TestWithParam<Target> {
 
 TEST_P(EveryBit, HasAnEffectOrIsRefusedOrAHint) { look_at(GetParam()); }
 
-// Of a pair, gfx908 and gfx90a or RDNA's two wave sizes, the one, of the next pair the other.
+// Every target nightly. In an ordinary run one of each pair of them (gfx908 and gfx90a, wave32 and wave64 of an RDNA):
+// in turn the second and the first.
 std::vector<Target> targets() {
   std::vector<Target> list;
   std::size_t number = 0;

@@ -31,8 +31,8 @@ TEST_P(RandomPrograms, WriteWhatTheyWriteOnTheHost) {
   for (const std::string& text : differences(Expected({seed, programs}, compiler), target)) ADD_FAILURE() << text;
 }
 
-// Each compiler at each level for each architecture; an ordinary run has each compiler at one level, which are all of
-// them over the architectures.
+// Each compiler at each level for each architecture; an ordinary run takes each compiler at one level, another one
+// for the next architecture.
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (int arch = 0; arch < arch_count; ++arch)

@@ -206,7 +206,7 @@ inline void backward(const BackwardCall& call, const rapt_executor& executor, ch
 }
 
 inline const char* backward_kernel(const Problem& problem) {
-  return problem.dtype == DType::bf16 && kHasBf16Dot && !kHasTiles ? "bwd_tile_dot" : "bwd_tile_fma";
+  return problem.dtype == DType::bf16 && kDotType<Bf16> ? "bwd_tile_dot" : "bwd_tile_fma";
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -130,9 +130,7 @@ class Forward {
                 });
     } else {
       const ForwardScratch scratch(call_, carve);
-#if defined(__AMX_BF16__)
-      const TileScope tiles(kTileDot<T>);
-#endif
+      [[maybe_unused]] const TileScope tiles(kForwardDot<T>);
       ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
     }
   }
@@ -170,9 +168,10 @@ inline void forward(const ForwardCall& call, const rapt_executor& executor, char
 }
 
 inline const char* forward_kernel(const Problem& problem) {
-  const bool dot = problem.dtype == DType::bf16 && kHasBf16Dot;
-  if (is_decode(problem)) return dot && !kHasTiles ? "fwd_decode_dot" : "fwd_decode_fma";
-  return !dot ? "fwd_tile_fma" : kHasTiles ? "fwd_tile_amx" : "fwd_tile_dot";
+  const bool bf16 = problem.dtype == DType::bf16;
+  if (is_decode(problem)) return bf16 && kDotType<Bf16> ? "fwd_decode_dot" : "fwd_decode_fma";
+  if (!bf16 || !kForwardDot<Bf16>) return "fwd_tile_fma";
+  return kHasTiles ? "fwd_tile_amx" : "fwd_tile_dot";
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -150,11 +150,6 @@ inline void apply_edges(const QueryLanes& lanes, int64_t group, int64_t j0, int6
   }
 }
 
-inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
-  for (int64_t j = 0; j < rows; ++j)
-    for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
-}
-
 // The factor of the probabilities that dropout keeps.
 inline float dropout_scale(const Call& call) { return static_cast<float>(1 / (1 - call.dropout)); }
 

@@ -117,6 +117,12 @@ __attribute__((noinline)) void column_in_parts(int64_t rows, const float* a, int
   column<kDot, kLast>(rows, a + k, a_row, 1, b + k * b_row, b_row, depth - k, c, c_row, aux);
 }
 
+// Each lane's maximum over the rows of a column is folded into most[kVectors].
+inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
+  for (int64_t j = 0; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
+}
+
 #if defined(__AMX_BF16__)
 // column() with a_depth 1 on tiles; what is left of rows and depth by dot products of vectors.
 template <Out kOut>
@@ -133,9 +139,7 @@ __attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int
     tile_product<kOut == Out::rescale>(tiled, a, a_row, b, b_row, whole, c, c_row);
     if (whole < depth)
       column<true, Out::add>(tiled, a + whole, a_row, 1, b + whole * b_row, b_row, depth - whole, c, c_row);
-    if constexpr (kOut == Out::store_max)
-      for (int64_t m = 0; m < tiled; ++m)
-        for (int v = 0; v < kVectors; ++v) aux[v] = max(load(c + m * c_row + v * kLanes), aux[v]);
+    if constexpr (kOut == Out::store_max) fold_max(c, tiled, c_row, aux);
   }
   if (tiled < rows)
     column<true, kOut>(rows - tiled, a + tiled * a_row, a_row, 1, b, b_row, depth, c + tiled * c_row, c_row, aux);

@@ -9,12 +9,12 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Whether products of T take pairs of bf16: in the forward tile, and elsewhere. Processors with tiles have slow dot
+// Whether products of T take pairs of bf16: in the forward tile, and elsewhere. Processors with AMX have slow dot
 // products of vectors.
 template <class T>
-inline constexpr bool kTileDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
+inline constexpr bool kForwardDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
 template <class T>
-inline constexpr bool kDotType = kTileDot<T> && !kHasTiles;
+inline constexpr bool kDotType = kForwardDot<T> && !kHasTiles;
 
 // Words a row of `dim` elements takes, and the same padded to whole vectors.
 template <bool kDot>
@@ -94,40 +94,36 @@ RAPT_INLINE F interleave(const Bf16* a, const Bf16* b) {
   return (F)_mm512_or_si512(half(a), _mm512_slli_epi32(half(b), 16));
 }
 
+// The same of `count` elements, at most kLanes; b may be null: zeros.
+RAPT_INLINE F interleave(const Bf16* a, const Bf16* b, int64_t count) {
+  Bf16 low[kLanes] = {}, high[kLanes] = {};
+  const size_t bytes = static_cast<size_t>(count < kLanes ? count : kLanes) * sizeof(Bf16);
+  std::memcpy(static_cast<void*>(low), a, bytes);
+  if (b != nullptr) std::memcpy(static_cast<void*>(high), b, bytes);
+  return interleave(low, high);
+}
+
 // Two bf16 rows (the second may be null: zeros) as words (a[x], b[x]): pairs along the row index.
 inline void interleave_rows(const Bf16* a, const Bf16* b, int64_t dim, float* out) {
   int64_t x = 0;
   if (b != nullptr)
     for (; x + kLanes <= dim; x += kLanes) store(out + x, interleave(a + x, b + x));
-  for (; x < dim; x += kLanes) {
-    Bf16 low[kLanes] = {}, high[kLanes] = {};
-    const size_t bytes = static_cast<size_t>(dim - x < kLanes ? dim - x : kLanes) * sizeof(Bf16);
-    std::memcpy(static_cast<void*>(low), a + x, bytes);
-    if (b != nullptr) std::memcpy(static_cast<void*>(high), b + x, bytes);
-    store(out + x, interleave(low, high));
-  }
+  for (; x < dim; x += kLanes) store(out + x, interleave(a + x, b != nullptr ? b + x : nullptr, dim - x));
 }
 
-// `count` bf16 rows as the transposed words of their pairs: word j of row x of `out` is (rows[2 j][x], rows[2 j +
-// 1][x]). Zeros behind the last row, up to whole vectors of words.
+// `count` bf16 rows as the transposed words of their pairs: row x of `out` has the words (rows[2 j][x],
+// rows[2 j + 1][x]) for j = 0, 1, ... Zeros behind the last row, up to whole vectors of words.
 template <class RowOf>
 inline void transpose_pairs(const RowOf& row_of, int64_t count, int64_t dim, float* out, int64_t out_row) {
-  static constexpr Bf16 kZeros[kMaxHeadDim + 2 * kLanes] = {};
+  static constexpr Bf16 kZeros[kMaxHeadDim] = {};
   for (int64_t j = 0; j < count; j += 2 * kLanes) {
     const Bf16* rows[2 * kLanes];
     for (int64_t i = 0; i < 2 * kLanes; ++i) rows[i] = j + i < count ? row_of(j + i) : kZeros;
     for (int64_t x = 0; x < dim; x += kLanes) {
       F r[kLanes];
-      if (x + kLanes <= dim) {
-        for (int i = 0; i < kLanes; ++i) r[i] = interleave(rows[2 * i] + x, rows[2 * i + 1] + x);
-      } else {
-        const size_t bytes = static_cast<size_t>(dim - x) * sizeof(Bf16);
-        for (int i = 0; i < kLanes; ++i) {
-          Bf16 low[kLanes] = {}, high[kLanes] = {};
-          std::memcpy(static_cast<void*>(low), rows[2 * i] + x, bytes);
-          std::memcpy(static_cast<void*>(high), rows[2 * i + 1] + x, bytes);
-          r[i] = interleave(low, high);
-        }
+      for (int i = 0; i < kLanes; ++i) {
+        const Bf16 *a = rows[2 * i] + x, *b = rows[2 * i + 1] + x;
+        r[i] = x + kLanes <= dim ? interleave(a, b) : interleave(a, b, dim - x);
       }
       transpose(r);
       for (int64_t i = 0; i < std::min<int64_t>(kLanes, dim - x); ++i) store(out + (x + i) * out_row + j / 2, r[i]);

@@ -110,6 +110,10 @@ __attribute__((noinline)) void tile_product(int64_t rows, const float* a, int64_
   tile_store<0>(to, c_row);
   tile_store<1>(to + kTileWords, c_row);
 }
+#else
+struct TileScope {  // other tiers have no tiles
+  explicit TileScope(bool) {}
+};
 #endif
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -43,7 +43,8 @@ class ModifiersEach : public testing::TestWithParam<Arch> {
   std::vector<std::vector<Known>> known;
   std::optional<OneWave> wave;
   unsigned cases = 0, refused = 0, open = 0;
-  std::size_t turn = 0;  // one in six, as there are five constants: each has its turn
+  // Counts the cases, of which an ordinary run takes one in six: as there are five constants, each has its turn.
+  std::size_t turn = 0;
 };
 
 // LLVM expects 0 there, although its assembler writes op_sel_hi's default of 1: gfx950's hardware ignores it.
