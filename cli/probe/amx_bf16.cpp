@@ -15,6 +15,10 @@ struct alignas(64) TileConfig {
 constexpr size_t kTileElements = 16 * 32;
 constexpr double kFlopsPerDot = 16 * 16 * 32 * 2;
 
+// g++ 12's intrinsics say that they read 8 bytes of a configuration and nothing of a tile: the compiler would leave the
+// rest unwritten.
+void written(const void* data) { asm volatile("" ::"r"(data) : "memory"); }
+
 // Two by two tiles, whose operands come from L1, as in a matrix product.
 void dot_loop(int64_t iterations) {
   TileConfig config;
@@ -22,10 +26,12 @@ void dot_loop(int64_t iterations) {
     config.row_bytes[i] = 64;
     config.rows[i] = 16;
   }
+  written(&config);
   _tile_loadconfig(&config);
   alignas(64) uint16_t operands[8][kTileElements];
   for (auto& tile : operands)
     for (uint16_t& element : tile) element = 0x3C24;  // 0.01
+  written(operands);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
