@@ -108,20 +108,32 @@ unsigned blocks(const Access& access, unsigned shift) {
   return static_cast<unsigned>(std::unique(touched.begin(), touched.begin() + count) - touched.begin());
 }
 
-// The LDS transfers 128 bytes per clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a group each bank (a
+// Loads of 16 bytes on CDNA: the quarter or eighth of a wave whose lanes the banks serve together is not one of
+// consecutive lanes. Published by an AMD engineer in Triton's pull request 11365 (gfx942, gfx950).
+unsigned wide_load_phase(Arch arch, unsigned lane) {
+  const auto bit = [lane](unsigned n) { return lane >> n & 1; };
+  if (arch == Arch::gfx950) return (bit(2) ^ bit(3) ^ bit(4)) | bit(5) << 1;
+  return (bit(2) ^ bit(4)) | bit(3) << 1 | bit(5) << 2;
+}
+
+// The LDS transfers 128 bytes per clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a phase each bank (a
 // dword wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) delivers one dword per clock, to every lane
 // that reads this dword.
 void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
   const unsigned dwords = std::max(1U, access.bytes / 4);
-  const unsigned banks =
-      w.arch == Arch::gfx950 && access.action == Action::load && (dwords == 2 || dwords == 4) ? 64 : 32;
-  const unsigned group = std::max(1U, 32 / std::bit_ceil(dwords)) * (banks / 32);
-  for (unsigned first = 0; first < w.lanes; first += group) {
+  const bool load = access.action == Action::load;
+  const unsigned banks = w.arch == Arch::gfx950 && load && (dwords == 2 || dwords == 4) ? 64 : 32;
+  const unsigned lanes_of_phase = std::max(1U, 32 / std::bit_ceil(dwords)) * (banks / 32);
+  const bool swizzled = load && dwords == 4 && (w.arch == Arch::gfx942 || w.arch == Arch::gfx950);
+  std::array<u64, 64> in_phase{};  // lanes
+  for_lanes(access.lanes, [&](unsigned lane) {
+    in_phase[swizzled ? wide_load_phase(w.arch, lane) : lane / lanes_of_phase] |= u64{1} << lane;
+  });
+  for (unsigned phase = 0; phase < (w.lanes + lanes_of_phase - 1) / lanes_of_phase; ++phase) {
     std::array<std::array<u64, 64>, 64> in_bank;
     std::array<unsigned, 64> used{};
     unsigned most = 0;
-    for (unsigned lane = first; lane < std::min(first + group, w.lanes); ++lane) {
-      if ((access.lanes >> lane & 1) == 0) continue;
+    for_lanes(in_phase[phase], [&](unsigned lane) {
       for (unsigned d = 0; d < dwords; ++d) {
         const u64 dword = access.at[lane] / 4 + d;
         const unsigned bank = static_cast<unsigned>(dword % banks);
@@ -130,7 +142,7 @@ void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
         in_bank[bank][used[bank]++] = dword;
         most = std::max(most, used[bank]);
       }
-    }
+    });
     counts.lds_clocks += most;
     counts.lds_conflicts += most > 1 ? most - 1 : 0;
   }

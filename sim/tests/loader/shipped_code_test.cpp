@@ -8,8 +8,9 @@
 namespace rapt::sim::test {
 namespace {
 
-// A kernel `k` with one pointer argument, in s[0:1], from assembly of its body.
-std::vector<std::byte> assemble_kernel(Arch arch, const std::string& body, const std::string& directives) {
+// A kernel `k` with one pointer argument, in s[0:1], from assembly of its body; `arguments`: more lines of metadata.
+std::vector<std::byte> assemble_kernel(Arch arch, const std::string& body, const std::string& directives,
+                                       const std::string& arguments = "") {
   const std::string stem = temporary_folder() + "/" + std::string(name(arch));
   std::ofstream(stem + ".s")
       << ".amdgcn_target \"amdgcn-amd-amdhsa--" << name(arch) << "\"\n.text\n.globl k\n.p2align 8\n"
@@ -33,8 +34,8 @@ amdhsa.kernels:
     .max_flat_workgroup_size: 256
     .args:
       - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}
-.end_amdgpu_metadata
-)";
+)" << arguments
+      << ".end_amdgpu_metadata\n";
   shell("clang-22 --target=amdgcn-amd-amdhsa -mcpu=" + std::string(name(arch)) + " -nogpulib -o " + stem + ".co " +
         stem + ".s 2>&1");
   std::ifstream file(stem + ".co", std::ios::binary);
@@ -97,6 +98,43 @@ TEST(ShippedCode, LoadsToLdsArriveWhenTheyAreWaitedFor) {
     module.launch("k", {1, 1, 1}, {64, 1, 1}, 0, out.data());
     for (unsigned lane = 0; lane < 64; ++lane) ASSERT_EQ(out[lane], 5U * 5U * 11U) << lane;
   }
+}
+
+// aiter's int8 GEMM for gfx942 (112x256) has one barrier for each part of its result: a wave overwrites LDS 22
+// instructions after the barrier behind which the others read it.
+TEST(ShippedCode, WavesKeepPaceAfterABarrier) {
+  std::string body = R"(
+    s_load_dwordx2 s[2:3], s[0:1], 0
+    v_lshlrev_b32_e32 v1, 2, v0
+    v_xor_b32_e32 v3, 0x100, v1
+    ds_write_b32 v1, v0
+    s_waitcnt lgkmcnt(0)
+    s_barrier
+    ds_read_b32 v4, v3)";
+  for (int n = 0; n < 20; ++n) body += "\n    v_mov_b32_e32 v5, 0";
+  body += R"(
+    ds_write_b32 v1, v5
+    s_waitcnt lgkmcnt(0)
+    global_store_dword v1, v4, s[2:3]
+    s_endpgm)";
+  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+    SCOPED_TRACE(name(arch));
+    const Module module(arch, assemble_kernel(arch, body, ".amdhsa_next_free_vgpr 16\n.amdhsa_accum_offset 16"));
+    const Buffer<std::uint32_t> out(256);
+    module.launch("k", {1, 1, 1}, {256, 1, 1}, 0, out.data());
+    for (unsigned thread = 0; thread < 256; ++thread) ASSERT_EQ(out[thread], thread ^ 64U) << thread;
+  }
+}
+
+// aiter's fmoe_bf16_blockscaleBf16_g1u1_vs_ps_silu_32x256 for gfx950.
+TEST(ShippedCode, MayListPaddingBehindItsArguments) {
+  const std::string body = "\n    s_endpgm", directives = ".amdhsa_next_free_vgpr 16\n.amdhsa_accum_offset 16";
+  const Module module(Arch::gfx950, assemble_kernel(Arch::gfx950, body, directives,
+                                                    "      - {.size: 4, .offset: 8, .value_kind: by_value}\n"));
+  EXPECT_EQ(module.kernel("k").arguments.size(), 1U);
+  const auto across =
+      assemble_kernel(Arch::gfx950, body, directives, "      - {.size: 8, .offset: 4, .value_kind: by_value}\n");
+  EXPECT_THROW(Module(Arch::gfx950, across), LoadError);
 }
 
 }  // namespace
