@@ -3,16 +3,20 @@
 #include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
+#include "sim/device/timed_launch.hpp"
 #include "sim/device/workers.hpp"
 #include "sim/machine/core/fault.hpp"
 #include "sim/machine/core/program.hpp"
 #include "sim/profile/profiler.hpp"
 #include "sim/profile/trace.hpp"
+#include "sim/timing/recorder.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <numeric>
+#include <thread>
 
 namespace rapt::sim {
 namespace {
@@ -24,35 +28,46 @@ const Program& program_of(const CodeObject& object, const Kernel& kernel) {
   return *static_cast<const Program*>(slot.get());
 }
 
-// The grid's workgroups in the order in which they start: by number or, with a seed, in one of many other orders.
+// The workgroups that run, in the order in which they start: of the whole grid, or `some` of it by number; or, with a
+// seed, in one of many other orders.
 class GroupOrder {
  public:
-  GroupOrder(const std::array<std::uint32_t, 3>& groups, std::uint64_t seed) : groups_(groups) {
-    total_ = std::uint64_t{groups[0]} * groups[1] * groups[2];
+  GroupOrder(const std::array<std::uint32_t, 3>& groups, std::vector<std::uint64_t> some, std::uint64_t seed)
+      : groups_(groups), some_(std::move(some)) {
+    total_ = some_.empty() ? grid() : some_.size();
     if (seed == 0 || total_ < 2) return;
     start_ = seed % total_;
     stride_ = seed / total_ % total_ | 1;
     while (std::gcd(stride_, total_) != 1) stride_ = stride_ % total_ + 1;
   }
   std::uint64_t total() const { return total_; }
-  std::array<std::uint32_t, 3> at(std::uint64_t n) const {
+  std::uint64_t grid() const { return std::uint64_t{groups_[0]} * groups_[1] * groups_[2]; }
+  // In the grid, x first.
+  std::uint64_t number(std::uint64_t n) const {
     const auto place = static_cast<std::uint64_t>((static_cast<unsigned __int128>(n) * stride_ + start_) % total_);
-    const std::uint64_t row = place / groups_[0];
-    return {static_cast<std::uint32_t>(place % groups_[0]), static_cast<std::uint32_t>(row % groups_[1]),
+    return some_.empty() ? place : some_[place];
+  }
+  std::array<std::uint32_t, 3> place(std::uint64_t number) const {
+    const std::uint64_t row = number / groups_[0];
+    return {static_cast<std::uint32_t>(number % groups_[0]), static_cast<std::uint32_t>(row % groups_[1]),
             static_cast<std::uint32_t>(row / groups_[1])};
   }
 
  private:
   std::array<std::uint32_t, 3> groups_;
+  std::vector<std::uint64_t> some_;
   std::uint64_t total_ = 0, start_ = 0, stride_ = 1;
 };
 
 class Dispatch {
  public:
-  Dispatch(const Launch& launch, int device, Followers followers)
+  Dispatch(const Launch& launch, int device, Followers followers, TimeRequest time)
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
-        order_(launch.groups, environment().seed),
+        timed_(time.chip ? std::make_unique<TimedLaunch>(*time.chip, launch) : nullptr),
+        sample_only_(time.chip && time.sample_only),
+        order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{}, environment().seed),
+        recording_(sample_only_ ? order_.total() : 0),
         launch_(launch),
         profiler_(followers.profiler),
         device_(device),
@@ -72,6 +87,7 @@ class Dispatch {
     result.instructions = instructions_;
     result.cycles = device_cycles();
     if (counts_) profiler_->add(launch_, *counts_, result.cycles, {});
+    if (timed_) result.forecast = std::make_shared<timing::Forecast>(timed_->forecast(program_));
     return result;
   }
 
@@ -87,26 +103,45 @@ class Dispatch {
     LaunchMemory scratch;
     std::unique_ptr<Profile> profile;
     GroupRunner runner;
+    std::unique_ptr<timing::Recorder> recorder;  // of the group that runs, if it is recorded
+    bool ends_early = false;                     // once it is recorded far enough
+  };
+
+  // The groups of one host thread.
+  struct Groups {
+    std::deque<std::unique_ptr<Place>> active, idle;
+    std::deque<std::unique_ptr<Place>> parked;  // recorded far enough; they go on if another group waits for them
   };
 
   void work() {
     constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start
-    std::deque<std::unique_ptr<Place>> active, idle;
+    constexpr std::uint64_t short_patience = 1 << 12;
+    Groups groups;
     bool crowded = false;  // all active groups have had a turn
     try {
       while (!failed_.load(std::memory_order_relaxed)) {
-        if ((active.empty() || crowded) && start_another(active, idle)) crowded = false;
-        if (active.empty()) break;
-        auto place = std::move(active.front());
-        active.pop_front();
-        if (place->runner.advance(patience, environment().wave_limit)) {
-          instructions_ += place->runner.instructions();
-          raise(longest_, place->runner.longest_wave());
-          const auto clocks = place->runner.clocks();
-          for (unsigned p = 0; p < pipe_count; ++p) clocks_[p] += clocks[p];
-          idle.push_back(std::move(place));
+        if ((groups.active.empty() || crowded) && start_another(groups)) crowded = false;
+        if (waits_) resume(groups);
+        if (groups.active.empty()) {
+          if (recording_ == 0) break;
+          std::this_thread::sleep_for(std::chrono::microseconds(100));  // until another thread's group ends, or waits
+          continue;
+        }
+        auto place = std::move(groups.active.front());
+        groups.active.pop_front();
+        const bool briefly = place->ends_early || waits_;
+        const bool ended = place->runner.advance(briefly ? short_patience : patience, environment().wave_limit);
+        const bool recorded =
+            place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
+        if (recorded) end_recording(*place);
+        if (ended) {
+          add(place->runner);
+          groups.idle.push_back(std::move(place));
+        } else if (recorded) {
+          groups.parked.push_back(std::move(place));
         } else {
-          active.push_back(std::move(place));
+          waits_ = waits_ || (sample_only_ && place->recorder && place->recorder->waits());
+          groups.active.push_back(std::move(place));
           crowded = true;
         }
       }
@@ -116,16 +151,52 @@ class Dispatch {
     }
   }
 
-  // False if every group has started.
-  bool start_another(std::deque<std::unique_ptr<Place>>& active, std::deque<std::unique_ptr<Place>>& idle) {
-    const std::uint64_t number = next_group_++;
-    if (number >= order_.total()) return false;
-    if (idle.empty())
-      idle.push_back(std::make_unique<Place>(*this, setup_.scratch_bytes_per_wave() * setup_.waves_per_group()));
-    active.push_front(std::move(idle.back()));
-    idle.pop_back();
-    active.front()->runner.begin(order_.at(number), environment().seed);
+  void end_recording(Place& place) {
+    place.runner.ignore(place.recorder.get());
+    timed_->add(place.recorder->end_group());
+    place.recorder.reset();
+    place.ends_early = false;
+    if (sample_only_) --recording_;
+  }
+
+  void add(const GroupRunner& runner) {
+    instructions_ += runner.instructions();
+    raise(longest_, runner.longest_wave());
+    const auto clocks = runner.clocks();
+    for (unsigned p = 0; p < pipe_count; ++p) clocks_[p] += clocks[p];
+  }
+
+  static void resume(Groups& groups) {
+    for (auto& place : groups.parked) groups.active.push_back(std::move(place));
+    groups.parked.clear();
+  }
+
+  // False if every group has started. Of a sample the others start too once one of it waits for them.
+  bool start_another(Groups& groups) {
+    std::uint64_t number = next_group_++;
+    if (number < order_.total()) {
+      number = order_.number(number);
+    } else {
+      if (!waits_) return false;
+      do number = next_other_++;
+      while (number < order_.grid() && timed_->recorded(number));
+      if (number >= order_.grid()) return false;
+    }
+    if (groups.idle.empty())
+      groups.idle.push_back(std::make_unique<Place>(*this, setup_.scratch_bytes_per_wave() * setup_.waves_per_group()));
+    groups.active.push_front(std::move(groups.idle.back()));
+    groups.idle.pop_back();
+    begin(*groups.active.front(), number);
     return true;
+  }
+
+  void begin(Place& place, std::uint64_t group) {
+    place.recorder.reset();
+    const auto recorded = timed_ ? timed_->recorded(group) : std::nullopt;
+    if (recorded) place.recorder = std::make_unique<timing::Recorder>(timed_->chip().line_bytes, *recorded);
+    place.ends_early = sample_only_ && recorded && *recorded != ~std::uint64_t{0};
+    place.runner.begin(order_.place(group), environment().seed, place.recorder.get());
+    if (recorded) place.recorder->begin_group(place.runner.group(), group);
   }
 
   // No pipe of the device and no wave can do its work in less time.
@@ -148,22 +219,26 @@ class Dispatch {
 
   LaunchSetup setup_;
   const Program& program_;
+  std::unique_ptr<TimedLaunch> timed_;  // null if no time is asked for
+  const bool sample_only_;
   GroupOrder order_;
+  std::atomic<std::uint64_t> recording_;  // of a sample, groups that are not recorded yet
   const Launch& launch_;
   Profiler* profiler_;
   int device_;
   std::unique_ptr<RaceLaunch> races_;
   std::unique_ptr<LaunchCounts> counts_;
   std::unique_ptr<Trace> trace_;
-  std::atomic<std::uint64_t> next_group_{0}, instructions_{0}, longest_{0};
+  std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, instructions_{0}, longest_{0};
+  std::atomic<bool> waits_{false};  // a group of the sample waits for another group
   std::array<std::atomic<std::uint64_t>, pipe_count> clocks_{};
   std::atomic<bool> failed_{false};
 };
 
 }  // namespace
 
-LaunchResult run(const Launch& launch, int device, Followers followers) {
-  return Dispatch(launch, device, followers).run();
+LaunchResult run(const Launch& launch, int device, Followers followers, TimeRequest time) {
+  return Dispatch(launch, device, followers, time).run();
 }
 
 }  // namespace rapt::sim

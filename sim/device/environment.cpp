@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
 
 namespace rapt::sim {
@@ -15,6 +16,12 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
   return *end == 0 ? value : otherwise;
 }
 
+TimeMode time_mode() {
+  const char* text = std::getenv("RAPT_SIM_TIME");
+  const std::string_view mode = text ? text : "";
+  return mode == "1" ? TimeMode::whole : mode == "sample" ? TimeMode::sample : TimeMode::off;
+}
+
 }  // namespace
 
 const Environment& environment() {
@@ -23,6 +30,7 @@ const Environment& environment() {
           number("RAPT_SIM_THREADS", std::max(1U, std::thread::hardware_concurrency())), 1, 1024)),
       number("RAPT_SIM_SEED", 0),
       std::max<std::uint64_t>(1, number("RAPT_SIM_LIMIT", 10'000'000'000)),
+      time_mode(),
   };
   return read;
 }

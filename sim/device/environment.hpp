@@ -5,10 +5,13 @@
 
 namespace rapt::sim {
 
+enum class TimeMode : std::uint8_t { off, whole, sample };
+
 struct Environment {
   unsigned threads;          // RAPT_SIM_THREADS: host threads that run workgroups; the computer's cores
   std::uint64_t seed;        // RAPT_SIM_SEED: order of waves and workgroups; 0: by number
   std::uint64_t wave_limit;  // RAPT_SIM_LIMIT: instructions of one wave after which its kernel counts as endless
+  TimeMode time;             // RAPT_SIM_TIME: 1, or sample (only the workgroups that are timed run); off if unset or 0
 };
 const Environment& environment();
 

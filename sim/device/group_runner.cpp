@@ -5,6 +5,7 @@
 #include "sim/machine/core/run.hpp"
 #include "sim/profile/profile.hpp"
 #include "sim/profile/trace.hpp"
+#include "sim/timing/recorder.hpp"
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ GroupRunner::GroupRunner(const LaunchSetup& setup, const Program& program, std::
   group_.lds.resize((setup.lds_bytes() + 511) / 512 * 512);
 }
 
-void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
+void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed, timing::Recorder* recorder) {
   group_.id = id;
   // Registers start at a cache line of the host: a row is one or more whole lines.
   constexpr std::size_t line = 64 / sizeof(std::uint32_t);
@@ -38,6 +39,7 @@ void GroupRunner::begin(std::array<std::uint32_t, 3> id, std::uint64_t seed) {
     group_.observers.push_back(watchers_.profile);
   }
   if (checks_) group_.observers.push_back(checks_.get());
+  if (recorder) group_.observers.push_back(recorder);
   group_.checked = checks_ != nullptr;
   next_ = 0;
   random_order_ = seed != 0;
@@ -57,8 +59,9 @@ bool GroupRunner::turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_lim
 }
 
 bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
-  // On hardware waves run at the same time, and kernels that AMD ships rely on it: none may run far ahead.
-  constexpr std::uint64_t short_turn = 64;
+  // On hardware waves run at the same time, and kernels that AMD ships rely on it: none may run far ahead. Of 30 GEMMs
+  // of aiter one overwrites LDS 22 instructions after a barrier that others have just left to read it.
+  constexpr std::uint64_t short_turn = 16;
   std::uint64_t spent = 0;
   while (group_.live_waves > 0 && spent < budget) {
     bool any = false;

@@ -11,6 +11,9 @@ namespace rapt::sim {
 class Profile;
 class Program;
 class Trace;
+namespace timing {
+class Recorder;
+}
 
 class GroupRunner {
  public:
@@ -24,11 +27,13 @@ class GroupRunner {
   GroupRunner(const LaunchSetup& setup, const Program& program, std::uint64_t scratch_base,
               std::uint64_t scratch_offset, Watchers watchers);
 
-  void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed);
+  void begin(std::array<std::uint32_t, 3> id, std::uint64_t seed, timing::Recorder* recorder = nullptr);
   // Runs waves until the group ends or about `budget` instructions are spent; true once it has ended. Throws Fault,
   // also if no wave can continue or one exceeds `wave_limit` instructions.
   bool advance(std::uint64_t budget, std::uint64_t wave_limit);
 
+  const Workgroup& group() const { return group_; }
+  void ignore(const Observer* observer) { std::erase(group_.observers, observer); }  // it watches no longer
   std::uint64_t instructions() const;
   // By the clock model: of the longest wave, and of each pipe for all waves.
   std::uint64_t longest_wave() const;

@@ -1,40 +1,56 @@
 #include "sim/hip/runtime.hpp"
 
+#include "sim/device/environment.hpp"
 #include "sim/hip/log.hpp"
 #include "sim/hip/memory/pool.hpp"
 #include "sim/hip/stream/stream.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/profile/profiler.hpp"
+#include "sim/timing/device_name.hpp"
 
 #include <cstdlib>
+#include <optional>
 
 namespace rapt::sim::hip {
 
 namespace {
 
-std::vector<Arch> configured() {
+// Nothing if there is no such device, or it cannot be timed and time is on.
+std::optional<timing::DeviceName> find_device(std::string_view word) {
+  const auto device = timing::parse_device_name(word);
+  if (!device) {
+    log("RAPT_SIM_ARCH: no device is called '" + std::string(word) + "'; there are " + timing::device_names());
+  } else if (device->chip == nullptr && environment().time != TimeMode::off) {
+    log("RAPT_SIM_TIME: " + std::string(word) + " has no timing table");
+    return std::nullopt;
+  }
+  return device;
+}
+
+std::vector<timing::DeviceName> configured() {
   const char* variable = std::getenv("RAPT_SIM_ARCH");
   std::string_view text = variable == nullptr || *variable == 0 ? "gfx942" : variable;
-  std::vector<Arch> archs;
+  std::vector<timing::DeviceName> devices;
   while (true) {
     const auto comma = std::min(text.find(','), text.size());
     const auto word = text.substr(0, comma);
-    const auto arch = parse_arch(word);
-    if (!arch) {
-      std::string names;
-      for (int i = 0; i < arch_count; i++) names += (i == 0 ? "" : ", ") + std::string(name(static_cast<Arch>(i)));
-      log("RAPT_SIM_ARCH: no device is called '" + std::string(word) + "'; there are " + names);
-      return {};
-    }
-    archs.push_back(*arch);
-    if (comma == text.size()) return archs;
+    const auto device = find_device(word);
+    if (!device) return {};
+    devices.push_back(*device);
+    if (comma == text.size()) return devices;
     text.remove_prefix(comma + 1);
   }
 }
 
 }  // namespace
 
-Device::Device(int id_, Arch arch_) : id(id_), arch(arch_), properties(sim::properties(arch_)) {
+Device::Device(int id_, Arch arch_, const timing::Chip* chip_)
+    : id(id_), arch(arch_), chip(chip_), properties(sim::properties(arch_)) {
+  if (chip != nullptr) {
+    properties.compute_units = chip->dies * chip->units_per_die;
+    properties.compute_units_per_xcd = chip->units_per_die;
+    properties.clock_khz = static_cast<unsigned>(chip->clock_mhz * 1000);
+  }
   null_stream = std::make_shared<Stream>(*this, 0, 0);
   streams.insert(null_stream);
   default_pool = pool = std::make_shared<Pool>(id);
@@ -55,9 +71,9 @@ Error Device::synchronize() {
 Runtime::Runtime() {
   Memory::process();  // created before the streams, so that it outlives them
   Profiler::process();
-  for (const Arch arch : configured()) {
+  for (const auto& [arch, chip] : configured()) {
     const int id = static_cast<int>(devices_.size());
-    devices_.push_back(std::make_unique<Device>(id, arch));
+    devices_.push_back(std::make_unique<Device>(id, arch, chip));
     Memory::process().set_limit(id, sim::properties(arch).memory_bytes);
   }
   std::atexit([] { get().drain(); });

@@ -18,12 +18,13 @@ class Stream;
 struct Pool;
 
 struct Device {
-  Device(int id, Arch arch);
+  Device(int id, Arch arch, const timing::Chip* chip);
   ~Device();
 
   int id;
   Arch arch;
-  const Properties& properties;
+  const timing::Chip* chip;  // null: the architecture has no timing table
+  Properties properties;
   std::mutex order;                           // held while an operation is put into a stream
   std::shared_ptr<Stream> null_stream;        // the legacy default stream
   std::set<std::shared_ptr<Stream>> streams;  // all, the default one too

@@ -1,6 +1,7 @@
 #include "sim/hip/stream/work.hpp"
 
 #include "sim/device/device.hpp"
+#include "sim/device/environment.hpp"
 #include "sim/hip/memory/allocation.hpp"
 #include "sim/hip/log.hpp"
 #include "sim/hip/runtime.hpp"
@@ -8,6 +9,7 @@
 #include "sim/memory/memory.hpp"
 #include "sim/profile/profiler.hpp"
 #include "sim/profile/trace.hpp"
+#include "sim/timing/launch_time.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -39,8 +41,12 @@ struct Executor {
     launch.last_group_size = {work.last_block[0], work.last_block[1], work.last_block[2]};
     launch.arguments = work.arguments;
     launch.dynamic_lds = work.dynamic_lds;
-    const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()});
-    clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
+    const TimeMode mode = environment().time;
+    const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()},
+                                    {mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample});
+    if (result.forecast) clock += result.forecast->microseconds * 1000;
+    else clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
+    if (result.forecast) log(launch.kernel->name + ": " + timing::summary(*result.forecast));
     // The machine may have initialised statics in its first run; they must outlive the streams.
     static const int again = std::atexit([] { Runtime::get().drain(); });
     static_cast<void>(again);

@@ -127,6 +127,23 @@ TEST(HipPrograms, SayWhyOnRequest) {
   EXPECT_NE(shell("cat " + log).find("too many work-items"), std::string::npos);
 }
 
+TEST(HipPrograms, AreTimedOnRequest) {
+  const auto file = build("timed", folder + "/libamdhip64.so", "");
+  const auto output = [&](const std::string& device, const std::string& mode) {
+    return shell("RAPT_SIM_LOG=stderr RAPT_SIM_ARCH=" + device + " RAPT_SIM_TIME=" + mode + " " + file +
+                 " 2>&1 || true");
+  };
+  const std::string timed = output("gfx942:mi308x", "1");
+  EXPECT_NE(timed.find("scale"), std::string::npos) << timed;
+  EXPECT_NE(timed.find(" us forecast, "), std::string::npos) << timed;
+  EXPECT_NE(timed.find("1 of 4 groups timed"), std::string::npos) << timed;
+  EXPECT_NE(timed.find("1 devices right"), std::string::npos) << timed;
+  EXPECT_EQ(output("gfx942", "0").find("forecast"), std::string::npos);
+  const std::string refused = output("gfx1100", "1"), unknown = output("gfx942:mi100", "1");
+  EXPECT_NE(refused.find("RAPT_SIM_TIME: gfx1100 has no timing table"), std::string::npos) << refused;
+  EXPECT_NE(unknown.find("no device is called 'gfx942:mi100'"), std::string::npos) << unknown;
+}
+
 TEST(HipPrograms, RunWithACompressedFatBinary) {
   const auto file = build("compressed", folder + "/libamdhip64.so", "--offload-compress");
   EXPECT_EQ(run(file), "3 devices right\n");

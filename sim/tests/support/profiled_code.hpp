@@ -39,15 +39,21 @@ class ProfiledCode {
   }
 
   Wave& wave(unsigned n = 0) { return group.waves[n]; }
-  // To the end, waves in turn. May be called once.
+  const Program& program() const { return program_; }
+  // To the end, waves in turn. Either may be called once.
   void run() {
     Profile profile(program_, {1, 1}, counts);
-    group.observers = {&profile};
     profile.begin_group(group);
-    while (group.live_waves > 0)
-      for (Wave& w : group.waves)
-        if (w.state == WaveState::running) run_wave(w, 1000);
+    run(profile);
     profile.end_group(group);
+  }
+  void run(Observer& observer) {
+    group.observers = {&observer};
+    while (group.live_waves > 0)
+      for (Wave& w : group.waves) {
+        if (w.state == WaveState::sleeping) w.state = WaveState::running;
+        if (w.state == WaveState::running) run_wave(w, 1000);
+      }
     group.observers.clear();
   }
   // As the process's profile would store it.

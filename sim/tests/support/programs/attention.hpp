@@ -16,6 +16,7 @@ class Attention {
   LaunchResult run();
   // Launches from here on are counted there.
   void profile(Profiler& profiler) { module_.profile(profiler); }
+  void time(TimeRequest request) { module_.time(request); }
   // The largest |difference| of the output from float64 arithmetic on the same inputs, and of lse (base 2).
   struct Error {
     double out, lse;

@@ -53,6 +53,11 @@ class Module {
     profiler_ = &profiler;
     return *this;
   }
+  // Launches from here on are timed.
+  Module& time(TimeRequest request) {
+    time_ = request;
+    return *this;
+  }
 
   // Arguments as the kernel's parameters, by value; pointers as pointers.
   template <typename... A>
@@ -67,7 +72,7 @@ class Module {
     launch.group_size = group_size;
     launch.arguments = bytes;
     launch.dynamic_lds = dynamic_lds;
-    return run(launch, 0, {profiler_, nullptr});
+    return run(launch, 0, {profiler_, nullptr}, time_);
   }
 
  private:
@@ -79,6 +84,7 @@ class Module {
   }
   std::unique_ptr<CodeObject> object_;
   Profiler* profiler_ = nullptr;
+  TimeRequest time_;
 };
 
 }  // namespace rapt::sim::test

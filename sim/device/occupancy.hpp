@@ -1,0 +1,14 @@
+// How many workgroups of a kernel a compute unit holds at once, by registers and LDS, counted as in LLVM's kernel
+// resource usage.
+#pragma once
+
+#include "sim/isa/properties.hpp"
+#include "sim/loader/code_object.hpp"
+
+namespace rapt::sim {
+
+// Of a multiprocessor as HIP counts them: on RDNA that is two compute units. 0 if the group does not fit.
+unsigned groups_per_multiprocessor(const Kernel& kernel, const Properties& properties, unsigned group_size,
+                                   std::size_t dynamic_lds);
+
+}  // namespace rapt::sim

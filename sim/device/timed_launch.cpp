@@ -1,0 +1,56 @@
+#include "sim/device/timed_launch.hpp"
+
+#include "sim/device/occupancy.hpp"
+#include "sim/machine/core/fault.hpp"
+
+namespace rapt::sim {
+namespace {
+
+constexpr std::uint64_t timed_groups = 24, crowd_instructions = 8192;
+
+unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
+  const Properties& p = properties(chip.arch);
+  const unsigned size = launch.group_size[0] * launch.group_size[1] * launch.group_size[2];
+  const unsigned groups =
+      groups_per_multiprocessor(*launch.kernel, p, size, launch.dynamic_lds) / p.units_per_multiprocessor;
+  if (groups == 0)
+    throw Fault(FaultKind::illegal_instruction, launch.kernel->name + " cannot be timed: no workgroup of " +
+                                                    std::to_string(size) + " fits on a compute unit");
+  return groups;
+}
+
+}  // namespace
+
+TimedLaunch::TimedLaunch(const timing::Chip& chip, const Launch& launch)
+    : chip_(chip),
+      total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]),
+      plan_(make_plan(chip, total_, groups_per_unit(chip, launch), timed_groups)) {
+  for (const auto& crowd : plan_.crowds)
+    for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
+  for (const auto& unit : plan_.first)
+    for (const std::uint64_t group : unit) recorded_[group] = ~std::uint64_t{0};
+  for (const std::uint64_t group : plan_.next) recorded_[group] = ~std::uint64_t{0};
+}
+
+std::optional<std::uint64_t> TimedLaunch::recorded(std::uint64_t group) const {
+  const auto found = recorded_.find(group);
+  return found == recorded_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::uint64_t> TimedLaunch::groups() const {
+  std::vector<std::uint64_t> all;
+  for (const auto& [group, most] : recorded_) all.push_back(group);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void TimedLaunch::add(timing::GroupTrace trace) {
+  const std::lock_guard lock(mutex_);
+  traces_.emplace(trace.number, std::move(trace));
+}
+
+timing::Forecast TimedLaunch::forecast(const Program& program) const {
+  return timing::forecast(chip_, program, plan_, total_, traces_);
+}
+
+}  // namespace rapt::sim

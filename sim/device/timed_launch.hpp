@@ -1,0 +1,35 @@
+// The recordings that a launch's forecast is made from.
+#pragma once
+
+#include "sim/device/device.hpp"
+#include "sim/timing/launch_time.hpp"
+
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace rapt::sim {
+
+class TimedLaunch {
+ public:
+  // Throws Fault if the workgroup does not fit on a compute unit.
+  TimedLaunch(const timing::Chip& chip, const Launch& launch);
+
+  // How many instructions of the group's waves are recorded; none if it is not.
+  std::optional<std::uint64_t> recorded(std::uint64_t group) const;
+  // The groups that are recorded, in ascending order.
+  std::vector<std::uint64_t> groups() const;
+  void add(timing::GroupTrace trace);  // from any thread
+  timing::Forecast forecast(const Program& program) const;
+  const timing::Chip& chip() const { return chip_; }
+
+ private:
+  const timing::Chip& chip_;
+  std::uint64_t total_;
+  timing::Plan plan_;
+  std::unordered_map<std::uint64_t, std::uint64_t> recorded_;
+  std::mutex mutex_;
+  timing::Traces traces_;
+};
+
+}  // namespace rapt::sim

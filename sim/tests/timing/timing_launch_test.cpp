@@ -1,0 +1,126 @@
+// Whole launches: which workgroups stand for the others, and what is forecast from them.
+#include "sim/tests/support/programs/attention.hpp"
+#include "sim/tests/support/timed_code.hpp"
+#include "sim/timing/launch_time.hpp"
+
+#include <numeric>
+
+namespace rapt::sim::test {
+namespace {
+
+using timing::Chip;
+using timing::Forecast;
+using timing::Plan;
+
+const Chip& mi300x() { return *timing::find_chip(Arch::gfx942, "mi300x"); }
+
+TEST(TimedPlan, EveryGroupOfTheDieHasItsTurnWhereAllUnitsAreTimed) {
+  const Plan plan = make_plan(mi300x(), 1000, 2, 1000);
+  EXPECT_EQ(plan.first.size(), 38U);
+  std::set<std::uint64_t> seen;
+  for (const auto& unit : plan.first)
+    for (const std::uint64_t group : unit) EXPECT_TRUE(seen.insert(group).second);
+  EXPECT_EQ(seen.size(), 76U);
+  for (const std::uint64_t group : plan.next) EXPECT_TRUE(seen.insert(group).second);
+  EXPECT_EQ(seen.size(), 125U);  // 0, 8, ..., 992
+  for (const std::uint64_t group : seen) EXPECT_EQ(group % 8, 0U);
+}
+
+TEST(TimedPlan, AFewUnitsStandForTheirDie) {
+  const Plan plan = make_plan(mi300x(), 8 * 380, 1, 40);
+  EXPECT_EQ(plan.first.size(), 4U);  // 10 groups each
+  EXPECT_EQ(plan.next.size(), 36U);
+  EXPECT_TRUE(std::is_sorted(plan.next.begin(), plan.next.end()));
+  EXPECT_EQ(plan.crowds.size(), 2U);
+  EXPECT_EQ(plan.crowds[0].size(), 38U);
+  EXPECT_EQ(plan.crowds[1][0], 1U);
+}
+
+TEST(TimedPlan, FewGroups) {
+  const Plan one = make_plan(mi300x(), 1, 4, 24);
+  EXPECT_EQ(one.first, std::vector<std::vector<std::uint64_t>>{{0}});
+  EXPECT_TRUE(one.next.empty());
+  EXPECT_EQ(one.busy_units, 1U);
+  EXPECT_EQ(one.crowds.size(), 1U);
+}
+
+Forecast time(Attention& attention, const Chip& chip, bool sample_only) {
+  attention.time({&chip, sample_only});
+  return *attention.run().forecast;
+}
+
+TEST(TimedLaunch, ASampleTakesAsLongAsTheWhole) {
+  for (const Chip& chip : timing::chips()) {
+    Attention attention(chip.arch, 512, 8);
+    const Forecast whole = time(attention, chip, false), sample = time(attention, chip, true);
+    EXPECT_NEAR(sample.microseconds / whole.microseconds, 1, 0.05) << chip.name;
+    EXPECT_LT(attention.error().out, 0.01) << "what ran whole is right";
+  }
+}
+
+TEST(TimedLaunch, IsTheSameEachTime) {
+  Attention attention(Arch::gfx942, 512, 4);
+  const Forecast first = time(attention, mi300x(), true), again = time(attention, mi300x(), true);
+  EXPECT_EQ(first.clocks, again.clocks);
+  EXPECT_EQ(first.instructions, again.instructions);
+}
+
+TEST(TimedLaunch, MoreWorkThanUnitsTakesLonger) {
+  Attention small(Arch::gfx942, 512, 1), large(Arch::gfx942, 512, 400);
+  const Forecast one = time(small, mi300x(), true), many = time(large, mi300x(), true);
+  EXPECT_GT(many.clocks, 1.5 * one.clocks);
+  EXPECT_LT(many.clocks, 400 * one.clocks / 38);
+  EXPECT_LT(many.timed_groups, many.groups);
+}
+
+// The last group sets a flag for which all others wait; it is in no sample.
+TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void wait_for_last(unsigned* flag, unsigned last) {
+      if (__builtin_amdgcn_workgroup_id_x() == last) {
+        __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+      } else {
+        while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+      }
+    })");
+  const Buffer<unsigned> flag(std::vector<unsigned>{0});
+  module.time({&mi300x(), true});
+  const LaunchResult result = module.launch("wait_for_last", {800, 1, 1}, {64, 1, 1}, 0, flag.data(), 799U);
+  EXPECT_LT(result.forecast->timed_groups, 800U);
+  EXPECT_GT(result.forecast->microseconds, 0);
+}
+
+// A wave that waits for another one repeats a load until it changes.
+TEST(TimedRecorder, KeepsFewRoundsOfAWait) {
+  const auto instructions = [](unsigned rounds) {
+    const Block flags(4096);
+    TimedCode code(mi300x(), R"(
+      s_mov_b32 s0, 0
+      poll: global_load_dword v1, v0, s[2:3]
+      s_waitcnt vmcnt(0)
+      s_add_u32 s0, s0, 1
+      s_cmp_lg_u32 s0, )" + std::to_string(rounds) +
+                                 "\ns_cbranch_scc1 poll");
+    code.set_address(2, flags.data());
+    code.clocks();
+    return code.trace().waves[0].slots.size();
+  };
+  EXPECT_EQ(instructions(3), instructions(1000));
+}
+
+TEST(TimedRecorder, KeepsEveryRoundThatLoadsElsewhere) {
+  const Block data(1 << 16);
+  TimedCode code(mi300x(), R"(
+      s_mov_b32 s0, 0
+      next: global_load_dword v1, v0, s[2:3]
+      v_add_u32 v0, 4, v0
+      s_add_u32 s0, s0, 1
+      s_cmp_lg_u32 s0, 100
+      s_cbranch_scc1 next)");
+  code.set_address(2, data.data());
+  code.clocks();
+  EXPECT_EQ(code.trace().waves[0].slots.size(), 2 + 5 * 100U);
+}
+
+}  // namespace
+}  // namespace rapt::sim::test

@@ -1,0 +1,84 @@
+// One compute unit of CDNA with its resident workgroups: in each clock one SIMD, in turn, issues at most one
+// instruction of each kind, from different waves, which issue in order. Trace-driven: what instructions do was decided
+// by the machine, here they only take time.
+#pragma once
+
+#include "sim/timing/counters.hpp"
+#include "sim/timing/stalls.hpp"
+
+#include <deque>
+#include <memory>
+
+namespace rapt::sim::timing {
+
+class ComputeUnit {
+ public:
+  ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service, std::vector<SlotTime>& slots);
+
+  // The group's trace must live until the group has ended.
+  void start(const GroupTrace& group, Clock at);
+  bool empty() const { return groups_.empty(); }
+  // Runs until one of its groups ends, and returns when.
+  Clock run_to_end_of_group();
+
+  Clock matrix_busy() const { return matrix_busy_; }  // of all SIMDs
+  std::uint64_t instructions() const { return instructions_; }
+
+ private:
+  struct Group;
+  struct Product {
+    Step::Registers result;
+    Clock done, accumulated;  // when others may read the result; when a product may add to it
+  };
+  struct Wave {
+    const WaveTrace* trace;
+    Group* group;
+    std::size_t at = 0, request = 0;
+    Clock ready = 0;  // not issued before
+    Clock could = 0;  // when it could have issued its next instruction, had nothing stalled it
+    Stall reason = Stall::issue;
+    std::uint64_t age = 0;  // the number of waves that the unit started before
+    unsigned priority = 0;
+    bool at_barrier = false;
+    bool scalar_loads = false;  // lgkmcnt counts some, and not only the LDS's
+    std::array<Outstanding, counter_count> outstanding;
+    std::vector<Product> products;
+  };
+  struct Group {
+    const GroupTrace* trace;
+    std::vector<std::unique_ptr<Wave>> waves;
+    unsigned live = 0, arrived = 0;
+  };
+  struct Simd {
+    std::vector<Wave*> waves;  // the oldest first
+    Clock vector_free = 0, matrix_free = 0;
+  };
+  using Used = std::array<bool, port_count>;
+
+  void turn(Simd& simd);
+  bool try_issue(Simd& simd, Wave& wave, Used& used);
+  bool wait_until(Wave& wave, Clock time, Stall reason);
+  bool is_held(Simd& simd, Wave& wave, const Step& step);
+  bool waits_for_counters(Wave& wave, const Step& step);
+  bool waits_for_products(Wave& wave, const Step& step);
+  void issue(Simd& simd, Wave& wave, const Step& step);
+  void issue_memory(Wave& wave, const Step& step, std::uint32_t slot);
+  void arrive(Wave& wave);
+  void release(Group& group);
+  void end(Simd& simd, Wave& wave);
+  Clock next_turn() const;
+
+  const Chip& chip_;
+  Steps& steps_;
+  std::vector<SlotTime>& slots_;
+  MemoryPath memory_;
+  double lds_free_ = 0;
+  std::vector<Simd> simds_;
+  std::deque<std::unique_ptr<Group>> groups_;
+  std::unique_ptr<Group> ended_;
+  unsigned next_simd_ = 0;
+  Clock now_ = 0, matrix_busy_ = 0;
+  std::uint64_t instructions_ = 0, waves_ = 0;
+};
+
+}  // namespace rapt::sim::timing

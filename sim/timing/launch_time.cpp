@@ -1,0 +1,116 @@
+#include "sim/timing/launch_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace rapt::sim::timing {
+namespace {
+
+struct Run {
+  double clocks = 0, matrix_share = 0;
+  std::uint64_t groups = 0, instructions = 0;
+};
+
+Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service, double clock_mhz,
+              std::vector<SlotTime>& slots) {
+  const Shares shares = shares_of(chip, clock_mhz, plan.busy_units, plan.busy_units_of_die);
+  std::vector<ComputeUnit> units;
+  for (std::size_t u = 0; u < plan.first.size(); ++u) units.emplace_back(chip, steps, shares, service, slots);
+  Run run;
+  std::vector<Clock> ends(units.size());  // of the group that each unit ends next
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    // A die starts a group every group_clocks: those of one unit come a round of its units apart.
+    for (std::size_t n = 0; n < plan.first[u].size(); ++n, ++run.groups)
+      units[u].start(
+          traces.at(plan.first[u][n]),
+          (u * plan.busy_units_of_die / units.size() + n * plan.busy_units_of_die) * std::uint64_t{chip.group_clocks});
+    ends[u] = units[u].run_to_end_of_group();
+  }
+  Clock last = 0;
+  for (std::size_t taken = 0; true;) {
+    std::size_t first = units.size();
+    for (std::size_t u = 0; u < units.size(); ++u)
+      if (ends[u] != 0 && (first == units.size() || ends[u] < ends[first])) first = u;
+    if (first == units.size()) break;
+    last = std::max(last, ends[first]);
+    if (taken < plan.next.size()) {
+      units[first].start(traces.at(plan.next[taken++]), ends[first] + chip.group_clocks);
+      ++run.groups;
+    }
+    ends[first] = units[first].empty() ? 0 : units[first].run_to_end_of_group();
+  }
+  run.clocks = static_cast<double>(last);
+  for (const ComputeUnit& unit : units) {
+    run.matrix_share +=
+        static_cast<double>(unit.matrix_busy()) / chip.simds / run.clocks / static_cast<double>(units.size());
+    run.instructions += unit.instructions();
+  }
+  return run;
+}
+
+// The clock at which a part draws no more power than it may. matrix_share: of all its units.
+double sustained_mhz(const Chip& chip, double matrix_share, double microseconds) {
+  const double busy = matrix_share * microseconds / (microseconds + chip.idle_microseconds);
+  return chip.clock_mhz * std::min(1.0, std::sqrt(chip.sustained_matrix_share / std::max(busy, 1e-6)));
+}
+
+}  // namespace
+
+std::string summary(const Forecast& f) {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%.2f us forecast, %.0f clocks at %.0f MHz, matrix %.0f %%, %llu of %llu groups timed", f.microseconds,
+                f.clocks, f.clock_mhz, 100 * f.matrix_share, static_cast<unsigned long long>(f.timed_groups),
+                static_cast<unsigned long long>(f.groups));
+  std::string line = std::string(text) + "; stalls";
+  for (unsigned s = 0; s < stall_count; ++s) {
+    std::snprintf(text, sizeof text, ", %s %.0f %%", std::string(name(static_cast<Stall>(s))).c_str(),
+                  100 * f.stalls[s]);
+    line += text;
+  }
+  std::snprintf(text, sizeof text, "; after L1: L2 %.0f %%, last level %.0f %%, memory %.0f %%", 100 * f.levels[0],
+                100 * f.levels[1], 100 * f.levels[2]);
+  return line + text;
+}
+
+Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, std::uint64_t groups,
+                  const Traces& traces) {
+  Steps steps(program, chip);
+  std::vector<std::vector<const GroupTrace*>> crowds;
+  for (const auto& crowd : plan.crowds) {
+    auto& die = crowds.emplace_back();
+    for (const std::uint64_t group : crowd) die.push_back(&traces.at(group));
+  }
+  const Service service(chip, steps, crowds);
+
+  const double busy_units = static_cast<double>(plan.busy_units) / (chip.dies * chip.units_per_die);
+
+  Forecast result;
+  double mhz = chip.clock_mhz;
+  Run run;
+  // The clock follows from the load, and the load from the clock: memory does not slow down with the units.
+  for (int round = 0; round < 4; ++round) {
+    result.slots.assign(program.slots(), {});
+    run = run_units(chip, steps, plan, traces, service, mhz, result.slots);
+    result.clock_mhz = mhz;
+    mhz = sustained_mhz(chip, run.matrix_share * busy_units, run.clocks / mhz);
+    if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;
+  }
+  result.clocks = run.clocks;
+  double issued = 0;
+  for (const SlotTime& slot : result.slots)
+    for (unsigned s = 0; s < stall_count; ++s) result.stalls[s] += static_cast<double>(slot.stalled[s]);
+  for (const double stall : result.stalls) issued += stall;
+  issued += 4.0 * static_cast<double>(run.instructions);
+  for (double& stall : result.stalls) stall /= issued;
+  result.microseconds = chip.launch_microseconds + run.clocks / result.clock_mhz;
+  result.matrix_share = run.matrix_share;
+  for (unsigned l = 0; l < level_count; ++l) result.levels[l] = service.share(static_cast<Level>(l));
+  result.timed_groups = run.groups;
+  result.groups = groups;
+  result.instructions = run.instructions;
+  return result;
+}
+
+}  // namespace rapt::sim::timing

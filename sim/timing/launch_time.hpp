@@ -1,0 +1,32 @@
+// The forecast of a launch's time from the traces of the groups in its plan.
+#pragma once
+
+#include "sim/timing/compute_unit.hpp"
+#include "sim/timing/plan.hpp"
+
+#include <map>
+#include <string>
+
+namespace rapt::sim::timing {
+
+// By group number: whole traces of the plan's timed groups, the beginnings of the crowds' others.
+using Traces = std::map<std::uint64_t, GroupTrace>;
+
+struct Forecast {
+  double microseconds = 0;
+  double clocks = 0;                         // of the compute units, without the launch itself
+  double clock_mhz = 0;                      // under this load
+  double matrix_share = 0;                   // of the clocks, that the timed units' matrix units were busy
+  std::array<double, level_count> levels{};  // of the lines that missed L1, the share of each level
+  std::uint64_t timed_groups = 0, groups = 0, instructions = 0;
+  std::vector<SlotTime> slots;
+  std::array<double, stall_count> stalls{};  // of the time of the timed waves, the share of each cause
+};
+
+// One line, for people.
+std::string summary(const Forecast& forecast);
+
+Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, std::uint64_t groups,
+                  const Traces& traces);
+
+}  // namespace rapt::sim::timing

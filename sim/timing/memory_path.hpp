@@ -1,0 +1,49 @@
+// The way of a compute unit's vector memory operations: address unit, L1, then its share of what it shares with the
+// others. Each is a queue that a request occupies for its bytes over the rate; latencies are added to that.
+#pragma once
+
+#include "sim/timing/cache.hpp"
+#include "sim/timing/service.hpp"
+
+namespace rapt::sim::timing {
+
+using Clock = std::uint64_t;
+
+// Bytes per clock of one unit, if all units that are busy want as much as they can get.
+struct Shares {
+  double l2, last, memory;
+  double last_clocks, memory_clocks;  // latencies
+};
+Shares shares_of(const Chip& chip, double clock_mhz, unsigned busy_units, unsigned busy_units_of_die);
+
+class MemoryPath {
+ public:
+  MemoryPath(const Chip& chip, const Shares& shares, Service& service);
+
+  // When the address unit can take another instruction; a few may wait for it.
+  Clock accepts() const;
+  // Takes the request at `at`; returns when its data has arrived, or its stores are acknowledged.
+  Clock take(const WaveTrace& wave, const Request& request, std::uint32_t slot, bool store, Clock at);
+
+ private:
+  class Queue {
+   public:
+    explicit Queue(double bytes_per_clock) : clocks_per_byte_(1 / bytes_per_clock) {}
+    // When `bytes` that come at `at` have passed.
+    double pass(double at, double bytes) { return free_ = std::max(free_, at) + bytes * clocks_per_byte_; }
+
+   private:
+    double clocks_per_byte_, free_ = 0;
+  };
+
+  double fetch(std::uint64_t line, std::uint32_t slot, bool store, double at);
+
+  const Chip& chip_;
+  Service& service_;
+  Cache l1_;
+  double address_free_ = 0;
+  Queue l2_, last_, memory_;
+  double last_clocks_, memory_clocks_;
+};
+
+}  // namespace rapt::sim::timing

@@ -1,0 +1,24 @@
+// Which workgroups stand for a launch. A few compute units of the first die are timed, each for an equal share of that
+// die; the other dies do the same work. The units take the next group of the die's queue when one of theirs ends, and
+// the queue moves on by as many groups as the units that they stand for take meanwhile.
+#pragma once
+
+#include "sim/timing/chip.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rapt::sim::timing {
+
+struct Plan {
+  unsigned busy_units = 0, busy_units_of_die = 0;
+  unsigned groups_per_unit = 0;                    // resident at once
+  std::vector<std::vector<std::uint64_t>> first;   // for each timed unit, the groups that it begins with
+  std::vector<std::uint64_t> next;                 // the groups that the timed units take after that, in order
+  std::vector<std::vector<std::uint64_t>> crowds;  // of two dies, the groups that are resident at first, unit by unit
+};
+
+// groups: of the grid. most_groups: that are timed, about.
+Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups);
+
+}  // namespace rapt::sim::timing

@@ -1,0 +1,38 @@
+// Which level serves what misses L1. A compute unit is timed alone, so what its neighbours left in the L2 of their die
+// is learned beforehand from the crowd: the beginnings of all workgroups that are resident on a die at first.
+#pragma once
+
+#include "sim/timing/chip.hpp"
+#include "sim/timing/step.hpp"
+#include "sim/timing/trace.hpp"
+
+#include <span>
+
+namespace rapt::sim::timing {
+
+enum class Level : std::uint8_t { l2, last, memory };
+inline constexpr unsigned level_count = 3;
+
+class Service {
+ public:
+  // dies: the groups of each die that was traced, in the order in which its units got them.
+  Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies);
+
+  // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
+  // the proportions that the crowd had.
+  Level next(std::uint32_t slot);
+
+  double share(Level level) const;  // of all lines that missed L1
+
+ private:
+  struct Slot {
+    std::uint64_t hits = 0, misses = 0;    // of L2
+    double hit_debt = 0, memory_debt = 0;  // what next() owes
+  };
+
+  std::vector<Slot> slots_;
+  Slot all_;                     // of every instruction, for those that the crowd did not reach
+  double memory_of_misses_ = 1;  // of L2's misses, those that no cache before memory has either
+};
+
+}  // namespace rapt::sim::timing

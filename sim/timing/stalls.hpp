@@ -1,0 +1,35 @@
+// Why a wave's instruction was not issued at the first moment at which the wave could have.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace rapt::sim::timing {
+
+enum class Stall : std::uint8_t {
+  matrix,         // the SIMD's matrix unit is busy
+  vector,         // its vector unit is busy
+  product,        // a product's result is not there yet
+  lds,            // s_waitcnt: data of the LDS, or its queue is full
+  scalar_memory,  // s_waitcnt: scalar loads
+  memory,         // s_waitcnt: vector memory, or its queue is full
+  barrier,        // other waves have not arrived
+  issue           // another wave's instruction went first
+};
+inline constexpr unsigned stall_count = 8;
+
+inline std::string_view name(Stall stall) {
+  static constexpr std::array<std::string_view, stall_count> names{
+      "matrix busy", "vector busy", "product", "LDS", "scalar memory", "vector memory", "barrier", "issue"};
+  return names[static_cast<unsigned>(stall)];
+}
+
+// Of one static instruction, all timed waves together: clocks.
+struct SlotTime {
+  std::uint64_t issued = 0;
+  std::array<std::uint64_t, stall_count> stalled{};
+};
+
+}  // namespace rapt::sim::timing

@@ -1,0 +1,64 @@
+// What an instruction asks of the pipeline: a pure function of the decoded instruction and the chip.
+#pragma once
+
+#include "sim/isa/facts/waits.hpp"
+#include "sim/machine/core/program.hpp"
+#include "sim/timing/chip.hpp"
+
+namespace rapt::sim::timing {
+
+// The units that an arbiter issues to, at most one instruction of each kind from a SIMD at a time (ROCprofiler's page
+// "Analyzing PC sampling data on CDNA3 and CDNA4" names the pipelines). `internal` instructions (waits, no-operations,
+// priorities) leave the instruction buffer without being issued to any.
+enum class Port : std::uint8_t { vector, matrix, scalar, lds, memory, branch, internal };
+inline constexpr unsigned port_count = 7;
+
+struct Step {
+  Port port = Port::internal;
+  bool scalar_load = false;
+  bool barrier = false;
+  bool sleeps = false;
+  bool ends = false;
+  bool request = false;  // has a Request in the trace
+  bool store = false;    // its data goes to memory
+  bool to_lds = false;   // its data comes to the LDS instead of registers
+  bool packed = false;   // v_pk_*_f32: does not issue while the SIMD's matrix unit is busy
+  bool waits = false;
+  std::uint16_t vector_clocks = 0;  // that the vector port is taken
+  std::uint16_t matrix_clocks = 0;  // that the matrix unit is taken
+  std::uint16_t wave_clocks = 4;    // until the wave's next instruction may issue
+  std::uint8_t priority = 255;      // s_setprio's
+  std::uint32_t bytes = 4;          // size of the instruction
+  const WaitFacts* wait = nullptr;
+  // A product's registers, which others must not read before it is done; no such product: count 0.
+  struct Registers {
+    std::uint16_t first = 0, count = 0;
+    bool overlaps(Registers o) const { return first < o.first + o.count && o.first < first + count; }
+    bool operator==(const Registers&) const = default;
+  };
+  Registers result, accumulator;     // of a product: D, and C
+  std::array<Registers, 6> touched;  // vector registers that it reads or writes, C of a product excepted
+  std::uint8_t touched_count = 0;
+};
+
+Step make_step(const Entry& entry, const Chip& chip);
+
+// The steps of a program, made when first needed.
+class Steps {
+ public:
+  Steps(const Program& program, const Chip& chip);
+  const Step& at(std::uint32_t slot) {
+    if (!made_[slot]) make(slot);
+    return steps_[slot];
+  }
+
+ private:
+  void make(std::uint32_t slot);
+
+  const Program& program_;
+  const Chip& chip_;
+  std::vector<Step> steps_;
+  std::vector<bool> made_;
+};
+
+}  // namespace rapt::sim::timing

@@ -1,0 +1,30 @@
+// What the waves of a workgroup did, in the order in which each did it: all that timing needs to know of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace rapt::sim::timing {
+
+// One memory instruction of a wave.
+struct Request {
+  std::uint32_t first_line = 0;  // in WaveTrace::lines
+  std::uint16_t lines = 0;       // cache lines that it touches
+  std::uint16_t lds_clocks = 0;  // that the LDS's banks are busy, conflicts included
+  std::uint32_t bytes = 0;       // of all lanes
+};
+
+struct WaveTrace {
+  std::vector<std::uint32_t> slots;  // of each instruction, in dwords from the start of the text
+  std::vector<Request> requests;     // of its memory instructions, in order
+  std::vector<std::uint64_t> lines;  // addresses over Chip::line_bytes
+  bool whole = false;                // to the wave's end
+};
+
+struct GroupTrace {
+  std::uint64_t number = 0;  // in the grid, x first
+  std::vector<WaveTrace> waves;
+};
+
+}  // namespace rapt::sim::timing
