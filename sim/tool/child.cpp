@@ -1,6 +1,6 @@
 #include "sim/tool/child.hpp"
 
-#include "sim/isa/arch.hpp"
+#include "sim/timing/device_name.hpp"
 #include "sim/tool/tool.hpp"
 
 #include <fmt/format.h>
@@ -78,11 +78,8 @@ void check_archs(const std::string& text) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string word = text.substr(at, end - at);
-    if (!parse_arch(word)) {
-      std::string names;
-      for (int i = 0; i < arch_count; ++i) names += (i == 0 ? "" : ", ") + std::string(name(static_cast<Arch>(i)));
-      throw InputError(fmt::format("--arch: no device is called '{}'; there are {}", word, names));
-    }
+    if (!timing::parse_device_name(word))
+      throw InputError(fmt::format("--arch: no device is called '{}'; there are {}", word, timing::device_names()));
     at = end + 1;
   }
 }

@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   add_trace(app, action);
   add_disasm(app, action);
   add_opcodes(app, action);
+  add_validate(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

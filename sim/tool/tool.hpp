@@ -22,5 +22,6 @@ void add_profile(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_disasm(CLI::App& app, Action& action);
 void add_opcodes(CLI::App& app, Action& action);
+void add_validate(CLI::App& app, Action& action);
 
 }  // namespace rapt::sim::tool

@@ -227,10 +227,14 @@ TEST(Tool, DisassemblesAsLlvmDoes) {
 }
 
 TEST(Tool, SaysWhatIsWrong) {
-  const std::string archs = "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201";
+  const std::string names =
+      "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx942:mi300x, gfx942:mi308x, gfx942:mi300a, "
+      "gfx950:mi355x";
   const std::pair<std::string, std::string> cases[] = {
-      {"profile --arch gfx9 -- true", "rapt-sim: --arch: no device is called 'gfx9'; there are " + archs + "\n"},
-      {"profile --arch gfx942, -- true", "rapt-sim: --arch: no device is called ''; there are " + archs + "\n"},
+      {"profile --arch gfx9 -- true", "rapt-sim: --arch: no device is called 'gfx9'; there are " + names + "\n"},
+      {"profile --arch gfx950:mi300x -- true",
+       "rapt-sim: --arch: no device is called 'gfx950:mi300x'; there are " + names + "\n"},
+      {"profile --arch gfx942, -- true", "rapt-sim: --arch: no device is called ''; there are " + names + "\n"},
       {"profile -- ./no/such/program", "rapt-sim: cannot run './no/such/program': No such file or directory\n"},
       {"trace --wave 1 -- true", "rapt-sim: --wave: '1' does not name a wave as WORKGROUP,WAVE\n"},
       {"trace --wave 1,x -- true", "rapt-sim: --wave: the wave: 'x' is not a number from 0 on\n"},
@@ -264,10 +268,35 @@ TEST(Tool, SaysWhatIsWrong) {
       << no_place.err;
 }
 
+TEST(Tool, ValidatesTimes) {
+  const std::string file = temporary_folder() + "/times.csv", json = temporary_folder() + "/validate.json";
+  const std::string shape = "M=4096 N=4096 K=4096 splitK=1 bias=False out=bfloat16 pre=False";
+  std::ofstream(file) << "arch,cus,kind,kernel,shape,us,code_object\n"
+                      << "gfx950,256,gemm,_ZN5aiter24bf16gemm_bf16_tn_256x256E," << shape << ",113.3,a.co\n"
+                      << "gfx950,256,gemm,unknown,M=1,20,b.co\n";
+  const std::string command = "validate --times " + file + " --objects " + temporary_folder();
+  const Outcome o = run(command + " --json " + json);
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_TRUE(has(o.out, "bf16gemm_bf16_tn_256x256")) << o.out;
+  EXPECT_TRUE(has(o.out, "line 3: no family has the kernel 'unknown'")) << o.out;
+  const auto written = nlohmann::json::parse(shell("cat " + json));
+  ASSERT_EQ(written["rows"].size(), 2U);
+  EXPECT_TRUE(written["rows"][0]["forecast_us"].is_null());
+  EXPECT_NEAR(written["rows"][0]["roofline_us"].get<double>(), 113.3, 1e-6) << "one row decides its part's factor";
+  EXPECT_TRUE(written["rows"][1]["roofline_us"].is_null());
+  const Outcome check = run(command + " --check --rows bf16gemm");
+  EXPECT_EQ(check.code, 1) << "there is no code object";
+  EXPECT_TRUE(has(check.out, "FAILED") && has(check.out, "1 problems, 1 of them wrong")) << check.out;
+  EXPECT_TRUE(has(run(command + " --rows none").err, "--rows: no row matches 'none'"));
+  EXPECT_TRUE(has(run(command + " --rows '('").err, "--rows: '(' is not a regular expression"));
+  EXPECT_EQ(run("validate --times /none.csv --objects .").err, "rapt-sim: cannot read '/none.csv'\n");
+  EXPECT_EQ(run("validate --times " + file + " --objects /none").err, "rapt-sim: --objects: '/none' is not a folder\n");
+}
+
 TEST(Tool, HelpsAndTellsItsVersion) {
   EXPECT_EQ(run("--version").code, 0);
   EXPECT_TRUE(run("--version").out.starts_with("rapt-sim "));
-  for (const char* command : {"profile", "trace", "disasm", "opcodes"})
+  for (const char* command : {"profile", "trace", "disasm", "opcodes", "validate"})
     EXPECT_TRUE(has(run(std::string(command) + " --help").out, "Example")) << command;
 }
 

@@ -1,0 +1,121 @@
+// rapt-sim validate: measured times of kernels that AMD ships, beside forecasts of them.
+#include "common/atomic_file.hpp"
+#include "sim/device/device.hpp"
+#include "sim/timing/launch_time.hpp"
+#include "sim/tool/tool.hpp"
+#include "sim/validate/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <regex>
+
+namespace rapt::sim::tool {
+namespace {
+
+using validate::Measurement;
+
+struct ValidateOptions {
+  std::string times, objects, rows, json;
+  std::vector<std::string> settings;
+  bool check = false, why = false;
+};
+
+std::vector<const Measurement*> select(const std::vector<Measurement>& all, const std::string& pattern) {
+  std::vector<const Measurement*> selected;
+  try {
+    const std::regex expression(pattern);
+    for (const Measurement& row : all)
+      if (std::regex_search(row.part() + " " + row.kernel + " " + row.shape, expression)) selected.push_back(&row);
+  } catch (const std::regex_error&) {
+    throw InputError(fmt::format("--rows: '{}' is not a regular expression", pattern));
+  }
+  if (selected.empty()) throw InputError(fmt::format("--rows: no row matches '{}'", pattern));
+  return selected;
+}
+
+int check_rows(validate::Objects& objects, const std::vector<const Measurement*>& rows) {
+  unsigned wrong = 0;
+  const auto distinct = distinct_checks(rows);
+  for (const Measurement* row : distinct) {
+    const validate::Check check = validate::check(objects, *row);
+    fmt::print("{:<11} {}", row->part(), line(check));
+    std::fflush(stdout);
+    wrong += !check.good();
+  }
+  fmt::print("{} problems, {} of them wrong\n", distinct.size(), wrong);
+  return wrong == 0 ? 0 : 1;
+}
+
+// "memory_efficiency=0.9": instead of the table's number, on every chip.
+void set_number(timing::Chip& chip, const std::string& setting) {
+  const auto equals = std::min(setting.find('='), setting.size());
+  std::string names;
+  for (const timing::FittedNumber& number : timing::fitted_numbers()) {
+    names += (names.empty() ? "" : ", ") + std::string(number.name);
+    if (setting.substr(0, equals) != number.name) continue;
+    char* end = nullptr;
+    const char* const value = setting.c_str() + std::min(equals + 1, setting.size());
+    const double parsed = std::strtod(value, &end);
+    if (end == value || *end != 0 || !(parsed >= 0))
+      throw InputError(fmt::format("--set: '{}' is not a number", value));
+    return number.set(chip, parsed);
+  }
+  throw InputError(
+      fmt::format("--set: '{}' is not a fitted number, must be one of {}", setting.substr(0, equals), names));
+}
+
+double forecast(const ValidateOptions& options, const Launch& launch, timing::Chip chip) {
+  for (const std::string& setting : options.settings) set_number(chip, setting);
+  const auto result = run(launch, 0, {}, {&chip, true}).forecast;
+  if (options.why) fmt::print("{}\n", timing::summary(*result));
+  return result->microseconds;
+}
+
+int validate_command(const ValidateOptions& options) {
+  const auto all = validate::read_measurements(options.times);
+  if (!std::filesystem::is_directory(options.objects))
+    throw InputError(fmt::format("--objects: '{}' is not a folder", options.objects));
+  const auto rows = select(all, options.rows);
+  validate::Objects objects(options.objects);
+  if (options.check) return check_rows(objects, rows);
+
+  const validate::Roofline roofline(all);
+  const auto time = [&](const Launch& launch, const timing::Chip& chip) { return forecast(options, launch, chip); };
+  std::vector<validate::Result> results;
+  fmt::print("{}", validate::heading());
+  for (const Measurement* row : rows) {
+    results.push_back(evaluate(objects, *row, roofline, time));
+    fmt::print("{}", line(results.back()));
+    std::fflush(stdout);
+  }
+  const auto summaries = summarize(results);
+  fmt::print("{}", table(summaries, roofline));
+  if (!options.json.empty()) common::write_file(options.json, json(results, summaries, roofline).dump(1) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  auto o = std::make_shared<ValidateOptions>();
+  CLI::App* sub = app.add_subcommand("validate", "Compare measured times of shipped kernels with forecasts");
+  sub->add_option("--times", o->times, "CSV file with the columns arch, cus, kind, kernel, shape, us, code_object")
+      ->required();
+  sub->add_option("--objects", o->objects, "The folder to which the column code_object is relative")->required();
+  sub->add_option("--rows", o->rows, "Only rows whose part, kernel and shape match this regular expression");
+  sub->add_flag("--check", o->check,
+                "Run a small problem of each kernel and compare its results with double precision");
+  sub->add_flag("--why", o->why, "Say of each forecast what takes the time");
+  sub->add_option("--set", o->settings, "NAME=VALUE: another value of a fitted number of the model (repeatable)");
+  sub->add_option("--json", o->json, "Write all numbers to this file");
+  sub->footer(
+      "Examples:\n"
+      "  rapt-sim validate --times times.csv --objects aiter\n"
+      "  rapt-sim validate --times times.csv --objects aiter --rows 'gfx950/256 .*bf16gemm' --check");
+  sub->callback([o, &action] { action = [o] { return validate_command(*o); }; });
+}
+
+}  // namespace rapt::sim::tool

@@ -1,0 +1,94 @@
+// The first half of a mixture of experts in fp8, aiter's moe_stage1_g1u1: act(x . gate) * (x . up) for each token and
+// each of its experts, in bf16; some kernels multiply by the router's weight.
+#include "sim/validate/families/families.hpp"
+#include "sim/validate/families/gemm.hpp"
+#include "sim/validate/families/moe.hpp"
+
+#include <cmath>
+
+namespace rapt::sim::validate {
+namespace {
+
+class MoeStage1 final : public Family {
+ public:
+  std::string_view name() const override { return "moe-stage1"; }
+  bool has(std::string_view kernel) const override {
+    return kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_g1u1_") ||
+           kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_doweight_g1u1_");
+  }
+  std::uint32_t argument_bytes(const Target&) const override { return 368; }
+  Shape small(const Target& target, const Shape& shape) const override { return small_moe(target, shape); }
+  Work work(const Target& target, const Shape& shape) const override;
+  PreparedLaunch prepare(const Target& target, const Shape& shape) const override;
+};
+
+Work MoeStage1::work(const Target& target, const Shape& shape) const {
+  const MoeSize s = moe_size(target, shape);
+  const double rows = static_cast<double>(s.tokens) * s.topk, weights = 2.0 * s.inter * s.model;
+  return {2 * rows * weights, 1.0 * s.tokens * s.model + experts_in_use(s) * weights + rows * s.inter * 2,
+          MatrixType::fp8};
+}
+
+PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) const {
+  const MoeSize s = moe_size(target, shape);
+  const bool use_gelu = uses_gelu(shape);
+  const bool weighted = plain_name(target.kernel).find("_doweight_") != std::string_view::npos;
+  const Number number = target.arch == Arch::gfx942 ? Number::fp8_fnuz : Number::fp8;
+  const auto routing = std::make_shared<const MoeRouting>(s);
+  const std::size_t rows = std::size_t{s.experts} * 2 * s.inter;  // of all experts' gates and ups
+
+  PreparedLaunch launch;
+  launch.groups = {s.inter / tile_of(target.kernel).second, static_cast<std::uint32_t>(routing->block_experts.size()),
+                   1};
+  auto& buffers = launch.buffers;
+  buffers.push_back(DeviceBuffer::unwritten(std::size_t{s.tokens} * s.topk * s.inter * 2));
+  buffers.push_back(DeviceBuffer::random(number, std::size_t{s.tokens} * s.model, 1));
+  buffers.push_back(DeviceBuffer::random(number, rows * s.model, 2));
+  buffers.push_back(DeviceBuffer::of(std::vector<std::uint32_t>{routing->valid, s.tokens}));
+  buffers.push_back(moe_scales(s.tokens, s.model, 3));
+  buffers.push_back(DeviceBuffer::random(Number::f32, rows, 4));
+  buffers.push_back(DeviceBuffer::of(routing->sorted));
+  buffers.push_back(DeviceBuffer::of(routing->block_experts));
+  buffers.push_back(DeviceBuffer::of(routing->weights));
+
+  auto& arguments = launch.arguments;
+  arguments.pointer(buffers[0]).pointer(buffers[1]).pointer(buffers[2]).pointer(buffers[3]);
+  arguments.pointer(buffers[4]).pointer(buffers[5]).null().pointer(buffers[6]).pointer(buffers[7]);
+  arguments.number(s.model).number(s.inter).number(s.tokens).number(s.experts);
+  arguments.number(s.model).number(s.model).number(s.topk * s.inter *
+                                                   2);  // bytes of a row of x, of weights, of a token
+  arguments.number(s.model * s.inter * 2).number(s.inter * 8).number(s.inter * 4);  // of an expert, and of its scales
+  arguments.number(s.topk).number(0U).number(use_gelu ? 1U : 0U);                   // k is not split
+  if (weighted) arguments.pointer(buffers[8]);
+  else arguments.null();
+
+  launch.compare = [=](const std::vector<DeviceBuffer>& memory) {
+    const MoeReference reference(
+        s, use_gelu,
+        [&](std::size_t token, std::size_t k) {
+          return memory[1].value(number, token * s.model + k) * memory[4].value(Number::f32, token);
+        },
+        [&](std::size_t row, std::size_t k) {
+          return memory[2].value(number, shuffled(row, k, s.model)) * memory[5].value(Number::f32, row);
+        });
+    Comparison comparison;
+    for (std::size_t choice = 0; choice < routing->choices.size(); ++choice) {
+      const auto [expert, weight] = routing->choices[choice];
+      const auto hidden = reference.hidden(choice / s.topk, expert, weighted ? weight : 1);
+      for (std::size_t n = 0; n < s.inter; ++n)
+        comparison.add(memory[0].value(Number::bf16, choice * s.inter + n), hidden[n].value,
+                       bf16_rounding * std::abs(hidden[n].value) + 0x1p-10 * std::abs(hidden[n].up), [&] {
+                         return "out[" + std::to_string(choice / s.topk) + ", " + std::to_string(choice % s.topk) +
+                                ", " + std::to_string(n) + "]";
+                       });
+    }
+    return comparison;
+  };
+  return launch;
+}
+
+}  // namespace
+
+std::unique_ptr<Family> moe_stage1() { return std::make_unique<MoeStage1>(); }
+
+}  // namespace rapt::sim::validate
