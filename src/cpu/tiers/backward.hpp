@@ -48,8 +48,8 @@ struct BackwardMemory {
     Scratch task(nullptr);
     BackwardScratch(call, task);
     const int64_t keys = std::min(cut.share(call.seqlen_k), call.seqlen_k);
-    task.take<float>(keys * padded(call.head_dim));
-    task.take<float>(keys * padded(call.head_dim_v));
+    task.take<float>(keys * gradient_row(call.head_dim));
+    task.take<float>(keys * gradient_row(call.head_dim_v));
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
@@ -99,11 +99,12 @@ class Backward {
                   last = std::min(first + share, s.seqlen_k);
     Scratch carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     const BackwardScratch scratch(call_, carve);
-    const int64_t row = padded(call_.head_dim), row_v = padded(call_.head_dim_v);
+    const int64_t row = gradient_row(call_.head_dim), row_v = gradient_row(call_.head_dim_v);
     BackwardSums sums = {carve.take<float>((last - first) * row), carve.take<float>((last - first) * row_v), first};
     std::fill(sums.dk, sums.dk + (last - first) * row, 0.f);
     std::fill(sums.dv, sums.dv + (last - first) * row_v, 0.f);
     add_dbias_strides(sums);
+    [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
     BackwardTile<T> tile(call_, s, head_k, scratch, sums);
     const int64_t block = backward_queries(call_);
     for (int64_t head = head_k * call_.group(); head < (head_k + 1) * call_.group(); ++head) {
@@ -162,7 +163,7 @@ class Backward {
     for (int64_t j = first; j < last; ++j) {
       T* row = reinterpret_cast<T*>(to.data) + key_offset(call_, to, s, j, head_k);
       for (int64_t x = 0; x < dim; x += kLanes)
-        store_elements(row, x, dim, load(from + (j - first) * padded(dim) + x) * splat(factor));
+        store_elements(row, x, dim, load(from + (j - first) * gradient_row(dim) + x) * splat(factor));
     }
   }
 
@@ -206,7 +207,8 @@ inline void backward(const BackwardCall& call, const rapt_executor& executor, ch
 }
 
 inline const char* backward_kernel(const Problem& problem) {
-  return problem.dtype == DType::bf16 && kDotType<Bf16> ? "bwd_tile_dot" : "bwd_tile_fma";
+  if (problem.dtype != DType::bf16 || !kBlockDot<Bf16>) return "bwd_tile_fma";
+  return kHasTiles ? "bwd_tile_amx" : "bwd_tile_dot";
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -7,15 +7,22 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kQueryBlock = 128;
+inline constexpr int64_t kStrip = 32;  // keys whose S and dP stay in L1 together
 inline int64_t backward_queries(const Call& call) { return widest_head(call) > 256 ? kQueryBlock / 2 : kQueryBlock; }
+
+// Floats from one row of dQ, dK and dV, and of Q and dO row-major, to the next: whole columns where tiles add to them.
+constexpr int64_t gradient_row(int64_t dim) {
+  return kHasTiles ? (dim + kGroupLanes - 1) / kGroupLanes * kGroupLanes : padded(dim);
+}
 
 struct BackwardScratch {
   float *q_lanes, *do_lanes, *dq_lanes;  // lanes are queries
-  float *q_rows, *do_rows;               // [queries][padded dim]; bf16: [queries / 2][padded dim] pairs
+  float *q_rows, *do_rows;               // [queries][gradient_row]; bf16: [queries / 2][gradient_row] pairs
   float *s, *ds;                         // [keys of a strip][kGroupLanes]
   float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
   float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
-  float *keys, *key_pairs, *values, *added, *factors, *capped;
+  float* key_pairs;                      // bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
+  float *keys, *values, *added, *factors, *capped;
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
   bool* excluded;             // [keys][kQueryBlock]
@@ -23,8 +30,8 @@ struct BackwardScratch {
   Alibi* alibi;
 
   BackwardScratch(const Call& call, Scratch& carve) {
-    const int64_t nq = backward_queries(call), nk = key_block(call), d = padded(call.head_dim),
-                  dv = padded(call.head_dim_v);
+    const int64_t nq = backward_queries(call), nk = key_block(call), d = gradient_row(call.head_dim),
+                  dv = gradient_row(call.head_dim_v);
     q_lanes = carve.take<float>(nq * d);
     do_lanes = carve.take<float>(nq * dv);
     dq_lanes = carve.take<float>(nq * d);
@@ -51,7 +58,7 @@ struct BackwardScratch {
   }
 };
 
-// Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are padded(dim) apart.
+// Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are gradient_row(dim) apart.
 struct BackwardSums {
   float* dk;
   float* dv;

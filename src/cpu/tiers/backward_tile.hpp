@@ -6,14 +6,14 @@
 // [keys][kQueryBlock], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
 #pragma once
 
-#include "cpu/tiers/backward_scratch.hpp"
+#include "cpu/tiers/backward_delta.hpp"
+#include "cpu/tiers/backward_operands.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
 template <class T>
 class BackwardTile {
-  static constexpr bool kDot = kDotType<T>;
-  static constexpr int64_t kStrip = 32;  // keys whose S and dP stay in L1 together
+  static constexpr bool kDot = kBlockDot<T>, kTiles = kDot && kHasTiles;
 
  public:
   BackwardTile(const BackwardCall& call, const Sequence& s, int64_t head_k, const BackwardScratch& scratch,
@@ -23,12 +23,20 @@ class BackwardTile {
         head_k_(head_k),
         w_(scratch),
         sums_(sums),
-        words_(words<kDot>(call.head_dim)),
-        words_v_(words<kDot>(call.head_dim_v)),
-        row_(padded(call.head_dim)),
-        row_v_(padded(call.head_dim_v)),
+        words_(lane_words(call.head_dim)),
+        words_v_(lane_words(call.head_dim_v)),
+        row_(gradient_row(call.head_dim)),
+        row_v_(gradient_row(call.head_dim_v)),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
-        options_(has_score_options(call)) {}
+        options_(has_score_options(call)) {
+    if constexpr (kTiles) {  // what no query block writes: behind the last word of a row
+      const size_t queries = static_cast<size_t>(backward_queries(call)) * sizeof(float);
+      std::memset(w_.q_lanes, 0, queries * static_cast<size_t>(words_));
+      std::memset(w_.do_lanes, 0, queries * static_cast<size_t>(words_v_));
+      std::memset(w_.q_rows, 0, queries / 2 * static_cast<size_t>(row_));
+      std::memset(w_.do_rows, 0, queries / 2 * static_cast<size_t>(row_v_));
+    }
+  }
 
   // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
   // dQ is kept for write_dq.
@@ -52,7 +60,7 @@ class BackwardTile {
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
       Element* row[kLanes];
       for (int i = 0; i < kLanes; ++i) row[i] = at + i < lanes.count ? row_of(lanes.query[at + i]) : nullptr;
-      const float* dq = w_.dq_lanes + at / kGroupLanes * lane_words() + at % kGroupLanes;
+      const float* dq = w_.dq_lanes + at / kGroupLanes * dq_floats() + at % kGroupLanes;
       untranspose_rows(dq, kGroupLanes, splat(static_cast<float>(call_.scale)), call_.head_dim, row);
     }
   }
@@ -66,7 +74,9 @@ class BackwardTile {
   }
 
  private:
-  int64_t lane_words() const { return call_.head_dim * kGroupLanes; }
+  // Words of a query as operand of S and dP; with tiles whole ones.
+  static constexpr int64_t lane_words(int64_t dim) { return kTiles ? padded(words<kDot>(dim)) : words<kDot>(dim); }
+  int64_t dq_floats() const { return call_.head_dim * kGroupLanes; }  // of one group
 
   const T* query_row(const View& view, int64_t lane) const {
     return reinterpret_cast<const T*>(view.data) + query_offset(view, s_, w_.lanes->query[lane], w_.lanes->head[lane]);
@@ -102,28 +112,18 @@ class BackwardTile {
       transpose_rows<kDot>(q + at, call_.head_dim, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
       float* do_lanes = w_.do_lanes + group * words_v_ * kGroupLanes + lane;
       transpose_rows<kDot>(dout + at, call_.head_dim_v, do_lanes, kGroupLanes);
-      store(w_.delta + at, row_products(out + at, do_lanes));
+      if constexpr (!kTiles) store(w_.delta + at, lane_deltas<kDot>(out + at, call_.head_dim_v, do_lanes, w_.p_block));
     }
-    gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
-    gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
-    std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * lane_words()) * sizeof(float));
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles)
+      for (int64_t g = 0; g < lanes.groups; ++g)
+        group_deltas(out + g * kGroupLanes, call_.head_dim_v, w_.do_lanes + g * words_v_ * kGroupLanes, w_.p_block,
+                     w_.s, w_.delta + g * kGroupLanes);
+#endif
+    gather_rows<kDot>(q, all, call_.head_dim, row_, w_.q_rows);
+    gather_rows<kDot>(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
+    std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * dq_floats()) * sizeof(float));
     queries_finite_ = -1;
-  }
-
-  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
-  // O = V, and dP - delta is exactly 0, as by the plain formula.
-  F row_products(const T* const* out, const float* do_lanes) const {
-    float* out_lanes = w_.p_block;
-    transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
-    const int64_t step = chain_length<kDot>(call_.head_dim_v, words_v_);
-    F total = F{};
-    for (int64_t first = 0; first < words_v_; first += step) {
-      F part = F{};
-      for (int64_t w = first; w < std::min(first + step, words_v_); ++w)
-        part = multiply_add<kDot>(part, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
-      total = total + part;
-    }
-    return total;
   }
 
   bool queries_finite() {
@@ -141,27 +141,10 @@ class BackwardTile {
     return sum(seen) == 0;
   }
 
-  // Rows (null: zeros) row-major as the second operand of dK and dV.
-  static void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
-    if constexpr (kDot) {
-#if defined(__AVX512BF16__)
-      static constexpr Bf16 kZeros[kMaxHeadDim] = {};
-      for (int64_t i = 0; i < count; i += 2)
-        interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
-#endif
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
-        else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
-      }
-    }
-  }
-
   void key_block_step(int64_t j0, int64_t count) {
     block_first_ = j0;
     block_count_ = count;
-    const Rows k = block_rows<kDot, T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
-    const Rows v = block_rows<kDot, T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
+    const Rows k = key_rows(call_.k, call_.head_dim, w_.keys), v = key_rows(call_.v, call_.head_dim_v, w_.values);
     bool any_masked = options_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
     careful_ =
@@ -171,6 +154,12 @@ class BackwardTile {
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
     careful_ ? careful_products(j0, count) : products(j0, count, k);
+  }
+
+  Rows key_rows(const View& view, int64_t dim, float* scratch) const {
+    if constexpr (kTiles)
+      return whole_block_rows<T>(call_, view, s_, block_first_, block_count_, head_k_, dim, scratch);
+    else return block_rows<kDot, T>(call_, view, s_, block_first_, block_count_, head_k_, dim, scratch);
   }
 
   // Does some lane of the group attend some of these keys?
@@ -194,14 +183,24 @@ class BackwardTile {
     return {block + j * kQueryBlock + g * kGroupLanes, kQueryBlock};
   }
 
+  // Products along head_dim of rows of K or V with the lanes of a group; with tiles 16 rows at a time, or the order of
+  // summation would depend on the row.
+  RAPT_INLINE void dots(int64_t rows, const float* a, int64_t a_row, const float* lanes, int64_t dim,
+                        const Strip& to) const {
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles)
+      return tile_product<false>((rows + kTileRows - 1) / kTileRows * kTileRows, a, a_row, lanes, kGroupLanes,
+                                 lane_words(dim), to.data, to.row);
+#endif
+    column_of_dots<kDot, Out::store>(rows, a, a_row, lanes, kGroupLanes, dim, to.data, to.row);
+  }
+
   // P and dS of `rows` keys from the block's key `j` on, for one group.
   void strip(int64_t g, int64_t j, int64_t rows, const Rows& k, const Rows& v) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const Strip s = strip_of(w_.s, w_.p_block, g, j), ds = strip_of(w_.ds, w_.ds_block, g, j);
-    column_of_dots<kDot, Out::store>(rows, k.data + j * k.row, k.row, w_.q_lanes + g * words_ * kGroupLanes,
-                                     kGroupLanes, call_.head_dim, s.data, s.row);
-    column_of_dots<kDot, Out::store>(rows, v.data + j * v.row, v.row, w_.do_lanes + g * words_v_ * kGroupLanes,
-                                     kGroupLanes, call_.head_dim_v, ds.data, ds.row);
+    dots(rows, k.data + j * k.row, k.row, w_.q_lanes + g * words_ * kGroupLanes, call_.head_dim, s);
+    dots(rows, v.data + j * v.row, v.row, w_.do_lanes + g * words_v_ * kGroupLanes, call_.head_dim_v, ds);
     if (options_ || careful_ || masked(g, key, rows) || call_.dropout != 0) {
       special_strip(g, j, rows, s, ds);
     } else {
@@ -220,7 +219,7 @@ class BackwardTile {
         }
       }
     }
-    if constexpr (kDot) narrow(lane0, j, rows);
+    if constexpr (kDot) narrow_strip(w_, lane0, j, rows);
   }
 
   // Like the plain strip, with options and dropout, and exactly 0 for excluded keys, even if their V is Inf or NaN.
@@ -277,30 +276,6 @@ class BackwardTile {
     }
   }
 
-#if defined(__AVX512BF16__)
-  // From the strip to the block's P and dS, in the layouts that the three products read.
-  void narrow(int64_t lane0, int64_t j, int64_t rows) {
-    Bf16* p = reinterpret_cast<Bf16*>(w_.p_block) + j * kQueryBlock + lane0;
-    Bf16* ds = reinterpret_cast<Bf16*>(w_.ds_block) + j * kQueryBlock + lane0;
-    for (int64_t r = 0; r < rows; r += 2) {
-      const bool second = r + 1 < rows;
-      RAPT_UNROLL for (int i = 0; i < kVectors; ++i) {
-        const float *from_p = w_.s + r * kGroupLanes + i * kLanes, *from_ds = w_.ds + r * kGroupLanes + i * kLanes;
-        const F a = load(from_ds), b = second ? load(from_ds + kGroupLanes) : F{};
-        store16(p + r * kQueryBlock + i * kLanes, load(from_p));
-        store16(ds + r * kQueryBlock + i * kLanes, a);
-        if (second) {
-          store16(p + (r + 1) * kQueryBlock + i * kLanes, load(from_p + kGroupLanes));
-          store16(ds + (r + 1) * kQueryBlock + i * kLanes, b);
-        }
-        store(w_.ds_pairs + (j + r) / 2 * kQueryBlock + lane0 + i * kLanes, pack_pairs(a, b));
-      }
-    }
-  }
-#else
-  void narrow(int64_t, int64_t, int64_t) {}
-#endif
-
   // A strip is skipped for groups that do not attend it. The groups that attend a strip are contiguous, because ranges
   // grow with the query.
   void products(int64_t j0, int64_t count, const Rows& k) {
@@ -329,15 +304,9 @@ class BackwardTile {
 
   void add_dq(int64_t j0, int64_t count, const Rows& k) {
     Rows keys = k;
-    if constexpr (kDot) {
 #if defined(__AVX512BF16__)
-      for (int64_t j = 0; j < count; j += 2)
-        interleave_rows(key_row<Bf16>(call_, call_.k, s_, j0 + j, head_k_),
-                        j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr,
-                        call_.head_dim, w_.key_pairs + j / 2 * row_);
+    if constexpr (kDot) keys = pairs_of_keys(call_, s_, j0, count, head_k_, w_.key_pairs);
 #endif
-      keys = {w_.key_pairs, row_};
-    }
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t first = 0, last = count;  // the strips that were computed
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
@@ -346,8 +315,16 @@ class BackwardTile {
       if (first >= last) continue;
       const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
       const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
-      column<kDot, Out::add>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth,
-                             w_.dq_lanes + g * lane_words(), kGroupLanes);
+      float* dq = w_.dq_lanes + g * dq_floats();
+#if defined(__AMX_BF16__)
+      if constexpr (kTiles) {
+        column_of_tiles<Out::add>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
+                                  (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
+        continue;
+      }
+#endif
+      column<kDot, Out::add>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
+                             kGroupLanes);
     }
   }
 
@@ -362,7 +339,7 @@ class BackwardTile {
         const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[at];
         const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[at];
         const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
-        float* dq = w_.dq_lanes + lane / kGroupLanes * lane_words() + lane % kGroupLanes;
+        float* dq = w_.dq_lanes + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
         for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
         for (int64_t x = 0; x < call_.head_dim; ++x) {
           dk[x] += ds * static_cast<float>(q[x]);

@@ -10,7 +10,7 @@ namespace rapt::cpu::RAPT_TIER {
 // The rows of one key head.
 template <class T, class Layout>
 class Decode {
-  static constexpr bool kDot = kDotType<T>;
+  static constexpr bool kDot = kDecodeDot<T>;
   static constexpr int R = Layout::R, W = Layout::W;
 
  public:

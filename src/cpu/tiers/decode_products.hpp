@@ -45,7 +45,7 @@ constexpr int lines_of(int64_t rows, int64_t bytes) {
 // reduced together. q: [R][padded words].
 template <class T, int R>
 struct DirectProducts {
-  static constexpr bool kDot = kDotType<T>;
+  static constexpr bool kDot = kDecodeDot<T>;
   static constexpr int W = kLanes / R;
 
   static __attribute__((noinline)) void run(const DecodeBlock& block, const float* q, int64_t head_dim, float scale,
@@ -84,7 +84,7 @@ struct DirectProducts {
 // all of them, so W vectors of sums reduce to one of scores. q: [words / W][G][R][W].
 template <class T, int R, int G>
 struct SharedProducts {
-  static constexpr bool kDot = kDotType<T>;
+  static constexpr bool kDot = kDecodeDot<T>;
   static constexpr int W = kLanes / R;
   static constexpr int kElements = kDot ? 2 * W : W;
   // Whether the longest head exceeds the longest chain of multiply-adds; if so, run<true> adds a part to the scores.

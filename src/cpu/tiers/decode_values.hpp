@@ -8,7 +8,7 @@ namespace rapt::cpu::RAPT_TIER {
 
 // With several rows bf16 is bound by arithmetic, and P V uses the dot instruction, which rounds P to bf16.
 template <class T, class Layout>
-inline constexpr bool kDecodePairs = kDotType<T> && Layout::kShared;
+inline constexpr bool kDecodePairs = kDecodeDot<T> && Layout::kShared;
 
 // Rows of O in registers at a time, and vectors of each.
 inline constexpr int kValueSums = kLanes >= 16 ? 16 : 8;

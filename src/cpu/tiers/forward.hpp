@@ -130,7 +130,7 @@ class Forward {
                 });
     } else {
       const ForwardScratch scratch(call_, carve);
-      [[maybe_unused]] const TileScope tiles(kForwardDot<T>);
+      [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
       ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
     }
   }
@@ -169,8 +169,8 @@ inline void forward(const ForwardCall& call, const rapt_executor& executor, char
 
 inline const char* forward_kernel(const Problem& problem) {
   const bool bf16 = problem.dtype == DType::bf16;
-  if (is_decode(problem)) return bf16 && kDotType<Bf16> ? "fwd_decode_dot" : "fwd_decode_fma";
-  if (!bf16 || !kForwardDot<Bf16>) return "fwd_tile_fma";
+  if (is_decode(problem)) return bf16 && kDecodeDot<Bf16> ? "fwd_decode_dot" : "fwd_decode_fma";
+  if (!bf16 || !kBlockDot<Bf16>) return "fwd_tile_fma";
   return kHasTiles ? "fwd_tile_amx" : "fwd_tile_dot";
 }
 

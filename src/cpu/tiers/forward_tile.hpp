@@ -47,7 +47,7 @@ struct ForwardScratch {
 
 template <class T>
 class ForwardTile {
-  static constexpr bool kDot = kForwardDot<T>, kTiles = kDot && kHasTiles;
+  static constexpr bool kDot = kBlockDot<T>, kTiles = kDot && kHasTiles;
 
  public:
   ForwardTile(const ForwardCall& call, const Sequence& s, int64_t head_k, const ForwardScratch& scratch)

@@ -5,7 +5,7 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
-#include "cpu/tiers/tiles.hpp"
+#include "cpu/tiers/tile_product.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -127,7 +127,8 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
 // column() with a_depth 1 on tiles; what is left of rows and depth by dot products of vectors.
 template <Out kOut>
 __attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int64_t a_row, const float* b,
-                                               int64_t b_row, int64_t depth, float* c, int64_t c_row, F* aux) {
+                                               int64_t b_row, int64_t depth, float* c, int64_t c_row,
+                                               F* aux = nullptr) {
   const int64_t whole = depth / kTileWords * kTileWords, tiled = whole == 0 ? 0 : rows / kTileRows * kTileRows;
   if constexpr (kOut == Out::rescale) {
     bool ones = true;
@@ -136,7 +137,7 @@ __attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int
       for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * aux[v]);
   }
   if (tiled > 0) {
-    tile_product<kOut == Out::rescale>(tiled, a, a_row, b, b_row, whole, c, c_row);
+    tile_product<kOut == Out::rescale || kOut == Out::add>(tiled, a, a_row, b, b_row, whole, c, c_row);
     if (whole < depth)
       column<true, Out::add>(tiled, a + whole, a_row, 1, b + whole * b_row, b_row, depth - whole, c, c_row);
     if constexpr (kOut == Out::store_max) fold_max(c, tiled, c_row, aux);
@@ -162,6 +163,13 @@ RAPT_INLINE void column_of_dots(int64_t rows, const float* a, int64_t a_row, con
 template <bool kDot>
 __attribute__((noinline)) void accumulate(int64_t rows, int64_t vectors, const float* a, int64_t a_row, int64_t a_depth,
                                           const float* b, int64_t b_row, int64_t depth, float* c, int64_t c_row) {
+#if defined(__AMX_BF16__)
+  if constexpr (kDot) {  // rows are whole columns
+    for (int64_t n = 0; n < vectors * kLanes; n += kVectors * kLanes)
+      column_of_tiles<Out::add>(rows, a, a_row, b + n, b_row, depth, c + n, c_row);
+    return;
+  }
+#endif
   for (int64_t m = 0; m < rows; m += kRows) {
     const int64_t count = rows - m < kRows ? rows - m : kRows;
     int64_t n = 0;

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cpu/tiers/tiles.hpp"
 #include "cpu/tiers/transpose.hpp"
 #include "problem/call.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Whether products of T take pairs of bf16: in the forward tile, and elsewhere. Processors with AMX have slow dot
+// Whether products of T take pairs of bf16: of blocks of queries, and in decode. Processors with AMX have slow dot
 // products of vectors.
 template <class T>
-inline constexpr bool kForwardDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
+inline constexpr bool kBlockDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
 template <class T>
-inline constexpr bool kDotType = kForwardDot<T> && !kHasTiles;
+inline constexpr bool kDecodeDot = kBlockDot<T> && !kHasTiles;
 
 // Words a row of `dim` elements takes, and the same padded to whole vectors.
 template <bool kDot>
@@ -159,6 +160,17 @@ inline Rows block_rows(const Call& call, const View& view, const Sequence& s, in
     return {reinterpret_cast<const float*>(key_row<T>(call, view, s, j, h)), kDot ? view.seq / 2 : view.seq};
   const int64_t row = padded(words<kDot>(dim));
   for (int64_t i = 0; i < count; ++i) copy_row<kDot>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
+  return {scratch, row};
+}
+
+// The same for a product of whole tiles: zeros from the last row and the last word of a row on.
+template <class T>
+inline Rows whole_block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
+                             int64_t dim, float* scratch) {
+  const int64_t row = padded(words<true>(dim)), all = (count + kTileRows - 1) / kTileRows * kTileRows;
+  if (2 * row == dim && all == count) return block_rows<true, T>(call, view, s, j, count, h, dim, scratch);
+  for (int64_t i = 0; i < count; ++i) copy_row<true>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
+  std::memset(scratch + count * row, 0, static_cast<size_t>((all - count) * row) * sizeof(float));
   return {scratch, row};
 }
 
