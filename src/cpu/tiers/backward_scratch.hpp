@@ -56,6 +56,14 @@ struct BackwardScratch {
     lanes = carve.take<QueryLanes>(1);
     alibi = carve.take<Alibi>(1);
   }
+
+  // Zeros in the operands made of Q and dO, whose rows are not written from the last element to whole tiles.
+  void clear(const Call& call) const {
+    const int64_t bytes = backward_queries(call) * static_cast<int64_t>(sizeof(float));
+    for (float* to : {q_lanes, q_rows}) std::memset(to, 0, static_cast<size_t>(bytes * gradient_row(call.head_dim)));
+    for (float* to : {do_lanes, do_rows})
+      std::memset(to, 0, static_cast<size_t>(bytes * gradient_row(call.head_dim_v)));
+  }
 };
 
 // Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are gradient_row(dim) apart.

@@ -6,7 +6,6 @@
 // [keys][kQueryBlock], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
 #pragma once
 
-#include "cpu/tiers/backward_delta.hpp"
 #include "cpu/tiers/backward_operands.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -29,13 +28,7 @@ class BackwardTile {
         row_v_(gradient_row(call.head_dim_v)),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
         options_(has_score_options(call)) {
-    if constexpr (kTiles) {  // what no query block writes: behind the last word of a row
-      const size_t queries = static_cast<size_t>(backward_queries(call)) * sizeof(float);
-      std::memset(w_.q_lanes, 0, queries * static_cast<size_t>(words_));
-      std::memset(w_.do_lanes, 0, queries * static_cast<size_t>(words_v_));
-      std::memset(w_.q_rows, 0, queries / 2 * static_cast<size_t>(row_));
-      std::memset(w_.do_rows, 0, queries / 2 * static_cast<size_t>(row_v_));
-    }
+    if constexpr (kTiles) w_.clear(call);
   }
 
   // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
@@ -112,18 +105,31 @@ class BackwardTile {
       transpose_rows<kDot>(q + at, call_.head_dim, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
       float* do_lanes = w_.do_lanes + group * words_v_ * kGroupLanes + lane;
       transpose_rows<kDot>(dout + at, call_.head_dim_v, do_lanes, kGroupLanes);
-      if constexpr (!kTiles) store(w_.delta + at, lane_deltas<kDot>(out + at, call_.head_dim_v, do_lanes, w_.p_block));
+      if constexpr (!kTiles) store(w_.delta + at, row_products(out + at, do_lanes));
     }
 #if defined(__AMX_BF16__)
-    if constexpr (kTiles)
-      for (int64_t g = 0; g < lanes.groups; ++g)
-        group_deltas(out + g * kGroupLanes, call_.head_dim_v, w_.do_lanes + g * words_v_ * kGroupLanes, w_.p_block,
-                     w_.s, w_.delta + g * kGroupLanes);
+    if constexpr (kTiles) tile_deltas(w_, out, call_.head_dim_v);
 #endif
-    gather_rows<kDot>(q, all, call_.head_dim, row_, w_.q_rows);
-    gather_rows<kDot>(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
+    gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
+    gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
     std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * dq_floats()) * sizeof(float));
     queries_finite_ = -1;
+  }
+
+  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
+  // O = V, and dP - delta is exactly 0, as by the plain formula.
+  F row_products(const T* const* out, const float* do_lanes) const {
+    float* out_lanes = w_.p_block;
+    transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
+    const int64_t step = chain_length<kDot>(call_.head_dim_v, words_v_);
+    F total = F{};
+    for (int64_t first = 0; first < words_v_; first += step) {
+      F part = F{};
+      for (int64_t w = first; w < std::min(first + step, words_v_); ++w)
+        part = multiply_add<kDot>(part, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
+      total = total + part;
+    }
+    return total;
   }
 
   bool queries_finite() {
@@ -141,10 +147,27 @@ class BackwardTile {
     return sum(seen) == 0;
   }
 
+  // Rows (null: zeros) row-major as the second operand of dK and dV.
+  static void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
+    if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+      static constexpr Bf16 kZeros[kMaxHeadDim] = {};
+      for (int64_t i = 0; i < count; i += 2)
+        interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
+#endif
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
+        else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
+      }
+    }
+  }
+
   void key_block_step(int64_t j0, int64_t count) {
     block_first_ = j0;
     block_count_ = count;
-    const Rows k = key_rows(call_.k, call_.head_dim, w_.keys), v = key_rows(call_.v, call_.head_dim_v, w_.values);
+    const Rows k = block_rows<kDot, T, kTiles>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
+    const Rows v = block_rows<kDot, T, kTiles>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
     bool any_masked = options_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
     careful_ =
@@ -154,12 +177,6 @@ class BackwardTile {
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
     careful_ ? careful_products(j0, count) : products(j0, count, k);
-  }
-
-  Rows key_rows(const View& view, int64_t dim, float* scratch) const {
-    if constexpr (kTiles)
-      return whole_block_rows<T>(call_, view, s_, block_first_, block_count_, head_k_, dim, scratch);
-    else return block_rows<kDot, T>(call_, view, s_, block_first_, block_count_, head_k_, dim, scratch);
   }
 
   // Does some lane of the group attend some of these keys?
@@ -304,9 +321,19 @@ class BackwardTile {
 
   void add_dq(int64_t j0, int64_t count, const Rows& k) {
     Rows keys = k;
-#if defined(__AVX512BF16__)
-    if constexpr (kDot) keys = pairs_of_keys(call_, s_, j0, count, head_k_, w_.key_pairs);
+    if constexpr (kTiles) {
+#if defined(__AMX_BF16__)
+      keys = transposed_keys(call_, s_, j0, count, head_k_, w_.key_pairs);
 #endif
+    } else if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+      for (int64_t j = 0; j < count; j += 2)
+        interleave_rows(key_row<Bf16>(call_, call_.k, s_, j0 + j, head_k_),
+                        j + 1 < count ? key_row<Bf16>(call_, call_.k, s_, j0 + j + 1, head_k_) : nullptr,
+                        call_.head_dim, w_.key_pairs + j / 2 * row_);
+#endif
+      keys = {w_.key_pairs, row_};
+    }
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t first = 0, last = count;  // the strips that were computed
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;

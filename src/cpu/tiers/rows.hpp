@@ -149,28 +149,20 @@ RAPT_INLINE const T* key_row(const Call& call, const View& view, const Sequence&
 inline constexpr int64_t kFarRowBytes = 1024;
 
 // Rows [j, j + count) as words: in place where the layout allows it, otherwise copied to `scratch`
-// [count][padded words].
-template <bool kDot, class T>
+// [count][padded words]. For products of whole tiles, zeros follow the last row and the last word of a row.
+template <bool kDot, class T, bool kTiles = false>
 inline Rows block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
                        int64_t dim, float* scratch) {
   constexpr bool kSameWords = std::is_same_v<T, float> || kDot;
   const int64_t bytes = view.seq * static_cast<int64_t>(sizeof(T));
   const bool even = !kDot || (view.seq % 2 == 0 && dim % 2 == 0);
-  if (kSameWords && even && !call.block_table && bytes <= kFarRowBytes)
+  const bool whole = !kTiles || (count % kTileRows == 0 && dim % (2 * kTileWords) == 0);
+  if (kSameWords && even && whole && !call.block_table && bytes <= kFarRowBytes)
     return {reinterpret_cast<const float*>(key_row<T>(call, view, s, j, h)), kDot ? view.seq / 2 : view.seq};
   const int64_t row = padded(words<kDot>(dim));
   for (int64_t i = 0; i < count; ++i) copy_row<kDot>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
-  return {scratch, row};
-}
-
-// The same for a product of whole tiles: zeros from the last row and the last word of a row on.
-template <class T>
-inline Rows whole_block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
-                             int64_t dim, float* scratch) {
-  const int64_t row = padded(words<true>(dim)), all = (count + kTileRows - 1) / kTileRows * kTileRows;
-  if (2 * row == dim && all == count) return block_rows<true, T>(call, view, s, j, count, h, dim, scratch);
-  for (int64_t i = 0; i < count; ++i) copy_row<true>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
-  std::memset(scratch + count * row, 0, static_cast<size_t>((all - count) * row) * sizeof(float));
+  if constexpr (kTiles)
+    std::memset(scratch + count * row, 0, static_cast<size_t>(-count & (kTileRows - 1)) * static_cast<size_t>(row) * 4);
   return {scratch, row};
 }
 
