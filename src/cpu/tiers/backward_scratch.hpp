@@ -21,8 +21,8 @@ struct BackwardScratch {
   float *s, *ds;                         // [keys of a strip][kGroupLanes]
   float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
   float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
-  float* key_pairs;                      // bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
-  float *keys, *values, *added, *factors, *capped;
+  float *keys, *key_pairs;               // key_pairs: bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
+  float *values, *added, *factors, *capped;
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
   bool* excluded;             // [keys][kQueryBlock]
