@@ -22,6 +22,7 @@ std::span<const std::unique_ptr<Family>> families() {
     list.push_back(moe_stage1());
     list.push_back(moe_fp8());
     list.push_back(moe_fp4());
+    list.push_back(fmha_forward());
     return list;
   }();
   return all;

@@ -12,5 +12,6 @@ std::unique_ptr<Family> fp4_gemm();
 std::unique_ptr<Family> moe_stage1();
 std::unique_ptr<Family> moe_fp8();
 std::unique_ptr<Family> moe_fp4();
+std::unique_ptr<Family> fmha_forward();
 
 }  // namespace rapt::sim::validate
