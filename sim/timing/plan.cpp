@@ -1,6 +1,7 @@
 #include "sim/timing/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rapt::sim::timing {
 namespace {
@@ -10,6 +11,15 @@ std::uint64_t groups_of_die(const Chip& chip, std::uint64_t groups, unsigned die
   return groups > die ? (groups - die - 1) / chip.dies + 1 : 0;
 }
 std::uint64_t number(const Chip& chip, unsigned die, std::uint64_t of_die) { return of_die * chip.dies + die; }
+
+// The k-th group that one of `timed` units takes, out of those that `units` take meanwhile. Not always the first of
+// them: lengths that repeat, as with causal masks, would be in step with the choice. Multiples of the golden ratio
+// spread evenly (Kronecker's sequence).
+std::uint64_t taken(std::uint64_t k, std::uint64_t units, std::uint64_t timed) {
+  const double step = static_cast<double>(units) / static_cast<double>(timed);
+  const double part = static_cast<double>(k) * 0.6180339887498949;
+  return static_cast<std::uint64_t>(step * (static_cast<double>(k) + part - std::floor(part)));
+}
 
 }  // namespace
 
@@ -31,7 +41,7 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
     for (std::uint64_t n = unit; n < resident; n += plan.busy_units_of_die) plan.first[u].push_back(number(chip, 0, n));
   }
   for (std::uint64_t k = 0;; ++k) {
-    const std::uint64_t n = resident + k * plan.busy_units_of_die / units;
+    const std::uint64_t n = resident + taken(k, plan.busy_units_of_die, units);
     if (n >= of_die) break;
     plan.next.push_back(number(chip, 0, n));
   }

@@ -44,6 +44,22 @@ TEST(TimedPlan, FewGroups) {
   EXPECT_EQ(one.crowds.size(), 1U);
 }
 
+// The longest tile of each head comes first, as with causal masks: a sample must not see only some lengths.
+TEST(TimedPlan, SeesAllLengths) {
+  for (const Chip& chip : timing::chips())
+    for (const unsigned tiles : {8U, 16U, 32U, 64U, 128U}) {
+      const Plan plan = make_plan(chip, std::uint64_t{64} * tiles * chip.dies, 1, 48);
+      double length = 0;
+      std::size_t groups = plan.next.size();
+      for (const std::uint64_t group : plan.next) length += tiles - group / chip.dies % tiles;
+      for (const auto& unit : plan.first) {
+        groups += unit.size();
+        for (const std::uint64_t group : unit) length += tiles - group / chip.dies % tiles;
+      }
+      EXPECT_NEAR(length / static_cast<double>(groups) / ((tiles + 1) / 2.0), 1, 0.15) << chip.name << ' ' << tiles;
+    }
+}
+
 Forecast time(Attention& attention, const Chip& chip, bool sample_only) {
   attention.time({&chip, sample_only});
   return *attention.run().forecast;
