@@ -23,7 +23,6 @@ ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, S
 
 void ComputeUnit::start(const GroupTrace& trace, Clock at) {
   auto group = std::make_unique<Group>();
-  group->trace = &trace;
   for (const WaveTrace& wave : trace.waves) {
     if (wave.slots.empty()) continue;
     auto& own = *group->waves.emplace_back(std::make_unique<Wave>());
@@ -71,18 +70,17 @@ void ComputeUnit::turn(Simd& simd) {
   }
 }
 
-bool ComputeUnit::try_issue(Simd& simd, Wave& wave, Used& used) {
+void ComputeUnit::try_issue(Simd& simd, Wave& wave, Used& used) {
   const std::uint32_t slot = wave.trace->slots[wave.at];
   const Step& step = steps_.at(slot);
-  if (step.waits && waits_for_counters(wave, step)) return false;
+  if (step.waits && waits_for_counters(wave, step)) return;
   const auto port = static_cast<unsigned>(step.port);
-  if (step.port != Port::internal && used[port]) return false;
-  if (is_held(simd, wave, step)) return false;
+  if (step.port != Port::internal && used[port]) return;
+  if (is_held(simd, wave, step)) return;
   // A product takes the vector port for its issue.
   used[port] = true;
   if (step.port == Port::matrix) used[static_cast<unsigned>(Port::vector)] = true;
   issue(simd, wave, step);
-  return true;
 }
 
 bool ComputeUnit::wait_until(Wave& wave, Clock time, Stall reason) {

@@ -45,7 +45,6 @@ class ComputeUnit {
     std::vector<Product> products;
   };
   struct Group {
-    const GroupTrace* trace;
     std::vector<std::unique_ptr<Wave>> waves;
     unsigned live = 0, arrived = 0;
   };
@@ -56,7 +55,7 @@ class ComputeUnit {
   using Used = std::array<bool, port_count>;
 
   void turn(Simd& simd);
-  bool try_issue(Simd& simd, Wave& wave, Used& used);
+  void try_issue(Simd& simd, Wave& wave, Used& used);
   bool wait_until(Wave& wave, Clock time, Stall reason);
   bool is_held(Simd& simd, Wave& wave, const Step& step);
   bool waits_for_counters(Wave& wave, const Step& step);

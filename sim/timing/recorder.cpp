@@ -8,9 +8,6 @@
 namespace rapt::sim::timing {
 namespace {
 
-// Whether an instruction has a Request, even if no lane takes part in it.
-bool has_request(const Effects& e) { return e.loads || e.stores || e.atomic || e.unit == Unit::lds; }
-
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {  // after Knuth's multiplicative hashing
   return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29);
 }
@@ -98,9 +95,7 @@ void Recorder::access(Wave& wave, const Instruction&, const Access& access) {
 
 void Recorder::after(Wave& wave, const Entry& entry) {
   if (!recording_) return;
-  WaveTrace& trace = trace_.waves[wave.index];
-  if (has_request(entry.effects)) trace.requests.push_back(request_);
-  trace.whole = wave.state == WaveState::ended;
+  if (has_request(entry.effects)) trace_.waves[wave.index].requests.push_back(request_);
 }
 
 void Recorder::skipped(const Wave& wave, const Entry& entry) {

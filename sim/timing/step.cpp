@@ -61,9 +61,7 @@ Step make_step(const Entry& entry, const Chip& chip) {
   if (e.unit == Unit::salu) step.wave_clocks = static_cast<std::uint16_t>(chip.scalar_clocks);
   step.scalar_load = e.unit == Unit::smem;
   step.barrier = name == "s_barrier";
-  step.sleeps = name == "s_sleep";
-  step.ends = name == "s_endpgm";
-  step.request = e.loads || e.stores || e.atomic || e.unit == Unit::lds;
+  step.request = has_request(e);
   step.store = e.stores;
   step.to_lds = entry.waits.to_lds;
   step.packed = name.starts_with("v_pk_") && name.ends_with("_f32");

@@ -4,6 +4,7 @@
 #include "sim/isa/facts/waits.hpp"
 #include "sim/machine/core/program.hpp"
 #include "sim/timing/chip.hpp"
+#include "sim/timing/trace.hpp"
 
 namespace rapt::sim::timing {
 
@@ -17,8 +18,6 @@ struct Step {
   Port port = Port::internal;
   bool scalar_load = false;
   bool barrier = false;
-  bool sleeps = false;
-  bool ends = false;
   bool request = false;  // has a Request in the trace
   bool store = false;    // its data goes to memory
   bool to_lds = false;   // its data comes to the LDS instead of registers

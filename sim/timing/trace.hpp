@@ -1,7 +1,8 @@
 // What the waves of a workgroup did, in the order in which each did it: all that timing needs to know of them.
 #pragma once
 
-#include <array>
+#include "sim/isa/effects.hpp"
+
 #include <cstdint>
 #include <vector>
 
@@ -15,11 +16,13 @@ struct Request {
   std::uint32_t bytes = 0;       // of all lanes
 };
 
+// Whether an instruction has a Request, even if no lane takes part in it.
+inline bool has_request(const Effects& e) { return e.loads || e.stores || e.atomic || e.unit == Unit::lds; }
+
 struct WaveTrace {
   std::vector<std::uint32_t> slots;  // of each instruction, in dwords from the start of the text
   std::vector<Request> requests;     // of its memory instructions, in order
   std::vector<std::uint64_t> lines;  // addresses over Chip::line_bytes
-  bool whole = false;                // to the wave's end
 };
 
 struct GroupTrace {

@@ -5,6 +5,8 @@
 #include "sim/timing/compute_unit.hpp"
 #include "sim/timing/recorder.hpp"
 
+#include <gtest/gtest.h>
+
 namespace rapt::sim::test {
 
 class TimedCode {
@@ -53,6 +55,16 @@ class TimedCode {
   ProfiledCode code_;
   timing::GroupTrace trace_;
 };
+
+// For tests of each chip.
+inline std::vector<const timing::Chip*> all_chips() {
+  std::vector<const timing::Chip*> list;
+  for (const timing::Chip& chip : timing::chips()) list.push_back(&chip);
+  return list;
+}
+inline std::string chip_name(const testing::TestParamInfo<const timing::Chip*>& test) {
+  return std::string(test.param->name);
+}
 
 inline std::string repeat(unsigned times, const std::string& text) {
   std::string all;

@@ -103,14 +103,7 @@ TEST_P(Issue, TheHigherPriorityGoesFirst) {
   EXPECT_GE(code.stalled(Stall::vector) + code.stalled(Stall::issue), 200U);
 }
 
-std::vector<const Chip*> all_chips() {
-  std::vector<const Chip*> list;
-  for (const Chip& chip : timing::chips()) list.push_back(&chip);
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, Issue, testing::ValuesIn(all_chips()),
-                         [](const auto& test) { return std::string(test.param->name); });
+INSTANTIATE_TEST_SUITE_P(Each, Issue, testing::ValuesIn(all_chips()), chip_name);
 
 }  // namespace
 }  // namespace rapt::sim::test

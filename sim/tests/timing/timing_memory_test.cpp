@@ -75,14 +75,7 @@ TEST_P(TimedMemory, ScalarLoads) {
   EXPECT_GT(code.stalled(Stall::scalar_memory), chip().scalar_load_clocks / 2);
 }
 
-std::vector<const Chip*> all_chips() {
-  std::vector<const Chip*> list;
-  for (const Chip& chip : timing::chips()) list.push_back(&chip);
-  return list;
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, TimedMemory, testing::ValuesIn(all_chips()),
-                         [](const auto& test) { return std::string(test.param->name); });
+INSTANTIATE_TEST_SUITE_P(Each, TimedMemory, testing::ValuesIn(all_chips()), chip_name);
 
 }  // namespace
 }  // namespace rapt::sim::test
