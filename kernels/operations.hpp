@@ -30,7 +30,8 @@ inline constexpr StageName kStages[] = {{Stage::forward, "forward"}};
 
 inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
-    {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},  // the head dimension is split among waves
+    {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
+    {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
 };
 
 }  // namespace operations

@@ -146,7 +146,7 @@ void add_kernels(CLI::App& app, Action& action) {
   sub->add_option("--extract", options->extract, "Write the kernel's code object, an ELF file, to this file");
   sub->footer(
       "Examples:\n  rapt kernels\n  rapt kernels gfx942\n  rapt kernels gfx942 --verify\n"
-      "  rapt kernels gfx942 forward.d128.bf16.plain.k64w8 --instructions --extract forward.co");
+      "  rapt kernels gfx942 forward_pipelined.d128.bf16.plain.k32w4 --instructions --extract forward.co");
   sub->callback([options, &action] { action = [options] { return kernels_command(*options); }; });
 }
 

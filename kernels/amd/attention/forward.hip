@@ -71,7 +71,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   }
 
   const bool again = store<T, kGeneral, 1, kRows>(opaque_copy(a), pass, softmax, o);
-  return pass != kAll || vote<kWaves>(again, k);
+  return pass != kAll || vote<kWaves>(again, lds);
 }
 
 }  // namespace rapt::amd

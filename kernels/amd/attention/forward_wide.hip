@@ -117,7 +117,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   }
 
   const bool again = store<T, kGeneral, kSlices, kRows>(opaque_copy(a), pass, softmax, o);
-  return pass != kAll || vote<kWaves>(again, v);
+  return pass != kAll || vote<kWaves>(again, lds);
 }
 
 }  // namespace rapt::amd

@@ -44,6 +44,10 @@ inline constexpr float kLowest = -3.402823466e38f;
 DEVICE int thread_id() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
 DEVICE int workgroup_id() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
 DEVICE int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
+DEVICE int64_t uniform(int64_t x) {
+  const uint32_t low = static_cast<uint32_t>(uniform(static_cast<int>(x)));
+  return static_cast<int64_t>(uniform(static_cast<int>(x >> 32))) << 32 | low;
+}
 
 // An opaque copy keeps LICM from hoisting what is computed from x out of a loop, where it would occupy registers that
 // the loop needs.

@@ -19,8 +19,15 @@ using Tile = f32x16;
 #define RAPT_MFMA(name, a, b, c) __builtin_amdgcn_mfma_f32_32x32##name(a, b, c, 0, 0, 0)
 
 // Not .lo and .hi: clang's bit_cast takes the first elements for both.
-DEVICE u32x2 low(u32x4 x) { return {x[0], x[1]}; }
-DEVICE u32x2 high(u32x4 x) { return {x[2], x[3]}; }
+DEVICE u32x2 pair(u32x4 x, int i) { return {x[2 * i], x[2 * i + 1]}; }
+
+// The product of a fragment takes several instructions.
+template <class M>
+DEVICE Tile multiply_parts(u32x4 a, u32x4 b, Tile c) {
+#pragma unroll
+  for (int part = 0; part < M::parts; ++part) c = M::multiply_part(a, b, part, c);
+  return c;
+}
 
 struct MatrixLanes {
   using A = u32x4;
@@ -49,38 +56,45 @@ struct Matrix;
 
 template <>
 struct Matrix<fp16> : Matrix16<fp16> {
-  DEVICE Tile multiply(A a, B b, Tile c) {
 #ifdef __gfx950__
+  static constexpr int parts = 1;
+  DEVICE Tile multiply_part(A a, B b, int, Tile c) {
     using h8 = vec<_Float16, 8>;
     return RAPT_MFMA(x16_f16, __builtin_bit_cast(h8, a), __builtin_bit_cast(h8, b), c);
-#else
-    using h4 = vec<_Float16, 4>;
-    c = RAPT_MFMA(x8f16, __builtin_bit_cast(h4, low(a)), __builtin_bit_cast(h4, low(b)), c);
-    return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, high(a)), __builtin_bit_cast(h4, high(b)), c);
-#endif
   }
+#else
+  static constexpr int parts = 2;
+  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+    using h4 = vec<_Float16, 4>;
+    return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, pair(a, part)), __builtin_bit_cast(h4, pair(b, part)), c);
+  }
+#endif
+  DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
 };
 
 template <>
 struct Matrix<bf16> : Matrix16<bf16> {
-  DEVICE Tile multiply(A a, B b, Tile c) {
 #if defined(__gfx950__)
+  static constexpr int parts = 1;
+  DEVICE Tile multiply_part(A a, B b, int, Tile c) {
     using b8 = vec<__bf16, 8>;
     return RAPT_MFMA(x16_bf16, __builtin_bit_cast(b8, a), __builtin_bit_cast(b8, b), c);
-#elif defined(__gfx908__)
-    using s2 = vec<short, 2>;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t x = a[i], y = b[i];
-      c = RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, x), __builtin_bit_cast(s2, y), c);
-    }
-    return c;
-#else
-    using s4 = vec<short, 4>;
-    c = RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, low(a)), __builtin_bit_cast(s4, low(b)), c);
-    return RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, high(a)), __builtin_bit_cast(s4, high(b)), c);
-#endif
   }
+#elif defined(__gfx908__)
+  static constexpr int parts = 4;
+  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+    using s2 = vec<short, 2>;
+    const uint32_t x = a[part], y = b[part];
+    return RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, x), __builtin_bit_cast(s2, y), c);
+  }
+#else
+  static constexpr int parts = 2;
+  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+    using s4 = vec<short, 4>;
+    return RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, pair(a, part)), __builtin_bit_cast(s4, pair(b, part)), c);
+  }
+#endif
+  DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
 };
 
 template <>
@@ -93,14 +107,12 @@ struct Matrix<fp32> : MatrixLanes {
     const int r = part * each;
     return {bits(x[r]), bits(x[r + 1]), bits(x[r + 2]), bits(x[r + 3])};
   }
-  DEVICE Tile multiply(A a, B b, Tile c) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t x = a[i], y = b[i];
-      c = RAPT_MFMA(x2f32, __builtin_bit_cast(float, x), __builtin_bit_cast(float, y), c);
-    }
-    return c;
+  static constexpr int parts = 4;
+  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+    const uint32_t x = a[part], y = b[part];
+    return RAPT_MFMA(x2f32, __builtin_bit_cast(float, x), __builtin_bit_cast(float, y), c);
   }
+  DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
 };
 
 #undef RAPT_MFMA

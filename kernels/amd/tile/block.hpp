@@ -47,11 +47,12 @@ struct Span {
   int first, count;
 };
 
-// Rows of one sequence. cu_seqlens outside the tensor are clamped to it.
+// Rows of one sequence. cu_seqlens outside the tensor are clamped to it. They are loaded through vector memory: made
+// uniform, all that follows from them is computed in scalar registers.
 DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int largest) {
   if (cu_seqlens == nullptr) return {0, largest};
-  const int first = clamp(cu_seqlens[batch], 0, total);
-  return {first, min(clamp(cu_seqlens[batch + 1], first, total) - first, largest)};
+  const int first = clamp(uniform(cu_seqlens[batch]), 0, total);
+  return {first, min(clamp(uniform(cu_seqlens[batch + 1]), first, total) - first, largest)};
 }
 
 struct Block {

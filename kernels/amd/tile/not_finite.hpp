@@ -67,15 +67,15 @@ DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const 
     }
 }
 
-// True in every lane of a workgroup if `yes` is true in any. Waves exchange it through the padding of staged rows.
-template <int Waves, class Staged>
-DEVICE bool vote(bool yes, const Staged& staged) {
-  static_assert(Staged::row_bytes + 4 <= Staged::stride && Staged::lds_rows >= Waves);
-  const auto word = [&](int wave) { return reinterpret_cast<int*>(staged.row(wave) + Staged::row_bytes); };
+// True in every lane of a workgroup if `yes` is true in any. Waves exchange it through LDS, whose contents are lost.
+template <int Waves>
+DEVICE bool vote(bool yes, char* lds) {
+  int* const words = reinterpret_cast<int*>(lds);
   const int thread = opaque_thread_id();
-  *word(thread / kWave) = any_lane(yes);
   barrier();
-  return any_lane(*word(thread % Waves) != 0);
+  words[thread / kWave] = any_lane(yes);
+  barrier();
+  return any_lane(words[thread % Waves] != 0);
 }
 
 }  // namespace rapt::amd

@@ -1,0 +1,69 @@
+// Rows of K or V, read tile after tile through a buffer descriptor. The hardware checks offsets against the
+// descriptor's length, so what is outside becomes zeros without a branch: rows past the last one, and dimensions past
+// head_dim, whose lanes have the offset kOutside.
+#pragma once
+
+#include "kernels/amd/tile/mask.hpp"
+
+namespace rapt::amd {
+
+template <class T, int TileRows>
+class BufferRows {
+ public:
+  static constexpr int element_bytes = sizeof(typename T::element);
+  static constexpr uint32_t kOutside = 0x80000000u;
+
+  // The first tile begins at row attended.begin. Scalars are made uniform, or else the compiler would load with a loop
+  // over the lanes' descriptors.
+  DEVICE_MEMBER BufferRows(const char* data, int64_t seq, int head_dim, const Keys& attended)
+      : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(data + attended.begin * seq)))),
+        seq_(uniform(seq)),
+        left_(uniform(attended.end - attended.begin)),
+        head_dim_(uniform(head_dim)),
+        vectors_(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
+                 seq < 0x7FFFFFFF / TileRows) {}
+
+  // Whether rows can be read 16 bytes at a time (4 elements of V), and a tile spans less than 2^31 bytes.
+  DEVICE_MEMBER bool vectors() const { return vectors_; }
+
+  DEVICE_MEMBER uint32_t offset(int row, int dim) const {
+    return dim < head_dim_ ? static_cast<uint32_t>(row * static_cast<int>(seq_) + dim * element_bytes) : kOutside;
+  }
+
+  // The descriptor of the next tile.
+  DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
+    const int rows = min(left_, TileRows);
+    const int bytes = rows > 0 ? (rows - 1) * static_cast<int>(seq_) + head_dim_ * element_bytes : 0;
+    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, bytes, kFlags);
+    next_ += TileRows * seq_;
+    left_ -= TileRows;
+    return tile;
+  }
+
+  // For rows that are not aligned or end within a vector: calls put(row, dim, x) for each element of the tile that
+  // next() returned last. Elements outside are 0.
+  template <int Dims, int Threads, class F>
+  DEVICE_MEMBER void each_element(F put) const {
+    using element = typename T::element;
+    const char* const tile = next_ - TileRows * seq_;
+#pragma nounroll
+    for (int n = opaque_thread_id(); n < TileRows * Dims; n += Threads) {
+      const int row = n / Dims, dim = n % Dims;
+      element x = {};
+      if (row < left_ + TileRows && dim < head_dim_)
+        x = load_unaligned<element, element_bytes>(tile + row * seq_ + dim * element_bytes);
+      put(row, dim, x);
+    }
+  }
+
+ private:
+  static constexpr int kFlags = 0x00027000;  // of a descriptor of bytes (CDNA3 ISA, 9.1.8)
+
+  char* next_;
+  const int64_t seq_;
+  int left_;  // rows from next_ on
+  const int head_dim_;
+  const bool vectors_;
+};
+
+}  // namespace rapt::amd
