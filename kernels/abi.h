@@ -30,10 +30,10 @@ struct rapt_abi_problem {
   int32_t head_dim, head_dim_v;
   int32_t window_left, window_right; /* -1: unbounded; causality is folded in */
   int32_t top_left;                  /* 1: query i is aligned with key i; 0: with i + seqlen_k - seqlen_q */
-  int32_t longest_first;             /* 1: later rows have more keys, so their workgroups start first */
-  int32_t xcds;                      /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
-  float scale;                       /* softmax_scale, above 0 for a plain kernel */
-  float scale_log2;                  /* softmax_scale * log2(e), rounded once */
+  int32_t heads_at_once; /* block.hpp: later rows have more keys, so of so many heads they start first; or 0 */
+  int32_t xcds;          /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
+  float scale;           /* softmax_scale, above 0 for a plain kernel */
+  float scale_log2;      /* softmax_scale * log2(e), rounded once */
 
   /* read only by general kernels */
   float softcap;                     /* 0: none */

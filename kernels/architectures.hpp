@@ -6,6 +6,9 @@
 // (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties,
 // hipDeviceGetAttribute).
 //
+// Infinity Caches: AMD's CDNA3 white paper (256 MB for 8 dies), its product pages of RX 7900 XTX (96 MB) and RX 9070 XT
+// (64 MB); Chips and Cheese, "Strix Halo's Memory Subsystem" (32 MB).
+//
 // waves_per_simd is the number of hardware slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3
 // (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). hip_waves_per_simd is what
 // HIP's occupancy functions count: 8 on all of gfx9, because no more are ever dispatched to a SIMD.
@@ -44,6 +47,7 @@ struct Architecture {
   unsigned max_group_size;
   std::uint64_t memory_bytes;
   unsigned memory_bus_bits, memory_clock_khz, clock_khz, l2_bytes, pci_device_id;
+  unsigned shared_cache_bytes;           // a die's share of the cache nearest to memory: Infinity Cache, or else L2
   unsigned memory_gigabytes_per_second;  // peak, 10^9 bytes
   unsigned wall_clock_khz;               // of the counter that does not follow the core's clock
   bool integrated;                       // its memory is the host's
@@ -65,7 +69,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 512, .separate_agprs = true, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 120, .compute_units_per_xcd = 120, .max_group_size = 1024,
      .memory_bytes = 32752 * kMib, .memory_bus_bits = 4096, .memory_clock_khz = 1200000, .clock_khz = 1502000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x738c, .memory_gigabytes_per_second = 1229,
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x738c,
+     .shared_cache_bytes = 8192 * kKib, .memory_gigabytes_per_second = 1229,
      .wall_clock_khz = 25000, .integrated = false},
     {.name = "gfx90a", .vendor = "amd", .product = "AMD Instinct MI250X", .target = "gfx90a:sramecc+:xnack-",
      .oldest_clang = 19,
@@ -75,7 +80,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 110, .compute_units_per_xcd = 110, .max_group_size = 1024,
      .memory_bytes = 65520 * kMib, .memory_bus_bits = 4096, .memory_clock_khz = 1600000, .clock_khz = 1700000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7408, .memory_gigabytes_per_second = 1638,
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7408,
+     .shared_cache_bytes = 8192 * kKib, .memory_gigabytes_per_second = 1638,
      .wall_clock_khz = 25000, .integrated = false},
     {.name = "gfx942", .vendor = "amd", .product = "AMD Instinct MI300X", .target = "gfx942:sramecc+:xnack-",
      .oldest_clang = 19,
@@ -85,7 +91,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 304, .compute_units_per_xcd = 38, .max_group_size = 1024,
      .memory_bytes = 196592 * kMib, .memory_bus_bits = 8192, .memory_clock_khz = 1300000, .clock_khz = 2100000,
-     .l2_bytes = 4096 * kKib, .pci_device_id = 0x74a1, .memory_gigabytes_per_second = 5300,
+     .l2_bytes = 4096 * kKib, .pci_device_id = 0x74a1,
+     .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 5300,
      .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx950", .vendor = "amd", .product = "AMD Instinct MI355X", .target = "gfx950:sramecc+:xnack-",
      .oldest_clang = 20,
@@ -95,7 +102,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 512, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
      .compute_units = 256, .compute_units_per_xcd = 32, .max_group_size = 1024,
      .memory_bytes = 294896 * kMib, .memory_bus_bits = 8192, .memory_clock_khz = 2000000, .clock_khz = 2400000,
-     .l2_bytes = 4096 * kKib, .pci_device_id = 0x75a3, .memory_gigabytes_per_second = 8000,
+     .l2_bytes = 4096 * kKib, .pci_device_id = 0x75a3,
+     .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 8000,
      .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx1100", .vendor = "amd", .product = "AMD Radeon RX 7900 XTX", .target = "gfx1100",
      .oldest_clang = 19,
@@ -105,7 +113,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
      .compute_units = 96, .compute_units_per_xcd = 96, .max_group_size = 1024,
      .memory_bytes = 24560 * kMib, .memory_bus_bits = 384, .memory_clock_khz = 1249000, .clock_khz = 2482000,
-     .l2_bytes = 6144 * kKib, .pci_device_id = 0x744c, .memory_gigabytes_per_second = 960,
+     .l2_bytes = 6144 * kKib, .pci_device_id = 0x744c,
+     .shared_cache_bytes = 96 * 1024 * kKib, .memory_gigabytes_per_second = 960,
      .wall_clock_khz = 100000, .integrated = false},
     {.name = "gfx1151", .vendor = "amd", .product = "AMD Radeon 8060S", .target = "gfx1151",
      .oldest_clang = 19,
@@ -116,7 +125,8 @@ inline constexpr Architecture kTable[] = {
      .compute_units = 40, .compute_units_per_xcd = 40, .max_group_size = 1024,
      .memory_bytes = 98304 * kMib,  // of 128 GiB, the rest is the host's
      .memory_bus_bits = 256, .memory_clock_khz = 1000000, .clock_khz = 2900000,
-     .l2_bytes = 2048 * kKib, .pci_device_id = 0x1586, .memory_gigabytes_per_second = 256,
+     .l2_bytes = 2048 * kKib, .pci_device_id = 0x1586,
+     .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 256,
      .wall_clock_khz = 100000, .integrated = true},
     {.name = "gfx1201", .vendor = "amd", .product = "AMD Radeon RX 9070 XT", .target = "gfx1201",
      .oldest_clang = 19,
@@ -126,7 +136,8 @@ inline constexpr Architecture kTable[] = {
      .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
      .compute_units = 64, .compute_units_per_xcd = 64, .max_group_size = 1024,
      .memory_bytes = 16304 * kMib, .memory_bus_bits = 256, .memory_clock_khz = 1258000, .clock_khz = 2970000,
-     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550, .memory_gigabytes_per_second = 640,
+     .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550,
+     .shared_cache_bytes = 64 * 1024 * kKib, .memory_gigabytes_per_second = 640,
      .wall_clock_khz = 100000, .integrated = false},
 };
 // clang-format on

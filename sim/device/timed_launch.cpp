@@ -6,7 +6,7 @@
 namespace rapt::sim {
 namespace {
 
-constexpr std::uint64_t timed_groups = 48, crowd_instructions = 8192;
+constexpr std::uint64_t timed_groups = 96, crowd_instructions = 8192;
 
 unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
   const Properties& p = properties(chip.arch);

@@ -61,6 +61,13 @@ class PointerCheck {
   const Device& device_;
 };
 
+// Heads whose K and V take half of the cache, at least one: the other half is for what is on its way.
+int32_t heads_at_once(const Call& call, const Device& device) {
+  const int64_t head_bytes = call.seqlen_k * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
+  const int64_t fit = device.shared_cache_bytes / 2 / std::max<int64_t>(head_bytes, 1) * call.group();
+  return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_q * call.batch));
+}
+
 // `a` is zeros.
 void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.cu_seqlens_q = call.cu_seqlens_q;
@@ -78,7 +85,7 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.window_left = window_side(call, call.window_left);
   a.window_right = window_side(call, call.window_right);
   a.top_left = call.causal == RAPT_CAUSAL_TOP_LEFT;
-  a.longest_first = a.window_right >= 0;
+  a.heads_at_once = a.window_right >= 0 ? heads_at_once(call, device) : 0;
   a.xcds = device.xcds;
   a.scale = static_cast<float>(call.scale);
   a.scale_log2 = scale_log2(call);

@@ -18,29 +18,26 @@ DEVICE Arguments& opaque_copy(Arguments& a) {
   return *reinterpret_cast<Arguments*>(address);
 }
 
-// Workgroups start in numerical order. If later rows attend more keys, they come first, so that the workgroups that run
-// last are short. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a head, and the heads that
-// share its keys, go to one XCD, so that its L2 reads K and V from memory once.
+// Workgroups start in numerical order. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a
+// head, and the heads that share its keys, go to one XCD, so that its L2 reads K and V from memory once.
+//
+// If later rows attend more keys, they come first, so that the workgroups that run last are short: the tiles of
+// heads_at_once heads, whose K and V fit the cache together, are in the order of their lengths.
 struct Place {
   int tile, head, batch;
 };
 
 DEVICE Place place_of(Arguments& a) {
-  const int id = workgroup_id(), heads = a.problem.heads_q * a.problem.batch;
-  int tile, head;
-  const int share = heads / a.problem.xcds;  // heads per XCD; the remaining heads are spread over all XCDs
-  if (a.problem.xcds > 1 && id < share * a.problem.xcds * a.q_tiles) {
-    const int turn = id / a.problem.xcds;
-    head = id % a.problem.xcds * share + turn / a.q_tiles;
-    tile = turn % a.q_tiles;
-  } else if (a.problem.longest_first && a.problem.xcds == 1) {
-    head = id % heads;
-    tile = id / heads;
-  } else {
-    head = id / a.q_tiles;
-    tile = id % a.q_tiles;
-  }
-  return {a.problem.longest_first ? a.q_tiles - 1 - tile : tile, head % a.problem.heads_q, head / a.problem.heads_q};
+  const int id = workgroup_id(), tiles = a.q_tiles, xcds = a.problem.xcds;
+  const int share = a.problem.heads_q * a.problem.batch / xcds;  // heads per XCD
+  // `turn` among the tiles of `heads` heads from `begin` on. The heads that are left over are spread over all XCDs.
+  int turn = id - share * xcds * tiles, begin = share * xcds, heads = a.problem.heads_q * a.problem.batch - begin;
+  if (turn < 0) turn = id / xcds, begin = id % xcds * share, heads = share;
+
+  const int at_once = max(a.problem.heads_at_once, 1), first = turn / (at_once * tiles) * at_once;
+  const int count = min(at_once, heads - first), in_chunk = turn - first * tiles;
+  const int head = begin + first + in_chunk % count, tile = in_chunk / count;
+  return {a.problem.heads_at_once > 0 ? tiles - 1 - tile : tile, head % a.problem.heads_q, head / a.problem.heads_q};
 }
 
 struct Span {

@@ -60,6 +60,7 @@ DeviceProperties hip_properties(const Hip& hip, int32_t id) {
   const int each = known ? static_cast<int>(known->units_per_multiprocessor) : 1;
   d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, each * units);
   d.xcds = attribute_or(hip, kHipAttributeNumberOfXccs, id, xcds_of(known, d.compute_units));
+  if (known) d.shared_cache_bytes = known->shared_cache_bytes;
   d.reads_host_memory = attribute_or(hip, kHipAttributePageableMemoryAccess, id, 0) != 0;
   return d;
 }
