@@ -1,16 +1,11 @@
 #include "sim/timing/recorder.hpp"
 
-#include "sim/machine/core/program.hpp"
 #include "sim/machine/memory/flat_access.hpp"
 
 #include <algorithm>
 
 namespace rapt::sim::timing {
 namespace {
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {  // after Knuth's multiplicative hashing
-  return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29);
-}
 
 // The lines that a global access touches, appended once each.
 void add_lines(const Access& access, unsigned shift, std::size_t first, std::vector<std::uint64_t>& lines) {
@@ -32,7 +27,9 @@ Recorder::Recorder(unsigned line_bytes, std::uint64_t most)
 void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
   trace_.number = number;
   trace_.waves.assign(group.waves.size(), {});
-  loops_.assign(group.waves.size(), {});
+  waits_.assign(group.waves.size(), {});
+  if (program_ != group.program) loops_.clear();
+  program_ = group.program;
 }
 
 GroupTrace Recorder::end_group() {
@@ -52,37 +49,108 @@ bool Recorder::full(const Workgroup& group) const {
 
 bool Recorder::waits() const {
   constexpr std::uint64_t many = 1000;
-  return std::any_of(loops_.begin(), loops_.end(), [](const Loop& loop) { return loop.repeated > many; });
+  return std::any_of(waits_.begin(), waits_.end(), [](const Wait& wait) { return wait.rounds > many; });
 }
 
-void Recorder::end_round(WaveTrace& trace, Loop& loop, std::uint32_t head) {
-  const bool same = loop.head == head && loop.loads && !loop.works && loop.signature == loop.previous;
-  if (same) {
-    trace.slots.resize(loop.slots);
-    trace.requests.resize(loop.requests);
-    trace.lines.resize(loop.lines);
+const Entry& Recorder::entry_at(std::uint32_t slot) const {
+  return program_->at(program_->base() + 4 * std::uint64_t{slot});
+}
+
+bool Recorder::waits_in(CodeLoop loop) {
+  const auto [found, added] = loops_.try_emplace({loop.head, loop.latch});
+  if (added) found->second = is_wait_loop(*program_, loop);
+  return found->second;
+}
+
+// Keeps the first `slots` instructions and their requests.
+void Recorder::cut(WaveTrace& trace, std::size_t slots) const {
+  for (; trace.slots.size() > slots; trace.slots.pop_back()) {
+    if (!has_request(entry_at(trace.slots.back()).effects)) continue;
+    trace.lines.resize(trace.requests.back().first_line);
+    trace.requests.pop_back();
   }
-  const std::uint64_t previous = loop.head == head ? loop.signature : 0, repeated = same ? loop.repeated + 1 : 0;
-  loop = {head, trace.slots.size(), trace.requests.size(), trace.lines.size(), 0, previous, false, false, repeated};
+}
+
+// Before the wave's next instruction, at `slot`.
+void Recorder::follow(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
+  const bool back = slot <= wait.last;
+  if (wait.inside && back && slot == wait.loop.head) {
+    cut(trace, wait.begin);
+    ++wait.rounds;
+  } else if (wait.inside && !wait.loop.contains(slot)) {
+    leave(trace, wait, slot);
+  } else if (!wait.inside && back && waits_in({slot, wait.last})) {
+    go_round(trace, wait, {slot, wait.last});
+  }
+  wait.last = slot;
+}
+
+// After the first round, which could not be known to be one.
+void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
+  const auto head = std::find(trace.slots.rbegin(), trace.slots.rend(), loop.head);
+  if (head == trace.slots.rend() ||
+      !std::all_of(trace.slots.rbegin(), head, [&](std::uint32_t slot) { return loop.contains(slot); }))
+    return;  // recorded only up to a point before it
+  wait.loop = loop;
+  wait.inside = true;
+  wait.begin = static_cast<std::size_t>(trace.slots.rend() - head) - 1;
+  wait.rounds = 1;
+  wait.looks.clear();
+  std::size_t request = trace.requests.size();
+  for (std::size_t n = trace.slots.size(); n > wait.begin; --n) {
+    if (!has_request(entry_at(trace.slots[n - 1]).effects)) continue;
+    const Request& r = trace.requests[--request];
+    const auto first = trace.lines.begin() + r.first_line;
+    wait.looks.push_back({trace.slots[n - 1], r, {first, first + r.lines}});
+  }
+  cut(trace, wait.begin);
+}
+
+// Where the code looks once before the loop, and does not enter it if the wait is over by then, it counts as not
+// entered: cut behind the branch that would have gone to the same place.
+void Recorder::leave(WaveTrace& trace, Wait& wait, std::uint32_t to) {
+  wait.inside = false;
+  std::size_t n = wait.begin;
+  while (n > 0 && entry_at(trace.slots[n - 1]).effects.unit != Unit::branch &&
+         !has_request(entry_at(trace.slots[n - 1]).effects))
+    --n;
+  if (n == 0 || branch_target(entry_at(trace.slots[n - 1])) != to) return;
+  std::size_t request = trace.requests.size();
+  for (std::size_t m = n; m < trace.slots.size(); ++m) request -= has_request(entry_at(trace.slots[m]).effects);
+  if (request == 0 || wait.looks.empty()) return;
+  const Request& look = trace.requests[request - 1];
+  const auto first = trace.lines.begin() + look.first_line;
+  const std::vector<std::uint64_t>& lines = wait.looks.back().lines;
+  if (std::equal(first, first + look.lines, lines.begin(), lines.end())) cut(trace, n);
+}
+
+// In place of the request that was just recorded.
+void Recorder::repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
+  const auto look = std::find_if(wait.looks.begin(), wait.looks.end(), [&](const Look& l) { return l.slot == slot; });
+  Request& request = trace.requests.back();
+  const auto first = trace.lines.begin() + request.first_line;
+  if (look == wait.looks.end()) {
+    wait.looks.push_back({slot, request, {first, trace.lines.end()}});
+    return;
+  }
+  trace.lines.erase(first, trace.lines.end());
+  trace.lines.insert(trace.lines.end(), look->lines.begin(), look->lines.end());
+  const std::uint32_t begin = request.first_line;
+  request = look->request;
+  request.first_line = begin;
 }
 
 void Recorder::before(Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
+  follow(trace, waits_[wave.index], entry.slot);
   recording_ = trace.slots.size() < most_;
   if (!recording_) return;
-  Loop& loop = loops_[wave.index];
-  if (!trace.slots.empty() && entry.slot <= trace.slots.back()) end_round(trace, loop, entry.slot);
-  loop.signature = mix(loop.signature, entry.slot);
-  loop.works |= entry.effects.unit == Unit::matrix || entry.effects.stores;
   trace.slots.push_back(entry.slot);
   request_ = {static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0};
 }
 
 void Recorder::access(Wave& wave, const Instruction&, const Access& access) {
   if (!recording_) return;
-  Loop& loop = loops_[wave.index];
-  loop.loads |= access.space == Space::global;
-  for_lanes(access.lanes, [&](unsigned lane) { loop.signature = mix(loop.signature, access.at[lane]); });
   request_.bytes += access.bytes * static_cast<unsigned>(std::popcount(access.lanes));
   if (access.space == Space::lds) {
     request_.lds_clocks = static_cast<std::uint16_t>(request_.lds_clocks + count_access(wave, access).lds_clocks);
@@ -94,12 +162,15 @@ void Recorder::access(Wave& wave, const Instruction&, const Access& access) {
 }
 
 void Recorder::after(Wave& wave, const Entry& entry) {
-  if (!recording_) return;
-  if (has_request(entry.effects)) trace_.waves[wave.index].requests.push_back(request_);
+  if (!recording_ || !has_request(entry.effects)) return;
+  WaveTrace& trace = trace_.waves[wave.index];
+  trace.requests.push_back(request_);
+  if (Wait& wait = waits_[wave.index]; wait.inside) repeat_first_look(trace, wait, entry.slot);
 }
 
 void Recorder::skipped(const Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
+  follow(trace, waits_[wave.index], entry.slot);
   if (trace.slots.size() >= most_) return;
   trace.slots.push_back(entry.slot);
   if (has_request(entry.effects)) trace.requests.push_back({static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0});

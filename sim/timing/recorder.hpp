@@ -3,6 +3,9 @@
 
 #include "sim/machine/core/observer.hpp"
 #include "sim/timing/trace.hpp"
+#include "sim/timing/wait_loop.hpp"
+
+#include <map>
 
 namespace rapt::sim {
 class Workgroup;
@@ -19,7 +22,7 @@ class Recorder final : public Observer {
   GroupTrace end_group();
   // Whether each wave has ended or is recorded as far as it may be.
   bool full(const Workgroup& group) const;
-  // Whether a wave has repeated the same loads many times: it waits for another wave.
+  // Whether a wave has waited for another one for many rounds of a loop.
   bool waits() const;
 
   void before(Wave& wave, const Entry& entry) override;
@@ -28,22 +31,38 @@ class Recorder final : public Observer {
   void access(Wave& wave, const Instruction& instruction, const Access& access) override;
 
  private:
-  // The loop that a wave is in: a wave that waits for another one repeats the same loads. How often depends on the
-  // host's threads, so only its first rounds and the last one are kept.
-  struct Loop {
-    std::uint32_t head = 0;
-    std::size_t slots = 0, requests = 0, lines = 0;  // recorded when this round began
-    std::uint64_t signature = 0, previous = 0;       // of this round's instructions and addresses, and of the last
-    bool loads = false, works = false;               // this round loads; it also does what no waiting loop does
-    std::uint64_t repeated = 0;                      // rounds like the previous one
+  // A memory instruction's request, and its lines.
+  struct Look {
+    std::uint32_t slot = 0;
+    Request request;
+    std::vector<std::uint64_t> lines;
   };
-  void end_round(WaveTrace& trace, Loop& loop, std::uint32_t head);
+  // The loop in which a wave waits for another one. How often it goes round, and whether it goes round at all, depends
+  // on the host's threads: so the last round is kept, with the requests of the first, when no lane had left yet.
+  struct Wait {
+    CodeLoop loop;
+    bool inside = false;
+    std::size_t begin = 0;  // of the round, in WaveTrace::slots
+    std::uint64_t rounds = 0;
+    std::vector<Look> looks;
+    std::uint32_t last = 0;  // the wave's last instruction, recorded or not
+  };
+
+  const Entry& entry_at(std::uint32_t slot) const;
+  bool waits_in(CodeLoop loop);
+  void follow(WaveTrace& trace, Wait& wait, std::uint32_t slot);
+  void go_round(WaveTrace& trace, Wait& wait, CodeLoop loop);
+  void leave(WaveTrace& trace, Wait& wait, std::uint32_t to);
+  void cut(WaveTrace& trace, std::size_t slots) const;
+  void repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot);
 
   unsigned line_shift_;
   std::uint64_t most_;
   GroupTrace trace_;
-  std::vector<Loop> loops_;  // by wave
-  bool recording_ = false;   // the instruction that runs
+  const Program* program_ = nullptr;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> loops_;  // head and latch: whether it waits
+  std::vector<Wait> waits_;                                        // by wave
+  bool recording_ = false;                                         // the instruction that runs
   Request request_;
 };
 

@@ -106,37 +106,5 @@ TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
   EXPECT_GT(result.forecast->microseconds, 0);
 }
 
-// A wave that waits for another one repeats a load until it changes.
-TEST(TimedRecorder, KeepsFewRoundsOfAWait) {
-  const auto instructions = [](unsigned rounds) {
-    const Block flags(4096);
-    TimedCode code(mi300x(), R"(
-      s_mov_b32 s0, 0
-      poll: global_load_dword v1, v0, s[2:3]
-      s_waitcnt vmcnt(0)
-      s_add_u32 s0, s0, 1
-      s_cmp_lg_u32 s0, )" + std::to_string(rounds) +
-                                 "\ns_cbranch_scc1 poll");
-    code.set_address(2, flags.data());
-    code.clocks();
-    return code.trace().waves[0].slots.size();
-  };
-  EXPECT_EQ(instructions(3), instructions(1000));
-}
-
-TEST(TimedRecorder, KeepsEveryRoundThatLoadsElsewhere) {
-  const Block data(1 << 16);
-  TimedCode code(mi300x(), R"(
-      s_mov_b32 s0, 0
-      next: global_load_dword v1, v0, s[2:3]
-      v_add_u32 v0, 4, v0
-      s_add_u32 s0, s0, 1
-      s_cmp_lg_u32 s0, 100
-      s_cbranch_scc1 next)");
-  code.set_address(2, data.data());
-  code.clocks();
-  EXPECT_EQ(code.trace().waves[0].slots.size(), 2 + 5 * 100U);
-}
-
 }  // namespace
 }  // namespace rapt::sim::test

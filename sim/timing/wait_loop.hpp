@@ -1,0 +1,24 @@
+// Loops in which a wave does nothing but wait for another one.
+#pragma once
+
+#include "sim/machine/core/program.hpp"
+
+#include <optional>
+
+namespace rapt::sim::timing {
+
+// The instructions from slot `head` to `latch`, a branch back to `head`.
+struct CodeLoop {
+  std::uint32_t head = 0, latch = 0;
+  bool contains(std::uint32_t slot) const { return head <= slot && slot <= latch; }
+  bool operator==(const CodeLoop&) const = default;
+};
+
+// Whether the loop only waits until memory changes: it loads from addresses that stay the same, what it loads decides
+// whether it goes on, and it changes nothing. Loops without a load or with a fixed number of rounds do not wait.
+bool is_wait_loop(const Program& program, CodeLoop loop);
+
+// Where an instruction that may branch continues if it does; none if it does not say.
+std::optional<std::uint32_t> branch_target(const Entry& entry);
+
+}  // namespace rapt::sim::timing
