@@ -194,8 +194,9 @@ void ComputeUnit::release(Group& group) {
   for (const auto& wave : group.waves) {
     if (!wave->at_barrier) continue;
     wave->at_barrier = false;
-    wave->ready = now_ + chip_.refetch_clocks;
-    wave->reason = Stall::barrier;
+    const std::uint32_t barrier = wave->trace->slots[wave->at - 1];
+    if (now_ > wave->could) slots_[barrier].stalled[static_cast<unsigned>(Stall::barrier)] += now_ - wave->could;
+    wave->ready = wave->could = now_ + chip_.refetch_clocks;
   }
 }
 

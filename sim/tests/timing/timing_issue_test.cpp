@@ -85,6 +85,10 @@ TEST_P(Issue, WavesWaitAtABarrier) {
   EXPECT_GE(clocks, 1024 + chip().refetch_clocks);
   EXPECT_LE(clocks, 1024 + chip().refetch_clocks + 64);
   EXPECT_GE(code.stalled(Stall::barrier), 900U);
+  for (const timing::SlotTime& slot : code.slots) {
+    const std::uint64_t stalled = slot.stalled[static_cast<unsigned>(Stall::barrier)];
+    EXPECT_EQ(stalled == 0, &slot != &code.slots[4]) << "the barrier's, not the next instruction's";
+  }
 }
 
 TEST_P(Issue, TheHigherPriorityGoesFirst) {
