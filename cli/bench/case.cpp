@@ -36,6 +36,16 @@ Execution how(const std::string& backend, const Team& team) {
   return {.backend = backend, .allow_math = true, .executor = team.executor()};
 }
 
+// What forecasts the device's times; "" where they are measured. `left_out`: why there are neither.
+std::string time_model(rapt_device device, std::string& left_out) {
+  if (!on_gpu(device)) return "";
+  const rapt_device_info info = describe(device);
+  if (info.simulator && *info.time_model == 0)
+    left_out =
+        "a simulated GPU, and no time is modelled: RAPT_SIM_TIME=1 asks for forecasts, or =sample for quick ones";
+  return info.time_model;
+}
+
 const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
 
 }  // namespace
@@ -72,6 +82,7 @@ struct BenchRunner::Tensors {
 // One backend's call of one op, with a preallocated workspace, as from a framework's allocator.
 struct BenchRunner::Entry {
   BenchRow* row;
+  rapt_device device;
   rapt::Attention attention;
   Tensor out, lse, dout;
   rapt::Gradients gradients;
@@ -80,10 +91,14 @@ struct BenchRunner::Entry {
   Contender contender;
 
   Entry(Tensors& t, BenchRow* row, const Team& team)
-      : row(row), attention(t.attention), out(t.out), lse(t.lse), execution(how(row->backend, team)) {
-    const rapt_device device = t.place.device();
+      : row(row),
+        device(t.place.device()),
+        attention(t.attention),
+        out(t.out),
+        lse(t.lse),
+        execution(how(row->backend, team)) {
     contender.on_gpu = on_gpu(device);
-    if (contender.on_gpu) contender.finish = [device] { synchronize(device); };
+    if (contender.on_gpu) contender.finish = [this] { synchronize(device); };
     if (row->op == RAPT_FORWARD) {
       contender.call = [this] { rapt::forward(attention, out, lse, execution); };
     } else {
@@ -98,6 +113,18 @@ struct BenchRunner::Entry {
                                    : backward_workspace_size(attention, out, lse, dout, gradients, execution);
   }
 
+  // One call, by the device's events: a forecast does not vary.
+  void forecast() {
+    Event before(device), after(device);
+    const double start = seconds_now();
+    before.record();
+    contender.call();
+    after.record();
+    const double ms = after.since(before);
+    contender.warm_up_seconds = seconds_now() - start;
+    contender.result = {.samples = 1, .ms = ms, .ms_p20 = ms};
+  }
+
   // Allocates the workspace and makes the first calls; the process's growth is the row's extra memory.
   // Returns why the row must be left out, or "".
   std::string prepare() {
@@ -108,10 +135,12 @@ struct BenchRunner::Entry {
         return fmt::format("needs {} of workspace, {} are available", bytes_text(bytes), bytes_text(available));
       workspace = Array(kUint8, {bytes});
       if (!contender.on_gpu) execution.workspace = workspace.data();
+      row->extra_bytes = bytes;
+      if (!row->simulated.empty()) return forecast(), "";
       const bool weigh = reset_peak_memory();
       const int64_t before = resident_memory();
       warm_up(contender);
-      row->extra_bytes = bytes + (weigh ? std::max<int64_t>(0, peak_memory() - before) : 0);
+      if (weigh) row->extra_bytes += std::max<int64_t>(0, peak_memory() - before);
       return "";
     } catch (const Error& e) {
       row->failed = e.status() != RAPT_UNSUPPORTED;
@@ -147,12 +176,14 @@ std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem
       row.causal = sizes.causal != RAPT_NOT_CAUSAL;
       row.threads = team_.size();
       row.work = {flops(problem, op), memory_work(sizes, op)};
+      row.simulated = time_model(plan_.device, row.left_out);
       try {
         const Explanation e = explain(problem, op, how(backend, team_), plan_.device);
         const auto named = std::find_if(e.candidates.begin(), e.candidates.end(),
                                         [&](const Candidate& c) { return c.backend == backend; });
         if (const Candidate* chosen = e.chosen()) row.kernel = chosen->kernel;
-        else row.left_out = named == e.candidates.end() ? "no backend takes it" : named->reason;
+        else if (row.left_out.empty())
+          row.left_out = named == e.candidates.end() ? "no backend takes it" : named->reason;
       } catch (const Error& e) {
         if (e.status() != RAPT_UNSUPPORTED) throw;
         row.left_out = e.what();
@@ -209,11 +240,10 @@ void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
     if (!row->left_out.empty()) continue;
     if (row->work.flops >= kTelling)
       rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;
-    contenders.push_back(&entry->contender);
+    if (row->simulated.empty()) contenders.push_back(&entry->contender);
     entries.push_back(std::move(entry));
   }
-  if (entries.empty()) return;
-  sampler(tensors.inputs.q.dtype()).measure(contenders, rows.front()->work, plan_.rule);
+  if (!contenders.empty()) sampler(tensors.inputs.q.dtype()).measure(contenders, rows.front()->work, plan_.rule);
   for (const auto& entry : entries) entry->row->measured = entry->contender.result;
 }
 

@@ -17,12 +17,15 @@ struct BenchRow {
   std::string device, backend, kernel, dtype;
   bool causal = false;
   int threads = 1;
-  std::string left_out;  // why; "" if it was measured
-  bool failed = false;   // left out because the call returned an error, although the backend took the problem
+  std::string simulated;  // the model that forecast the time, "" if it was measured
+  std::string left_out;   // why; "" if it was measured
+  bool failed = false;    // left out because the call returned an error, although the backend took the problem
   Work work;
   Measurement measured;
   int64_t extra_bytes = 0;
 
+  // "measured", or "simulated (time model 1)".
+  std::string origin() const { return simulated.empty() ? "measured" : "simulated (" + simulated + ")"; }
   double tflops() const { return work.flops / measured.ms * 1e-9; }
   double gigabytes() const { return work.bytes / measured.ms * 1e-6; }  // per second
   double peak_fraction() const { return measured.limit_ms / measured.ms_p20; }

@@ -36,7 +36,9 @@ std::vector<Chart> charts_of(const std::vector<BenchRow>& rows) {
 std::string bar_label(const BenchRow& r) {
   const std::string rate =
       r.work.bytes > 0 ? fmt::format("{:.1f} GB/s", r.gigabytes()) : fmt::format("{:.3f} TFLOP/s", r.tflops());
-  return fmt::format("{}, {:.0f} %, {:.3f} ms", rate, 100 * r.peak_fraction(), r.measured.ms);
+  const std::string of_limit = r.measured.limit_ms > 0 ? fmt::format(", {:.0f} %", 100 * r.peak_fraction()) : "";
+  const std::string origin = r.simulated.empty() ? "" : ", " + r.origin();
+  return fmt::format("{}{}, {:.3f} ms{}", rate, of_limit, r.measured.ms, origin);
 }
 
 // A bar's value, and the mark on its track: the limit probed in the same run, in the same unit.
@@ -84,15 +86,16 @@ std::string numbers(const std::vector<BenchRow>& rows) {
   std::string out =
       "<h2>Numbers</h2>\n<div class=\"wide\"><table><tr><th class=\"t\">problem</th><th class=\"t\">pass</th>"
       "<th class=\"t\">backend</th><th class=\"t\">kernel</th><th>ms</th><th>ms (20th pct.)</th><th>TFLOP/s</th>"
-      "<th>% of limit</th><th>extra memory</th></tr>\n";
+      "<th>% of limit</th><th>extra memory</th><th class=\"t\">times</th></tr>\n";
   for (const BenchRow& r : rows) {
     if (!r.left_out.empty()) continue;
     out += fmt::format(
         "<tr><td class=\"t\">{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td "
         "class=\"t\">{}</td><td>{:.4f}</td>"
-        "<td>{:.4f}</td><td>{:.4f}</td><td>{:.1f}</td><td>{}</td></tr>\n",
+        "<td>{:.4f}</td><td>{:.4f}</td><td>{}</td><td>{}</td><td class=\"t\">{}</td></tr>\n",
         html::escape(r.which.problem), pass_name(r.op), html::escape(r.backend), html::escape(r.kernel), r.measured.ms,
-        r.measured.ms_p20, r.tflops(), 100 * r.peak_fraction(), bytes_text(r.extra_bytes));
+        r.measured.ms_p20, r.tflops(), r.measured.limit_ms > 0 ? fmt::format("{:.1f}", 100 * r.peak_fraction()) : "-",
+        bytes_text(r.extra_bytes), html::escape(r.origin()));
   }
   return out + "</table></div>\n";
 }
@@ -121,6 +124,10 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
       "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
       "the 80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
+  const auto simulated = std::find_if(rows.begin(), rows.end(), [](const BenchRow& r) { return !r.simulated.empty(); });
+  if (simulated != rows.end())
+    body += fmt::format("<p class=\"note\">Times marked as simulated are forecasts for {}, not measurements.</p>\n",
+                        html::escape(device_text(parse_device(simulated->device))));
   body += html::legend(backends) + "<p><span>|</span> limit probed in the same run</p>\n";
   for (const Chart& chart : charts_of(rows))
     body += fmt::format("<h2>{}</h2>\n{}", html::escape(chart.title), chart_svg(chart, backends));

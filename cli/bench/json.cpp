@@ -28,6 +28,7 @@ nlohmann::ordered_json row_json(const BenchRow& r) {
   j["kernel"] = r.kernel;
   j["dtype"] = r.dtype;
   j["causal"] = r.causal;
+  if (!r.simulated.empty()) j["simulated"] = r.simulated;
   j["ms"] = number(r.measured.ms);
   j["ms_p20"] = number(r.measured.ms_p20);
   j["tflops"] = number(r.tflops());

@@ -11,7 +11,8 @@ namespace rapt::cli {
 namespace {
 
 // Fixed widths: every row is printed as soon as it is measured, and rows must line up.
-constexpr const char* kLine = "{:<{}}  {:<6}  {:<11}  {:<24}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {}\n";
+constexpr const char* kLine =
+    "{:<{}}  {:<6}  {:<11}  {:<24}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {:<24}  {}\n";
 
 std::string milliseconds(const BenchRow* r) {
   if (!r || !r->left_out.empty()) return "-";
@@ -37,9 +38,11 @@ void BenchTable::print_header(const BenchPlan& plan, int threads) const {
   if (!on_gpu(plan.device))
     fmt::print(", {} thread{}, best tier {}", threads, threads == 1 ? "" : "s", best_cpu_tier());
   fmt::print("{}\n", plan.budget < kNoBudget ? fmt::format("; budget {:.0f} s", plan.budget) : "");
-  fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
+  if (on_gpu(plan.device) && describe(plan.device).simulator)
+    fmt::print("ms: of one call, forecast by the model, not measured (docs/simulator.md)\n\n");
+  else fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
   fmt::print(kLine, "case", label_width_, "device", "backend", "kernel", "fwd ms", "bwd ms", "fwd TF/s", "bwd TF/s",
-             "fwd %", "bwd %", "GB/s", "problem");
+             "fwd %", "bwd %", "GB/s", "times", "problem");
 }
 
 void BenchTable::print(const std::vector<BenchRow>& rows) const {
@@ -53,7 +56,7 @@ void BenchTable::print(const std::vector<BenchRow>& rows) const {
     const BenchRow& any = forward ? *forward : *backward;
     fmt::print(kLine, any.which.label(), label_width_, any.device, backend, any.kernel, milliseconds(forward),
                milliseconds(backward), tflops(forward), tflops(backward), percent(forward), percent(backward),
-               gigabytes(forward), any.which.problem);
+               gigabytes(forward), any.left_out.empty() ? any.origin() : "-", any.which.problem);
   }
   std::fflush(stdout);
 }

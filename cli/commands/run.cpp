@@ -40,7 +40,8 @@ int run_command(const RunOptions& o) {
   fmt::print("problem  {}\n", why.problem);
   if (on_gpu(device)) fmt::print("device   {}\n", device_text(device));
   if (const Candidate* c = why.chosen()) fmt::print("backend  {} ({}): {}\n", c->backend, c->kernel, c->reason);
-  fmt::print("time     {:.3f} ms\n", elapsed * 1e3);
+  if (on_gpu(device) && describe(device).simulator) fmt::print("time     not measured: the device is simulated\n");
+  else fmt::print("time     {:.3f} ms\n", elapsed * 1e3);
 
   if (o.tensors.layout == "bhsd") results.out.swap_dimensions(1, 2);
   std::vector<std::pair<std::string, const Array*>> tensors = {{"out", &results.out}};

@@ -27,8 +27,9 @@ std::string device_name(rapt_device device) { return on_gpu(device) ? fmt::forma
 std::string device_text(rapt_device device) {
   if (!on_gpu(device)) return fmt::format("cpu: {} ({})", machine().cpu, machine().architecture);
   const rapt_device_info info = describe(device);
-  return fmt::format("{}: {} ({}, {} compute units), {}", device_name(device), info.name, info.arch, info.compute_units,
-                     info.runtime);
+  const std::string model = *info.time_model ? fmt::format(", {}", info.time_model) : "";
+  return fmt::format("{}: {} ({}, {} compute units), {}{}", device_name(device), info.name, info.arch,
+                     info.compute_units, info.runtime, model);
 }
 
 std::vector<rapt_device> gpus() {

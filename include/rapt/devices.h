@@ -27,6 +27,9 @@ typedef struct rapt_device_info {
   uint64_t memory;       /* bytes */
   int32_t compute_units; /* on the host: hardware threads */
   int32_t simulator;     /* 1: no GPU, docs/simulator.md */
+  /* On the simulator: the model that forecasts the times of its events, such as "time model 1", or "" if it was not
+   * asked for one (RAPT_SIM_TIME). "" for everything that exists. */
+  const char* time_model;
 } rapt_device_info;
 
 /* The caller sets info->struct_size. */
@@ -40,6 +43,15 @@ RAPT_API rapt_status rapt_device_free(rapt_device device, void* data);
 RAPT_API rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_device from_device, const void* from,
                                       size_t bytes);
 RAPT_API rapt_status rapt_device_synchronize(rapt_device device);
+
+/* A point in the work of a GPU's default stream (hipEvent_t), to time what lies between two. The time is the device's;
+ * on the simulator it is that of rapt_device_info.time_model. rapt_event_elapsed waits for `to`, and is an error if
+ * either was not recorded. */
+typedef struct rapt_event rapt_event;
+RAPT_API rapt_status rapt_event_create(rapt_device device, rapt_event** event);
+RAPT_API rapt_status rapt_event_destroy(rapt_event* event);
+RAPT_API rapt_status rapt_event_record(rapt_event* event);
+RAPT_API rapt_status rapt_event_elapsed(const rapt_event* from, const rapt_event* to, double* milliseconds);
 
 /* Loads the kernel that runs a problem on a GPU, or with NULL every kernel of the device's archive, so that later calls
  * load nothing. Call it before capturing a stream, where loading and allocating are forbidden. Does nothing on the

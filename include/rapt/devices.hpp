@@ -23,6 +23,26 @@ inline rapt_device_info describe(rapt_device device) {
 
 inline void synchronize(rapt_device device) { check(rapt_device_synchronize(device)); }
 
+// A point in the work of a GPU's default stream.
+class Event {
+ public:
+  explicit Event(rapt_device device) { check(rapt_event_create(device, &event_)); }
+  ~Event() { rapt_event_destroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record() { check(rapt_event_record(event_)); }
+  // The device's milliseconds from then to this event, for which it waits.
+  double since(const Event& from) const {
+    double milliseconds = 0;
+    check(rapt_event_elapsed(from.event_, event_, &milliseconds));
+    return milliseconds;
+  }
+
+ private:
+  rapt_event* event_ = nullptr;
+};
+
 // Loads the problem's kernel before it is called, or without a problem all kernels of the device.
 inline void preload(rapt_device device) { check(rapt_preload(device, nullptr, RAPT_FORWARD)); }
 inline void preload(rapt_device device, const Problem& problem, rapt_op op = RAPT_FORWARD) {

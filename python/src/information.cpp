@@ -31,6 +31,7 @@ nb::list devices(int32_t type) {
     device["memory"] = info.memory;
     device["compute_units"] = info.compute_units;
     device["simulator"] = info.simulator != 0;
+    device["time_model"] = info.time_model;
     result.append(device);
   }
   return result;

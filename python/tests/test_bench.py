@@ -162,6 +162,40 @@ def test_the_layout_of_the_mi300x_report():
     assert "\nComparison (seq=1024, d_k=64):" in lines
 
 
+@pytest.fixture
+def simulated(monkeypatch):
+    """A simulated GPU under the CPU's tensors; the value is what the events of one call say."""
+
+    class Event:
+        def __init__(self, enable_timing):
+            assert enable_timing
+
+        record = synchronize = lambda self: None
+        elapsed_time = lambda self, end: 0.25  # noqa: E731
+
+    gpu = {"simulator": True, "time_model": "time model 7"}
+    monkeypatch.setattr(measure, "simulated_gpu", lambda device: gpu)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    return gpu
+
+
+def test_forecasts_say_that_they_are(simulated, tmp_path, capsys):
+    files = tmp_path / "rows.json", tmp_path / "page.html"
+    arguments = ["strix-halo", "--device", "cpu", "--rows", "Tiny", "--json", str(files[0]), "--html", str(files[1])]
+    assert main(arguments) == 0
+    rows = [json.loads(line) for line in files[0].read_text().splitlines()]
+    assert {(r["simulated"], r["ms"], r["runs"], r["extra_bytes"]) for r in rows} == {("time model 7", 0.25, 1, None)}
+    marked = "simulated (time model 7)"
+    assert capsys.readouterr().out.count(marked) == files[1].read_text().count(marked) == len(rows)
+
+
+def test_seconds_of_the_host_are_not_a_simulated_gpus(simulated, capsys):
+    simulated["time_model"] = ""
+    with pytest.raises(SystemExit) as exit:
+        main(["strix-halo", "--device", "cpu"])
+    assert exit.value.code == 2 and "RAPT_SIM_TIME=1" in capsys.readouterr().err
+
+
 def test_geometric_means_and_slow_rows():
     measured = [[row("rapt", 1.0), row("torch flash", ms)] for ms in (1.0, 4.0)]
     text = "\n".join(layouts.cpu(iter(measured), "cpu"))

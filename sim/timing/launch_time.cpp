@@ -1,5 +1,7 @@
 #include "sim/timing/launch_time.hpp"
 
+#include "sim/timing/model.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -60,9 +62,9 @@ double sustained_mhz(const Chip& chip, double matrix_share, double microseconds)
 std::string summary(const Forecast& f) {
   char text[256];
   std::snprintf(text, sizeof text,
-                "%.2f us forecast, %.0f clocks at %.0f MHz, matrix %.0f %%, %llu of %llu groups timed", f.microseconds,
-                f.clocks, f.clock_mhz, 100 * f.matrix_share, static_cast<unsigned long long>(f.timed_groups),
-                static_cast<unsigned long long>(f.groups));
+                "%.2f us forecast (%s), %.0f clocks at %.0f MHz, matrix %.0f %%, %llu of %llu groups timed",
+                f.microseconds, model_name, f.clocks, f.clock_mhz, 100 * f.matrix_share,
+                static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups));
   std::string line = std::string(text) + "; stalls";
   for (unsigned s = 0; s < stall_count; ++s) {
     std::snprintf(text, sizeof text, ", %s %.0f %%", std::string(name(static_cast<Stall>(s))).c_str(),

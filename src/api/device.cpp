@@ -28,7 +28,7 @@ bool on_gpu(rapt_device device) {
 rapt_device_info describe_host() {
   rapt_device_info info = {};
   info.name = "the host";
-  info.arch = info.target = info.runtime = info.library = "";
+  info.arch = info.target = info.runtime = info.library = info.time_model = "";
   info.compute_units = static_cast<int32_t>(std::max(std::thread::hardware_concurrency(), 1u));
   return info;
 }
@@ -44,6 +44,7 @@ rapt_device_info describe_gpu(rapt_device device) {
   info.memory = d.memory;
   info.compute_units = d.compute_units;
   info.simulator = d.driver->simulator();
+  info.time_model = d.driver->time_model();
   return info;
 }
 

@@ -293,6 +293,23 @@ TEST(Gpu, Explains) {
   EXPECT_EQ(paged.chosen(), nullptr);
 }
 
+TEST(Gpu, Events) {
+  Tensors t(1, 70, 90, 3, 40);
+  rapt::Event before(kGpu), after(kGpu);
+  before.record();
+  t.run(t.attention());
+  after.record();
+  EXPECT_GT(after.since(before), 0);
+  EXPECT_STREQ(rapt::describe(kGpu).time_model, "");  // RAPT_SIM_TIME is not set
+  const rapt::Event never(kGpu);
+  refused(RAPT_DEVICE_ERROR, [&] { after.since(never); }, {"time between two events of hip:0"});
+  rapt::Event other(kOther);
+  other.record();
+  refused(RAPT_INVALID_ARGUMENT, [&] { after.since(other); }, {"hip:1", "hip:0", "must be the same"});
+  refused(RAPT_UNSUPPORTED, [] { const rapt::Event host(rapt::kHost); }, {"device is cpu", "must be hip"});
+  refused(RAPT_INVALID_ARGUMENT, [] { const rapt::Event none({RAPT_ROCM, 9}); }, {"hip:9 does not exist"});
+}
+
 TEST(Gpu, StreamsAndCapture) {
   using Stream = void*;
   using Graph = void*;

@@ -8,6 +8,7 @@ import torch
 
 from rapt._files import path_to_write, write
 from rapt.bench import html, layouts
+from rapt.bench.measure import time_model
 from rapt.bench.run import Row, measure_table
 from rapt.bench.tables import TABLES
 
@@ -31,6 +32,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per measurement and line")
     parser.add_argument("--html", metavar="FILE", type=path_to_write, help="a report")
     options = parser.parse_args(arguments)
+    try:
+        time_model(options.device)
+    except RuntimeError as error:
+        parser.error(str(error))
     names = options.tables or ["strix-halo"]
     for name in names:
         if name not in TABLES:
@@ -51,7 +56,7 @@ def main(arguments: list[str]) -> int:
             )
         rows = measure_table(name, table._replace(cases=cases), options.device, options.seconds, found)
         print(f"{name}\n")
-        for line in layouts.LAYOUTS.get(name, layouts.generic)(_kept(rows, measured), options.device):
+        for line in layouts.layout(name, options.device)(_kept(rows, measured), options.device):
             print(line, flush=True)
         print()
     absent: dict[tuple[str, str], list[str]] = {}

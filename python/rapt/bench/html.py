@@ -29,12 +29,13 @@ def _case(title, rows):
     lines = [f"<h3>{escape(title)}</h3><table>"]
     for r in rows:
         if r.error:
-            lines.append(f"<tr><td>{escape(r.backend)}<td colspan=4>{escape(r.error)}")
+            lines.append(f"<tr><td>{escape(r.backend)}<td colspan=5>{escape(r.error)}")
             continue
         memory = "" if r.extra_bytes is None else f"{r.extra_bytes / 2**20:.1f} MiB"
         lines.append(
             f"<tr{' class=rapt' if r.backend == 'rapt' else ''}><td>{escape(r.backend)}<td class=n>{r.ms:.4f} ms"
             f"<td class=n>{r.tflops:.4g} TFLOP/s<td class=n>{memory}"
+            f"<td>{f'simulated ({escape(r.simulated)})' if r.simulated else ''}"
             f"<td class=bar><div style='width:{100 * r.tflops / most:.1f}%'></div>"
         )
     return "\n".join([*lines, "</table>"])

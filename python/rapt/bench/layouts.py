@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 
 import rapt
+from rapt.bench.measure import time_model
 from rapt.bench.run import Row
 
 _WIDTH = 89
@@ -35,6 +36,8 @@ def status(device: str) -> str:
     lines += [f"ROCm version: {torch.version.hip}", f"Rapt version: {rapt.__version__}", f"Device: {device}"]
     if device != "cpu":
         lines.append(f"GPU: {torch.cuda.get_device_name()}")
+        if model := time_model(device):
+            lines.append(f"Times: simulated ({model}), not measured")
     else:
         lines.append(f"CPU threads: {torch.get_num_threads()}")
     return "\n".join(lines)
@@ -54,7 +57,8 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
                 continue
             memory = "      -" if r.extra_bytes is None else f"{r.extra_bytes / 2**20:7.1f}"
             ratio = f"rapt is {r.ms / ours.ms:.2f}x as fast" if ours and r is not ours else ""
-            yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {ratio}".rstrip()
+            origin = f"simulated ({r.simulated})  " if r.simulated else ""
+            yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {origin}{ratio}".rstrip()
 
 
 def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
@@ -155,7 +159,12 @@ def cpu(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     yield from slow
 
 
-LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu}
+_LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu}
+
+
+def layout(table: str, device: str):
+    """The table's own, or the generic one, which says of each row where it comes from."""
+    return generic if time_model(device) else _LAYOUTS.get(table, generic)
 
 
 def _time_and_rate(row):

@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 import torch
 
+from rapt import _core
+
+_HIP = 10  # DLPack's number of AMD's devices
+
 
 class Times(NamedTuple):
     ms: float
@@ -37,6 +41,36 @@ def alternate(functions: dict[str, Callable], device: str, seconds: float) -> di
             spent[name] += elapsed
             found[name].append(1e3 * elapsed / calls[name])
     return {name: Times(statistics.median(x), sorted(x)[len(x) // 5], len(x)) for name, x in found.items()}
+
+
+def simulated_gpu(device: str) -> dict | None:
+    """What Rapt knows of the device if it is a simulated GPU, of which the host's seconds say nothing."""
+    if device == "cpu" or not torch.version.hip:
+        return None
+    gpu = _core.devices(_HIP)[torch.cuda.current_device()]
+    return gpu if gpu["simulator"] else None
+
+
+def time_model(device: str) -> str:
+    """The model that forecasts a simulated GPU's times; "" where they are measured. RuntimeError if neither is so."""
+    gpu = simulated_gpu(device)
+    if gpu and not gpu["time_model"]:
+        raise RuntimeError("the GPU is simulated, and no time is modelled: RAPT_SIM_TIME=1 asks for forecasts")
+    return gpu["time_model"] if gpu else ""
+
+
+def forecast(functions: dict[str, Callable]) -> dict[str, Times]:
+    """One call of each on a simulated GPU, by its events: forecasts do not vary."""
+    times = {}
+    for name, function in functions.items():
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        function()
+        end.record()
+        end.synchronize()
+        ms = start.elapsed_time(end)
+        times[name] = Times(ms, ms, 1)
+    return times
 
 
 def peak_bytes(function: Callable, device: str) -> int | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 import rapt
-from rapt.bench.measure import alternate, free_bytes, peak_bytes, pinned
+from rapt.bench.measure import alternate, forecast, free_bytes, peak_bytes, pinned, time_model
 from rapt.bench.rivals import Rival, rivals
 from rapt.bench.tables import Case, Table
 
@@ -36,6 +36,8 @@ class Row(NamedTuple):
     extra_bytes: int | None
     error: str
     """why it was not measured; ms is then None"""
+    simulated: str = ""
+    """the model of a simulated GPU that forecast the time; empty if it was measured"""
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
@@ -52,18 +54,19 @@ def measure_table(name: str, table: Table, device: str, seconds: float, found: d
 def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, seconds: float) -> list[Row]:
     q, k, v, dout = _inputs(case, device, op == "bwd")
     functions, peaks, errors = {}, {}, {}
+    simulated = time_model(device)
     for rival in chosen:
         try:
             _check_memory(rival, case, op, device)
             function = _forward(rival, q, k, v, case.causal)
             if op == "bwd":
                 function = _backward(function(), (q, k, v), dout)
-            peaks[rival.name] = peak_bytes(function, device)
+            peaks[rival.name] = None if simulated else peak_bytes(function, device)
         except (RuntimeError, MemoryError) as error:  # out of memory, or a size that it does not take
             errors[rival.name] = str(error).strip().splitlines()[0]
         else:
             functions[rival.name] = function
-    times = alternate(functions, device, seconds)
+    times = forecast(functions) if simulated else alternate(functions, device, seconds)
     kernel = _kernel(case, op, device)
     rows = []
     for rival in chosen:
@@ -86,6 +89,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
                 case.flops(op) / measured.ms / 1e9 if measured else None,
                 peaks.get(name),
                 errors.get(name, ""),
+                simulated,
             )
         )
     return rows

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from rapt._files import path_to_write, write
+from rapt.bench.measure import simulated_gpu
 
 PRESETS = {  # two for GPUs and one for CPUs
     "mi300x": {"batch_size": 4, "seq_len": 4096, "d_model": 1024, "n_heads": 16, "n_layers": 8, "warmup_steps": 20,
@@ -113,6 +114,8 @@ def describe(comparison: dict) -> list[str]:
 
 
 def _check(parser, config):
+    if simulated_gpu(config["device"]):
+        parser.error("the GPU is simulated: training takes the host's seconds, which say nothing of it")
     for name in PRESETS["cpu"]:
         if name != "dtype" and config[name] < 1:
             parser.error(f"--{name.replace('_', '-')} is {config[name]}; it must be at least 1")

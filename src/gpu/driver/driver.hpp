@@ -69,6 +69,7 @@ class Driver {
   virtual const std::string& library() const = 0;  // the file
   virtual const std::string& runtime() const = 0;  // "ROCm, HIP 7.1.25424", or that it is the simulator
   virtual bool simulator() const = 0;
+  virtual const char* time_model() const = 0;      // as rapt_device_info.time_model
   virtual std::string describe(Status) const = 0;  // the vendor's name and text of a failure
   virtual bool is_out_of_memory(Status) const = 0;
 

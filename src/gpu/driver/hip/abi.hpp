@@ -79,7 +79,8 @@ struct HipPointerAttributes {
   optional(HipError, hipGetDevicePropertiesR0600, (void*, int))                                                       \
   optional(HipError, hipMallocAsync, (void**, size_t, HipStream))                                                     \
   optional(HipError, hipFreeAsync, (void*, HipStream))                                                                \
-  optional(const char*, rapt_sim_name, ())
+  optional(const char*, rapt_sim_name, ())                                                                            \
+  optional(const char*, rapt_sim_time_model, ())
 // clang-format on
 
 }  // namespace rapt::gpu

@@ -17,6 +17,7 @@ class HipDriver final : public Driver {
     return text;
   }
   bool simulator() const override { return hip_.simulator(); }
+  const char* time_model() const override { return hip_.time_model(); }
   std::string describe(Status status) const override { return hip_.describe(static_cast<HipError>(status)); }
   bool is_out_of_memory(Status status) const override { return static_cast<HipError>(status) == kHipErrorOutOfMemory; }
 

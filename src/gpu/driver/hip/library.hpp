@@ -17,6 +17,7 @@ class Hip {
 
   const std::string& path() const { return path_; }
   bool simulator() const { return rapt_sim_name != nullptr; }
+  const char* time_model() const { return rapt_sim_time_model != nullptr ? rapt_sim_time_model() : ""; }
   std::string runtime() const;  // "ROCm, HIP 7.1.25424", or that it is the simulator
 
   // Throws Error with HIP's own name and text of the failure, after `what` was being done: pieces of a sentence.
