@@ -6,6 +6,7 @@
 #include "sim/hip/stream/stream.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/profile/profiler.hpp"
+#include "sim/profile/time_log.hpp"
 #include "sim/timing/device_name.hpp"
 
 #include <cstdlib>
@@ -71,6 +72,7 @@ Error Device::synchronize() {
 Runtime::Runtime() {
   Memory::process();  // created before the streams, so that it outlives them
   Profiler::process();
+  TimeLog::process();
   for (const auto& [arch, chip] : configured()) {
     const int id = static_cast<int>(devices_.size());
     devices_.push_back(std::make_unique<Device>(id, arch, chip));

@@ -1,7 +1,7 @@
 // The profile of a process: what its launches counted, kernel by kernel, and the report.
 #pragma once
 
-#include "sim/machine/core/launch.hpp"
+#include "sim/profile/code_copy.hpp"
 #include "sim/profile/profile.hpp"
 
 #include <memory>
@@ -18,12 +18,6 @@ struct LaunchRecord {
   WaveCounts longest;
   std::vector<WaveCounts> waves;
   std::string failure;  // empty: it ended
-};
-
-// A copy of a code object from when its first kernel ran, for the report, which is written after it is unloaded.
-struct CodeCopy {
-  DecodeMode mode;
-  std::vector<std::byte> text, file;
 };
 
 struct KernelProfile {
@@ -44,15 +38,14 @@ class Profiler {
   void add(const Launch& launch, LaunchCounts& counts, std::uint64_t cycles, const std::string& failure);
   // In the order of their first launches.
   const std::vector<KernelProfile>& kernels() const { return kernels_; }
+  std::string report() const;  // as JSON
 
   // Set by RAPT_SIM_PROFILE: the report is written there when the process ends. Null if it is not set.
   static Profiler* process();
 
  private:
-  std::shared_ptr<const CodeCopy> copy_of(const Launch& launch);
-
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const CodeCopy>> codes_;
+  CodeCopies codes_;
   std::vector<KernelProfile> kernels_;
 };
 

@@ -1,7 +1,7 @@
 // The report of a kernel's counters: its loops, source lines, and the best time that each pipe allows.
 #pragma once
 
-#include "sim/profile/flow.hpp"
+#include "sim/profile/kernel_code.hpp"
 #include "sim/profile/profiler.hpp"
 
 #include <string>
@@ -19,19 +19,10 @@ struct Bound {
 std::vector<Bound> bounds(const Totals& totals, std::uint64_t memory_bytes, Arch arch);
 const Bound& largest(const std::vector<Bound>& bounds);
 
-// Addresses are bytes from the kernel's entry.
-struct Source {
-  std::string file;  // empty: not known
-  std::uint32_t line = 0;
-};
-
-struct LoopReport {
-  std::int64_t header, first, last;  // its first instruction; the lowest and the highest of all
-  std::vector<std::int64_t> latches;
+struct LoopReport : LoopPlace {
   std::uint64_t iterations, entries;
   int parent;
   unsigned depth;
-  Source source;  // of the header
   Totals totals;
   std::uint64_t memory_bytes;  // the kernel's, distributed by the sectors requested
 };
@@ -41,7 +32,7 @@ struct LineReport {
   Totals totals;
 };
 
-struct BlockReport {
+struct BlockReport {  // bytes from the kernel's entry
   std::int64_t first, end;
   std::uint64_t executed;
   Totals totals;

@@ -34,6 +34,8 @@ void parse_wave(const std::string& text, TraceOptions& options) {
 
 std::string profile_settings() { return variable("RAPT_SIM_PROFILE"); }
 
+std::string time_report_settings() { return variable("RAPT_SIM_TIME_REPORT"); }
+
 std::optional<TraceOptions> trace_settings() {
   TraceOptions options;
   options.file = variable("RAPT_SIM_TRACE");

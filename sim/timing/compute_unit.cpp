@@ -18,8 +18,13 @@ Stall stall_of(Counter counter, bool scalar) {
 }  // namespace
 
 ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service,
-                         std::vector<SlotTime>& slots)
-    : chip_(chip), steps_(steps), slots_(slots), memory_(chip, shares, service), simds_(chip.simds) {}
+                         std::vector<SlotTime>& slots, Timeline* timeline)
+    : chip_(chip),
+      steps_(steps),
+      slots_(slots),
+      timeline_(timeline),
+      memory_(chip, shares, service),
+      simds_(chip.simds) {}
 
 void ComputeUnit::start(const GroupTrace& trace, Clock at) {
   auto group = std::make_unique<Group>();
@@ -139,7 +144,10 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   SlotTime& time = slots_[slot];
   ++time.issued;
   ++instructions_;
-  if (now_ > wave.could) time.stalled[static_cast<unsigned>(wave.reason)] += now_ - wave.could;
+  const Clock stalled = now_ > wave.could ? now_ - wave.could : 0;
+  time.stalled[static_cast<unsigned>(wave.reason)] += stalled;
+  if (timeline_ != nullptr) timeline_->add({now_, wave.age, slot, static_cast<std::uint32_t>(stalled), wave.reason});
+  time.own += step.wave_clocks;
   wave.reason = Stall::issue;
   wave.ready = wave.could = now_ + step.wave_clocks;
   ++wave.at;
@@ -159,8 +167,13 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   }
   const bool last = wave.at == wave.trace->slots.size();
   if (last) return end(simd, wave);
-  if (step.port == Port::branch && wave.trace->slots[wave.at] != slot + step.bytes / 4)
-    wave.ready = wave.could = now_ + chip_.refetch_clocks;
+  if (wave.trace->slots[wave.at] != slot + step.bytes / 4) {
+    ++time.taken;
+    if (step.port == Port::branch) {
+      wave.ready = wave.could = now_ + chip_.refetch_clocks;
+      time.own += chip_.refetch_clocks - step.wave_clocks;
+    }
+  }
   if (step.barrier) arrive(wave);
 }
 
@@ -194,8 +207,9 @@ void ComputeUnit::release(Group& group) {
   for (const auto& wave : group.waves) {
     if (!wave->at_barrier) continue;
     wave->at_barrier = false;
-    const std::uint32_t barrier = wave->trace->slots[wave->at - 1];
-    if (now_ > wave->could) slots_[barrier].stalled[static_cast<unsigned>(Stall::barrier)] += now_ - wave->could;
+    SlotTime& barrier = slots_[wave->trace->slots[wave->at - 1]];
+    if (now_ > wave->could) barrier.stalled[static_cast<unsigned>(Stall::barrier)] += now_ - wave->could;
+    barrier.own += now_ + chip_.refetch_clocks - std::max(now_, wave->could);
     wave->ready = wave->could = now_ + chip_.refetch_clocks;
   }
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sim/timing/counters.hpp"
-#include "sim/timing/stalls.hpp"
+#include "sim/timing/timeline.hpp"
 
 #include <deque>
 #include <memory>
@@ -13,7 +13,8 @@ namespace rapt::sim::timing {
 
 class ComputeUnit {
  public:
-  ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service, std::vector<SlotTime>& slots);
+  ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service, std::vector<SlotTime>& slots,
+              Timeline* timeline = nullptr);
 
   // The group's trace must live until the group has ended.
   void start(const GroupTrace& group, Clock at);
@@ -37,7 +38,7 @@ class ComputeUnit {
     Clock ready = 0;  // not issued before
     Clock could = 0;  // when it could have issued its next instruction, had nothing stalled it
     Stall reason = Stall::issue;
-    std::uint64_t age = 0;  // the number of waves that the unit started before
+    std::uint32_t age = 0;  // the number of waves that the unit started before
     unsigned priority = 0;
     bool at_barrier = false;
     bool scalar_loads = false;  // lgkmcnt counts some, and not only the LDS's
@@ -70,6 +71,7 @@ class ComputeUnit {
   const Chip& chip_;
   Steps& steps_;
   std::vector<SlotTime>& slots_;
+  Timeline* timeline_;  // null: not drawn
   MemoryPath memory_;
   double lds_free_ = 0;
   std::vector<Simd> simds_;
@@ -77,7 +79,8 @@ class ComputeUnit {
   std::unique_ptr<Group> ended_;
   unsigned next_simd_ = 0;
   Clock now_ = 0, matrix_busy_ = 0;
-  std::uint64_t instructions_ = 0, waves_ = 0;
+  std::uint64_t instructions_ = 0;
+  std::uint32_t waves_ = 0;
 };
 
 }  // namespace rapt::sim::timing

@@ -15,10 +15,11 @@ struct Run {
 };
 
 Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service, double clock_mhz,
-              std::vector<SlotTime>& slots) {
+              std::vector<SlotTime>& slots, Timeline& timeline) {
   const Shares shares = shares_of(chip, clock_mhz, plan.busy_units, plan.busy_units_of_die);
   std::vector<ComputeUnit> units;
-  for (std::size_t u = 0; u < plan.first.size(); ++u) units.emplace_back(chip, steps, shares, service, slots);
+  for (std::size_t u = 0; u < plan.first.size(); ++u)
+    units.emplace_back(chip, steps, shares, service, slots, u == 0 ? &timeline : nullptr);
   Run run;
   std::vector<Clock> ends(units.size());  // of the group that each unit ends next
   for (std::size_t u = 0; u < units.size(); ++u) {
@@ -94,18 +95,17 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   // The clock follows from the load, and the load from the clock: memory does not slow down with the units.
   for (int round = 0; round < 4; ++round) {
     result.slots.assign(program.slots(), {});
-    run = run_units(chip, steps, plan, traces, service, mhz, result.slots);
+    result.timeline = {};
+    run = run_units(chip, steps, plan, traces, service, mhz, result.slots, result.timeline);
     result.clock_mhz = mhz;
     mhz = sustained_mhz(chip, run.matrix_share * busy_units, run.clocks / mhz);
     if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;
   }
   result.clocks = run.clocks;
-  double issued = 0;
-  for (const SlotTime& slot : result.slots)
-    for (unsigned s = 0; s < stall_count; ++s) result.stalls[s] += static_cast<double>(slot.stalled[s]);
-  for (const double stall : result.stalls) issued += stall;
-  issued += 4.0 * static_cast<double>(run.instructions);
-  for (double& stall : result.stalls) stall /= issued;
+  SlotTime all;
+  for (const SlotTime& slot : result.slots) all += slot;
+  for (unsigned s = 0; s < stall_count; ++s)
+    result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
   result.microseconds = chip.launch_microseconds + run.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   for (unsigned l = 0; l < level_count; ++l) result.levels[l] = service.share(static_cast<Level>(l));

@@ -21,6 +21,7 @@ struct Forecast {
   std::uint64_t timed_groups = 0, groups = 0, instructions = 0;
   std::vector<SlotTime> slots;
   std::array<double, stall_count> stalls{};  // of the time of the timed waves, the share of each cause
+  Timeline timeline;                         // of the first timed unit
 };
 
 // One line, for people.

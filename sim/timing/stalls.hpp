@@ -28,8 +28,11 @@ inline std::string_view name(Stall stall) {
 
 // Of one static instruction, all timed waves together: clocks.
 struct SlotTime {
-  std::uint64_t issued = 0;
+  std::uint64_t issued = 0, taken = 0;  // taken: its wave went on elsewhere than at the next instruction
+  std::uint64_t own = 0;                // until its wave's next instruction could issue
   std::array<std::uint64_t, stall_count> stalled{};
+  std::uint64_t clocks() const;  // of all causes, its own too
+  SlotTime& operator+=(const SlotTime& other);
 };
 
 }  // namespace rapt::sim::timing

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
       "`rapt-sim COMMAND --help` has each command's options and examples.");
   Action action;
   add_profile(app, action);
+  add_time(app, action);
   add_trace(app, action);
   add_disasm(app, action);
   add_opcodes(app, action);

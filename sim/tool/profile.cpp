@@ -18,17 +18,6 @@ struct ProfileOptions {
   std::vector<std::string> program;
 };
 
-void keep_only(Json& profile, const std::string& kernel) {
-  Json kept = Json::array();
-  std::string names;
-  for (const Json& k : profile["kernels"]) {
-    names += (names.empty() ? "" : ", ") + k["name"].get<std::string>();
-    if (k["name"] == kernel) kept.push_back(k);
-  }
-  if (kept.empty()) throw InputError(fmt::format("--kernel: '{}' was not launched; these were: {}", kernel, names));
-  profile["kernels"] = std::move(kept);
-}
-
 int profile_command(const ProfileOptions& options) {
   if (!options.arch.empty()) check_archs(options.arch);
   const TemporaryFolder folder;

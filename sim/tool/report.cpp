@@ -1,11 +1,28 @@
 #include "sim/tool/report.hpp"
 
+#include "sim/tool/tool.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 namespace rapt::sim::tool {
+
+std::string kernel_names(const Json& report) {
+  std::string names;
+  for (const Json& k : report["kernels"]) names += (names.empty() ? "" : ", ") + k["name"].get<std::string>();
+  return names;
+}
+
+void keep_only(Json& report, const std::string& kernel) {
+  Json kept = Json::array();
+  for (const Json& k : report["kernels"])
+    if (k["name"] == kernel) kept.push_back(k);
+  if (kept.empty())
+    throw InputError(fmt::format("--kernel: '{}' was not launched; these were: {}", kernel, kernel_names(report)));
+  report["kernels"] = std::move(kept);
+}
 
 std::string address_text(std::int64_t offset) {
   return offset < 0 ? fmt::format("-0x{:x}", -offset) : fmt::format("+0x{:x}", offset);

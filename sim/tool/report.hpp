@@ -1,4 +1,4 @@
-// Formats a profile (the JSON of profile/report.hpp) as text or HTML.
+// Formats a profile (the JSON of profile/report.hpp) as text or HTML; pieces for reports of forecasts too.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,6 +10,10 @@ using Json = nlohmann::ordered_json;
 
 std::string profile_text(const Json& kernel);
 std::string profile_html(const Json& profile);
+
+// The kernels of a report; keep_only throws InputError if it was not launched.
+std::string kernel_names(const Json& report);
+void keep_only(Json& report, const std::string& kernel);
 
 // Pieces of both.
 std::string address_text(std::int64_t offset);      // "+0x1c0"

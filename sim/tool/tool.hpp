@@ -19,6 +19,7 @@ class InputError : public std::runtime_error {
 using Action = std::function<int()>;  // gives the exit code
 
 void add_profile(CLI::App& app, Action& action);
+void add_time(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_disasm(CLI::App& app, Action& action);
 void add_opcodes(CLI::App& app, Action& action);

@@ -8,6 +8,7 @@
 #include "sim/machine/core/fault.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/profile/profiler.hpp"
+#include "sim/profile/time_log.hpp"
 #include "sim/profile/trace.hpp"
 #include "sim/timing/launch_time.hpp"
 
@@ -46,6 +47,8 @@ struct Executor {
                                     {mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample});
     if (result.forecast) clock += result.forecast->microseconds * 1000;
     else clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
+    if (TimeLog* const times = TimeLog::process(); times != nullptr && result.forecast)
+      times->add(launch, *device.chip, *result.forecast);
     if (result.forecast) log(launch.kernel->name + ": " + timing::summary(*result.forecast));
     // The machine may have initialised statics in its first run; they must outlive the streams.
     static const int again = std::atexit([] { Runtime::get().drain(); });

@@ -1,30 +1,15 @@
 // The rapt-sim command on a compiled HIP program, and on bad input.
-#include "sim/tests/support/programs/bundles.hpp"
+#include "sim/tests/support/programs/command.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/wait.h>
-
-#include <filesystem>
 #include <fstream>
 
 namespace rapt::sim::test {
 namespace {
 
 constexpr const char* program = R"(
-#include <cstddef>
-#include <cstdio>
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __shared__ __attribute__((shared))
-struct dim3 { unsigned x, y, z; __host__ __device__ constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
-typedef struct ihipStream_t* hipStream_t;
-typedef int hipError_t;
-extern "C" hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds = 0, hipStream_t stream = nullptr);
-extern "C" hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, size_t, hipStream_t);
-extern "C" hipError_t hipMalloc(void**, size_t), hipMemcpy(void*, const void*, size_t, int), hipDeviceSynchronize();
 extern "C" __global__ void first(float* out) {
   out[__builtin_amdgcn_workitem_id_x()] = 1;
 }
@@ -53,41 +38,17 @@ int main(int argc, char**) {
 }
 )";
 
-const std::string folder = RAPT_SIM_LIBRARY_FOLDER;
-const std::string tool = folder + "/../bin/rapt-sim";
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-// The command with these arguments, and what it printed where.
-Outcome run(const std::string& arguments) {
-  const std::string out = temporary_folder() + "/out", err = temporary_folder() + "/err";
-  const int status = std::system((tool + " " + arguments + " >" + out + " 2>" + err).c_str());
-  const auto text = [](const std::string& path) { return shell("cat " + path); };
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text(out), text(err)};
-}
+constexpr auto run = run_command;
 
 const std::string& compiled() {
-  static const std::string path = [] {
-    const std::string stem = temporary_folder() + "/program";
-    std::ofstream(stem + ".hip") << program;
-    shell(with_bundler() +
-          "clang++-22 -x hip -std=c++20 -O2 -g -nogpulib -nogpuinc --offload-arch=gfx942 --offload-arch=gfx1100 -c " +
-          stem + ".hip -o " + stem + ".o 2>&1");
-    shell("c++ " + stem + ".o -Wl,--allow-shlib-undefined " + folder + "/libamdhip64.so -o " + stem + " 2>&1");
-    return stem;
-  }();
+  static const std::string path = compile_program(program);
   return path;
 }
 
 // The program on the simulator with these variables, without the command.
 std::string run_with(const std::string& variables) {
-  return shell("LD_LIBRARY_PATH=" + folder + " " + variables + " " + compiled());
+  return shell("LD_LIBRARY_PATH=" + library_folder + " " + variables + " " + compiled());
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST(Tool, ProfilesAProgram) {
   const std::string json = temporary_folder() + "/profile.json", html = temporary_folder() + "/profile.html";
@@ -296,7 +257,7 @@ TEST(Tool, ValidatesTimes) {
 TEST(Tool, HelpsAndTellsItsVersion) {
   EXPECT_EQ(run("--version").code, 0);
   EXPECT_TRUE(run("--version").out.starts_with("rapt-sim "));
-  for (const char* command : {"profile", "trace", "disasm", "opcodes", "validate"})
+  for (const char* command : {"profile", "time", "trace", "disasm", "opcodes", "validate"})
     EXPECT_TRUE(has(run(std::string(command) + " --help").out, "Example")) << command;
 }
 

@@ -1,0 +1,23 @@
+// How far a chip's forecasts were from measured times.
+#pragma once
+
+#include "sim/timing/chip.hpp"
+
+namespace rapt::sim::timing {
+
+// Over AMD's published times of 10 us and more (docs/performance/amd-time.md).
+struct Accuracy {
+  std::string_view chip;
+  unsigned rows;          // published times
+  double geometric_mean;  // of forecast over measured
+  double within;          // so far at most was a forecast from its time, as a fraction of that, ...
+  double share;           // ... in this share of the rows
+
+  // Of the times that a forecast may stand for, for that share.
+  double low(double forecast) const { return forecast / (1 + within); }
+  double high(double forecast) const { return forecast / (1 - within); }
+};
+
+const Accuracy* accuracy_of(const Chip& chip);  // null: it was compared with no measured time
+
+}  // namespace rapt::sim::timing
