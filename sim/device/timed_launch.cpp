@@ -2,6 +2,7 @@
 
 #include "sim/device/occupancy.hpp"
 #include "sim/machine/core/fault.hpp"
+#include "sim/timing/device_addresses.hpp"
 
 namespace rapt::sim {
 namespace {
@@ -49,7 +50,9 @@ void TimedLaunch::add(timing::GroupTrace trace) {
   traces_.emplace(trace.number, std::move(trace));
 }
 
-timing::Forecast TimedLaunch::forecast(const Program& program) const {
+timing::Forecast TimedLaunch::forecast(const Program& program) {
+  timing::DeviceAddresses addresses(chip_.line_bytes);
+  for (auto& [number, trace] : traces_) addresses.move(trace);
   return timing::forecast(chip_, program, plan_, total_, traces_);
 }
 

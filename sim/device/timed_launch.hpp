@@ -20,8 +20,13 @@ class TimedLaunch {
   // The groups that are recorded, in ascending order.
   std::vector<std::uint64_t> groups() const;
   void add(timing::GroupTrace trace);  // from any thread
-  timing::Forecast forecast(const Program& program) const;
+  // Once, when all are there.
+  timing::Forecast forecast(const Program& program);
   const timing::Chip& chip() const { return chip_; }
+  // That the device holds at once.
+  std::uint64_t resident_groups() const {
+    return std::uint64_t{chip_.dies} * chip_.units_per_die * plan_.groups_per_unit;
+  }
 
  private:
   const timing::Chip& chip_;

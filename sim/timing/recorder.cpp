@@ -1,6 +1,7 @@
 #include "sim/timing/recorder.hpp"
 
 #include "sim/machine/memory/flat_access.hpp"
+#include "sim/timing/device_addresses.hpp"
 
 #include <algorithm>
 
@@ -21,8 +22,10 @@ void add_lines(const Access& access, unsigned shift, std::size_t first, std::vec
 
 }  // namespace
 
-Recorder::Recorder(unsigned line_bytes, std::uint64_t most)
-    : line_shift_(static_cast<unsigned>(std::countr_zero(line_bytes))), most_(most) {}
+Recorder::Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t resident_groups)
+    : line_shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
+      most_(most),
+      resident_groups_(resident_groups) {}
 
 void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
   trace_.number = number;
@@ -157,8 +160,24 @@ void Recorder::access(Wave& wave, const Instruction&, const Access& access) {
     return;
   }
   std::vector<std::uint64_t>& lines = trace_.waves[wave.index].lines;
-  add_lines(access, line_shift_, request_.first_line, lines);
+  if (access.space == Space::scratch) {
+    Access own = access;
+    const std::vector<std::uint64_t> at = private_addresses(wave, access);
+    own.at = at.data();
+    add_lines(own, line_shift_, request_.first_line, lines);
+  } else {
+    add_lines(access, line_shift_, request_.first_line, lines);
+  }
   request_.lines = static_cast<std::uint16_t>(lines.size() - request_.first_line);
+}
+
+std::vector<std::uint64_t> Recorder::private_addresses(const Wave& wave, const Access& access) const {
+  const std::uint64_t bytes = std::uint64_t{wave.scratch_bytes_per_lane} * wave.lanes;
+  const std::uint64_t begin =
+      private_memory + (trace_.number % resident_groups_ * trace_.waves.size() + wave.index) * bytes;
+  std::vector<std::uint64_t> at(wave.lanes);
+  for_lanes(access.lanes, [&](unsigned lane) { at[lane] = access.at[lane] - wave.scratch_base + begin; });
+  return at;
 }
 
 void Recorder::after(Wave& wave, const Entry& entry) {

@@ -15,8 +15,9 @@ namespace rapt::sim::timing {
 
 class Recorder final : public Observer {
  public:
-  // Of each wave, the first `most` instructions.
-  Recorder(unsigned line_bytes, std::uint64_t most);
+  // Of each wave, the first `most` instructions. resident_groups: that the device holds at once; others have the
+  // private memory of one that has ended.
+  Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t resident_groups);
 
   void begin_group(const Workgroup& group, std::uint64_t number);
   GroupTrace end_group();
@@ -54,10 +55,11 @@ class Recorder final : public Observer {
   void go_round(WaveTrace& trace, Wait& wait, CodeLoop loop);
   void leave(WaveTrace& trace, Wait& wait, std::uint32_t to);
   void cut(WaveTrace& trace, std::size_t slots) const;
+  std::vector<std::uint64_t> private_addresses(const Wave& wave, const Access& access) const;
   void repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot);
 
   unsigned line_shift_;
-  std::uint64_t most_;
+  std::uint64_t most_, resident_groups_;
   GroupTrace trace_;
   const Program* program_ = nullptr;
   std::map<std::pair<std::uint32_t, std::uint32_t>, bool> loops_;  // head and latch: whether it waits

@@ -1,6 +1,7 @@
 // Whole launches: which workgroups stand for the others, and what is forecast from them.
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/tests/support/timed_code.hpp"
+#include "sim/timing/device_addresses.hpp"
 #include "sim/timing/launch_time.hpp"
 
 #include <numeric>
@@ -79,6 +80,33 @@ TEST(TimedLaunch, IsTheSameEachTime) {
   const Forecast first = time(attention, mi300x(), true), again = time(attention, mi300x(), true);
   EXPECT_EQ(first.clocks, again.clocks);
   EXPECT_EQ(first.instructions, again.instructions);
+}
+
+// By the order in which allocations are touched, not by where the host has them.
+TEST(DeviceAddresses, AreTheSameInEveryRun) {
+  const unsigned line = mi300x().line_bytes;
+  const Buffer<unsigned char> small(5000), large(3 << 20), other(100);
+  const auto line_of = [&](const Buffer<unsigned char>& buffer, std::uint64_t at) {
+    return reinterpret_cast<std::uint64_t>(buffer.data()) / line + at;
+  };
+  const auto moved = [&](const Buffer<unsigned char>& first, const Buffer<unsigned char>& second) {
+    timing::DeviceAddresses addresses(line);
+    timing::GroupTrace a, b;
+    a.waves.resize(2);
+    a.waves[0].lines = {line_of(first, 2), line_of(second, 0), timing::private_memory / line};
+    a.waves[1].lines = {line_of(second, 0)};
+    b.waves.resize(1);
+    b.waves[0].lines = {line_of(other, 0), line_of(first, 0)};
+    addresses.move(a);
+    addresses.move(b);
+    a.waves[0].lines.insert(a.waves[0].lines.end(), a.waves[1].lines.begin(), a.waves[1].lines.end());
+    a.waves[0].lines.insert(a.waves[0].lines.end(), b.waves[0].lines.begin(), b.waves[0].lines.end());
+    return a.waves[0].lines;
+  };
+  const std::uint64_t large_page = (2 << 20) / line, own = timing::private_memory / line;
+  using Lines = std::vector<std::uint64_t>;
+  EXPECT_EQ(moved(small, large), (Lines{2, large_page, own, large_page, 3 * large_page, 0}));
+  EXPECT_EQ(moved(large, small), (Lines{2, 2 * large_page, own, 2 * large_page, 3 * large_page, 0}));
 }
 
 TEST(TimedLaunch, MoreWorkThanUnitsTakesLonger) {

@@ -15,6 +15,15 @@ extern "C" __global__ void waits(unsigned* flag, unsigned last) {
   if (__builtin_amdgcn_workgroup_id_x() == last) __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
   else while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
 }
+// Its workgroups have private memory, which the host's threads reuse as they come.
+extern "C" __global__ void locals(const float* in, float* out) {
+  const int t = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+  float local[64];
+  for (int i = 0; i < 64; ++i) local[i] = in[t + i];
+  float sum = 0;
+  for (int i = 0; i < 64; ++i) sum += local[(int)in[i] + t % 64];
+  out[t] = sum;
+}
 extern "C" __global__ void rows(const float* in, float* out, int n) {
   const int t = __builtin_amdgcn_workitem_id_x(), b = __builtin_amdgcn_workgroup_id_x();
   float sum = 0;
@@ -37,6 +46,7 @@ int main(int argc, char**) {
   rows<<<m, 256>>>(a, o, n);
   rows<<<m, 256>>>(a, o, n);
   if (argc > 1) waits<<<20, 64>>>(flag, 19);
+  if (argc > 1) locals<<<30, 64>>>(a, o);
   hipDeviceSynchronize();
 }
 )";
@@ -106,7 +116,7 @@ TEST(ToolTime, IsTheSameBitForBitOnAnyNumberOfThreads) {
       const Outcome o = run_command("time " + std::string(sample) + "--json " + json + " -- " + compiled() + " waits");
       EXPECT_EQ(o.code, 0) << o.err;
       const std::string text = shell("cat " + json);
-      EXPECT_EQ(Json::parse(text)["kernels"].size(), 2U);
+      EXPECT_EQ(Json::parse(text)["kernels"].size(), 3U);
       EXPECT_TRUE(text == before || before.empty()) << threads << " threads " << sample;
       before = text;
     }
@@ -117,8 +127,9 @@ TEST(ToolTime, IsTheSameBitForBitOnAnyNumberOfThreads) {
 TEST(ToolTime, SaysWhatIsWrong) {
   const Outcome two = run_command("time --flops 5 -- " + compiled() + " waits");
   EXPECT_EQ(two.code, 2);
-  EXPECT_EQ(two.err,
-            "rapt-sim: --flops: 2 kernels were launched (rows, waits); --kernel picks the one that these are of\n");
+  EXPECT_EQ(
+      two.err,
+      "rapt-sim: --flops: 3 kernels were launched (rows, waits, locals); --kernel picks the one that these are of\n");
   EXPECT_EQ(run_command("time --flops 5 --kernel waits -- " + compiled() + " waits").code, 0);
   const Outcome none = run_command("time --kernel cows -- " + compiled());
   EXPECT_EQ(none.err, "rapt-sim: --kernel: 'cows' was not launched; these were: rows\n");
