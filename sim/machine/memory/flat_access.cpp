@@ -125,6 +125,9 @@ void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
   const unsigned banks = w.arch == Arch::gfx950 && load && (dwords == 2 || dwords == 4) ? 64 : 32;
   const unsigned lanes_of_phase = std::max(1U, 32 / std::bit_ceil(dwords)) * (banks / 32);
   const bool swizzled = load && dwords == 4 && (w.arch == Arch::gfx942 || w.arch == Arch::gfx950);
+  // Aligned lanes use the same banks side by side: all of a lane's dwords conflict with another's, or none.
+  const unsigned unit = std::has_single_bit(dwords) && address_bits(access) % (4 * dwords) == 0 ? dwords : 1;
+  const auto unit_shift = static_cast<unsigned>(std::countr_zero(unit));
   std::array<u64, 64> in_phase{};  // lanes
   for_lanes(access.lanes, [&](unsigned lane) {
     in_phase[swizzled ? wide_load_phase(w.arch, lane) : lane / lanes_of_phase] |= u64{1} << lane;
@@ -134,12 +137,12 @@ void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
     std::array<unsigned, 64> used{};
     unsigned most = 0;
     for_lanes(in_phase[phase], [&](unsigned lane) {
-      for (unsigned d = 0; d < dwords; ++d) {
-        const u64 dword = access.at[lane] / 4 + d;
-        const unsigned bank = static_cast<unsigned>(dword % banks);
+      for (unsigned d = 0; d < dwords; d += unit) {
+        const u64 place = (access.at[lane] / 4 + d) >> unit_shift;
+        const auto bank = static_cast<unsigned>(place & (banks / unit - 1));
         const auto end = in_bank[bank].begin() + used[bank];
-        if (std::find(in_bank[bank].begin(), end, dword) != end) continue;
-        in_bank[bank][used[bank]++] = dword;
+        if (std::find(in_bank[bank].begin(), end, place) != end) continue;
+        in_bank[bank][used[bank]++] = place;
         most = std::max(most, used[bank]);
       }
     });

@@ -101,6 +101,25 @@ TEST(ProfileCounts, BanksOfEachProduct) {
   }
 }
 
+TEST(ProfileCounts, ConflictsOfWideLanes) {
+  const auto clocks = [](const std::string& text, auto address) {
+    ProfiledCode code(Arch::gfx90a, text + "\ns_endpgm");
+    for (unsigned l = 0; l < 64; ++l) code.wave().row(1)[l] = address(l);
+    code.run();
+    return code.counted().totals.memory.lds_clocks;
+  };
+  const std::string two = "ds_read_b64 v[2:3], v1", four = "ds_read_b128 v[4:7], v1";
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 256 * l; }), 64U) << "all in two banks, 16 lanes at a time";
+  EXPECT_EQ(clocks(four, [](unsigned l) { return 128 * l; }), 64U) << "all in four banks, 8 lanes at a time";
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 8 * (l / 2); }), 4U) << "pairs of lanes at one place";
+  // Lanes that are not aligned to their size: 2 * 16 dwords from dword 1 on; overlapping ones share dwords.
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 4 + 8 * l; }), 4U);
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 4 * l; }), 4U);
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 4 + 256 * l; }), 64U);
+  EXPECT_EQ(clocks(two, [](unsigned l) { return 4 * (l % 2) + 128 * l; }), 64U)
+      << "bank 1 is the second of an even lane and the first of an odd one";
+}
+
 TEST(ProfileCounts, OneDwordForManyLanesIsNoConflict) {
   ProfiledCode code(Arch::gfx1100, "ds_load_b32 v2, v1\ns_endpgm");  // every lane at address 0
   code.run();
