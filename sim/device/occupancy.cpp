@@ -27,12 +27,17 @@ unsigned waves_per_simd(const Kernel& kernel, const Properties& p) {
 unsigned groups_per_multiprocessor(const Kernel& kernel, const Properties& p, unsigned group_size,
                                    std::size_t dynamic_lds) {
   if (group_size == 0 || group_size > p.max_group_size) return 0;
-  const unsigned units = p.units_per_multiprocessor;
+  const unsigned units = on_one_unit(kernel, p) ? 1 : p.units_per_multiprocessor;
   const unsigned waves = waves_per_simd(kernel, p) * p.simds_per_unit * units;
   unsigned groups = waves / (align(group_size, kernel.lanes) / kernel.lanes);
   const std::size_t lds = kernel.descriptor.group_segment_fixed_size + dynamic_lds;
   if (lds != 0) groups = std::min<unsigned>(groups, static_cast<unsigned>(p.lds_bytes_per_unit * units / lds));
-  return groups;
+  return groups * (p.units_per_multiprocessor / units);
+}
+
+bool on_one_unit(const Kernel& kernel, const Properties& p) {
+  constexpr std::uint32_t wgp_mode = 1U << 29;  // of COMPUTE_PGM_RSRC1 from gfx10 on
+  return p.units_per_multiprocessor == 1 || (kernel.descriptor.compute_pgm_rsrc1 & wgp_mode) == 0;
 }
 
 }  // namespace rapt::sim

@@ -11,4 +11,7 @@ namespace rapt::sim {
 unsigned groups_per_multiprocessor(const Kernel& kernel, const Properties& properties, unsigned group_size,
                                    std::size_t dynamic_lds);
 
+// Whether the waves of a group are all on one compute unit: on RDNA only those of kernels compiled with -mcumode are.
+bool on_one_unit(const Kernel& kernel, const Properties& properties);
+
 }  // namespace rapt::sim

@@ -12,8 +12,7 @@ constexpr std::uint64_t timed_groups = 96, crowd_instructions = 8192;
 unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
   const Properties& p = properties(chip.arch);
   const unsigned size = launch.group_size[0] * launch.group_size[1] * launch.group_size[2];
-  const unsigned groups =
-      groups_per_multiprocessor(*launch.kernel, p, size, launch.dynamic_lds) / p.units_per_multiprocessor;
+  const unsigned groups = groups_per_multiprocessor(*launch.kernel, p, size, launch.dynamic_lds);
   if (groups == 0)
     throw Fault(FaultKind::illegal_instruction, launch.kernel->name + " cannot be timed: no workgroup of " +
                                                     std::to_string(size) + " fits on a compute unit");
@@ -26,6 +25,7 @@ TimedLaunch::TimedLaunch(const timing::Chip& chip, const Launch& launch)
     : chip_(chip),
       total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]),
       plan_(make_plan(chip, total_, groups_per_unit(chip, launch), timed_groups)) {
+  plan_.one_compute_unit = on_one_unit(*launch.kernel, properties(chip.arch));
   for (const auto& crowd : plan_.crowds)
     for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
   for (const auto& unit : plan_.first)

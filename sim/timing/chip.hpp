@@ -18,20 +18,29 @@ struct Chip {
   unsigned dies;     // XCDs, which have an L2 each; workgroups go to them in turn
   unsigned units_per_die;
 
-  // A compute unit
-  unsigned simds;               // of which one issues in each clock, in turn (CDNA)
+  // A unit: what workgroups are dispatched to. CDNA: a compute unit; RDNA: a workgroup processor, that is two compute
+  // units, each with half of the SIMDs, and with its own path to the LDS and to vector memory.
+  unsigned simds;
+  unsigned turn_clocks;         // a SIMD issues once in so many clocks
   unsigned scalar_clocks;       // until the wave's next instruction after a scalar one
   unsigned refetch_clocks;      // until a wave issues again after a taken branch, or once a barrier lets it go
-  unsigned matrix_tail_clocks;  // from a product's last pass until vector instructions may read its result
+  unsigned matrix_tail_clocks;  // from a product's last pass until others may read its result; on CDNA, not counting a
+                                // product that adds to the same registers, which follows at once
+  // RDNA: from the issue of an instruction until a dependent one may issue, where the first one takes one clock.
+  unsigned vector_result_clocks = 0, transcendental_result_clocks = 0, scalar_result_clocks = 0;
   unsigned lds_clocks;          // latency of a load, beside the clocks that the banks are busy
-  double lds_bytes_per_clock;
+  double lds_bytes_per_clock;   // of a compute unit
   unsigned scalar_load_clocks;  // latency of a scalar load
 
   // Vector memory: each latency is of the whole way to that level and back
-  unsigned line_bytes;  // of L1 and L2
-  unsigned l1_bytes, l1_ways;
+  unsigned line_bytes;         // of L1 and L2
+  unsigned l1_bytes, l1_ways;  // of a compute unit (RDNA calls it L0)
   double l1_bytes_per_clock;
   unsigned l1_clocks;
+  unsigned units_per_array = 0;  // that share a cache before L2 (RDNA 3's L1 of a shader array); 0: there is none
+  unsigned array_bytes = 0, array_ways = 1;
+  double array_bytes_per_clock = 0;  // of an array, all its units together
+  unsigned array_clocks = 0;
   unsigned l2_bytes, l2_ways;      // of a die
   double l2_bytes_per_clock;       // of a die, all its units together
   double l2_unit_bytes_per_clock;  // at most, to one unit
@@ -51,6 +60,11 @@ struct Chip {
   double sustained_matrix_share;
   double idle_microseconds;  // between two launches, when the part draws little power
 };
+
+inline unsigned compute_units_per_unit(const Chip& chip) { return is_rdna(chip.arch) ? 2 : 1; }
+inline unsigned compute_units(const Chip& chip) {
+  return chip.dies * chip.units_per_die * compute_units_per_unit(chip);
+}
 
 std::span<const Chip> chips();
 // The chip with this name, or the architecture's first for an empty name; null if there is none.

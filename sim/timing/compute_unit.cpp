@@ -1,11 +1,7 @@
 #include "sim/timing/compute_unit.hpp"
 
-#include <limits>
-
 namespace rapt::sim::timing {
 namespace {
-
-constexpr Clock never = std::numeric_limits<Clock>::max();
 
 Stall stall_of(Counter counter, bool scalar) {
   switch (counter) {
@@ -18,24 +14,25 @@ Stall stall_of(Counter counter, bool scalar) {
 }  // namespace
 
 ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service,
-                         std::vector<SlotTime>& slots, Timeline* timeline)
+                         std::vector<SlotTime>& slots, bool one_compute_unit, Timeline* timeline)
     : chip_(chip),
       steps_(steps),
       slots_(slots),
       timeline_(timeline),
       memory_(chip, shares, service),
-      simds_(chip.simds) {}
+      simds_(chip.simds),
+      one_compute_unit_(one_compute_unit) {
+  for (unsigned n = 0; n < chip.simds; ++n) simds_[n].compute_unit = n * compute_units_per_unit(chip) / chip.simds;
+}
 
 void ComputeUnit::start(const GroupTrace& trace, Clock at) {
   auto group = std::make_unique<Group>();
+  // The SIMDs that may have its waves.
+  const unsigned count = one_compute_unit_ ? chip_.simds / compute_units_per_unit(chip_) : chip_.simds;
+  const unsigned first = count * groups_started_++ % chip_.simds;
   for (const WaveTrace& wave : trace.waves) {
     if (wave.slots.empty()) continue;
-    auto& own = *group->waves.emplace_back(std::make_unique<Wave>());
-    own.trace = &wave;
-    own.group = group.get();
-    own.ready = own.could = at;
-    own.age = waves_++;
-    simds_[next_simd_].waves.push_back(&own);
+    add_wave(*group, wave, simds_[first + next_simd_ % count], at);
     next_simd_ = (next_simd_ + 1) % chip_.simds;
   }
   group->live = static_cast<unsigned>(group->waves.size());
@@ -43,26 +40,42 @@ void ComputeUnit::start(const GroupTrace& trace, Clock at) {
   if (groups_.size() == 1) now_ = std::max(now_, at);
 }
 
+ComputeUnit::Wave& ComputeUnit::add_wave(Group& group, const WaveTrace& trace, Simd& simd, Clock at) {
+  Wave& wave = *group.waves.emplace_back(std::make_unique<Wave>());
+  wave.trace = &trace;
+  wave.group = &group;
+  wave.simd = &simd;
+  wave.ready = wave.could = at;
+  wave.age = waves_++;
+  wave.results = is_rdna(chip_.arch) ? rdna_results(chip_) : cdna_results(chip_);
+  simd.waves.push_back(&wave);
+  simd.next = std::min(simd.next, at);
+  return wave;
+}
+
 Clock ComputeUnit::run_to_end_of_group() {
   ended_.reset();
   while (true) {
-    turn(simds_[now_ % chip_.simds]);
-    if (ended_ != nullptr) return now_;
+    for (Simd& simd : simds_) {
+      if (simd.next > now_ || turn_at(simd, now_) != now_) continue;
+      turn(simd);
+      if (ended_ != nullptr) return now_;
+    }
     now_ = next_turn();
   }
+}
+
+// The SIMD's first turn from then on.
+Clock ComputeUnit::turn_at(const Simd& simd, Clock from) const {
+  const auto number = static_cast<Clock>(&simd - simds_.data()) % chip_.turn_clocks;
+  return from + (number + chip_.turn_clocks - from % chip_.turn_clocks) % chip_.turn_clocks;
 }
 
 // The first moment after this one at which a SIMD has its turn and a wave to try.
 Clock ComputeUnit::next_turn() const {
   Clock first = never;
-  for (unsigned n = 0; n < chip_.simds; ++n) {
-    Clock ready = never;
-    for (const Wave* wave : simds_[n].waves)
-      if (!wave->at_barrier) ready = std::min(ready, wave->ready);
-    if (ready == never) continue;
-    ready = std::max(ready, now_ + 1);
-    first = std::min(first, ready + (n + chip_.simds - ready % chip_.simds) % chip_.simds);
-  }
+  for (const Simd& simd : simds_)
+    if (simd.next != never) first = std::min(first, turn_at(simd, std::max(simd.next, now_ + 1)));
   return first;
 }
 
@@ -73,6 +86,9 @@ void ComputeUnit::turn(Simd& simd) {
     if (!wave->at_barrier && wave->ready <= now_) try_issue(simd, *wave, used);
     if (n < simd.waves.size() && simd.waves[n] == wave) ++n;
   }
+  simd.next = never;
+  for (const Wave* wave : simd.waves)
+    if (!wave->at_barrier) simd.next = std::min(simd.next, wave->ready);
 }
 
 void ComputeUnit::try_issue(Simd& simd, Wave& wave, Used& used) {
@@ -107,34 +123,22 @@ bool ComputeUnit::waits_for_counters(Wave& wave, const Step& step) {
   return false;
 }
 
-bool ComputeUnit::waits_for_products(Wave& wave, const Step& step) {
-  std::erase_if(wave.products, [this](const Product& p) { return p.done <= now_; });
-  for (const Product& p : wave.products) {
-    Clock needed = 0;
-    for (unsigned n = 0; n < step.touched_count; ++n)
-      if (step.touched[n].overlaps(p.result)) needed = p.done;
-    if (step.port == Port::matrix && needed == 0) {
-      if (step.accumulator == p.result || step.result == p.result) needed = p.accumulated;
-      else if (step.accumulator.overlaps(p.result) || step.result.overlaps(p.result)) needed = p.done;
-    }
-    if (wait_until(wave, needed, Stall::product)) return true;
-  }
-  return false;
-}
-
 bool ComputeUnit::is_held(Simd& simd, Wave& wave, const Step& step) {
-  if (!wave.products.empty() && waits_for_products(wave, step)) return true;
+  const Results::Wait result = wave.results->wait(step, now_);
+  if (wait_until(wave, result.until, result.reason)) return true;
   switch (step.port) {
     case Port::vector:
       return wait_until(wave, simd.vector_free, Stall::vector) ||
-             (step.packed && wait_until(wave, simd.matrix_free, Stall::matrix));
+             (step.packed && wait_until(wave, simd.matrix_free, Stall::matrix)) ||
+             (step.transcendental_clocks != 0 && wait_until(wave, simd.transcendental_free, Stall::vector));
     case Port::matrix:
       return wait_until(wave, simd.matrix_free, Stall::matrix) || wait_until(wave, simd.vector_free, Stall::vector);
     case Port::lds: {
       constexpr double waiting = 64;  // clocks of the banks' work that waves may have waiting
-      return lds_free_ > waiting && wait_until(wave, static_cast<Clock>(lds_free_ - waiting), Stall::lds);
+      const double free = lds_free_[simd.compute_unit];
+      return free > waiting && wait_until(wave, static_cast<Clock>(free - waiting), Stall::lds);
     }
-    case Port::memory: return wait_until(wave, memory_.accepts(), Stall::memory);
+    case Port::memory: return wait_until(wave, memory_.accepts(simd.compute_unit), Stall::memory);
     default: return false;
   }
 }
@@ -155,9 +159,9 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   if (step.port == Port::matrix) {
     simd.matrix_free = now_ + step.matrix_clocks;
     matrix_busy_ += step.matrix_clocks;
-    wave.products.push_back(
-        {step.result, now_ + step.matrix_clocks + chip_.matrix_tail_clocks, now_ + step.matrix_clocks});
   }
+  if (step.transcendental_clocks != 0) simd.transcendental_free = now_ + step.transcendental_clocks;
+  wave.results->issued(step, now_);
   issue_memory(wave, step, slot);
   if (step.priority != 255 && step.priority != wave.priority) {
     wave.priority = step.priority;
@@ -174,21 +178,21 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
       time.own += chip_.refetch_clocks - step.wave_clocks;
     }
   }
-  if (step.barrier) arrive(wave);
+  if (step.arrives || step.joins) meet(wave, step);
 }
 
 void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot) {
   Clock end = now_ + chip_.scalar_load_clocks;
   if (step.request && wave.request < wave.trace->requests.size()) {
     const Request& request = wave.trace->requests[wave.request++];
-    if (step.port == Port::memory) end = memory_.take(*wave.trace, request, slot, step.store, now_);
+    if (step.port == Port::memory) end = memory_.take(wave.simd->compute_unit, *wave.trace, request, slot, step, now_);
     double banks = request.lds_clocks;
     if (step.to_lds) banks = request.bytes / chip_.lds_bytes_per_clock;
     if (banks > 0) {
-      const double begin = std::max(lds_free_, static_cast<double>(now_));
-      lds_free_ = begin + banks;
+      double& free = lds_free_[wave.simd->compute_unit];
+      free = std::max(free, static_cast<double>(now_)) + banks;
       if (!step.to_lds)
-        end = std::max(step.port == Port::memory ? end : 0, static_cast<Clock>(lds_free_) + chip_.lds_clocks);
+        end = std::max(step.port == Port::memory ? end : 0, static_cast<Clock>(free) + chip_.lds_clocks);
     }
   }
   if (!step.wait->counted) return;
@@ -197,13 +201,16 @@ void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot)
   wave.scalar_loads |= step.scalar_load;
 }
 
-void ComputeUnit::arrive(Wave& wave) {
-  wave.at_barrier = true;
-  if (++wave.group->arrived == wave.group->live) release(*wave.group);
+void ComputeUnit::meet(Wave& wave, const Step& step) {
+  Group& group = *wave.group;
+  if (step.arrives) ++wave.arrivals;
+  wave.at_barrier = step.joins && wave.arrivals > group.barriers;
+  if (step.arrives && ++group.arrived == group.live) release(group);
 }
 
 void ComputeUnit::release(Group& group) {
   group.arrived = 0;
+  ++group.barriers;
   for (const auto& wave : group.waves) {
     if (!wave->at_barrier) continue;
     wave->at_barrier = false;
@@ -211,6 +218,7 @@ void ComputeUnit::release(Group& group) {
     if (now_ > wave->could) barrier.stalled[static_cast<unsigned>(Stall::barrier)] += now_ - wave->could;
     barrier.own += now_ + chip_.refetch_clocks - std::max(now_, wave->could);
     wave->ready = wave->could = now_ + chip_.refetch_clocks;
+    wave->simd->next = std::min(wave->simd->next, wave->ready);
   }
 }
 
@@ -218,7 +226,7 @@ void ComputeUnit::end(Simd& simd, Wave& wave) {
   std::erase(simd.waves, &wave);
   Group& group = *wave.group;
   --group.live;
-  if (group.live != 0 && group.arrived == group.live) release(group);
+  if (group.live != 0 && group.arrived >= group.live) release(group);
   if (group.live != 0) return;
   const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.get() == &group; });
   ended_ = std::move(*found);

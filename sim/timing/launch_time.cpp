@@ -19,7 +19,7 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
   const Shares shares = shares_of(chip, clock_mhz, plan.busy_units, plan.busy_units_of_die);
   std::vector<ComputeUnit> units;
   for (std::size_t u = 0; u < plan.first.size(); ++u)
-    units.emplace_back(chip, steps, shares, service, slots, u == 0 ? &timeline : nullptr);
+    units.emplace_back(chip, steps, shares, service, slots, plan.one_compute_unit, u == 0 ? &timeline : nullptr);
   Run run;
   std::vector<Clock> ends(units.size());  // of the group that each unit ends next
   for (std::size_t u = 0; u < units.size(); ++u) {
@@ -72,9 +72,13 @@ std::string summary(const Forecast& f) {
                   100 * f.stalls[s]);
     line += text;
   }
-  std::snprintf(text, sizeof text, "; after L1: L2 %.0f %%, last level %.0f %%, memory %.0f %%", 100 * f.levels[0],
-                100 * f.levels[1], 100 * f.levels[2]);
-  return line + text;
+  line += "; after L1";
+  for (unsigned l = 0; l < level_count; ++l) {
+    std::snprintf(text, sizeof text, "%s %s %.0f %%", l == 0 ? ":" : ",",
+                  std::string(name(static_cast<Level>(l))).c_str(), 100 * f.levels[l]);
+    line += text;
+  }
+  return line;
 }
 
 Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, std::uint64_t groups,

@@ -1,5 +1,6 @@
-// The way of a compute unit's vector memory operations: address unit, L1, then its share of what it shares with the
-// others. Each is a queue that a request occupies for its bytes over the rate; latencies are added to that.
+// The way of a unit's vector memory operations: address unit and L1 of a compute unit, then the unit's share of what it
+// shares with the others. Each is a queue that a request occupies for its bytes over the rate; latencies are added to
+// that.
 #pragma once
 
 #include "sim/timing/cache.hpp"
@@ -11,7 +12,7 @@ using Clock = std::uint64_t;
 
 // Bytes per clock of one unit, if all units that are busy want as much as they can get.
 struct Shares {
-  double l2, last, memory;
+  double array, l2, last, memory;
   double last_clocks, memory_clocks;  // latencies
 };
 Shares shares_of(const Chip& chip, double clock_mhz, unsigned busy_units, unsigned busy_units_of_die);
@@ -20,10 +21,11 @@ class MemoryPath {
  public:
   MemoryPath(const Chip& chip, const Shares& shares, Service& service);
 
-  // When the address unit can take another instruction; a few may wait for it.
-  Clock accepts() const;
+  // When the address unit of a compute unit can take another instruction; a few may wait for it.
+  Clock accepts(unsigned compute_unit) const;
   // Takes the request at `at`; returns when its data has arrived, or its stores are acknowledged.
-  Clock take(const WaveTrace& wave, const Request& request, std::uint32_t slot, bool store, Clock at);
+  Clock take(unsigned compute_unit, const WaveTrace& wave, const Request& request, std::uint32_t slot, const Step& step,
+             Clock at);
 
  private:
   class Queue {
@@ -36,13 +38,17 @@ class MemoryPath {
     double clocks_per_byte_, free_ = 0;
   };
 
-  double fetch(std::uint64_t line, std::uint32_t slot, bool store, double at);
+  struct ComputeUnit {
+    Cache l1;
+    double address_free = 0;
+  };
+
+  double fetch(Cache& l1, std::uint64_t line, std::uint32_t slot, bool store, double at);
 
   const Chip& chip_;
   Service& service_;
-  Cache l1_;
-  double address_free_ = 0;
-  Queue l2_, last_, memory_;
+  std::vector<ComputeUnit> compute_units_;
+  Queue array_, l2_, last_, memory_;
   double last_clocks_, memory_clocks_;
 };
 

@@ -17,7 +17,7 @@ struct Missed {
 // One wave's way through its trace.
 struct Walk {
   const WaveTrace* trace;
-  Cache* l1;
+  Cache *l1, *array;  // array: null if there is none
   std::size_t at = 0, request = 0;
 };
 
@@ -45,16 +45,29 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<con
   std::vector<Missed> missed(dies.size());
   for (std::size_t d = 0; d < dies.size(); ++d) {
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
-    std::vector<Cache> l1(std::min<std::size_t>(chip.units_per_die, dies[d].size()),
-                          Cache(chip.l1_bytes, chip.l1_ways, chip.line_bytes));
+    const std::size_t units = std::min<std::size_t>(chip.units_per_die, dies[d].size());
+    const unsigned per_unit = compute_units_per_unit(chip);
+    std::vector<Cache> l1(units * per_unit, Cache(chip.l1_bytes, chip.l1_ways, chip.line_bytes));
+    std::vector<Cache> arrays;
+    if (chip.units_per_array != 0)
+      arrays.assign((units - 1) / chip.units_per_array + 1, Cache(chip.array_bytes, chip.array_ways, chip.line_bytes));
     std::vector<Walk> walks;
     for (std::size_t n = 0; n < dies[d].size(); ++n)
-      for (const WaveTrace& wave : dies[d][n]->waves) walks.push_back({&wave, &l1[n % l1.size()]});
+      for (std::size_t w = 0; w < dies[d][n]->waves.size(); ++w) {
+        const std::size_t unit = n % units;
+        Cache* const array = arrays.empty() ? nullptr : &arrays[unit / chip.units_per_array];
+        walks.push_back({&dies[d][n]->waves[w], &l1[unit * per_unit + w % per_unit], array});
+      }
     walk_together(walks, steps, [&](Walk& walk, const Step& step, std::uint32_t slot, const Request& request) {
       if (slots_.size() <= slot) slots_.resize(slot + 1);
       for (unsigned n = 0; n < request.lines; ++n) {
         const std::uint64_t line = walk.trace->lines[request.first_line + n];
         if (!step.store && walk.l1->touch(line)) continue;
+        if (!step.store && walk.array != nullptr && walk.array->touch(line)) {
+          ++slots_[slot].array_hits;
+          ++all_.array_hits;
+          continue;
+        }
         const bool hit = l2.touch(line);
         ++(hit ? slots_[slot].hits : slots_[slot].misses);
         ++(hit ? all_.hits : all_.misses);
@@ -65,20 +78,27 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<con
     });
   }
   // A line that two dies read is assumed to be read by all, and to come from memory once.
-  std::uint64_t lines = 0;
+  std::uint64_t all_missed = 0;
   double fetches = 0;
   for (std::size_t d = 0; d < missed.size(); ++d) {
-    lines += missed[d].lines;
+    all_missed += missed[d].lines;
     const Lines* const other = missed.size() > 1 ? &missed[(d + 1) % missed.size()].distinct : nullptr;
     for (const std::uint64_t line : missed[d].distinct)
       fetches += other != nullptr && other->contains(line) ? 1.0 / chip.dies : 1.0;
   }
-  if (chip.last_level_gigabytes != 0 && lines != 0) memory_of_misses_ = fetches / static_cast<double>(lines);
+  if (chip.last_level_gigabytes != 0 && all_missed != 0) memory_of_misses_ = fetches / static_cast<double>(all_missed);
 }
 
 Level Service::next(std::uint32_t slot) {
-  Slot& own = slot < slots_.size() && slots_[slot].hits + slots_[slot].misses != 0 ? slots_[slot] : all_;
-  const std::uint64_t total = own.hits + own.misses;
+  Slot& own = slot < slots_.size() && lines(slots_[slot]) != 0 ? slots_[slot] : all_;
+  if (own.array_hits != 0) {
+    own.array_debt += static_cast<double>(own.array_hits) / static_cast<double>(lines(own));
+    if (own.array_debt >= 1) {
+      own.array_debt -= 1;
+      return Level::array;
+    }
+  }
+  const std::uint64_t total = beyond_array(own);
   own.hit_debt += total == 0 ? 0 : static_cast<double>(own.hits) / static_cast<double>(total);
   if (own.hit_debt >= 1) {
     own.hit_debt -= 1;
@@ -91,11 +111,19 @@ Level Service::next(std::uint32_t slot) {
 }
 
 double Service::share(Level level) const {
-  const double total = static_cast<double>(all_.hits + all_.misses);
+  const double total = static_cast<double>(lines(all_)), misses = static_cast<double>(all_.misses);
   if (total == 0) return 0;
-  if (level == Level::l2) return static_cast<double>(all_.hits) / total;
-  const double misses = static_cast<double>(all_.misses) / total;
-  return level == Level::memory ? misses * memory_of_misses_ : misses * (1 - memory_of_misses_);
+  switch (level) {
+    case Level::array: return static_cast<double>(all_.array_hits) / total;
+    case Level::l2: return static_cast<double>(all_.hits) / total;
+    case Level::last: return misses * (1 - memory_of_misses_) / total;
+    default: return misses * memory_of_misses_ / total;
+  }
+}
+
+std::string_view name(Level level) {
+  static constexpr std::string_view names[] = {"shader array", "L2", "last level", "memory"};
+  return names[static_cast<unsigned>(level)];
 }
 
 }  // namespace rapt::sim::timing

@@ -10,8 +10,9 @@
 
 namespace rapt::sim::timing {
 
-enum class Level : std::uint8_t { l2, last, memory };
-inline constexpr unsigned level_count = 3;
+enum class Level : std::uint8_t { array, l2, last, memory };  // array: the cache of a shader array
+inline constexpr unsigned level_count = 4;
+std::string_view name(Level level);
 
 class Service {
  public:
@@ -26,9 +27,12 @@ class Service {
 
  private:
   struct Slot {
-    std::uint64_t hits = 0, misses = 0;    // of L2
-    double hit_debt = 0, memory_debt = 0;  // what next() owes
+    std::uint64_t array_hits = 0, hits = 0, misses = 0;    // of the array's cache, and of L2
+    double array_debt = 0, hit_debt = 0, memory_debt = 0;  // what next() owes
   };
+  // The lines of L1's misses that the array's cache did not have; lines() is all of them.
+  static std::uint64_t beyond_array(const Slot& slot) { return slot.hits + slot.misses; }
+  static std::uint64_t lines(const Slot& slot) { return slot.array_hits + beyond_array(slot); }
 
   std::vector<Slot> slots_;
   Slot all_;                     // of every instruction, for those that the crowd did not reach

@@ -12,17 +12,18 @@ enum class Stall : std::uint8_t {
   matrix,         // the SIMD's matrix unit is busy
   vector,         // its vector unit is busy
   product,        // a product's result is not there yet
+  result,         // another instruction's result is not there yet (RDNA)
   lds,            // s_waitcnt: data of the LDS, or its queue is full
   scalar_memory,  // s_waitcnt: scalar loads
   memory,         // s_waitcnt: vector memory, or its queue is full
   barrier,        // other waves have not arrived
   issue           // another wave's instruction went first
 };
-inline constexpr unsigned stall_count = 8;
+inline constexpr unsigned stall_count = 9;
 
 inline std::string_view name(Stall stall) {
   static constexpr std::array<std::string_view, stall_count> names{
-      "matrix busy", "vector busy", "product", "LDS", "scalar memory", "vector memory", "barrier", "issue"};
+      "matrix busy", "vector busy", "product", "result", "LDS", "scalar memory", "vector memory", "barrier", "issue"};
   return names[static_cast<unsigned>(stall)];
 }
 

@@ -17,30 +17,35 @@ inline constexpr unsigned port_count = 7;
 struct Step {
   Port port = Port::internal;
   bool scalar_load = false;
-  bool barrier = false;
-  bool request = false;  // has a Request in the trace
-  bool store = false;    // its data goes to memory
-  bool to_lds = false;   // its data comes to the LDS instead of registers
-  bool packed = false;   // v_pk_*_f32: does not issue while the SIMD's matrix unit is busy
+  bool arrives = false, joins = false;  // at a barrier; s_barrier does both
+  bool request = false;                 // has a Request in the trace
+  bool store = false;                   // its data goes to memory
+  bool to_lds = false;                  // its data comes to the LDS instead of registers
+  bool packed = false;                  // CDNA's v_pk_*_f32: does not issue while the SIMD's matrix unit is busy
   bool waits = false;
-  std::uint16_t vector_clocks = 0;  // that the vector port is taken
-  std::uint16_t matrix_clocks = 0;  // that the matrix unit is taken
-  std::uint16_t wave_clocks = 4;    // until the wave's next instruction may issue
-  std::uint8_t priority = 255;      // s_setprio's
-  std::uint32_t bytes = 4;          // size of the instruction
+  std::uint16_t vector_clocks = 0;          // that the vector port is taken
+  std::uint16_t matrix_clocks = 0;          // that the matrix unit is taken
+  std::uint16_t transcendental_clocks = 0;  // RDNA: that the unit beside the vector unit is taken
+  std::uint16_t address_clocks = 0;         // that the address unit is taken at least: for 16 lanes in each
+  std::uint16_t result_clocks = 0;          // RDNA: until instructions that need the result may issue
+  std::uint16_t wave_clocks = 4;            // until the wave's next instruction may issue
+  std::uint8_t priority = 255;              // s_setprio's
+  std::uint32_t bytes = 4;                  // size of the instruction
   const WaitFacts* wait = nullptr;
-  // A product's registers, which others must not read before it is done; no such product: count 0.
+  // Registers in one numbering: VGPRs, AGPRs, then on RDNA scalar ones and SCC.
   struct Registers {
+    static constexpr std::uint16_t agprs = 256, scalars = 512, scc = scalars + sreg::count, all = scc + 1;
     std::uint16_t first = 0, count = 0;
     bool overlaps(Registers o) const { return first < o.first + o.count && o.first < first + count; }
     bool operator==(const Registers&) const = default;
   };
-  Registers result, accumulator;     // of a product: D, and C
-  std::array<Registers, 6> touched;  // vector registers that it reads or writes, C of a product excepted
-  std::uint8_t touched_count = 0;
+  Registers result, accumulator;    // of a product: D, and C; no such product: count 0
+  std::array<Registers, 14> reads;  // C of a product excepted
+  std::array<Registers, 6> writes;  // D of a product excepted
+  std::uint8_t read_count = 0, write_count = 0;
 };
 
-Step make_step(const Entry& entry, const Chip& chip);
+Step make_step(const Entry& entry, const Chip& chip, unsigned lanes);
 
 // The steps of a program, made when first needed.
 class Steps {

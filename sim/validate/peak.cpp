@@ -4,11 +4,15 @@
 
 namespace rapt::sim::validate {
 
-// Per unit and clock: the data sheets' 1307, 2615 and 2615 TFLOP/s of MI300X, 2517, 5033, 5033 and 10066 of MI355X.
+// Per compute unit and clock, from the data sheets: 92.3 TFLOP/s (bf16) and 184.6 (int8) of MI100, 191.5 of a die of
+// MI250X, 1307, 2615 and 2615 of MI300X, 2517, 5033, 5033 and 10066 of MI355X; AMD's "Using the Matrix Cores of AMD
+// RDNA 4 architecture GPUs" (GPUOpen) for RDNA.
 double peak(const timing::Chip& chip, MatrixType type) {
-  static constexpr double gfx942[] = {2048, 4096, 4096, 0}, gfx950[] = {4096, 8192, 8192, 16384};
-  const double per_clock = (chip.arch == Arch::gfx950 ? gfx950 : gfx942)[static_cast<unsigned>(type)];
-  return per_clock * chip.dies * chip.units_per_die * chip.clock_mhz * 1e6;
+  static constexpr double table[arch_count][4] = {{512, 0, 1024, 0},         {1024, 0, 1024, 0}, {2048, 4096, 4096, 0},
+                                                  {4096, 8192, 8192, 16384}, {512, 0, 512, 0},   {512, 0, 512, 0},
+                                                  {1024, 2048, 2048, 0}};
+  const double per_clock = table[static_cast<unsigned>(chip.arch)][static_cast<unsigned>(type)];
+  return per_clock * compute_units(chip) * chip.clock_mhz * 1e6;
 }
 
 const timing::Chip& chip_of(Arch arch, unsigned compute_units) {
@@ -16,7 +20,7 @@ const timing::Chip& chip_of(Arch arch, unsigned compute_units) {
   std::string known;
   for (const timing::Chip& chip : timing::chips())
     known += (known.empty() ? "" : ", ") + std::string(name(chip.arch)) + " with " +
-             std::to_string(chip.dies * chip.units_per_die);
+             std::to_string(timing::compute_units(chip));
   throw InputError("no product is known that is " + std::string(name(arch)) + " with " + std::to_string(compute_units) +
                    " compute units; there are " + known);
 }

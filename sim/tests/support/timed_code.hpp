@@ -24,10 +24,10 @@ class TimedCode {
     record();
     return again();
   }
-  // The same from the trace, with the unit's L2 and what is behind as `service` has it.
-  timing::Clock again() {
+  // The same from the trace, where so many units do the same, each with its own L1.
+  timing::Clock again(unsigned units = 1) {
     timing::Steps steps(code_.program(), chip_);
-    const std::vector<std::vector<const timing::GroupTrace*>> crowd = {{&trace_}};
+    const std::vector<std::vector<const timing::GroupTrace*>> crowd(1, {units, &trace_});
     timing::Service service(chip_, steps, crowd);
     slots.assign(code_.program().slots(), {});
     timing::ComputeUnit unit(chip_, steps, timing::shares_of(chip_, chip_.clock_mhz, 1, 1), service, slots);
@@ -57,9 +57,10 @@ class TimedCode {
 };
 
 // For tests of each chip.
-inline std::vector<const timing::Chip*> all_chips() {
+inline std::vector<const timing::Chip*> chips_of(ArchSet archs) {
   std::vector<const timing::Chip*> list;
-  for (const timing::Chip& chip : timing::chips()) list.push_back(&chip);
+  for (const timing::Chip& chip : timing::chips())
+    if (contains(archs, chip.arch)) list.push_back(&chip);
   return list;
 }
 inline std::string chip_name(const testing::TestParamInfo<const timing::Chip*>& test) {

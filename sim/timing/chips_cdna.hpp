@@ -1,0 +1,115 @@
+// The table's CDNA rows.
+//
+// Sources: AMD's white papers on CDNA to CDNA 4 and the product data sheets for dies, units, clocks, cache sizes, bytes
+// per clock and per second; LLVM's hazard recogniser for matrix_tail_clocks (so many wait states more than the passes,
+// times 4); ROCm's rocminfo for lines of caches. No data sheet of MI308X is public: rocminfo reports its units and its
+// clock, its memory is MI300X's. "Measured": te42kyfo's gpu-benches (gpu-latency, gpu-l2-cache, gpu-stream), in their
+// results for MI210, which has 104 of MI250X's 110 units, and for MI100. "Fitted": see docs/performance/amd-time.md;
+// what it says of MI300X is assumed of older chips where nothing else is said.
+#pragma once
+
+#include "sim/timing/chip.hpp"
+
+namespace rapt::sim::timing {
+
+inline constexpr unsigned kib = 1024, mib = 1024 * kib;
+
+inline constexpr Chip cdna3 = {
+    .name = "mi300x",
+    .arch = Arch::gfx942,
+    .clock_mhz = 2100,
+    .dies = 8,
+    .units_per_die = 38,
+    .simds = 4,
+    .turn_clocks = 4,
+    .scalar_clocks = 4,
+    .refetch_clocks = 16,  // fitted
+    .matrix_tail_clocks = 12,
+    .lds_clocks = 64,  // fitted
+    .lds_bytes_per_clock = 128,
+    .scalar_load_clocks = 200,  // fitted
+    .line_bytes = 128,
+    .l1_bytes = 32 * kib,
+    .l1_ways = 64,
+    .l1_bytes_per_clock = 64,
+    .l1_clocks = 120,  // fitted
+    .l2_bytes = 4 * mib,
+    .l2_ways = 16,
+    .l2_bytes_per_clock = 16 * 128,
+    .l2_unit_bytes_per_clock = 64,
+    .l2_clocks = 300,  // fitted
+    .last_level_gigabytes = 17200,
+    .last_level_nanoseconds = 262,  // fitted
+    .memory_gigabytes = 5300,
+    .memory_nanoseconds = 380,       // fitted
+    .memory_efficiency = 0.81,       // fitted
+    .launch_microseconds = 4,        // fitted
+    .group_clocks = 16,              // fitted
+    .sustained_matrix_share = 0.26,  // fitted
+    .idle_microseconds = 8,          // fitted
+};
+
+constexpr Chip mi308x() {
+  Chip chip = cdna3;
+  chip.name = "mi308x";
+  chip.dies = 4;
+  chip.units_per_die = 20;
+  chip.clock_mhz = 1420;
+  chip.sustained_matrix_share = 1;  // MI300X's power for a quarter of its units
+  return chip;
+}
+
+constexpr Chip mi300a() {
+  Chip chip = cdna3;
+  chip.name = "mi300a";
+  chip.dies = 6;
+  return chip;
+}
+
+constexpr Chip mi355x() {
+  Chip chip = cdna3;
+  chip.name = "mi355x";
+  chip.arch = Arch::gfx950;
+  chip.units_per_die = 32;
+  chip.clock_mhz = 2400;
+  chip.memory_gigabytes = 8000;
+  chip.sustained_matrix_share = 0.33;  // fitted
+  return chip;
+}
+
+constexpr Chip mi250x() {  // one of its two dies, which ROCm shows as a device
+  Chip chip = cdna3;
+  chip.name = "mi250x";
+  chip.arch = Arch::gfx90a;
+  chip.dies = 1;
+  chip.units_per_die = 110;
+  chip.clock_mhz = 1700;
+  chip.line_bytes = 64;
+  chip.l1_bytes = 16 * kib;
+  chip.l1_clocks = 125;  // measured
+  chip.l2_bytes = 8 * mib;
+  chip.l2_bytes_per_clock = 2986;  // measured: 5076 GB/s at 1.7 GHz, of 32 channels of 128 bytes
+  chip.l2_clocks = 240;            // measured
+  chip.last_level_gigabytes = 0;   // there is none
+  chip.last_level_nanoseconds = 0;
+  chip.memory_gigabytes = 1638;
+  chip.memory_nanoseconds = 345;    // measured: 587 clocks at 1.7 GHz
+  chip.memory_efficiency = 0.82;    // measured: 1345 GB/s read
+  chip.sustained_matrix_share = 1;  // assumed: nothing is published from which its clock under load follows
+  return chip;
+}
+
+constexpr Chip mi100() {
+  Chip chip = mi250x();
+  chip.name = "mi100";
+  chip.arch = Arch::gfx908;
+  chip.units_per_die = 120;
+  chip.clock_mhz = 1502;
+  chip.matrix_tail_clocks = 8;     // LLVM: two wait states more than the passes
+  chip.l2_bytes_per_clock = 1815;  // measured: 2726 GB/s at 1.502 GHz
+  chip.memory_gigabytes = 1229;
+  chip.memory_efficiency = 0.82;  // measured: 1006 GB/s of a triad; 1180 only read
+  return chip;
+}
+
+}  // namespace rapt::sim::timing
