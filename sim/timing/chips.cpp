@@ -1,5 +1,6 @@
 // The chips that can be timed.
 #include "sim/timing/chips_cdna.hpp"
+#include "sim/timing/chips_rdna.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +9,8 @@ namespace rapt::sim::timing {
 namespace {
 
 // The first of an architecture is the one that its name alone means.
-constexpr std::array table{mi100(), mi250x(), cdna3, mi308x(), mi300a(), mi355x()};
+constexpr std::array table{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
+                           mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
 
 #define FITTED(field, unit, low, high)                                                          \
   FittedNumber {                                                                                \
