@@ -16,15 +16,11 @@ namespace rapt::sim::hip {
 
 namespace {
 
-// Nothing if there is no such device, or it cannot be timed and time is on.
+// Nothing if there is no such device.
 std::optional<timing::DeviceName> find_device(std::string_view word) {
   const auto device = timing::parse_device_name(word);
-  if (!device) {
+  if (!device)
     log("RAPT_SIM_ARCH: no device is called '" + std::string(word) + "'; there are " + timing::device_names());
-  } else if (device->chip == nullptr && environment().time != TimeMode::off) {
-    log("RAPT_SIM_TIME: " + std::string(word) + " has no timing table");
-    return std::nullopt;
-  }
   return device;
 }
 
@@ -47,11 +43,9 @@ std::vector<timing::DeviceName> configured() {
 
 Device::Device(int id_, Arch arch_, const timing::Chip* chip_)
     : id(id_), arch(arch_), chip(chip_), properties(sim::properties(arch_)) {
-  if (chip != nullptr) {
-    properties.compute_units = chip->dies * chip->units_per_die;
-    properties.compute_units_per_xcd = chip->units_per_die;
-    properties.clock_khz = static_cast<unsigned>(chip->clock_mhz * 1000);
-  }
+  properties.compute_units = compute_units(*chip);
+  properties.compute_units_per_xcd = properties.compute_units / chip->dies;
+  properties.clock_khz = static_cast<unsigned>(chip->clock_mhz * 1000);
   null_stream = std::make_shared<Stream>(*this, 0, 0);
   streams.insert(null_stream);
   default_pool = pool = std::make_shared<Pool>(id);

@@ -23,7 +23,7 @@ struct Device {
 
   int id;
   Arch arch;
-  const timing::Chip* chip;  // null: the architecture has no timing table
+  const timing::Chip* chip;
   Properties properties;
   std::mutex order;                           // held while an operation is put into a stream
   std::shared_ptr<Stream> null_stream;        // the legacy default stream

@@ -12,6 +12,13 @@ namespace {
 constexpr std::array table{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
                            mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
 
+constexpr bool has_every_arch() {
+  ArchSet archs = 0;
+  for (const Chip& chip : table) archs |= only(chip.arch);
+  return archs == every_arch;
+}
+static_assert(has_every_arch(), "each architecture needs a row: its name alone is a device that can be timed");
+
 #define FITTED(field, unit, low, high)                                                          \
   FittedNumber {                                                                                \
     #field, unit, low, high, [](const Chip& chip) -> double { return chip.field; },             \

@@ -10,7 +10,7 @@ namespace rapt::sim::timing {
 
 struct DeviceName {
   Arch arch;
-  const Chip* chip;  // null: the architecture has no timing table
+  const Chip* chip;
 };
 
 std::optional<DeviceName> parse_device_name(std::string_view text);

@@ -52,6 +52,17 @@ TEST_P(RdnaIssue, OtherWavesFillTheLatency) {
   EXPECT_EQ(each("v_add_f32 v1, v1, v2", 20), 5);
 }
 
+// Compiled with -mcumode, a group has the SIMDs, and the path to the LDS, of one compute unit.
+TEST_P(RdnaIssue, AGroupMayHaveOneComputeUnitOnly) {
+  const auto clocks = [&](const std::string& text, bool one) {
+    TimedCode code(chip(), repeat(64, text), 4);
+    code.clocks();
+    return static_cast<double>(code.again(1, one));
+  };
+  EXPECT_NEAR(clocks("v_add_f32 v1, v2, v3", true) / clocks("v_add_f32 v1, v2, v3", false), 2, 0.1);
+  EXPECT_NEAR(clocks("ds_read_b128 v[4:7], v0", true) / clocks("ds_read_b128 v[4:7], v0", false), 2, 0.2);
+}
+
 TEST_P(RdnaIssue, TranscendentalsRunBesideTheVectorUnit) {
   EXPECT_EQ(each("v_exp_f32 v1, v2"), 4);
   EXPECT_EQ(each("v_exp_f32 v1, v2\n" + repeat(3, "v_add_f32 v3, v4, v5")), 4);

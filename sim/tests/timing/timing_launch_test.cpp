@@ -1,4 +1,5 @@
 // Whole launches: which workgroups stand for the others, and what is forecast from them.
+#include "sim/device/occupancy.hpp"
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/tests/support/timed_code.hpp"
 #include "sim/timing/device_addresses.hpp"
@@ -115,6 +116,20 @@ TEST(TimedLaunch, MoreWorkThanUnitsTakesLonger) {
   EXPECT_GT(many.clocks, 1.5 * one.clocks);
   EXPECT_LT(many.clocks, 400 * one.clocks / 38);
   EXPECT_LT(many.timed_groups, many.groups);
+}
+
+// Of two compute units with 64 KiB of LDS each, three groups of 40 KB have room in both together, but one in each
+// alone.
+TEST(TimedLaunch, AGroupMayBeBoundToOneComputeUnit) {
+  const auto groups = [](const std::string& flags, bool bound) {
+    const auto code = compile(Arch::gfx1100, "extern \"C\" __global__ void none() {}", "-O3 " + flags);
+    const auto object = CodeObject::load(code, Arch::gfx1100, 0);
+    const Kernel& kernel = object->kernels().front();
+    EXPECT_EQ(on_one_unit(kernel, properties(Arch::gfx1100)), bound);
+    return groups_per_multiprocessor(kernel, properties(Arch::gfx1100), 64, 40000);
+  };
+  EXPECT_EQ(groups("", false), 3U);
+  EXPECT_EQ(groups("-mcumode", true), 2U);
 }
 
 // The last group sets a flag for which all others wait; it is in no sample.
