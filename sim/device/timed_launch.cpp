@@ -25,7 +25,8 @@ TimedLaunch::TimedLaunch(const timing::Chip& chip, const Launch& launch)
     : chip_(chip),
       total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]),
       plan_(make_plan(chip, total_, groups_per_unit(chip, launch), timed_groups)) {
-  plan_.one_compute_unit = on_one_unit(*launch.kernel, properties(chip.arch));
+  plan_.placement = {on_one_unit(*launch.kernel, properties(chip.arch)),
+                     static_cast<unsigned>(launch.kernel->descriptor.group_segment_fixed_size + launch.dynamic_lds)};
   for (const auto& crowd : plan_.crowds)
     for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
   for (const auto& unit : plan_.first)

@@ -3,8 +3,9 @@
 // Sources, where no other one stands beside a number: AMD's product pages for units, clocks, cache sizes and memory;
 // AMD's RDNA white paper and RDNA architecture presentation (GPUOpen) for what a SIMD and a workgroup processor do in a
 // clock, and for 5 clocks between dependent instructions; LLVM's SISchedule.td (GFX11SpeedModel, GFX12SpeedModel) for
-// the other latencies of instructions. "RX 6900 XT": measured on that chip of the generation before (te42kyfo's
-// gpu-benches), and assumed of this one. "Assumed": nothing better was found; the plausible range stands beside it.
+// the other latencies of instructions. "C&C": Chips and Cheese, "Microbenchmarking AMD's RDNA 3 graphics architecture".
+// "RX 6900 XT": measured on that chip of the generation before (te42kyfo's gpu-benches), and assumed of this one.
+// "Assumed": nothing better was found; the plausible range stands beside it.
 #pragma once
 
 #include "sim/timing/chips_cdna.hpp"
@@ -25,25 +26,25 @@ inline constexpr Chip rx7900xtx = {
     .vector_result_clocks = 5,
     .transcendental_result_clocks = 10,
     .scalar_result_clocks = 2,
-    .lds_clocks = 50,  // assumed, 30 to 80
+    .lds_clocks = 32,  // assumed, 25 to 43: C&C see far less than RX 6900 XT's 17 ns, and give no number
     .lds_bytes_per_clock = 128,
-    .scalar_load_clocks = 100,  // assumed, 40 (scalar cache) to 250
+    .scalar_load_clocks = 38,  // C&C: 15.4 ns of the scalar cache
     .line_bytes = 128,
     .l1_bytes = 32 * kib,
-    .l1_ways = 16,             // assumed
+    .l1_ways = 32,             // C&C
     .l1_bytes_per_clock = 64,  // RX 6900 XT: 13.9 TB/s of 80 units; RX 7600 the same (issue 19 of gpu-benches)
     .l1_clocks = 73,           // RX 6900 XT
     .units_per_array = 4,      // 12 shader arrays
     .array_bytes = 256 * kib,
-    .array_ways = 16,              // assumed
+    .array_ways = 16,              // C&C
     .array_bytes_per_clock = 256,  // RDNA white paper: 64 bytes of each of four banks; assumed to be the same
     .array_clocks = 115,           // RX 6900 XT: 108 to 121
     .l2_bytes = 6 * mib,
-    .l2_ways = 16,
-    .l2_bytes_per_clock = 3072,  // RX 6900 XT: 128 a clock of each 256 KiB
+    .l2_ways = 16,               // C&C
+    .l2_bytes_per_clock = 4050,  // about twice RX 6900 XT's 2025 (C&C); 3000 to 4100
     .l2_unit_bytes_per_clock = 128,
     .l2_clocks = 205,               // RX 6900 XT
-    .last_level_gigabytes = 3500,   // AMD's "effective memory bandwidth"
+    .last_level_gigabytes = 3900,   // 1.8 times (C&C) RX 6900 XT's 1950, over memory_efficiency
     .last_level_nanoseconds = 150,  // measured (Chips and Cheese, "Latency testing is hard"); 199 at a low fabric clock
     .memory_gigabytes = 960,
     .memory_nanoseconds = 260,    // assumed, 220 to 400
@@ -63,8 +64,8 @@ constexpr Chip radeon8060s() {
   chip.units_per_die = 20;
   chip.units_per_array = 10;  // two shader arrays (Chips and Cheese, "Strix Halo's memory subsystem")
   chip.l2_bytes = 2 * mib;
-  chip.l2_bytes_per_clock = 1024;
-  chip.last_level_gigabytes = 1000;   // assumed, 800 to 1100
+  chip.l2_bytes_per_clock = 1350;     // as much of each MiB
+  chip.last_level_gigabytes = 1160;   // "just under 1 TB/s" measured (same article), over memory_efficiency
   chip.last_level_nanoseconds = 180;  // assumed, 150 to 220: "slightly higher" than others' (same article)
   chip.memory_gigabytes = 256;
   chip.memory_nanoseconds = 350;  // assumed, 250 to 450
@@ -83,7 +84,7 @@ constexpr Chip rx9070xt() {
   chip.transcendental_result_clocks = 9;
   chip.units_per_array = 0;
   chip.l2_bytes = 8 * mib;
-  chip.l2_bytes_per_clock = 4096;     // 128 a clock of each 256 KiB, assumed; 2048 to 8192
+  chip.l2_bytes_per_clock = 5400;     // as much of each MiB, assumed; 4000 to 8000
   chip.last_level_gigabytes = 2600;   // assumed, 2000 to 3500
   chip.last_level_nanoseconds = 130;  // assumed, 110 to 160
   chip.memory_gigabytes = 640;

@@ -1,5 +1,7 @@
 #include "sim/timing/compute_unit.hpp"
 
+#include "sim/isa/properties.hpp"
+
 namespace rapt::sim::timing {
 namespace {
 
@@ -14,30 +16,49 @@ Stall stall_of(Counter counter, bool scalar) {
 }  // namespace
 
 ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service,
-                         std::vector<SlotTime>& slots, bool one_compute_unit, Timeline* timeline)
+                         std::vector<SlotTime>& slots, Placement placement, Timeline* timeline)
     : chip_(chip),
       steps_(steps),
       slots_(slots),
       timeline_(timeline),
       memory_(chip, shares, service),
       simds_(chip.simds),
-      one_compute_unit_(one_compute_unit) {
+      placement_(placement) {
   for (unsigned n = 0; n < chip.simds; ++n) simds_[n].compute_unit = n * compute_units_per_unit(chip) / chip.simds;
 }
 
 void ComputeUnit::start(const GroupTrace& trace, Clock at) {
   auto group = std::make_unique<Group>();
   // The SIMDs that may have its waves.
-  const unsigned count = one_compute_unit_ ? chip_.simds / compute_units_per_unit(chip_) : chip_.simds;
+  const unsigned count = placement_.one_compute_unit ? chip_.simds / compute_units_per_unit(chip_) : chip_.simds;
   const unsigned first = count * groups_started_++ % chip_.simds;
   for (const WaveTrace& wave : trace.waves) {
     if (wave.slots.empty()) continue;
     add_wave(*group, wave, simds_[first + next_simd_ % count], at);
     next_simd_ = (next_simd_ + 1) % chip_.simds;
   }
+  group->lds_place = free_lds_place();
   group->live = static_cast<unsigned>(group->waves.size());
   groups_.push_back(std::move(group));
   if (groups_.size() == 1) now_ = std::max(now_, at);
+}
+
+// The lowest that no resident group has.
+unsigned ComputeUnit::free_lds_place() const {
+  unsigned place = 0;
+  const auto taken = [&](const auto& group) { return group->lds_place == place; };
+  while (std::any_of(groups_.begin(), groups_.end(), taken)) ++place;
+  return place;
+}
+
+// RDNA 3's ISA document, 3.3.4: each half of the LDS's addresses is in one compute unit's banks, and those of a group
+// may be in either, or in both, wherever its waves are; here, where the middle of its LDS is.
+double& ComputeUnit::lds_free(const Wave& wave) {
+  const unsigned compute_units = compute_units_per_unit(chip_);
+  if (compute_units == 1 || placement_.one_compute_unit || placement_.lds_bytes == 0)
+    return lds_free_[wave.simd->compute_unit];
+  const unsigned middle = wave.group->lds_place * placement_.lds_bytes + placement_.lds_bytes / 2;
+  return lds_free_[std::min(middle / properties(chip_.arch).lds_bytes_per_unit, compute_units - 1)];
 }
 
 ComputeUnit::Wave& ComputeUnit::add_wave(Group& group, const WaveTrace& trace, Simd& simd, Clock at) {
@@ -135,7 +156,7 @@ bool ComputeUnit::is_held(Simd& simd, Wave& wave, const Step& step) {
       return wait_until(wave, simd.matrix_free, Stall::matrix) || wait_until(wave, simd.vector_free, Stall::vector);
     case Port::lds: {
       constexpr double waiting = 64;  // clocks of the banks' work that waves may have waiting
-      const double free = lds_free_[simd.compute_unit];
+      const double free = lds_free(wave);
       return free > waiting && wait_until(wave, static_cast<Clock>(free - waiting), Stall::lds);
     }
     case Port::memory: return wait_until(wave, memory_.accepts(simd.compute_unit), Stall::memory);
@@ -189,7 +210,7 @@ void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot)
     double banks = request.lds_clocks;
     if (step.to_lds) banks = request.bytes / chip_.lds_bytes_per_clock;
     if (banks > 0) {
-      double& free = lds_free_[wave.simd->compute_unit];
+      double& free = lds_free(wave);
       free = std::max(free, static_cast<double>(now_)) + banks;
       if (!step.to_lds)
         end = std::max(step.port == Port::memory ? end : 0, static_cast<Clock>(free) + chip_.lds_clocks);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/timing/counters.hpp"
+#include "sim/timing/plan.hpp"
 #include "sim/timing/results.hpp"
 #include "sim/timing/timeline.hpp"
 
@@ -15,9 +16,8 @@ namespace rapt::sim::timing {
 
 class ComputeUnit {
  public:
-  // one_compute_unit: all waves of a group are on the same of RDNA's two.
   ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, Service& service, std::vector<SlotTime>& slots,
-              bool one_compute_unit = false, Timeline* timeline = nullptr);
+              Placement placement = {}, Timeline* timeline = nullptr);
 
   // The group's trace must live until the group has ended.
   void start(const GroupTrace& group, Clock at);
@@ -51,7 +51,8 @@ class ComputeUnit {
   struct Group {
     std::vector<std::unique_ptr<Wave>> waves;
     unsigned live = 0, arrived = 0;
-    unsigned barriers = 0;  // that all have arrived at
+    unsigned barriers = 0;   // that all have arrived at
+    unsigned lds_place = 0;  // among the groups that are resident
   };
   struct Simd {
     std::vector<Wave*> waves;  // the oldest first
@@ -72,6 +73,8 @@ class ComputeUnit {
   void meet(Wave& wave, const Step& step);
   void release(Group& group);
   void end(Simd& simd, Wave& wave);
+  unsigned free_lds_place() const;
+  double& lds_free(const Wave& wave);
   Clock turn_at(const Simd& simd, Clock from) const;
   Clock next_turn() const;
 
@@ -80,11 +83,11 @@ class ComputeUnit {
   std::vector<SlotTime>& slots_;
   Timeline* timeline_;  // null: not drawn
   MemoryPath memory_;
-  std::array<double, 2> lds_free_{};  // of each compute unit's path
+  std::array<double, 2> lds_free_{};  // of each block of banks, of which every compute unit has one
   std::vector<Simd> simds_;
   std::deque<std::unique_ptr<Group>> groups_;
   std::unique_ptr<Group> ended_;
-  bool one_compute_unit_;
+  Placement placement_;
   unsigned next_simd_ = 0, groups_started_ = 0;
   Clock now_ = 0, matrix_busy_ = 0;
   std::uint64_t instructions_ = 0;

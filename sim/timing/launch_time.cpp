@@ -19,7 +19,7 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
   const Shares shares = shares_of(chip, clock_mhz, plan.busy_units, plan.busy_units_of_die);
   std::vector<ComputeUnit> units;
   for (std::size_t u = 0; u < plan.first.size(); ++u)
-    units.emplace_back(chip, steps, shares, service, slots, plan.one_compute_unit, u == 0 ? &timeline : nullptr);
+    units.emplace_back(chip, steps, shares, service, slots, plan.placement, u == 0 ? &timeline : nullptr);
   Run run;
   std::vector<Clock> ends(units.size());  // of the group that each unit ends next
   for (std::size_t u = 0; u < units.size(); ++u) {

@@ -10,16 +10,22 @@
 
 namespace rapt::sim::timing {
 
+// Where a workgroup is on RDNA's units, which have two compute units.
+struct Placement {
+  bool one_compute_unit = false;  // its waves are all on the same one
+  unsigned lds_bytes = 0;
+};
+
 struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
-  unsigned groups_per_unit = 0;                    // resident at once
-  bool one_compute_unit = false;                   // RDNA: a group's waves are all on one of the unit's two
+  unsigned groups_per_unit = 0;  // resident at once
+  Placement placement;
   std::vector<std::vector<std::uint64_t>> first;   // for each timed unit, the groups that it begins with
   std::vector<std::uint64_t> next;                 // the groups that the timed units take after that, in order
   std::vector<std::vector<std::uint64_t>> crowds;  // of two dies, the groups that are resident at first, unit by unit
 };
 
-// groups: of the grid. most_groups: that are timed, about. one_compute_unit is left for the caller to set.
+// groups: of the grid. most_groups: that are timed, about. The placement is left for the caller to set.
 Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups);
 
 }  // namespace rapt::sim::timing

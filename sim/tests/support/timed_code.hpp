@@ -25,13 +25,12 @@ class TimedCode {
     return again();
   }
   // The same from the trace, where so many units do the same, each with its own L1.
-  timing::Clock again(unsigned units = 1, bool one_compute_unit = false) {
+  timing::Clock again(unsigned units = 1, timing::Placement placement = {}) {
     timing::Steps steps(code_.program(), chip_);
     const std::vector<std::vector<const timing::GroupTrace*>> crowd(1, {units, &trace_});
     timing::Service service(chip_, steps, crowd);
     slots.assign(code_.program().slots(), {});
-    timing::ComputeUnit unit(chip_, steps, timing::shares_of(chip_, chip_.clock_mhz, 1, 1), service, slots,
-                             one_compute_unit);
+    timing::ComputeUnit unit(chip_, steps, timing::shares_of(chip_, chip_.clock_mhz, 1, 1), service, slots, placement);
     unit.start(trace_, 0);
     return unit.run_to_end_of_group();
   }
