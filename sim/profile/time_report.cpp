@@ -43,8 +43,8 @@ Json accuracy_json(const KernelTimes& k) {
 
 Json first_json(const timing::Forecast& f) {
   Json levels;
-  const char* const names[] = {"L2", "last level", "memory"};
-  for (unsigned l = 0; l < timing::level_count; ++l) levels[names[l]] = f.levels[l];
+  for (unsigned l = 0; l < timing::level_count; ++l)
+    levels[std::string(name(static_cast<timing::Level>(l)))] = f.levels[l];
   return {{"microseconds", f.microseconds},
           {"clocks", f.clocks},
           {"clock_mhz", f.clock_mhz},
