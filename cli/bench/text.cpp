@@ -12,7 +12,7 @@ namespace {
 
 // Fixed widths: every row is printed as soon as it is measured, and rows must line up.
 constexpr const char* kLine =
-    "{:<{}}  {:<6}  {:<11}  {:<24}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {:<24}  {}\n";
+    "{:<{}}  {:<6}  {:<11}  {:<40}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}  {:>6}  {:>6}  {:<24}  {}\n";
 
 std::string milliseconds(const BenchRow* r) {
   if (!r || !r->left_out.empty()) return "-";

@@ -37,9 +37,7 @@ int time_command(const TimeOptions& options) {
   if (!ending.good()) fmt::print(stderr, "rapt-sim: the program ended with {}\n", ending.text());
   std::ifstream stream(file);
   if (!stream) {
-    fmt::print(stderr,
-               "rapt-sim: no kernel was timed: none was launched, the device has no timing table (RAPT_SIM_LOG=stderr "
-               "says so), or the program did not return from main\n");
+    fmt::print(stderr, "rapt-sim: no kernel was timed: none was launched, or the program did not return from main\n");
     return 1;
   }
   Json times = Json::parse(stream);
