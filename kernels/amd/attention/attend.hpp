@@ -1,8 +1,9 @@
 // One tile of keys after its products with the queries: masks, softmax, and the product with V. A lane owns one query.
 #pragma once
 
+#include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
-#include "kernels/amd/tile/scores.hpp"
+#include "kernels/common/scores.hpp"
 
 namespace rapt::amd {
 
@@ -14,20 +15,6 @@ struct WavePart {
   DEVICE WavePart of(int thread) {
     const int wave = uniform(thread / kWave);
     return {thread % kWave, wave / Slices * kTile, wave % Slices * Slice};
-  }
-};
-
-// The rows of one wave.
-struct WaveRows {
-  int first;  // within the sequence
-  Keys keys;
-
-  DEVICE_MEMBER bool attends(int first_key, int keys_of_tile) const {
-    return first_key < keys.end && first_key + keys_of_tile > keys.begin;
-  }
-  DEVICE_MEMBER Query query(Arguments& a, const Block& b) const {
-    const int row = first + opaque_thread_id() % kTile;
-    return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
   }
 };
 
@@ -49,19 +36,20 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.problem.scale_log2);
   if constexpr (General) {
     Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block);
-#pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) transform_logits<M>(a, block, query, first_key + t * kTile, half, s[t]);
-  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
-    Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block);
+    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
-      exclude<M>(s[t], half, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
+      transform_logits(a, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
+  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
+    Arguments& a = opaque_copy(arguments);
+    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
+#pragma unroll
+    for (int t = 0; t < KeyTiles; ++t)
+      exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
   }
 
   const float maximum = General ? largest(s) : largest(s) * scale;
-  if (softmax.outgrown(maximum)) {
+  if (any_lane(softmax.outgrown(maximum))) {
     const float factor = softmax.raise_reference(maximum, General ? scale : 1);
 #pragma unroll
     for (int t = 0; t < DimTiles; ++t) o[t] *= factor;
@@ -81,9 +69,9 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   softmax.add(sum[0] + sum[1]);
   if (General && pass < kAbove && opaque_copy(arguments).problem.keep_threshold < 65536) {
     Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block);
+    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
 #pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) drop<M>(a, block, query, first_key + t * kTile, half, s[t]);
+    for (int t = 0; t < KeyTiles; ++t) drop(a, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
   }
 }
 
@@ -98,21 +86,6 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
 #pragma unroll
     for (int d = 0; d < DimTiles; ++d) o[d] = M::multiply(v.fragment(first_dim + d * kTile, i, lane), operand, o[d]);
   }
-}
-
-// The sink's logit, in the unit of the kernel's logits.
-template <bool General>
-DEVICE float sink_of(Arguments& a, const Block& b) {
-  if (a.problem.sink.data == nullptr) return kMasked;
-  const float sink =
-      load_as_float(static_cast<const char*>(a.problem.sink.data) + b.head * a.problem.sink.head, a.problem.sink_dtype);
-  return General ? sink : kLog2e * sink;
-}
-
-DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
-  if (a.lse.data == nullptr) return;
-  char* const head = reinterpret_cast<char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
-  *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;
 }
 
 // Stores a pass's result. The row numbers are computed again: keeping them through the loop would raise SGPR pressure.

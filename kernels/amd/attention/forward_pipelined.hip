@@ -54,10 +54,10 @@ DEVICE void share(int n, F f) {
 DEVICE void mask(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
                  Tile (&s)[kKeyTiles]) {
   Arguments& a = opaque_copy(arguments);
-  const Query query = rows.query(a, block);
+  const Query query = rows.query(a, block, opaque_thread_id() % kTile);
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
-    exclude<M>(s[t], half, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
+    exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
 }
 
 DEVICE void multiply(const StagedK& k, int buffer, const State& state, Tile (&s)[kKeyTiles]) {
@@ -70,7 +70,7 @@ DEVICE void multiply(const StagedK& k, int buffer, const State& state, Tile (&s)
 }
 
 DEVICE void rescale(State& state) {
-  if (!state.softmax.outgrown(state.maximum)) return;
+  if (!any_lane(state.softmax.outgrown(state.maximum))) return;
   const float factor = state.softmax.raise_reference(state.maximum, 1);
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) state.o[d] *= factor;

@@ -96,6 +96,14 @@ DEVICE T other_half(T x) {
 #endif
 }
 
+// Of a value for which the two lanes of a query have one each.
+DEVICE float query_max(float x) { return max(x, other_half(x)); }
+DEVICE float query_sum(float x) { return x + other_half(x); }
+
+// x = fraction * 2^exponent with a fraction in [0.5, 1); 0, Inf and NaN are their own fractions.
+DEVICE float exponent_of(float x) { return static_cast<float>(__builtin_amdgcn_frexp_expf(x)); }
+DEVICE float fraction_of(float x) { return __builtin_amdgcn_frexp_mantf(x); }
+
 // Rows may begin at any element. Vector loads and stores need 4-byte alignment.
 DEVICE bool aligned(const char* row, int64_t stride) {
   return ((reinterpret_cast<uint64_t>(row) | static_cast<uint64_t>(stride)) & 3) == 0;

@@ -3,7 +3,7 @@
 // head_dim, whose lanes have the offset kOutside.
 #pragma once
 
-#include "kernels/amd/tile/mask.hpp"
+#include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
 

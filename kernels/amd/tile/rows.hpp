@@ -1,7 +1,7 @@
 // A workgroup's loads of rows of K or V from global memory.
 #pragma once
 
-#include "kernels/amd/tile/mask.hpp"
+#include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
 

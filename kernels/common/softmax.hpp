@@ -1,10 +1,10 @@
-// Online softmax, one query per lane (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
-// al., "FlashAttention", 2022).
+// Online softmax of one query, of which each lane has some keys (Milakov and Gimelshein, "Online normalizer calculation
+// for softmax", 2018; Dao et al., "FlashAttention", 2022).
 #pragma once
 
-#include "kernels/amd/isa/numbers.hpp"
+#include "kernels/common/isa.hpp"
 
-namespace rapt::amd {
+namespace rapt::RAPT_VENDOR {
 
 // P is exp2((logit - reference) * kPower). Lazy rescaling: the reference follows the maximum only when that grew by
 // more than kLazy, so the sums and O are rarely rescaled. P is then at most 2^kLazy times too large; the division at
@@ -18,18 +18,17 @@ struct Softmax {
   static constexpr float kUnit = General ? 1 : kLn2;     // natural logit = logit * kUnit
   static constexpr float kOctave = General ? kLn2 : 1;   // the difference of logits that doubles P
   static constexpr float kPower = General ? kLog2e : 1;  // logit * kPower is in the log2 domain
-  float reference = kLowest;  // the maximum less T::p_exponent; the same in both lanes of a query
+  float reference = kLowest;  // the maximum less T::p_exponent; the same in all lanes of a query
   float sum = 0, rest = 0;    // over this lane's keys, and the rounding error of sum (Fast2Sum)
 
-  // True if some lane's logits outgrew the reference; `maximum` is that of this lane.
-  DEVICE_MEMBER bool outgrown(float maximum) const {
-    return any_lane(maximum > reference + (T::p_exponent + kLazy) * kOctave);
-  }
+  // Whether this lane's logits, of which `maximum` is the largest, outgrew the reference. If any lane's did, all lanes
+  // must raise it.
+  DEVICE_MEMBER bool outgrown(float maximum) const { return maximum > reference + (T::p_exponent + kLazy) * kOctave; }
 
   // Raises the reference to the maximum. Returns the factor by which earlier sums must be multiplied. `power` is
   // kPower, or its replacement in later passes (not_finite.hpp).
   DEVICE_MEMBER float raise_reference(float maximum, float power) {
-    const float next = max(max(maximum, other_half(maximum)) - T::p_exponent * kOctave, reference);
+    const float next = max(query_max(maximum) - T::p_exponent * kOctave, reference);
     const float factor = exp2((reference - next) * power);
     reference = next;
     sum *= factor;
@@ -43,11 +42,10 @@ struct Softmax {
     sum = total;
   }
 
-  // Completes the row's sum; a sink is one more logit. Afterwards `reference` and `sum` are the same in both lanes of
+  // Completes the row's sum; a sink is one more logit. Afterwards `reference` and `sum` are the same in all lanes of
   // the query. Returns the factor of O.
   DEVICE_MEMBER float finish(float sink) {
-    sum += rest;
-    sum += other_half(sum);
+    sum = query_sum(sum + rest);
     const float top = max(reference, sink);
     const float factor = exp2((reference - top) * kPower);
     sum = sum * factor + exp2((sink - top) * kPower);
@@ -57,9 +55,8 @@ struct Softmax {
   // Natural logarithm. log2 is applied only to the fraction: for a large sum, the integer part would take bits of
   // precision from the result.
   DEVICE_MEMBER float lse() const {
-    const float exponent = static_cast<float>(__builtin_amdgcn_frexp_expf(sum));
-    return (reference + exponent * kOctave) * kUnit + log2(__builtin_amdgcn_frexp_mantf(sum)) * kLn2;
+    return (reference + exponent_of(sum) * kOctave) * kUnit + log2(fraction_of(sum)) * kLn2;
   }
 };
 
-}  // namespace rapt::amd
+}  // namespace rapt::RAPT_VENDOR

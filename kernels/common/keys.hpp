@@ -1,10 +1,9 @@
 // Which keys a query attends, given causality, window and the sequence's end.
 #pragma once
 
-#include "kernels/amd/tile/block.hpp"
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/common/block.hpp"
 
-namespace rapt::amd {
+namespace rapt::RAPT_VENDOR {
 
 inline constexpr float kMasked = -__builtin_inff();
 
@@ -25,15 +24,24 @@ DEVICE Keys keys_of(Arguments& a, const Block& b, int first_row, int rows) {
   return {first_key(a, b, first_row), end_key(a, b, last_row), first_key(a, b, last_row), end_key(a, b, first_row)};
 }
 
-// Excludes keys outside [begin, end) from a tile of logits whose first key is 0.
-template <class M>
-DEVICE void exclude(Tile& s, int half, int begin, int end) {
-  // One comparison per key: keys below `begin` become large unsigned numbers. Only `offset` depends on the lane, the
-  // rest is constant.
-  const auto count = static_cast<uint32_t>(max(end - begin, 0));
-  const int offset = M::element(0, half) - begin;
-#pragma unroll
-  for (int r = 0; r < kRegisters; ++r) s[r] = static_cast<uint32_t>(offset + M::element(r, 0)) < count ? s[r] : kMasked;
-}
+// One query and the keys it attends.
+struct Query {
+  int row, begin, end;  // begin, end: by causality, window and length; no keys if the row does not exist
+};
 
-}  // namespace rapt::amd
+// Rows of a tile that one wave computes.
+struct WaveRows {
+  int first;  // within the sequence
+  Keys keys;
+
+  DEVICE_MEMBER bool attends(int first_key, int keys_of_tile) const {
+    return first_key < keys.end && first_key + keys_of_tile > keys.begin;
+  }
+  // Row `row` of these.
+  DEVICE_MEMBER Query query(Arguments& a, const Block& b, int row) const {
+    row += first;
+    return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
+  }
+};
+
+}  // namespace rapt::RAPT_VENDOR

@@ -1,22 +1,9 @@
 // Which rows of which head a workgroup computes.
 #pragma once
 
-#include "kernels/abi.h"
-#include "kernels/amd/isa/device.hpp"
+#include "kernels/common/isa.hpp"
 
-namespace rapt::amd {
-
-// The kernel's arguments in constant memory, where scalar loads read them.
-using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
-
-DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
-
-// Arguments read through an opaque copy are loaded again where they are needed, which keeps SGPR pressure low.
-DEVICE Arguments& opaque_copy(Arguments& a) {
-  auto address = reinterpret_cast<uint64_t>(&a);
-  asm volatile("" : "+s"(address));
-  return *reinterpret_cast<Arguments*>(address);
-}
+namespace rapt::RAPT_VENDOR {
 
 // Workgroups start in numerical order. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a
 // head, and the heads that share its keys, go to one XCD, so that its L2 reads K and V from memory once.
@@ -44,7 +31,7 @@ struct Span {
   int first, count;
 };
 
-// Rows of one sequence. cu_seqlens outside the tensor are clamped to it. They are loaded through vector memory: made
+// Rows of one sequence. cu_seqlens outside the tensor are clamped to it. AMD loads them through vector memory: made
 // uniform, all that follows from them is computed in scalar registers.
 DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int largest) {
   if (cu_seqlens == nullptr) return {0, largest};
@@ -77,4 +64,4 @@ DEVICE char* first_row_of(const Rows& rows, int batch, const Span& span, int hea
   return static_cast<char*>(rows.data) + batch * rows.batch + span.first * rows.seq + head * rows.head;
 }
 
-}  // namespace rapt::amd
+}  // namespace rapt::RAPT_VENDOR

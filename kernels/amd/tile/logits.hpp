@@ -1,0 +1,26 @@
+// A lane's part of a tile of logits, all of one query, as kernels/common sees it.
+#pragma once
+
+#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/common/logits.hpp"
+
+namespace rapt::amd {
+
+template <class M>
+struct TileLogits {
+  static constexpr int count = kRegisters;
+  static constexpr int group = 4;  // so many neighbours are of neighbouring keys, the first a multiple of it
+
+  Tile& s;
+  int half;
+
+  DEVICE_MEMBER float get(int i) const { return s[i]; }
+  DEVICE_MEMBER void set(int i, float x) const { s[i] = x; }
+  DEVICE_MEMBER void scale(float factor) const { s *= factor; }
+  // Element i is of key(i) of the tile, which is first_key() + step(i): only the first depends on the lane.
+  DEVICE_MEMBER int key(int i) const { return M::element(i, half); }
+  DEVICE_MEMBER int first_key() const { return M::element(0, half); }
+  DEVICE int step(int i) { return M::element(i, 0); }
+};
+
+}  // namespace rapt::amd
