@@ -6,7 +6,7 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BUDGET ?= 30
-ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' kernels/architectures.hpp)
+ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton
@@ -40,8 +40,9 @@ deps-test: ## install what testing needs
 .PHONY: build archives dev demo bench install
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
-archives: deps ## compile the GPU kernels of every architecture (ARCHS="gfx942 gfx1100": some)
+archives: deps ## compile AMD's GPU kernels (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too)
 	@tools/install-deps kernels
+	$(if $(filter sm_%,$(ARCHS)),@tools/install-nvcc build/nvcc)
 	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information

@@ -1,14 +1,18 @@
-# What CMake needs of the table of architectures: their names (rapt_architectures), and the oldest clang that compiles
-# for each (rapt_oldest_clang_<name>).
+# What CMake needs of the table of architectures: their names (rapt_architectures; rapt_amd_architectures), and of each
+# its vendor (rapt_vendor_<name>) and the oldest clang that compiles for it (rapt_oldest_clang_<name>).
 set(table ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
 file(READ ${table} text)
-string(REGEX MATCHALL "\\.name = \"[^\"]+\"|\\.oldest_clang = [0-9]+" facts "${text}")
+string(REGEX MATCHALL "\\.name = \"[^\"]+\"|\\.vendor = \"[^\"]+\"|\\.oldest_clang = [0-9]+" facts "${text}")
 set(rapt_architectures "")
+set(rapt_amd_architectures "")
 foreach(fact IN LISTS facts)
-  if(fact MATCHES "\"(.+)\"")
+  if(fact MATCHES "name = \"(.+)\"")
     set(name ${CMAKE_MATCH_1})
     list(APPEND rapt_architectures ${name})
+  elseif(fact MATCHES "vendor = \"(.+)\"")
+    set(rapt_vendor_${name} ${CMAKE_MATCH_1})
+    list(APPEND rapt_${CMAKE_MATCH_1}_architectures ${name})
   elseif(fact MATCHES "([0-9]+)$")
     set(rapt_oldest_clang_${name} ${CMAKE_MATCH_1})
   endif()

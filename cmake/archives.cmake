@@ -31,8 +31,19 @@ function(rapt_rows variable manifest arch)
   set(${variable} ${lines} PARENT_SCOPE)
 endfunction()
 
-# Includes are listed by a separate run of the preprocessor, because a hit in the compiler cache writes no such file.
-function(rapt_kernel object source arch flags)
+# NVIDIA's kernels: one call of nvcc, which the compiler cache does not know well.
+function(rapt_nvidia_kernel object source arch flags)
+  string(REPLACE "sm_" "compute_" virtual ${arch})
+  cmake_path(GET object STEM LAST_ONLY name)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${${arg_COMPILER}} ${RAPT_NVCC_FLAGS} -gencode=arch=${virtual},code=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
+      -MD -MF ${object}.d -MT ${object} -o ${object} ${source}
+    DEPENDS ${source} ${${arg_COMPILER}} DEPFILE ${object}.d
+    COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
+endfunction()
+
+# AMD's. Includes are listed by a separate run of the preprocessor, because a hit in the compiler cache writes no such file.
+function(rapt_amd_kernel object source arch flags)
   set(compile ${${arg_COMPILER}} ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. ${source})
   set(list_includes -Xclang -dependency-file -Xclang ${object}.d -Xclang -MT -Xclang ${object})
@@ -49,7 +60,7 @@ endfunction()
 
 # rapt_kernels(VARIABLE ARCH ARCH MANIFEST FILE SOURCES FOLDER OUTPUT FOLDER COMPILER NAME [FILTER REGEX] [NO_CACHE])
 # Rules for each row that MANIFEST has for ARCH; VARIABLE becomes the code objects, OUTPUT/ARCH/NAME.co. COMPILER is the
-# variable that rapt_device_compiler set.
+# variable that rapt_device_compiler or rapt_nvcc set.
 function(rapt_kernels variable)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_CACHE" "ARCH;MANIFEST;SOURCES;OUTPUT;FILTER;COMPILER" "")
   set(folder ${arg_OUTPUT}/${arg_ARCH})
@@ -60,7 +71,11 @@ function(rapt_kernels variable)
     string(REPLACE " " ";" row "${row}")
     list(POP_FRONT row name operation)
     if(NOT arg_FILTER OR name MATCHES "${arg_FILTER}")
-      rapt_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.hip ${arg_ARCH} "${row}")
+      if(rapt_vendor_${arg_ARCH} STREQUAL nvidia)
+        rapt_nvidia_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.cu ${arg_ARCH} "${row}")
+      else()
+        rapt_amd_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.hip ${arg_ARCH} "${row}")
+      endif()
       list(APPEND objects ${folder}/${name}.co)
     endif()
   endforeach()

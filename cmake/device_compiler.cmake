@@ -52,9 +52,6 @@ function(rapt_device_compiler variable compiler)
   file(CONFIGURE OUTPUT ${probe}.hip CONTENT "extern \"C\" __attribute__((global)) void probe(int* p) { *p = 1; }\n")
   set(command ${path})
   foreach(arch IN LISTS ARGN)
-    if(NOT arch IN_LIST rapt_architectures)
-      message(FATAL_ERROR "RAPT_ARCHS has ${arch}, which is none of ${rapt_architectures}")
-    endif()
     set(least ${rapt_oldest_clang_${arch}})
     if(version LESS least)
       message(FATAL_ERROR "RAPT_DEVICE_COMPILER is ${path} (${name}); ${arch} needs clang ${least} or newer: take a "
@@ -77,4 +74,28 @@ function(rapt_device_compiler variable compiler)
   endforeach()
   set(${variable} ${command} PARENT_SCOPE)
   set(${variable}_NAME ${name} PARENT_SCOPE)
+endfunction()
+
+# Every warning of nvcc and of ptxas is an error, also of spills. Kernels use no headers but those that nvcc includes.
+set(RAPT_NVCC_FLAGS -cubin -std=c++20 -O3 -Werror=all-warnings
+  -Xptxas=--warning-as-error,--warn-on-spills,--warn-on-local-memory-usage)
+
+# rapt_nvcc(VARIABLE): as rapt_device_compiler, for NVIDIA's architectures.
+function(rapt_nvcc variable)
+  if(RAPT_NVCC)
+    find_program(path NAMES ${RAPT_NVCC} NO_CACHE)
+  else()
+    find_program(path NAMES nvcc NO_CACHE HINTS ${PROJECT_SOURCE_DIR}/build/nvcc/nvidia/cu13/bin NO_DEFAULT_PATH)
+    find_program(path NAMES nvcc NO_CACHE)
+  endif()
+  if(NOT path)
+    message(FATAL_ERROR "No compiler for NVIDIA's kernels: run tools/install-nvcc, or set RAPT_NVCC to an nvcc of "
+      "CUDA 13")
+  endif()
+  execute_process(COMMAND ${path} --version OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE result)
+  if(NOT result EQUAL 0 OR NOT text MATCHES "V((1[3-9])\\.[0-9.]+)")
+    message(FATAL_ERROR "RAPT_NVCC is ${path}, which is no nvcc of CUDA 13 or newer:\n${text}")
+  endif()
+  set(${variable} ${path} PARENT_SCOPE)
+  set(${variable}_NAME "NVIDIA nvcc ${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()

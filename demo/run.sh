@@ -37,7 +37,7 @@ fi
 
 # One forward on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
 step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
-archs=$(sed -n 's/.*{\.name = "\([^"]*\)".*/\1/p' "$(dirname "$0")/../kernels/architectures.hpp" | paste -sd , -)
+archs=$(sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' "$(dirname "$0")/../kernels/architectures.hpp" | paste -sd , -)
 gpu=0
 for arch in $(echo $archs | tr , ' '); do
   RAPT_HIP_LIBRARY=$1/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=$archs RAPT_SIM_CHECK=all \

@@ -1,5 +1,5 @@
 // The GPU architectures that kernels are compiled for, and one product of each: the single source of these facts.
-// The packer, the hip driver and the simulator include it; CMake, the Makefile and the demo read the names from its
+// The packer, the drivers and the simulator include it; CMake, the Makefile and the demo read the names from its
 // text.
 //
 // Sources: AMD's instruction set documents and data sheets; LLVM's AMDGPU back end for registers and waves
@@ -12,6 +12,12 @@
 // waves_per_simd is the number of hardware slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3
 // (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). hip_waves_per_simd is what
 // HIP's occupancy functions count: 8 on all of gfx9, because no more are ever dispatched to a SIMD.
+//
+// NVIDIA's words for the same: a wave is a warp, LDS is shared memory, a compute unit is a streaming multiprocessor,
+// and its four partitions are SIMDs with a quarter of its registers each. Sources: CUDA C++ Programming Guide,
+// "Technical Specifications per Compute Capability"; data sheets. A GPU runs the code of its major version's X.0, so
+// the limits of sm_80 and sm_120 are the smallest of all their GPUs (sm_86 and sm_89 have less shared memory than an
+// A100).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +26,11 @@
 namespace rapt {
 
 struct Architecture {
-  std::string_view name;     // "gfx942"
+  std::string_view name;     // "gfx942", "sm_90"
   std::string_view vendor;   // determines the metadata of its code objects
   std::string_view product;  // "AMD Instinct MI300X"
   std::string_view target;   // HIP's name, with the features that the product enables: "gfx942:sramecc+:xnack-"
-  int oldest_clang;          // the oldest version that compiles for it
+  int oldest_clang;          // the oldest version that compiles for it; 0: nvcc does
 
   // Per compute unit. On RDNA two of them form a workgroup processor, which HIP counts as one multiprocessor: they
   // share LDS, and a workgroup may run on both.
@@ -139,6 +145,39 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550,
      .shared_cache_bytes = 64 * 1024 * kKib, .memory_gigabytes_per_second = 640,
      .wall_clock_khz = 100000, .integrated = false},
+    {.name = "sm_80", .vendor = "nvidia", .product = "NVIDIA GeForce RTX 3090", .target = "sm_86",
+     .oldest_clang = 0,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
+     .lds_bytes_per_unit = 100 * kKib, .lds_bytes_per_group = 99 * kKib, .lds_granule = 128,
+     .waves_per_simd = 12, .hip_waves_per_simd = 12, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 255, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .compute_units = 82, .compute_units_per_xcd = 82, .max_group_size = 1024,
+     .memory_bytes = 24576 * kMib, .memory_bus_bits = 384, .memory_clock_khz = 9751000, .clock_khz = 1695000,
+     .l2_bytes = 6144 * kKib, .pci_device_id = 0x2204,
+     .shared_cache_bytes = 6144 * kKib, .memory_gigabytes_per_second = 936,
+     .wall_clock_khz = 0, .integrated = false},
+    {.name = "sm_90", .vendor = "nvidia", .product = "NVIDIA H200", .target = "sm_90",
+     .oldest_clang = 0,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
+     .lds_bytes_per_unit = 228 * kKib, .lds_bytes_per_group = 227 * kKib, .lds_granule = 128,
+     .waves_per_simd = 16, .hip_waves_per_simd = 16, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 255, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .compute_units = 132, .compute_units_per_xcd = 132, .max_group_size = 1024,
+     .memory_bytes = 143771 * kMib, .memory_bus_bits = 6144, .memory_clock_khz = 3201000, .clock_khz = 1980000,
+     .l2_bytes = 51200 * kKib, .pci_device_id = 0x2335,
+     .shared_cache_bytes = 51200 * kKib, .memory_gigabytes_per_second = 4800,
+     .wall_clock_khz = 0, .integrated = false},
+    {.name = "sm_120", .vendor = "nvidia", .product = "NVIDIA GeForce RTX 5090", .target = "sm_120",
+     .oldest_clang = 0,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
+     .lds_bytes_per_unit = 100 * kKib, .lds_bytes_per_group = 99 * kKib, .lds_granule = 128,
+     .waves_per_simd = 12, .hip_waves_per_simd = 12, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 255, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .compute_units = 170, .compute_units_per_xcd = 170, .max_group_size = 1024,
+     .memory_bytes = 32607 * kMib, .memory_bus_bits = 512, .memory_clock_khz = 14001000, .clock_khz = 2407000,
+     .l2_bytes = 98304 * kKib, .pci_device_id = 0x2b85,
+     .shared_cache_bytes = 98304 * kKib, .memory_gigabytes_per_second = 1792,
+     .wall_clock_khz = 0, .integrated = false},
 };
 // clang-format on
 

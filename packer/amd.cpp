@@ -1,14 +1,12 @@
 // AMD kernels: the metadata note of their ELF files, and the rules for their resources.
 
-#include <elf.h>
-
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "packer/compiled.hpp"
+#include "packer/elf.hpp"
 #include "packer/occupancy.hpp"
 
 namespace rapt::archive {
@@ -21,30 +19,13 @@ using nlohmann::ordered_json;
 constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA, a msgpack document
 constexpr uint16_t kAmdgpu = 224;       // EM_AMDGPU
 
-class Elf {
+// The metadata note of AMDGPU, a msgpack document.
+class AmdElf : public Elf {
  public:
-  Elf(const std::string& name, std::span<const std::byte> bytes) : name_(name), bytes_(bytes) {}
-
-  [[noreturn]] void fail(const std::string& what) const { throw Error(name_ + ": " + what); }
-
-  std::span<const std::byte> part(uint64_t offset, uint64_t size, const char* what) const {
-    if (offset > bytes_.size() || size > bytes_.size() - offset)
-      fail(std::string(what) + " is beyond the end of the code object");
-    return bytes_.subspan(offset, size);
-  }
-
-  template <class T>
-  T read(uint64_t offset, const char* what) const {
-    T value;
-    std::memcpy(&value, part(offset, sizeof value, what).data(), sizeof value);
-    return value;
-  }
+  AmdElf(const std::string& name, std::span<const std::byte> bytes) : Elf(name, bytes) {}
 
   json metadata() const {
-    const auto header = read<Elf64_Ehdr>(0, "the ELF header");
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
-      fail("not a 64-bit ELF file");
-    if (header.e_machine != kAmdgpu) fail("an ELF file, but not of AMDGPU");
+    const Elf64_Ehdr header = this->header(kAmdgpu, "AMDGPU");
     for (uint64_t i = 0; i < header.e_phnum; ++i) {
       const auto segment = read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr), "a program header");
       if (segment.p_type != PT_NOTE) continue;
@@ -69,9 +50,6 @@ class Elf {
     }
     return std::nullopt;
   }
-
-  const std::string& name_;
-  std::span<const std::byte> bytes_;
 };
 
 class AmdKernel final : public Compiled {
@@ -125,7 +103,7 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
   if (!hidden_.empty())
     found.push_back("hidden arguments are " + number(static_cast<int>(hidden_.size())) + " (" + hidden_[0] +
                     ", ...), allowed is 0");
-  at_most(found, "vgprs", resources.registers, row.budget.vgprs);
+  at_most(found, "vgprs", resources.registers, row.budget.registers);
   at_most(found, "agprs", agprs_, row.budget.agprs);
   at_most(found, "sgprs", sgprs_, row.budget.sgprs);
   at_most(found, "lds", resources.shared_memory, row.budget.lds);
@@ -145,7 +123,7 @@ ordered_json AmdKernel::block(const Row& row, const Architecture& arch) const {
 }  // namespace
 
 std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> bytes) {
-  const Elf elf(name, bytes);
+  const AmdElf elf(name, bytes);
   try {
     const json all = elf.metadata();
     const json& kernels = all.at("amdhsa.kernels");

@@ -1,5 +1,5 @@
-// A compiled kernel as described by its vendor's metadata. A vendor's reader (amd.cpp) fills in the common fields and
-// adds the vendor's rules and index entries.
+// A compiled kernel as described by its vendor's metadata. A vendor's reader (amd.cpp, nvidia.cpp) fills in the common
+// fields and adds the vendor's rules and index entries.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace rapt::archive {
 
 struct Resources {
-  std::string target;     // the architecture that it was compiled for: "gfx942"
+  std::string target;     // the architecture that it was compiled for: "gfx942", "sm_90"
   std::string name;       // of its symbol
   int lanes = 0;          // per wave
   int max_threads = 0;    // per workgroup
@@ -37,6 +37,7 @@ class Compiled {
 
 // Of the one kernel that the code object has. Throws Error, which begins with `name`.
 std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> elf);
+std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> elf, const Row& row);
 
 // Adds a violation if `value` exceeds the budget; -1: no budget.
 void at_most(std::vector<std::string>& violations, const char* what, int value, int budget);

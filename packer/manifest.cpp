@@ -61,12 +61,35 @@ void set(Row& row, const Setting& s) {
   else if (key == "waves_per_eu=") row.waves_per_eu = number(key, value, 1, 16);
   else if (key == "head_slices=") row.head_slices = number(key, value, 1, 32);
   else if (key == "flags=") row.flags = split(value, ",");
-  else if (key == "vgprs<=") budget.vgprs = number(key, value, 0, 1024);
+  else if (key == "query_tiles=") row.query_tiles = number(key, value, 1, 4);
+  else if (key == "shared=") row.shared_memory = number(key, value, 0, 1 << 20);
+  else if (key == "vgprs<=" || key == "registers<=") budget.registers = number(key, value, 0, 1024);
   else if (key == "agprs<=") budget.agprs = number(key, value, 0, 1024);
   else if (key == "sgprs<=") budget.sgprs = number(key, value, 0, 1024);
   else if (key == "lds<=") budget.lds = number(key, value, 0, 1 << 20);
   else if (key == "occupancy>=") budget.occupancy = number(key, value, 1, 64);
   else throw Error("\"" + key + "\" is not a key of a row");
+}
+
+void check_keys(const Row& row, const std::set<std::string>& seen) {
+  const bool nvidia = row.vendor() == "nvidia";
+  const auto require = [&](std::initializer_list<const char*> keys) {
+    for (const char* key : keys)
+      if (!seen.contains(key)) throw Error("the row has no \"" + std::string(key) + "\"");
+  };
+  const auto refuse = [&](std::initializer_list<const char*> keys) {
+    for (const char* key : keys)
+      if (seen.contains(key))
+        throw Error("\"" + std::string(key) + "\" is no key of rows for " + std::string(row.vendor()));
+  };
+  require({"dtype=", "head_dim=", "features=", "block_k=", "waves=", "waves_per_eu=", "occupancy>=", "p="});
+  if (nvidia) {
+    require({"registers<=", "shared="});
+    refuse({"vgprs<=", "agprs<=", "sgprs<=", "lds<="});
+  } else {
+    require({"vgprs<=", "lds<="});
+    refuse({"registers<=", "shared=", "query_tiles="});
+  }
 }
 
 Row read_row(const std::string& line) {
@@ -89,9 +112,10 @@ Row read_row(const std::string& line) {
     if (!seen.insert(s.key).second) throw Error("\"" + s.key + "\" is given twice");
     set(row, s);
   }
-  for (const char* needed : {"dtype=", "head_dim=", "features=", "block_k=", "waves=", "waves_per_eu=", "vgprs<=",
-                             "lds<=", "occupancy>=", "p="})
-    if (!seen.contains(needed)) throw Error("the row has no \"" + std::string(needed) + "\"");
+  for (const std::string& arch : row.arches)
+    if (find_architecture(arch)->vendor != row.vendor())
+      throw Error(arch + " is not of the vendor " + std::string(row.vendor()) + ", as " + row.arches[0] + " is");
+  check_keys(row, seen);
   if (row.waves % row.head_slices != 0)
     throw Error("head_slices= is " + std::to_string(row.head_slices) + ", must divide waves=");
   return row;
@@ -99,12 +123,15 @@ Row read_row(const std::string& line) {
 
 }  // namespace
 
+std::string_view Row::vendor() const { return find_architecture(arches[0])->vendor; }
+
 bool Row::is_for(std::string_view arch) const { return std::ranges::find(arches, arch) != arches.end(); }
 
 std::string Row::name() const {
   std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features + ".k" +
                      std::to_string(block_k) + "w" + std::to_string(waves);
   if (head_slices != 1) text += "s" + std::to_string(head_slices);
+  if (query_tiles != 1) text += "q" + std::to_string(query_tiles);
   return text;
 }
 
@@ -115,7 +142,7 @@ std::string Row::symbol() const {
 }
 
 int Row::queries_per_group(const Architecture& arch) const {
-  return waves / head_slices * static_cast<int>(arch.queries_per_wave);
+  return waves / head_slices * query_tiles * static_cast<int>(arch.queries_per_wave);
 }
 
 std::vector<std::string> Row::compiler_flags() const {
@@ -129,6 +156,10 @@ std::vector<std::string> Row::compiler_flags() const {
       "-DRAPT_HEAD_SLICES=" + std::to_string(head_slices),
       "-DRAPT_SYMBOL=" + symbol(),
   };
+  if (vendor() == "nvidia") {
+    all.push_back("-DRAPT_QUERY_TILES=" + std::to_string(query_tiles));
+    all.push_back("-DRAPT_SHARED_BYTES=" + std::to_string(shared_memory));
+  }
   all.insert(all.end(), flags.begin(), flags.end());
   return all;
 }

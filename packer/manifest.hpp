@@ -18,18 +18,20 @@ class Error : public std::runtime_error {
 
 // "At most", or "at least" for the occupancy.
 struct Budget {
-  int vgprs = -1, agprs = -1, sgprs = -1, lds = -1, occupancy = -1;  // -1: not given
+  int registers = -1, agprs = -1, sgprs = -1, lds = -1, occupancy = -1;  // -1: not given
 };
 
 struct Row {
   int line = 0;
-  std::string operation;  // also the source, kernels/amd/attention/<operation>.hip
+  std::string operation;  // also the source, kernels/<vendor>/attention/<operation>.hip or .cu
   std::vector<std::string> arches;
   std::string dtype, features, p;
-  int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1;
+  int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1, query_tiles = 1;
+  int shared_memory = 0;  // NVIDIA: bytes that a launch adds to a workgroup
   std::vector<std::string> flags;
   Budget budget;
 
+  std::string_view vendor() const;  // of all its architectures
   bool is_for(std::string_view arch) const;
   std::string name() const;    // forward.d128.bf16.plain.k64w8
   std::string symbol() const;  // the same as an identifier

@@ -1,4 +1,4 @@
-// How many waves of a kernel an AMD GPU runs at once.
+// How many waves of a kernel a GPU runs at once.
 #pragma once
 
 #include "kernels/architectures.hpp"

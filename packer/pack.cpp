@@ -37,9 +37,10 @@ const Row& row_of(const std::string& manifest, const std::vector<Row>& rows, con
   throw Error(manifest + ": no row for " + name + " on " + arch);
 }
 
-std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architecture& arch,
+std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architecture& arch, const Row& row,
                                         std::span<const std::byte> code) {
   if (arch.vendor == "amd") return read_amd(name, code);
+  if (arch.vendor == "nvidia") return read_nvidia(name, code, row);
   throw Error(name + ": the packer cannot read the metadata of " + std::string(arch.vendor) + "'s kernels");
 }
 
@@ -77,7 +78,7 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
   for (const Object& object : contents.objects) {
     const Row& row = row_of(manifest, rows, object.name, contents.arch);
     const std::string where = manifest + ":" + std::to_string(row.line) + ": " + object.name + " on " + contents.arch;
-    const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, object.code);
+    const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, row, object.code);
     for (const std::string& violation : violations(row, *arch, *kernel))
       errors.append(errors.empty() ? "" : "\n").append(where).append(": ").append(violation);
     if (!errors.empty()) continue;

@@ -75,4 +75,95 @@ std::string good_archive() {
   return pack("manifest", good_rows(), contents);
 }
 
+Cubin::Cubin() : argument_size(sizeof(rapt_forward_args)) {}
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+template <class... Values>
+void put(Bytes& bytes, const Values&... values) {
+  const auto add = [&](const auto& value) {
+    const auto* begin = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), begin, begin + sizeof value);
+  };
+  (add(values), ...);
+}
+
+// An attribute of .nv.info with 32-bit numbers.
+template <class... Numbers>
+void put_attribute(Bytes& bytes, uint8_t number, Numbers... numbers) {
+  put(bytes, uint8_t{4}, number, static_cast<uint16_t>(4 * sizeof...(numbers)), static_cast<uint32_t>(numbers)...);
+}
+
+}  // namespace
+
+std::vector<std::byte> code_object(const Cubin& c, size_t size) {
+  Bytes info, own, text;
+  put_attribute(info, 0x2f, 7, c.registers);
+  put_attribute(info, 0x11, 7, c.stack);
+  put_attribute(own, 0x05, c.threads, 1, 1);
+  put(own, uint8_t{3}, uint8_t{0x19}, static_cast<uint16_t>(c.argument_size));
+  std::mt19937 random(static_cast<unsigned>(size));
+  for (size_t i = 0; i < size; ++i) text.push_back(static_cast<std::byte>(random() & 255));
+
+  struct Section {
+    std::string name;
+    const Bytes* content;
+    uint64_t size;
+  };
+  // Since sm_90 the section of static shared memory begins with 1024 bytes of the driver's.
+  const auto shared = static_cast<uint64_t>(c.static_shared + (c.processor >= 90 ? 1024 : 0));
+  const Bytes nothing;
+  std::vector<Section> sections = {{"", &nothing, 0},
+                                   {".nv.info", &info, info.size()},
+                                   {".nv.info." + c.kernel, &own, own.size()},
+                                   {".text." + c.kernel, &text, text.size()},
+                                   {".nv.shared." + c.kernel, &nothing, shared},
+                                   {".nv.shared.reserved.0", &nothing, 64}};
+  Bytes names;
+  std::vector<Elf64_Shdr> headers;
+  sections.push_back({".shstrtab", &names, 0});
+  for (const Section& section : sections) {
+    Elf64_Shdr header{};
+    header.sh_name = static_cast<uint32_t>(names.size());
+    headers.push_back(header);
+    for (const char letter : section.name) names.push_back(static_cast<std::byte>(letter));
+    names.push_back(std::byte{0});
+  }
+  sections.back().size = names.size();
+
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_ABIVERSION] = 8;
+  header.e_machine = 190;
+  header.e_flags = static_cast<uint32_t>(c.processor) << 8;
+  header.e_shoff = sizeof header;
+  header.e_shnum = static_cast<uint16_t>(sections.size());
+  header.e_shstrndx = static_cast<uint16_t>(sections.size() - 1);
+  uint64_t offset = sizeof header + sections.size() * sizeof(Elf64_Shdr);
+  Bytes file;
+  put(file, header);
+  for (size_t i = 0; i < sections.size(); ++i) {
+    headers[i].sh_offset = offset;
+    headers[i].sh_size = sections[i].size;
+    offset += sections[i].content->size();
+    put(file, headers[i]);
+  }
+  for (const Section& section : sections) file.insert(file.end(), section.content->begin(), section.content->end());
+  return file;
+}
+
+std::vector<Row> good_nvidia_rows() {
+  return read_manifest("manifest",
+                       "forward sm_90 dtype=bf16 head_dim=64 features=plain block_k=64 waves=4 query_tiles=2"
+                       " waves_per_eu=2 registers<=128 shared=36864 occupancy>=4 p=nearest\n");
+}
+
+std::string good_nvidia_archive() {
+  return pack("manifest", good_nvidia_rows(),
+              {"sm_90", "a compiler", "", {{good_nvidia_rows()[0].name(), code_object(Cubin())}}});
+}
+
 }  // namespace rapt::archive

@@ -37,7 +37,7 @@ TEST(Manifest, ARowSaysWhatIsCompiled) {
       (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0", "-DRAPT_BLOCK_K=64",
                                 "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_HEAD_SLICES=2",
                                 "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8s2", "-mcumode", "-O2"}));
-  EXPECT_EQ(row.budget.vgprs, 256);
+  EXPECT_EQ(row.budget.registers, 256);
   EXPECT_EQ(row.budget.occupancy, 2);
   EXPECT_EQ(row.budget.agprs, -1);
 }
@@ -46,7 +46,8 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
   EXPECT_EQ(error_of("\nforward"), "m:2: a row begins with an operation and its architectures");
   EXPECT_EQ(error_of("Forward gfx942"), "m:1: the operation \"Forward\" must be of small letters, digits and '_'");
   EXPECT_EQ(error_of("forward gfx9"),
-            "m:1: the architecture \"gfx9\" is none of gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201");
+            "m:1: the architecture \"gfx9\" is none of gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, "
+            "sm_80, sm_90, sm_120");
   EXPECT_EQ(error_of("forward gfx942 dtype=bf16"), "m:1: the row has no \"head_dim=\"");
   EXPECT_EQ(error_of(kGood + " waves=4"), "m:1: \"waves=\" is given twice");
   EXPECT_EQ(error_of(kGood + " wave=4"), "m:1: \"wave=\" is not a key of a row");

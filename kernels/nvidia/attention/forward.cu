@@ -1,0 +1,127 @@
+// Forward attention with mma.sync, cp.async and ldmatrix: every GPU since Ampere. S = Q K^T, O = P V; the accumulators
+// of S, rounded, are the operand of the second product.
+//
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * RAPT_QUERY_TILES * 16 rows of one head, in tiles of
+// RAPT_BLOCK_K keys. Each load of K and V into registers serves all tiles of the wave's queries. A tile of V is copied
+// to shared memory during the first product, the next tile of K during the rest. A variant is RAPT_HEAD_DIM (any
+// head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
+#include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/tile/result.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kQueryTiles = RAPT_QUERY_TILES, kWaveRows = kQueryTiles * kTile, kRows = kWaves * kWaveRows;
+inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+inline constexpr bool kKeepQ = kQueryTiles * kHeadDim <= 128;  // in registers, 32 at most
+using StagedQ = StagedRows<T, kHeadDim, kRows, kThreads>;
+using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
+static_assert(RAPT_SHARED_BYTES == StagedQ::kBytes + 2 * StagedKeys::kBytes, "shared= of the row");
+
+using Accumulators = TileC[kQueryTiles][kDimTiles];
+using Softmaxes = Softmax<T, kGeneral>[kQueryTiles][2];
+
+// Stores a pass's result. Returns true if a row has an Inf or NaN that may come from a key it does not attend.
+DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, char* shared) {
+  const Block block = block_of(a, kRows);
+  const int thread = thread_id(), lane = thread % kWave;
+  const int staged_row = thread / kWave * kWaveRows, first_row = block.first_row + staged_row;
+  const StagedQ staged(nullptr, 0, 0, 0, 0, shared, thread);
+  char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  const int dims = a.problem.head_dim_v;
+  bool again = false;
+  for_queries<kQueryTiles>([&](int m, int half) {
+    const int row = first_row + row_in_wave(m, half, lane);
+    if (pass >= kAbove) {
+      const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
+      if (row < block.q.count) add_infinities<T>(out + row * a.out.seq, dims, infinity, o[m], half, lane);
+      return;
+    }
+    Softmax<T, kGeneral>& own = softmax[m][half];
+    const float factor = own.finish(sink_of<kGeneral>(a, block)) * (kGeneral ? a.problem.keep_scale : 1);
+    if (row < block.q.count) {
+      again |= not_finite(o[m], half) && own.sum == own.sum;
+      if (lane % 4 == 0) store_lse(a, block, row, own.lse());
+    }
+#pragma unroll
+    for (int d = 0; d < kDimTiles; ++d)
+      *reinterpret_cast<uint32_t*>(staged.at(staged_row + row_in_wave(m, half, lane)) + d * 8 + lane % 4 * 2) =
+          T::pack(o[m][d][2 * half] * factor, o[m][d][2 * half + 1] * factor);
+  });
+  if (pass < kAbove)
+    store_rows<kWaveRows>(staged, staged_row, out + first_row * a.out.seq, a.out.seq, block.q.count - first_row, dims);
+  return again;
+}
+
+// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+DEVICE bool forward(Arguments& a, char* shared, int pass) {
+  const Block block = block_of(a, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id(), wave_row = thread / kWave * kWaveRows, first_row = block.first_row + wave_row;
+  const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(a, block, first_row, kWaveRows)};
+
+  const int head_k = block.head / a.problem.group;
+  char *const shared_k = shared + StagedQ::kBytes, *const shared_v = shared_k + StagedKeys::kBytes;
+  const StagedQ q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, 0, block.q.count,
+                  shared, thread);
+  const StagedKeys k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys.begin, keys.end,
+                     shared_k, thread);
+  const StagedKeys v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys.begin,
+                     keys.end, shared_v, thread);
+  Accumulators o = {};
+  Softmaxes softmax;
+
+  const int begin = keys.begin / kKeys * kKeys;
+  Fragment kept_q[kKeepQ ? kQueryTiles : 1][kHeadDim / kTile];
+  if (begin < keys.end) {
+    q.load(block.first_row);
+    k.load(begin);
+    if constexpr (kKeepQ) {
+      wait_for_copies();
+      barrier();
+#pragma unroll
+      for (int m = 0; m < kQueryTiles; ++m)
+#pragma unroll
+        for (int dim = 0; dim < kHeadDim; dim += kTile) kept_q[m][dim / kTile] = q.operand_a(wave_row + m * kTile, dim);
+    }
+  }
+#pragma unroll 1
+  for (int first = begin; first < keys.end; first += kKeys) {
+    wait_for_copies();  // of K
+    barrier();          // and the last tile's V has been read
+    v.load(first);
+    const bool attends = rows.attends(first, kKeys);
+    TileC s[kQueryTiles][kKeyTiles];
+    if (attends)
+      multiply_keys<T>(
+          [&](int m, int dim) {
+            if constexpr (kKeepQ) return kept_q[m][dim / kTile];
+            else return q.operand_a(wave_row + m * kTile, dim);
+          },
+          k, s);
+    wait_for_copies();  // of V
+    barrier();          // and K has been read
+    if (first + kKeys < keys.end) k.load(first + kKeys);
+    replace(pass, v);
+    if (!attends) continue;
+    Probabilities<kQueryTiles, kKeyTiles> p;
+    probabilities(a, pass, block, rows, first, thread % kWave, s, softmax, o, p);
+    multiply_values<T>(p, v, o);
+  }
+
+  const bool again = store(a, pass, softmax, o, shared);
+  return any_thread(again) || pass != kAll;
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
+RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
+  extern __shared__ __align__(16) char shared[];
+#pragma unroll 1
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::kPasses; ++pass)
+    if (!rapt::nvidia::forward(arguments, shared, pass)) break;
+}

@@ -1,0 +1,64 @@
+// The matrix instruction mma.m16n8k16 (Ampere and later), and the loads from shared memory that feed it.
+//
+// Tile C, 16 queries by 8 keys or dimensions, float32: lane l has row l / 4 at columns 2 (l % 4) and the next in c[0]
+// and c[1], and row l / 4 + 8 in c[2] and c[3]. So four lanes share a query, and two tiles of C side by side, rounded
+// and packed, are an operand A of 16 by 16.
+#pragma once
+
+#include "kernels/nvidia/isa/numbers.hpp"
+
+namespace rapt::nvidia {
+
+inline constexpr int kTile = 16;  // queries of a tile, and keys or dimensions of one step
+
+using TileC = float[4];
+struct Fragment {  // of A, 16 by 16, or of two operands B side by side, each 16 by 8
+  uint32_t x[4];
+};
+
+// c += a * b
+DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp16) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
+}
+DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, bf16) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
+}
+
+DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// Four 8 by 8 matrices: lane l passes the address of row l % 8 of matrix l / 8, 16 bytes, and receives of matrix i in
+// x[i] the elements at row l / 4, columns 2 (l % 4) and the next.
+DEVICE Fragment load_matrices(uint32_t address) {
+  Fragment f;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(f.x[0]), "=r"(f.x[1]), "=r"(f.x[2]), "=r"(f.x[3])
+               : "r"(address)
+               : "memory");
+  return f;
+}
+DEVICE Fragment load_transposed(uint32_t address) {  // rows and columns exchanged
+  Fragment f;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(f.x[0]), "=r"(f.x[1]), "=r"(f.x[2]), "=r"(f.x[3])
+               : "r"(address)
+               : "memory");
+  return f;
+}
+
+// Starts the copy of 16 bytes from global to shared memory; zeros if not `there`.
+DEVICE void copy_async(uint32_t to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0) : "memory");
+}
+DEVICE void copy_async(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+// Waits for the copies that this thread has started. Those of others are complete after a barrier.
+DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+}  // namespace rapt::nvidia

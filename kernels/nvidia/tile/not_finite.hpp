@@ -1,0 +1,30 @@
+// What later passes over the keys do: kernels/common/not_finite.hpp.
+#pragma once
+
+#include "kernels/common/not_finite.hpp"
+#include "kernels/nvidia/tile/staged_rows.hpp"
+
+namespace rapt::nvidia {
+
+// Replaces V, which has just been staged.
+template <class T, int Dims, int Rows, int Threads>
+DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
+  if (pass == kAll) return;
+#pragma unroll 1
+  for (int n = v.thread; n < Rows * Dims; n += Threads) {
+    auto& x = v.at(n / Dims)[n % Dims];
+    x = T::round(replaced(pass, T::to_float(x)));
+  }
+  barrier();
+}
+
+// Whether an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.
+template <int Tiles>
+DEVICE bool not_finite(const TileC (&o)[Tiles], int half) {
+  float zero = 0;  // 0 times each element: NaN if it is not finite
+#pragma unroll
+  for (int d = 0; d < Tiles; ++d) zero += 0 * o[d][2 * half] + 0 * o[d][2 * half + 1];
+  return zero != zero;
+}
+
+}  // namespace rapt::nvidia

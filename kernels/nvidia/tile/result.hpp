@@ -1,0 +1,47 @@
+// From a wave's accumulators to rows of out.
+#pragma once
+
+#include "kernels/nvidia/tile/staged_rows.hpp"
+
+namespace rapt::nvidia {
+
+// Stores rows [row, row + Rows) of `staged`, which this wave has written, as far as they and their `dims` elements
+// exist: row i goes to out + i * seq.
+template <int Rows, class Staged>
+DEVICE void store_rows(const Staged& staged, int row, char* out, int64_t seq, int rows, int dims) {
+  using element = typename Staged::element;
+  constexpr int chunks = Staged::kRowBytes / 16;
+  const int lane = staged.thread % kWave;
+  wave_barrier();
+  if (aligned(out, seq) && dims % 8 == 0) {
+#pragma unroll
+    for (int n = 0; n < Rows * chunks; n += kWave) {
+      const int i = (n + lane) / chunks, dim = (n + lane) % chunks * 8;
+      if (i < rows && dim < dims)
+        *reinterpret_cast<uint4*>(out + i * seq + dim * 2) = *reinterpret_cast<const uint4*>(staged.at(row + i) + dim);
+    }
+  } else {
+#pragma unroll 1
+    for (int i = 0; i < min(rows, Rows); ++i)
+#pragma unroll 1
+      for (int dim = lane; dim < dims; dim += kWave)
+        *reinterpret_cast<element*>(out + i * seq + dim * 2) = staged.at(row + i)[dim];
+  }
+  wave_barrier();
+}
+
+// Adds an infinity to the lane's elements of a row of out whose weight is not 0; `half` is as in TileLogits.
+template <class T, int Tiles>
+DEVICE void add_infinities(char* row, int dims, float infinity, const TileC (&weights)[Tiles], int half, int lane) {
+#pragma unroll
+  for (int d = 0; d < Tiles; ++d)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int dim = d * 8 + 2 * (lane % 4) + i;
+      if (dim >= dims || weights[d][2 * half + i] == 0) continue;
+      auto& x = reinterpret_cast<typename T::element*>(row)[dim];
+      x = T::round(T::to_float(x) + infinity);
+    }
+}
+
+}  // namespace rapt::nvidia

@@ -1,0 +1,144 @@
+// NVIDIA kernels: the .nv.info sections of their ELF files, and the rules for their resources.
+//
+// NVIDIA does not document these sections; names and numbers are those that `cuobjdump -elf` of CUDA 13 prints. Each
+// attribute begins with a byte for its format and a byte for its number, and has 16 bits of value or of size.
+
+#include <climits>
+#include <nlohmann/json.hpp>
+
+#include "packer/compiled.hpp"
+#include "packer/elf.hpp"
+#include "packer/occupancy.hpp"
+
+namespace rapt::archive {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr uint16_t kCuda = 190;     // EM_CUDA
+constexpr uint8_t kElfAbi = 8;      // EI_ABIVERSION since CUDA 13: e_flags has the architecture in bits 8 to 15
+constexpr uint8_t kSizedValue = 4;  // EIFMT_SVAL: the 16 bits are the size of what follows
+enum Attribute : uint8_t {          // EIATTR_...
+  kMaxThreads = 0x05,               // of __launch_bounds__: three numbers
+  kFrameSize = 0x11,                // symbol, bytes of stack
+  kParameterBytes = 0x19,
+  kRegisters = 0x2f,  // symbol, registers
+};
+
+// Of shared memory for each workgroup, by the driver, since sm_80; since sm_90 the section of static memory counts
+// them.
+constexpr int kReservedBytes = 1024;
+
+class Cubin : public Elf {
+ public:
+  Cubin(const std::string& name, std::span<const std::byte> bytes) : Elf(name, bytes), header_(header(kCuda, "CUDA")) {
+    if (header_.e_ident[EI_ABIVERSION] != kElfAbi)
+      fail("its ABI version is " + std::to_string(header_.e_ident[EI_ABIVERSION]) + ", must be " +
+           std::to_string(kElfAbi) + ": compile it with CUDA 13");
+    names_ = section(header_.e_shstrndx);
+    for (size_t i = 0; i < header_.e_shnum; ++i) read_section(section(i));
+    if (kernel.empty()) fail("has no kernel");
+  }
+
+  int processor() const { return static_cast<int>(header_.e_flags >> 8 & 255); }  // 90
+
+  std::string kernel;
+  int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1;
+
+ private:
+  Elf64_Shdr section(uint64_t index) const {
+    return read<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr), "a section header");
+  }
+  std::string name_of(const Elf64_Shdr& section) const {
+    const auto names = part(names_.sh_offset, names_.sh_size, "the section names");
+    std::string name;
+    for (uint64_t i = section.sh_name; i < names.size() && names[i] != std::byte{0}; ++i)
+      name += static_cast<char>(names[i]);
+    return name;
+  }
+  void read_section(const Elf64_Shdr& section) {
+    const std::string name = name_of(section);
+    if (name == ".nv.info" || name.starts_with(".nv.info."))
+      read_attributes(part(section.sh_offset, section.sh_size, "a section"));
+    if (name.starts_with(".nv.shared.") && !name.starts_with(".nv.shared.reserved."))
+      static_shared = static_cast<int>(section.sh_size) - (processor() >= 90 ? kReservedBytes : 0);
+    if (!name.starts_with(".text.")) return;
+    if (!kernel.empty()) fail("has several functions, must have one kernel");
+    kernel = name.substr(6);
+  }
+  void read_attributes(std::span<const std::byte> bytes) {
+    while (bytes.size() >= 4) {
+      const auto format = static_cast<uint8_t>(bytes[0]), attribute = static_cast<uint8_t>(bytes[1]);
+      const int value = static_cast<uint8_t>(bytes[2]) | static_cast<uint8_t>(bytes[3]) << 8;
+      const size_t size = format == kSizedValue ? static_cast<size_t>(value) : 0;
+      if (size > bytes.size() - 4) fail("an attribute extends beyond the end of its section");
+      const auto number = [&](size_t i) {
+        int32_t word = 0;
+        if (size < 4 * (i + 1)) fail("an attribute is too short");
+        std::memcpy(&word, bytes.data() + 4 + 4 * i, sizeof word);
+        return word;
+      };
+      switch (attribute) {
+        case kRegisters: registers = number(1); break;
+        case kFrameSize: stack = number(1); break;
+        case kParameterBytes: parameters = value; break;
+        case kMaxThreads: threads = number(0) * number(1) * number(2); break;
+        default: break;
+      }
+      bytes = bytes.subspan(4 + size);
+    }
+  }
+
+  Elf64_Ehdr header_;
+  Elf64_Shdr names_{};
+};
+
+class NvidiaKernel final : public Compiled {
+ public:
+  NvidiaKernel(const Cubin& cubin, const Row& row) : stack_(cubin.stack), static_shared_(cubin.static_shared) {
+    resources.target = "sm_" + std::to_string(cubin.processor());
+    resources.name = cubin.kernel;
+    resources.lanes = 32;
+    resources.max_threads = cubin.threads;
+    resources.registers = cubin.registers;
+    resources.shared_memory = row.shared_memory;
+    resources.argument_size = cubin.parameters;
+  }
+
+  std::vector<std::string> violations(const Row& row, const Architecture& arch) const override {
+    std::vector<std::string> found;
+    const auto none = [&](const char* what, int value, const char* why) {
+      if (value != 0) found.push_back(what + (" is " + std::to_string(value)) + ", allowed is 0" + why);
+    };
+    none("bytes of stack per thread", stack_, ": registers are spilled, or indexed by a variable");
+    none("bytes of static shared memory", static_shared_, ": shared= has all of it");
+    at_most(found, "registers", resources.registers, row.budget.registers);
+    const Occupancy o = occupancy_of(row, arch);
+    if (o.waves < row.budget.occupancy)
+      found.push_back("occupancy is " + std::to_string(o.waves) + " warps per partition, the row requires at least " +
+                      std::to_string(row.budget.occupancy) + " (registers allow " + std::to_string(o.by_registers) +
+                      " warps per partition, shared memory " + std::to_string(o.by_lds) + " workgroups of " +
+                      std::to_string(row.waves) + " warps)");
+    return found;
+  }
+
+  ordered_json block(const Row& row, const Architecture& arch) const override {
+    return {{"occupancy", occupancy_of(row, arch).waves}};
+  }
+
+ private:
+  Occupancy occupancy_of(const Row& row, const Architecture& arch) const {
+    return occupancy(arch, resources.registers, 0, resources.shared_memory + kReservedBytes, row.waves);
+  }
+
+  int stack_, static_shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> bytes, const Row& row) {
+  return std::make_unique<NvidiaKernel>(Cubin(name, bytes), row);
+}
+
+}  // namespace rapt::archive
