@@ -25,7 +25,7 @@ double memory_work(const rapt_problem& p, rapt_op op) {
 
 // The backends to compare, each by its general name and not again per instruction tier.
 std::vector<std::string> default_backends(const Problem& problem, rapt_device device) {
-  if (on_gpu(device)) return {"hip"};
+  if (on_gpu(device)) return {gpu_backend(device)};
   std::vector<std::string> names;
   for (const Candidate& c : explain(problem).candidates)
     if (!c.kernel.empty() && c.backend.find('.') == std::string::npos) names.push_back(c.backend);

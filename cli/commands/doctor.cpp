@@ -39,7 +39,8 @@ void print_gpu_problem(const Problem& problem, rapt_device device) {
   const Explanation e = explain(problem, RAPT_FORWARD, {}, device);
   fmt::print("\nforward {} on {}\n", problem.text(), device_name(device));
   for (const Candidate& c : e.candidates)
-    if (c.backend == "hip") fmt::print("  {} {}\n    {}\n", c.chosen ? "->" : "none:", c.kernel, c.reason);
+    if (c.backend == gpu_backend(device))
+      fmt::print("  {} {}\n    {}\n", c.chosen ? "->" : "none:", c.kernel, c.reason);
 }
 
 void print_problem(const std::string& text) {

@@ -37,7 +37,7 @@ void check_device(rapt_device device, const Team& team, Checks& checks) {
     try {
       const Problem problem = Problem::parse(text);
       const Attention a = make_inputs(problem, kind, 1);
-      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check("hip")) {
+      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check(gpu_backend(device))) {
         ++checks.done;
         checks.failed += r.ok() ? 0 : 1;
         table.add({text, r.kernel, r.tensor, fmt::format("{:.2e}", r.error), fmt::format("{:.2e}", r.allowance),
@@ -105,12 +105,12 @@ void print_devices() {
   std::getline(std::ifstream("/sys/module/amdgpu/version"), driver);  // exists for AMD's driver, not for Linux's
   fmt::print("  {} {}, amdgpu driver {}\n", os.sysname, os.release,
              driver.empty() ? "of this kernel, or none" : driver);
-  int32_t count = 0;
-  if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK) {
-    fmt::print("  no hip: {}\n", rapt_last_error());
-    return;
+  for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
+    int32_t count = 0;
+    const std::string backend = gpu_backend({type, 0});
+    if (rapt_device_count(type, &count) != RAPT_OK) fmt::print("  no {}: {}\n", backend, rapt_last_error());
+    else if (count == 0) fmt::print("  {} finds none\n", backend);
   }
-  if (count == 0) fmt::print("  HIP finds none\n");
   for (const rapt_device device : gpus()) {
     const rapt_device_info info = describe(device);
     fmt::print("  {}\n    target {}, {} of memory, library {}\n", device_text(device), info.target,

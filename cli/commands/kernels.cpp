@@ -42,7 +42,8 @@ int list_kernels(const Archive& archive) {
   fmt::print("{}: {} kernels for {}, by {}\n\n", archive.path(), archive.size(), archive.arch(), archive.compiler());
   const bool amd = archive.size() > 0 && archive.kernel(0).amd != nullptr;
   std::vector<std::string> heads = {"kernel", "block", "waves", "registers", "shared memory"};
-  if (amd) heads.insert(heads.end(), {"AGPRs", "SGPRs", "occupancy"});
+  if (amd) heads.insert(heads.end(), {"AGPRs", "SGPRs"});
+  heads.emplace_back("occupancy");
   heads.insert(heads.end(), {"P", "bytes", "stored"});
   TextTable table(heads);
   uint64_t bytes = 0, stored = 0;
@@ -50,8 +51,8 @@ int list_kernels(const Archive& archive) {
     const rapt_kernel k = archive.kernel(i);
     std::vector<std::string> row = {k.name, fmt::format("{}x{}", k.block_q, k.block_k), std::to_string(k.waves),
                                     std::to_string(k.registers), std::to_string(k.shared_memory)};
-    if (amd)
-      for (const int32_t number : {k.amd->agprs, k.amd->sgprs, k.amd->occupancy}) row.push_back(std::to_string(number));
+    if (amd) row.insert(row.end(), {std::to_string(k.amd->agprs), std::to_string(k.amd->sgprs)});
+    row.push_back(std::to_string(amd ? k.amd->occupancy : k.nvidia->occupancy));
     row.insert(row.end(), {k.p, std::to_string(k.size), std::to_string(k.stored_size)});
     table.add(row);
     bytes += k.size;
@@ -75,6 +76,7 @@ void inspect(const Archive& archive, const rapt_kernel& k) {
   if (k.amd != nullptr)
     line("of AMD",
          fmt::format("{} AGPRs, {} SGPRs, occupancy {} waves per SIMD", k.amd->agprs, k.amd->sgprs, k.amd->occupancy));
+  if (k.nvidia != nullptr) line("of NVIDIA", fmt::format("occupancy {} warps per partition", k.nvidia->occupancy));
   line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.argument_size));
   line("code object", fmt::format("{} bytes, {} stored, CRC32 {:08x}", k.size, k.stored_size, k.crc32));
 }

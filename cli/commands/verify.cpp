@@ -95,7 +95,7 @@ class Tally {
 // Every backend except the oracle, each kernel once although it may have two names. On a GPU only the chosen variant:
 // others must be requested by name.
 std::vector<std::string> default_backends(const Attention& a, rapt_device device) {
-  if (on_gpu(device)) return {"hip"};
+  if (on_gpu(device)) return {gpu_backend(device)};
   const Forward results(a);
   std::vector<std::string> names;
   std::set<std::string> kernels;

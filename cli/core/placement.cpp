@@ -11,18 +11,22 @@ namespace rapt::cli {
 
 rapt_device parse_device(const std::string& name) {
   if (name == "cpu") return kHost;
-  constexpr std::string_view kHip = "hip:";
-  int32_t id = -1;
   const char* const end = name.data() + name.size();
-  if (name.starts_with(kHip)) {
-    const auto [stop, error] = std::from_chars(name.data() + kHip.size(), end, id);
-    if (error != std::errc() || stop != end) id = -1;
+  for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
+    const std::string prefix = gpu_backend({type, 0}) + ":";
+    if (!name.starts_with(prefix)) continue;
+    int32_t id = -1;
+    const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, id);
+    if (error == std::errc() && stop == end && id >= 0) return {type, id};
   }
-  if (id < 0) throw InputError(fmt::format("--device is '{}', must be cpu or hip:NUMBER, e.g. hip:0", name));
-  return {RAPT_ROCM, id};
+  throw InputError(fmt::format("--device is '{}', must be cpu, hip:NUMBER or cuda:NUMBER, e.g. hip:0", name));
 }
 
-std::string device_name(rapt_device device) { return on_gpu(device) ? fmt::format("hip:{}", device.id) : "cpu"; }
+std::string gpu_backend(rapt_device device) { return device.type == RAPT_ROCM ? "hip" : "cuda"; }
+
+std::string device_name(rapt_device device) {
+  return on_gpu(device) ? fmt::format("{}:{}", gpu_backend(device), device.id) : "cpu";
+}
 
 std::string device_text(rapt_device device) {
   if (!on_gpu(device)) return fmt::format("cpu: {} ({})", machine().cpu, machine().architecture);
@@ -34,9 +38,11 @@ std::string device_text(rapt_device device) {
 
 std::vector<rapt_device> gpus() {
   std::vector<rapt_device> found;
-  int32_t count = 0;
-  if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK) return found;
-  for (int32_t id = 0; id < count; ++id) found.push_back({RAPT_ROCM, id});
+  for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
+    int32_t count = 0;
+    if (rapt_device_count(type, &count) != RAPT_OK) continue;
+    for (int32_t id = 0; id < count; ++id) found.push_back({type, id});
+  }
   return found;
 }
 

@@ -10,14 +10,15 @@
 
 namespace rapt::cli {
 
-rapt_device parse_device(const std::string& name);  // "cpu", "hip:0"; throws InputError
+rapt_device parse_device(const std::string& name);  // "cpu", "hip:0", "cuda:0"; throws InputError
 std::string device_name(rapt_device device);        // the same text
+std::string gpu_backend(rapt_device device);        // of a GPU: "hip", "cuda"
 inline bool on_gpu(rapt_device device) { return device.type != RAPT_CPU; }
 
 // "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so if it is the simulator.
 std::string device_text(rapt_device device);
 
-// The GPUs that HIP lists; none if it cannot be opened.
+// The GPUs that HIP and CUDA list; none of one that cannot be opened.
 std::vector<rapt_device> gpus();
 
 // The device's copies of arrays, which must outlive it.

@@ -12,17 +12,18 @@ extern "C" {
 
 /* The host is the only device of type RAPT_CPU. GPUs are listed by their run-time library, which is opened on first
  * use: the file named by the environment variable RAPT_HIP_LIBRARY, or else the first of libamdhip64.so.7, .6, .5 and
- * .so that the process has loaded or can find. If it cannot be opened, the status is RAPT_DEVICE_ERROR and the message
- * says what was tried; if it finds no GPU, there are no devices. */
+ * .so that the process has loaded or can find; for NVIDIA the one that RAPT_CUDA_LIBRARY names, or else libcuda.so.1.
+ * If it cannot be opened, the status is RAPT_DEVICE_ERROR and the message says what was tried; if it finds no GPU,
+ * there are no devices. */
 RAPT_API rapt_status rapt_device_count(rapt_device_type type, int32_t* count);
 
 /* The strings stay valid until the process ends. */
 typedef struct rapt_device_info {
   size_t struct_size;
   const char* name;      /* "AMD Instinct MI300X" */
-  const char* arch;      /* "gfx942", as in archives' names; "" for the host */
-  const char* target;    /* the run-time library's name: "gfx942:sramecc+:xnack-" */
-  const char* runtime;   /* "ROCm, HIP 7.1.25424", or the simulator */
+  const char* arch;      /* "gfx942" or "sm_90", as in archives' names; "" for the host */
+  const char* target;    /* the run-time library's name: "gfx942:sramecc+:xnack-", "sm_90" */
+  const char* runtime;   /* "ROCm, HIP 7.1.25424", "CUDA driver 13.0", or the simulator */
   const char* library;   /* the file of the run-time library */
   uint64_t memory;       /* bytes */
   int32_t compute_units; /* on the host: hardware threads */
@@ -35,7 +36,8 @@ typedef struct rapt_device_info {
 /* The caller sets info->struct_size. */
 RAPT_API rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info);
 
-/* Device memory through the run-time library: hipMalloc, hipFree, hipMemcpy and hipDeviceSynchronize; on the host
+/* Device memory through the run-time library: hipMalloc, hipFree, hipMemcpy and hipDeviceSynchronize, or cuMemAlloc,
+ * cuMemFree, cuMemcpy and cuCtxSynchronize; on the host
  * aligned_alloc and free. rapt_device_copy waits for the device's earlier work, as hipMemcpy does, and returns when the
  * copy is complete. */
 RAPT_API rapt_status rapt_device_alloc(rapt_device device, size_t bytes, void** data);
@@ -44,9 +46,9 @@ RAPT_API rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_devi
                                       size_t bytes);
 RAPT_API rapt_status rapt_device_synchronize(rapt_device device);
 
-/* A point in the work of a GPU's default stream (hipEvent_t), to time what lies between two. The time is the device's;
- * on the simulator it is that of rapt_device_info.time_model. rapt_event_elapsed waits for `to`, and is an error if
- * either was not recorded. */
+/* A point in the work of a GPU's default stream (hipEvent_t, CUevent), to time what lies between two. The time is the
+ * device's; on the simulator it is that of rapt_device_info.time_model. rapt_event_elapsed waits for `to`, and is an
+ * error if either was not recorded. */
 typedef struct rapt_event rapt_event;
 RAPT_API rapt_status rapt_event_create(rapt_device device, rapt_event** event);
 RAPT_API rapt_status rapt_event_destroy(rapt_event* event);
@@ -72,7 +74,13 @@ typedef struct rapt_amd_kernel {
   int32_t occupancy; /* waves per SIMD */
 } rapt_amd_kernel;
 
-/* One compiled kernel. Its strings and `amd` are valid as long as the archive is open. */
+/* Fields that only NVIDIA kernels have. */
+typedef struct rapt_nvidia_kernel {
+  size_t struct_size;
+  int32_t occupancy; /* warps per partition, of which a multiprocessor has four */
+} rapt_nvidia_kernel;
+
+/* One compiled kernel. Its strings, `amd` and `nvidia` are valid as long as the archive is open. */
 typedef struct rapt_kernel {
   size_t struct_size;
   const char* name;      /* "forward.d128.bf16.plain.k64w8" */
@@ -81,17 +89,18 @@ typedef struct rapt_kernel {
   const char* features;  /* "plain", or "general": with all options of scores and dropout */
   const char* p;         /* how P is rounded: "nearest", "truncated", "exact" */
   rapt_dtype dtype;
-  int32_t head_dim;           /* the tile: the largest head_dim and head_dim_v */
-  int32_t block_q, block_k;   /* queries per workgroup, keys per step */
-  int32_t waves, threads;     /* per workgroup; NVIDIA calls a wave a warp */
-  int32_t registers;          /* per thread, 32 bits each: AMD's VGPRs */
-  int32_t shared_memory;      /* bytes per workgroup: AMD's LDS */
-  int32_t spills;             /* spilled registers; 0 in all kernels that Rapt ships */
-  int32_t argument_size;      /* bytes */
-  uint32_t crc32;             /* of the code object */
-  uint64_t size, stored_size; /* bytes of the code object, and of its compressed form */
-  const char* vendor;         /* "amd" */
-  const rapt_amd_kernel* amd; /* NULL if the vendor is not "amd" */
+  int32_t head_dim;                 /* the tile: the largest head_dim and head_dim_v */
+  int32_t block_q, block_k;         /* queries per workgroup, keys per step */
+  int32_t waves, threads;           /* per workgroup; NVIDIA calls a wave a warp */
+  int32_t registers;                /* per thread, 32 bits each: AMD's VGPRs */
+  int32_t shared_memory;            /* bytes per workgroup: AMD's LDS */
+  int32_t spills;                   /* spilled registers; 0 in all kernels that Rapt ships */
+  int32_t argument_size;            /* bytes */
+  uint32_t crc32;                   /* of the code object */
+  uint64_t size, stored_size;       /* bytes of the code object, and of its compressed form */
+  const char* vendor;               /* "amd" or "nvidia" */
+  const rapt_amd_kernel* amd;       /* NULL if the vendor is not "amd" */
+  const rapt_nvidia_kernel* nvidia; /* NULL if the vendor is not "nvidia" */
 } rapt_kernel;
 
 /* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and next to the library, the first

@@ -57,7 +57,8 @@ rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
   k.size = v.size;
   k.stored_size = v.stored_size;
   k.vendor = archive.vendor().c_str();
-  k.amd = &v.amd;
+  if (archive.vendor() == "amd") k.amd = &v.amd;
+  else k.nvidia = &v.nvidia;
   return k;
 }
 

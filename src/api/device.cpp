@@ -19,10 +19,9 @@ namespace {
 
 // True for a GPU, false for the host; throws for anything else.
 bool on_gpu(rapt_device device) {
-  if (device.type == RAPT_ROCM) return true;
+  if (device.type == RAPT_ROCM || device.type == RAPT_CUDA) return true;
   if (device.type == RAPT_CPU && device.id == 0) return false;
-  if (device.type == RAPT_CUDA) throw Error(RAPT_UNSUPPORTED, "this build has no cuda kernels yet");
-  throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu or hip"));
+  throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu, hip or cuda"));
 }
 
 rapt_device_info describe_host() {
@@ -67,7 +66,7 @@ rapt_status rapt_device_count(rapt_device_type type, int32_t* count) {
   return guarded([&] {
     require(count, "count");
     *count = 0;
-    *count = type == RAPT_CUDA ? 0 : on_gpu({type, 0}) ? gpu::device_count(type) : 1;
+    *count = on_gpu({type, 0}) ? gpu::device_count(type) : 1;
   });
 }
 

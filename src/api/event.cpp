@@ -15,8 +15,9 @@ rapt_status rapt_event_create(rapt_device device, rapt_event** event) {
   return guarded([&] {
     require(event, "event");
     *event = nullptr;
-    if (device.type != RAPT_ROCM)
-      throw Error(RAPT_UNSUPPORTED, cat("device is ", device_text(device), ", must be hip: others have no events"));
+    if (device.type != RAPT_ROCM && device.type != RAPT_CUDA)
+      throw Error(RAPT_UNSUPPORTED,
+                  cat("device is ", device_text(device), ", must be hip or cuda: others have no events"));
     *event = new rapt_event(device);
   });
 }

@@ -30,6 +30,7 @@ struct Variant {
   int32_t spills = 0;                    // spilled registers; the packer refuses kernels with any
   int32_t argument_size = 0;             // bytes
   rapt_amd_kernel amd = {};              // if the archive's vendor is "amd"
+  rapt_nvidia_kernel nvidia = {};        // if it is "nvidia"
   uint64_t offset = 0, stored_size = 0;  // of the compressed code, in the file
   uint64_t size = 0;                     // bytes of the code object
   uint32_t crc32 = 0;                    // of the code object
@@ -43,7 +44,7 @@ class Archive {
   static Archive view(const std::string& name, std::span<const std::byte> bytes);
 
   const std::string& path() const;
-  const std::string& vendor() const;    // "amd"
+  const std::string& vendor() const;    // "amd", "nvidia"
   const std::string& arch() const;      // "gfx942"
   const std::string& compiler() const;  // the compiler's own version text
   const std::string& tuning() const;    // the text of tuning/<arch>; "" if there is none

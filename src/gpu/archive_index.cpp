@@ -140,9 +140,9 @@ Index read_index(const std::string& path, std::string_view text, uint64_t code_b
   const Reader top(parsed, cat(path, ": the index"));
   Index index;
   index.vendor = top.name("vendor");
-  if (index.vendor != "amd")
-    throw Error(RAPT_UNSUPPORTED,
-                cat(path, ": has kernels for GPUs of the vendor ", index.vendor, ", this Rapt knows those of amd"));
+  if (index.vendor != "amd" && index.vendor != "nvidia")
+    throw Error(RAPT_UNSUPPORTED, cat(path, ": has kernels for GPUs of the vendor ", index.vendor,
+                                      ", this Rapt knows those of amd and nvidia"));
   index.arch = top.name("arch");
   index.compiler = top.text("compiler");
   index.tuning = top.text("tuning");
@@ -152,7 +152,9 @@ Index read_index(const std::string& path, std::string_view text, uint64_t code_b
     const std::string where = cat(path, ": kernel ", uint64_t{index.variants.size()}, " of the index");
     const Reader reader(kernel, where);
     Variant& v = index.variants.emplace_back(read_variant(reader, code_begin, code_end));
-    v.amd = read_amd(Reader(reader.member("amd"), cat(where, ": \"amd\"")));
+    const Reader own(reader.member(index.vendor.c_str()), cat(where, ": \"", index.vendor, "\""));
+    if (index.vendor == "amd") v.amd = read_amd(own);
+    else v.nvidia = {sizeof v.nvidia, own.number("occupancy", 0, 64)};
   }
   check_apart(path, index.variants);
   return index;

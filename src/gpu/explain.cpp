@@ -15,16 +15,22 @@ std::string rounded(double value) {
   return text;
 }
 
-// In the words of AMD's documents, the only vendor whose archives this library reads.
+// In the words of the vendor's documents.
 std::string amd_resources(const Variant& v) {
   return cat(v.registers, " VGPRs", v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs,
              " SGPRs, ", v.shared_memory, " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves",
              " per SIMD");
 }
 
+std::string nvidia_resources(const Variant& v) {
+  return cat(v.registers, " registers, ", v.shared_memory, " bytes of shared memory, ", v.nvidia.occupancy,
+             v.nvidia.occupancy == 1 ? " warp" : " warps", " per partition");
+}
+
 std::string facts(const Variant& v) {
   return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
-             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ", amd_resources(v), ", P ",
+             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ",
+             v.nvidia.struct_size != 0 ? nvidia_resources(v) : amd_resources(v), ", P ",
              v.p == "exact"       ? "as fp32"
              : v.p == "truncated" ? "truncated"
                                   : "rounded to nearest");

@@ -6,7 +6,11 @@ void launch_stage(const Plan& plan, size_t stage, Function function, const void*
   const Device& device = plan.modules->device();
   const Variant& v = plan.variant(stage);
   const uint32_t groups = plan.stages[stage].workgroups;
-  const LaunchShape shape{.grid = {groups}, .block = {static_cast<uint32_t>(v.threads)}};
+  // AMD's kernels declare their shared memory, NVIDIA's are given it.
+  const bool given = device.id.type == RAPT_CUDA;
+  const LaunchShape shape{.grid = {groups},
+                          .block = {static_cast<uint32_t>(v.threads)},
+                          .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0};
   const auto bytes = static_cast<size_t>(v.argument_size);
   if (const Status status = device.driver->launch(function, shape, arguments, bytes, stream); status != Status::success)
     device.driver->fail(

@@ -54,6 +54,13 @@ class Kernels(CommandTest):
                   says=["up to 64", "256 threads in 4 waves, 16384 bytes of shared memory", "120 of a thread, 0 spilled",
                         "16 AGPRs, 40 SGPRs, occupancy 4 waves per SIMD"])
 
+    def test_lists_and_inspects_nvidias(self):
+        subprocess.run([WRITE_ARCHIVE, self.folder / "sm_90.rapt"], check=True)
+        name = "forward.d64.bf16.plain.k64w4q2"
+        (row,) = (line.split() for line in self.rapt("kernels", "sm_90").stdout.splitlines() if line.startswith(name))
+        self.assertEqual(row[1:7], ["128x64", "4", "120", "36864", "4", "nearest"])
+        self.rapt("kernels", "sm_90", name, says=["of NVIDIA", "occupancy 4 warps per partition"])
+
     def test_extracts_one_and_leaves_nothing_else(self):
         self.rapt("kernels", "gfx942", KERNEL, "--extract", "k.co", says=["written to    k.co"])
         self.assertEqual((self.folder / "k.co").read_bytes()[:4], b"\x7fELF")

@@ -1,10 +1,13 @@
-// Writes a made-up archive for the tests of the command. Usage: write_archive FILE
+// Writes a made-up archive for the tests of the command, of the architecture that its name says. Usage: write_archive
+// FOLDER/gfx942.rapt or FOLDER/sm_90.rapt
 #include <fstream>
+#include <string_view>
 
 #include "tests/packer/made_up.hpp"
 
 int main(int, char** argv) {
+  using namespace rapt::archive;
   std::ofstream file(argv[1], std::ios::binary);
-  file << rapt::archive::good_archive();
+  file << (std::string_view(argv[1]).ends_with("sm_90.rapt") ? good_nvidia_archive() : good_archive());
   return file.flush() ? 0 : 1;
 }

@@ -172,7 +172,7 @@ TEST(ArchiveReader, DamageToTheIndexIsNamed) {
   EXPECT_EQ(error([](json& i) { i["arch"] = "../x"; }),
             "a.rapt: the index has a \"arch\" that is not a name of letters, digits, '.', '_' and '-'");
   EXPECT_EQ(error([](json& i) { i["vendor"] = "someone"; }),
-            "a.rapt: has kernels for GPUs of the vendor someone, this Rapt knows those of amd");
+            "a.rapt: has kernels for GPUs of the vendor someone, this Rapt knows those of amd and nvidia");
   EXPECT_EQ(error([](json& i) { i["kernels"][1].erase("amd"); }), "a.rapt: kernel 1 of the index has no \"amd\"");
   EXPECT_EQ(error([](json& i) { i["kernels"][1]["amd"].erase("sgprs"); }),
             "a.rapt: kernel 1 of the index: \"amd\" has no \"sgprs\"");

@@ -4,63 +4,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 
+#include "driver_case.hpp"
 #include "gpu/driver/driver.hpp"
-#include "rapt/rapt.hpp"
 #include "tests/packer/made_up.hpp"
 
 namespace {
 
 constexpr rapt_device kGpu = {RAPT_ROCM, 0};
 
-class Driver : public ::testing::Test {
+class Driver : public test::DriverCase {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("rapt_driver_" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << rapt::archive::good_archive();
-    setenv("RAPT_KERNEL_PATH", folder_.c_str(), 1);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  // Says all of these, and has the status.
-  template <class Body>
-  static void refused(rapt_status status, const Body& body, std::initializer_list<const char*> says) {
-    try {
-      body();
-      ADD_FAILURE() << "was not refused";
-    } catch (const rapt::Error& e) {
-      EXPECT_EQ(e.status(), status) << e.what();
-      for (const char* part : says) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-    }
-  }
-
-  // One small forward; the fake library takes any memory for its own.
-  static void forward(int64_t head_dim = 64) {
-    std::vector<uint16_t> data(static_cast<size_t>(2 * head_dim));
-    const rapt::Tensor t(data.data(), rapt::kBf16, {1, 2, 1, head_dim}, {}, kGpu);
-    std::vector<uint16_t> out(data.size(), 0x4242);
-    const rapt::Tensor o(out.data(), rapt::kBf16, {1, 2, 1, head_dim}, {}, kGpu);
-    try {
-      rapt::forward({.q = t, .k = t, .v = t}, o);
-    } catch (...) {
-      for (const uint16_t x : out) EXPECT_EQ(x, 0x4242) << "an output was written by a call that failed";
-      throw;
-    }
-  }
-
-  std::filesystem::path folder_;
+  Driver() : DriverCase(kGpu, "gfx942.rapt", rapt::archive::good_archive()) {}
 };
 
 TEST_F(Driver, Absent) {
   const std::initializer_list<const char*> says = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                                    "libamdhip64.so:", "RAPT_HIP_LIBRARY"};
   refused(RAPT_DEVICE_ERROR, [] { rapt::device_count(RAPT_ROCM); }, says);
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, says);
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, says);
   const rapt::Explanation e =
       rapt::explain(rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d64 bf16"), RAPT_FORWARD, {}, kGpu);
   EXPECT_EQ(e.chosen(), nullptr);
@@ -71,16 +34,16 @@ TEST_F(Driver, Absent) {
 }
 
 TEST_F(Driver, NamedAbsent) {
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"RAPT_HIP_LIBRARY", "/nowhere/libamdhip64.so"});
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"RAPT_HIP_LIBRARY", "/nowhere/libamdhip64.so"});
 }
 
 TEST_F(Driver, LacksFunction) {
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"fake_hip_lacking", "lacks hipModuleLoadData:"});
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"fake_hip_lacking", "lacks hipModuleLoadData:"});
 }
 
 TEST_F(Driver, NoDevice) {
   EXPECT_EQ(rapt::device_count(RAPT_ROCM), 0);
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"hip:0 does not exist", "finds no device"});
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"hip:0 does not exist", "finds no device"});
 }
 
 TEST_F(Driver, Good) {
@@ -94,7 +57,6 @@ TEST_F(Driver, Good) {
   EXPECT_EQ(info.simulator, 0);
   forward();
   refused(RAPT_INVALID_ARGUMENT, [] { rapt::describe({RAPT_ROCM, 1}); }, {"hip:1 does not exist", "hip:0"});
-  refused(RAPT_UNSUPPORTED, [] { rapt::describe({RAPT_CUDA, 0}); }, {"cuda"});
 }
 
 TEST_F(Driver, EventsAndClusters) {
@@ -166,12 +128,12 @@ TEST_F(Driver, EachFailureIsReturnedAndForgotten) {
 }
 
 TEST_F(Driver, LaunchFails) {
-  refused(RAPT_DEVICE_ERROR, [] { forward(); },
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); },
           {"launching forward.d64.bf16", "hip:0", "hipErrorLaunchFailure", "unspecified launch failure", "threads"});
 }
 
 TEST_F(Driver, LoadFails) {
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"loading forward.d64.bf16", "gfx942.rapt", "hipErrorInvalidImage"});
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"loading forward.d64.bf16", "gfx942.rapt", "hipErrorInvalidImage"});
 }
 
 TEST_F(Driver, OutOfMemory) {
@@ -179,36 +141,36 @@ TEST_F(Driver, OutOfMemory) {
 }
 
 TEST_F(Driver, OtherArch) {
-  refused(RAPT_UNSUPPORTED, [] { forward(); }, {"gfx1030", "gfx942"});
+  refused(RAPT_UNSUPPORTED, [&] { forward(); }, {"gfx1030", "gfx942"});
 }
 
 TEST_F(Driver, NoArch) {
-  refused(RAPT_DEVICE_ERROR, [] { forward(); }, {"architecture \"\"", "gfx"});
+  refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"architecture \"\"", "gfx"});
 }
 
 TEST_F(Driver, DamagedArchive) {
-  std::filesystem::resize_file(folder_ / "gfx942.rapt", 100);
-  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"gfx942.rapt", "truncated"});
+  std::filesystem::resize_file(archive_, 100);
+  refused(RAPT_INVALID_ARGUMENT, [&] { forward(); }, {"gfx942.rapt", "truncated"});
 }
 
 TEST_F(Driver, MissingArchive) {
-  std::filesystem::remove(folder_ / "gfx942.rapt");
-  refused(RAPT_UNSUPPORTED, [] { forward(); }, {"gfx942", folder_.c_str()});
+  std::filesystem::remove(archive_);
+  refused(RAPT_UNSUPPORTED, [&] { forward(); }, {"gfx942", folder_.c_str()});
 }
 
 TEST_F(Driver, ForeignArchive) {
-  std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << "PK this is no archive of kernels, but something else";
-  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"gfx942.rapt", "not a kernel archive"});
+  std::ofstream(archive_, std::ios::binary) << "PK this is no archive of kernels, but something else";
+  refused(RAPT_INVALID_ARGUMENT, [&] { forward(); }, {"gfx942.rapt", "not a kernel archive"});
 }
 
 TEST_F(Driver, BadTuning) {  // RAPT_TUNING names a file of this test
   std::ofstream(std::getenv("RAPT_TUNING")) << "# mine\nforward dtype=bf61 use=smallest by=me\n";
-  refused(RAPT_INVALID_ARGUMENT, [] { forward(); }, {"line 2", "bf61"});
+  refused(RAPT_INVALID_ARGUMENT, [&] { forward(); }, {"line 2", "bf61"});
   std::filesystem::remove(std::getenv("RAPT_TUNING"));
 }
 
 TEST_F(Driver, NoVariant) {
-  refused(RAPT_UNSUPPORTED, [] { forward(512); }, {"d512", "gfx942.rapt", "head dims up to"});
+  refused(RAPT_UNSUPPORTED, [&] { forward(512); }, {"d512", "gfx942.rapt", "head dims up to"});
 }
 
 TEST_F(Driver, HostIsADevice) {

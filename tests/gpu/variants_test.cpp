@@ -1,4 +1,5 @@
-// Every kernel of every archive, by name, on the simulator with its sanitizer on, through the call that a user makes:
+// Every kernel of every archive, by name, through the call that a user makes: AMD's on the simulator with its sanitizer
+// on, NVIDIA's where there is a GPU for them, and there 100 calls must give the same bytes. Of each,
 // each result is checked against the math backend in float64 by the rule of docs/architecture.md. A kernel of an
 // archive that no test has run is a failure. Kernels of one type and tile share the problems: each takes every third
 // one, the next kernel the next of them. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file
@@ -56,12 +57,15 @@ std::vector<Variant> all_variants() {
   return all;
 }
 
-// Where HIP has a GPU of each architecture.
+// Where HIP or CUDA has a GPU of each architecture.
 const std::map<std::string, rapt_device>& devices() {
   static const std::map<std::string, rapt_device> all = [] {
     std::map<std::string, rapt_device> found;
-    for (int32_t i = 0; i < rapt::device_count(RAPT_ROCM); ++i)
-      found.insert({rapt::describe({RAPT_ROCM, i}).arch, {RAPT_ROCM, i}});
+    for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
+      int32_t count = 0;
+      if (rapt_device_count(type, &count) != RAPT_OK) continue;
+      for (int32_t i = 0; i < count; ++i) found.insert({rapt::describe({type, i}).arch, {type, i}});
+    }
     return found;
   }();
   return all;
@@ -143,9 +147,24 @@ Record* const record = static_cast<Record*>(testing::AddGlobalTestEnvironment(ne
 
 class EveryVariant : public testing::TestWithParam<Variant> {};
 
+Results run(const Variant& v, const Inputs& inputs, Layout layout) {
+  const rapt_device device = devices().at(v.arch);
+  return run_on(device, inputs, (device.type == RAPT_ROCM ? "hip." : "cuda.") + v.name, layout);
+}
+
+void check_repeated(const Variant& v, const Case& c) {
+  const Inputs inputs = Yardstick::made(c, flushes(v));
+  const Results first = run(v, inputs, c.layout);
+  for (int i = 1; i < 100; ++i) {
+    const Results next = run(v, inputs, c.layout);
+    ASSERT_TRUE(next.out.memory() == first.out.memory() && next.lse.memory() == first.lse.memory())
+        << v << ", " << name_of(c) << ", call " << i;
+  }
+}
+
 void check_least_bias(const Variant& v) {
   const LeastBias least("b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype + " bias=b1h1");
-  Results results = run_on(devices().at(v.arch), least.inputs, "hip." + v.name, Layout::compact);
+  Results results = run(v, least.inputs, Layout::compact);
   const Oracle oracle(least.like);
   least.check_lse(results, oracle.exact());
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
@@ -156,7 +175,7 @@ void check(const Variant& v, const Case& c) {
   const Yardstick& yardstick = yardsticks.of(v, c);
   const std::string where = v.arch + " " + v.name + ", " + name_of(c) + ", ";
   try {
-    const Results results = run_on(devices().at(v.arch), yardstick.inputs, "hip." + v.name, c.layout);
+    const Results results = run(v, yardstick.inputs, c.layout);
     for (const Measure& m : yardstick.oracle.measure(results)) EXPECT_TRUE(m.ok()) << where << m.text();
   } catch (const rapt::Error& e) {
     ADD_FAILURE() << where << e.what();
@@ -178,6 +197,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     ++problems;
   }
   if (v.general) check_least_bias(v), ++problems;
+  if (rapt::describe(devices().at(v.arch)).simulator == 0) check_repeated(v, cases.front());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record->add(v, problems, seconds.count(), !HasFailure());
 }
@@ -188,12 +208,13 @@ std::string variant_name(const testing::TestParamInfo<Variant>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulated, EveryVariant, testing::ValuesIn(all_variants()), variant_name);
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(all_variants()), variant_name);
 
 TEST(Archives, EveryDeviceHasOne) {
   ASSERT_FALSE(devices().empty());
   for (const auto& [arch, device] : devices()) {
     EXPECT_GT(rapt::Archive("", arch).size(), 0u) << arch;
+    if (device.type == RAPT_CUDA) continue;
     EXPECT_EQ(rapt::describe(device).simulator, 1) << "this is no simulator: nothing was checked by its sanitizer";
   }
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gpu/driver/cuda/cuda_driver.hpp"
 #include "gpu/driver/hip/hip_driver.hpp"
 
 namespace rapt::gpu {
@@ -21,8 +22,7 @@ std::atomic<Driver*>& installed(int32_t type) {
 
 Driver& driver_of(int32_t type) {
   if (Driver* const driver = installed(type).load(std::memory_order_acquire)) return *driver;
-  if (type == RAPT_ROCM) return hip_driver();
-  throw Error(RAPT_UNSUPPORTED, "this build has no cuda kernels yet");
+  return type == RAPT_ROCM ? hip_driver() : cuda_driver();
 }
 
 void install_driver(Driver& driver) { installed(driver.type()).store(&driver, std::memory_order_release); }

@@ -1,5 +1,6 @@
-// A GPU vendor's run-time library as the rest of src/gpu sees it: HIP (driver/hip), and in tests a fake. All launches,
-// copies and allocations go through it, so archives, selection and launch code are the same for every vendor.
+// A GPU vendor's run-time library as the rest of src/gpu sees it: HIP (driver/hip), CUDA (driver/cuda), in tests a
+// fake. All launches, copies and allocations go through it, so archives, selection and launch code are the same for
+// every vendor.
 #pragma once
 
 #include <cstddef>

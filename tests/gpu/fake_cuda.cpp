@@ -1,0 +1,132 @@
+// A CUDA driver without a GPU: every call that Rapt's driver makes, answered as FAKE_CUDA says. It computes nothing.
+// FAKE_LACKS leaves one function out.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace rapt::gpu {
+struct CudaLaunchConfig;  // the driver's: clang's sanitizer compares a function's type with that of its pointer
+}
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+// What fails, or differs: a test may set it between calls. What the last launch was given.
+extern "C" {
+__attribute__((visibility("default"))) const char* fake_cuda_mode = std::getenv("FAKE_CUDA");
+__attribute__((visibility("default"))) unsigned fake_cuda_grid, fake_cuda_block, fake_cuda_shared, fake_cuda_attributes;
+__attribute__((visibility("default"))) int fake_cuda_most_shared;
+}
+
+namespace {
+
+using Address = uint64_t;
+
+int primary_context;
+thread_local void* t_context = nullptr;
+
+constexpr int kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200, kLaunchFailed = 719;
+
+bool mode(const char* name) { return fake_cuda_mode && std::strcmp(fake_cuda_mode, name) == 0; }
+
+// What the function of this name returns: its failure where the mode is its name.
+int result(const char* name) { return mode(name) ? kLaunchFailed : 0; }
+
+int allocate(Address* data, size_t bytes) { return *data = reinterpret_cast<Address>(std::malloc(bytes)), 0; }
+int copy(Address to, Address from, size_t bytes) {
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+}
+
+}  // namespace
+
+FAKE int cuGetErrorName(int error, const char** name) {
+  *name = error == kLaunchFailed   ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == kInvalidImage ? "CUDA_ERROR_INVALID_IMAGE"
+                                   : nullptr;
+  return 0;
+}
+FAKE int cuGetErrorString(int error, const char** text) {
+  return *text = error == kLaunchFailed ? "unspecified launch failure" : nullptr, 0;
+}
+FAKE int cuInit(unsigned) { return mode("no_device") ? kNoDevice : result("cuInit"); }
+FAKE int cuDriverGetVersion(int* version) { return *version = mode("old") ? 12040 : 13010, 0; }
+FAKE int cuDeviceGetCount(int* count) { return *count = 1, result("cuDeviceGetCount"); }
+FAKE int cuDeviceGetName(char* name, int, int) { return std::strcpy(name, "Fake"), 0; }
+FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const bool newer = mode("newer");
+  *value = attribute == 16   ? 132
+           : attribute == 75 ? (newer ? 10 : 9)
+           : attribute == 76 ? (newer ? 3 : 0)
+           : attribute == 97 ? 232448
+                             : 0;
+  return result("cuDeviceGetAttribute");
+}
+FAKE int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = 1 << 20, 0; }
+FAKE int cuDevicePrimaryCtxRetain(void** context, int) {
+  return *context = &primary_context, result("cuDevicePrimaryCtxRetain");
+}
+FAKE int cuCtxGetCurrent(void** context) { return *context = t_context, result("cuCtxGetCurrent"); }
+FAKE int cuCtxSetCurrent(void* context) { return result("cuCtxSetCurrent") ? kLaunchFailed : (t_context = context, 0); }
+FAKE int cuCtxGetDevice(int* device) { return *device = 0, result("cuCtxGetDevice"); }
+FAKE int cuCtxSynchronize() { return result("cuCtxSynchronize"); }
+FAKE int cuMemAlloc_v2(Address* data, size_t bytes) {
+  if (mode("out_of_memory")) return kOutOfMemory;
+  return result("cuMemAlloc_v2") ? kLaunchFailed : allocate(data, bytes);
+}
+FAKE int cuMemFree_v2(Address data) {
+  return result("cuMemFree_v2") ? kLaunchFailed : (std::free(reinterpret_cast<void*>(data)), 0);
+}
+FAKE int cuMemAllocAsync(Address* data, size_t bytes, void*) {
+  return result("cuMemAllocAsync") ? kLaunchFailed : allocate(data, bytes);
+}
+FAKE int cuMemFreeAsync(Address data, void*) {
+  return result("cuMemFreeAsync") ? kLaunchFailed : (std::free(reinterpret_cast<void*>(data)), 0);
+}
+FAKE int cuMemcpy(Address to, Address from, size_t bytes) {
+  return result("cuMemcpy") ? kLaunchFailed : copy(to, from, bytes);
+}
+FAKE int cuMemcpyAsync(Address to, Address from, size_t bytes, void*) {
+  return result("cuMemcpyAsync") ? kLaunchFailed : copy(to, from, bytes);
+}
+FAKE int cuPointerGetAttributes(unsigned count, const int* asked, void** answers, Address) {
+  for (unsigned i = 0; i < count; ++i) {
+    const int answer = asked[i] != 2 ? 0 : mode("host_memory") ? 0 : 2;  // the type of memory, of device 0, not managed
+    std::memcpy(answers[i], &answer, sizeof answer);
+  }
+  return result("cuPointerGetAttributes");
+}
+FAKE int cuStreamSynchronize(void*) { return result("cuStreamSynchronize"); }
+FAKE int cuStreamIsCapturing(void*, int* capturing) {
+  return *capturing = mode("capturing"), result("cuStreamIsCapturing");
+}
+FAKE int cuModuleLoadData(void** module, const void*) {
+  static int loaded;
+  if (mode("load_fails")) return kInvalidImage;
+  return *module = &loaded, result("cuModuleLoadData");
+}
+FAKE int cuModuleGetFunction(void** function, void* module, const char*) {
+  return *function = module, result("cuModuleGetFunction");
+}
+FAKE int cuFuncGetAttribute(int* value, int, void*) { return *value = 1000, result("cuFuncGetAttribute"); }
+FAKE int cuFuncSetAttribute(void*, int, int value) {
+  return fake_cuda_most_shared = value, result("cuFuncSetAttribute");
+}
+FAKE int cuEventCreate(void** event, unsigned) {
+  return result("cuEventCreate") ? kLaunchFailed : (*event = std::malloc(1), 0);
+}
+FAKE int cuEventDestroy_v2(void* event) { return result("cuEventDestroy_v2") ? kLaunchFailed : (std::free(event), 0); }
+FAKE int cuEventRecord(void*, void*) { return result("cuEventRecord"); }
+FAKE int cuEventSynchronize(void*) { return result("cuEventSynchronize"); }
+FAKE int cuEventElapsedTime(float* milliseconds, void*, void*) {
+  return *milliseconds = 2.5F, result("cuEventElapsedTime");
+}
+#ifndef FAKE_LACKS
+FAKE int cuLaunchKernelEx(const rapt::gpu::CudaLaunchConfig* config, void*, void**, void**) {
+  unsigned words[14];  // grid, block, shared memory; the number of attributes is after two pointers
+  std::memcpy(words, static_cast<const void*>(config), sizeof words);
+  fake_cuda_grid = words[0];
+  fake_cuda_block = words[3];
+  fake_cuda_shared = words[6];
+  fake_cuda_attributes = words[12];
+  return result("cuLaunchKernelEx");
+}
+#endif
