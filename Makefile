@@ -37,12 +37,12 @@ deps: ## install what building needs (Debian's packages; does nothing when they 
 deps-test: ## install what testing needs
 	@tools/install-deps test
 
-.PHONY: build archives dev demo bench install
+.PHONY: build archives dev demo bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
 archives: deps ## compile AMD's GPU kernels (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too)
 	@tools/install-deps kernels
-	$(if $(filter sm_%,$(ARCHS)),@tools/install-nvcc build/nvcc)
+	$(if $(filter sm_%,$(ARCHS)),@tools/install-deps cuda && tools/install-nvcc build/nvcc)
 	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
@@ -59,13 +59,21 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 
+gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests
+	@tools/install-deps cuda
+	tools/install-nvcc build/nvcc
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test
+	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
+	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/gpu-tests
+	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
+
 .PHONY: test test-nightly
 test: deps-test ## what must pass before a change lands
-	@tools/run-parts format release sim gpu+tsan python+asan+clean-tree
+	@tools/run-parts format release sim gpu+tsan python+asan+clean-tree cuda
 test-nightly: deps-test ## the longer lists too, and 64-bit Arm
-	@TIDY=all tools/run-parts lint release sim gpu+tsan python+asan+clean-tree cross nightly
+	@TIDY=all tools/run-parts lint release sim gpu+tsan python+asan+clean-tree cuda cross nightly
 
-.PHONY: release sim gpu python asan tsan fuzz cross clean-tree nightly
+.PHONY: release sim gpu cuda python asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
 	@tools/install-deps kernels
 	cmake --preset release -DRAPT_BUILD_TESTS=ON -DRAPT_BUILD_ARCHIVES=ON >/dev/null && cmake --build --preset release && ctest --preset release
@@ -77,6 +85,11 @@ gpu: ## every GPU kernel of every architecture on the simulator, with its saniti
 	@tools/install-deps sim
 	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
+cuda: ## some of NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
+	@tools/install-deps test cuda
+	tools/install-nvcc build/nvcc
+	cmake --preset cuda "-DRAPT_KERNEL_FILTER=d(64|128)\.bf16" >/dev/null && \
+	  cmake --build --preset cuda && ctest --preset cuda
 python: ## the Python package: its tests, with GPU tensors on the simulator, and its wheel in an empty environment
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
