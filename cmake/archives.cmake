@@ -44,6 +44,9 @@ endfunction()
 
 # AMD's. Includes are listed by a separate run of the preprocessor, because a hit in the compiler cache writes no such file.
 function(rapt_amd_kernel object source arch flags)
+  if(arch MATCHES "^gfx9(08|0a)$") # also for ROCm releases before 5.7, which do not load version 5
+    list(APPEND flags -mcode-object-version=4)
+  endif()
   set(compile ${${arg_COMPILER}} ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. ${source})
   set(list_includes -Xclang -dependency-file -Xclang ${object}.d -Xclang -MT -Xclang ${object})
