@@ -73,6 +73,8 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
                      keys.end, shared_v, thread);
   Accumulators o = {};
   Softmaxes softmax;
+  // nvcc 13.5 applies the members' initializers only to the first row of an array of arrays.
+  for_queries<kQueryTiles>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
 
   const int begin = keys.begin / kKeys * kKeys;
   Fragment kept_q[kKeepQ ? kQueryTiles : 1][kHeadDim / kTile];
