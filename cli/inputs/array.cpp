@@ -138,6 +138,12 @@ void Array::swap_dimensions(size_t a, size_t b) {
   layout_ = static_cast<Layout>(static_cast<int>(layout_) ^ static_cast<int>(Layout::heads_first));
 }
 
+void Array::reverse_dimension(size_t dimension) {
+  if (count_ > 0) start_ += (shape_[dimension] - 1) * strides_[dimension];
+  strides_[dimension] = -strides_[dimension];
+  row_major_ = false;
+}
+
 void Array::prepend_dimensions(size_t ndim) {
   while (shape_.size() < ndim) {
     shape_.insert(shape_.begin(), 1);

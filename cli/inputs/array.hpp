@@ -67,7 +67,8 @@ class Array {
 
   // Describes the same memory with two dimensions exchanged: [b, h, s, d] memory as [b, s, h, d].
   void swap_dimensions(size_t a, size_t b);
-  void prepend_dimensions(size_t ndim);  // with size 1, up to ndim
+  void reverse_dimension(size_t dimension);  // in the same memory: its stride becomes negative
+  void prepend_dimensions(size_t ndim);      // with size 1, up to ndim
 
   Array converted(rapt_dtype dtype) const;  // same shape and strides, every element rounded once
   bool gaps_untouched() const;

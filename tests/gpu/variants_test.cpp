@@ -170,6 +170,20 @@ void check_least_bias(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
 }
 
+// K and V with rows in the opposite order in memory: kernels that address rows by 32-bit offsets must not.
+void check_reversed_rows(const Variant& v) {
+  Inputs inputs = make_inputs(Problem("b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype));
+  inputs.dout = {};
+  for (Tensor* t : {&inputs.k, &inputs.v}) t->reverse_dimension(1);
+  const Oracle oracle(inputs);
+  try {
+    const Results results = run_on(devices().at(v.arch), inputs, "hip." + v.name, Layout::compact);
+    for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
+  } catch (const rapt::Error& e) {
+    ADD_FAILURE() << v << ", reversed rows, " << e.what();
+  }
+}
+
 void check(const Variant& v, const Case& c) {
   static Yardsticks yardsticks;
   const Yardstick& yardstick = yardsticks.of(v, c);
@@ -196,6 +210,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     check(v, cases[i]);
     ++problems;
   }
+  check_reversed_rows(v), ++problems;
   if (v.general) check_least_bias(v), ++problems;
   if (rapt::describe(devices().at(v.arch)).simulator == 0) check_repeated(v, cases.front());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -20,8 +20,8 @@ class BufferRows {
         seq_(uniform(seq)),
         left_(uniform(attended.end - attended.begin)),
         head_dim_(uniform(head_dim)),
-        vectors_(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
-                 seq < 0x7FFFFFFF / TileRows) {}
+        vectors_(uniform(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
+                         seq < 0x7FFFFFFF / TileRows) != 0) {}
 
   // Whether rows can be read 16 bytes at a time (4 elements of V), and a tile spans less than 2^31 bytes.
   DEVICE_MEMBER bool vectors() const { return vectors_; }
@@ -30,9 +30,9 @@ class BufferRows {
     return dim < head_dim_ ? static_cast<uint32_t>(row * static_cast<int>(seq_) + dim * element_bytes) : kOutside;
   }
 
-  // The descriptor of the next tile.
+  // The descriptor of the next tile; empty without vectors(), whose rows' offsets need not fit its 32 bits.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
-    const int rows = min(left_, TileRows);
+    const int rows = vectors_ ? min(left_, TileRows) : 0;
     const int bytes = rows > 0 ? (rows - 1) * static_cast<int>(seq_) + head_dim_ * element_bytes : 0;
     const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, bytes, kFlags);
     next_ += TileRows * seq_;
