@@ -135,11 +135,11 @@ TEST(HipPrograms, AreTimedOnRequest) {
   };
   const std::string timed = output("gfx942:mi308x", "1");
   EXPECT_NE(timed.find("scale"), std::string::npos) << timed;
-  EXPECT_NE(timed.find(" us forecast, "), std::string::npos) << timed;
+  EXPECT_NE(timed.find(" us forecast (time model "), std::string::npos) << timed;
   EXPECT_NE(timed.find("1 of 4 groups timed"), std::string::npos) << timed;
   EXPECT_NE(timed.find("1 devices right"), std::string::npos) << timed;
   EXPECT_EQ(output("gfx942", "0").find("forecast"), std::string::npos);
-  EXPECT_NE(output("gfx1100", "1").find(" us forecast, "), std::string::npos);
+  EXPECT_NE(output("gfx1100", "1").find(" us forecast (time model "), std::string::npos);
   const std::string unknown = output("gfx942:mi100", "1");
   EXPECT_NE(unknown.find("no device is called 'gfx942:mi100'"), std::string::npos) << unknown;
 }

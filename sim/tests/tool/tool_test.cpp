@@ -189,8 +189,8 @@ TEST(Tool, DisassemblesAsLlvmDoes) {
 
 TEST(Tool, SaysWhatIsWrong) {
   const std::string names =
-      "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx942:mi300x, gfx942:mi308x, gfx942:mi300a, "
-      "gfx950:mi355x";
+      "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx908:mi100, gfx90a:mi250x, gfx942:mi300x, "
+      "gfx942:mi308x, gfx942:mi300a, gfx950:mi355x, gfx1100:rx7900xtx, gfx1151:radeon8060s, gfx1201:rx9070xt";
   const std::pair<std::string, std::string> cases[] = {
       {"profile --arch gfx9 -- true", "rapt-sim: --arch: no device is called 'gfx9'; there are " + names + "\n"},
       {"profile --arch gfx950:mi300x -- true",
