@@ -33,7 +33,9 @@ class ValuesInMemory {
       const int row = clamp(key + i, rows_.begin, rows_.end - 1);
       const element value = load_unaligned<element, size>(column + row * rows_.seq);
       x[i] = row == key + i && dim < rows_.head_dim ? value : element{};
-      if (pass_ != kAll) x[i] = T::round(replaced(pass_, T::to_float(x[i])));
+      // Without a branch: after one, clang 22 leaves too few wait states between gfx908's products and reads of them.
+      const element other = T::round(replaced(pass_, T::to_float(x[i])));
+      x[i] = pass_ == kAll ? x[i] : other;
     }
     return __builtin_bit_cast(typename M::A, x);
   }
