@@ -66,7 +66,8 @@ TEST_F(Cuda, Good) {
   EXPECT_EQ(fake<unsigned>("fake_cuda_shared"), 36864u);
   EXPECT_EQ(fake<unsigned>("fake_cuda_attributes"), 0u);
   EXPECT_EQ(fake<int>("fake_cuda_most_shared"), 232448 - 1000);
-  const rapt_kernel kernel = rapt::Archive("", "sm_90").kernel(0);
+  const rapt::Archive archive("", "sm_90");  // owns what the kernel points to
+  const rapt_kernel kernel = archive.kernel(0);
   EXPECT_STREQ(kernel.vendor, "nvidia");
   EXPECT_EQ(kernel.amd, nullptr);
   ASSERT_NE(kernel.nvidia, nullptr);
