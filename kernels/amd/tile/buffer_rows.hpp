@@ -3,6 +3,7 @@
 // head_dim, whose lanes have the offset kOutside.
 #pragma once
 
+#include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
@@ -15,15 +16,17 @@ class BufferRows {
 
   // The first tile begins at row attended.begin. Scalars are made uniform, or else the compiler would load with a loop
   // over the lanes' descriptors.
-  DEVICE_MEMBER BufferRows(const char* data, int64_t seq, int head_dim, const Keys& attended)
+  DEVICE_MEMBER BufferRows(const char* data, int64_t seq, int head_dim, const Keys& attended, int pass)
       : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(data + attended.begin * seq)))),
         seq_(uniform(seq)),
         left_(uniform(attended.end - attended.begin)),
         head_dim_(uniform(head_dim)),
-        vectors_(uniform(aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
+        pass_(pass),
+        vectors_(uniform(pass == kAll && aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
                          seq < 0x7FFFFFFF / TileRows) != 0) {}
 
-  // Whether rows can be read 16 bytes at a time (4 elements of V), and a tile spans less than 2^31 bytes.
+  // Whether rows are taken as they are, can be read 16 bytes at a time (4 elements of V), and a tile spans less than
+  // 2^31 bytes.
   DEVICE_MEMBER bool vectors() const { return vectors_; }
 
   DEVICE_MEMBER uint32_t offset(int row, int dim) const {
@@ -40,8 +43,8 @@ class BufferRows {
     return tile;
   }
 
-  // For rows that are not aligned or end within a vector: calls put(row, dim, x) for each element of the tile that
-  // next() returned last. Elements outside are 0.
+  // Without vectors(): calls put(row, dim, x) for each element of the tile that next() returned last, as the pass has
+  // it (not_finite.hpp). Elements outside are 0.
   template <int Dims, int Threads, class F>
   DEVICE_MEMBER void each_element(F put) const {
     using element = typename T::element;
@@ -52,6 +55,7 @@ class BufferRows {
       element x = {};
       if (row < left_ + TileRows && dim < head_dim_)
         x = load_unaligned<element, element_bytes>(tile + row * seq_ + dim * element_bytes);
+      if (pass_ != kAll) x = T::round(replaced(pass_, T::to_float(x)));
       put(row, dim, x);
     }
   }
@@ -62,7 +66,7 @@ class BufferRows {
   char* next_;
   const int64_t seq_;
   int left_;  // rows from next_ on
-  const int head_dim_;
+  const int head_dim_, pass_;
   const bool vectors_;
 };
 

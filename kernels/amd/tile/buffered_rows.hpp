@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/amd/tile/buffer_rows.hpp"
-#include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/amd/tile/swizzle.hpp"
 
 namespace rapt::amd {
@@ -17,11 +16,7 @@ class BufferedRows {
 
   DEVICE_MEMBER BufferedRows(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread,
                              int pass)
-      : rows_(rows, seq, head_dim, attended),
-        lds_(lds),
-        wave_(uniform(thread / kWave)),
-        pass_(pass),
-        vectors_(rows_.vectors() && pass == kAll) {
+      : rows_(rows, seq, head_dim, attended, pass), lds_(lds), wave_(uniform(thread / kWave)) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       // A wave writes 16 bytes a lane side by side, and permutes what it reads.
@@ -40,7 +35,7 @@ class BufferedRows {
   }
   // Writes the tile whose loads were started last, and starts those of the next one.
   DEVICE_MEMBER void stage(int buffer) {
-    if (__builtin_expect(vectors_, 1)) {
+    if (__builtin_expect(rows_.vectors(), 1)) {
 #pragma unroll
       for (int i = 0; i < kLoads && has(i); ++i)
         *reinterpret_cast<u32x4*>(lds_ + (buffer * bytes + i * kThreads * 16) + to_) = part_[i];
@@ -64,7 +59,6 @@ class BufferedRows {
   DEVICE_MEMBER void copy(int buffer) const {
     using element = typename T::element;
     rows_.template each_element<HeadDim, kThreads>([&](int row, int dim, element x) {
-      if (pass_ != kAll) x = T::round(replaced(pass_, T::to_float(x)));
       const int at = Order::Place::place(Order::slot(row), dim * element_bytes);
       *reinterpret_cast<element*>(lds_ + buffer * bytes + at) = x;
     });
@@ -72,8 +66,7 @@ class BufferedRows {
 
   BufferRows<T, KeyCount> rows_;
   char* const lds_;
-  const int wave_, pass_;
-  const bool vectors_;
+  const int wave_;
   uint32_t from_[kLoads];
   int to_;
   u32x4 part_[kLoads];

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/amd/tile/buffer_rows.hpp"
-#include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/amd/tile/swizzle.hpp"
 
 namespace rapt::amd {
@@ -21,11 +20,7 @@ class BufferedValues {
 
   DEVICE_MEMBER BufferedValues(const char* rows, int64_t seq, int head_dim_v, const Keys& attended, char* lds,
                                int thread, int pass)
-      : rows_(rows, seq, head_dim_v, attended),
-        lds_(lds),
-        wave_(uniform(thread / kWave)),
-        pass_(pass),
-        vectors_(rows_.vectors() && pass == kAll) {
+      : rows_(rows, seq, head_dim_v, attended, pass), lds_(lds), wave_(uniform(thread / kWave)) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int key = key_of(i, thread), dim = dim_of(i, thread);
@@ -52,14 +47,13 @@ class BufferedValues {
   // Writes the tile whose loads were started last, and starts those of the next one.
   DEVICE_MEMBER void stage(int buffer) {
     char* const tile = lds_ + buffer * bytes;
-    if (__builtin_expect(vectors_, 1)) {
+    if (__builtin_expect(rows_.vectors(), 1)) {
 #pragma unroll
       for (int i = 0; i < kLoads && has(i); ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j) *reinterpret_cast<u32x2*>(tile + to_[i][j]) = column(part_[i], j);
     } else {
       rows_.template each_element<HeadDim, Waves * kWave>([&](int key, int dim, element x) {
-        if (pass_ != kAll) x = T::round(replaced(pass_, T::to_float(x)));
         *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = x;
       });
     }
@@ -100,8 +94,7 @@ class BufferedValues {
 
   Buffer rows_;
   char* const lds_;
-  const int wave_, pass_;
-  const bool vectors_;
+  const int wave_;
   uint32_t from_[kLoads][4];
   int to_[kLoads][4], fragment_[kPlaces];
   u32x2 part_[kLoads][4];
