@@ -30,7 +30,7 @@ struct Values {
 #else
   using InLds = Transposed;
 #endif
-  using type = typename Choose<(Transposed::bytes <= kLdsLimit), InLds, ValuesInMemory<T, Waves>>::type;
+  using type = typename Choose<(Transposed::bytes <= kLdsLimit), InLds, ValuesInMemory<T>>::type;
 };
 
 template <class T, int HeadDim, int KeyCount, int Waves>

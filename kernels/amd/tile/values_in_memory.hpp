@@ -6,17 +6,15 @@
 
 namespace rapt::amd {
 
-template <class T, int Waves>
+template <class T>
 class ValuesInMemory {
   using M = Matrix<T>;
 
  public:
-  // LDS holds only one word per wave, for `vote`.
-  static constexpr int row_bytes = 0, stride = 4, lds_rows = Waves, bytes = Waves * stride;
+  static constexpr int bytes = 0;  // of LDS
 
-  DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds, int,
-                               int pass)
-      : rows_(v, seq, head_dim_v, attended, 1), lds_(lds), pass_(pass) {}
+  DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char*, int, int pass)
+      : rows_(v, seq, head_dim_v, attended, 1), pass_(pass) {}
 
   DEVICE_MEMBER void load(int) {}
   DEVICE_MEMBER void store(int first) { first_ = first; }
@@ -40,11 +38,8 @@ class ValuesInMemory {
     return __builtin_bit_cast(typename M::A, x);
   }
 
-  DEVICE_MEMBER char* row(int wave) const { return lds_ + wave * stride; }
-
  private:
   const Rows<T> rows_;
-  char* const lds_;
   const int pass_;
   int first_ = 0;
 };
