@@ -85,11 +85,10 @@ gpu: ## every GPU kernel of every architecture on the simulator, with its saniti
 	@tools/install-deps sim
 	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
-cuda: ## some of NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
+cuda: ## NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
 	@tools/install-deps test cuda
 	tools/install-nvcc build/nvcc
-	cmake --preset cuda "-DRAPT_KERNEL_FILTER=d(64|128)\.bf16" >/dev/null && \
-	  cmake --build --preset cuda && ctest --preset cuda
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda && ctest --preset cuda
 python: ## the Python package: its tests, with GPU tensors on the simulator, and its wheel in an empty environment
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)

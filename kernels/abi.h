@@ -70,4 +70,41 @@ struct rapt_forward_args {
   struct rapt_abi_problem problem;
 };
 
+/* What the later stages of the backward pass read of a row: made by backward_dq. */
+struct rapt_abi_row_statistics {
+  float lse;   /* +Inf where the row attends nothing: its probabilities are then 0 */
+  float delta; /* rowsum(dout * out) */
+};
+
+/* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of
+ *   backward_dq     computes block_q rows of dq of one head, and their statistics
+ *   backward_dkv    block_q rows of dk and dv of one head of k
+ *   backward_dbias  block_q rows and block_k columns of dbias, summed over everything that bias is broadcast to
+ *   backward_dsink  one element of dsink
+ */
+struct rapt_backward_args {
+  uint32_t size; /* sizeof(struct rapt_backward_args) */
+  int32_t tiles; /* of the kernel: of queries or keys, of rows of dbias */
+  struct rapt_abi_rows q, k, v, out, dout;
+  struct rapt_abi_rows dq, dk, dv; /* data is null: not wanted */
+  struct {
+    const float* data;
+    int64_t batch, head, query;
+  } lse;
+  struct {
+    struct rapt_abi_row_statistics* data; /* workspace */
+    int64_t batch, head;                  /* in elements; packed sequences one after another, batch 0 */
+  } statistics;
+  struct {
+    void* data; /* rapt_abi_problem.bias_dtype; strides as in rapt_abi_scores */
+    int64_t batch, head, query, key;
+    int32_t sizes[4]; /* 1 where bias is broadcast */
+  } dbias;
+  struct {
+    void* data; /* rapt_abi_problem.sink_dtype */
+    int64_t head;
+  } dsink;
+  struct rapt_abi_problem problem;
+};
+
 #endif

@@ -11,7 +11,7 @@
 namespace rapt {
 
 // One step of a pass. Each stage of a plan is a kernel; rows of tuning tables begin with a stage's name.
-enum class Stage : uint8_t { forward };
+enum class Stage : uint8_t { forward, backward_dq, backward_dkv, backward_dbias, backward_dsink };
 
 struct Operation {
   std::string_view name;
@@ -26,15 +26,25 @@ struct StageName {
   std::string_view name;
 };
 
-inline constexpr StageName kStages[] = {{Stage::forward, "forward"}};
+inline constexpr StageName kStages[] = {{Stage::forward, "forward"},
+                                        {Stage::backward_dq, "backward_dq"},
+                                        {Stage::backward_dkv, "backward_dkv"},
+                                        {Stage::backward_dbias, "backward_dbias"},
+                                        {Stage::backward_dsink, "backward_dsink"}};
 
 inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
+    {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
+    {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
+    {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
 };
 
 }  // namespace operations
+
+constexpr std::string_view stage_name(Stage stage) { return operations::kStages[static_cast<size_t>(stage)].name; }
 
 // Null if it is not in the table.
 constexpr const Operation* find_operation(std::string_view name) {

@@ -58,6 +58,8 @@ struct BenchRunner::Tensors {
   Tensor out, lse;
   std::optional<Array> dout;
   std::optional<Gradients> gradients;
+  Tensor placed_dout;
+  rapt::Gradients placed_gradients;
 
   Tensors(const Problem& problem, const BenchPlan& plan)
       : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.layout)),
@@ -75,7 +77,10 @@ struct BenchRunner::Tensors {
     dout = results.out.converted(results.out.dtype());
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
-    rapt::forward(attention, out, lse, how(backend, team));
+    placed_dout = place.in(*dout);
+    placed_gradients = gradients->view(place);
+    const std::string of_forward = on_gpu(place.device()) ? gpu_backend(place.device()) : backend;
+    rapt::forward(attention, out, lse, how(of_forward, team));
   }
 };
 
@@ -88,6 +93,7 @@ struct BenchRunner::Entry {
   rapt::Gradients gradients;
   Execution execution;
   Array workspace;
+  std::optional<DeviceMemory> device_workspace;
   Contender contender;
 
   Entry(Tensors& t, BenchRow* row, const Team& team)
@@ -102,8 +108,8 @@ struct BenchRunner::Entry {
     if (row->op == RAPT_FORWARD) {
       contender.call = [this] { rapt::forward(attention, out, lse, execution); };
     } else {
-      dout = t.dout->tensor();
-      gradients = t.gradients->view();
+      dout = t.placed_dout;
+      gradients = t.placed_gradients;
       contender.call = [this] { rapt::backward(attention, out, lse, dout, gradients, execution); };
     }
   }
@@ -133,8 +139,12 @@ struct BenchRunner::Entry {
       const auto bytes = static_cast<int64_t>(execution.workspace_size);
       if (const int64_t available = available_memory(); bytes > available)
         return fmt::format("needs {} of workspace, {} are available", bytes_text(bytes), bytes_text(available));
-      workspace = Array(kUint8, {bytes});
-      if (!contender.on_gpu) execution.workspace = workspace.data();
+      if (contender.on_gpu) {
+        execution.workspace = device_workspace.emplace(device, execution.workspace_size).data();
+      } else {
+        workspace = Array(kUint8, {bytes});
+        execution.workspace = workspace.data();
+      }
       row->extra_bytes = bytes;
       if (!row->simulated.empty()) return forecast(), "";
       const bool weigh = reset_peak_memory();

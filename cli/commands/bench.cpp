@@ -51,7 +51,7 @@ BenchPlan plan_of(const BenchOptions& options) {
   plan.cases = cases_of(options);
   plan.backends = options.backends;
   plan.device = parse_device(options.device);
-  plan.ops = ops_of(options.op == "both" && on_gpu(plan.device) ? "fwd" : options.op);
+  plan.ops = ops_of(options.op);
   plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
@@ -101,7 +101,7 @@ void add_bench(CLI::App& app, Action& action) {
   sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  sub->add_option("--op", o->op, "fwd, bwd or both; on a GPU both is fwd")
+  sub->add_option("--op", o->op, "fwd, bwd or both")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");

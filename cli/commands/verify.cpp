@@ -156,28 +156,36 @@ class Verifier {
   std::vector<CheckRow> rows_of(const std::string& problem, const Attention& a, bool forward_only) {
     const std::vector<std::string> backends =
         options_.backends.empty() ? default_backends(a, device_) : options_.backends;
-    // Problems for which a GPU has no kernels are left out unless requested.
-    const bool backward =
-        (options_.op == "bwd" || (options_.op == "both" && !on_gpu(device_))) && !forward_only && !a.block_table;
+    // Problems for which a GPU has no kernels are left out unless its backend is requested.
+    const bool may_be_left_out = on_gpu(device_) && options_.backends.empty();
+    bool backward = options_.op != "fwd" && !forward_only && !a.block_table;
     std::vector<CheckRow> rows;
-    if (backward || options_.op != "bwd") {
-      const Checker checker(Problem::parse(problem), a, backward, team_.executor(), device_);
-      for (const std::string& backend : backends) {
-        if (on_gpu(device_) && options_.backends.empty() && !taken(problem, backend)) continue;
-        for (CheckRow& row : checker.check(backend))
-          if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
-      }
+    std::optional<Checker> checker;  // made once: it computes the reference
+    for (const std::string& backend : backends) {
+      if (may_be_left_out && !taken(problem, backend, RAPT_FORWARD)) continue;
+      if (may_be_left_out && backward) backward = taken(problem + gradients_of(a), backend, RAPT_BACKWARD);
+      if (!backward && options_.op == "bwd") continue;
+      if (!checker) checker.emplace(Problem::parse(problem), a, backward, team_.executor(), device_);
+      for (CheckRow& row : checker->check(backend))
+        if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
     }
     return rows;
   }
 
-  // Does the GPU take it? Problems of a suite that it does not take are listed.
-  bool taken(const std::string& problem, const std::string& backend) {
-    const Explanation e = explain(Problem::parse(problem), RAPT_FORWARD, {.backend = backend}, device_);
+  // What a check of the backward pass asks for, if it is more than a problem's default.
+  static std::string gradients_of(const Attention& a) {
+    if (!a.bias && !a.sink) return "";
+    return fmt::format(" grads=dq,dk,dv{}{}", a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
+  }
+
+  // Does the GPU take it? What it does not take is listed.
+  bool taken(const std::string& problem, const std::string& backend, rapt_op op) {
+    const Explanation e = explain(Problem::parse(problem), op, {.backend = backend}, device_);
     if (e.chosen()) return true;
     progress_.clear();
     for (const Candidate& c : e.candidates)
-      if (c.backend == backend) fmt::print("left out: {}: {}\n", problem, c.reason);
+      if (c.backend == backend)
+        fmt::print("left out: {}{}: {}\n", op == RAPT_BACKWARD ? "backward of " : "", problem, c.reason);
     return false;
   }
 
@@ -207,7 +215,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   add_device_option(*sub, o->device);
-  sub->add_option("--op", o->op, "fwd, bwd or both; on a GPU both is fwd")
+  sub->add_option("--op", o->op, "fwd, bwd or both")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))

@@ -8,23 +8,24 @@ namespace rapt::RAPT_VENDOR {
 // Workgroups start in numerical order. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a
 // head, and the heads that share its keys, go to one XCD, so that its L2 reads K and V from memory once.
 //
-// If later rows attend more keys, they come first, so that the workgroups that run last are short: the tiles of
-// heads_at_once heads, whose K and V fit the cache together, are in the order of their lengths.
+// If later rows attend more keys, tiles are in the order of their lengths, so that the workgroups that run last are
+// short: those of heads_at_once heads together, whose K and V fit the cache.
 struct Place {
   int tile, head, batch;
 };
 
-DEVICE Place place_of(Arguments& a) {
-  const int id = workgroup_id(), tiles = a.q_tiles, xcds = a.problem.xcds;
-  const int share = a.problem.heads_q * a.problem.batch / xcds;  // heads per XCD
-  // `turn` among the tiles of `heads` heads from `begin` on. The heads that are left over are spread over all XCDs.
-  int turn = id - share * xcds * tiles, begin = share * xcds, heads = a.problem.heads_q * a.problem.batch - begin;
-  if (turn < 0) turn = id / xcds, begin = id % xcds * share, heads = share;
+// Of `heads` heads a sequence with so many tiles each, in the order in which they start.
+DEVICE Place place_of(Problem& p, int tiles, int heads) {
+  const int id = workgroup_id(), xcds = p.xcds;
+  const int share = heads * p.batch / xcds;  // heads per XCD
+  // `turn` among the tiles of `count` heads from `begin` on. The heads that are left over are spread over all XCDs.
+  int turn = id - share * xcds * tiles, begin = share * xcds, count = heads * p.batch - begin;
+  if (turn < 0) turn = id / xcds, begin = id % xcds * share, count = share;
 
-  const int at_once = max(a.problem.heads_at_once, 1), first = turn / (at_once * tiles) * at_once;
-  const int count = min(at_once, heads - first), in_chunk = turn - first * tiles;
-  const int head = begin + first + in_chunk % count, tile = in_chunk / count;
-  return {a.problem.heads_at_once > 0 ? tiles - 1 - tile : tile, head % a.problem.heads_q, head / a.problem.heads_q};
+  const int at_once = max(p.heads_at_once, 1), first = turn / (at_once * tiles) * at_once;
+  const int of_chunk = min(at_once, count - first), in_chunk = turn - first * tiles;
+  const int head = begin + first + in_chunk % of_chunk;
+  return {in_chunk / of_chunk, head % heads, head / heads};
 }
 
 struct Span {
@@ -46,16 +47,27 @@ struct Block {
   int diagonal;   // query i is aligned with key i + diagonal
 };
 
-DEVICE Block block_of(Arguments& a, int rows) {
-  const Place place = place_of(a);
+DEVICE Block block_at(Problem& p, const Place& place, int first_row) {
   Block b;
   b.head = place.head;
   b.batch = place.batch;
-  b.q = sequence(a.problem.cu_seqlens_q, place.batch, a.problem.total_q, a.problem.seqlen_q);
-  b.k = sequence(a.problem.cu_seqlens_k, place.batch, a.problem.total_k, a.problem.seqlen_k);
-  b.first_row = place.tile * rows;
-  b.diagonal = a.problem.top_left ? 0 : b.k.count - b.q.count;
+  b.q = sequence(p.cu_seqlens_q, place.batch, p.total_q, p.seqlen_q);
+  b.k = sequence(p.cu_seqlens_k, place.batch, p.total_k, p.seqlen_k);
+  b.first_row = first_row;
+  b.diagonal = p.top_left ? 0 : b.k.count - b.q.count;
   return b;
+}
+
+// A workgroup's rows of q, `rows` of them in each of `tiles` tiles.
+DEVICE Block block_of(Problem& p, int tiles, int rows) {
+  const Place place = place_of(p, tiles, p.heads_q);
+  return block_at(p, place, (p.heads_at_once > 0 ? tiles - 1 - place.tile : place.tile) * rows);
+}
+
+// Its rows of k; `head` is a head of k. Earlier keys have more queries: their tiles are in order already.
+DEVICE Block key_block_of(Problem& p, int tiles, int rows) {
+  const Place place = place_of(p, tiles, p.heads_k);
+  return block_at(p, place, place.tile * rows);
 }
 
 // Address of the sequence's row 0. `Rows` is rapt_abi_rows in constant memory.

@@ -12,22 +12,43 @@ struct Keys {
   int begin, end, full_begin, full_end;
 };
 
-DEVICE int first_key(Arguments& a, const Block& b, int row) {
-  return a.problem.window_left < 0 ? 0 : clamp(row + b.diagonal - a.problem.window_left, 0, b.k.count);
+DEVICE int first_key(Problem& p, const Block& b, int row) {
+  return p.window_left < 0 ? 0 : clamp(row + b.diagonal - p.window_left, 0, b.k.count);
 }
-DEVICE int end_key(Arguments& a, const Block& b, int row) {
-  return a.problem.window_right < 0 ? b.k.count : clamp(row + b.diagonal + a.problem.window_right + 1, 0, b.k.count);
+DEVICE int end_key(Problem& p, const Block& b, int row) {
+  return p.window_right < 0 ? b.k.count : clamp(row + b.diagonal + p.window_right + 1, 0, b.k.count);
 }
-DEVICE Keys keys_of(Arguments& a, const Block& b, int first_row, int rows) {
+DEVICE Keys keys_of(Problem& p, const Block& b, int first_row, int rows) {
   const int last_row = min(first_row + rows, b.q.count) - 1;
   if (last_row < first_row) return {0, 0, 0, 0};
-  return {first_key(a, b, first_row), end_key(a, b, last_row), first_key(a, b, last_row), end_key(a, b, first_row)};
+  return {first_key(p, b, first_row), end_key(p, b, last_row), first_key(p, b, last_row), end_key(p, b, first_row)};
+}
+
+// The same the other way: queries that attend any, or all, of a range of keys.
+struct Queries {
+  int begin, end, full_begin, full_end;
+};
+
+DEVICE Queries queries_of(Problem& p, const Block& b, int first_key, int keys) {
+  const int last_key = min(first_key + keys, b.k.count) - 1;
+  if (last_key < first_key) return {0, 0, 0, 0};
+  const auto first_row = [&](int key) {
+    return p.window_right < 0 ? 0 : clamp(key - b.diagonal - p.window_right, 0, b.q.count);
+  };
+  const auto end_row = [&](int key) {
+    return p.window_left < 0 ? b.q.count : clamp(key - b.diagonal + p.window_left + 1, 0, b.q.count);
+  };
+  return {first_row(first_key), end_row(last_key), first_row(last_key), end_row(first_key)};
 }
 
 // One query and the keys it attends.
 struct Query {
   int row, begin, end;  // begin, end: by causality, window and length; no keys if the row does not exist
 };
+
+DEVICE Query query_of(Problem& p, const Block& b, int row) {
+  return row < b.q.count ? Query{row, first_key(p, b, row), end_key(p, b, row)} : Query{row, 0, 0};
+}
 
 // Rows of a tile that one wave computes.
 struct WaveRows {
@@ -38,10 +59,7 @@ struct WaveRows {
     return first_key < keys.end && first_key + keys_of_tile > keys.begin;
   }
   // Row `row` of these.
-  DEVICE_MEMBER Query query(Arguments& a, const Block& b, int row) const {
-    row += first;
-    return row < b.q.count ? Query{row, first_key(a, b, row), end_key(a, b, row)} : Query{row, 0, 0};
-  }
+  DEVICE_MEMBER Query query(Problem& p, const Block& b, int row) const { return query_of(p, b, first + row); }
 };
 
 }  // namespace rapt::RAPT_VENDOR

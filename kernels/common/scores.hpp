@@ -27,12 +27,17 @@ DEVICE float load_as_float(const char* p, int dtype) {
   return bf16::to_float(load_unaligned<bf16::element, 2>(p));
 }
 
+DEVICE void store_float(char* p, int dtype, float x) {
+  if (dtype == RAPT_ABI_FP32) *reinterpret_cast<float*>(p) = x;
+  else if (dtype == RAPT_ABI_FP16) *reinterpret_cast<fp16::element*>(p) = fp16::round(x);
+  else *reinterpret_cast<bf16::element*>(p) = bf16::round(x);
+}
+
 // The sink's logit, in the unit of the kernel's logits.
 template <bool General>
-DEVICE float sink_of(Arguments& a, const Block& b) {
-  if (a.problem.sink.data == nullptr) return kMasked;
-  const float sink =
-      load_as_float(static_cast<const char*>(a.problem.sink.data) + b.head * a.problem.sink.head, a.problem.sink_dtype);
+DEVICE float sink_of(Problem& p, const Block& b) {
+  if (p.sink.data == nullptr) return kMasked;
+  const float sink = load_as_float(static_cast<const char*>(p.sink.data) + b.head * p.sink.head, p.sink_dtype);
   return General ? sink : kLog2e * sink;
 }
 
@@ -49,18 +54,23 @@ DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
 }
 
 // The logits are of keys from first_key on. Those of excluded keys become kMasked; their bias and mask are not read.
-template <class Logits>
-DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, int first_key, const Logits& s) {
-  s.scale(a.problem.scale);
-  if (a.problem.softcap > 0) {
-    const float inverse = 1 / a.problem.softcap;
+// Where softcap caps, capped(i, x) receives x = tanh(s / softcap): the backward pass needs the slope, 1 - x^2.
+template <class Logits, class Capped>
+DEVICE void transform_logits(Problem& p, const Block& b, const Query& query, int first_key, const Logits& s,
+                             const Capped& capped) {
+  s.scale(p.scale);
+  if (p.softcap > 0) {
+    const float inverse = 1 / p.softcap;
 #pragma unroll
-    for (int i = 0; i < Logits::count; ++i) s.set(i, a.problem.softcap * tanh(s.get(i) * inverse));
+    for (int i = 0; i < Logits::count; ++i) {
+      const float x = tanh(s.get(i) * inverse);
+      capped(i, x);
+      s.set(i, p.softcap * x);
+    }
   }
-  if (a.problem.alibi.data != nullptr) {
-    const char* const slopes = reinterpret_cast<const char*>(a.problem.alibi.data);
-    const float slope =
-        *reinterpret_cast<const float*>(slopes + b.batch * a.problem.alibi.batch + b.head * a.problem.alibi.head);
+  if (p.alibi.data != nullptr) {
+    const char* const slopes = reinterpret_cast<const char*>(p.alibi.data);
+    const float slope = *reinterpret_cast<const float*>(slopes + b.batch * p.alibi.batch + b.head * p.alibi.head);
     const int distance = first_key + s.first_key() - query.row - b.diagonal;
 #pragma unroll
     for (int i = 0; i < Logits::count; ++i)
@@ -69,33 +79,36 @@ DEVICE void transform_logits(Arguments& a, const Block& b, const Query& query, i
   // For an excluded key, an attended key's element is read instead.
   const bool any = query.begin < query.end;
   const auto key_at = [&](int i) { return clamp(first_key + s.key(i), query.begin, query.end - 1); };
-  if (a.problem.bias.data != nullptr && any) {
-    const char* const bias = row_of(a.problem.bias, b, query.row);
+  if (p.bias.data != nullptr && any) {
+    const char* const bias = row_of(p.bias, b, query.row);
 #pragma unroll
     for (int i = 0; i < Logits::count; ++i)
-      s.set(i, s.get(i) + load_as_float(bias + key_at(i) * a.problem.bias.key, a.problem.bias_dtype));
+      s.set(i, s.get(i) + load_as_float(bias + key_at(i) * p.bias.key, p.bias_dtype));
   }
-  if (a.problem.mask.data != nullptr && any) {
-    const char* const mask = row_of(a.problem.mask, b, query.row);
+  if (p.mask.data != nullptr && any) {
+    const char* const mask = row_of(p.mask, b, query.row);
 #pragma unroll
-    for (int i = 0; i < Logits::count; ++i) s.set(i, mask[key_at(i) * a.problem.mask.key] != 0 ? s.get(i) : kMasked);
+    for (int i = 0; i < Logits::count; ++i) s.set(i, mask[key_at(i) * p.mask.key] != 0 ? s.get(i) : kMasked);
   }
   exclude(s, query.begin - first_key, query.end - first_key);
+}
+template <class Logits>
+DEVICE void transform_logits(Problem& p, const Block& b, const Query& query, int first_key, const Logits& s) {
+  transform_logits(p, b, query, first_key, s, [](int, float) {});
 }
 
 // Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
 template <class Logits>
-DEVICE void drop(Arguments& a, const Block& b, const Query& query, int first_key, const Logits& p) {
-  const uint32_t row = static_cast<uint32_t>(query.row),
-                 head = static_cast<uint32_t>(b.batch * a.problem.heads_q + b.head);
+DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights) {
+  const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * p.heads_q + b.head);
 #pragma unroll
   for (int first = 0; first < Logits::count; first += Logits::group) {
-    const uint32_t key = static_cast<uint32_t>(first_key + p.key(first));
-    const rapt_philox_bits bits = rapt_philox(a.problem.dropout_seed, key / 4, row / 2, head, a.problem.dropout_offset);
+    const uint32_t key = static_cast<uint32_t>(first_key + weights.key(first));
+    const rapt_philox_bits bits = rapt_philox(p.dropout_seed, key / 4, row / 2, head, p.dropout_offset);
 #pragma unroll
     for (int i = 0; i < Logits::group; ++i) {
       const uint32_t col = Logits::group % 4 == 0 ? static_cast<uint32_t>(i) : key + static_cast<uint32_t>(i);
-      if (rapt_philox_field(bits, row, col) >= a.problem.keep_threshold) p.set(first + i, 0);
+      if (rapt_philox_field(bits, row, col) >= p.keep_threshold) weights.set(first + i, 0);
     }
   }
 }

@@ -48,9 +48,8 @@ class GpuBackend final : public Backend {
   void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
     gpu::forward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});
   }
-  // Not reached: plan() refuses backward passes.
-  void run(const BackwardCall& call, const Plan&, const Execution&) const override {
-    throw Error(RAPT_INTERNAL_ERROR, cat("backend ", name(), " was given the backward pass of ", call.text()));
+  void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const override {
+    gpu::backward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});
   }
 
  private:

@@ -61,11 +61,22 @@ class PointerCheck {
   const Device& device_;
 };
 
-// Heads whose K and V take half of the cache, at least one: the other half is for what is on its way.
+// Heads that read so many rows each, of which half of the cache holds, at least one: the other half is for what is on
+// its way.
+int64_t fitting(const Call& call, int64_t rows, const Device& device) {
+  const int64_t head_bytes = rows * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
+  return device.shared_cache_bytes / 2 / std::max<int64_t>(head_bytes, 1);
+}
+
 int32_t heads_at_once(const Call& call, const Device& device) {
-  const int64_t head_bytes = call.seqlen_k * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
-  const int64_t fit = device.shared_cache_bytes / 2 / std::max<int64_t>(head_bytes, 1) * call.group();
+  const int64_t fit = fitting(call, call.seqlen_k, device) * call.group();
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_q * call.batch));
+}
+
+// Of heads of k, whose workgroups read the rows of all query heads that share one.
+int32_t key_heads_at_once(const Call& call, const Device& device) {
+  const int64_t fit = fitting(call, call.seqlen_q * call.group(), device);
+  return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
 }
 
 // `a` is zeros.
@@ -105,11 +116,11 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
 
 }  // namespace
 
-rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, const Device& device) {
+rapt_forward_args forward_args(const ForwardCall& call, int32_t tiles, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_forward_args a = {};
   a.size = sizeof a;
-  a.q_tiles = static_cast<int32_t>((call.seqlen_q + variant.block_q - 1) / variant.block_q);
+  a.q_tiles = tiles;
   a.q = rows(call.q, bytes);
   a.k = rows(call.k, bytes);
   a.v = rows(call.v, bytes);
@@ -120,22 +131,87 @@ rapt_forward_args forward_args(const ForwardCall& call, const Variant& variant, 
   return a;
 }
 
-void check_pointers(const ForwardCall& call, const Device& device) {
-  const PointerCheck check(device);
-  check("q", call.q.data);
-  check("out", call.out.data);
-  check("lse", call.lse.data);
+rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& kernel,
+                                 rapt_abi_row_statistics* statistics, const Device& device) {
+  const int64_t bytes = dtype_bytes(call.dtype);
+  const bool packed = call.cu_seqlens_q != nullptr;
+  rapt_backward_args a = {};
+  a.size = sizeof a;
+  a.tiles = kernel.tiles;
+  for (const auto& [to, from] : {std::pair{&a.q, &call.q},
+                                 {&a.k, &call.k},
+                                 {&a.v, &call.v},
+                                 {&a.out, &call.out},
+                                 {&a.dout, &call.dout},
+                                 {&a.dq, &call.dq},
+                                 {&a.dk, &call.dk},
+                                 {&a.dv, &call.dv}})
+    *to = rows(*from, bytes);
+  a.lse = {reinterpret_cast<const float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
+  const int64_t head = packed ? call.total_q : call.seqlen_q;
+  a.statistics = {statistics, packed ? 0 : head * call.heads_q, head};
+  if (call.dbias) {
+    const rapt_abi_scores s = scores(call.dbias, dtype_bytes(call.dbias.dtype));
+    a.dbias = {call.dbias.data, s.batch, s.head, s.query, s.key, {}};
+    for (size_t i = 0; i < 4; ++i) a.dbias.sizes[i] = static_cast<int32_t>(call.dbias.shape[i]);
+  }
+  if (call.dsink) a.dsink = {call.dsink.data, call.dsink.head * dtype_bytes(call.dsink.dtype)};
+  fill(a.problem, call, device);
+  if (kernel.stage == Stage::backward_dkv && a.problem.heads_at_once > 0)
+    a.problem.heads_at_once = key_heads_at_once(call, device);
+  return a;
+}
+
+namespace {
+
+void check_shared(const PointerCheck& check, const Call& call) {
   check("sink", call.sink.data);
   check("alibi_slopes", call.alibi.data);
   if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }
-  if (call.cu_seqlens_k ? call.total_k == 0 : call.seqlen_k == 0) return;  // tensors without elements may be anywhere
+}
+
+// Tensors without elements may be anywhere.
+bool has_queries(const Call& call) { return (call.cu_seqlens_q ? call.total_q : call.seqlen_q) > 0; }
+bool has_keys(const Call& call) { return (call.cu_seqlens_k ? call.total_k : call.seqlen_k) > 0; }
+void check_keys(const PointerCheck& check, const Call& call) {
   check("k", call.k.data);
   check("v", call.v.data);
   check("bias", call.bias.data);
   check("mask", call.mask.data);
+}
+
+}  // namespace
+
+void check_pointers(const ForwardCall& call, const Device& device) {
+  const PointerCheck check(device);
+  check_shared(check, call);
+  if (has_queries(call)) {
+    check("q", call.q.data);
+    check("out", call.out.data);
+    check("lse", call.lse.data);
+  }
+  if (has_keys(call)) check_keys(check, call);
+}
+
+void check_pointers(const BackwardCall& call, const Device& device) {
+  const PointerCheck check(device);
+  check_shared(check, call);
+  check("dsink", call.dsink.data);
+  if (has_queries(call)) {
+    check("q", call.q.data);
+    check("out", call.out.data);
+    check("lse", call.lse.data);
+    check("dout", call.dout.data);
+    check("dq", call.dq.data);
+  }
+  if (!has_keys(call)) return;
+  check_keys(check, call);
+  check("dk", call.dk.data);
+  check("dv", call.dv.data);
+  check("dbias", call.dbias.data);
 }
 
 }  // namespace rapt::gpu

@@ -55,9 +55,9 @@ std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
 // For the stage of the pass that the variant computes, or the first one.
 Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
   Candidate c{"", v.name, "", false};
-  const std::span<const Stage> stages = stages_of(p.op);
+  const Stages stages(p.problem, p.op);
   const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
-  const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? stages.front() : *own);
+  const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? *stages.begin() : *own);
   c.reason = refusal(v, needed);
   if (!c.reason.empty()) return c;
   if (!p.refusal.empty()) {
@@ -74,7 +74,7 @@ Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
 
 std::vector<Candidate> explain(const Planned& planned) {
   const std::span<const Variant> variants = Modules::of(planned.device).variants();
-  const std::string why = unsupported(planned.problem, planned.op);
+  const std::string why = unsupported(planned.problem);
   std::vector<Candidate> all;
   all.reserve(variants.size());
   for (size_t i = 0; i < variants.size(); ++i)

@@ -2,6 +2,7 @@
 #include "gpu/arguments.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/lengths.hpp"
+#include "gpu/workspace.hpp"
 
 namespace rapt::gpu {
 
@@ -13,10 +14,11 @@ void forward(ForwardCall& call, const Plan& plan, const Launch& launch) {
   check_pointers(call, device);
   if (call.check_lengths) check_device_lengths(call, device, launch.stream);
   const Function function = modules.function(plan.stages[0].variant, launch.stream);
-  Lengths lengths(call, plan.workspace, launch, device);
-  const rapt_forward_args arguments = forward_args(call, plan.variant(0), device);
+  Workspace workspace(plan.workspace, launch, device);
+  copy_lengths(call, workspace.data(), device, launch.stream);
+  const rapt_forward_args arguments = forward_args(call, plan.stages[0].tiles, device);
   launch_stage(plan, 0, function, &arguments, launch.stream);
-  lengths.free(device);
+  workspace.free();
 }
 
 }  // namespace rapt::gpu

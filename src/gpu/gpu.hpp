@@ -16,6 +16,7 @@ namespace rapt::gpu {
 struct PlannedKernel {
   Stage stage = Stage::forward;
   size_t variant = 0;  // index in the device's archive
+  int32_t tiles = 0;   // of the rows that workgroups share
   uint32_t workgroups = 0;
 };
 
@@ -55,10 +56,14 @@ struct Launch {
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };
+// The device memory between the kernels of a backward pass.
+size_t statistics_bytes(const Problem& problem);
+
 // Launches one kernel of a plan. Throws Error if the driver refuses.
 void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream);
 
 // Sets `call` to the lengths' addresses that the kernel was launched with.
 void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
+void backward(BackwardCall call, const Plan& plan, const Launch& launch);
 
 }  // namespace rapt::gpu

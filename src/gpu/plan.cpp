@@ -11,6 +11,8 @@ namespace {
 
 // The refusals of an archive's variants, each once, with the number of variants.
 std::string refusals(const Modules& modules, const KernelRequirements& needed) {
+  if (std::ranges::none_of(modules.variants(), [&](const Variant& v) { return computes(v, needed.stage); }))
+    return cat(modules.archive_path(), " has no kernel of ", stage_name(needed.stage), " yet, which the problem needs");
   std::vector<std::pair<std::string, int32_t>> reasons;
   for (const Variant& v : modules.variants()) {
     const std::string why = refusal(v, needed);
@@ -42,8 +44,8 @@ size_t variant_named(const Modules& modules, std::string_view name) {
 
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan) {
   Modules& modules = Modules::of(device);
-  if (std::string why = unsupported(problem, op); !why.empty()) return why;
-  const std::span<const Stage> stages = stages_of(op);
+  if (std::string why = unsupported(problem); !why.empty()) return why;
+  const Stages stages(problem, op);
   std::optional<size_t> named;
   if (!variant.empty()) {
     const Variant& v = modules.variants()[named.emplace(variant_named(modules, variant))];
@@ -51,7 +53,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
       return cat(variant, ": it computes ", v.operation);
   }
   plan.modules = &modules;
-  plan.workspace = lengths_bytes(problem);
+  plan.workspace = lengths_bytes(problem) + (op == RAPT_BACKWARD ? statistics_bytes(problem) : 0);
   for (const Stage stage : stages) {
     const KernelRequirements needed = requirements_of(problem, stage);
     PlannedKernel& kernel = plan.stages[plan.stage_count];
@@ -65,7 +67,9 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
     } else {
       return refusals(modules, needed);
     }
-    kernel.workgroups = static_cast<uint32_t>(workgroups(modules.variants()[kernel.variant], needed));
+    const Variant& v = modules.variants()[kernel.variant];
+    kernel.tiles = static_cast<int32_t>(tiles(v, needed));
+    kernel.workgroups = static_cast<uint32_t>(workgroups(v, needed));
     ++plan.stage_count;
   }
   return "";

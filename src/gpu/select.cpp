@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
 
-int64_t tiles(const Variant& v, const KernelRequirements& d) { return (d.seqlen_q + v.block_q - 1) / v.block_q; }
-
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
 std::string_view shape_of(const Variant& v) { return std::string_view(v.name).substr(v.name.rfind('.') + 1); }
 
@@ -73,7 +71,7 @@ float scale_log2(const Problem& problem) {
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24;
-  for (const int64_t part : {d.head_dim, d.batch, d.heads_q, d.seqlen_q})
+  for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
@@ -87,26 +85,57 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.general = first_given<KernelSupport::general>(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
-  r.heads_q = problem.heads_q;
-  r.seqlen_q = problem.seqlen_q;
+  switch (stage) {
+    case Stage::forward:
+    case Stage::backward_dq:
+      r.heads = problem.heads_q;
+      r.rows = problem.seqlen_q;
+      break;
+    case Stage::backward_dkv:
+      r.heads = problem.heads_k;
+      r.rows = problem.seqlen_k;
+      break;
+    case Stage::backward_dbias: {
+      const int32_t shape = problem.bias_shape.value_or(0);
+      r.batch = shape & RAPT_PER_BATCH ? problem.batch : 1;
+      r.heads = shape & RAPT_PER_HEAD ? problem.heads_q : 1;
+      r.rows = shape & RAPT_PER_QUERY ? problem.seqlen_q : 1;
+      r.columns = problem.seqlen_k;
+      break;
+    }
+    case Stage::backward_dsink:  // reads numbers in float32 only
+      r.dtype = DType::fp32;
+      r.mask = MaskKind::none;
+      r.general = false;
+      r.head_dim = 1;
+      r.batch = 1;
+      r.heads = problem.heads_q;
+      r.rows = 1;
+      break;
+  }
   return r;
 }
 
+int64_t tiles(const Variant& v, const KernelRequirements& d) { return (d.rows + v.block_q - 1) / v.block_q; }
+
 double workgroups(const Variant& v, const KernelRequirements& d) {
-  return static_cast<double>(tiles(v, d)) * static_cast<double>(d.heads_q) * static_cast<double>(d.batch);
+  const int64_t across = d.columns == 0 ? 1 : (d.columns + v.block_k - 1) / v.block_k;
+  return static_cast<double>(tiles(v, d)) * static_cast<double>(across) * static_cast<double>(d.heads) *
+         static_cast<double>(d.batch);
 }
 
-std::span<const Stage> stages_of(rapt_op op) {
-  static constexpr Stage kForward[] = {Stage::forward};
-  switch (op) {
-    case RAPT_FORWARD: return kForward;
-    case RAPT_BACKWARD: return {};
+Stages::Stages(const Problem& problem, rapt_op op) {
+  if (op == RAPT_FORWARD) {
+    add(Stage::forward);
+    return;
   }
-  return {};
+  add(Stage::backward_dq);  // also for the statistics that the others read
+  if (problem.gradients & (gradient::k | gradient::v)) add(Stage::backward_dkv);
+  if (problem.gradients & gradient::bias) add(Stage::backward_dbias);
+  if (problem.gradients & gradient::sink) add(Stage::backward_dsink);
 }
 
-std::string unsupported(const Problem& p, rapt_op op) {
-  if (stages_of(op).empty()) return cat("the ", pass_name(op), " pass has no GPU kernels yet");
+std::string unsupported(const Problem& p) {
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
   if (p.has_cache) return "a KV cache has no GPU kernels yet";
   if (const Option* given = first_given<KernelSupport::none>(p)) return cat(given->form, " has no GPU kernels yet");

@@ -1,6 +1,7 @@
 // Which variant runs a problem: its requirements, the variants that meet them, and the tuning row that chooses.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -17,7 +18,8 @@ struct KernelRequirements {
   MaskKind mask = MaskKind::none;
   bool general = false;  // an option that only general kernels have
   int64_t head_dim = 0;  // the larger of head_dim and head_dim_v
-  int64_t batch = 0, heads_q = 0, seqlen_q = 0;
+  // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
+  int64_t batch = 0, heads = 0, rows = 0, columns = 0;
 
   bool operator==(const KernelRequirements&) const = default;
 };
@@ -29,11 +31,21 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage);
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
-// The stages of a pass, in the order in which they run; empty if there are no kernels for it yet.
-std::span<const Stage> stages_of(rapt_op op);
+// The stages of a pass that compute what the problem asks for, in the order in which they run.
+class Stages {
+ public:
+  Stages(const Problem& problem, rapt_op op);
+  const Stage* begin() const { return stages_.data(); }
+  const Stage* end() const { return stages_.data() + count_; }
+
+ private:
+  void add(Stage stage) { stages_[count_++] = stage; }
+  std::array<Stage, 4> stages_ = {};
+  size_t count_ = 0;
+};
 
 // Why no kernel of any archive takes the problem; "" if one may.
-std::string unsupported(const Problem& problem, rapt_op op);
+std::string unsupported(const Problem& problem);
 
 bool computes(const Variant& variant, Stage stage);
 
@@ -52,7 +64,9 @@ struct Selected {
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units);
 
-// The number of workgroups that a variant needs; a sequence's last tile may be partial.
+// The number of workgroups that a variant needs, and of those of one head that differ in their rows; a sequence's last
+// tile may be partial.
 double workgroups(const Variant& variant, const KernelRequirements& needed);
+int64_t tiles(const Variant& variant, const KernelRequirements& needed);
 
 }  // namespace rapt::gpu

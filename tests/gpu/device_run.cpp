@@ -48,18 +48,9 @@ int64_t longest(const Problem& p, bool of_q) {
 
 }  // namespace
 
-Results run_on(rapt_device device, const Inputs& in, const std::string& backend, Layout layout) {
-  Results results = make_results(in, layout, false);
-  Attention attention(in);
-  auto execution = init<rapt_execution>();
-  execution.backend = backend.c_str();
-  auto call = init<rapt_forward_call>();
-  call.attention = &attention.c;
-  call.out = attention.hold(results.out);
-  call.lse = attention.hold(results.lse);
-  call.execution = &execution;
+namespace {
 
-  Copies copies(device);
+void place_attention(Copies& copies, Attention& attention, const Inputs& in) {
   const rapt_attention& a = attention.c;
   for (const auto& [held, from] : {std::pair{a.q, &in.q},
                                    {a.k, &in.k},
@@ -73,9 +64,59 @@ Results run_on(rapt_device device, const Inputs& in, const std::string& backend,
     copies.place(held, *from);
   attention.varlen.max_seqlen_q = longest(in.problem, true);
   attention.varlen.max_seqlen_k = longest(in.problem, false);
+}
+
+}  // namespace
+
+Results run_on(rapt_device device, const Inputs& in, const std::string& backend, Layout layout) {
+  Results results = make_results(in, layout, false);
+  Attention attention(in);
+  auto execution = init<rapt_execution>();
+  execution.backend = backend.c_str();
+  auto call = init<rapt_forward_call>();
+  call.attention = &attention.c;
+  call.out = attention.hold(results.out);
+  call.lse = attention.hold(results.lse);
+  call.execution = &execution;
+
+  Copies copies(device);
+  place_attention(copies, attention, in);
   copies.place_output(call.out, results.out);
   copies.place_output(call.lse, results.lse);
   rapt::check(rapt_forward(&call));
+  rapt::check(rapt_device_synchronize(device));
+  copies.fetch();
+  return results;
+}
+
+Results run_backward_on(rapt_device device, const Inputs& in, const Results& given, const std::string& backend,
+                        Layout layout) {
+  Results results = make_results(in, layout, true);
+  results.out = given.out;
+  results.lse = given.lse;
+  Attention attention(in);
+  auto execution = init<rapt_execution>();
+  execution.backend = backend.c_str();
+  auto call = init<rapt_backward_call>();
+  call.attention = &attention.c;
+  call.execution = &execution;
+
+  Copies copies(device);
+  place_attention(copies, attention, in);
+  for (const auto& [field, from] :
+       {std::pair{&call.out, &given.out}, {&call.lse, &given.lse}, {&call.dout, &in.dout}}) {
+    *field = attention.hold(*from);
+    copies.place(*field, *from);
+  }
+  for (const auto& [field, to] : {std::pair{&call.dq, &results.dq},
+                                  {&call.dk, &results.dk},
+                                  {&call.dv, &results.dv},
+                                  {&call.dbias, &results.dbias},
+                                  {&call.dsink, &results.dsink}}) {
+    *field = attention.hold(*to);
+    if (*to) copies.place_output(*field, *to);
+  }
+  rapt::check(rapt_backward(&call));
   rapt::check(rapt_device_synchronize(device));
   copies.fetch();
   return results;

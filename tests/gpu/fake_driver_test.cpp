@@ -79,12 +79,16 @@ class Fake : public ::testing::Test {
  protected:
   Fake() : folder_(std::filesystem::temp_directory_path() / ("rapt_fake_driver_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << archive::good_archive();
+    write_archive(archive::good_archive());
     setenv("RAPT_KERNEL_PATH", folder_.c_str(), 1);
     install_driver(hip);
     install_driver(cuda);
   }
   ~Fake() override { std::filesystem::remove_all(folder_); }
+
+  void write_archive(const std::string& bytes) const {
+    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << bytes;
+  }
 
   FakeDriver hip{RAPT_ROCM, 2}, cuda{RAPT_CUDA, 1};
 
@@ -128,12 +132,98 @@ TEST_F(Fake, TheBackwardPassIsRefusedByName) {
         error_of([&] { rapt::api::backward(a, t[3], rows, t[3], gradients, {.backend = backend, .allow_math = true}); },
                  RAPT_UNSUPPORTED);
     EXPECT_NE(refused.find(backend == std::string("auto") || backend == std::string("hip")
-                               ? "hip: the backward pass has no GPU kernels yet"
+                               ? "gfx942.rapt has no kernel of backward_dq yet, which the problem needs"
                                : "the tensors are on hip:0"),
               std::string::npos)
         << refused;
   }
   EXPECT_EQ(hip.calls, std::vector<std::string>{});
+}
+
+class FakeBackward : public Fake {
+ protected:
+  FakeBackward() {
+    std::string rows;
+    for (const char* row : {"backward_dq gfx942 dtype=bf16 head_dim=64 block_k=64",
+                            "backward_dkv gfx942 dtype=bf16 head_dim=64 block_k=32",
+                            "backward_dsink gfx942 dtype=fp32 head_dim=32 block_k=32"})
+      rows +=
+          std::string(row) + " features=plain waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 occupancy>=4 p=nearest\n";
+    write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
+  }
+
+  // Two sequences of 70 rows, two heads of q and one of k. Inputs share their memory.
+  void backward(const rapt::api::Execution& execution, bool with_dk = true) const {
+    const auto at = [&](size_t part) { return static_cast<char*>(memory_.data()) + part * kBytes; };
+    const auto tensor = [&](size_t part, rapt_dtype dtype, std::vector<int64_t> shape) {
+      return rapt::api::Tensor(at(part), dtype, std::move(shape), {}, kFirst);
+    };
+    const std::vector<int64_t> rows = {2, 70, 2, 64}, key_rows = {2, 70, 1, 64};
+    const rapt::api::Tensor q = tensor(0, rapt::kBf16, rows), k = tensor(0, rapt::kBf16, key_rows);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    rapt::api::Gradients gradients{.dq = tensor(1, rapt::kBf16, rows)};
+    if (with_dk) {
+      gradients.dk = tensor(2, rapt::kBf16, key_rows);
+      a.sink = tensor(0, rapt::kFp32, {2});
+      gradients.dsink = tensor(3, rapt::kFp32, {2});
+    }
+    rapt::api::backward(a, q, tensor(0, rapt::kFp32, {2, 2, 70}), q, gradients, execution);
+  }
+
+  static constexpr size_t kStatistics = size_t{2} * 2 * 70 * 8;
+
+ private:
+  static constexpr size_t kBytes = size_t{2} * 70 * 2 * 64 * 2;
+  rapt::api::DeviceMemory memory_{kFirst, 4 * kBytes};
+};
+
+TEST_F(FakeBackward, LaunchesTheStagesOfWhatIsAskedFor) {
+  backward({});
+  ASSERT_EQ(hip.launches.size(), 3U);
+  EXPECT_EQ(hip.launches[0].symbol, "backward_dq_d64_bf16_plain_k64w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{4, 1, 1}));  // 128 rows of each of two heads and sequences
+  EXPECT_EQ(hip.launches[1].symbol, "backward_dkv_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].shape.grid, (Extent{2, 1, 1}));
+  EXPECT_EQ(hip.launches[2].symbol, "backward_dsink_d32_fp32_plain_k32w4");
+  EXPECT_EQ(hip.launches[2].shape.grid, (Extent{2, 1, 1}));
+  std::vector<rapt_backward_args> arguments(3);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(hip.launches[i].arguments.size(), sizeof(rapt_backward_args));
+    std::memcpy(&arguments[i], hip.launches[i].arguments.data(), sizeof(rapt_backward_args));
+    EXPECT_NE(arguments[i].statistics.data, nullptr);
+    EXPECT_EQ(arguments[i].statistics.data, arguments[0].statistics.data);
+    EXPECT_EQ(arguments[i].statistics.batch, 140);
+    EXPECT_EQ(arguments[i].statistics.head, 70);
+    EXPECT_EQ(arguments[i].tiles, 1);
+  }
+  EXPECT_NE(arguments[1].dk.data, nullptr);
+  EXPECT_EQ(arguments[1].dv.data, nullptr) << "was not asked for";
+  EXPECT_EQ(hip.allocated, 1) << "the tensors";
+  hip.launches.clear();
+  backward({}, false);
+  ASSERT_EQ(hip.launches.size(), 1U);
+  EXPECT_EQ(hip.launches[0].symbol, "backward_dq_d64_bf16_plain_k64w4");
+}
+
+TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  backward({});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "launch", "free_async"}));
+  rapt::api::DeviceMemory workspace(kFirst, kStatistics);
+  hip.calls.clear();
+  backward({.workspace = workspace.data(), .workspace_size = kStatistics});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch", "launch"}));
+  const std::string small = error_of(
+      [&] { backward({.workspace = workspace.data(), .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(small, "execution.workspace_size is 2239, must be at least 2240");
+  hip.in_stream_order = false;
+  const std::string refused = error_of([&] { backward({}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(refused.find("give 2240 bytes of execution.workspace"), std::string::npos) << refused;
+  hip.in_stream_order = true;
+  hip.failing = "launch";
+  EXPECT_NE(error_of([&] { backward({}); }).find("launching backward_dq.d64.bf16.plain.k64w4"), std::string::npos);
+  EXPECT_EQ(hip.allocated, 2) << "the tensors and the workspace";
 }
 
 TEST_F(Fake, RecordsClusters) {
@@ -246,7 +336,7 @@ TEST_F(Fake, FailureToFreeLengths) {
   const Tensors t(kSecond);
   hip.failing = "free_async";
   EXPECT_EQ(error_of([&] { t.forward_packed(); }),
-            "freeing the memory of cu_seqlens on hip:1 failed: fakeError77 (as the test asked for)");
+            "freeing the workspace on hip:1 failed: fakeError77 (as the test asked for)");
   EXPECT_EQ(hip.current(), 0);
   EXPECT_EQ(hip.launches.size(), 1U);
   EXPECT_EQ(hip.allocated, 2) << "the tensors, and what the driver kept";

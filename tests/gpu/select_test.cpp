@@ -101,8 +101,7 @@ TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
     EXPECT_EQ(requirements_of(problem, Stage::forward).general, general) << scale;
   }
   problem.softmax_scale = 1e39;
-  EXPECT_EQ(unsupported(problem, RAPT_FORWARD),
-            "softmax_scale is 1e+39, GPU kernels take values that are finite in float32");
+  EXPECT_EQ(unsupported(problem), "softmax_scale is 1e+39, GPU kernels take values that are finite in float32");
 }
 
 // The options' table says which need general kernels, and which have none.
@@ -115,21 +114,27 @@ TEST(Select, OptionsOfAProblem) {
     EXPECT_FALSE(requirements_of(problem(plain), Stage::forward).general) << plain;
   for (const char* general : {" bias=b1h1", " mask=bNhN", " alibi", " softcap=3", " drop=0.5"})
     EXPECT_TRUE(requirements_of(problem(general), Stage::forward).general) << general;
-  EXPECT_EQ(unsupported(problem(" cache"), RAPT_FORWARD), "a KV cache has no GPU kernels yet");
-  EXPECT_EQ(unsupported(problem(" paged=3 leftpad"), RAPT_FORWARD), "a KV cache has no GPU kernels yet");
-  EXPECT_EQ(unsupported(problem(" sink"), RAPT_FORWARD), "");
+  EXPECT_EQ(unsupported(problem(" cache")), "a KV cache has no GPU kernels yet");
+  EXPECT_EQ(unsupported(problem(" paged=3 leftpad")), "a KV cache has no GPU kernels yet");
+  EXPECT_EQ(unsupported(problem(" sink")), "");
   EXPECT_EQ(requirements_of(problem(" causal"), Stage::forward).mask, MaskKind::causal);
   EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9"), Stage::forward).mask, MaskKind::window);
   EXPECT_EQ(requirements_of(problem(" window=-1,0"), Stage::forward).mask, MaskKind::causal);
 }
 
-// Every pass has stages or is refused by its name; a kernel serves one stage only.
+// The stages of what is asked for; a kernel serves one stage only.
 TEST(Select, StagesOfPasses) {
-  const Problem problem;
-  for (const rapt_op op : {RAPT_FORWARD, RAPT_BACKWARD})
-    EXPECT_EQ(unsupported(problem, op),
-              stages_of(op).empty() ? "the " + std::string(pass_name(op)) + " pass has no GPU kernels yet" : "");
-  EXPECT_EQ(stages_of(RAPT_FORWARD).size(), 1u);
+  const auto stages = [](const char* options, rapt_op op) {
+    std::string names;
+    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op))
+      names.append(names.empty() ? "" : " ").append(stage_name(stage));
+    return names;
+  };
+  EXPECT_EQ(stages("", RAPT_FORWARD), "forward");
+  EXPECT_EQ(stages("", RAPT_BACKWARD), "backward_dq backward_dkv");
+  EXPECT_EQ(stages(" grads=dq", RAPT_BACKWARD), "backward_dq");
+  EXPECT_EQ(stages(" grads=dv", RAPT_BACKWARD), "backward_dq backward_dkv");
+  EXPECT_EQ(stages(" bias=b1h1 sink grads=dbias,dsink", RAPT_BACKWARD), "backward_dq backward_dbias backward_dsink");
   Variant other = kVariants[0];
   other.operation = "something_else";
   EXPECT_EQ(refusal(other, needed(64)), "it computes something_else, which this library does not know");
@@ -139,18 +144,33 @@ TEST(Select, StagesOfPasses) {
   EXPECT_NE(refusal(other, needed(64)).find("bytes of arguments, this library passes"), std::string::npos);
 }
 
+// Of 100 rows and 50 keys, in tiles of 64: what each stage's workgroups share.
+TEST(Select, WorkgroupsOfStages) {
+  const Problem problem = Problem::parse("b3 hq8 hk2 sq100 sk50 d64 fp16 bias=b1hN sink grads=dq,dk,dv,dbias,dsink");
+  Variant v = variant("", DType::fp16, 64, "general", 64);
+  v.block_k = 32;
+  const auto groups = [&](Stage stage) { return workgroups(v, requirements_of(problem, stage)); };
+  EXPECT_EQ(groups(Stage::backward_dq), 2 * 8 * 3);
+  EXPECT_EQ(groups(Stage::backward_dkv), 1 * 2 * 3);
+  EXPECT_EQ(groups(Stage::backward_dbias), 2 * 2 * 8);
+  EXPECT_EQ(groups(Stage::backward_dsink), 8);
+  EXPECT_EQ(requirements_of(problem, Stage::backward_dsink).dtype, DType::fp32);
+  EXPECT_FALSE(requirements_of(problem, Stage::backward_dsink).general);
+  EXPECT_TRUE(requirements_of(problem, Stage::backward_dkv).general);
+}
+
 TEST(Select, LongerThanPositionsCanBeAddedUpIn) {
   Problem problem;
   problem.seqlen_k = int64_t{1} << 29;
-  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "");
+  EXPECT_EQ(unsupported(problem), "");
   ++problem.seqlen_k;
-  EXPECT_EQ(unsupported(problem, RAPT_FORWARD), "seqlen_k is 536870913, GPU kernels take up to 536870912");
+  EXPECT_EQ(unsupported(problem), "seqlen_k is 536870913, GPU kernels take up to 536870912");
 }
 
 TEST(Select, RefusesGridsThatCannotBeLaunched) {
   KernelRequirements d = needed(64);
   d.batch = 1 << 20;
-  d.seqlen_q = 128 * 16;
+  d.rows = 128 * 16;
   EXPECT_EQ(refusal(kVariants[0], d).find("it needs"), 0u) << refusal(kVariants[0], d);
 }
 
@@ -163,7 +183,9 @@ TEST(Tuning, ErrorsNameTheLine) {
     }
     return "";
   };
-  EXPECT_EQ(error("backward use=smallest by=x"), "t line 1: 'backward' is not a stage, must be one of forward");
+  EXPECT_EQ(error("backward use=smallest by=x"),
+            "t line 1: 'backward' is not a stage, must be one of forward, backward_dq, backward_dkv, backward_dbias, "
+            "backward_dsink");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");

@@ -33,7 +33,7 @@ namespace {
 struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
-  bool general = false, is_forward = false;
+  bool general = false, backward = false;
   size_t turn = 0;  // takes the problems whose number is equal to it modulo 3
 };
 std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
@@ -46,14 +46,17 @@ std::vector<Variant> all_variants() {
     for (size_t i = 0; i < archive.size(); ++i) {
       const rapt_kernel k = archive.kernel(i);
       const char* dtype = k.dtype.bits == 32 ? "fp32" : k.dtype.code == RAPT_BFLOAT ? "bf16" : "fp16";
+      // It reads no tensor of the problem's type: any type whose other kernels are there serves.
+      if (k.operation == std::string("backward_dsink")) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features == std::string("general"),
-                     std::string(k.operation).starts_with("forward")});
+                     std::string(k.operation).starts_with("backward")});
     }
   }
-  std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::pair(v.dtype, v.tile); });
+  std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });
   // The first turn differs from group to group, or an architecture would have the same problems in all of them.
-  std::map<std::tuple<std::string, int64_t, bool>, size_t> turns;
-  for (Variant& v : all) v.turn = turns.try_emplace({v.dtype, v.tile, v.general}, turns.size()).first->second++;
+  std::map<std::tuple<std::string, int64_t, bool, bool>, size_t> turns;
+  for (Variant& v : all)
+    v.turn = turns.try_emplace({v.dtype, v.tile, v.general, v.backward}, turns.size()).first->second++;
   return all;
 }
 
@@ -80,12 +83,12 @@ struct Yardstick {
   Inputs inputs;
   Oracle oracle;
 
-  Yardstick(const Case& c, bool flushed) : inputs(made(c, flushed)), oracle(inputs) {}
+  Yardstick(const Variant& v, const Case& c) : inputs(made(v, c)), oracle(inputs) {}
 
-  static Inputs made(const Case& c, bool flushed) {
+  static Inputs made(const Variant& v, const Case& c) {
     Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
-    inputs.dout = {};  // only forward
-    if (!flushed) return inputs;
+    if (!v.backward) inputs.dout = {};
+    if (!flushes(v)) return inputs;
     for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v})
       for (int64_t i = 0; i < t->count(); ++i)
         if (std::fabs(t->at(i)) < kLeastFp16) t->set(i, 0);
@@ -97,17 +100,16 @@ struct Yardstick {
 class Yardsticks {
  public:
   const Yardstick& of(const Variant& v, const Case& c) {
-    if (v.dtype != dtype_ || v.tile != tile_) made_.clear();
-    dtype_ = v.dtype;
-    tile_ = v.tile;
+    const auto group = std::tuple(v.backward, v.dtype, v.tile);
+    if (group != group_) made_.clear();
+    group_ = group;
     std::unique_ptr<Yardstick>& one = made_[{name_of(c), flushes(v)}];
-    if (!one) one = std::make_unique<Yardstick>(c, flushes(v));
+    if (!one) one = std::make_unique<Yardstick>(v, c);
     return *one;
   }
 
  private:
-  std::string dtype_;
-  int64_t tile_ = 0;
+  std::tuple<bool, std::string, int64_t> group_;
   std::map<std::pair<std::string, bool>, std::unique_ptr<Yardstick>> made_;
 };
 
@@ -133,8 +135,8 @@ class Record : public testing::Environment {
       archs.insert(name.first);
       text << line;
     }
-    text << ran_.size() << " kernels of " << archs.size() << " architectures, " << problems_ << " forward calls, "
-         << failed_ << " kernels failed\n";
+    text << ran_.size() << " kernels of " << archs.size() << " architectures, " << problems_ << " calls, " << failed_
+         << " kernels failed\n";
     std::cout << text.str();
     if (const char* path = std::getenv("RAPT_TEST_REPORT")) std::ofstream(path) << text.str();
   }
@@ -147,24 +149,31 @@ Record* const record = static_cast<Record*>(testing::AddGlobalTestEnvironment(ne
 
 class EveryVariant : public testing::TestWithParam<Variant> {};
 
-Results run(const Variant& v, const Inputs& inputs, Layout layout) {
+std::string backend_of(const Variant& v) {
+  return (devices().at(v.arch).type == RAPT_ROCM ? "hip." : "cuda.") + v.name;
+}
+
+Results run(const Variant& v, const Yardstick& yardstick, Layout layout) {
   const rapt_device device = devices().at(v.arch);
-  return run_on(device, inputs, (device.type == RAPT_ROCM ? "hip." : "cuda.") + v.name, layout);
+  return v.backward ? run_backward_on(device, yardstick.inputs, yardstick.oracle.plain(), backend_of(v), layout)
+                    : run_on(device, yardstick.inputs, backend_of(v), layout);
 }
 
 void check_repeated(const Variant& v, const Case& c) {
-  const Inputs inputs = Yardstick::made(c, flushes(v));
-  const Results first = run(v, inputs, c.layout);
+  const Yardstick yardstick(v, c);
+  const Results first = run(v, yardstick, c.layout);
   for (int i = 1; i < 100; ++i) {
-    const Results next = run(v, inputs, c.layout);
-    ASSERT_TRUE(next.out.memory() == first.out.memory() && next.lse.memory() == first.lse.memory())
-        << v << ", " << name_of(c) << ", call " << i;
+    const Results next = run(v, yardstick, c.layout);
+    const auto all = first.named(), again = next.named();
+    for (size_t t = 0; t < all.size(); ++t)
+      ASSERT_TRUE(all[t].second->memory() == again[t].second->memory())
+          << v << ", " << name_of(c) << ", call " << i << ", " << all[t].first;
   }
 }
 
 void check_least_bias(const Variant& v) {
   const LeastBias least("b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype + " bias=b1h1");
-  Results results = run(v, least.inputs, Layout::compact);
+  Results results = run_on(devices().at(v.arch), least.inputs, backend_of(v), Layout::compact);
   const Oracle oracle(least.like);
   least.check_lse(results, oracle.exact());
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
@@ -177,7 +186,7 @@ void check_reversed_rows(const Variant& v) {
   for (Tensor* t : {&inputs.k, &inputs.v}) t->reverse_dimension(1);
   const Oracle oracle(inputs);
   try {
-    const Results results = run_on(devices().at(v.arch), inputs, "hip." + v.name, Layout::compact);
+    const Results results = run_on(devices().at(v.arch), inputs, backend_of(v), Layout::compact);
     for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
   } catch (const rapt::Error& e) {
     ADD_FAILURE() << v << ", reversed rows, " << e.what();
@@ -189,16 +198,23 @@ void check(const Variant& v, const Case& c) {
   const Yardstick& yardstick = yardsticks.of(v, c);
   const std::string where = v.arch + " " + v.name + ", " + name_of(c) + ", ";
   try {
-    const Results results = run(v, yardstick.inputs, c.layout);
+    const Results results = run(v, yardstick, c.layout);
     for (const Measure& m : yardstick.oracle.measure(results)) EXPECT_TRUE(m.ok()) << where << m.text();
   } catch (const rapt::Error& e) {
     ADD_FAILURE() << where << e.what();
   }
 }
 
+// Whether a backward pass of the problem has the variant's stage.
+bool asks_for(const Variant& v, const Case& c) {
+  const rapt_problem p = Problem(c.problem).c;
+  if (v.name.starts_with("backward_dbias")) return p.has_bias;
+  if (v.name.starts_with("backward_dsink")) return p.has_sink;
+  return true;
+}
+
 TEST_P(EveryVariant, MeetsTheRule) {
   const Variant& v = GetParam();
-  ASSERT_TRUE(v.is_forward) << v << " computes what this test has no problems for";
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
   const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr;
   std::vector<Case> cases = variant_cases(v.dtype, v.tile, v.general);
@@ -206,13 +222,14 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const auto start = std::chrono::steady_clock::now();
   size_t problems = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
-    if (!longer && i % 3 != v.turn % 3) continue;
+    if ((!longer && i % 3 != v.turn % 3) || !asks_for(v, cases[i])) continue;
     check(v, cases[i]);
     ++problems;
   }
-  check_reversed_rows(v), ++problems;
-  if (v.general) check_least_bias(v), ++problems;
-  if (rapt::describe(devices().at(v.arch)).simulator == 0) check_repeated(v, cases.front());
+  if (!v.backward) check_reversed_rows(v), ++problems;
+  if (!v.backward && v.general) check_least_bias(v), ++problems;
+  if (rapt::describe(devices().at(v.arch)).simulator == 0)
+    check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record->add(v, problems, seconds.count(), !HasFailure());
 }

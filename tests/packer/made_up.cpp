@@ -6,7 +6,7 @@
 #include <random>
 
 #include "packer/pack.hpp"
-#include "kernels/abi.h"
+#include "kernels/operations.hpp"
 
 namespace rapt::archive {
 
@@ -21,7 +21,7 @@ json good_metadata(const Row& row) {
                        {".sgpr_spill_count", 0},
                        {".private_segment_fixed_size", 0},
                        {".group_segment_fixed_size", 16384},
-                       {".kernarg_segment_size", sizeof(rapt_forward_args)},
+                       {".kernarg_segment_size", find_operation(row.operation)->argument_size},
                        {".max_flat_workgroup_size", row.waves * 64},
                        {".wavefront_size", 64},
                        {".uses_dynamic_stack", false},
@@ -68,11 +68,13 @@ std::vector<Row> good_rows() {
       " vgprs<=128 lds<=16384 occupancy>=4 p=truncated\n");
 }
 
-std::string good_archive() {
+std::string good_archive() { return good_archive(good_rows()); }
+
+std::string good_archive(const std::vector<Row>& rows) {
   Contents contents{"gfx942", "a compiler", "# tuning\n", {}};
-  for (const Row& row : good_rows())
+  for (const Row& row : rows)
     contents.objects.push_back({row.name(), code_object(good_metadata(row), 1000 + static_cast<size_t>(row.head_dim))});
-  return pack("manifest", good_rows(), contents);
+  return pack("manifest", rows, contents);
 }
 
 Cubin::Cubin() : argument_size(sizeof(rapt_forward_args)) {}

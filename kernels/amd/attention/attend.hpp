@@ -36,13 +36,13 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.problem.scale_log2);
   if constexpr (General) {
     Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
+    const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
-      transform_logits(a, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
+      transform_logits(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
     Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
+    const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
       exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
@@ -69,9 +69,9 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   softmax.add(sum[0] + sum[1]);
   if (General && pass < kAbove && opaque_copy(arguments).problem.keep_threshold < 65536) {
     Arguments& a = opaque_copy(arguments);
-    const Query query = rows.query(a, block, opaque_thread_id() % kTile);
+    const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) drop(a, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
+    for (int t = 0; t < KeyTiles; ++t) drop(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
   }
 }
 
@@ -92,7 +92,7 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
 // Returns true if the row has an Inf or NaN that may come from a key it does not attend.
 template <class T, bool General, int Slices, int Rows, int DimTiles>
 DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
-  const Block block = block_of(a, Rows);
+  const Block block = block_of(a.problem, a.q_tiles, Rows);
   const auto part = WavePart<Slices, DimTiles * kTile>::of(opaque_thread_id());
   const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.problem.head_dim_v - part.slice;
   if (row >= block.q.count) return false;
@@ -103,7 +103,7 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Ti
     add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
     return false;
   }
-  const float factor = softmax.finish(sink_of<General>(a, block)) * (General ? a.problem.keep_scale : 1);
+  const float factor = softmax.finish(sink_of<General>(a.problem, block)) * (General ? a.problem.keep_scale : 1);
   store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
   if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
   return again;

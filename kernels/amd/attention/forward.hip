@@ -20,13 +20,13 @@ using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
-  const Block block = block_of(a, kRows);
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
-  const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
 
   M::B q[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);

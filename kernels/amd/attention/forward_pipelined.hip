@@ -54,7 +54,7 @@ DEVICE void share(int n, F f) {
 DEVICE void mask(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
                  Tile (&s)[kKeyTiles]) {
   Arguments& a = opaque_copy(arguments);
-  const Query query = rows.query(a, block, opaque_thread_id() % kTile);
+  const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
     exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
@@ -128,13 +128,13 @@ DEVICE void step(StagedK& k, StagedV& v, int buffer, float scale, State& state, 
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
-  const Block block = block_of(a, kRows);
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, half = lane / kTile, first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
-  const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
   const float scale = exponent_scale(pass, a.problem.scale_log2);
 
   State state = {};

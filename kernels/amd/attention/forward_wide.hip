@@ -55,14 +55,14 @@ DEVICE void load_sums(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
-  const Block block = block_of(a, kRows);
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
   const auto part = WavePart<kSlices, kSlice>::of(thread);
   const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
   const int first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a, block, first_row, kTile)};
-  const Keys keys = keys_of(a, block, block.first_row, kRows);
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
   const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
 
   M::B q[kSteps] = {};

@@ -8,6 +8,7 @@ namespace rapt::amd {
 
 // In constant memory, where scalar loads read them.
 using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
+using Problem = const __attribute__((address_space(4))) rapt_abi_problem;
 
 DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
 

@@ -15,7 +15,7 @@ inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RA
 inline constexpr int kQueryTiles = RAPT_QUERY_TILES, kWaveRows = kQueryTiles * kTile, kRows = kWaves * kWaveRows;
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-inline constexpr bool kKeepQ = kQueryTiles * kHeadDim <= 128;  // in registers, 32 at most
+inline constexpr bool kKeepQ = kStep<T> == 16 && kQueryTiles * kHeadDim <= 128;  // in registers, 32 at most
 using StagedQ = StagedRows<T, kHeadDim, kRows, kThreads>;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 static_assert(RAPT_SHARED_BYTES == StagedQ::kBytes + 2 * StagedKeys::kBytes, "shared= of the row");
@@ -25,14 +25,14 @@ using Softmaxes = Softmax<T, kGeneral>[kQueryTiles][2];
 
 // Stores a pass's result. Returns true if a row has an Inf or NaN that may come from a key it does not attend.
 DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, char* shared) {
-  const Block block = block_of(a, kRows);
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
   const int thread = thread_id(), lane = thread % kWave;
   const int staged_row = thread / kWave * kWaveRows, first_row = block.first_row + staged_row;
   const StagedQ staged(nullptr, 0, 0, 0, 0, shared, thread);
   char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   const int dims = a.problem.head_dim_v;
   bool again = false;
-  for_queries<kQueryTiles>([&](int m, int half) {
+  for_rows<kQueryTiles>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
     if (pass >= kAbove) {
       const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
@@ -40,15 +40,12 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
       return;
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
-    const float factor = own.finish(sink_of<kGeneral>(a, block)) * (kGeneral ? a.problem.keep_scale : 1);
+    const float factor = own.finish(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
     if (row < block.q.count) {
       again |= not_finite(o[m], half) && own.sum == own.sum;
       if (lane % 4 == 0) store_lse(a, block, row, own.lse());
     }
-#pragma unroll
-    for (int d = 0; d < kDimTiles; ++d)
-      *reinterpret_cast<uint32_t*>(staged.at(staged_row + row_in_wave(m, half, lane)) + d * 8 + lane % 4 * 2) =
-          T::pack(o[m][d][2 * half] * factor, o[m][d][2 * half + 1] * factor);
+    stage<T>(staged.at(staged_row + row_in_wave(m, half, lane)), o[m], half, lane, factor);
   });
   if (pass < kAbove)
     store_rows<kWaveRows>(staged, staged_row, out + first_row * a.out.seq, a.out.seq, block.q.count - first_row, dims);
@@ -57,11 +54,11 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* shared, int pass) {
-  const Block block = block_of(a, kRows);
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = thread_id(), wave_row = thread / kWave * kWaveRows, first_row = block.first_row + wave_row;
-  const Keys keys = keys_of(a, block, block.first_row, kRows);  // of the workgroup
-  const WaveRows rows = {first_row, keys_of(a, block, first_row, kWaveRows)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kWaveRows)};
 
   const int head_k = block.head / a.problem.group;
   char *const shared_k = shared + StagedQ::kBytes, *const shared_v = shared_k + StagedKeys::kBytes;
@@ -74,10 +71,10 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   Accumulators o = {};
   Softmaxes softmax;
   // nvcc 13.5 applies the members' initializers only to the first row of an array of arrays.
-  for_queries<kQueryTiles>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
+  for_rows<kQueryTiles>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
 
   const int begin = keys.begin / kKeys * kKeys;
-  Fragment kept_q[kKeepQ ? kQueryTiles : 1][kHeadDim / kTile];
+  Fragment kept_q[kKeepQ ? kQueryTiles : 1][kHeadDim / kStep<T>];
   if (begin < keys.end) {
     q.load(block.first_row);
     k.load(begin);
@@ -87,7 +84,8 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
 #pragma unroll
       for (int m = 0; m < kQueryTiles; ++m)
 #pragma unroll
-        for (int dim = 0; dim < kHeadDim; dim += kTile) kept_q[m][dim / kTile] = q.operand_a(wave_row + m * kTile, dim);
+        for (int dim = 0; dim < kHeadDim; dim += kStep<T>)
+          kept_q[m][dim / kStep<T>] = q.operand_a(wave_row + m * kTile, dim);
     }
   }
 #pragma unroll 1
@@ -98,9 +96,9 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     const bool attends = rows.attends(first, kKeys);
     TileC s[kQueryTiles][kKeyTiles];
     if (attends)
-      multiply_keys<T>(
+      multiply_transposed<T>(
           [&](int m, int dim) {
-            if constexpr (kKeepQ) return kept_q[m][dim / kTile];
+            if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
             else return q.operand_a(wave_row + m * kTile, dim);
           },
           k, s);
@@ -109,9 +107,9 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     if (first + kKeys < keys.end) k.load(first + kKeys);
     replace(pass, v);
     if (!attends) continue;
-    Probabilities<kQueryTiles, kKeyTiles> p;
+    Rounded<T, kQueryTiles, kKeyTiles> p;
     probabilities(a, pass, block, rows, first, thread % kWave, s, softmax, o, p);
-    multiply_values<T>(p, v, o);
+    add_product<T>(p, v, o);
   }
 
   const bool again = store(a, pass, softmax, o, shared);

@@ -1,8 +1,10 @@
-// The matrix instruction mma.m16n8k16 (Ampere and later), and the loads from shared memory that feed it.
+// The matrix instructions mma.m16n8k16 and, for float32, m16n8k8 (Ampere and later), and the loads from shared memory
+// that feed them.
 //
 // Tile C, 16 queries by 8 keys or dimensions, float32: lane l has row l / 4 at columns 2 (l % 4) and the next in c[0]
 // and c[1], and row l / 4 + 8 in c[2] and c[3]. So four lanes share a query, and two tiles of C side by side, rounded
-// and packed, are an operand A of 16 by 16.
+// and packed, are an operand A of 16 by 16. In float32 one tile is an operand A of 16 by 8, if the rows of B are
+// permuted too: rows 0 to 3 are the even columns of C, rows 4 to 7 the odd ones.
 #pragma once
 
 #include "kernels/nvidia/isa/numbers.hpp"
@@ -11,8 +13,12 @@ namespace rapt::nvidia {
 
 inline constexpr int kTile = 16;  // queries of a tile, and keys or dimensions of one step
 
+// Columns of A of one instruction: 32 bytes.
+template <class T>
+inline constexpr int kStep = 32 / static_cast<int>(sizeof(typename T::element));
+
 using TileC = float[4];
-struct Fragment {  // of A, 16 by 16, or of two operands B side by side, each 16 by 8
+struct Fragment {  // of A, 16 by kStep, or of two operands B side by side, each kStep by 8
   uint32_t x[4];
 };
 
@@ -28,6 +34,45 @@ DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, bf16
       "%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
+}
+
+// float32 by three products of TF32, which has 11 bits: x = high + low to 22 bits, and low * low is left out. The
+// matrix unit truncates its sums, so c is added afterwards, rounded to nearest (Ootomo and Yokota, "Recovering single
+// precision accuracy from Tensor Cores", 2022).
+struct Split {
+  uint32_t high, low;
+};
+DEVICE uint32_t to_tf32(float x) {
+  uint32_t y;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  return y;
+}
+DEVICE Split split(uint32_t x) {
+  const uint32_t high = to_tf32(from_bits(x));
+  const float rest = from_bits(x) - from_bits(high);
+  return {high, rest == rest ? to_tf32(rest) : 0};  // Inf less Inf: its product is that of `high`
+}
+DEVICE void multiply_tf32(TileC& c, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp32) {
+  uint32_t high[4], low[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const Split s = split(a.x[i]);
+    high[i] = s.high;
+    low[i] = s.low;
+  }
+  const Split s0 = split(b0), s1 = split(b1);
+  TileC sum = {};
+  multiply_tf32(sum, low, s0.high, s1.high);
+  multiply_tf32(sum, high, s0.low, s1.low);
+  multiply_tf32(sum, high, s0.high, s1.high);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) c[i] += sum[i];
 }
 
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
@@ -57,6 +102,9 @@ DEVICE void copy_async(uint32_t to, const void* from, bool there) {
 }
 DEVICE void copy_async(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+DEVICE void copy_async_8(uint32_t to, const void* from, bool there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(there ? 8 : 0) : "memory");
 }
 // Waits for the copies that this thread has started. Those of others are complete after a barrier.
 DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

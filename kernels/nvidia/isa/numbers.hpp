@@ -7,6 +7,7 @@ namespace rapt::nvidia {
 
 struct fp16 {
   using element = uint16_t;
+  using pair = uint32_t;
   // P is scaled by 2^7, away from the denormals, which have fewer bits. Lazy rescaling lets it grow by another 2^8, and
   // 2^15 is within fp16's range.
   static constexpr float p_exponent = 7;
@@ -20,7 +21,7 @@ struct fp16 {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
     return y;
   }
-  DEVICE uint32_t pack(float low, float high) {  // to nearest, even
+  DEVICE pair pack(float low, float high) {  // to nearest, even
     uint32_t pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
     return pair;
@@ -29,6 +30,7 @@ struct fp16 {
 
 struct bf16 {
   using element = uint16_t;
+  using pair = uint32_t;
   static constexpr float p_exponent = 0;
   DEVICE float to_float(element x) { return from_bits(static_cast<uint32_t>(x) << 16); }
   DEVICE element round(float x) {
@@ -36,11 +38,20 @@ struct bf16 {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
     return y;
   }
-  DEVICE uint32_t pack(float low, float high) {
+  DEVICE pair pack(float low, float high) {
     uint32_t pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
     return pair;
   }
+};
+
+struct fp32 {
+  using element = float;
+  using pair = float2;
+  static constexpr float p_exponent = 0;
+  DEVICE float to_float(element x) { return x; }
+  DEVICE element round(float x) { return x; }
+  DEVICE pair pack(float low, float high) { return {low, high}; }
 };
 
 }  // namespace rapt::nvidia

@@ -34,4 +34,24 @@ struct TileLogits {
   }
 };
 
+// The same of a transposed tile, whose rows are keys: column `column` of n-tile `n`, which is a query.
+template <int Tiles, int Columns>
+struct ColumnLogits {
+  static constexpr int count = 2 * Tiles;
+  static constexpr int group = 1;
+
+  TileC (&s)[Tiles][Columns];
+  int n, column, lane;
+
+  DEVICE_MEMBER float get(int i) const { return s[i / 2][n][i % 2 * 2 + column]; }
+  DEVICE_MEMBER void set(int i, float x) const { s[i / 2][n][i % 2 * 2 + column] = x; }
+  DEVICE_MEMBER void scale(float factor) const {
+#pragma unroll
+    for (int i = 0; i < count; ++i) set(i, get(i) * factor);
+  }
+  DEVICE_MEMBER int key(int i) const { return first_key() + step(i); }
+  DEVICE_MEMBER int first_key() const { return lane / 4; }
+  DEVICE int step(int i) { return i * 8; }
+};
+
 }  // namespace rapt::nvidia

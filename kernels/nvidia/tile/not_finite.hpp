@@ -18,6 +18,13 @@ DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
   barrier();
 }
 
+// The same for Inf and NaN in rows that a later product multiplies by zeros: they count as 0.
+template <class T, int Dims, int Rows, int Threads>
+DEVICE void remove_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
+  barrier();  // they have been read
+  replace(kFinite, rows);
+}
+
 // Whether an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.
 template <int Tiles>
 DEVICE bool not_finite(const TileC (&o)[Tiles], int half) {

@@ -5,6 +5,15 @@
 
 namespace rapt::nvidia {
 
+// A lane's part of a row of accumulators times a factor, rounded, to a staged row; `half` is as in TileLogits.
+template <class T, int Tiles>
+DEVICE void stage(typename T::element* row, const TileC (&o)[Tiles], int half, int lane, float factor) {
+#pragma unroll
+  for (int d = 0; d < Tiles; ++d)
+    *reinterpret_cast<typename T::pair*>(row + d * 8 + lane % 4 * 2) =
+        T::pack(o[d][2 * half] * factor, o[d][2 * half + 1] * factor);
+}
+
 // Stores rows [row, row + Rows) of `staged`, which this wave has written, as far as they and their `dims` elements
 // exist: row i goes to out + i * seq.
 template <int Rows, class Staged>
@@ -13,19 +22,20 @@ DEVICE void store_rows(const Staged& staged, int row, char* out, int64_t seq, in
   constexpr int chunks = Staged::kRowBytes / 16;
   const int lane = staged.thread % kWave;
   wave_barrier();
-  if (aligned(out, seq) && dims % 8 == 0) {
+  if (aligned(out, seq) && dims * Staged::kSize % 16 == 0) {
 #pragma unroll
     for (int n = 0; n < Rows * chunks; n += kWave) {
-      const int i = (n + lane) / chunks, dim = (n + lane) % chunks * 8;
+      const int i = (n + lane) / chunks, dim = (n + lane) % chunks * (16 / Staged::kSize);
       if (i < rows && dim < dims)
-        *reinterpret_cast<uint4*>(out + i * seq + dim * 2) = *reinterpret_cast<const uint4*>(staged.at(row + i) + dim);
+        *reinterpret_cast<uint4*>(out + i * seq + dim * Staged::kSize) =
+            *reinterpret_cast<const uint4*>(staged.at(row + i) + dim);
     }
   } else {
 #pragma unroll 1
     for (int i = 0; i < min(rows, Rows); ++i)
 #pragma unroll 1
       for (int dim = lane; dim < dims; dim += kWave)
-        *reinterpret_cast<element*>(out + i * seq + dim * 2) = staged.at(row + i)[dim];
+        *reinterpret_cast<element*>(out + i * seq + dim * Staged::kSize) = staged.at(row + i)[dim];
   }
   wave_barrier();
 }

@@ -9,9 +9,10 @@ namespace rapt::nvidia {
 template <class T, int Dims, int Rows, int Threads>
 struct StagedRows {
   using element = typename T::element;
-  static constexpr int kRowBytes = Dims * 2, kStride = kRowBytes + 16, kBytes = Rows * kStride;
+  static constexpr int kSize = static_cast<int>(sizeof(element)), kDims = Dims;
+  static constexpr int kRowBytes = Dims * kSize, kStride = kRowBytes + 16, kBytes = Rows * kStride;
   // A wave's copies are of whole groups of `kAcross` times 16 bytes of a row.
-  static constexpr int kAcross = Dims % 64 == 0 ? 8 : 4, kDown = Threads / kAcross;
+  static constexpr int kAcross = kRowBytes % 128 == 0 ? 8 : 4, kDown = Threads / kAcross;
   static_assert(Rows % kDown == 0 && kRowBytes % (16 * kAcross) == 0);
 
   const char* data;  // row 0 of the sequence
@@ -30,7 +31,7 @@ struct StagedRows {
         end(end),
         shared(shared),
         thread(thread),
-        vectors(aligned(data, seq) && head_dim % 8 == 0) {}
+        vectors(aligned(data, seq) && head_dim * kSize % 16 == 0) {}
 
   // Starts to copy rows [first, first + Rows).
   DEVICE_MEMBER void load(int first) const {
@@ -48,7 +49,7 @@ struct StagedRows {
       for (int i = 0; i < Rows; i += kDown, from += kDown * seq)
 #pragma unroll
         for (int part = 0; part < kRowBytes; part += 16 * kAcross) {
-          const bool there = first + row + i >= begin && first + row + i < end && column + part < head_dim * 2;
+          const bool there = first + row + i >= begin && first + row + i < end && column + part < head_dim * kSize;
           copy_async(to + i * kStride + part, there ? from + part : data, there);
         }
     }
@@ -61,13 +62,14 @@ struct StagedRows {
       const int row = n / Dims, dim = n % Dims;
       element x = 0;
       if (first + row >= begin && first + row < end && dim < head_dim)
-        x = *reinterpret_cast<const element*>(data + (first + row) * seq + dim * 2);
+        x = *reinterpret_cast<const element*>(data + (first + row) * seq + dim * kSize);
       at(row)[dim] = x;
     }
   }
   DEVICE_MEMBER element* at(int row) const { return reinterpret_cast<element*>(shared + row * kStride); }
 
-  // 16 rows from `row` on and 16 elements from `dim` on, each lane's part. As operand A: the rows are those of A.
+  // 16 rows from `row` on and 32 bytes of each from element `dim` on, each lane's part. As operand A: the rows are
+  // those of A.
   DEVICE_MEMBER Fragment operand_a(int row, int dim) const {
     return load_matrices(base(lane() % 16, lane() / 16) + offset(row, dim));
   }
@@ -75,14 +77,20 @@ struct StagedRows {
   DEVICE_MEMBER Fragment operands_b(int row, int dim) const {
     return load_matrices(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
   }
-  // As two operands B: their columns are elements 0 to 7 and 8 to 15.
+  // kStep rows and 16 elements, as two operands B: their columns are elements 0 to 7 and 8 to 15.
   DEVICE_MEMBER Fragment operands_b_transposed(int row, int dim) const {
-    return load_transposed(base(lane() % 16, lane() / 16) + offset(row, dim));
+    if constexpr (kSize == 2) {
+      return load_transposed(base(lane() % 16, lane() / 16) + offset(row, dim));
+    } else {  // of the permuted rows
+      const element* const first = at(row + lane() % 4 * 2) + dim + lane() / 4;
+      const auto load = [&](int down, int across) { return bits(first[down * (kStride / kSize) + across]); };
+      return {{load(0, 0), load(1, 0), load(0, 8), load(1, 8)}};
+    }
   }
 
  private:
   DEVICE_MEMBER int lane() const { return thread % kWave; }
-  DEVICE int offset(int row, int dim) { return row * kStride + dim * 2; }
+  DEVICE int offset(int row, int dim) { return row * kStride + dim * kSize; }
   DEVICE_MEMBER uint32_t base(int row, int half) const { return shared_address(shared) + row * kStride + half * 16; }
 };
 

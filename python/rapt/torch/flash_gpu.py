@@ -1,6 +1,6 @@
-"""torch's flash attention operators for tensors of a ROCm GPU, computed by Rapt: what takeover.py puts in their place.
+"""torch's flash attention operators for tensors of a GPU, computed by Rapt: what takeover.py puts in their place.
 
-ROCm builds of torch have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q], in torch's
+Builds of torch for ROCm and for CUDA have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q], in torch's
 kernels and in Rapt's, so that either backward can follow either forward.
 """
 
@@ -31,7 +31,7 @@ def forward(original, counts: Counts):
                 counts.taken["forward"] += 1
                 # No packed sequences, and no random numbers were drawn.
                 none = torch.empty((0,), dtype=torch.int64, device=query.device)
-                seed, offset = (torch.zeros((), dtype=torch.int64, device=query.device) for _ in range(2))
+                seed, offset = _no_random_numbers(query.device)
                 debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
                 return out, lse, none, none.clone(), query.shape[2], key.shape[2], seed, offset, debug_mask
         counts.refuse(why_not)
@@ -76,8 +76,16 @@ def _refusal(query, key, dropout_p, is_causal):
     return None
 
 
+def _no_random_numbers(device):
+    """The state of the generator as torch's builds return it: a seed and an offset, or both in the first."""
+    if torch.version.hip:
+        return torch.zeros((), dtype=torch.int64, device=device), torch.zeros((), dtype=torch.int64, device=device)
+    return torch.zeros(2, dtype=torch.uint64, device=device), torch.zeros((), dtype=torch.uint64, device=device)
+
+
 def _options(is_causal, scale):
-    options = {"backend": "hip", "_heads_first": True}  # on torch's current stream
+    # on torch's current stream
+    options = {"backend": "hip" if torch.version.hip else "cuda", "_heads_first": True}
     if is_causal:
         options["causal"] = "top-left"
     if scale is not None:

@@ -19,6 +19,7 @@ _switched_on = False
 _blocks = 0  # of enabled(), now active
 _library: torch.library.Library | None = None
 _fast_path_before = True
+_cudnn_before = True
 
 
 def enable():
@@ -26,8 +27,8 @@ def enable():
 
     Rapt takes every call that reaches torch's flash attention operators: F.scaled_dot_product_attention, eager and
     compiled, from Python and from C++, forward and backward. A call that it cannot compute goes to torch's own
-    kernel, and report() says why. torch.backends.mha's fast path, which bypasses these operators, is off in the
-    meantime.
+    kernel, and report() says why. What bypasses these operators is off in the meantime: torch.backends.mha's fast
+    path, and cuDNN's attention, which torch prefers to flash on some NVIDIA GPUs.
     """
     global _switched_on
     _check_torch()
@@ -82,21 +83,24 @@ def _check_torch():
 
 
 def _modules():
-    return (flash_cpu, flash_gpu) if torch.version.hip else (flash_cpu,)
+    return (flash_cpu, flash_gpu) if torch.version.hip or torch.version.cuda else (flash_cpu,)
 
 
 def _switch():
-    global _library, _fast_path_before
+    global _library, _fast_path_before, _cudnn_before
     wanted = _switched_on or _blocks > 0
     if wanted and _library is None:
         _counts.clear()
         _library = _stand_in()
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
+        _cudnn_before = torch.backends.cuda.cudnn_sdp_enabled()
+        torch.backends.cuda.enable_cudnn_sdp(False)
     elif not wanted and _library is not None:
         _library._destroy()
         _library = None
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
+        torch.backends.cuda.enable_cudnn_sdp(_cudnn_before)
 
 
 def _stand_in():

@@ -1,4 +1,4 @@
-"""The kernels for ROCm's tensors, called with CPU tensors: no torch for ROCm is available."""
+"""The kernels for a GPU's tensors, called with CPU tensors, as in a build of torch for CUDA."""
 
 import pytest
 import torch
@@ -47,7 +47,7 @@ def test_results_are_as_torch_promises(on_cpu, causal):
 
 @pytest.mark.parametrize(
     "tensors, dropout, causal, reason",
-    [(inputs(), 0.1, False, "dropout"), (inputs(30), 0.0, True, "seqlen_q != seqlen_k"), (inputs(), 0.0, True, "hip")],
+    [(inputs(), 0.1, False, "dropout"), (inputs(30), 0.0, True, "seqlen_q != seqlen_k"), (inputs(), 0.0, True, "cuda")],
     ids=["dropout", "causal", "no backend"],
 )
 def test_calls_that_go_to_torch(tensors, dropout, causal, reason):

@@ -1,0 +1,36 @@
+// The gradient of a sink, which is a logit whose value is zero: dsink = -sum over rows of exp(sink - lse) delta.
+#pragma once
+
+#include "kernels/common/scores.hpp"
+
+namespace rapt::RAPT_VENDOR {
+
+// A workgroup's head. Each thread sums every Threads-th row of each sequence, then half of the threads add the sums of
+// the other half, and so on: the same order in every run. `sums` has an element per thread.
+template <int Threads>
+DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
+  Problem& p = a.problem;
+  Block block;
+  block.head = workgroup_id();
+  const float sink = sink_of<true>(p, block);
+  const int thread = thread_id();
+  float sum = 0;
+#pragma unroll 1
+  for (int batch = 0; batch < p.batch; ++batch) {
+    const Span q = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q);
+    const rapt_abi_row_statistics* const rows =
+        a.statistics.data + batch * a.statistics.batch + block.head * a.statistics.head + q.first;
+#pragma unroll 1
+    for (int row = thread; row < q.count; row += Threads)
+      sum -= exp2((sink - rows[row].lse) * kLog2e) * rows[row].delta;
+  }
+  sums[thread] = sum;
+#pragma unroll 1
+  for (int half = Threads / 2; half > 0; half /= 2) {
+    barrier();
+    if (thread < half) sums[thread] += sums[thread + half];
+  }
+  if (thread == 0) store_float(static_cast<char*>(a.dsink.data) + block.head * a.dsink.head, p.sink_dtype, sums[0]);
+}
+
+}  // namespace rapt::RAPT_VENDOR

@@ -1,0 +1,153 @@
+// dq, and of each row what the other kernels of the pass need, its lse and delta. S = Q K^T, dP = dO V^T, dQ = dS K: the
+// gradients of the logits, rounded, are the operand of the third product.
+//
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * RAPT_QUERY_TILES * 16 rows of one head, in tiles of
+// RAPT_BLOCK_K keys; the next tile is copied meanwhile.
+//
+// An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
+// a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
+#include "kernels/common/score_gradients.hpp"
+#include "kernels/nvidia/tile/logits.hpp"
+#include "kernels/nvidia/tile/not_finite.hpp"
+#include "kernels/nvidia/tile/products.hpp"
+#include "kernels/nvidia/tile/result.hpp"
+#include "kernels/nvidia/tile/row_product.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kQueryTiles = RAPT_QUERY_TILES, kWaveRows = kQueryTiles * kTile, kRows = kWaves * kWaveRows;
+inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using StagedQueries = StagedRows<T, kHeadDim, kRows, kThreads>;
+using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
+static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 4 * StagedKeys::kBytes, "shared= of the row");
+
+using Statistics = rapt_abi_row_statistics[kQueryTiles][2];
+
+// Of the lane's rows. `dout` is staged.
+DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_row, const StagedQueries& dout,
+                            Statistics& statistics) {
+  const int lane = thread_id() % kWave, dims = a.problem.head_dim_v;
+  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  const bool vectors = aligned(out, a.out.seq) && dims % 2 == 0;
+  const char* const lse =
+      reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
+#pragma unroll
+  for (int m = 0; m < kQueryTiles; ++m) {
+    const int first = block.first_row + wave_row + m * kTile + lane / 4;
+    const auto row_of_out = [&](int row) { return row < block.q.count ? out + row * a.out.seq : nullptr; };
+    const char* const rows[2] = {row_of_out(first), row_of_out(first + 8)};
+    float delta[2];
+    row_products<T>(dout, wave_row + m * kTile, rows, dims, vectors, delta);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = first + half * 8;
+      rapt_abi_row_statistics& s = statistics[m][half];
+      s = {__builtin_inff(), delta[half]};
+      if (row >= block.q.count) continue;
+      const float of_row = *reinterpret_cast<const float*>(lse + (block.q.first + row) * a.lse.query);
+      if (of_row != -__builtin_inff()) s.lse = of_row;
+      if (lane % 4 == 0)
+        a.statistics.data[block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first + row] = s;
+    }
+  }
+}
+
+// Returns whether it must run again, without Inf and NaN in K.
+DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
+  Problem& p = a.problem;
+  const Block block = block_of(p, a.tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id(), wave_row = thread / kWave * kWaveRows;
+  const int first_row = block.first_row + wave_row, head_k = block.head / p.group;
+  const Keys keys = keys_of(p, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(p, block, first_row, kWaveRows)};
+
+  const auto queries = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
+    return StagedQueries(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count,
+                         at, thread);
+  };
+  char* const after_rows = shared + 2 * StagedQueries::kBytes;
+  const StagedQueries q = queries(a.q, p.head_dim, shared);
+  const StagedQueries dout = queries(a.dout, p.head_dim_v, shared + StagedQueries::kBytes);
+  StagedKeys next_k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, p.head_dim, keys.begin, keys.end,
+                    after_rows, thread);
+  StagedKeys next_v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, p.head_dim_v, keys.begin, keys.end,
+                    after_rows + StagedKeys::kBytes, thread);
+  const int begin = keys.begin / kKeys * kKeys;
+  q.load(block.first_row);
+  dout.load(block.first_row);
+  if (begin < keys.end) {
+    next_k.load(begin);
+    next_v.load(begin);
+  }
+  wait_for_copies();
+  barrier();
+  Statistics statistics;
+  make_statistics(a, block, wave_row, dout, statistics);
+  if (a.dq.data == nullptr) return false;
+
+  TileC dq[kQueryTiles][kDimTiles] = {};
+#pragma unroll 1
+  for (int first = begin; first < keys.end; first += kKeys) {
+    wait_for_copies();
+    barrier();  // and the last tile has been read
+    const StagedKeys k = next_k, v = next_v;
+    const int other = (k.shared == after_rows ? 2 : -2) * StagedKeys::kBytes;
+    next_k.shared += other;
+    next_v.shared += other;
+    if (first + kKeys < keys.end) {
+      next_k.load(first + kKeys);
+      next_v.load(first + kKeys);
+    }
+    TileC s[kQueryTiles][kKeyTiles], ds[kQueryTiles][kKeyTiles];
+    const bool attends = rows.attends(first, kKeys);
+    if (attends) {
+      const auto q_of = [&](int m, int dim) { return q.operand_a(wave_row + m * kTile, dim); };
+      const auto dout_of = [&](int m, int dim) { return dout.operand_a(wave_row + m * kTile, dim); };
+      if constexpr (kQueryTiles * kHeadDim <= 128) {
+        multiply_transposed<T>(q_of, k, s, dout_of, v, ds);
+      } else {  // fewer operands at once
+        multiply_transposed<T>(q_of, k, s);
+        multiply_transposed<T>(dout_of, v, ds);
+      }
+    }
+    if (finite) remove_not_finite(k);
+    if (!attends) continue;
+    const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+    Rounded<T, kQueryTiles, kKeyTiles> rounded;
+    const int lane = thread_id() % kWave;
+    for_rows<kQueryTiles>([&](int m, int half) {
+      const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{ds[m], half, lane};
+      score_gradients<kGeneral>(
+          p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); },
+          statistics[m][half], logits, gradients);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n)
+        rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
+    });
+    add_product<T>(rounded, k, dq);
+  }
+
+  const int lane = thread_id() % kWave;
+  bool again = false;
+  for_rows<kQueryTiles>([&](int m, int half) {
+    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
+    stage<T>(q.at(wave_row + row_in_wave(m, half, lane)), dq[m], half, lane, p.scale);
+  });
+  store_rows<kWaveRows>(q, wave_row, first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq,
+                        a.dq.seq, block.q.count - first_row, p.head_dim);
+  return !finite && any_thread(again);
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
+RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
+  extern __shared__ __align__(16) char shared[];
+#pragma unroll 1
+  for (bool finite = false; rapt::nvidia::backward_dq(arguments, shared, finite); finite = true) {
+  }
+}
