@@ -23,7 +23,8 @@ struct Chip {
   unsigned simds;
   unsigned turn_clocks;         // a SIMD issues once in so many clocks
   unsigned scalar_clocks;       // until the wave's next instruction after a scalar one
-  unsigned refetch_clocks;      // until a wave issues again after a taken branch, or once a barrier lets it go
+  unsigned refetch_clocks;      // until a wave issues again after a taken branch whose target is in the instruction
+                                // cache, or once a barrier lets it go
   unsigned matrix_tail_clocks;  // from a product's last pass until others may read its result; on CDNA, not counting a
                                 // product that adds to the same registers, which follows at once
   // RDNA: from the issue of an instruction until a dependent one may issue, where the first one takes one clock.
@@ -31,6 +32,8 @@ struct Chip {
   unsigned lds_clocks;          // latency of a load, beside the clocks that the banks are busy
   double lds_bytes_per_clock;   // of a compute unit
   unsigned scalar_load_clocks;  // latency of a scalar load
+  // The instruction cache. CDNA's serves two units, but both run the same code. What misses it comes from L2.
+  unsigned instruction_bytes, instruction_ways, instruction_line_bytes;
 
   // Vector memory: each latency is of the whole way to that level and back
   unsigned line_bytes;         // of L1 and L2

@@ -4,8 +4,9 @@
 // per clock and per second; LLVM's hazard recogniser for matrix_tail_clocks (so many wait states more than the passes,
 // times 4); ROCm's rocminfo for lines of caches. No data sheet of MI308X is public: rocminfo reports its units and its
 // clock, its memory is MI300X's. "Measured": te42kyfo's gpu-benches (gpu-latency, gpu-l2-cache, gpu-stream), in their
-// results for MI210, which has 104 of MI250X's 110 units, and for MI100. "Fitted": see docs/performance/amd-time.md;
-// what it says of MI300X is assumed of older chips where nothing else is said.
+// results for MI210, which has 104 of MI250X's 110 units, and for MI100. Instruction caches: AMD's white paper on CDNA
+// 3, and Linux's kfd_crat.c for older chips. "Fitted": see docs/performance/amd-time.md; what it says of MI300X is
+// assumed of older chips where nothing else is said.
 #pragma once
 
 #include "sim/timing/chip.hpp"
@@ -28,6 +29,9 @@ inline constexpr Chip cdna3 = {
     .lds_clocks = 64,  // fitted
     .lds_bytes_per_clock = 128,
     .scalar_load_clocks = 200,  // fitted
+    .instruction_bytes = 64 * kib,
+    .instruction_ways = 8,
+    .instruction_line_bytes = 128,
     .line_bytes = 128,
     .l1_bytes = 32 * kib,
     .l1_ways = 64,
@@ -84,6 +88,9 @@ constexpr Chip mi250x() {  // one of its two dies, which ROCm shows as a device
   chip.dies = 1;
   chip.units_per_die = 110;
   chip.clock_mhz = 1700;
+  chip.instruction_bytes = 32 * kib;
+  chip.instruction_ways = 4;
+  chip.instruction_line_bytes = 64;
   chip.line_bytes = 64;
   chip.l1_bytes = 16 * kib;
   chip.l1_clocks = 125;  // measured

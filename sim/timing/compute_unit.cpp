@@ -21,6 +21,7 @@ ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, S
       steps_(steps),
       slots_(slots),
       timeline_(timeline),
+      fetch_(chip, slots.size()),
       memory_(chip, shares, service),
       simds_(chip.simds),
       placement_(placement) {
@@ -28,6 +29,7 @@ ComputeUnit::ComputeUnit(const Chip& chip, Steps& steps, const Shares& shares, S
 }
 
 void ComputeUnit::start(const GroupTrace& trace, Clock at) {
+  if (groups_started_ == 0) fetch_.warm(trace);
   auto group = std::make_unique<Group>();
   // The SIMDs that may have its waves.
   const unsigned count = placement_.one_compute_unit ? chip_.simds / compute_units_per_unit(chip_) : chip_.simds;
@@ -66,11 +68,14 @@ ComputeUnit::Wave& ComputeUnit::add_wave(Group& group, const WaveTrace& trace, S
   wave.trace = &trace;
   wave.group = &group;
   wave.simd = &simd;
-  wave.ready = wave.could = at;
+  wave.could = at;
+  wave.line = fetch_.line_of(trace.slots.front());
+  wave.ready = std::max(at, fetch_.reach(wave.line, at));
+  wave.reason = wave.ready > at ? Stall::fetch : Stall::issue;
   wave.age = waves_++;
   wave.results = is_rdna(chip_.arch) ? rdna_results(chip_) : cdna_results(chip_);
   simd.waves.push_back(&wave);
-  simd.next = std::min(simd.next, at);
+  simd.next = std::min(simd.next, wave.ready);
   return wave;
 }
 
@@ -192,14 +197,25 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   }
   const bool last = wave.at == wave.trace->slots.size();
   if (last) return end(simd, wave);
-  if (wave.trace->slots[wave.at] != slot + step.bytes / 4) {
-    ++time.taken;
+  go_on(wave, step, slot);
+  if (step.arrives || step.joins) meet(wave, step);
+}
+
+// Fetches the wave's next instruction. The clocks after a taken branch are the branch's, those of a miss the next
+// instruction's.
+void ComputeUnit::go_on(Wave& wave, const Step& step, std::uint32_t slot) {
+  const std::uint32_t next = wave.trace->slots[wave.at], line = fetch_.line_of(next);
+  const bool taken = next != slot + step.bytes / 4;
+  if (taken) {
+    ++slots_[slot].taken;
     if (step.port == Port::branch) {
       wave.ready = wave.could = now_ + chip_.refetch_clocks;
-      time.own += chip_.refetch_clocks - step.wave_clocks;
+      slots_[slot].stalled[static_cast<unsigned>(Stall::fetch)] += chip_.refetch_clocks - step.wave_clocks;
     }
   }
-  if (step.arrives || step.joins) meet(wave, step);
+  if (line == wave.line) return;
+  wave.line = line;
+  if (const Clock there = fetch_.reach(line, now_); there > wave.ready) wait_until(wave, there, Stall::fetch);
 }
 
 void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot) {
@@ -238,7 +254,8 @@ void ComputeUnit::release(Group& group) {
     SlotTime& barrier = slots_[wave->trace->slots[wave->at - 1]];
     if (now_ > wave->could) barrier.stalled[static_cast<unsigned>(Stall::barrier)] += now_ - wave->could;
     barrier.own += now_ + chip_.refetch_clocks - std::max(now_, wave->could);
-    wave->ready = wave->could = now_ + chip_.refetch_clocks;
+    wave->could = now_ + chip_.refetch_clocks;
+    wave->ready = std::max(wave->ready, wave->could);
     wave->simd->next = std::min(wave->simd->next, wave->ready);
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/timing/counters.hpp"
+#include "sim/timing/instruction_fetch.hpp"
 #include "sim/timing/plan.hpp"
 #include "sim/timing/results.hpp"
 #include "sim/timing/timeline.hpp"
@@ -37,8 +38,9 @@ class ComputeUnit {
     Group* group;
     Simd* simd;
     std::size_t at = 0, request = 0;
-    Clock ready = 0;  // not issued before
-    Clock could = 0;  // when it could have issued its next instruction, had nothing stalled it
+    std::uint32_t line = 0;  // of its next instruction, in the instruction cache
+    Clock ready = 0;         // not issued before
+    Clock could = 0;         // when it could have issued its next instruction, had nothing stalled it
     Stall reason = Stall::issue;
     std::uint32_t age = 0;  // the number of waves that the unit started before
     unsigned priority = 0;
@@ -70,6 +72,7 @@ class ComputeUnit {
   bool waits_for_counters(Wave& wave, const Step& step);
   void issue(Simd& simd, Wave& wave, const Step& step);
   void issue_memory(Wave& wave, const Step& step, std::uint32_t slot);
+  void go_on(Wave& wave, const Step& step, std::uint32_t slot);
   void meet(Wave& wave, const Step& step);
   void release(Group& group);
   void end(Simd& simd, Wave& wave);
@@ -82,6 +85,7 @@ class ComputeUnit {
   Steps& steps_;
   std::vector<SlotTime>& slots_;
   Timeline* timeline_;  // null: not drawn
+  InstructionFetch fetch_;
   MemoryPath memory_;
   std::array<double, 2> lds_free_{};  // of each block of banks, of which every compute unit has one
   std::vector<Simd> simds_;

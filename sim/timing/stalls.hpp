@@ -17,13 +17,15 @@ enum class Stall : std::uint8_t {
   scalar_memory,  // s_waitcnt: scalar loads
   memory,         // s_waitcnt: vector memory, or its queue is full
   barrier,        // other waves have not arrived
+  fetch,          // the instruction is not there: after a taken branch, or not in the instruction cache
   issue           // another wave's instruction went first
 };
-inline constexpr unsigned stall_count = 9;
+inline constexpr unsigned stall_count = 10;
 
 inline std::string_view name(Stall stall) {
   static constexpr std::array<std::string_view, stall_count> names{
-      "matrix busy", "vector busy", "product", "result", "LDS", "scalar memory", "vector memory", "barrier", "issue"};
+      "matrix busy",   "vector busy", "product",           "result", "LDS", "scalar memory",
+      "vector memory", "barrier",     "instruction fetch", "issue"};
   return names[static_cast<unsigned>(stall)];
 }
 
