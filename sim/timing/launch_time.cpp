@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 namespace rapt::sim::timing {
 namespace {
@@ -14,9 +15,20 @@ struct Run {
   std::uint64_t groups = 0, instructions = 0;
 };
 
-Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service, double clock_mhz,
-              std::vector<SlotTime>& slots, Timeline& timeline) {
-  const Shares shares = shares_of(chip, clock_mhz, plan.busy_units, plan.busy_units_of_die);
+// The share of the busy units among which the die's bandwidth is divided: units whose groups find nothing to do leave
+// theirs to the others. For k of n units that want the same, and others that want nothing, it is k / n.
+double wanting_units(const Plan& plan, const Traces& traces) {
+  std::vector<double> lines(plan.busy_units_of_die);
+  for (std::size_t n = 0; n < plan.crowds[0].size(); ++n)
+    for (const WaveTrace& wave : traces.at(plan.crowds[0][n]).waves)
+      lines[n % lines.size()] += static_cast<double>(wave.lines.size());
+  const double sum = std::accumulate(lines.begin(), lines.end(), 0.0);
+  const double squares = std::inner_product(lines.begin(), lines.end(), lines.begin(), 0.0);
+  return squares == 0 ? 1 : sum * sum / squares / static_cast<double>(lines.size());
+}
+
+Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service,
+              const Shares& shares, std::vector<SlotTime>& slots, Timeline& timeline) {
   std::vector<ComputeUnit> units;
   for (std::size_t u = 0; u < plan.first.size(); ++u)
     units.emplace_back(chip, steps, shares, service, slots, plan.placement, u == 0 ? &timeline : nullptr);
@@ -92,6 +104,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   const Service service(chip, steps, crowds);
 
   const double busy_units = static_cast<double>(plan.busy_units) / (chip.dies * chip.units_per_die);
+  const double wanting = wanting_units(plan, traces);
 
   Forecast result;
   double mhz = chip.clock_mhz;
@@ -100,7 +113,8 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   for (int round = 0; round < 4; ++round) {
     result.slots.assign(program.slots(), {});
     result.timeline = {};
-    run = run_units(chip, steps, plan, traces, service, mhz, result.slots, result.timeline);
+    const Shares shares = shares_of(chip, mhz, wanting * plan.busy_units, wanting * plan.busy_units_of_die);
+    run = run_units(chip, steps, plan, traces, service, shares, result.slots, result.timeline);
     result.clock_mhz = mhz;
     mhz = sustained_mhz(chip, run.matrix_share * busy_units, run.clocks / mhz);
     if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;

@@ -2,9 +2,9 @@
 
 namespace rapt::sim::timing {
 
-Shares shares_of(const Chip& chip, double clock_mhz, unsigned busy_units, unsigned busy_units_of_die) {
+Shares shares_of(const Chip& chip, double clock_mhz, double busy_units, double busy_units_of_die) {
   const double per_clock = chip.memory_efficiency * 1000 / clock_mhz / busy_units;  // of a GB/s: bytes of each unit
-  const unsigned busy_of_array = std::min(std::max(chip.units_per_array, 1U), busy_units_of_die);
+  const double busy_of_array = std::min<double>(std::max(chip.units_per_array, 1U), busy_units_of_die);
   return {chip.array_bytes_per_clock / busy_of_array,
           std::min(chip.l2_unit_bytes_per_clock, chip.l2_bytes_per_clock / busy_units_of_die),
           std::min(chip.l2_unit_bytes_per_clock, chip.last_level_gigabytes * per_clock),

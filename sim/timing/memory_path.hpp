@@ -15,7 +15,7 @@ struct Shares {
   double array, l2, last, memory;
   double last_clocks, memory_clocks;  // latencies
 };
-Shares shares_of(const Chip& chip, double clock_mhz, unsigned busy_units, unsigned busy_units_of_die);
+Shares shares_of(const Chip& chip, double clock_mhz, double busy_units, double busy_units_of_die);
 
 class MemoryPath {
  public:

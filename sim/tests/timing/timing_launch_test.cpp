@@ -132,6 +132,27 @@ TEST(TimedLaunch, AGroupMayBeBoundToOneComputeUnit) {
   EXPECT_EQ(groups("-mcumode", true), 2U);
 }
 
+// Every fourth unit of a die reads, as fast as its share of the memory allows.
+TEST(TimedLaunch, UnitsThatWantNoMemoryLeaveTheirShareToOthers) {
+  Module module(Arch::gfx942, R"(
+    typedef float Four __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void read(const Four* from, Four* to, unsigned every) {
+      const unsigned group = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x();
+      if (group / 8 % every != 0) return;
+      Four sum{};
+      for (unsigned n = 0; n < 64; ++n) sum += from[(group * 64 + n) * 256 + lane];
+      to[group * 256 + lane] = sum;
+    })");
+  constexpr unsigned groups = 304;
+  const Buffer<float> from(std::vector<float>(groups * 64 * 256 * 4)), to(std::vector<float>(groups * 256 * 4));
+  module.time({&mi300x(), true});
+  const auto clocks = [&](unsigned every) {
+    return module.launch("read", {groups, 1, 1}, {256, 1, 1}, 0, from.data(), to.data(), every).forecast->clocks;
+  };
+  const double all = clocks(1), quarter = clocks(4);
+  EXPECT_LT(quarter, 0.5 * all);
+}
+
 // The last group sets a flag for which all others wait; it is in no sample.
 TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
   Module module(Arch::gfx942, R"(
