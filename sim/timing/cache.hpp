@@ -17,7 +17,7 @@ class Cache {
     std::uint64_t* const set = &lines_[hash(line) % sets_ * ways_];
     std::uint64_t* const found = std::find(set, set + ways_, line);
     const bool hit = found != set + ways_;
-    std::move_backward(set, hit ? found : set + ways_ - 1, hit ? found + 1 : set + ways_);
+    for (std::uint64_t* way = hit ? found : set + ways_ - 1; way != set; --way) *way = way[-1];
     *set = line;
     return hit;
   }

@@ -40,6 +40,7 @@ struct Chip {
   unsigned l1_bytes, l1_ways;  // of a compute unit (RDNA calls it L0)
   double l1_bytes_per_clock;
   unsigned l1_clocks;
+  unsigned lines_in_flight;      // misses that it can have on their way
   unsigned units_per_array = 0;  // that share a cache before L2 (RDNA 3's L1 of a shader array); 0: there is none
   unsigned array_bytes = 0, array_ways = 1;
   double array_bytes_per_clock = 0;  // of an array, all its units together

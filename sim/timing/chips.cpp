@@ -25,10 +25,9 @@ static_assert(has_every_arch(), "each architecture needs a row: its name alone i
         [](Chip& chip, double value) { chip.field = static_cast<decltype(chip.field)>(value); } \
   }
 constexpr std::array numbers{
-    FITTED(refetch_clocks, "clocks", 8, 32),
     FITTED(lds_clocks, "clocks", 50, 128),
     FITTED(scalar_load_clocks, "clocks", 100, 300),
-    FITTED(l1_clocks, "clocks", 100, 160),
+    FITTED(lines_in_flight, "lines", 64, 256),
     FITTED(l2_clocks, "clocks", 200, 500),
     FITTED(last_level_nanoseconds, "ns", 180, 350),
     FITTED(memory_nanoseconds, "ns", 300, 500),

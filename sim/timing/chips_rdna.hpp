@@ -37,6 +37,7 @@ inline constexpr Chip rx7900xtx = {
     .l1_ways = 32,             // C&C
     .l1_bytes_per_clock = 64,  // RX 6900 XT: 13.9 TB/s of 80 units; RX 7600 the same (issue 19 of gpu-benches)
     .l1_clocks = 73,           // RX 6900 XT
+    .lines_in_flight = 192,    // MI300X's fitted one, assumed
     .units_per_array = 4,      // 12 shader arrays
     .array_bytes = 256 * kib,
     .array_ways = 16,              // C&C
@@ -55,7 +56,7 @@ inline constexpr Chip rx7900xtx = {
     .launch_microseconds = 4,     // MI300X's fitted one, assumed; 2 to 10
     .group_clocks = 16,           // the same; 4 to 32
     .sustained_matrix_share = 1,  // assumed: the clock does not fall
-    .idle_microseconds = 8,       // has no effect then
+    .idle_microseconds = 8,       // the same
 };
 
 // RDNA 3.5: the same compute units. 32 MiB of Infinity Cache before LPDDR5X.

@@ -16,7 +16,8 @@ Shares shares_of(const Chip& chip, double clock_mhz, double busy_units, double b
 MemoryPath::MemoryPath(const Chip& chip, const Shares& shares, Service& service)
     : chip_(chip),
       service_(service),
-      compute_units_(compute_units_per_unit(chip), {Cache(chip.l1_bytes, chip.l1_ways, chip.line_bytes)}),
+      compute_units_(compute_units_per_unit(chip), {Cache(chip.l1_bytes, chip.l1_ways, chip.line_bytes),
+                                                    std::vector<double>(std::max(chip.lines_in_flight, 1U))}),
       array_(shares.array),
       l2_(shares.l2),
       last_(shares.last),
@@ -30,8 +31,16 @@ Clock MemoryPath::accepts(unsigned compute_unit) const {
   return free < waiting ? 0 : static_cast<Clock>(free - waiting);
 }
 
-double MemoryPath::fetch(Cache& l1, std::uint64_t line, std::uint32_t slot, bool store, double at) {
-  if (!store && l1.touch(line)) return at + chip_.l1_clocks;
+// A miss that L1 has no room for waits, and with it all that comes after it.
+double MemoryPath::load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, double& at) {
+  if (unit.l1.touch(line)) return at + chip_.l1_clocks;
+  double& oldest = unit.misses[unit.oldest_miss];
+  unit.oldest_miss = (unit.oldest_miss + 1) % unit.misses.size();
+  at = std::max(at, oldest);
+  return oldest = beyond_l1(slot, at);
+}
+
+double MemoryPath::beyond_l1(std::uint32_t slot, double at) {
   const double bytes = chip_.line_bytes;
   if (chip_.units_per_array != 0) at = array_.pass(at, bytes);
   const Level level = service_.next(slot);
@@ -51,10 +60,13 @@ Clock MemoryPath::take(unsigned compute_unit, const WaveTrace& wave, const Reque
   // One line in a clock; the data passes at L1's rate.
   const double busy = std::max({static_cast<double>(step.address_clocks), static_cast<double>(request.lines),
                                 request.bytes / chip_.l1_bytes_per_clock});
-  unit.address_free = begin + busy;
-  double last = begin + busy;
-  for (unsigned n = 0; n < request.lines; ++n)
-    last = std::max(last, fetch(unit.l1, wave.lines[request.first_line + n], slot, step.store, begin + n));
+  double last = begin + busy, line_at = begin;
+  for (unsigned n = 0; n < request.lines; ++n) {
+    line_at = std::max(line_at, begin + n);
+    last = std::max(
+        last, step.store ? beyond_l1(slot, line_at) : load(unit, wave.lines[request.first_line + n], slot, line_at));
+  }
+  unit.address_free = std::max(begin + busy, line_at);
   return static_cast<Clock>(last) + 1;
 }
 

@@ -40,10 +40,13 @@ class MemoryPath {
 
   struct ComputeUnit {
     Cache l1;
+    std::vector<double> misses;  // when the last ones that it had room for were there, as a ring
+    std::size_t oldest_miss = 0;
     double address_free = 0;
   };
 
-  double fetch(Cache& l1, std::uint64_t line, std::uint32_t slot, bool store, double at);
+  double load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, double& at);
+  double beyond_l1(std::uint32_t slot, double at);
 
   const Chip& chip_;
   Service& service_;

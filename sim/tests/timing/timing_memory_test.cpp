@@ -99,6 +99,20 @@ TEST_P(TimedMemory, MemoryLatency) {
   EXPECT_NEAR(static_cast<double>(once.clocks()), chip().memory_nanoseconds * chip().clock_mhz / 1000, 20);
 }
 
+// Of a load whose lanes have a line each, in a unit that is alone: its lines wait for those that are on their way.
+TEST_P(TimedMemory, SoManyLinesAreOnTheirWay) {
+  constexpr unsigned loads = 32;
+  std::string text;
+  for (unsigned n = 0; n < loads; ++n)
+    text += "global_load_dword v1, v0, s[2:3]\nv_add_u32 v0, " + std::to_string(lanes() * chip().line_bytes) + ", v0\n";
+  TimedCode code(chip(), text + wait_for_loads());
+  code.set_address(2, memory_.data());
+  for (unsigned l = 0; l < lanes(); ++l) code.wave(0).row(0)[l] = l * chip().line_bytes;
+  const double latency = chip().memory_nanoseconds * chip().clock_mhz / 1000;
+  const double lines = loads * lanes();
+  EXPECT_NEAR(static_cast<double>(code.clocks()) / (lines / chip().lines_in_flight * latency), 1, 0.15);
+}
+
 TEST_P(TimedMemory, LoadsArriveInOrderAndCountersWaitForSome) {
   TimedCode code(chip(), "global_load_dword v1, v0, s[2:3]\nglobal_load_dword v2, v0, s[2:3]\n" + wait_for_loads(1) +
                              '\n' + wait_for_loads());
