@@ -62,6 +62,7 @@ struct Chip {
   // Power: the share of the time that the matrix units may be busy at the peak clock. A busier part slows down so that
   // share times clock squared stays the same: power is charge per clock times clock times voltage, which falls with it.
   double sustained_matrix_share;
+  double vector_power;       // of a SIMD's vector unit, where its matrix unit has 1
   double idle_microseconds;  // between two launches, when the part draws little power
 };
 

@@ -35,6 +35,7 @@ constexpr std::array numbers{
     FITTED(launch_microseconds, "us", 2, 6),
     FITTED(group_clocks, "clocks", 4, 32),
     FITTED(sustained_matrix_share, "of the time", 0.2, 1),
+    FITTED(vector_power, "of matrix power", 0, 0.5),
     FITTED(idle_microseconds, "us", 0, 20),
 };
 #undef FITTED

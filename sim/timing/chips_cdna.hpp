@@ -50,7 +50,8 @@ inline constexpr Chip cdna3 = {
     .memory_efficiency = 0.81,       // fitted
     .launch_microseconds = 4,        // fitted
     .group_clocks = 16,              // fitted
-    .sustained_matrix_share = 0.26,  // fitted
+    .sustained_matrix_share = 0.25,  // fitted
+    .vector_power = 0.15,            // fitted
     .idle_microseconds = 8,          // fitted
 };
 
@@ -78,7 +79,7 @@ constexpr Chip mi355x() {
   chip.units_per_die = 32;
   chip.clock_mhz = 2400;
   chip.memory_gigabytes = 8000;
-  chip.sustained_matrix_share = 0.33;  // fitted
+  chip.sustained_matrix_share = 0.35;  // fitted
   return chip;
 }
 

@@ -56,6 +56,7 @@ inline constexpr Chip rx7900xtx = {
     .launch_microseconds = 4,     // MI300X's fitted one, assumed; 2 to 10
     .group_clocks = 16,           // the same; 4 to 32
     .sustained_matrix_share = 1,  // assumed: the clock does not fall
+    .vector_power = 0,            // has no effect then
     .idle_microseconds = 8,       // the same
 };
 

@@ -182,6 +182,7 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   wave.ready = wave.could = now_ + step.wave_clocks;
   ++wave.at;
   if (step.vector_clocks != 0) simd.vector_free = now_ + step.vector_clocks;
+  if (step.port == Port::vector) vector_busy_ += step.vector_clocks;
   if (step.port == Port::matrix) {
     simd.matrix_free = now_ + step.matrix_clocks;
     matrix_busy_ += step.matrix_clocks;

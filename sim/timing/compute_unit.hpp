@@ -27,6 +27,7 @@ class ComputeUnit {
   Clock run_to_end_of_group();
 
   Clock matrix_busy() const { return matrix_busy_; }  // of all SIMDs
+  Clock vector_busy() const { return vector_busy_; }
   std::uint64_t instructions() const { return instructions_; }
 
  private:
@@ -93,7 +94,7 @@ class ComputeUnit {
   std::unique_ptr<Group> ended_;
   Placement placement_;
   unsigned next_simd_ = 0, groups_started_ = 0;
-  Clock now_ = 0, matrix_busy_ = 0;
+  Clock now_ = 0, matrix_busy_ = 0, vector_busy_ = 0;
   std::uint64_t instructions_ = 0;
   std::uint32_t waves_ = 0;
 };

@@ -11,7 +11,7 @@ namespace rapt::sim::timing {
 namespace {
 
 struct Run {
-  double clocks = 0, matrix_share = 0;
+  double clocks = 0, matrix_share = 0, vector_share = 0;
   std::uint64_t groups = 0, instructions = 0;
 };
 
@@ -56,17 +56,19 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
     ends[first] = units[first].empty() ? 0 : units[first].run_to_end_of_group();
   }
   run.clocks = static_cast<double>(last);
+  const double all = run.clocks * chip.simds * static_cast<double>(units.size());
   for (const ComputeUnit& unit : units) {
-    run.matrix_share +=
-        static_cast<double>(unit.matrix_busy()) / chip.simds / run.clocks / static_cast<double>(units.size());
+    run.matrix_share += static_cast<double>(unit.matrix_busy()) / all;
+    run.vector_share += static_cast<double>(unit.vector_busy()) / all;
     run.instructions += unit.instructions();
   }
   return run;
 }
 
-// The clock at which a part draws no more power than it may. matrix_share: of all its units.
-double sustained_mhz(const Chip& chip, double matrix_share, double microseconds) {
-  const double busy = matrix_share * microseconds / (microseconds + chip.idle_microseconds);
+// The clock at which a part draws no more power than it may. busy_units: of all its units.
+double sustained_mhz(const Chip& chip, const Run& run, double busy_units, double microseconds) {
+  const double power = (run.matrix_share + chip.vector_power * run.vector_share) * busy_units;
+  const double busy = power * microseconds / (microseconds + chip.idle_microseconds);
   return chip.clock_mhz * std::min(1.0, std::sqrt(chip.sustained_matrix_share / std::max(busy, 1e-6)));
 }
 
@@ -74,10 +76,11 @@ double sustained_mhz(const Chip& chip, double matrix_share, double microseconds)
 
 std::string summary(const Forecast& f) {
   char text[256];
-  std::snprintf(text, sizeof text,
-                "%.2f us forecast (%s), %.0f clocks at %.0f MHz, matrix %.0f %%, %llu of %llu groups timed",
-                f.microseconds, model_name, f.clocks, f.clock_mhz, 100 * f.matrix_share,
-                static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups));
+  std::snprintf(
+      text, sizeof text,
+      "%.2f us forecast (%s), %.0f clocks at %.0f MHz, matrix %.0f %%, vector %.0f %%, %llu of %llu groups timed",
+      f.microseconds, model_name, f.clocks, f.clock_mhz, 100 * f.matrix_share, 100 * f.vector_share,
+      static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups));
   std::string line = std::string(text) + "; stalls";
   for (unsigned s = 0; s < stall_count; ++s) {
     std::snprintf(text, sizeof text, ", %s %.0f %%", std::string(name(static_cast<Stall>(s))).c_str(),
@@ -116,7 +119,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
     const Shares shares = shares_of(chip, mhz, wanting * plan.busy_units, wanting * plan.busy_units_of_die);
     run = run_units(chip, steps, plan, traces, service, shares, result.slots, result.timeline);
     result.clock_mhz = mhz;
-    mhz = sustained_mhz(chip, run.matrix_share * busy_units, run.clocks / mhz);
+    mhz = sustained_mhz(chip, run, busy_units, run.clocks / mhz);
     if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;
   }
   result.clocks = run.clocks;
@@ -126,6 +129,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
     result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
   result.microseconds = chip.launch_microseconds + run.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
+  result.vector_share = run.vector_share;
   for (unsigned l = 0; l < level_count; ++l) result.levels[l] = service.share(static_cast<Level>(l));
   result.timed_groups = run.groups;
   result.groups = groups;

@@ -14,10 +14,10 @@ using Traces = std::map<std::uint64_t, GroupTrace>;
 
 struct Forecast {
   double microseconds = 0;
-  double clocks = 0;                         // of the compute units, without the launch itself
-  double clock_mhz = 0;                      // under this load
-  double matrix_share = 0;                   // of the clocks, that the timed units' matrix units were busy
-  std::array<double, level_count> levels{};  // of the lines that missed L1, the share of each level
+  double clocks = 0;                          // of the compute units, without the launch itself
+  double clock_mhz = 0;                       // under this load
+  double matrix_share = 0, vector_share = 0;  // of the clocks, that the timed units' matrix and vector units were busy
+  std::array<double, level_count> levels{};   // of the lines that missed L1, the share of each level
   std::uint64_t timed_groups = 0, groups = 0, instructions = 0;
   std::vector<SlotTime> slots;
   std::array<double, stall_count> stalls{};  // of the time of the timed waves, the share of each cause

@@ -132,6 +132,19 @@ TEST(TimedLaunch, AGroupMayBeBoundToOneComputeUnit) {
   EXPECT_EQ(groups("-mcumode", true), 2U);
 }
 
+TEST(TimedLaunch, VectorInstructionsDrawPowerToo) {
+  const auto mhz = [](double vector_power) {
+    Chip chip = mi300x();
+    chip.sustained_matrix_share = 0.01;
+    chip.vector_power = vector_power;
+    Attention attention(Arch::gfx942, 512, 8);
+    return time(attention, chip, true).clock_mhz;
+  };
+  const double without = mhz(0), with = mhz(0.5);
+  EXPECT_LT(without, mi300x().clock_mhz);
+  EXPECT_LT(with, 0.95 * without);
+}
+
 // Every fourth unit of a die reads, as fast as its share of the memory allows.
 TEST(TimedLaunch, UnitsThatWantNoMemoryLeaveTheirShareToOthers) {
   Module module(Arch::gfx942, R"(
