@@ -28,7 +28,7 @@ typedef struct rapt_device_info {
   uint64_t memory;       /* bytes */
   int32_t compute_units; /* on the host: hardware threads */
   int32_t simulator;     /* 1: no GPU, docs/simulator.md */
-  /* On the simulator: the model that forecasts the times of its events, such as "time model 1", or "" if it was not
+  /* On the simulator: the model that forecasts the times of its events, such as "time model 2", or "" if it was not
    * asked for one (RAPT_SIM_TIME). "" for everything that exists. */
   const char* time_model;
 } rapt_device_info;
