@@ -16,7 +16,7 @@ class SimulatedBench(support.CommandTest):
     def bench(self, time, threads=2):
         os.environ["RAPT_SIM_TIME"] = time
         os.environ["RAPT_SIM_THREADS"] = str(threads)
-        result = self.rapt("bench", "--device", "hip:0", PROBLEM, "--json", "rows.json", "--html", "page.html")
+        result = self.rapt("bench", "--device", "hip:0", "--op", "fwd", PROBLEM, "--json", "rows.json", "--html", "page.html")
         (row,) = [json.loads(line) for line in (self.folder / "rows.json").read_text().splitlines()]
         return result.stdout, row, (self.folder / "page.html").read_text()
 

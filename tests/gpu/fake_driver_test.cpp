@@ -210,12 +210,15 @@ TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   hip.calls.clear();
   backward({});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "launch", "free_async"}));
-  rapt::api::DeviceMemory workspace(kFirst, kStatistics);
+  const rapt::api::DeviceMemory memory(kFirst, kStatistics + 64);
+  void* workspace = memory.data();
+  size_t space = kStatistics + 64;
+  std::align(64, kStatistics, workspace, space);
   hip.calls.clear();
-  backward({.workspace = workspace.data(), .workspace_size = kStatistics});
+  backward({.workspace = workspace, .workspace_size = kStatistics});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch", "launch"}));
-  const std::string small = error_of(
-      [&] { backward({.workspace = workspace.data(), .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
+  const std::string small =
+      error_of([&] { backward({.workspace = workspace, .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
   EXPECT_EQ(small, "execution.workspace_size is 2239, must be at least 2240");
   hip.in_stream_order = false;
   const std::string refused = error_of([&] { backward({}); }, RAPT_INVALID_ARGUMENT);

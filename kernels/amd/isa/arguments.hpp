@@ -7,16 +7,23 @@
 namespace rapt::amd {
 
 // In constant memory, where scalar loads read them.
-using Arguments = const __attribute__((address_space(4))) rapt_forward_args;
-using Problem = const __attribute__((address_space(4))) rapt_abi_problem;
+template <class T>
+using Constant = const __attribute__((address_space(4))) T;
+using Arguments = Constant<rapt_forward_args>;
+using BackwardArguments = Constant<rapt_backward_args>;
+using Problem = Constant<rapt_abi_problem>;
 
-DEVICE Arguments& arguments() { return *(Arguments*)__builtin_amdgcn_kernarg_segment_ptr(); }
+template <class T = Arguments>
+DEVICE T& arguments() {
+  return *(T*)__builtin_amdgcn_kernarg_segment_ptr();
+}
 
 // Arguments read through an opaque copy are loaded again where they are needed, which keeps SGPR pressure low.
-DEVICE Arguments& opaque_copy(Arguments& a) {
+template <class T>
+DEVICE Constant<T>& opaque_copy(Constant<T>& a) {
   auto address = reinterpret_cast<uint64_t>(&a);
   asm volatile("" : "+s"(address));
-  return *reinterpret_cast<Arguments*>(address);
+  return *reinterpret_cast<Constant<T>*>(address);
 }
 
 }  // namespace rapt::amd

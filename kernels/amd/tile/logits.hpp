@@ -23,4 +23,19 @@ struct TileLogits {
   DEVICE int step(int i) { return M::element(i, 0); }
 };
 
+// The same of a tile whose columns are keys: element r of a lane, which is of query M::element(r, half).
+struct KeyLogit {
+  static constexpr int count = 1, group = 1;
+
+  Tile& s;
+  int r, lane;
+
+  DEVICE_MEMBER float get(int) const { return s[r]; }
+  DEVICE_MEMBER void set(int, float x) const { s[r] = x; }
+  DEVICE_MEMBER void scale(float factor) const { s[r] *= factor; }
+  DEVICE_MEMBER int key(int) const { return lane % kTile; }
+  DEVICE_MEMBER int first_key() const { return lane % kTile; }
+  DEVICE int step(int) { return 0; }
+};
+
 }  // namespace rapt::amd

@@ -2,6 +2,7 @@
 // are computed again, as in backward_dq, so that each element has one workgroup, which sums in a fixed order.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * 16 rows and RAPT_BLOCK_K columns of dbias of one batch and head.
+#include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -15,12 +16,6 @@ using StagedQueries = StagedRows<T, kHeadDim, kRows, kThreads>;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::kBytes, "shared= of the row");
 static_assert(kRows * kKeys * sizeof(float) <= RAPT_SHARED_BYTES);
-
-// Of a dimension in which an element of dbias has one index, or all `size` of them if bias is broadcast.
-struct Range {
-  int begin, end;
-};
-DEVICE Range range_of(bool broadcast, int index, int size) { return broadcast ? Range{0, size} : Range{index, index + 1}; }
 
 // Adds the gradients of the tile's logits to the lane's sums.
 DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* shared,
@@ -68,58 +63,23 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   barrier();  // everything has been read
 }
 
-// Stores the workgroup's elements: a row or column is summed if bias is broadcast to it.
-DEVICE void store(BackwardArguments& a, int batch, int head, int first_row, int first_key, char* shared,
-                  const TileC (&sums)[1][kKeyTiles]) {
+DEVICE void backward_dbias(BackwardArguments& a, char* shared) {
+  const BiasTile tile = bias_tile_of<kKeys>(a);
+  if (a.dbias.sizes[3] == 1 && tile.column > 0) return;
+  TileC sums[1][kKeyTiles] = {};
+  for_tiles_of<kRows, kKeys>(a, tile, [&](const Block& block, int first_key) { add(a, block, first_key, shared, sums); });
+
   const int thread = thread_id(), lane = thread % kWave, wave_row = thread / kWave * kTile;
-  float* const tile = reinterpret_cast<float*>(shared);
+  float* const staged = reinterpret_cast<float*>(shared);
   for_rows<1>([&](int m, int half) {
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        tile[(wave_row + row_in_wave(m, half, lane)) * kKeys + n * 8 + lane % 4 * 2 + i] = sums[m][n][2 * half + i];
+        staged[(wave_row + row_in_wave(m, half, lane)) * kKeys + n * 8 + lane % 4 * 2 + i] = sums[m][n][2 * half + i];
   });
   barrier();
-  const bool one_row = a.dbias.sizes[2] == 1, one_column = a.dbias.sizes[3] == 1;
-  const int columns = one_column ? 1 : kKeys;
-#pragma unroll 1
-  for (int n = thread; n < (one_row ? 1 : kRows) * columns; n += kThreads) {
-    const int row = n / columns, column = n % columns;
-    if (first_row + row >= a.dbias.sizes[2] || first_key + column >= a.dbias.sizes[3]) continue;
-    const Range of_rows = range_of(one_row, row, kRows), of_columns = range_of(one_column, column, kKeys);
-    float sum = 0;
-#pragma unroll 1
-    for (int i = of_rows.begin; i < of_rows.end; ++i)
-#pragma unroll 1
-      for (int j = of_columns.begin; j < of_columns.end; ++j) sum += tile[i * kKeys + j];
-    store_float(static_cast<char*>(a.dbias.data) + batch * a.dbias.batch + head * a.dbias.head +
-                    (first_row + row) * a.dbias.query + (first_key + column) * a.dbias.key,
-                a.problem.bias_dtype, sum);
-  }
-}
-
-DEVICE void backward_dbias(BackwardArguments& a, char* shared) {
-  Problem& p = a.problem;
-  const auto& sizes = a.dbias.sizes;
-  const int key_tiles = (p.seqlen_k + kKeys - 1) / kKeys, id = workgroup_id();
-  const int key_tile = id % key_tiles, tile = id / key_tiles % a.tiles, head = id / key_tiles / a.tiles % sizes[1];
-  const int batch = id / key_tiles / a.tiles / sizes[1];
-  if (sizes[3] == 1 && key_tile > 0) return;  // the first workgroup sums all keys
-  const Range batches = range_of(sizes[0] == 1, batch, p.batch), heads = range_of(sizes[1] == 1, head, p.heads_q);
-  const Range tiles = range_of(sizes[2] == 1, tile, (p.seqlen_q + kRows - 1) / kRows);
-  const Range key_tile_range = range_of(sizes[3] == 1, key_tile, key_tiles);
-  TileC sums[1][kKeyTiles] = {};
-#pragma unroll 1
-  for (int b = batches.begin; b < batches.end; ++b)
-#pragma unroll 1
-    for (int h = heads.begin; h < heads.end; ++h)
-#pragma unroll 1
-      for (int row = tiles.begin; row < tiles.end; ++row)
-#pragma unroll 1
-        for (int k = key_tile_range.begin; k < key_tile_range.end; ++k)
-          add(a, block_at(p, {0, h, b}, row * kRows), k * kKeys, shared, sums);
-  store(a, batch, head, tile * kRows, key_tile * kKeys, shared, sums);
+  store_bias_tile<kRows, kKeys, kThreads>(a, tile, staged);
 }
 
 }  // namespace rapt::nvidia

@@ -1,7 +1,7 @@
 """torch's flash attention operators for tensors of a GPU, computed by Rapt: what takeover.py puts in their place.
 
-Builds of torch for ROCm and for CUDA have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q], in torch's
-kernels and in Rapt's, so that either backward can follow either forward.
+Builds of torch for ROCm and for CUDA have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q],
+in torch's kernels and in Rapt's, so that either backward can follow either forward.
 """
 
 import torch

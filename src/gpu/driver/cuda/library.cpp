@@ -14,7 +14,7 @@ constexpr int kOldest = 13000;  // what nvcc 13 compiles is loaded by no older d
 
 std::string version_text(int version) { return cat(version / 1000, ".", version % 1000 / 10); }
 
-void* open_library(std::string& path) {
+void* open_libcuda(std::string& path) {
   const char* wish = std::getenv("RAPT_CUDA_LIBRARY");
   path = wish && *wish ? wish : "libcuda.so.1";
   if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
@@ -29,7 +29,7 @@ void* open_library(std::string& path) {
 }  // namespace
 
 Cuda::Cuda() {
-  void* const handle = open_library(path_);
+  void* const handle = open_libcuda(path_);
   std::string missing;
 // NOLINTBEGIN(bugprone-macro-parentheses): they are a type, a name and a list
 #define RAPT_REQUIRED(result, name, arguments)                        \

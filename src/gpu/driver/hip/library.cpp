@@ -19,7 +19,7 @@ std::string why_not(const char* name) {
   return text.find(name) == std::string::npos ? cat(name, ": ", text) : text;
 }
 
-void* open_library(std::string& path) {
+void* open_libamdhip(std::string& path) {
   const char* wish = std::getenv("RAPT_HIP_LIBRARY");
   if (wish && *wish) {
     path = wish;
@@ -48,7 +48,7 @@ std::string file_of(void* symbol, const std::string& otherwise) {
 }  // namespace
 
 Hip::Hip() {
-  void* const handle = open_library(path_);
+  void* const handle = open_libamdhip(path_);
   std::string missing;
 // NOLINTBEGIN(bugprone-macro-parentheses): they are a type, a name and a list
 #define RAPT_OPTIONAL(result, name, arguments) name = reinterpret_cast<result(*) arguments>(dlsym(handle, #name));

@@ -1,0 +1,90 @@
+// dbias: the gradients of the logits are computed again, as in backward_dq, so that each element has one workgroup, which
+// sums in a fixed order.
+//
+// A workgroup of RAPT_WAVES waves has RAPT_WAVES * kTile rows and RAPT_BLOCK_K columns of dbias of one batch and head.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/staged_rows.hpp"
+#include "kernels/common/bias_gradient.hpp"
+#include "kernels/common/score_gradients.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
+inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile;
+using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;
+inline constexpr int kSumBytes = kRows * kKeys * sizeof(float);
+inline constexpr int kLdsBytes = 2 * Staged::bytes > kSumBytes ? 2 * Staged::bytes : kSumBytes;
+
+// Adds the gradients of the tile's logits to the lane's sums, those of its query.
+DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key, char* lds, Tile (&sums)[kKeyTiles]) {
+  BackwardArguments& a = opaque_copy(arguments);
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
+  if (first_key >= keys.end || first_key + kKeys <= keys.begin) return;
+  const int thread = opaque_thread_id();
+  const auto part = WavePart<1, kHeadDim>::of(thread);
+  const int lane = part.lane, row = block.first_row + part.first_row + lane % kTile;
+  const int head_k = block.head / a.problem.group;
+  Staged k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
+  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
+           thread);
+  k.load(first_key);
+  v.load(first_key);
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
+  const rapt_abi_row_statistics* const statistics =
+      a.statistics.data + block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first;
+  M::B q[kSteps] = {}, dout[kSteps] = {};
+  rapt_abi_row_statistics of_row = {__builtin_inff(), 0};
+  if (row < block.q.count) {
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+    load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
+                      M::b_offset(lane), dout);
+    of_row = statistics[row];
+  }
+  k.store(first_key);
+  v.store(first_key);
+  barrier();
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t) {
+    Tile s = {}, ds = {};
+    const int slot = t * kTile + M::a_row(lane);
+#pragma unroll
+    for (int c = 0; c < kSteps; ++c) {
+      s = M::multiply(fragment<M>(k.row(slot), c, lane), q[c], s);
+      ds = M::multiply(fragment<M>(v.row(slot), c, lane), dout[c], ds);
+    }
+    BackwardArguments& again = opaque_copy(a);
+    score_gradients<true, Of::logits>(
+        again.problem, block, first_key + t * kTile, true, [&] { return query_of(again.problem, block, row); }, of_row,
+        TileLogits<M>{s, lane / kTile}, TileLogits<M>{ds, lane / kTile});
+    sums[t] += ds;
+  }
+  barrier();  // everything has been read
+}
+
+DEVICE void backward_dbias(BackwardArguments& a, char* lds) {
+  const BiasTile tile = bias_tile_of<kKeys>(a);
+  if (a.dbias.sizes[3] == 1 && tile.column > 0) return;
+  Tile sums[kKeyTiles] = {};
+  for_tiles_of<kRows, kKeys>(a, tile, [&](const Block& block, int first_key) { add(a, block, first_key, lds, sums); });
+
+  const auto part = WavePart<1, kHeadDim>::of(opaque_thread_id());
+  float* const staged = reinterpret_cast<float*>(lds);
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r)
+      staged[(part.first_row + part.lane % kTile) * kKeys + t * kTile + M::element(r, part.lane / kTile)] = sums[t][r];
+  barrier();
+  store_bias_tile<kRows, kKeys, kWaves * kWave>(a, tile, staged);
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
+  backward_dbias(opaque_copy(arguments<BackwardArguments>()), lds);
+}

@@ -1,0 +1,146 @@
+// dk and dv. A lane owns one key: S = Q K^T and dP = dO V^T have keys as columns, so that P and dS have the layout of
+// operands of dV^T = dO^T P and dK^T = Q^T dS.
+//
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of a head of k, in steps of RAPT_BLOCK_K queries of
+// each head of q that shares it, one after another.
+//
+// An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
+// zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/staged_rows.hpp"
+#include "kernels/amd/tile/values.hpp"
+#include "kernels/common/score_gradients.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kKeys = kWaves * kTile;
+inline constexpr int kSteps = kHeadDim / M::step, kQueryTiles = kQueries / kTile, kDimTiles = kHeadDim / kTile;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using Staged = StagedRows<T, kHeadDim, kQueries, kWaves>;            // Q and dO
+using Transposed = StagedValues<T, kHeadDim, kQueries, kWaves>;      // again
+inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
+inline constexpr int kLdsBytes = 2 * Staged::bytes + 2 * Transposed::bytes + kStatisticsBytes;
+
+// Of a step's rows, from `first` on; of rows that do not exist those of rows that attend nothing.
+DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, char* lds) {
+  const int thread = opaque_thread_id(), row = first + thread;
+  if (thread >= kQueries) return;
+  rapt_abi_row_statistics s = {__builtin_inff(), 0};
+  if (row < block.q.count)
+    s = a.statistics.data[block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first + row];
+  reinterpret_cast<rapt_abi_row_statistics*>(lds)[thread] = s;
+}
+
+// Adds what the queries of one head contribute. `block.head` is a head of q.
+template <int Steps>
+DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
+                     bool finite, char* lds, const M::B (&k)[Steps], const M::B (&v)[Steps], Tile (&dk)[kDimTiles],
+                     Tile (&dv)[kDimTiles]) {
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
+  Staged q(q_rows, a.q.seq, a.problem.head_dim, range, lds, thread);
+  Staged dout(dout_rows, a.dout.seq, a.problem.head_dim_v, range, lds + Staged::bytes, thread);
+  char* const transposed = lds + 2 * Staged::bytes;
+  Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, finite ? kFinite : kAll);
+  Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread, kAll);
+  char* const statistics = transposed + 2 * Transposed::bytes;
+  const auto load = [&](int first) {
+    q.load(first);
+    dout.load(first);
+    qt.load(first);
+    dout_t.load(first);
+  };
+  const int begin = rows.begin / kQueries * kQueries;
+  if (begin < rows.end) load(begin);
+  for (int first = begin; first < rows.end; first += kQueries) {
+    barrier();
+    q.store(first);
+    dout.store(first);
+    qt.store(first);
+    dout_t.store(first);
+    stage_statistics(a, block, first, statistics);
+    barrier();
+    if (first + kQueries < rows.end) load(first + kQueries);
+    if (first >= own.end || first + kQueries <= own.begin) continue;
+    Tile s[kQueryTiles], ds[kQueryTiles];
+#pragma unroll
+    for (int t = 0; t < kQueryTiles; ++t) {
+      s[t] = ds[t] = Tile{};
+      const int slot = t * kTile + M::a_row(lane);
+#pragma unroll
+      for (int c = 0; c < kSteps; ++c) {
+        s[t] = M::multiply(fragment<M>(q.row(slot), c, lane), k[c], s[t]);
+        ds[t] = M::multiply(fragment<M>(dout.row(slot), c, lane), v[c], ds[t]);
+      }
+    }
+    const bool masked = first < own.full_begin || first + kQueries > own.full_end;
+#pragma unroll
+    for (int t = 0; t < kQueryTiles; ++t)
+#pragma unroll
+      for (int r = 0; r < kRegisters; ++r) {
+        BackwardArguments& again = kGeneral ? opaque_copy(a) : a;  // the options of 16 queries are too many
+        const int row = t * kTile + M::element(r, lane / kTile);
+        score_gradients<kGeneral>(
+            again.problem, block, first_key, masked, [&] { return query_of(again.problem, block, first + row); },
+            reinterpret_cast<const rapt_abi_row_statistics*>(statistics)[row], KeyLogit{s[t], r, lane},
+            KeyLogit{ds[t], r, lane});
+      }
+    accumulate<T>(s, lane, dout_t, 0, dv);
+    accumulate<T>(ds, lane, qt, 0, dk);
+  }
+}
+
+// Returns whether it must run again, without Inf and NaN in Q.
+DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
+  const Block block = key_block_of(a.problem, a.tiles, kKeys);
+  if (block.first_row >= block.k.count) return false;
+  const auto part = WavePart<1, kHeadDim>::of(opaque_thread_id());
+  const int lane = part.lane, first_key = block.first_row + part.first_row, key = first_key + lane % kTile;
+  const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
+  const Queries own = queries_of(a.problem, block, first_key, kTile);
+
+  M::B k[kSteps] = {}, v[kSteps] = {};
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
+  if (key < block.k.count) {
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::b_offset(lane), k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::b_offset(lane), v);
+  }
+  Tile dk[kDimTiles] = {}, dv[kDimTiles] = {};
+#pragma nounroll
+  for (int g = 0; g < a.problem.group; ++g) {
+    Block of_head = block;
+    of_head.head = block.head * a.problem.group + g;
+    add_head(a, of_head, rows, own, first_key, finite, lds, k, v, dk, dv);
+  }
+
+  Tile zero = {};  // 0 times each element: NaN if it is not finite
+#pragma unroll
+  for (int t = 0; t < kDimTiles; ++t) zero = __builtin_elementwise_fma(dk[t], Tile{}, zero);
+  float sum = 0;
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) sum += zero[r];
+  char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
+  char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
+  if (key < block.k.count && a.dk.data != nullptr)
+    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
+                    dk);
+  if (key < block.k.count && a.dv.data != nullptr)
+    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
+                    kGeneral ? a.problem.keep_scale : 1, dv);
+  return vote<kWaves>(sum != sum, lds) && !finite;
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
+#pragma nounroll
+  for (bool finite = false; backward_dkv(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
+  }
+}

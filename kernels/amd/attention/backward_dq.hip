@@ -1,0 +1,133 @@
+// dq, and of each row what the other kernels of the pass need, its lse and delta. S^T = K Q^T, dP^T = V dO^T,
+// dQ^T = K^T dS^T: a lane owns one query, as in forward.hip, and dS^T has the layout of the third product's operand.
+//
+// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, in tiles of RAPT_BLOCK_K keys.
+//
+// An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
+// a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/row_products.hpp"
+#include "kernels/amd/tile/staged_rows.hpp"
+#include "kernels/amd/tile/values.hpp"
+#include "kernels/common/score_gradients.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
+inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;              // K and V
+using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;        // K again
+inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
+
+// Of the lane's row, which is in `dout`.
+DEVICE rapt_abi_row_statistics statistics_of(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                             const M::B (&dout)[kSteps]) {
+  rapt_abi_row_statistics s = {__builtin_inff(), 0};
+  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  s.delta = row_product<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
+  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
+                          block.head * a.lse.head + block.q.first * a.lse.query;
+  rapt_abi_row_statistics* const statistics =
+      a.statistics.data + block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first;
+  if (const int row = first_row + lane % kTile; row < block.q.count) {
+    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
+    s.lse = of_row == -__builtin_inff() ? __builtin_inff() : of_row;
+    if (lane < kTile) statistics[row] = s;
+  }
+  return s;
+}
+
+// Returns whether it must run again, without Inf and NaN in K.
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
+  const Block block = block_of(a.problem, a.tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = opaque_thread_id();
+  const auto part = WavePart<1, kHeadDim>::of(thread);
+  const int lane = part.lane, first_row = block.first_row + part.first_row, row = first_row + lane % kTile;
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
+
+  // Addresses of rows are made outside of branches that depend on the lane: what the compiler makes in both arms of one
+  // is in vector registers afterwards.
+  M::B q[kSteps] = {}, dout[kSteps] = {};
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
+  if (row < block.q.count) {
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+    load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
+                      M::b_offset(lane), dout);
+  }
+  const rapt_abi_row_statistics statistics = statistics_of(a, block, first_row, lane, dout);
+  if (a.dq.data == nullptr) return false;
+
+  const int head_k = block.head / a.problem.group;
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
+  Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread);
+  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
+           thread);
+  Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, finite ? kFinite : kAll);
+  const auto load = [&](int first) {
+    k.load(first);
+    v.load(first);
+    kt.load(first);
+  };
+  Tile dq[kDimTiles] = {};
+  const int begin = keys.begin / kKeys * kKeys;
+  if (begin < keys.end) load(begin);
+  for (int first = begin; first < keys.end; first += kKeys) {
+    barrier();
+    k.store(first);
+    v.store(first);
+    kt.store(first);
+    barrier();
+    const bool attends = rows.attends(first, kKeys);
+    Tile s[kKeyTiles], ds[kKeyTiles];
+    if (attends) {
+#pragma unroll
+      for (int t = 0; t < kKeyTiles; ++t) {
+        s[t] = ds[t] = Tile{};
+        const int slot = t * kTile + M::a_row(lane);
+#pragma unroll
+        for (int c = 0; c < kSteps; ++c) {
+          s[t] = M::multiply(fragment<M>(k.row(slot), c, lane), q[c], s[t]);
+          ds[t] = M::multiply(fragment<M>(v.row(slot), c, lane), dout[c], ds[t]);
+        }
+      }
+    }
+    if (first + kKeys < keys.end) load(first + kKeys);
+    if (!attends) continue;
+    BackwardArguments& again = opaque_copy(a);
+    const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+#pragma unroll
+    for (int t = 0; t < kKeyTiles; ++t)
+      score_gradients<kGeneral>(
+          again.problem, block, first + t * kTile, masked,
+          [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
+          TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
+    accumulate<T>(ds, lane, kt, 0, dq);
+  }
+
+  Tile zero = {};  // 0 times each element: NaN if it is not finite
+#pragma unroll
+  for (int t = 0; t < kDimTiles; ++t) zero = __builtin_elementwise_fma(dq[t], Tile{}, zero);
+  float sum = 0;
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) sum += zero[r];
+  char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
+  if (row < block.q.count)
+    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane, a.problem.scale, dq);
+  return vote<kWaves>(sum != sum && statistics.lse == statistics.lse, lds) && !finite;
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
+#pragma nounroll
+  for (bool finite = false; backward_dq(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
+  }
+}
