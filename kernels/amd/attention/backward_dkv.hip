@@ -118,12 +118,6 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
     add_head(a, of_head, rows, own, first_key, finite, lds, k, v, dk, dv);
   }
 
-  Tile zero = {};  // 0 times each element: NaN if it is not finite
-#pragma unroll
-  for (int t = 0; t < kDimTiles; ++t) zero = __builtin_elementwise_fma(dk[t], Tile{}, zero);
-  float sum = 0;
-#pragma unroll
-  for (int r = 0; r < kRegisters; ++r) sum += zero[r];
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
   if (key < block.k.count && a.dk.data != nullptr)
@@ -132,7 +126,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   if (key < block.k.count && a.dv.data != nullptr)
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
                     kGeneral ? a.problem.keep_scale : 1, dv);
-  return vote<kWaves>(sum != sum, lds) && !finite;
+  return vote<kWaves>(not_finite(dk), lds) && !finite;
 }
 
 }  // namespace rapt::amd

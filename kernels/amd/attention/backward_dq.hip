@@ -110,16 +110,10 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     accumulate<T>(ds, lane, kt, 0, dq);
   }
 
-  Tile zero = {};  // 0 times each element: NaN if it is not finite
-#pragma unroll
-  for (int t = 0; t < kDimTiles; ++t) zero = __builtin_elementwise_fma(dq[t], Tile{}, zero);
-  float sum = 0;
-#pragma unroll
-  for (int r = 0; r < kRegisters; ++r) sum += zero[r];
   char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
   if (row < block.q.count)
     store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane, a.problem.scale, dq);
-  return vote<kWaves>(sum != sum && statistics.lse == statistics.lse, lds) && !finite;
+  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
 }
 
 }  // namespace rapt::amd

@@ -19,16 +19,21 @@ DEVICE void replace(int pass, const Values& v) {
   }
 }
 
-// Whether a row of O^T has an Inf or NaN in the first pass that the logits do not explain.
-template <class T, bool General, int DimTiles>
-DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
+// Whether an element of the lane's column is Inf or NaN.
+template <int DimTiles>
+DEVICE bool not_finite(const Tile (&o)[DimTiles]) {
   Tile zero = {};  // 0 times each element: NaN if it is not finite
 #pragma unroll
   for (int t = 0; t < DimTiles; ++t) zero = __builtin_elementwise_fma(o[t], Tile{}, zero);
   float sum = 0;
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) sum += zero[r];
-  return sum != sum && softmax.sum == softmax.sum;
+  return sum != sum;
+}
+// The same of a row of O^T in the first pass, where the logits do not explain it.
+template <class T, bool General, int DimTiles>
+DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
+  return not_finite(o) && softmax.sum == softmax.sum;
 }
 
 // Adds an infinity to the elements of this lane's row of out whose weight is not 0.
