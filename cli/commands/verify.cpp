@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
@@ -163,7 +164,7 @@ class Verifier {
     std::optional<Checker> checker;  // made once: it computes the reference
     for (const std::string& backend : backends) {
       if (may_be_left_out && !taken(problem, backend, RAPT_FORWARD)) continue;
-      if (may_be_left_out && backward) backward = taken(problem + gradients_of(a), backend, RAPT_BACKWARD);
+      if (may_be_left_out && backward) backward = taken(with_gradients(problem, a), backend, RAPT_BACKWARD);
       if (!backward && options_.op == "bwd") continue;
       if (!checker) checker.emplace(Problem::parse(problem), a, backward, team_.executor(), device_);
       for (CheckRow& row : checker->check(backend))
@@ -172,10 +173,15 @@ class Verifier {
     return rows;
   }
 
-  // What a check of the backward pass asks for, if it is more than a problem's default.
-  static std::string gradients_of(const Attention& a) {
-    if (!a.bias && !a.sink) return "";
-    return fmt::format(" grads=dq,dk,dv{}{}", a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
+  // The problem with the gradients that a check computes: all that there are, whatever its text asks for.
+  static std::string with_gradients(const std::string& problem, const Attention& a) {
+    std::istringstream words(problem);
+    std::vector<std::string> kept;
+    for (std::string word; words >> word;)
+      if (!word.starts_with("grads=")) kept.push_back(word);
+    if (a.bias || a.sink)
+      kept.push_back(fmt::format("grads=dq,dk,dv{}{}", a.bias ? ",dbias" : "", a.sink ? ",dsink" : ""));
+    return fmt::format("{}", fmt::join(kept, " "));
   }
 
   // Does the GPU take it? What it does not take is listed.
