@@ -76,4 +76,9 @@ DEVICE char* first_row_of(const Rows& rows, int batch, const Span& span, int hea
   return static_cast<char*>(rows.data) + batch * rows.batch + span.first * rows.seq + head * rows.head;
 }
 
+// The statistics of the sequence's row 0, of a head of q.
+DEVICE rapt_abi_row_statistics* statistics_of(BackwardArguments& a, int batch, const Span& q, int head) {
+  return a.statistics.data + batch * a.statistics.batch + head * a.statistics.head + q.first;
+}
+
 }  // namespace rapt::RAPT_VENDOR

@@ -33,8 +33,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   v.load(first_key);
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
-  const rapt_abi_row_statistics* const statistics =
-      a.statistics.data + block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first;
+  const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
   M::B q[kSteps] = {}, dout[kSteps] = {};
   rapt_abi_row_statistics of_row = {__builtin_inff(), 0};
   if (row < block.q.count) {

@@ -29,7 +29,7 @@ DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first
   if (thread >= kQueries) return;
   rapt_abi_row_statistics s = {__builtin_inff(), 0};
   if (row < block.q.count)
-    s = a.statistics.data[block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first + row];
+    s = statistics_of(a, block.batch, block.q, block.head)[row];
   reinterpret_cast<rapt_abi_row_statistics*>(lds)[thread] = s;
 }
 

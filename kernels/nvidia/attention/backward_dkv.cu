@@ -42,8 +42,7 @@ DEVICE void load_statistics(BackwardArguments& a, const Block& block, const Step
   const int thread = thread_id(), row = step.first + thread;
   if (thread >= kQueries) return;
   const bool there = row < block.q.count;
-  const rapt_abi_row_statistics* const rows =
-      a.statistics.data + block.batch * a.statistics.batch + step.head * a.statistics.head + block.q.first;
+  const rapt_abi_row_statistics* const rows = statistics_of(a, block.batch, block.q, step.head);
   copy_async_8(shared_address(shared) + thread * 8, rows + (there ? row : 0), there);
 }
 

@@ -50,7 +50,7 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_r
       const float of_row = *reinterpret_cast<const float*>(lse + (block.q.first + row) * a.lse.query);
       if (of_row != -__builtin_inff()) s.lse = of_row;
       if (lane % 4 == 0)
-        a.statistics.data[block.batch * a.statistics.batch + block.head * a.statistics.head + block.q.first + row] = s;
+        statistics_of(a, block.batch, block.q, block.head)[row] = s;
     }
   }
 }
