@@ -70,6 +70,66 @@ struct rapt_forward_args {
   struct rapt_abi_problem problem;
 };
 
+/* A KV cache: k and v of a problem without cu_seqlens_k. Sequence b's keys are rows leftpad[b] to seqused[b] +
+ * new_keys.seqlen - 1 of cache row batch_idx[b], whose rows are problem.seqlen_k, or of its pages: row r is row r % page
+ * of page block_table[b * block_table_row + r / page]. Lengths and indices beyond the cache are clamped to it. */
+struct rapt_abi_cache {
+  const int32_t* seqused;     /* null: problem.seqlen_k - new_keys.seqlen */
+  const int32_t* leftpad;     /* null: 0 */
+  const int32_t* batch_idx;   /* null: b */
+  const int32_t* block_table; /* null: no pages */
+  int64_t block_table_row;    /* elements */
+  int32_t batches;            /* cache rows, or pages */
+  int32_t page;               /* rows, a multiple of 16 */
+  uint32_t page_factor;       /* r / page is (2 r * page_factor >> 32) >> page_shift */
+  uint32_t page_shift;
+};
+
+/* Rows that are written to the cache before attending: row i of sequence b becomes row seqused[b] + i. */
+struct rapt_abi_new_keys {
+  struct rapt_abi_rows k, v;
+  int32_t seqlen;     /* 0: none */
+  int32_t rotary_dim; /* 0: no rotary embedding of q and k */
+  struct {
+    const void* data; /* [positions, rotary_dim / 2] */
+    int64_t position; /* stride in bytes */
+  } cos, sin;
+  int32_t positions;
+  int32_t rotary_dtype; /* rapt_abi_dtype */
+  int32_t interleaved;  /* 1: pairs (0, 1), (2, 3), ...; 0: pairs (x, x + rotary_dim / 2) */
+  int32_t advances;     /* 1: query i of sequence b is at position seqused[b] + i; 0: all are at seqused[b] */
+};
+
+/* The softmax of a row over the keys of one split. */
+struct rapt_abi_partial {
+  float reference; /* softmax.hpp */
+  float sum;       /* 0: no keys, and no partial result */
+};
+
+/* Decode: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r / group
+ * of its head r % group. A workgroup of decode computes 16 rows over split_rows rows of k, which count from the cache's
+ * or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split first.
+ * With one split it writes out and lse. Otherwise it writes partial results, and a workgroup of decode_combine merges
+ * those of one row of q: the grid has heads_q * seqlen_q * batch workgroups, heads first. */
+struct rapt_decode_args {
+  uint32_t size; /* sizeof(struct rapt_decode_args) */
+  int32_t row_tiles, splits, split_rows;
+  struct rapt_abi_rows q, k, v, out;
+  struct {
+    float* data; /* null: not wanted */
+    int64_t batch, head, query;
+  } lse;
+  struct rapt_abi_cache cache;
+  struct rapt_abi_new_keys new_keys;
+  struct {
+    float* out; /* [batch, heads_k, seqlen_q * group, splits, head_dim_v], not divided by the sum; or null */
+    struct rapt_abi_partial* softmax; /* [batch, heads_k, seqlen_q * group, splits] */
+    int32_t natural;                  /* 1: of a general kernel, whose logits are natural; 0: in the log2 domain */
+    int32_t out_dtype;                /* rapt_abi_dtype */
+  } partial;
+  struct rapt_abi_problem problem;
+};
+
 /* What the later stages of the backward pass read of a row: made by backward_dq. */
 struct rapt_abi_row_statistics {
   float lse;   /* +Inf where the row attends nothing: its probabilities are then 0 */

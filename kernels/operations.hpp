@@ -11,12 +11,21 @@
 namespace rapt {
 
 // One step of a pass. Each stage of a plan is a kernel; rows of tuning tables begin with a stage's name.
-enum class Stage : uint8_t { forward, backward_dq, backward_dkv, backward_dbias, backward_dsink };
+enum class Stage : uint8_t {
+  forward,
+  decode,
+  decode_combine,
+  backward_dq,
+  backward_dkv,
+  backward_dbias,
+  backward_dsink
+};
 
 struct Operation {
   std::string_view name;
   Stage stage;
   size_t argument_size;  // bytes
+  int block_q = 0;       // rows of a workgroup; 0: those of its waves
 };
 
 namespace operations {
@@ -27,6 +36,8 @@ struct StageName {
 };
 
 inline constexpr StageName kStages[] = {{Stage::forward, "forward"},
+                                        {Stage::decode, "decode"},
+                                        {Stage::decode_combine, "decode_combine"},
                                         {Stage::backward_dq, "backward_dq"},
                                         {Stage::backward_dkv, "backward_dkv"},
                                         {Stage::backward_dbias, "backward_dbias"},
@@ -36,6 +47,8 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
+    {"decode", Stage::decode, sizeof(rapt_decode_args), 16},
+    {"decode_combine", Stage::decode_combine, sizeof(rapt_decode_args), 1},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},

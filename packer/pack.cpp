@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/archive_format.hpp"
+#include "kernels/operations.hpp"
 #include "packer/gate.hpp"
 
 namespace rapt::archive {
@@ -44,6 +45,11 @@ std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architect
   throw Error(name + ": the packer cannot read the metadata of " + std::string(arch.vendor) + "'s kernels");
 }
 
+int block_q(const Row& row, const Architecture& arch) {
+  const Operation* const operation = find_operation(row.operation);
+  return operation && operation->block_q > 0 ? operation->block_q : row.queries_per_group(arch);
+}
+
 ordered_json entry(const Row& row, const Architecture& arch, const Compiled& kernel) {
   const Resources& r = kernel.resources;
   return {
@@ -53,7 +59,7 @@ ordered_json entry(const Row& row, const Architecture& arch, const Compiled& ker
       {"dtype", row.dtype},
       {"head_dim", row.head_dim},
       {"features", row.features},
-      {"block_q", row.queries_per_group(arch)},
+      {"block_q", block_q(row, arch)},
       {"block_k", row.block_k},
       {"waves", row.waves},
       {"threads", row.waves * static_cast<int>(arch.lanes)},

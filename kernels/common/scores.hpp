@@ -41,7 +41,8 @@ DEVICE float sink_of(Problem& p, const Block& b) {
   return General ? sink : kLog2e * sink;
 }
 
-DEVICE void store_lse(Arguments& a, const Block& b, int row, float lse) {
+template <class Args>
+DEVICE void store_lse(Args& a, const Block& b, int row, float lse) {
   if (a.lse.data == nullptr) return;
   char* const head = reinterpret_cast<char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
   *reinterpret_cast<float*>(head + (b.q.first + row) * a.lse.query) = lse;

@@ -46,6 +46,10 @@ struct Softmax {
   // the query. Returns the factor of O.
   DEVICE_MEMBER float finish(float sink) {
     sum = query_sum(sum + rest);
+    return finish_total(sink);
+  }
+  // The same where `sum` is the whole row's.
+  DEVICE_MEMBER float finish_total(float sink) {
     const float top = max(reference, sink);
     const float factor = exp2((reference - top) * kPower);
     sum = sum * factor + exp2((sink - top) * kPower);

@@ -46,7 +46,9 @@ class GpuBackend final : public Backend {
     return plan.gpu.workspace;
   }
   void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
-    gpu::forward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});
+    const gpu::Launch launch = {execution.stream, execution.workspace, execution.workspace_size};
+    if (plan.gpu.stages[0].stage == Stage::decode) gpu::decode(call, plan.gpu, launch);
+    else gpu::forward(call, plan.gpu, launch);
   }
   void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const override {
     gpu::backward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});

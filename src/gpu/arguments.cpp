@@ -131,6 +131,64 @@ rapt_forward_args forward_args(const ForwardCall& call, int32_t tiles, const Dev
   return a;
 }
 
+namespace {
+
+rapt_abi_cache cache_args(const Call& call) {
+  rapt_abi_cache c = {};
+  c.seqused = call.seqused_k;
+  c.leftpad = call.leftpad_k;
+  c.batch_idx = call.cache_batch_idx;
+  c.block_table = call.block_table;
+  c.block_table_row = call.block_table_row;
+  c.batches = static_cast<int32_t>(call.cache_batches);
+  c.page = static_cast<int32_t>(call.page);
+  // Exact for rows below 2^31: with 2^shift >= page, factor = ceil(2^(31 + shift) / page) is too large by less than
+  // 2^-shift, relatively (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
+  while (call.page > int64_t{1} << c.page_shift) ++c.page_shift;
+  if (call.page > 0) c.page_factor = static_cast<uint32_t>(((int64_t{1} << (31 + c.page_shift)) + call.page - 1) / call.page);
+  return c;
+}
+
+rapt_abi_new_keys new_keys_args(const Call& call) {
+  const NewKeys& from = call.new_keys;
+  const int64_t bytes = dtype_bytes(call.dtype), rotary_bytes = dtype_bytes(from.rotary_dtype);
+  rapt_abi_new_keys n = {};
+  n.k = rows(from.k, bytes);
+  n.v = rows(from.v, bytes);
+  n.seqlen = static_cast<int32_t>(call.seqlen_new);
+  n.rotary_dim = static_cast<int32_t>(call.rotary_dim);
+  n.cos = {from.cos, from.cos_row * rotary_bytes};
+  n.sin = {from.sin, from.sin_row * rotary_bytes};
+  n.positions = static_cast<int32_t>(from.positions);
+  n.rotary_dtype = abi_dtype(from.rotary_dtype);
+  n.interleaved = call.rotary_interleaved;
+  n.advances = call.window_left >= 0 || call.window_right >= 0;
+  return n;
+}
+
+}  // namespace
+
+rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const Device& device) {
+  const int64_t bytes = dtype_bytes(call.dtype);
+  rapt_decode_args a = {};
+  a.size = sizeof a;
+  a.row_tiles = plan.stages[0].tiles;
+  a.splits = plan.splits;
+  a.split_rows = plan.split_rows;
+  a.q = rows(call.q, bytes);
+  a.k = rows(call.k, bytes);
+  a.v = rows(call.v, bytes);
+  a.out = rows(call.out, bytes);
+  if (call.lse)
+    a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
+  if (call.has_cache) a.cache = cache_args(call);
+  a.new_keys = new_keys_args(call);
+  a.partial.natural = plan.variant(0).features == "general";
+  a.partial.out_dtype = abi_dtype(call.dtype);
+  fill(a.problem, call, device);
+  return a;
+}
+
 rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& kernel,
                                  rapt_abi_row_statistics* statistics, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
@@ -171,6 +229,14 @@ void check_shared(const PointerCheck& check, const Call& call) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }
+  check("kv_cache.seqused_k", call.seqused_k);
+  check("kv_cache.cache_batch_idx", call.cache_batch_idx);
+  check("kv_cache.leftpad_k", call.leftpad_k);
+  check("kv_cache.block_table", call.block_table);
+  check("kv_cache.new_k", call.new_keys.k.data);
+  check("kv_cache.new_v", call.new_keys.v.data);
+  check("kv_cache.rotary_cos", call.new_keys.cos);
+  check("kv_cache.rotary_sin", call.new_keys.sin);
 }
 
 // Tensors without elements may be anywhere.

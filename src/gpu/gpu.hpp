@@ -27,6 +27,8 @@ struct Plan {
   std::array<PlannedKernel, kMostStages> stages = {};
   size_t stage_count = 0;
   size_t workspace = 0;  // bytes
+  // Of the decode stage: the keys' rows are cut into so many splits of split_rows each.
+  int32_t splits = 1, split_rows = 0;
 
   const Variant& variant(size_t stage) const { return modules->variants()[stages[stage].variant]; }
 };
@@ -56,14 +58,21 @@ struct Launch {
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };
-// The device memory between the kernels of a backward pass.
+// The device memory between the kernels of a backward pass, and of a decode stage with splits.
 size_t statistics_bytes(const Problem& problem);
+size_t partial_bytes(const Problem& problem, int32_t splits);
+
+// Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence has
+// the same result, to the last bit, alone and in any batch.
+void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
+                Plan& plan);
 
 // Launches one kernel of a plan. Throws Error if the driver refuses.
 void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream);
 
 // Sets `call` to the lengths' addresses that the kernel was launched with.
 void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
+void decode(ForwardCall& call, const Plan& plan, const Launch& launch);
 void backward(BackwardCall call, const Plan& plan, const Launch& launch);
 
 }  // namespace rapt::gpu

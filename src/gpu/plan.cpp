@@ -45,16 +45,19 @@ size_t variant_named(const Modules& modules, std::string_view name) {
 std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan) {
   Modules& modules = Modules::of(device);
   if (std::string why = unsupported(problem); !why.empty()) return why;
-  const Stages stages(problem, op);
   std::optional<size_t> named;
-  if (!variant.empty()) {
-    const Variant& v = modules.variants()[named.emplace(variant_named(modules, variant))];
+  if (!variant.empty()) named = variant_named(modules, variant);
+  const Stages stages(problem, op, forward_kernels(modules.variants(), problem, variant));
+  if (named) {
+    const Variant& v = modules.variants()[*named];
     if (std::ranges::none_of(stages, [&](Stage stage) { return computes(v, stage); }))
       return cat(variant, ": it computes ", v.operation);
+    if (problem.has_cache && computes(v, Stage::forward)) return cat(variant, ": it takes no KV cache");
   }
   plan.modules = &modules;
   plan.workspace = lengths_bytes(problem) + (op == RAPT_BACKWARD ? statistics_bytes(problem) : 0);
   for (const Stage stage : stages) {
+    if (stage == Stage::decode_combine && plan.splits == 1) break;
     const KernelRequirements needed = requirements_of(problem, stage);
     PlannedKernel& kernel = plan.stages[plan.stage_count];
     kernel.stage = stage;
@@ -70,6 +73,11 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
     const Variant& v = modules.variants()[kernel.variant];
     kernel.tiles = static_cast<int32_t>(tiles(v, needed));
     kernel.workgroups = static_cast<uint32_t>(workgroups(v, needed));
+    if (stage == Stage::decode) {
+      set_splits(problem, v, needed, modules.device(), plan);
+      kernel.workgroups *= static_cast<uint32_t>(plan.splits);
+      plan.workspace += partial_bytes(problem, plan.splits);
+    }
     ++plan.stage_count;
   }
   return "";

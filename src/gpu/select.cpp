@@ -14,6 +14,7 @@ namespace rapt::gpu {
 
 namespace {
 
+constexpr int64_t kDecodeRows = 16;         // rows of one tile: with more, a forward kernel reads K and V less often
 constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
 
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
@@ -62,6 +63,15 @@ bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequire
          (row.groups_below == 0 || groups < row.groups_below);
 }
 
+// Of a stage whose one kernel reads numbers in float32 only.
+KernelRequirements of_float32(Stage stage) {
+  KernelRequirements r;
+  r.stage = stage;
+  r.dtype = DType::fp32;
+  r.head_dim = 1;
+  return r;
+}
+
 }  // namespace
 
 float scale_log2(const Problem& problem) {
@@ -82,12 +92,22 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.dtype = problem.dtype;
   r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
   // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
-  r.general = first_given<KernelSupport::general>(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
+  r.general = general_given(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
+      r.heads = problem.heads_q;
+      r.rows = problem.seqlen_q;
+      break;
+    case Stage::decode:
+      r.heads = problem.heads_k;
+      r.rows = problem.seqlen_q * problem.group();
+      break;
+    case Stage::decode_combine:
+      r = of_float32(r.stage);
+      r.batch = problem.batch;
       r.heads = problem.heads_q;
       r.rows = problem.seqlen_q;
       break;
@@ -103,11 +123,8 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
       r.columns = problem.seqlen_k;
       break;
     }
-    case Stage::backward_dsink:  // reads numbers in float32 only
-      r.dtype = DType::fp32;
-      r.mask = MaskKind::none;
-      r.general = false;
-      r.head_dim = 1;
+    case Stage::backward_dsink:
+      r = of_float32(r.stage);
       r.batch = 1;
       r.heads = problem.heads_q;
       r.rows = 1;
@@ -124,7 +141,24 @@ double workgroups(const Variant& v, const KernelRequirements& d) {
          static_cast<double>(d.batch);
 }
 
-Stages::Stages(const Problem& problem, rapt_op op) {
+ForwardKernels forward_kernels(std::span<const Variant> variants, const Problem& problem, std::string_view named) {
+  if (!named.empty())
+    return std::ranges::any_of(variants, [&](const Variant& v) { return v.name == named && computes(v, Stage::decode); })
+               ? ForwardKernels::decode
+               : ForwardKernels::forward;
+  if (problem.has_cache) return ForwardKernels::decode;
+  const KernelRequirements needed = requirements_of(problem, Stage::decode);
+  const bool decodes = needed.rows <= kDecodeRows &&
+                       std::ranges::any_of(variants, [&](const Variant& v) { return refusal(v, needed).empty(); });
+  return decodes ? ForwardKernels::decode : ForwardKernels::forward;
+}
+
+Stages::Stages(const Problem& problem, rapt_op op, ForwardKernels forward) {
+  if (op == RAPT_FORWARD && forward == ForwardKernels::decode) {
+    add(Stage::decode);
+    add(Stage::decode_combine);
+    return;
+  }
   if (op == RAPT_FORWARD) {
     add(Stage::forward);
     return;
@@ -137,8 +171,7 @@ Stages::Stages(const Problem& problem, rapt_op op) {
 
 std::string unsupported(const Problem& p) {
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
-  if (p.has_cache) return "a KV cache has no GPU kernels yet";
-  if (const Option* given = first_given<KernelSupport::none>(p)) return cat(given->form, " has no GPU kernels yet");
+  if (p.page % 16 != 0) return cat("page is ", p.page, ", GPU kernels take multiples of 16");
   for (const auto& [name, rows] :
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})

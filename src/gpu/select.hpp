@@ -19,6 +19,7 @@ struct KernelRequirements {
   bool general = false;  // an option that only general kernels have
   int64_t head_dim = 0;  // the larger of head_dim and head_dim_v
   // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
+  // In the decode stage, a row is one of q, of all heads that share a head of k.
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
 
   bool operator==(const KernelRequirements&) const = default;
@@ -31,10 +32,16 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage);
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
+// Which kernels compute the forward pass: those of Stage::forward, or those for few queries and for KV caches.
+enum class ForwardKernels : uint8_t { forward, decode };
+
+// `named` is the variant that was asked for, or "".
+ForwardKernels forward_kernels(std::span<const Variant> variants, const Problem& problem, std::string_view named);
+
 // The stages of a pass that compute what the problem asks for, in the order in which they run.
 class Stages {
  public:
-  Stages(const Problem& problem, rapt_op op);
+  Stages(const Problem& problem, rapt_op op, ForwardKernels forward);
   const Stage* begin() const { return stages_.data(); }
   const Stage* end() const { return stages_.data() + count_; }
 

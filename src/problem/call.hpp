@@ -44,6 +44,7 @@ struct NewKeys {  // appended to the cache, and rotary embedding; the engine doe
   const char* sin = nullptr;
   DType rotary_dtype = DType::fp32;
   int64_t cos_row = 0, sin_row = 0;
+  int64_t positions = 0;  // of cos and sin
 };
 
 // From the problem. Causality is folded into the window: window_right is then 0.
@@ -61,6 +62,7 @@ struct Call : Problem {
   const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
   bool check_lengths = false;             // copy cu_seqlens from device memory and validate them
   int64_t capacity = 0;                   // rows of the cache per sequence, all in use if there is no seqused_k
+  int64_t cache_batches = 0;              // cache rows, or pages
   const int32_t* seqused_k = nullptr;     // rows of the cache in use, before seqlen_new more
   const int32_t* cache_batch_idx = nullptr;
   const int32_t* leftpad_k = nullptr;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace option_kinds;
 
-constexpr auto kEvery = KernelSupport::every, kGeneral = KernelSupport::general, kNone = KernelSupport::none;
+constexpr auto kEvery = KernelSupport::every, kGeneral = KernelSupport::general;
 
 constexpr Option of_cache(Option o) {
   o.forward_only = true;
@@ -190,14 +190,14 @@ constexpr Option device_lengths() {
 
 // Only its page size shows that a cache is paged.
 constexpr Option cache() {
-  Option o = flag<"cache", &Problem::has_cache, &rapt_problem::has_cache>("cache", "k and v are a KV cache", kNone);
+  Option o = flag<"cache", &Problem::has_cache, &rapt_problem::has_cache>("cache", "k and v are a KV cache", kEvery);
   o.given = [](const Problem& p) { return p.has_cache && p.page == 0; };
   return o;
 }
 
 constexpr Option page() {
   Option o = number<"paged=<rows>", &Problem::page, &rapt_problem::page>(
-      "page", "k and v are a KV cache in pages of this many rows", kNone);
+      "page", "k and v are a KV cache in pages of this many rows", kEvery);
   o.parse = [](Problem& p, const Token& t) {
     const auto value = t.after("paged=");
     if (!value) return false;
@@ -217,7 +217,7 @@ constexpr Option page() {
 
 constexpr Option rotary() {
   Option o = number<"rotary=<dim>", &Problem::rotary_dim, &rapt_problem::rotary_dim>(
-      "rotary_dim", "rotary embedding of q and the new keys, of this many of head_dim", kNone);
+      "rotary_dim", "rotary embedding of q and the new keys, of this many of head_dim", kEvery);
   o.check = [](const Problem& p, Violations& bad) {
     if (p.rotary_dim < 0 || p.rotary_dim > p.head_dim || p.rotary_dim % 2 != 0)
       bad.add(cat("rotary_dim is ", p.rotary_dim, ", must be even and in 0 to head_dim = ", p.head_dim));
@@ -306,16 +306,16 @@ constexpr std::array kOptions = {
     cache(),
     page(),
     of_cache(flag<"whole-cache", &Problem::whole_cache, &rapt_problem::whole_cache>(
-        "whole_cache", "no seqused_k: the cache's whole capacity is in use", kNone)),
+        "whole_cache", "no seqused_k: the cache's whole capacity is in use", kEvery)),
     of_cache(number<"append=<rows>", &Problem::seqlen_new, &rapt_problem::seqlen_new>(
-        "seqlen_new", "new keys appended to the cache first", kNone)),
+        "seqlen_new", "new keys appended to the cache first", kEvery)),
     rotary(),
     of_cache(flag<"rotary-interleaved", &Problem::rotary_interleaved, &rapt_problem::rotary_interleaved>(
-        "rotary_interleaved", "rotary embedding of pairs (0, 1), (2, 3), ...", kNone)),
+        "rotary_interleaved", "rotary embedding of pairs (0, 1), (2, 3), ...", kEvery)),
     of_cache(flag<"leftpad", &Problem::has_leftpad, &rapt_problem::has_leftpad>(
-        "leftpad", "rows to skip at the front of the cache", kNone)),
+        "leftpad", "rows to skip at the front of the cache", kEvery)),
     of_cache(flag<"batch-idx", &Problem::has_batch_idx, &rapt_problem::has_batch_idx>(
-        "cache_batch_idx", "sequences name their rows of the cache", kNone)),
+        "cache_batch_idx", "sequences name their rows of the cache", kEvery)),
     flag<"det", &Problem::deterministic, &rapt_problem::deterministic>("deterministic",
                                                                        "bitwise the same result every time", kEvery),
     flag<"lse", &Problem::wants_lse, &rapt_problem::wants_lse>("lse", "the forward pass writes lse too", kEvery),
@@ -350,17 +350,13 @@ void check_options(const Problem& problem, Violations& bad) {
   each_row([&](auto row) { kOptions[row].check(problem, bad); });
 }
 
-template <KernelSupport support>
-const Option* first_given(const Problem& problem) {
-  const Option* first = nullptr;
+bool general_given(const Problem& problem) {
+  bool given = false;
   each_row([&](auto row) {
-    if constexpr (kOptions[row].gpu == support)
-      if (first == nullptr && kOptions[row].given(problem)) first = &kOptions[row];
+    if constexpr (kOptions[row].gpu == KernelSupport::general) given = given || kOptions[row].given(problem);
   });
-  return first;
+  return given;
 }
-template const Option* first_given<KernelSupport::general>(const Problem&);
-template const Option* first_given<KernelSupport::none>(const Problem&);
 
 std::string broadcast_text(int32_t bits) {
   return cat("b", bits & RAPT_PER_BATCH ? "N" : "1", "h", bits & RAPT_PER_HEAD ? "N" : "1",

@@ -138,6 +138,7 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
                     " columns (rotary_dim / 2), must be at most head_dim / 2 = ", call.head_dim / 2));
     fresh.cos = c->data;
     fresh.sin = s->data;
+    fresh.positions = c->shape[0];
     fresh.cos_row = c->stride[0];
     fresh.sin_row = s->stride[0];
     if (const auto dtype = dtype_from(c->dtype)) fresh.rotary_dtype = *dtype;
@@ -209,6 +210,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   if (cache.block_table && cache.cache_batch_idx)
     v.bad.add("kv_cache.cache_batch_idx is given with a block_table, which already maps sequences to the cache");
   call.capacity = t.k->shape[1];
+  call.cache_batches = t.k->shape[0];
   if (cache.seqused_k) call.seqused_k = indices(v, "kv_cache.seqused_k", cache.seqused_k, {call.batch}, "[batch]");
   if (cache.leftpad_k) call.leftpad_k = indices(v, "kv_cache.leftpad_k", cache.leftpad_k, {call.batch}, "[batch]");
   if (cache.cache_batch_idx)
@@ -231,6 +233,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   check_new_keys(v, cache, t, call);
   v.bad.throw_if_any();
   if (call.device.type == RAPT_CPU) check_cache_contents(v, t, call);
+  else call.seqlen_k = call.capacity;  // lengths in device memory are not read
 }
 
 }  // namespace rapt

@@ -104,7 +104,7 @@ TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
   EXPECT_EQ(unsupported(problem), "softmax_scale is 1e+39, GPU kernels take values that are finite in float32");
 }
 
-// The options' table says which need general kernels, and which have none.
+// The options' table says which need general kernels.
 TEST(Select, OptionsOfAProblem) {
   const auto problem = [](const std::string& options) {
     return Problem::parse("b1 hq2 hk1 sq8 sk9 d64 fp16" + options);
@@ -114,8 +114,9 @@ TEST(Select, OptionsOfAProblem) {
     EXPECT_FALSE(requirements_of(problem(plain), Stage::forward).general) << plain;
   for (const char* general : {" bias=b1h1", " mask=bNhN", " alibi", " softcap=3", " drop=0.5"})
     EXPECT_TRUE(requirements_of(problem(general), Stage::forward).general) << general;
-  EXPECT_EQ(unsupported(problem(" cache")), "a KV cache has no GPU kernels yet");
-  EXPECT_EQ(unsupported(problem(" paged=3 leftpad")), "a KV cache has no GPU kernels yet");
+  EXPECT_EQ(unsupported(problem(" cache")), "");
+  EXPECT_EQ(unsupported(problem(" paged=32 leftpad")), "");
+  EXPECT_EQ(unsupported(problem(" paged=3 leftpad")), "page is 3, GPU kernels take multiples of 16");
   EXPECT_EQ(unsupported(problem(" sink")), "");
   EXPECT_EQ(requirements_of(problem(" causal"), Stage::forward).mask, MaskKind::causal);
   EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9"), Stage::forward).mask, MaskKind::window);
@@ -126,7 +127,8 @@ TEST(Select, OptionsOfAProblem) {
 TEST(Select, StagesOfPasses) {
   const auto stages = [](const char* options, rapt_op op) {
     std::string names;
-    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op))
+    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op,
+                                    ForwardKernels::forward))
       names.append(names.empty() ? "" : " ").append(stage_name(stage));
     return names;
   };

@@ -10,6 +10,7 @@ namespace rapt::amd {
 template <class T>
 using Constant = const __attribute__((address_space(4))) T;
 using Arguments = Constant<rapt_forward_args>;
+using DecodeArguments = Constant<rapt_decode_args>;
 using BackwardArguments = Constant<rapt_backward_args>;
 using Problem = Constant<rapt_abi_problem>;
 
@@ -17,6 +18,9 @@ template <class T = Arguments>
 DEVICE T& arguments() {
   return *(T*)__builtin_amdgcn_kernarg_segment_ptr();
 }
+
+// An element at an address that is the same in all lanes, of memory that no kernel writes meanwhile.
+DEVICE int load_uniform(const int32_t* p) { return *reinterpret_cast<Constant<int32_t>*>(reinterpret_cast<uint64_t>(p)); }
 
 // Arguments read through an opaque copy are loaded again where they are needed, which keeps SGPR pressure low.
 template <class T>

@@ -7,7 +7,11 @@
 namespace rapt::nvidia {
 
 using Arguments = const rapt_forward_args;
+using DecodeArguments = const rapt_decode_args;
 using BackwardArguments = const rapt_backward_args;
 using Problem = const rapt_abi_problem;
+
+// An element that is the same for all lanes, of memory that no kernel writes meanwhile.
+DEVICE int load_uniform(const int32_t* p) { return __ldg(p); }
 
 }  // namespace rapt::nvidia

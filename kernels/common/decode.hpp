@@ -1,0 +1,101 @@
+// Which rows of q and of k a workgroup of a decode kernel has, and where a cache's rows are.
+#pragma once
+
+#include "kernels/common/keys.hpp"
+
+namespace rapt::RAPT_VENDOR {
+
+inline constexpr int kDecodeRows = 16;  // rows of q of a workgroup
+inline constexpr int kRowGroup = 16;    // so many neighbouring rows of a cache, from a multiple on, are in one page
+
+struct DecodeBlock {
+  int batch, head_k, split;
+  int first;       // of the tile's rows, which count queries and the heads of a group: row r is query r / group
+  Span q;          // rows of the sequence
+  int cache_row;   // of the cache, if there is one
+  int first_key;   // row of k of the first key: what is left of it is padding
+  int keys, used;  // `used`: the row after the last key, without new keys
+  Span packed_k;   // rows of the sequence, if k is packed
+
+  // As kernels/common takes rows: one head of q, and the sequence's keys.
+  DEVICE_MEMBER Block block(Problem& p, int head) const {
+    return {head, batch, q, {packed_k.first, keys}, 0, p.top_left ? 0 : keys - q.count};
+  }
+};
+
+DEVICE DecodeBlock decode_block(DecodeArguments& a) {
+  Problem& p = a.problem;
+  DecodeBlock b;
+  int id = workgroup_id();
+  b.first = id % a.row_tiles * kDecodeRows;
+  id /= a.row_tiles;
+  b.split = id % a.splits;
+  id /= a.splits;
+  b.head_k = id % p.heads_k;
+  b.batch = id / p.heads_k;
+  b.q = sequence(p.cu_seqlens_q, b.batch, p.total_q, p.seqlen_q);
+  b.packed_k = sequence(p.cu_seqlens_k, b.batch, p.total_k, p.seqlen_k);
+  const int fresh = a.new_keys.seqlen;
+  b.used = a.cache.seqused ? clamp(load_uniform(a.cache.seqused + b.batch), 0, p.seqlen_k - fresh)
+                           : b.packed_k.count - fresh;
+  b.first_key = a.cache.leftpad ? clamp(load_uniform(a.cache.leftpad + b.batch), 0, b.used + fresh) : 0;
+  b.keys = b.used + fresh - b.first_key;
+  b.cache_row = a.cache.batch_idx ? clamp(load_uniform(a.cache.batch_idx + b.batch), 0, a.cache.batches - 1) : b.batch;
+  return b;
+}
+
+// One row of the tile: a query of one head. It may not exist.
+struct DecodeRow {
+  int query, head;
+};
+DEVICE DecodeRow decode_row(Problem& p, const DecodeBlock& b, int row) {
+  const int r = b.first + row;
+  return {r / p.group, b.head_k * p.group + r % p.group};
+}
+
+// Rows of k that some row of the tile attends, within the split.
+DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b) {
+  Problem& p = a.problem;
+  const int first_query = b.first / p.group, last_query = (b.first + kDecodeRows - 1) / p.group;
+  const Keys keys = keys_of(p, b.block(p, 0), first_query, last_query - first_query + 1);
+  const int begin = b.split * a.split_rows, end = begin + a.split_rows;
+  const auto row = [&](int key) { return clamp(key + b.first_key, begin, end); };
+  return {row(keys.begin), row(keys.end), row(keys.full_begin), row(keys.full_end)};
+}
+
+// The rows of k or v of one head and sequence.
+class CacheRows {
+ public:
+  template <class Rows>
+  DEVICE_MEMBER CacheRows(DecodeArguments& a, const DecodeBlock& b, const Rows& rows)
+      : cache_(a.cache), seq(rows.seq), page_bytes_(rows.batch) {
+    const int batch = a.cache.block_table ? 0 : b.cache_row;
+    data_ = static_cast<char*>(rows.data) + batch * rows.batch + b.packed_k.first * rows.seq + b.head_k * rows.head;
+    pages_ = a.cache.block_table ? a.cache.block_table + b.batch * a.cache.block_table_row : nullptr;
+  }
+
+  // Row r, of group r / kRowGroup, is at group(r / kRowGroup) + r * seq.
+  DEVICE_MEMBER char* group(int group) const {
+    if (pages_ == nullptr) return data_;
+    const uint32_t row = static_cast<uint32_t>(group * kRowGroup);
+    const auto place = static_cast<int>(static_cast<uint32_t>(uint64_t{2 * row} * cache_.page_factor >> 32) >> cache_.page_shift);
+    const int page = clamp(load_uniform(pages_ + place), 0, cache_.batches - 1);
+    return data_ + page * page_bytes_ - static_cast<int64_t>(place) * cache_.page * seq;
+  }
+
+ private:
+#ifdef __CUDACC__
+  const rapt_abi_cache& cache_;
+#else
+  Constant<rapt_abi_cache>& cache_;
+#endif
+ public:
+  const int64_t seq;  // stride in bytes
+
+ private:
+  const int64_t page_bytes_;
+  char* data_;
+  const int32_t* pages_;
+};
+
+}  // namespace rapt::RAPT_VENDOR

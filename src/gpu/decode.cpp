@@ -1,0 +1,62 @@
+// Cuts the keys of a decode kernel into splits, and launches it and the kernel that merges them.
+#include <algorithm>
+
+#include "gpu/arguments.hpp"
+#include "gpu/gpu.hpp"
+#include "gpu/lengths.hpp"
+#include "gpu/workspace.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+// A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q.
+constexpr int64_t kLeastRows = 256;
+constexpr int64_t kWorkgroupsPerUnit = 2;  // so that one loads while another merges its waves' results
+
+int64_t partial_rows(const Problem& problem) { return problem.batch * problem.heads_q * problem.seqlen_q; }
+
+}  // namespace
+
+void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
+                Plan& plan) {
+  const int64_t step = int64_t{variant.block_k} * variant.waves;  // of all waves of a workgroup
+  const int64_t per_split = std::max<int64_t>(needed.heads * tiles(variant, needed), 1);
+  const int64_t wanted = (kWorkgroupsPerUnit * device.compute_units + per_split - 1) / per_split;
+  const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
+  const int64_t most = std::max<int64_t>(
+      static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
+  const int64_t of_split = std::max((rows + wanted - 1) / wanted, std::max(kLeastRows, (rows + most - 1) / most));
+  plan.split_rows = static_cast<int32_t>((of_split + step - 1) / step * step);
+  plan.splits = static_cast<int32_t>((rows + plan.split_rows - 1) / plan.split_rows);
+}
+
+size_t partial_bytes(const Problem& problem, int32_t splits) {
+  if (splits == 1) return 0;
+  const int64_t of_row = problem.head_dim_v * int64_t{sizeof(float)} + int64_t{sizeof(rapt_abi_partial)};
+  return static_cast<size_t>(partial_rows(problem) * splits * of_row);
+}
+
+void decode(ForwardCall& call, const Plan& plan, const Launch& launch) {
+  Modules& modules = *plan.modules;
+  const Device& device = modules.device();
+  if (plan.stages[0].workgroups == 0) return;
+  const DeviceScope scope(*device.driver, device.id.id);
+  check_pointers(call, device);
+  if (call.check_lengths) check_device_lengths(call, device, launch.stream);
+  std::array<Function, Plan::kMostStages> functions = {};
+  for (size_t i = 0; i < plan.stage_count; ++i) functions[i] = modules.function(plan.stages[i].variant, launch.stream);
+  Workspace workspace(plan.workspace, launch, device);
+  copy_lengths(call, workspace.data(), device, launch.stream);
+  rapt_decode_args arguments = decode_args(call, plan, device);
+  if (plan.splits > 1) {
+    char* const partial = workspace.data() + lengths_bytes(call);
+    arguments.partial.softmax = reinterpret_cast<rapt_abi_partial*>(partial);
+    arguments.partial.out = reinterpret_cast<float*>(
+        partial + static_cast<size_t>(partial_rows(call) * plan.splits) * sizeof(rapt_abi_partial));
+  }
+  for (size_t i = 0; i < plan.stage_count; ++i) launch_stage(plan, i, functions[i], &arguments, launch.stream);
+  workspace.free();
+}
+
+}  // namespace rapt::gpu
