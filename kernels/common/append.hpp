@@ -26,14 +26,14 @@ DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, i
 }
 
 // The tile's rows of q, rotated if the call asks for it: element x of row r to place(r, x), an address in shared memory.
-// Rows and dimensions that do not exist become zeros. A barrier must follow.
+// Rows and dimensions that do not exist become zeros. A barrier must follow. `thread` is thread_id().
 template <class T, int Dims, int Threads, class Place>
-DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, Place place) {
+DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place place) {
   using element = typename T::element;
   constexpr int size = sizeof(element);
   const int advances = a.new_keys.advances;
 #pragma unroll 4
-  for (int n = thread_id(); n < kDecodeRows * Dims; n += Threads) {
+  for (int n = thread; n < kDecodeRows * Dims; n += Threads) {
     const int row = n / Dims, x = n % Dims;
     const DecodeRow r = decode_row(a.problem, b, row);
     element value = {};
@@ -48,7 +48,8 @@ DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, Place place) {
 // Writes the new keys and values whose rows of the cache are in [begin, end). Several workgroups may write the same row:
 // they write the same bytes, and each reads only after its own. A global_barrier() must follow.
 template <class T, int Threads>
-DEVICE void append(DecodeArguments& a, const DecodeBlock& b, const CacheRows& k, const CacheRows& v, int begin, int end) {
+DEVICE void append(DecodeArguments& a, const DecodeBlock& b, int thread, const CacheRows& k, const CacheRows& v,
+                   int begin, int end) {
   using element = typename T::element;
   constexpr int size = sizeof(element);
   const int first = max(begin, b.used), last = min(end, b.used + a.new_keys.seqlen);
@@ -60,8 +61,8 @@ DEVICE void append(DecodeArguments& a, const DecodeBlock& b, const CacheRows& k,
     };
     const char *const from_k = new_row(a.new_keys.k), *const from_v = new_row(a.new_keys.v);
     char *const to_k = k.group(row / kRowGroup) + row * k.seq, *const to_v = v.group(row / kRowGroup) + row * v.seq;
-    for (int x = thread_id(); x < a.problem.head_dim; x += Threads) put(to_k, x, rotated<T>(a, from_k, x, row));
-    for (int x = thread_id(); x < a.problem.head_dim_v; x += Threads)
+    for (int x = thread; x < a.problem.head_dim; x += Threads) put(to_k, x, rotated<T>(a, from_k, x, row));
+    for (int x = thread; x < a.problem.head_dim_v; x += Threads)
       put(to_v, x, load_unaligned<element, size>(from_v + x * size));
   }
 }

@@ -23,10 +23,9 @@ struct DecodeBlock {
   }
 };
 
-DEVICE DecodeBlock decode_block(DecodeArguments& a) {
+DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `id`
   Problem& p = a.problem;
   DecodeBlock b;
-  int id = workgroup_id();
   b.first = id % a.row_tiles * kDecodeRows;
   id /= a.row_tiles;
   b.split = id % a.splits;

@@ -11,7 +11,13 @@ namespace rapt::RAPT_VENDOR {
 // the end cancels it.
 inline constexpr float kLazy = 8;
 
-template <class T, bool General>
+// The lanes that have keys of the same query, where the matrix unit's tiles decide it.
+struct QueryLanes {
+  DEVICE float max(float x) { return query_max(x); }
+  DEVICE float sum(float x) { return query_sum(x); }
+};
+
+template <class T, bool General, class Lanes = QueryLanes>
 struct Softmax {
   // Plain kernels have logits in the log2 domain, which saves an operation. General kernels have natural logits: a bias
   // of the lowest float32 would overflow in the log2 domain.
@@ -28,7 +34,7 @@ struct Softmax {
   // Raises the reference to the maximum. Returns the factor by which earlier sums must be multiplied. `power` is
   // kPower, or its replacement in later passes (not_finite.hpp).
   DEVICE_MEMBER float raise_reference(float maximum, float power) {
-    const float next = max(query_max(maximum) - T::p_exponent * kOctave, reference);
+    const float next = max(Lanes::max(maximum) - T::p_exponent * kOctave, reference);
     const float factor = exp2((reference - next) * power);
     reference = next;
     sum *= factor;
@@ -45,7 +51,7 @@ struct Softmax {
   // Completes the row's sum; a sink is one more logit. Afterwards `reference` and `sum` are the same in all lanes of
   // the query. Returns the factor of O.
   DEVICE_MEMBER float finish(float sink) {
-    sum = query_sum(sum + rest);
+    sum = Lanes::sum(sum + rest);
     return finish_total(sink);
   }
   // The same where `sum` is the whole row's.

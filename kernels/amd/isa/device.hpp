@@ -68,6 +68,13 @@ DEVICE void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }
 
+// The same for global memory too.
+DEVICE void global_barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
 DEVICE float exp2(float x) { return __builtin_amdgcn_exp2f(x); }  // v_exp_f32: 1 ulp, denormal results are 0
 DEVICE float log2(float x) { return __builtin_amdgcn_logf(x); }   // v_log_f32: 1 ulp
 DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }

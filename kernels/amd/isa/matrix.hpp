@@ -24,9 +24,8 @@ DEVICE typename M::A fragment(const char* row, int c, int lane) {
 
 // Loads a lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in
 // memory: `dims` elements, then zeros. Reads nothing past those elements.
-template <class T, class F, int Steps>
+template <class T, class M = Matrix<T>, class F, int Steps>
 DEVICE void load_fragments(const char* row, int dims, bool aligned, int offset, F (&fragments)[Steps]) {
-  using M = Matrix<T>;
   using element = typename T::element;
   constexpr int size = sizeof(element), count = sizeof(F) / size, chunk = 16 / size;
   const auto for_chunks = [&](auto load) {

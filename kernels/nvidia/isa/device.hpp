@@ -30,6 +30,7 @@ DEVICE int uniform(int x) { return x; }  // the same in all lanes: the compiler 
 
 // All threads' accesses of shared memory before the barrier complete before any after it start.
 DEVICE void barrier() { __syncthreads(); }
+DEVICE void global_barrier() { __syncthreads(); }  // and of global memory
 // The same for the lanes of a wave, and for global memory too.
 DEVICE void wave_barrier() { __syncwarp(); }
 // True in every thread of a workgroup if it is true in any.
