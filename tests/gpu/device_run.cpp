@@ -8,38 +8,6 @@ namespace test {
 
 namespace {
 
-// The device's copies of tensors, and the call's tensors made to point at them.
-class Copies {
- public:
-  explicit Copies(rapt_device device) : device_(device) {}
-
-  void place(const rapt_tensor* held, const Tensor& from) {
-    if (held == nullptr) return;
-    const size_t bytes = from.memory().size();
-    const rapt::DeviceMemory& memory = memory_.emplace_back(device_, std::max<size_t>(bytes, 1));
-    if (bytes > 0) rapt::check(rapt_device_copy(device_, memory.data(), rapt::kHost, from.memory().data(), bytes));
-    auto& tensor = const_cast<rapt_tensor&>(*held);
-    tensor.data = memory.data();
-    tensor.device = device_;
-  }
-
-  void place_output(const rapt_tensor* held, Tensor& to) {
-    place(held, to);
-    outputs_.emplace_back(memory_.back().data(), &to);
-  }
-
-  void fetch() const {
-    for (const auto& [data, to] : outputs_)
-      if (const size_t bytes = to->memory().size())
-        rapt::check(rapt_device_copy(rapt::kHost, to->c().data, device_, data, bytes));
-  }
-
- private:
-  rapt_device device_;
-  std::deque<rapt::DeviceMemory> memory_;
-  std::vector<std::pair<const void*, Tensor*>> outputs_;
-};
-
 int64_t longest(const Problem& p, bool of_q) {
   int64_t most = 1;
   for (int64_t b = 0; b < p.c.batch; ++b) most = std::max(most, of_q ? p.seqlen_q(b) : p.seqlen_k(b));
@@ -62,11 +30,25 @@ void place_attention(Copies& copies, Attention& attention, const Inputs& in) {
                                    {attention.varlen.cu_seqlens_q, &in.cu_seqlens_q},
                                    {attention.varlen.cu_seqlens_k, &in.cu_seqlens_k}})
     copies.place(held, *from);
+  if (in.block_table) {
+    copies.place(attention.cache.block_table, in.block_table);
+    copies.place(attention.cache.seqused_k, in.seqused_k);
+  }
   attention.varlen.max_seqlen_q = longest(in.problem, true);
   attention.varlen.max_seqlen_k = longest(in.problem, false);
 }
 
 }  // namespace
+
+std::vector<rapt_device> gpus() {
+  std::vector<rapt_device> all;
+  for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
+    int32_t count = 0;
+    if (rapt_device_count(type, &count) != RAPT_OK) continue;
+    for (int32_t i = 0; i < count; ++i) all.push_back({type, i});
+  }
+  return all;
+}
 
 Results run_on(rapt_device device, const Inputs& in, const std::string& backend, Layout layout) {
   Results results = make_results(in, layout, false);

@@ -49,6 +49,22 @@ const Case kGeneral[] = {
      outliers, padded},
 };
 
+// Few queries, long KV: several splits, of 256 keys or more.
+const Case kDecode[] = {
+    {"b2 hq8 hk2 sq3 sk700 d-0 * causal sink", outliers, padded},
+    {"b1 hq16 hk1 sq1 sk900 d-0 dv-5 *", normal, heads_first},
+    {"b3 hq4 hk2 sq2 sk600 d-0 * causal paged=16", outliers},
+    {"b2 hq6 hk2 sq7 sk530 d-3 * window=60,0 paged=48", poison_unseen},
+    {"b2 hq4 hk4 sq4 sk800 d-0 * causal varlen=4:800,1:300"},
+    {"b1 hq8 hk8 sq5 sk600 d-0 * causal", poison_seen},
+    {"b2 hq12 hk2 sq2 sk530 d-1 dv8 * causal", large, padded},
+};
+const Case kGeneralDecode[] = {
+    {"b2 hq8 hk2 sq2 sk640 d-0 * bias=bNhN alibi paged=32"},
+    {"b1 hq6 hk2 sq3 sk700 d-0 dv-3 * causal mask=bNhN drop=0.2 softcap=4 sink", masked_rows, padded},
+    {"b2 hq4 hk1 sq4 sk600 d-0 * mask=b1h1", poison_seen},
+};
+
 constexpr int64_t kEdges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
 
 // The table's text with its type and head dims filled in.
@@ -85,11 +101,19 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool wit
   return all;
 }
 
+std::vector<Case> decode_cases(const std::string& dtype, int64_t tile, bool with_general) {
+  std::vector<Case> all;
+  for (const Case& c : kDecode) all.push_back(filled(c, dtype, tile));
+  if (!with_general) return all;
+  for (const Case& c : kGeneralDecode) all.push_back(filled(c, dtype, tile));
+  return all;
+}
+
 std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool with_general) {
   std::vector<Case> all;
   for (const Case& c : option_cases(dtype)) {
     const Problem problem(c.problem);
-    if (problem.c.page > 0) continue;  // a KV cache has no GPU kernels yet
+    if (problem.c.page > 0) continue;  // decode_cases() has pages that GPU kernels take
     if (with_general || !general(problem)) all.push_back(c);
   }
   for (const int64_t n : kEdges) {

@@ -13,6 +13,9 @@ bool general(const Problem& problem);  // whether only kernels with features "ge
 // Small problems for the kernels of a type and a head-dim tile; `general` adds those that only general kernels take.
 std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
 
+// Few queries and long KV, cut into splits; caches.
+std::vector<Case> decode_cases(const std::string& dtype, int64_t tile, bool general);
+
 // More options, and lengths around the edges of every block.
 std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool general);
 

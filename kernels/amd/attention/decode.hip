@@ -326,6 +326,7 @@ DEVICE bool store(DecodeArguments& a, int pass, WaveResult& result, char* lds, W
 
 DEVICE void prepare(DecodeArguments& a, char* lds, int pass) {
   const DecodeBlock block = decode_block(a, opaque_uniform(workgroup_id()));
+  if (pass != kAll) barrier();  // after the vote of the pass before
   stage_q<T, kHeadDim, kThreads>(a, block, opaque_thread_id(), [&](int row, int x) { return lds + row * kRowBytes + x * kSize; });
   if (pass == kAll && a.new_keys.seqlen > 0)
     append<T, kThreads>(a, block, opaque_thread_id(), CacheRows(a, block, a.k), CacheRows(a, block, a.v), block.split * a.split_rows,
