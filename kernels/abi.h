@@ -109,7 +109,8 @@ struct rapt_abi_partial {
 /* Decode: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r / group
  * of its head r % group. A workgroup of decode computes 16 rows over split_rows rows of k, which count from the cache's
  * or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split first.
- * With one split it writes out and lse. Otherwise it writes partial results, and a workgroup of decode_combine merges
+ * With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others partial
+ * results, and a workgroup of decode_combine merges
  * those of one row of q: the grid has heads_q * seqlen_q * batch workgroups, heads first. */
 struct rapt_decode_args {
   uint32_t size; /* sizeof(struct rapt_decode_args) */

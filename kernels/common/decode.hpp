@@ -23,15 +23,11 @@ struct DecodeBlock {
   }
 };
 
-DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `id`
+// What is the same for all blocks of a sequence.
+DEVICE DecodeBlock decode_sequence(DecodeArguments& a, int batch) {
   Problem& p = a.problem;
-  DecodeBlock b;
-  b.first = id % a.row_tiles * kDecodeRows;
-  id /= a.row_tiles;
-  b.split = id % a.splits;
-  id /= a.splits;
-  b.head_k = id % p.heads_k;
-  b.batch = id / p.heads_k;
+  DecodeBlock b = {};
+  b.batch = batch;
   b.q = sequence(p.cu_seqlens_q, b.batch, p.total_q, p.seqlen_q);
   b.packed_k = sequence(p.cu_seqlens_k, b.batch, p.total_k, p.seqlen_k);
   const int fresh = a.new_keys.seqlen;
@@ -41,6 +37,23 @@ DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `
   b.keys = b.used + fresh - b.first_key;
   b.cache_row = a.cache.batch_idx ? clamp(load_uniform(a.cache.batch_idx + b.batch), 0, a.cache.batches - 1) : b.batch;
   return b;
+}
+
+DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `id`
+  const int tile = id % a.row_tiles;
+  id /= a.row_tiles;
+  const int split = id % a.splits;
+  id /= a.splits;
+  DecodeBlock b = decode_sequence(a, id / a.problem.heads_k);
+  b.first = tile * kDecodeRows;
+  b.split = split;
+  b.head_k = id % a.problem.heads_k;
+  return b;
+}
+
+// The first splits, which may have keys. The others write nothing.
+DEVICE int splits_with_keys(DecodeArguments& a, const DecodeBlock& b) {
+  return min((b.used + a.new_keys.seqlen + a.split_rows - 1) / a.split_rows, a.splits);
 }
 
 // One row of the tile: a query of one head. It may not exist.

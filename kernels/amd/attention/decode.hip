@@ -151,7 +151,7 @@ DEVICE Block block_of_head(DecodeArguments& a, int head) {
 }
 
 // One wave's keys of the split.
-DEVICE void attend(DecodeArguments& a, const char* lds, int pass, WaveResult& result) {
+DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) {
   Problem& p = a.problem;
   const DecodeBlock block = decode_block(a, opaque_uniform(workgroup_id()));
   const CacheRows k_rows(a, block, a.k), v_rows(a, block, a.v);
@@ -159,11 +159,6 @@ DEVICE void attend(DecodeArguments& a, const char* lds, int pass, WaveResult& re
   const int thread = opaque_thread_id(), lane = thread % kWave, wave = uniform(thread / kWave);
   const DecodeRow row = decode_row(p, block, lane % 16);
   const Query query = query_of(p, block.block(p, 0), row.query);
-
-  R::B q[kSteps];
-#pragma unroll
-  for (int c = 0; c < kSteps; ++c)
-    q[c] = *reinterpret_cast<const R::B*>(lds + lane % 16 * kRowBytes + c * R::step * kSize + R::b_offset(lane));
 
   Rows k(k_rows, p.head_dim, keys), v(v_rows, p.head_dim_v, keys);
   const auto k_access = k.access(16 / kSize, kHeadDim, aligned(k_rows.group(keys.begin / kRowGroup), k_rows.seq));
@@ -178,6 +173,14 @@ DEVICE void attend(DecodeArguments& a, const char* lds, int pass, WaveResult& re
     next_k(begin);
     next_v(begin);
   }
+  if (pass != kAll) barrier();  // after the vote of the pass before
+  stage_q<T, kHeadDim, kThreads>(opaque_copy(a), block, opaque_thread_id(),
+                                 [&](int row, int x) { return lds + row * kRowBytes + x * kSize; });
+  barrier();
+  R::B q[kSteps];
+#pragma unroll
+  for (int c = 0; c < kSteps; ++c)
+    q[c] = *reinterpret_cast<const R::B*>(lds + lane % 16 * kRowBytes + c * R::step * kSize + R::b_offset(lane));
 #pragma unroll 1
   for (int first = begin; first < keys.end; first += step) {
     float s[kBlocks][R::scores];
@@ -324,18 +327,16 @@ DEVICE bool store(DecodeArguments& a, int pass, WaveResult& result, char* lds, W
   return zero != 0 && s.sum == s.sum;
 }
 
-DEVICE void prepare(DecodeArguments& a, char* lds, int pass) {
+// The new keys of the split.
+DEVICE void append_new(DecodeArguments& a) {
   const DecodeBlock block = decode_block(a, opaque_uniform(workgroup_id()));
-  if (pass != kAll) barrier();  // after the vote of the pass before
-  stage_q<T, kHeadDim, kThreads>(a, block, opaque_thread_id(), [&](int row, int x) { return lds + row * kRowBytes + x * kSize; });
-  if (pass == kAll && a.new_keys.seqlen > 0)
-    append<T, kThreads>(a, block, opaque_thread_id(), CacheRows(a, block, a.k), CacheRows(a, block, a.v), block.split * a.split_rows,
-                        (block.split + 1) * a.split_rows);
+  append<T, kThreads>(a, block, opaque_thread_id(), CacheRows(a, block, a.k), CacheRows(a, block, a.v),
+                      block.split * a.split_rows, (block.split + 1) * a.split_rows);
   global_barrier();
 }
 
 DEVICE bool decode(DecodeArguments& a, char* lds, WaveSums& sums, int pass) {
-  prepare(opaque_copy(a), lds, pass);
+  if (pass == kAll && a.new_keys.seqlen > 0) append_new(opaque_copy(a));
   WaveResult result;
   attend(opaque_copy(a), lds, pass, result);
   const bool again = store(opaque_copy(a), pass, result, lds, sums);
@@ -344,10 +345,20 @@ DEVICE bool decode(DecodeArguments& a, char* lds, WaveSums& sums, int pass) {
 
 }  // namespace rapt::amd
 
+namespace rapt::amd {
+
+DEVICE bool has_keys(DecodeArguments& a) {
+  const DecodeBlock block = decode_block(a, workgroup_id());
+  return block.split < splits_with_keys(a, block);
+}
+
+}  // namespace rapt::amd
+
 KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLds];
   __shared__ static WaveSums sums;
+  if (DecodeArguments& a = opaque_copy(arguments<DecodeArguments>()); a.splits > 1 && !has_keys(a)) return;
 #pragma nounroll
   for (int pass = kAll; pass < kPasses; ++pass)
     if (!decode(opaque_copy(arguments<DecodeArguments>()), lds, sums, pass)) break;
