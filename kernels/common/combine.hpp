@@ -12,6 +12,8 @@ inline constexpr int kCombineThreads = 256, kCombineParts = 4, kCombineLanes = k
 inline constexpr int kCombineDims = 512, kOfLane = kCombineDims / kCombineLanes;
 inline constexpr int kAtOnce = 8;  // splits of a part whose loads are on their way together
 
+inline constexpr float kLeastWeight = 0x1p-126f;
+
 struct CombineShared {
   rapt_abi_partial softmax[kCombineParts];
   float out[kCombineParts][kCombineDims];
@@ -61,8 +63,9 @@ DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
     float weights[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      weights[i] = of_split[i].sum != 0 ? exp2((of_split[i].reference - top) * Row::kPower) : 0;
-      sum += weights[i] != 0 ? weights[i] * of_split[i].sum : 0;
+      // At least the least normal number: an Inf of V counts however little its key weighs.
+      weights[i] = of_split[i].sum != 0 ? max(exp2((of_split[i].reference - top) * Row::kPower), kLeastWeight) : 0;
+      sum += weights[i] * of_split[i].sum;
     }
 #pragma unroll
     for (int d = 0; d < kOfLane; ++d) {
@@ -70,7 +73,7 @@ DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
       o[d] *= factor;
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
-        o[d] += weights[i] != 0 ? weights[i] * x[d][i] : 0;  // an Inf that weighs nothing must not become NaN
+        o[d] += weights[i] != 0 ? weights[i] * x[d][i] : 0;  // what a split without keys holds is no result
     }
   }
   if (lane == 0) shared.softmax[part] = {reference, sum};
@@ -84,8 +87,9 @@ DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
   float factors[kCombineParts];
 #pragma unroll
   for (int i = 0; i < kCombineParts; ++i) {
-    factors[i] = shared.softmax[i].sum != 0 ? exp2((shared.softmax[i].reference - softmax.reference) * Row::kPower) : 0;
-    if (factors[i] != 0) softmax.sum += factors[i] * shared.softmax[i].sum;
+    const float factor = max(exp2((shared.softmax[i].reference - softmax.reference) * Row::kPower), kLeastWeight);
+    factors[i] = shared.softmax[i].sum != 0 ? factor : 0;
+    softmax.sum += factors[i] * shared.softmax[i].sum;
   }
   const Block block = of_row.block(p, head);
   const float factor = softmax.finish_total(sink_of<Natural>(p, block)) * p.keep_scale;

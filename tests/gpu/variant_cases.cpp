@@ -60,7 +60,8 @@ const Case kDecode[] = {
     {"b2 hq12 hk2 sq2 sk530 d-1 dv8 * causal", large, padded},
 };
 const Case kGeneralDecode[] = {
-    {"b2 hq8 hk2 sq2 sk640 d-0 * bias=bNhN alibi paged=32"},
+    {"b2 hq8 hk2 sq2 sk640 d-0 * alibi softcap=9 paged=32"},
+    {"b2 hq8 hk2 sq2 sk530 d-0 * bias=bNhN", hostile_bias, padded},
     {"b1 hq6 hk2 sq3 sk700 d-0 dv-3 * causal mask=bNhN drop=0.2 softcap=4 sink", masked_rows, padded},
     {"b2 hq4 hk1 sq4 sk600 d-0 * mask=b1h1", poison_seen},
 };

@@ -64,7 +64,8 @@ struct NextKeys {
 using Rows = DecodeRows<T>;
 
 template <Rows::Access A>
-DEVICE void load_k(Rows& rows, int first, int lane, NextKeys& next) {
+DEVICE void load_k(Rows& rows, int first, NextKeys& next) {
+  const int lane = opaque_thread_id() % kWave;
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
     rows.find(first + b * R::keys, R::key_row(0, lane));
@@ -80,7 +81,8 @@ DEVICE void load_k(Rows& rows, int first, int lane, NextKeys& next) {
 }
 
 template <Rows::Access A>
-DEVICE void load_v(Rows& rows, int first, int lane, NextKeys& next) {
+DEVICE void load_v(Rows& rows, int first, NextKeys& next) {
+  const int lane = opaque_thread_id() % kWave;
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
     rows.find(first + b * R::keys, R::value_row(0, lane));
@@ -167,8 +169,8 @@ DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) 
   const float scale = kGeneral ? exponent_scale(pass, kLog2e) : exponent_scale(pass, p.scale_log2);
 
   NextKeys next;
-  const auto next_k = [&](int first) { with_access(k_access, [&]<Rows::Access A> { load_k<A>(k, first, lane, next); }); };
-  const auto next_v = [&](int first) { with_access(v_access, [&]<Rows::Access A> { load_v<A>(v, first, lane, next); }); };
+  const auto next_k = [&](int first) { with_access(k_access, [&]<Rows::Access A> { load_k<A>(k, first, next); }); };
+  const auto next_v = [&](int first) { with_access(v_access, [&]<Rows::Access A> { load_v<A>(v, first, next); }); };
   if (begin < keys.end) {
     next_k(begin);
     next_v(begin);
@@ -195,6 +197,10 @@ DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) 
 #pragma unroll
         for (int r = 0; r < each; ++r) s[b][i * each + r] = x[r];
       }
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+      for (int i = 0; i < R::scores; ++i) computed_here(s[b][i]);
     if (first + step < keys.end) next_k(first + step);
 
     float maximum = -__builtin_inff();
@@ -251,6 +257,10 @@ DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) 
           for (int e = 0; e < kEach; ++e)
             result.o[c][e] = R::multiply(value_column<rows_of_part>(next.v[b], part, c, e), weights, result.o[c][e]);
       }
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) computed_here(result.o[c][e]);
     if (first + step < keys.end) next_v(first + step);
   }
 }

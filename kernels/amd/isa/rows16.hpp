@@ -121,7 +121,12 @@ struct Rows16 {
   DEVICE B weights(const float (&p)[scores], int) {
     return {T::pack_p(p[0], p[1]), T::pack_p(p[2], p[3]), T::pack_p(p[4], p[5]), T::pack_p(p[6], p[7])};
   }
-  DEVICE Result16 multiply(A a, B b, Result16 c) { return M::multiply(whole(a), whole(b), c); }
+  DEVICE Result16 multiply(A a, B b, Result16 c) {
+    c = M::multiply(whole(a), whole(b), c);
+    // Otherwise the compiler makes the operands of all products first and runs out of registers.
+    __builtin_amdgcn_sched_barrier(0);
+    return c;
+  }
 
  private:
   DEVICE typename M::A whole(u32x4 own) {
@@ -160,6 +165,15 @@ struct Rows16<fp32> {
 };
 
 #endif
+
+// Keeps what computes x above what follows. Without it, the compiler moves RDNA's products below the next loads, and
+// their operands need registers beside what is loaded.
+template <class X>
+DEVICE void computed_here(X& x) {
+#ifndef RAPT_CDNA
+  asm volatile("" : "+v"(x));
+#endif
+}
 
 // The lanes that have keys of one row of q.
 struct RowLanes {
