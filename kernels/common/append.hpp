@@ -30,7 +30,6 @@ DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, i
 template <class T, int Dims, int Threads, class Place>
 DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place place) {
   using element = typename T::element;
-  constexpr int size = sizeof(element);
   const int advances = a.new_keys.advances;
 #pragma unroll 4
   for (int n = thread; n < kDecodeRows * Dims; n += Threads) {
