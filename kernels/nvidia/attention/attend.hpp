@@ -9,24 +9,33 @@
 
 namespace rapt::nvidia {
 
+// A row of the result: a query of the head that `block` names.
+struct ResultRow {
+  Block block;
+  Query query;
+};
+
 // Turns the products Q K^T of keys from first_key on into probabilities; rescales `o` where the maximum grew.
-template <class T, bool General, int QueryTiles, int KeyTiles, int DimTiles>
-DEVICE void probabilities(Arguments& a, int pass, const Block& block, const WaveRows& rows, int first_key, int lane,
+// `partial`: some row does not attend some key. row_of(i) is the wave's row i, a ResultRow. `Group` is that of
+// TileLogits.
+template <class T, bool General, int Group, class RowOf, int QueryTiles, int KeyTiles, int DimTiles>
+DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf& row_of, int first_key, int lane,
                           TileC (&s)[QueryTiles][KeyTiles], Softmax<T, General> (&softmax)[QueryTiles][2],
                           TileC (&o)[QueryTiles][DimTiles], Rounded<T, QueryTiles, KeyTiles>& p) {
-  const float scale = exponent_scale(pass, General ? kLog2e : a.problem.scale_log2);
-  if (General || first_key < rows.keys.full_begin || first_key + KeyTiles * 8 > rows.keys.full_end) {
+  using Logits = TileLogits<KeyTiles, Group>;
+  const float scale = exponent_scale(pass, General ? kLog2e : problem.scale_log2);
+  if (General || partial) {
     for_rows<QueryTiles>([&](int m, int half) {
-      const TileLogits<KeyTiles> logits{s[m], half, lane};
-      const Query query = rows.query(a.problem, block, row_in_wave(m, half, lane));
-      if constexpr (General) transform_logits(a.problem, block, query, first_key, logits);
-      else exclude(logits, query.begin - first_key, query.end - first_key);
+      const Logits logits{s[m], half, lane};
+      const ResultRow row = row_of(row_in_wave(m, half, lane));
+      if constexpr (General) transform_logits(problem, row.block, row.query, first_key, logits);
+      else exclude(logits, row.query.begin - first_key, row.query.end - first_key);
     });
   }
   float maximum[QueryTiles][2];
   bool outgrown = false;
   for_rows<QueryTiles>([&](int m, int half) {
-    const TileLogits<KeyTiles> logits{s[m], half, lane};
+    const Logits logits{s[m], half, lane};
     maximum[m][half] = General ? logits.largest() : logits.largest() * scale;
     outgrown |= softmax[m][half].outgrown(maximum[m][half]);
   });
@@ -41,7 +50,7 @@ DEVICE void probabilities(Arguments& a, int pass, const Block& block, const Wave
     });
   }
   for_rows<QueryTiles>([&](int m, int half) {
-    const TileLogits<KeyTiles> logits{s[m], half, lane};
+    const Logits logits{s[m], half, lane};
     const float reference = softmax[m][half].reference;
     float sum = 0;
 #pragma unroll
@@ -52,8 +61,10 @@ DEVICE void probabilities(Arguments& a, int pass, const Block& block, const Wave
       sum += weight;
     }
     softmax[m][half].add(sum);
-    if (General && pass < kAbove && a.problem.keep_threshold < 65536)
-      drop(a.problem, block, rows.query(a.problem, block, row_in_wave(m, half, lane)), first_key, logits);
+    if (General && pass < kAbove && problem.keep_threshold < 65536) {
+      const ResultRow row = row_of(row_in_wave(m, half, lane));
+      drop(problem, row.block, row.query, first_key, logits);
+    }
 #pragma unroll
     for (int n = 0; n < KeyTiles; ++n) p[m][n][half] = T::pack(logits.get(2 * n), logits.get(2 * n + 1));
   });

@@ -108,7 +108,9 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     replace(pass, v);
     if (!attends) continue;
     Rounded<T, kQueryTiles, kKeyTiles> p;
-    probabilities(a, pass, block, rows, first, thread % kWave, s, softmax, o, p);
+    const bool partial = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+    const auto row_of = [&](int row) { return ResultRow{block, rows.query(a.problem, block, row)}; };
+    probabilities<T, kGeneral, 2>(a.problem, pass, partial, row_of, first, thread % kWave, s, softmax, o, p);
     add_product<T>(p, v, o);
   }
 

@@ -7,10 +7,11 @@
 namespace rapt::nvidia {
 
 // Rows of a 16 by (8 Tiles) matrix: `half` 0 is the lane's row l / 4, 1 is row l / 4 + 8.
-template <int Tiles>
+// `Group` 1: the tile's first key may be odd.
+template <int Tiles, int Group = 2>
 struct TileLogits {
   static constexpr int count = 2 * Tiles;
-  static constexpr int group = 2;  // so many neighbours are of neighbouring keys
+  static constexpr int group = Group;  // so many neighbours are of neighbouring keys, the first a multiple of Group
 
   TileC (&s)[Tiles];
   int half, lane;
