@@ -109,4 +109,12 @@ DEVICE void copy_async_8(uint32_t to, const void* from, bool there) {
 // Waits for the copies that this thread has started. Those of others are complete after a barrier.
 DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+// The copies that this thread has started since the last group are one group, which may be empty.
+DEVICE void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all groups of this thread but the latest `Rest`.
+template <int Rest>
+DEVICE void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Rest) : "memory");
+}
+
 }  // namespace rapt::nvidia

@@ -6,7 +6,7 @@
 
 namespace rapt::nvidia {
 
-// Replaces V, which has just been staged.
+// Replaces V, which has just been staged by these threads: a workgroup, or one wave.
 template <class T, int Dims, int Rows, int Threads>
 DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
   if (pass == kAll) return;
@@ -15,7 +15,8 @@ DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
     auto& x = v.at(n / Dims)[n % Dims];
     x = T::round(replaced(pass, T::to_float(x)));
   }
-  barrier();
+  if constexpr (Threads == kWave) wave_barrier();
+  else barrier();
 }
 
 // The same for Inf and NaN in rows that a later product multiplies by zeros: they count as 0.
