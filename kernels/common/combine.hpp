@@ -57,7 +57,7 @@ DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i)
       if (of_split[i].sum != 0) top = max(top, of_split[i].reference);
-    const float factor = exp2((reference - top) * Row::kPower);
+    const float factor = max(exp2((reference - top) * Row::kPower), kLeastWeight);
     reference = top;
     sum *= factor;
     float weights[kAtOnce];
