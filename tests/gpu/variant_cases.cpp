@@ -58,12 +58,18 @@ const Case kDecode[] = {
     {"b2 hq4 hk4 sq4 sk800 d-0 * causal varlen=4:800,1:300"},
     {"b1 hq8 hk8 sq5 sk600 d-0 * causal", poison_seen},
     {"b2 hq12 hk2 sq2 sk530 d-1 dv8 * causal", large, padded},
+    {"b3 hq16 hk4 sq1 sk600 d-0 * causal window=300,0 sink varlen=1:600,1:0,1:12 paged=16"},
+    {"b1 hq4 hk4 sq1 sk900 d-0 dv8 * window=100,0", poison_unseen},
+    {"b1 hq4 hk2 sq7 sk515 d8 dv-0 *", identical},
 };
 const Case kGeneralDecode[] = {
     {"b2 hq8 hk2 sq2 sk640 d-0 * alibi softcap=9 paged=32"},
     {"b2 hq8 hk2 sq2 sk530 d-0 * bias=bNhN", hostile_bias, padded},
     {"b1 hq6 hk2 sq3 sk700 d-0 dv-3 * causal mask=bNhN drop=0.2 softcap=4 sink", masked_rows, padded},
     {"b2 hq4 hk1 sq4 sk600 d-0 * mask=b1h1", poison_seen},
+    {"b2 hq8 hk2 sq3 sk600 d-0 * causal bias=bNhN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4", outliers, padded},
+    {"b1 hq4 hk2 sq1 sk600 d-0 * bias=b1h1", hostile_bias},
+    {"b2 hq8 hk2 sq1 sk530 d-0 * causal alibi drop=0.2 paged=16"},
 };
 
 constexpr int64_t kEdges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};

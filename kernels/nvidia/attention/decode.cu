@@ -63,7 +63,7 @@ DEVICE void load_q(DecodeArguments& a, const DecodeBlock& b, char* buffer, int t
   const int dims = a.problem.head_dim;
   const char* const data = static_cast<const char*>(a.q.data);
   if (a.new_keys.rotary_dim > 0 || dims * Tile::kSize % 16 != 0 || !aligned(data, a.q.batch | a.q.seq | a.q.head)) {
-    stage_q<T, kHeadDim, kThreads>(a, b, [&](int row, int x) { return tile.at(row) + x; });
+    stage_q<T, kHeadDim, kThreads>(a, b, thread, [&](int row, int x) { return tile.at(row) + x; });
   } else {
     constexpr int chunk = 16 / Tile::kSize, chunks = kHeadDim / chunk;
 #pragma unroll
@@ -90,7 +90,7 @@ DEVICE int64_t first_partial(DecodeArguments& a, const DecodeBlock& b) {
 // Merges and stores the waves' results of a pass. Returns true if a row has an Inf or NaN that may come from a key it
 // does not attend.
 DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
-  const DecodeBlock b = decode_block(a);
+  const DecodeBlock b = decode_block(a, workgroup_id());
   const int thread = thread_id(), rows = rows_of(a.problem, b), dims = a.problem.head_dim_v;
   const bool whole = a.splits == 1;
   if (thread < rows) {
@@ -136,7 +136,7 @@ DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
-  const DecodeBlock b = decode_block(a);
+  const DecodeBlock b = decode_block(a, workgroup_id());
   if (rows_of(a.problem, b) <= 0) return false;
   const int thread = thread_id(), lane = thread % kWave, wave = thread / kWave;
   const Keys keys = decode_keys(a, b);
@@ -209,9 +209,9 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
 }
 
 DEVICE void append_split(DecodeArguments& a) {
-  const DecodeBlock b = decode_block(a);
+  const DecodeBlock b = decode_block(a, workgroup_id());
   const int begin = b.split * a.split_rows;
-  append<T, kThreads>(a, b, CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, begin + a.split_rows);
+  append<T, kThreads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, begin + a.split_rows);
   barrier();  // of global memory too
 }
 
