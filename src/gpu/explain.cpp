@@ -55,7 +55,7 @@ std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
 // For the stage of the pass that the variant computes, or the first one.
 Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
   Candidate c{"", v.name, "", false};
-  const Stages stages(p.problem, p.op, forward_kernels(Modules::of(p.device).variants(), p.problem, p.variant));
+  const Stages stages(p.problem, p.op, Modules::of(p.device).forward_kernels(p.problem, p.variant));
   const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
   const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? *stages.begin() : *own);
   c.reason = refusal(v, needed);

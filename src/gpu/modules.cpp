@@ -1,5 +1,6 @@
 #include "gpu/modules.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -13,7 +14,10 @@ namespace {
 
 constexpr size_t kMostPlans = 4096;  // bounds the cache of a service with ever new shapes: it is cleared when full
 
-// The user's rows, then the archive's; stages for which it has none get a default row.
+// A tile of decode has 16 rows: with more, a forward kernel reads K and V less often.
+constexpr std::string_view kDecodeRows = "decode rows>=17 use=forward by=default\ndecode use=largest by=default";
+
+// The user's rows, then the archive's; stages for which it has none get default rows.
 Tuning tuning_of(const Archive& archive) {
   Tuning all = Tuning::of_user(archive.arch());
   const auto add = [&](const Tuning& more) { all.rows.insert(all.rows.end(), more.rows.begin(), more.rows.end()); };
@@ -21,8 +25,8 @@ Tuning tuning_of(const Archive& archive) {
   add(own);
   for (const auto& [stage, name] : operations::kStages)
     if (own.last_of(stage) == nullptr)
-      add(Tuning::parse(cat(name, " use=largest by=default"), cat("no row in the table of ", archive.path(), ":"),
-                        Tuning::Extent::whole));
+      add(Tuning::parse(stage == Stage::decode ? std::string(kDecodeRows) : cat(name, " use=largest by=default"),
+                        cat("no row in the table of ", archive.path(), ":"), Tuning::Extent::whole));
   return all;
 }
 
@@ -52,17 +56,26 @@ std::string Modules::row_that_fired(const KernelRequirements& needed) const {
   return selected ? cat(selected->row->where, " fired: ", selected->row->text) : "";
 }
 
+ForwardKernels Modules::forward_kernels(const Problem& problem, std::string_view named) {
+  if (!named.empty()) {
+    const auto is_named = [&](const Variant& v) { return v.name == named && computes(v, Stage::decode); };
+    return std::ranges::any_of(variants(), is_named) ? ForwardKernels::decode : ForwardKernels::forward;
+  }
+  if (problem.has_cache) return ForwardKernels::decode;
+  return select(requirements_of(problem, Stage::decode)) ? ForwardKernels::decode : ForwardKernels::forward;
+}
+
 std::optional<size_t> Modules::select(const KernelRequirements& needed) {
   {
     const std::shared_lock lock(plans_mutex_);
     if (const auto found = plans_.find(needed); found != plans_.end()) return found->second;
   }
   const auto selected = select_anew(needed);
-  if (!selected) return std::nullopt;
+  const auto index = selected ? std::optional(selected->index) : std::nullopt;
   const std::lock_guard lock(plans_mutex_);
   if (plans_.size() >= kMostPlans) plans_.clear();
-  plans_.insert_or_assign(needed, selected->index);
-  return selected->index;
+  plans_.insert_or_assign(needed, index);
+  return index;
 }
 
 Function Modules::function(size_t variant, Stream stream) {

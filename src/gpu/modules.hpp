@@ -25,6 +25,8 @@ class Modules {
 
   // The tuning table's choice, cached by requirements, because matching rows takes longer than a launch.
   std::optional<size_t> select(const KernelRequirements& needed);
+  // `named` is the variant that was asked for, or "".
+  ForwardKernels forward_kernels(const Problem& problem, std::string_view named);
   // "tuning/gfx942 line 12 fired: ...", for requirements for which select() finds a variant.
   std::string row_that_fired(const KernelRequirements& needed) const;
 
@@ -47,7 +49,7 @@ class Modules {
   std::unique_ptr<Loaded[]> loaded_;  // by variant
   std::mutex loading_;
   std::shared_mutex plans_mutex_;
-  std::unordered_map<KernelRequirements, size_t, KernelRequirementsHash> plans_;
+  std::unordered_map<KernelRequirements, std::optional<size_t>, KernelRequirementsHash> plans_;
 };
 
 }  // namespace rapt::gpu

@@ -14,7 +14,6 @@ namespace rapt::gpu {
 
 namespace {
 
-constexpr int64_t kDecodeRows = 16;         // rows of one tile: with more, a forward kernel reads K and V less often
 constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
 
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
@@ -59,7 +58,8 @@ bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequire
   return row.stage == d.stage && (row.dtypes >> static_cast<int>(d.dtype) & 1) &&
          (row.masks >> static_cast<int>(d.mask) & 1) &&
          (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
-         d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most && groups >= row.groups_least &&
+         d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most && static_cast<double>(d.rows) >= row.rows_least &&
+         (row.rows_below == 0 || static_cast<double>(d.rows) < row.rows_below) && groups >= row.groups_least &&
          (row.groups_below == 0 || groups < row.groups_below);
 }
 
@@ -80,7 +80,7 @@ float scale_log2(const Problem& problem) {
 
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
-               static_cast<uint64_t>(d.stage) << 24;
+               static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
@@ -104,6 +104,7 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
     case Stage::decode:
       r.heads = problem.heads_k;
       r.rows = problem.seqlen_q * problem.group();
+      r.cache = problem.has_cache;
       break;
     case Stage::decode_combine:
       r = of_float32(r.stage);
@@ -139,18 +140,6 @@ double workgroups(const Variant& v, const KernelRequirements& d) {
   const int64_t across = d.columns == 0 ? 1 : (d.columns + v.block_k - 1) / v.block_k;
   return static_cast<double>(tiles(v, d)) * static_cast<double>(across) * static_cast<double>(d.heads) *
          static_cast<double>(d.batch);
-}
-
-ForwardKernels forward_kernels(std::span<const Variant> variants, const Problem& problem, std::string_view named) {
-  if (!named.empty())
-    return std::ranges::any_of(variants, [&](const Variant& v) { return v.name == named && computes(v, Stage::decode); })
-               ? ForwardKernels::decode
-               : ForwardKernels::forward;
-  if (problem.has_cache) return ForwardKernels::decode;
-  const KernelRequirements needed = requirements_of(problem, Stage::decode);
-  const bool decodes = needed.rows <= kDecodeRows &&
-                       std::ranges::any_of(variants, [&](const Variant& v) { return refusal(v, needed).empty(); });
-  return decodes ? ForwardKernels::decode : ForwardKernels::forward;
 }
 
 Stages::Stages(const Problem& problem, rapt_op op, ForwardKernels forward) {
@@ -216,6 +205,10 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
   int32_t smallest = INT32_MAX;
   for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
+    if (row.use == "forward") {
+      if (!needed.cache && conditions_hold(row, variants[able.front()], needed, compute_units)) return std::nullopt;
+      continue;
+    }
     const auto index = named(variants, able, smallest, row.use);
     if (index && conditions_hold(row, variants[*index], needed, compute_units)) return Selected{*index, &row};
   }

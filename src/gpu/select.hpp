@@ -21,6 +21,7 @@ struct KernelRequirements {
   // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
   // In the decode stage, a row is one of q, of all heads that share a head of k.
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
+  bool cache = false;  // K and V are a cache, which forward kernels do not read
 
   bool operator==(const KernelRequirements&) const = default;
 };
@@ -34,9 +35,6 @@ float scale_log2(const Problem& problem);
 
 // Which kernels compute the forward pass: those of Stage::forward, or those for few queries and for KV caches.
 enum class ForwardKernels : uint8_t { forward, decode };
-
-// `named` is the variant that was asked for, or "".
-ForwardKernels forward_kernels(std::span<const Variant> variants, const Problem& problem, std::string_view named);
 
 // The stages of a pass that compute what the problem asks for, in the order in which they run.
 class Stages {
@@ -67,7 +65,7 @@ struct Selected {
   const TuningRow* row;  // that fired
 };
 // The smallest tile that fits, plain if the call is; among several variants of it, the choice of the table's first
-// matching row. Empty if no variant can run the problem.
+// matching row. Empty if no variant can run the problem, or if that row leaves it to the forward kernels.
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units);
 

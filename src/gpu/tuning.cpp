@@ -36,6 +36,9 @@ class RowParser {
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
     if (row_.use.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
+    if (row_.use == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
+    if (row_.use == "forward" && (row_.groups_least > 0 || row_.groups_below > 0))
+      fail("groups are those of the kernel that the row names, use=forward names none");
   }
   TuningRow take() { return std::move(row_); }
 
@@ -51,14 +54,16 @@ class RowParser {
     else if (text.starts_with("mask=")) row_.masks = masks(value("mask="));
     else if (text.starts_with("features=")) row_.features = features(value("features="));
     else if (text.starts_with("head_dim=")) head_dims(value("head_dim="));
+    else if (text.starts_with("rows>=")) row_.rows_least = number(value("rows>="));
+    else if (text.starts_with("rows<")) row_.rows_below = number(value("rows<"));
     else if (text.starts_with("groups>=")) row_.groups_least = number(value("groups>="));
     else if (text.starts_with("groups<")) row_.groups_below = number(value("groups<"));
     else if (text.starts_with("use=")) row_.use = value("use=");
     else if (text.starts_with("by=")) row_.by = value("by=");
     else
       fail(cat("'", text,
-               "' is unknown, must begin with one of dtype= mask= features= head_dim= groups>= groups< use= "
-               "by="));
+               "' is unknown, must begin with one of dtype= mask= features= head_dim= rows>= rows< groups>= "
+               "groups< use= by="));
   }
 
   Stage stage(std::string_view name) const {
@@ -118,7 +123,7 @@ class RowParser {
 
 bool TuningRow::unconditional() const {
   return dtypes == ~0u && masks == ~0u && features.empty() && head_dim_least <= 1 && head_dim_most >= kMaxHeadDim &&
-         groups_least == 0 && groups_below == 0 && (use == "largest" || use == "smallest");
+         rows_least == 0 && rows_below == 0 && groups_least == 0 && groups_below == 0 && (use == "largest" || use == "smallest");
 }
 
 Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {

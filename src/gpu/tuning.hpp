@@ -19,8 +19,9 @@ struct TuningRow {
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
   std::string features;                // "": any
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
+  double rows_least = 0, rows_below = 0;      // KernelRequirements::rows; rows_below 0: no limit
   double groups_least = 0, groups_below = 0;  // workgroups per compute unit; groups_below 0: no limit
-  std::string use;                            // "largest", "smallest", "k64w8", "d256.k64w8"
+  std::string use;                            // "largest", "smallest", "k64w8", "d256.k64w8"; of decode: "forward"
   std::string by;                             // how the row was obtained
   std::string where;                          // "tuning/gfx942 line 12"
   std::string text;                           // the row itself, its spaces made one

@@ -229,6 +229,73 @@ TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   EXPECT_EQ(hip.allocated, 2) << "the tensors and the workspace";
 }
 
+// One query of four heads over a cache of one head and 2000 keys, on 10 compute units.
+class FakeDecode : public Fake {
+ protected:
+  FakeDecode() {
+    std::string rows;
+    for (const char* row : {"decode gfx942 dtype=bf16 head_dim=64", "decode_combine gfx942 dtype=fp32 head_dim=32"})
+      rows += std::string(row) + " features=plain block_k=32 waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 " +
+              "occupancy>=4 p=nearest\n";
+    write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
+  }
+
+  void decode(int64_t capacity, const rapt::api::Execution& execution = {}) const {
+    char* const data = static_cast<char*>(memory_.data());
+    const rapt::api::Tensor q(data, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
+    const rapt::api::Tensor k(data + kRow, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
+    const rapt::api::Tensor out(data + kBytes - kRow, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - 2 * kRow, rapt::kInt32, {1}, {}, kFirst)};
+    rapt::api::forward(a, out, {}, execution);
+  }
+
+  static constexpr size_t kPartial = size_t{4} * 8 * (64 * 4 + 8);  // 4 rows, 8 splits
+
+ private:
+  static constexpr size_t kRow = 512, kBytes = kRow * 3 + size_t{2000} * 64 * 2;
+  rapt::api::DeviceMemory memory_{kFirst, kBytes};
+};
+
+TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
+  decode(2000);
+  ASSERT_EQ(hip.launches.size(), 2U);
+  EXPECT_EQ(hip.launches[0].symbol, "decode_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{8, 1, 1}));
+  EXPECT_EQ(hip.launches[1].symbol, "decode_combine_d32_fp32_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].shape.grid, (Extent{4, 1, 1}));
+  rapt_decode_args arguments;
+  for (const FakeDriver::Launched& launched : hip.launches) {
+    ASSERT_EQ(launched.arguments.size(), sizeof arguments);
+    std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.splits, 8);
+    EXPECT_EQ(arguments.split_rows, 256);
+    EXPECT_EQ(reinterpret_cast<const char*>(arguments.partial.out) -
+                  reinterpret_cast<const char*>(arguments.partial.softmax),
+              4 * 8 * 8);
+  }
+  hip.launches.clear();
+  decode(250);
+  ASSERT_EQ(hip.launches.size(), 1U) << "one split needs no merging";
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.splits, 1);
+  EXPECT_EQ(arguments.partial.out, nullptr);
+}
+
+TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  decode(2000);
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "free_async"}));
+  const rapt::api::DeviceMemory workspace(kFirst, kPartial);
+  hip.calls.clear();
+  decode(2000, {.workspace = workspace.data(), .workspace_size = kPartial});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
+  EXPECT_EQ(error_of([&] { decode(2000, {.workspace = workspace.data(), .workspace_size = kPartial - 1}); },
+                     RAPT_INVALID_ARGUMENT),
+            "execution.workspace_size is 8447, must be at least 8448");
+}
+
 TEST_F(Fake, RecordsClusters) {
   Module module = nullptr;
   Function function = nullptr;

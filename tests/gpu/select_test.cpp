@@ -86,6 +86,32 @@ TEST(Select, Conditions) {
   EXPECT_TRUE(first("mask=causal,window", causal));
 }
 
+TEST(Select, RowsOfAHead) {
+  const std::string table = "forward rows>=64 rows<128 use=k64w8 by=x\n" + kLast;
+  for (const auto& [rows, line] : {std::pair{63, "line 2"}, {64, "line 1"}, {127, "line 1"}, {128, "line 2"}})
+    EXPECT_TRUE(chosen(table, needed(128, rows)).ends_with(line)) << rows;
+}
+
+// Few rows for each head of k are for decode kernels, and whatever has a cache.
+TEST(Select, DecodeOrForward) {
+  Variant decode = variant("decode.d64.fp16.plain.k32w4", DType::fp16, 64, "plain", 16);
+  decode.operation = "decode";
+  decode.argument_size = sizeof(rapt_decode_args);
+  const Tuning tuning =
+      Tuning::parse("decode rows>=17 use=forward by=x\ndecode use=largest by=x\n", "table", Tuning::Extent::whole);
+  const auto decodes = [&](const std::string& options) {
+    const KernelRequirements d =
+        requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::decode);
+    return select(std::span(&decode, 1), tuning, d, 100).has_value();
+  };
+  EXPECT_TRUE(decodes("sq1 sk90 d64 fp16"));
+  EXPECT_TRUE(decodes("sq4 sk90 d64 fp16"));   // 4 queries of 4 heads
+  EXPECT_FALSE(decodes("sq5 sk90 d64 fp16"));  // 20 rows
+  EXPECT_TRUE(decodes("sq5 sk90 d64 fp16 cache"));
+  EXPECT_FALSE(decodes("sq1 sk90 d65 fp16"));
+  EXPECT_FALSE(decodes("sq1 sk90 d64 fp16 alibi"));
+}
+
 TEST(Select, AnotherTileByName) {
   EXPECT_EQ(chosen("forward use=d128.k64w8 by=x\n" + kLast, needed(64)),
             "forward.d128.bf16.plain.k64w8 by table line 1");
@@ -125,15 +151,16 @@ TEST(Select, OptionsOfAProblem) {
 
 // The stages of what is asked for; a kernel serves one stage only.
 TEST(Select, StagesOfPasses) {
-  const auto stages = [](const char* options, rapt_op op) {
+  const auto stages = [](const char* options, rapt_op op, ForwardKernels forward = ForwardKernels::forward) {
     std::string names;
-    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op,
-                                    ForwardKernels::forward))
+    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op, forward))
       names.append(names.empty() ? "" : " ").append(stage_name(stage));
     return names;
   };
   EXPECT_EQ(stages("", RAPT_FORWARD), "forward");
+  EXPECT_EQ(stages("", RAPT_FORWARD, ForwardKernels::decode), "decode decode_combine");
   EXPECT_EQ(stages("", RAPT_BACKWARD), "backward_dq backward_dkv");
+  EXPECT_EQ(stages("", RAPT_BACKWARD, ForwardKernels::decode), "backward_dq backward_dkv");
   EXPECT_EQ(stages(" grads=dq", RAPT_BACKWARD), "backward_dq");
   EXPECT_EQ(stages(" grads=dv", RAPT_BACKWARD), "backward_dq backward_dkv");
   EXPECT_EQ(stages(" bias=b1h1 sink grads=dbias,dsink", RAPT_BACKWARD), "backward_dq backward_dbias backward_dsink");
@@ -156,6 +183,11 @@ TEST(Select, WorkgroupsOfStages) {
   EXPECT_EQ(groups(Stage::backward_dkv), 1 * 2 * 3);
   EXPECT_EQ(groups(Stage::backward_dbias), 2 * 2 * 8);
   EXPECT_EQ(groups(Stage::backward_dsink), 8);
+  v.block_q = 16;
+  EXPECT_EQ(groups(Stage::decode), 25 * 2 * 3);  // 100 queries of 4 heads
+  v.block_q = 1;
+  EXPECT_EQ(groups(Stage::decode_combine), 100 * 8 * 3);
+  EXPECT_EQ(requirements_of(problem, Stage::decode_combine).dtype, DType::fp32);
   EXPECT_EQ(requirements_of(problem, Stage::backward_dsink).dtype, DType::fp32);
   EXPECT_FALSE(requirements_of(problem, Stage::backward_dsink).general);
   EXPECT_TRUE(requirements_of(problem, Stage::backward_dkv).general);
@@ -186,8 +218,8 @@ TEST(Tuning, ErrorsNameTheLine) {
     return "";
   };
   EXPECT_EQ(error("backward use=smallest by=x"),
-            "t line 1: 'backward' is not a stage, must be one of forward, backward_dq, backward_dkv, backward_dbias, "
-            "backward_dsink");
+            "t line 1: 'backward' is not a stage, must be one of forward, decode, decode_combine, backward_dq, "
+            "backward_dkv, backward_dbias, backward_dsink");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");
@@ -200,6 +232,9 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward dtype= use=k by=x"), "t line 1: dtype= must be some of fp16, bf16 and fp32");
   EXPECT_EQ(error("forward mask= use=k by=x"), "t line 1: mask= must be some of none, causal and window");
   EXPECT_EQ(error("forward use=k use=smallest by=x"), "t line 1: 'use=' is given twice");
+  EXPECT_EQ(error("forward use=forward by=x"), "t line 1: use=forward is for rows of decode");
+  EXPECT_NE(error("decode groups>=2 use=forward by=x").find("groups are those of the kernel"), std::string::npos);
+  EXPECT_NE(error("decode rows>=17 use=forward by=x").find("the last row of decode must match"), std::string::npos);
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error(kLast), "");
 }

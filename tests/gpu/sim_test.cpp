@@ -255,7 +255,7 @@ TEST(Gpu, WhatNoVariantTakes) {
   rapt::Attention paged = small.attention();
   const int32_t table[1] = {0};
   paged.kv_cache = {.block_table = rapt::Tensor(table, rapt::kInt32, {1, 1})};
-  refused(RAPT_UNSUPPORTED, [&] { small.run(paged); }, {"KV cache", "no GPU kernels"});
+  refused(RAPT_UNSUPPORTED, [&] { small.run(paged); }, {"page is 8, GPU kernels take multiples of 16"});
   const rapt::Tensor out = small.out_gpu();
   const rapt::DeviceMemory gradient = small.copy(small.q);
   refused(
@@ -291,6 +291,9 @@ TEST(Gpu, Explains) {
   const rapt::Explanation paged =
       rapt::explain(problem("b1 hq1 hk1 sq1 sk64 d128 bf16 paged=16"), RAPT_FORWARD, {}, kGpu);
   EXPECT_EQ(paged.chosen(), nullptr);
+  EXPECT_TRUE(std::ranges::any_of(paged.candidates, [](const rapt::Candidate& c) {
+    return c.backend == "hip" && c.reason.find("no kernel of decode yet") != std::string::npos;
+  }));
 }
 
 TEST(Gpu, Events) {

@@ -73,10 +73,6 @@ const std::map<std::string, rapt_device>& devices() {
   return all;
 }
 
-// gfx90a's matrix unit takes smaller fp16 elements for zero (docs/amd.md): its kernels get none.
-constexpr double kLeastFp16 = 0x1p-14;
-bool flushes(const Variant& v) { return v.arch == "gfx90a" && v.dtype == "fp16"; }
-
 // A problem's numbers and what the result must be: made once, for all kernels and architectures.
 struct Yardstick {
   Inputs inputs;
@@ -87,7 +83,7 @@ struct Yardstick {
   static Inputs made(const Variant& v, const Case& c) {
     Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
     if (!v.backward) inputs.dout = {};
-    if (!flushes(v)) return inputs;
+    if (!flushes(v.arch, v.dtype)) return inputs;
     for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v})
       for (int64_t i = 0; i < t->count(); ++i)
         if (std::fabs(t->at(i)) < kLeastFp16) t->set(i, 0);
@@ -102,7 +98,7 @@ class Yardsticks {
     const auto group = std::tuple(v.backward, v.dtype, v.tile);
     if (group != group_) made_.clear();
     group_ = group;
-    std::unique_ptr<Yardstick>& one = made_[{name_of(c), flushes(v)}];
+    std::unique_ptr<Yardstick>& one = made_[{name_of(c), flushes(v.arch, v.dtype)}];
     if (!one) one = std::make_unique<Yardstick>(v, c);
     return *one;
   }

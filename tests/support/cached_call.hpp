@@ -103,6 +103,15 @@ class CachedCall {
     return rapt_forward(&call);
   }
 
+  // Before run(): for a GPU that takes smaller elements for zero.
+  void clear_below(double least) {
+    for (Tensor* t : {&q, &k, &v, &new_k, &new_v})
+      for (int64_t i = 0; i < t->count(); ++i)
+        if (std::fabs(t->at(i)) < least) t->set(i, 0);
+    before_k_ = k;
+    before_v_ = v;
+  }
+
   Tensor make_out() const { return {setup_.dtype, {kBatch, setup_.seqlen_q, kHeadsQ, kDimV}}; }
   Tensor make_lse() const { return {kFp32, {kBatch, kHeadsQ, setup_.seqlen_q}}; }
 
