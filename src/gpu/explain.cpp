@@ -38,9 +38,11 @@ std::string facts(const Variant& v) {
 
 std::string why_chosen(const Planned& p, const Variant& v, const KernelRequirements& needed) {
   const Device& device = p.plan.modules->device();
-  const double groups = workgroups(v, needed);
-  return cat(v.name == p.variant ? "asked for by name" : p.plan.modules->row_that_fired(needed), "; ", facts(v), "; ",
-             groups, " workgroups, ", rounded(groups / device.compute_units), " for each of the ", device.compute_units,
+  const Plan& plan = p.plan;
+  const bool splits = needed.stage == Stage::decode && plan.splits > 1;
+  const double groups = workgroups(v, needed) * (splits ? plan.splits : 1);
+  return cat(v.name == p.variant ? "asked for by name" : plan.modules->row_that_fired(needed), "; ", facts(v), "; ",
+             splits ? cat(plan.splits, " splits of ", plan.split_rows, " keys; ") : "", groups, " workgroups, ", rounded(groups / device.compute_units), " for each of the ", device.compute_units,
              " compute units");
 }
 
