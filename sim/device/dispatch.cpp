@@ -10,6 +10,7 @@
 #include "sim/profile/profiler.hpp"
 #include "sim/profile/trace.hpp"
 #include "sim/timing/recorder.hpp"
+#include "sim/timing/tickets.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -65,8 +66,10 @@ class Dispatch {
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
         timed_(time.chip ? std::make_unique<TimedLaunch>(*time.chip, launch) : nullptr),
-        sample_only_(time.chip && time.sample_only),
-        order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{}, environment().seed),
+        tickets_(timed_ ? timing::tickets_of(program_, launch.kernel->entry) : timing::Tickets::none),
+        sample_only_(timed_ && time.sample_only && tickets_ != timing::Tickets::numbers),
+        order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},
+               in_step() ? 0 : environment().seed),
         recording_(sample_only_ ? order_.total() : 0),
         launch_(launch),
         profiler_(followers.profiler),
@@ -76,7 +79,8 @@ class Dispatch {
         trace_(followers.tracer ? followers.tracer->begin(launch) : nullptr) {}
 
   LaunchResult run() {
-    const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(environment().threads, order_.total()));
+    const std::uint64_t most = in_step() ? 1 : environment().threads;
+    const auto threads = static_cast<unsigned>(std::min(most, order_.total()));
     try {
       run_parallel(threads, [this] { work(); });
     } catch (const std::exception& failure) {
@@ -113,14 +117,21 @@ class Dispatch {
     std::deque<std::unique_ptr<Place>> parked;  // recorded far enough; they go on if another group waits for them
   };
 
+  // Whether workgroups run as on a device, all that it holds at once in turn and in one order, because a forecast
+  // depends on who draws which ticket.
+  bool in_step() const { return tickets_ != timing::Tickets::none; }
+
   void work() {
     constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start
     constexpr std::uint64_t short_patience = 1 << 12;
+    constexpr std::uint64_t step = 1 << 8;  // a few instructions of each wave
+    const std::uint64_t most_active = in_step() ? timed_->resident_groups() : ~std::uint64_t{0};
     Groups groups;
     bool crowded = false;  // all active groups have had a turn
     try {
       while (!failed_.load(std::memory_order_relaxed)) {
-        if ((groups.active.empty() || crowded) && start_another(groups)) crowded = false;
+        if ((groups.active.empty() || crowded) && groups.active.size() < most_active && start_another(groups))
+          crowded = false;
         if (waits_) resume(groups);
         if (groups.active.empty()) {
           if (recording_ == 0) break;
@@ -130,7 +141,10 @@ class Dispatch {
         auto place = std::move(groups.active.front());
         groups.active.pop_front();
         const bool briefly = place->ends_early || waits_;
-        const bool ended = place->runner.advance(briefly ? short_patience : patience, environment().wave_limit);
+        const bool ended = place->runner.advance(in_step() ? step
+                                                 : briefly ? short_patience
+                                                           : patience,
+                                                 environment().wave_limit);
         const bool recorded =
             place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
         if (recorded) end_recording(*place);
@@ -222,6 +236,7 @@ class Dispatch {
   LaunchSetup setup_;
   const Program& program_;
   std::unique_ptr<TimedLaunch> timed_;  // null if no time is asked for
+  const timing::Tickets tickets_;
   const bool sample_only_;
   GroupOrder order_;
   std::atomic<std::uint64_t> recording_;  // of a sample, groups that are not recorded yet
