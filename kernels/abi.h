@@ -71,8 +71,8 @@ struct rapt_forward_args {
 };
 
 /* A KV cache: k and v of a problem without cu_seqlens_k. Sequence b's keys are rows leftpad[b] to seqused[b] +
- * new_keys.seqlen - 1 of cache row batch_idx[b], whose rows are problem.seqlen_k, or of its pages: row r is row r % page
- * of page block_table[b * block_table_row + r / page]. Lengths and indices beyond the cache are clamped to it. */
+ * new_keys.seqlen - 1 of cache row batch_idx[b], whose rows are problem.seqlen_k, or of its pages: row r is row r %
+ * page of page block_table[b * block_table_row + r / page]. Lengths and indices beyond the cache are clamped to it. */
 struct rapt_abi_cache {
   const int32_t* seqused;     /* null: problem.seqlen_k - new_keys.seqlen */
   const int32_t* leftpad;     /* null: 0 */
@@ -109,9 +109,9 @@ struct rapt_abi_partial {
 /* Decode: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r / group
  * of its head r % group. A workgroup of decode computes 16 rows over split_rows rows of k, which count from the cache's
  * or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split first.
- * With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others partial
- * results, and a workgroup of decode_combine merges
- * those of one row of q: the grid has heads_q * seqlen_q * batch workgroups, heads first. */
+ * With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others
+ * partial results, and a workgroup of decode_combine merges those of one row of q: the grid has heads_q * seqlen_q *
+ * batch workgroups, heads first. */
 struct rapt_decode_args {
   uint32_t size; /* sizeof(struct rapt_decode_args) */
   int32_t row_tiles, splits, split_rows;

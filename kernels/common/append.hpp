@@ -25,8 +25,8 @@ DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, i
   return T::round(T::to_float(at(x)) * cos + T::to_float(at(partner)) * (first ? -sin : sin));
 }
 
-// The tile's rows of q, rotated if the call asks for it: element x of row r to place(r, x), an address in shared memory.
-// Rows and dimensions that do not exist become zeros. A barrier must follow. `thread` is thread_id().
+// The tile's rows of q, rotated if the call asks for it: element x of row r to place(r, x), an address in shared
+// memory. Rows and dimensions that do not exist become zeros. A barrier must follow. `thread` is thread_id().
 template <class T, int Dims, int Threads, class Place>
 DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place place) {
   using element = typename T::element;
@@ -44,8 +44,8 @@ DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place 
   }
 }
 
-// Writes the new keys and values whose rows of the cache are in [begin, end). Several workgroups may write the same row:
-// they write the same bytes, and each reads only after its own. A global_barrier() must follow.
+// Writes the new keys and values whose rows of the cache are in [begin, end). Several workgroups may write the same
+// row: they write the same bytes, and each reads only after its own. A global_barrier() must follow.
 template <class T, int Threads>
 DEVICE void append(DecodeArguments& a, const DecodeBlock& b, int thread, const CacheRows& k, const CacheRows& v,
                    int begin, int end) {
@@ -56,7 +56,8 @@ DEVICE void append(DecodeArguments& a, const DecodeBlock& b, int thread, const C
 #pragma unroll 1
   for (int row = first; row < last; ++row) {
     const auto new_row = [&](const auto& rows) {
-      return static_cast<const char*>(rows.data) + b.batch * rows.batch + (row - b.used) * rows.seq + b.head_k * rows.head;
+      return static_cast<const char*>(rows.data) + b.batch * rows.batch + (row - b.used) * rows.seq +
+             b.head_k * rows.head;
     };
     const char *const from_k = new_row(a.new_keys.k), *const from_v = new_row(a.new_keys.v);
     char *const to_k = k.group(row / kRowGroup) + row * k.seq, *const to_v = v.group(row / kRowGroup) + row * v.seq;

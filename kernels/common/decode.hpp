@@ -90,7 +90,8 @@ class CacheRows {
   DEVICE_MEMBER char* group(int group) const {
     if (pages_ == nullptr) return data_;
     const uint32_t row = static_cast<uint32_t>(group * kRowGroup);
-    const auto place = static_cast<int>(static_cast<uint32_t>(uint64_t{2 * row} * cache_.page_factor >> 32) >> cache_.page_shift);
+    const auto place =
+        static_cast<int>(static_cast<uint32_t>(uint64_t{2 * row} * cache_.page_factor >> 32) >> cache_.page_shift);
     const int page = clamp(load_uniform(pages_ + place), 0, cache_.batches - 1);
     return data_ + page * page_bytes_ - static_cast<int64_t>(place) * cache_.page * seq;
   }

@@ -145,7 +145,8 @@ rapt_abi_cache cache_args(const Call& call) {
   // Exact for rows below 2^31: with 2^shift >= page, factor = ceil(2^(31 + shift) / page) is too large by less than
   // 2^-shift, relatively (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
   while (call.page > int64_t{1} << c.page_shift) ++c.page_shift;
-  if (call.page > 0) c.page_factor = static_cast<uint32_t>(((int64_t{1} << (31 + c.page_shift)) + call.page - 1) / call.page);
+  if (call.page > 0)
+    c.page_factor = static_cast<uint32_t>(((int64_t{1} << (31 + c.page_shift)) + call.page - 1) / call.page);
   return c;
 }
 

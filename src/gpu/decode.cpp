@@ -24,8 +24,8 @@ void set_splits(const Problem& problem, const Variant& variant, const KernelRequ
   const int64_t per_split = std::max<int64_t>(needed.heads * tiles(variant, needed), 1);
   const int64_t wanted = (kWorkgroupsPerUnit * device.compute_units + per_split - 1) / per_split;
   const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
-  const int64_t most = std::max<int64_t>(
-      static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
+  const int64_t most =
+      std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
   const int64_t of_split = std::max((rows + wanted - 1) / wanted, std::max(kLeastRows, (rows + most - 1) / most));
   plan.split_rows = static_cast<int32_t>((of_split + step - 1) / step * step);
   plan.splits = static_cast<int32_t>((rows + plan.split_rows - 1) / plan.split_rows);
@@ -52,8 +52,8 @@ void decode(ForwardCall& call, const Plan& plan, const Launch& launch) {
   if (plan.splits > 1) {
     char* const partial = workspace.data() + lengths_bytes(call);
     arguments.partial.softmax = reinterpret_cast<rapt_abi_partial*>(partial);
-    arguments.partial.out = reinterpret_cast<float*>(
-        partial + static_cast<size_t>(partial_rows(call) * plan.splits) * sizeof(rapt_abi_partial));
+    arguments.partial.out = reinterpret_cast<float*>(partial + static_cast<size_t>(partial_rows(call) * plan.splits) *
+                                                                   sizeof(rapt_abi_partial));
   }
   for (size_t i = 0; i < plan.stage_count; ++i) launch_stage(plan, i, functions[i], &arguments, launch.stream);
   workspace.free();

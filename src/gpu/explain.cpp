@@ -42,8 +42,8 @@ std::string why_chosen(const Planned& p, const Variant& v, const KernelRequireme
   const bool splits = needed.stage == Stage::decode && plan.splits > 1;
   const double groups = workgroups(v, needed) * (splits ? plan.splits : 1);
   return cat(v.name == p.variant ? "asked for by name" : plan.modules->row_that_fired(needed), "; ", facts(v), "; ",
-             splits ? cat(plan.splits, " splits of ", plan.split_rows, " keys; ") : "", groups, " workgroups, ", rounded(groups / device.compute_units), " for each of the ", device.compute_units,
-             " compute units");
+             splits ? cat(plan.splits, " splits of ", plan.split_rows, " keys; ") : "", groups, " workgroups, ",
+             rounded(groups / device.compute_units), " for each of the ", device.compute_units, " compute units");
 }
 
 std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {

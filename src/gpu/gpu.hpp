@@ -62,8 +62,8 @@ struct Launch {
 size_t statistics_bytes(const Problem& problem);
 size_t partial_bytes(const Problem& problem, int32_t splits);
 
-// Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence has
-// the same result, to the last bit, alone and in any batch.
+// Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence
+// has the same result, to the last bit, alone and in any batch.
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan);
 

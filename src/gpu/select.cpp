@@ -58,7 +58,8 @@ bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequire
   return row.stage == d.stage && (row.dtypes >> static_cast<int>(d.dtype) & 1) &&
          (row.masks >> static_cast<int>(d.mask) & 1) &&
          (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
-         d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most && static_cast<double>(d.rows) >= row.rows_least &&
+         d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most &&
+         static_cast<double>(d.rows) >= row.rows_least &&
          (row.rows_below == 0 || static_cast<double>(d.rows) < row.rows_below) && groups >= row.groups_least &&
          (row.groups_below == 0 || groups < row.groups_below);
 }

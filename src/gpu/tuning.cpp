@@ -123,7 +123,8 @@ class RowParser {
 
 bool TuningRow::unconditional() const {
   return dtypes == ~0u && masks == ~0u && features.empty() && head_dim_least <= 1 && head_dim_most >= kMaxHeadDim &&
-         rows_least == 0 && rows_below == 0 && groups_least == 0 && groups_below == 0 && (use == "largest" || use == "smallest");
+         rows_least == 0 && rows_below == 0 && groups_least == 0 && groups_below == 0 &&
+         (use == "largest" || use == "smallest");
 }
 
 Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {

@@ -23,8 +23,8 @@ struct Token {
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
 };
 
-// Which GPU kernels compute it: all (of a cache, all decode kernels), or only those with `features` general. The math and
-// cpu backends compute every option.
+// Which GPU kernels compute it: all (of a cache, all decode kernels), or only those with `features` general. The math
+// and cpu backends compute every option.
 enum class KernelSupport : uint8_t { every, general };
 
 struct Option {

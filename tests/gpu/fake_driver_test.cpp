@@ -270,9 +270,9 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
     std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
     EXPECT_EQ(arguments.splits, 8);
     EXPECT_EQ(arguments.split_rows, 256);
-    EXPECT_EQ(reinterpret_cast<const char*>(arguments.partial.out) -
-                  reinterpret_cast<const char*>(arguments.partial.softmax),
-              4 * 8 * 8);
+    EXPECT_EQ(
+        reinterpret_cast<const char*>(arguments.partial.out) - reinterpret_cast<const char*>(arguments.partial.softmax),
+        4 * 8 * 8);
   }
   hip.launches.clear();
   decode(250);

@@ -100,8 +100,7 @@ TEST(Select, DecodeOrForward) {
   const Tuning tuning =
       Tuning::parse("decode rows>=17 use=forward by=x\ndecode use=largest by=x\n", "table", Tuning::Extent::whole);
   const auto decodes = [&](const std::string& options) {
-    const KernelRequirements d =
-        requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::decode);
+    const KernelRequirements d = requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::decode);
     return select(std::span(&decode, 1), tuning, d, 100).has_value();
   };
   EXPECT_TRUE(decodes("sq1 sk90 d64 fp16"));

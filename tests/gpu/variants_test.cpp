@@ -214,11 +214,13 @@ TEST_P(EveryVariant, MeetsTheRule) {
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
   const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr;
   const bool decode = v.name.starts_with("decode");
-  std::vector<Case> cases = decode ? decode_cases(v.dtype, combines(v.name) ? 64 : v.tile, v.general || combines(v.name))
-                                   : variant_cases(v.dtype, v.tile, v.general);
+  std::vector<Case> cases = decode
+                                ? decode_cases(v.dtype, combines(v.name) ? 64 : v.tile, v.general || combines(v.name))
+                                : variant_cases(v.dtype, v.tile, v.general);
   if (decode && !combines(v.name))
     std::ranges::copy(variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
-  if (longer && !combines(v.name)) std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
+  if (longer && !combines(v.name))
+    std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
   const auto start = std::chrono::steady_clock::now();
   size_t problems = 0;
   for (size_t i = 0; i < cases.size(); ++i) {

@@ -124,7 +124,8 @@ class CachedCall {
   // Where row r of sequence b is in the cache, as a row of all its rows.
   int64_t cache_row(int64_t b, int64_t r) const {
     if (setup_.paged)
-      return static_cast<int64_t>(block_table.at(b * (setup_.capacity / setup_.page) + r / setup_.page)) * setup_.page + r % setup_.page;
+      return static_cast<int64_t>(block_table.at(b * (setup_.capacity / setup_.page) + r / setup_.page)) * setup_.page +
+             r % setup_.page;
     return (setup_.indexed ? static_cast<int64_t>(index.at(b)) : b) * setup_.capacity + r;
   }
 

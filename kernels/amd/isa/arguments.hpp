@@ -20,7 +20,9 @@ DEVICE T& arguments() {
 }
 
 // An element at an address that is the same in all lanes, of memory that no kernel writes meanwhile.
-DEVICE int load_uniform(const int32_t* p) { return *reinterpret_cast<Constant<int32_t>*>(reinterpret_cast<uint64_t>(p)); }
+DEVICE int load_uniform(const int32_t* p) {
+  return *reinterpret_cast<Constant<int32_t>*>(reinterpret_cast<uint64_t>(p));
+}
 
 // Arguments read through an opaque copy are loaded again where they are needed, which keeps SGPR pressure low.
 template <class T>
