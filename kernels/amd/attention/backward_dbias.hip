@@ -3,6 +3,7 @@
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * kTile rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
@@ -34,31 +35,30 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
-  M::B q[kSteps] = {}, dout[kSteps] = {};
+  M::Kept q[kSteps] = {}, dout[kSteps] = {};
   rapt_abi_row_statistics of_row = {__builtin_inff(), 0};
   if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::kept_offset(lane), q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
-                      M::b_offset(lane), dout);
+                      M::kept_offset(lane), dout);
     of_row = statistics[row];
   }
   k.store(first_key);
   v.store(first_key);
   barrier();
+  Tile s[kKeyTiles] = {}, ds[kKeyTiles] = {};
+#pragma unroll
+  for (int c = 0; c < kSteps; ++c) {
+    add_step<M>(k, q, c, lane, s);
+    add_step<M>(v, dout, c, lane, ds);
+  }
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t) {
-    Tile s = {}, ds = {};
-    const int slot = t * kTile + M::a_row(lane);
-#pragma unroll
-    for (int c = 0; c < kSteps; ++c) {
-      s = M::multiply(fragment<M>(k.row(slot), c, lane), q[c], s);
-      ds = M::multiply(fragment<M>(v.row(slot), c, lane), dout[c], ds);
-    }
     BackwardArguments& again = opaque_copy(a);
     score_gradients<true, Of::logits>(
         again.problem, block, first_key + t * kTile, true, [&] { return query_of(again.problem, block, row); }, of_row,
-        TileLogits<M>{s, lane / kTile}, TileLogits<M>{ds, lane / kTile});
-    sums[t] += ds;
+        TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
+    sums[t] += ds[t];
   }
   barrier();  // everything has been read
 }

@@ -1,12 +1,14 @@
 // dk and dv. A lane owns one key: S = Q K^T and dP = dO V^T have keys as columns, so that P and dS have the layout of
 // operands of dV^T = dO^T P and dK^T = Q^T dS.
 //
-// A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of a head of k, in steps of RAPT_BLOCK_K queries of
-// each head of q that shares it, one after another.
+// A workgroup of RAPT_WAVES waves computes kWaves * kTile rows of a head of k, in steps of RAPT_BLOCK_K queries of
+// each head of q that shares it, one after another. With RAPT_HEAD_SLICES 2, where registers do not hold both gradients,
+// the first half of the waves computes dv, the other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
 // zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
 #include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
 #include "kernels/common/score_gradients.hpp"
@@ -15,11 +17,13 @@ namespace rapt::amd {
 
 using T = RAPT_DTYPE;
 using M = Matrix<T>;
-inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kKeys = kWaves * kTile;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K;
+inline constexpr bool kBoth = RAPT_HEAD_SLICES == 1;
+inline constexpr int kWaves = RAPT_WAVES / RAPT_HEAD_SLICES, kKeys = kWaves * kTile;  // waves with keys of their own
 inline constexpr int kSteps = kHeadDim / M::step, kQueryTiles = kQueries / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using Staged = StagedRows<T, kHeadDim, kQueries, kWaves>;            // Q and dO
-using Transposed = StagedValues<T, kHeadDim, kQueries, kWaves>;      // again
+using Staged = StagedRows<T, kHeadDim, kQueries, RAPT_WAVES>;  // Q and dO
+using Transposed = StagedValues<T, kHeadDim, kQueries, RAPT_WAVES>;  // again
 inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
 inline constexpr int kLdsBytes = 2 * Staged::bytes + 2 * Transposed::bytes + kStatisticsBytes;
 
@@ -34,10 +38,9 @@ DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first
 }
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
-template <int Steps>
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool finite, char* lds, const M::B (&k)[Steps], const M::B (&v)[Steps], Tile (&dk)[kDimTiles],
-                     Tile (&dv)[kDimTiles]) {
+                     bool wants_dk, bool wants_dv, bool finite, char* lds, const M::Kept (&k)[kSteps],
+                     const M::Kept (&v)[kSteps], Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
@@ -64,33 +67,49 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     dout_t.store(first);
     stage_statistics(a, block, first, statistics);
     barrier();
-    if (first + kQueries < rows.end) load(first + kQueries);
-    if (first >= own.end || first + kQueries <= own.begin) continue;
+    const bool attends = first < own.end && first + kQueries > own.begin;
     Tile s[kQueryTiles], ds[kQueryTiles];
 #pragma unroll
-    for (int t = 0; t < kQueryTiles; ++t) {
-      s[t] = ds[t] = Tile{};
-      const int slot = t * kTile + M::a_row(lane);
+    for (int t = 0; t < kQueryTiles; ++t) s[t] = ds[t] = Tile{};
+    if (attends) {
 #pragma unroll
       for (int c = 0; c < kSteps; ++c) {
-        s[t] = M::multiply(fragment<M>(q.row(slot), c, lane), k[c], s[t]);
-        ds[t] = M::multiply(fragment<M>(dout.row(slot), c, lane), v[c], ds[t]);
+        add_step<M>(q, k, c, lane, s);
+        if (kBoth) add_step<M>(dout, v, c, lane, ds);
       }
     }
+    if (!kBoth && wants_dk && attends) {
+#pragma unroll
+      for (int c = 0; c < kSteps; ++c) add_step<M>(dout, v, c, lane, ds);
+    }
+    if (first + kQueries < rows.end) load(first + kQueries);
+    if (!attends) continue;
     const bool masked = first < own.full_begin || first + kQueries > own.full_end;
 #pragma unroll
     for (int t = 0; t < kQueryTiles; ++t)
 #pragma unroll
       for (int r = 0; r < kRegisters; ++r) {
-        BackwardArguments& again = kGeneral ? opaque_copy(a) : a;  // the options of 16 queries are too many
-        const int row = t * kTile + M::element(r, lane / kTile);
+        // The options of 16 queries are too many for the registers: each reads its own again.
+        BackwardArguments& again = kGeneral ? opaque_copy(a) : a;
+        const int lane_again = kGeneral ? opaque_thread_id() % kWave : lane;
+        const int row = t * kTile + M::element(r, lane_again / kTile);
+        float logit = s[t][r], gradient = ds[t][r];
         score_gradients<kGeneral>(
             again.problem, block, first_key, masked, [&] { return query_of(again.problem, block, first + row); },
-            reinterpret_cast<const rapt_abi_row_statistics*>(statistics)[row], KeyLogit{s[t], r, lane},
-            KeyLogit{ds[t], r, lane});
+            reinterpret_cast<const rapt_abi_row_statistics*>(statistics)[row], KeyLogit{logit, lane_again},
+            KeyLogit{gradient, lane_again});
+        s[t][r] = logit;
+        ds[t][r] = gradient;
       }
-    accumulate<T>(s, lane, dout_t, 0, dv);
-    accumulate<T>(ds, lane, qt, 0, dk);
+    if constexpr (kBoth) {
+      accumulate_in_order<T>(s, lane, dout_t, dv);
+      accumulate_in_order<T>(ds, lane, qt, dk);
+    } else {  // not in two branches, whose results would need registers of their own
+#pragma unroll
+      for (int t = 0; t < kQueryTiles; ++t) s[t] = wants_dk ? ds[t] : s[t];
+      const Transposed values(q_rows, 0, 0, range, transposed + (wants_dk ? 0 : Transposed::bytes), thread, kAll);
+      accumulate_in_order<T>(s, lane, values, dk);
+    }
   }
 }
 
@@ -98,40 +117,42 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
 DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
-  const auto part = WavePart<1, kHeadDim>::of(opaque_thread_id());
-  const int lane = part.lane, first_key = block.first_row + part.first_row, key = first_key + lane % kTile;
+  const int thread = opaque_thread_id(), lane = thread % kWave, wave = uniform(thread / kWave);
+  const int first_key = block.first_row + wave % kWaves * kTile, key = first_key + lane % kTile;
+  const bool wants_dv = kBoth || wave < kWaves, wants_dk = kBoth || !wants_dv;
   const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
   const Queries own = queries_of(a.problem, block, first_key, kTile);
 
-  M::B k[kSteps] = {}, v[kSteps] = {};
+  M::Kept k[kSteps] = {}, v[kSteps] = {};
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
   if (key < block.k.count) {
-    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::b_offset(lane), k);
-    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::b_offset(lane), v);
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::kept_offset(lane), k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::kept_offset(lane), v);
   }
-  Tile dk[kDimTiles] = {}, dv[kDimTiles] = {};
+  Tile dv[kDimTiles] = {}, of_dk[kDimTiles] = {};
+  Tile(&dk)[kDimTiles] = kBoth ? of_dk : dv;
 #pragma nounroll
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
     of_head.head = block.head * a.problem.group + g;
-    add_head(a, of_head, rows, own, first_key, finite, lds, k, v, dk, dv);
+    add_head(a, of_head, rows, own, first_key, wants_dk, wants_dv, finite, lds, k, v, dk, dv);
   }
 
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
-  if (key < block.k.count && a.dk.data != nullptr)
+  if (wants_dk && key < block.k.count && a.dk.data != nullptr)
     store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
                     dk);
-  if (key < block.k.count && a.dv.data != nullptr)
+  if (wants_dv && key < block.k.count && a.dv.data != nullptr)
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
                     kGeneral ? a.problem.keep_scale : 1, dv);
-  return vote<kWaves>(not_finite(dk), lds) && !finite;
+  return vote<RAPT_WAVES>(wants_dk && not_finite(dk), lds) && !finite;
 }
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
 #pragma nounroll

@@ -6,6 +6,7 @@
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
 #include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/row_products.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
@@ -24,7 +25,7 @@ inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
 
 // Of the lane's row, which is in `dout`.
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
-                                               const M::B (&dout)[kSteps]) {
+                                               const M::Kept (&dout)[kSteps]) {
   rapt_abi_row_statistics s = {__builtin_inff(), 0};
   const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   s.delta = row_product<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
@@ -51,13 +52,13 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 
   // Addresses of rows are made outside of branches that depend on the lane: what the compiler makes in both arms of one
   // is in vector registers afterwards.
-  M::B q[kSteps] = {}, dout[kSteps] = {};
+  M::Kept q[kSteps] = {}, dout[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::kept_offset(lane), q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
-                      M::b_offset(lane), dout);
+                      M::kept_offset(lane), dout);
   }
   const rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
@@ -86,14 +87,11 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     Tile s[kKeyTiles], ds[kKeyTiles];
     if (attends) {
 #pragma unroll
-      for (int t = 0; t < kKeyTiles; ++t) {
-        s[t] = ds[t] = Tile{};
-        const int slot = t * kTile + M::a_row(lane);
+      for (int t = 0; t < kKeyTiles; ++t) s[t] = ds[t] = Tile{};
 #pragma unroll
-        for (int c = 0; c < kSteps; ++c) {
-          s[t] = M::multiply(fragment<M>(k.row(slot), c, lane), q[c], s[t]);
-          ds[t] = M::multiply(fragment<M>(v.row(slot), c, lane), dout[c], ds[t]);
-        }
+      for (int c = 0; c < kSteps; ++c) {
+        add_step<M>(k, q, c, lane, s);
+        add_step<M>(v, dout, c, lane, ds);
       }
     }
     if (first + kKeys < keys.end) load(first + kKeys);
@@ -106,7 +104,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
           again.problem, block, first + t * kTile, masked,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
-    accumulate<T>(ds, lane, kt, 0, dq);
+    accumulate_in_order<T>(ds, lane, kt, dq);
   }
 
   char* const head = first_row_of(a.dq, block.batch, block.q, block.head);

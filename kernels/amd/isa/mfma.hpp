@@ -35,6 +35,9 @@ struct MatrixLanes {
   DEVICE int a_row(int lane) { return lane % 32; }
   DEVICE int a_offset(int lane) { return lane / 32 * 16; }  // bytes of a lane's part of a step
   DEVICE int b_offset(int lane) { return lane / 32 * 16; }
+  using Kept = B;
+  DEVICE int kept_offset(int lane) { return b_offset(lane); }
+  DEVICE B whole(const Kept& own) { return own; }
 };
 
 template <class T>

@@ -17,6 +17,18 @@ using Tile = f32x8;
 
 DEVICE bool upper_half() { return thread_id() & 16; }
 
+// The lower half's part of a row, then the upper half's.
+DEVICE u32x8 both_halves(u32x4 own) {
+  u32x8 whole;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t other = other_half(own[i]);
+    whole[i] = upper_half() ? other : own[i];
+    whole[i + 4] = upper_half() ? own[i] : other;
+  }
+  return whole;
+}
+
 template <class T>
 struct Matrix16 {
   static constexpr int step = 16, each = 8;
@@ -37,21 +49,18 @@ struct Matrix16 {
   DEVICE int slot(int row) { return (row & ~15) | (row & 7) << 1 | (row & 8) >> 3; }
   DEVICE int unslot(int place) { return (place & ~15) | (place & 1) << 3 | (place & 14) >> 1; }
 #endif
-  // A result as operand B.
-  DEVICE B operand(const Tile& x, int) {
-    const u32x4 own = {T::pack_p(x[0], x[1]), T::pack_p(x[2], x[3]), T::pack_p(x[4], x[5]), T::pack_p(x[6], x[7])};
+  using Kept = u32x4;
+  DEVICE int kept_offset(int lane) { return lane / 16 * 16; }
+  DEVICE B whole(const Kept& own) {
 #ifdef __GFX12__
     return own;
 #else
-    B whole;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t other = other_half(own[i]);
-      whole[i] = upper_half() ? other : own[i];
-      whole[i + 4] = upper_half() ? own[i] : other;
-    }
-    return whole;
+    return both_halves(own);
 #endif
+  }
+  // A result as operand B.
+  DEVICE B operand(const Tile& x, int) {
+    return whole({T::pack_p(x[0], x[1]), T::pack_p(x[2], x[3]), T::pack_p(x[4], x[5]), T::pack_p(x[6], x[7])});
   }
 };
 
@@ -97,6 +106,9 @@ struct Matrix<fp32> {
   DEVICE int slot(int row) { return row; }
   DEVICE int unslot(int place) { return place; }
   DEVICE int element(int r, int half) { return 8 * half + r; }
+  using Kept = u32x4;
+  DEVICE int kept_offset(int lane) { return lane / 16 * 16; }
+  DEVICE B whole(const Kept& own) { return both_halves(own); }
 
   // Rows [8 * part, 8 * part + 8) of a result, which are in one half of the wave.
   DEVICE B operand(const Tile& x, int part) {

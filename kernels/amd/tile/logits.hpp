@@ -23,16 +23,17 @@ struct TileLogits {
   DEVICE int step(int i) { return M::element(i, 0); }
 };
 
-// The same of a tile whose columns are keys: element r of a lane, which is of query M::element(r, half).
+// The same of one element of a tile whose columns are keys. A copy of it: the branches of the options would otherwise
+// each have the tile's registers.
 struct KeyLogit {
   static constexpr int count = 1, group = 1;
 
-  Tile& s;
-  int r, lane;
+  float& s;
+  int lane;
 
-  DEVICE_MEMBER float get(int) const { return s[r]; }
-  DEVICE_MEMBER void set(int, float x) const { s[r] = x; }
-  DEVICE_MEMBER void scale(float factor) const { s[r] *= factor; }
+  DEVICE_MEMBER float get(int) const { return s; }
+  DEVICE_MEMBER void set(int, float x) const { s = x; }
+  DEVICE_MEMBER void scale(float factor) const { s *= factor; }
   DEVICE_MEMBER int key(int) const { return lane % kTile; }
   DEVICE_MEMBER int first_key() const { return lane % kTile; }
   DEVICE int step(int) { return 0; }

@@ -7,18 +7,18 @@
 
 namespace rapt::amd {
 
-// Of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row as operand B. Each lane receives its
+// Of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Each lane receives its
 // row's.
 template <class T, int Steps>
 DEVICE float row_product(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
-                         const typename Matrix<T>::B (&dout)[Steps]) {
+                         const typename Matrix<T>::Kept (&dout)[Steps]) {
   using M = Matrix<T>;
   typename M::A fragments[Steps] = {};
   const int row = first_row + M::unslot(M::a_row(lane));
   if (row < rows) load_fragments<T>(out + row * seq, dims, aligned(out, seq), M::a_offset(lane), fragments);
   Tile products = {};
 #pragma unroll
-  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], dout[c], products);
+  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], M::whole(dout[c]), products);
   float own = 0;
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r)
