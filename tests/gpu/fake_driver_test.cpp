@@ -287,11 +287,14 @@ TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
   hip.calls.clear();
   decode(2000);
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "free_async"}));
-  const rapt::api::DeviceMemory workspace(kFirst, kPartial);
+  const rapt::api::DeviceMemory memory(kFirst, kPartial + 64);
+  void* workspace = memory.data();
+  size_t space = kPartial + 64;
+  std::align(64, kPartial, workspace, space);
   hip.calls.clear();
-  decode(2000, {.workspace = workspace.data(), .workspace_size = kPartial});
+  decode(2000, {.workspace = workspace, .workspace_size = kPartial});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
-  EXPECT_EQ(error_of([&] { decode(2000, {.workspace = workspace.data(), .workspace_size = kPartial - 1}); },
+  EXPECT_EQ(error_of([&] { decode(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); },
                      RAPT_INVALID_ARGUMENT),
             "execution.workspace_size is 8447, must be at least 8448");
 }
