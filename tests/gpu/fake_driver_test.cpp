@@ -294,9 +294,9 @@ TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
   hip.calls.clear();
   decode(2000, {.workspace = workspace, .workspace_size = kPartial});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
-  EXPECT_EQ(error_of([&] { decode(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); },
-                     RAPT_INVALID_ARGUMENT),
-            "execution.workspace_size is 8447, must be at least 8448");
+  EXPECT_EQ(
+      error_of([&] { decode(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
+      "execution.workspace_size is 8447, must be at least 8448");
 }
 
 TEST_F(Fake, RecordsClusters) {
