@@ -62,9 +62,9 @@ install: build ## install to PREFIX (/usr/local)
 gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests
 	@tools/install-deps cuda
 	tools/install-nvcc build/nvcc
-	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test
 	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
-	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/gpu-tests
+	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/gpu-tests
 	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
 
 .PHONY: test test-nightly
