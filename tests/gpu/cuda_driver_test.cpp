@@ -124,12 +124,13 @@ TEST_F(Cuda, EachFailureIsReturned) {
       {"cuCtxGetCurrent", [&] { return driver.enter(0, before); }},
       {"cuCtxSynchronize", [&] { return driver.synchronize_device(); }},
       {"cuMemAlloc_v2", [&] { return driver.allocate(&data, 8); }},
-      {"cuMemAllocAsync", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
+      {"cuMemPoolCreate", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
+      {"cuMemFreeAsync", [&] { return driver.free_async(streamed, nullptr); }},
+      {"cuMemAllocFromPoolAsync", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
       {"cuMemcpy", [&] { return driver.copy(data, host, 8); }},
       {"cuMemcpyAsync", [&] { return driver.copy_async(data, host, 8, nullptr); }},
       {"cuPointerGetAttributes", [&] { return driver.locate(data, place); }},
       {"cuMemFree_v2", [&] { return driver.free(data); }},
-      {"cuMemFreeAsync", [&] { return driver.free_async(streamed, nullptr); }},
       {"cuStreamSynchronize", [&] { return driver.synchronize_stream(nullptr); }},
       {"cuStreamIsCapturing", [&] { return driver.is_capturing(nullptr, capturing); }},
       {"cuModuleLoadData", [&] { return driver.load_module(&module, ""); }},
@@ -152,6 +153,7 @@ TEST_F(Cuda, EachFailureIsReturned) {
     failing = nullptr;
     EXPECT_EQ(call(), Status::success) << name;
   }
+  EXPECT_EQ(driver.free_async(streamed, nullptr), Status::success);
   EXPECT_EQ(milliseconds, 2.5F);
 }
 

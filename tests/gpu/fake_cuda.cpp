@@ -6,7 +6,8 @@
 
 namespace rapt::gpu {
 struct CudaLaunchConfig;  // the driver's: clang's sanitizer compares a function's type with that of its pointer
-}
+struct CudaPoolProperties;
+}  // namespace rapt::gpu
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
@@ -75,8 +76,12 @@ FAKE int cuMemAlloc_v2(Address* data, size_t bytes) {
 FAKE int cuMemFree_v2(Address data) {
   return result("cuMemFree_v2") ? kLaunchFailed : (std::free(reinterpret_cast<void*>(data)), 0);
 }
-FAKE int cuMemAllocAsync(Address* data, size_t bytes, void*) {
-  return result("cuMemAllocAsync") ? kLaunchFailed : allocate(data, bytes);
+FAKE int cuMemPoolCreate(void** pool, const rapt::gpu::CudaPoolProperties*) {
+  return *pool = &primary_context, result("cuMemPoolCreate");
+}
+FAKE int cuMemPoolSetAttribute(void*, int, void*) { return 0; }
+FAKE int cuMemAllocFromPoolAsync(Address* data, size_t bytes, void*, void*) {
+  return result("cuMemAllocFromPoolAsync") ? kLaunchFailed : allocate(data, bytes);
 }
 FAKE int cuMemFreeAsync(Address data, void*) {
   return result("cuMemFreeAsync") ? kLaunchFailed : (std::free(reinterpret_cast<void*>(data)), 0);

@@ -13,6 +13,7 @@ using CudaModule = void*;
 using CudaFunction = void*;
 using CudaStream = void*;
 using CudaEvent = void*;
+using CudaPool = void*;        // CUmemoryPool
 using CudaAddress = uint64_t;  // CUdeviceptr
 
 inline constexpr CudaError kCudaSuccess = 0;
@@ -61,6 +62,20 @@ static_assert(sizeof(CudaLaunchConfig) == 56 && offsetof(CudaLaunchConfig, strea
 
 inline constexpr unsigned kCudaEventDefault = 0;
 
+// CUmemAllocationType, CUmemLocationType, CUmemPool_attribute
+inline constexpr int kCudaPinnedMemory = 1, kCudaLocationDevice = 1, kCudaPoolReleaseThreshold = 4;
+
+struct CudaPoolProperties {  // CUmemPoolProps
+  int allocation_type, handle_types;
+  struct {
+    int type, id;
+  } location;
+  void* security_attributes;
+  size_t most;  // 0: the device's memory
+  char reserved[56];
+};
+static_assert(sizeof(CudaPoolProperties) == 88);
+
 // Functions by name, result first.
 // clang-format off
 #define RAPT_CUDA_FUNCTIONS(function)                                                                 \
@@ -79,7 +94,9 @@ inline constexpr unsigned kCudaEventDefault = 0;
   function(CudaError, cuCtxSynchronize, ())                                                           \
   function(CudaError, cuMemAlloc_v2, (CudaAddress*, size_t))                                          \
   function(CudaError, cuMemFree_v2, (CudaAddress))                                                    \
-  function(CudaError, cuMemAllocAsync, (CudaAddress*, size_t, CudaStream))                            \
+  function(CudaError, cuMemPoolCreate, (CudaPool*, const CudaPoolProperties*))                        \
+  function(CudaError, cuMemPoolSetAttribute, (CudaPool, int, void*))                                  \
+  function(CudaError, cuMemAllocFromPoolAsync, (CudaAddress*, size_t, CudaPool, CudaStream))          \
   function(CudaError, cuMemFreeAsync, (CudaAddress, CudaStream))                                      \
   function(CudaError, cuMemcpy, (CudaAddress, CudaAddress, size_t))                                   \
   function(CudaError, cuMemcpyAsync, (CudaAddress, CudaAddress, size_t, CudaStream))                  \

@@ -53,7 +53,9 @@ class CudaDriver final : public Driver {
   Status free(void* data) override { return status(cuda_.cuMemFree_v2(address(data))); }
   bool allocates_in_stream_order() const override { return true; }
   Status allocate_async(void** data, size_t bytes, Stream stream) override {
-    return allocated(data, [&](CudaAddress* to) { return cuda_.cuMemAllocAsync(to, bytes, stream); });
+    CudaPool pool = nullptr;
+    if (const CudaError error = current_pool(pool)) return status(error);
+    return allocated(data, [&](CudaAddress* to) { return cuda_.cuMemAllocFromPoolAsync(to, bytes, pool, stream); });
   }
   Status free_async(void* data, Stream stream) override { return status(cuda_.cuMemFreeAsync(address(data), stream)); }
   Status copy(void* to, const void* from, size_t bytes) override {
@@ -140,6 +142,27 @@ class CudaDriver final : public Driver {
     return value;
   }
 
+  // The current device's. A pool of our own keeps what is freed: the default one returns it to the system whenever
+  // someone waits for the device, and mapping it again takes half a millisecond.
+  CudaError current_pool(CudaPool& pool) {
+    int device = 0;
+    if (const CudaError error = cuda_.cuCtxGetDevice(&device)) return error;
+    const auto index = static_cast<size_t>(device);
+    const std::lock_guard lock(pools_mutex_);
+    if (index >= pools_.size()) pools_.resize(index + 1);
+    if (pools_[index] == nullptr) {
+      CudaPoolProperties properties = {};
+      properties.allocation_type = kCudaPinnedMemory;
+      properties.location = {kCudaLocationDevice, device};
+      if (const CudaError error = cuda_.cuMemPoolCreate(&pool, &properties)) return error;
+      uint64_t all = UINT64_MAX;
+      static_cast<void>(cuda_.cuMemPoolSetAttribute(pool, kCudaPoolReleaseThreshold, &all));  // or else it is slower
+      pools_[index] = pool;
+    }
+    pool = pools_[index];
+    return kCudaSuccess;
+  }
+
   // The context that the CUDA run-time library, and so PyTorch, uses too. It is kept: other libraries use it.
   Status primary_context(int32_t device, CudaContext& context) {
     const auto index = static_cast<size_t>(device);
@@ -157,6 +180,8 @@ class CudaDriver final : public Driver {
   const Cuda cuda_;
   std::mutex contexts_mutex_;
   std::vector<CudaContext> contexts_;  // by device
+  std::mutex pools_mutex_;
+  std::vector<CudaPool> pools_;  // by device
 };
 
 DeviceProperties CudaDriver::properties(int32_t device) {
