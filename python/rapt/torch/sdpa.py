@@ -35,7 +35,7 @@ def sdpa(
     """
     _check(query, key, value, attn_mask, dropout_p)
     shape = bias = mask = None
-    if attn_mask is not None or query.dim() != 4 or not query.shape[:2] == key.shape[:2] == value.shape[:2]:
+    if attn_mask is not None or not _has_kernels_shapes(query, key, value, enable_gqa):
         query, key, value, shape = _in_four_dimensions(query, key, value, attn_mask, enable_gqa)
     if attn_mask is not None:
         mask = _scores(query, key, attn_mask, shape)
@@ -64,6 +64,14 @@ def _check(query, key, value, attn_mask, dropout_p):
             f"query is {query.dtype}, key {key.dtype} and value {value.dtype}; they must have the same type"
         )
     raise ValueError(f"attn_mask is {attn_mask.dtype}; it must be torch.bool, torch.float32 or {query.dtype}")
+
+
+def _has_kernels_shapes(query, key, value, enable_gqa):
+    """Whether nothing broadcasts: told apart first, because on a GPU the host's time is that of a decode call."""
+    if query.dim() != 4 or key.shape[:2] != value.shape[:2] or query.shape[0] != key.shape[0]:
+        return False
+    heads_q, heads_k = query.shape[1], key.shape[1]
+    return heads_q == heads_k or (enable_gqa and heads_k > 0 and heads_q % heads_k == 0)
 
 
 def _in_four_dimensions(query, key, value, attn_mask, enable_gqa):
