@@ -88,7 +88,11 @@ class CudaDriver final : public Driver {
     return status(error);
   }
 
-  Status load_module(Module* module, const void* code) override { return status(cuda_.cuModuleLoadData(module, code)); }
+  Status load_module(Module* module, const void* code) override {
+    CudaPool pool = nullptr;
+    static_cast<void>(current_pool(pool));  // here, as it cannot be made while a stream is being captured
+    return status(cuda_.cuModuleLoadData(module, code));
+  }
   Status find_function(Function* function, Module module, const char* symbol) override {
     if (const CudaError error = cuda_.cuModuleGetFunction(function, module, symbol)) return status(error);
     int device = 0, most = 0, declared = 0;
