@@ -13,7 +13,7 @@ struct BiasTile {
 
 template <int Keys>
 DEVICE BiasTile bias_tile_of(BackwardArguments& a) {
-  const int columns = (a.problem.seqlen_k + Keys - 1) / Keys, id = workgroup_id(), tile = id / columns;
+  const int columns = max((a.problem.seqlen_k + Keys - 1) / Keys, 1), id = workgroup_id(), tile = id / columns;
   const int heads = a.dbias.sizes[1];
   return {tile / a.tiles / heads, tile / a.tiles % heads, tile % a.tiles, id % columns};
 }

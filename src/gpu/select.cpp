@@ -162,6 +162,11 @@ Stages::Stages(const Problem& problem, rapt_op op, ForwardKernels forward) {
 std::string unsupported(const Problem& p) {
   if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
   if (p.page % 16 != 0) return cat("page is ", p.page, ", GPU kernels take multiples of 16");
+  if (p.softcap != 0 && !(p.softcap >= FLT_MIN && p.softcap <= FLT_MAX))
+    return cat("softcap is ", p.softcap, ", GPU kernels take values that are normal in float32");
+  const bool packed = p.device_lengths || !p.varlen.empty();
+  if (p.seqlen_new > 0 && (packed ? p.total_q : p.seqlen_q) == 0)
+    return "there are no queries, and GPU kernels append new keys only where a query attends";
   for (const auto& [name, rows] :
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})

@@ -200,6 +200,18 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
                   " makes two sequences append to the same place"));
 }
 
+// What is known of a cache whose lengths are in device memory: kernels clamp what they read there to these sizes.
+void check_cache_sizes(Validator& v, const CallTensors& t, Call& call) {
+  call.seqlen_k = call.capacity;
+  if (call.seqlen_new > call.capacity)
+    v.bad.add(
+        cat("kv_cache.new_k has ", call.seqlen_new, " rows, a sequence of the cache has room for ", call.capacity));
+  if (t.k->shape[0] == 0 && call.batch > 0 && call.capacity > 0)
+    v.bad.add(cat("k has 0 ", call.block_table ? "pages" : "batches", ", must have at least 1"));
+  if (call.rotary_dim > 0 && call.new_keys.positions == 0)
+    v.bad.add("kv_cache.rotary_cos has 0 positions, must have at least 1");
+}
+
 }  // namespace
 
 void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t, Call& call) {
@@ -233,7 +245,7 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   check_new_keys(v, cache, t, call);
   v.bad.throw_if_any();
   if (call.device.type == RAPT_CPU) check_cache_contents(v, t, call);
-  else call.seqlen_k = call.capacity;  // lengths in device memory are not read
+  else check_cache_sizes(v, t, call);
 }
 
 }  // namespace rapt

@@ -282,6 +282,28 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
   EXPECT_EQ(arguments.partial.out, nullptr);
 }
 
+// What kernels clamp lengths, pages and positions to must exist.
+TEST_F(FakeDecode, SizesOfTheCacheAreChecked) {
+  const rapt::api::DeviceMemory memory(kFirst, 65536);
+  const auto tensor = [&](rapt_dtype dtype, std::vector<int64_t> shape) {
+    return rapt::api::Tensor(memory.data(), dtype, std::move(shape), {}, kFirst);
+  };
+  const rapt::api::Tensor q = tensor(rapt::kBf16, {1, 1, 4, 64}), used = tensor(rapt::kInt32, {1});
+  const auto refused = [&](int64_t capacity, rapt::api::KvCache cache) {
+    const rapt::api::Tensor k = tensor(rapt::kBf16, {cache.block_table ? 0 : 1, capacity, 1, 64});
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    cache.seqused_k = used;
+    a.kv_cache = cache;
+    return error_of([&] { rapt::api::forward(a, tensor(rapt::kBf16, {1, 1, 4, 64})); }, RAPT_INVALID_ARGUMENT);
+  };
+  const rapt::api::Tensor fresh = tensor(rapt::kBf16, {1, 24, 1, 64}), none = tensor(rapt::kFp32, {0, 8});
+  EXPECT_NE(refused(16, {.new_k = fresh, .new_v = fresh}).find("kv_cache.new_k has 24 rows"), std::string::npos);
+  EXPECT_NE(refused(32, {.rotary_cos = none, .rotary_sin = none}).find("kv_cache.rotary_cos has 0 positions"),
+            std::string::npos);
+  EXPECT_NE(refused(16, {.block_table = tensor(rapt::kInt32, {1, 2})}).find("k has 0 pages"), std::string::npos);
+  EXPECT_TRUE(hip.launches.empty());
+}
+
 TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
   rapt::api::preload(kFirst);
   hip.calls.clear();

@@ -142,6 +142,14 @@ TEST(Select, OptionsOfAProblem) {
   EXPECT_EQ(unsupported(problem(" cache")), "");
   EXPECT_EQ(unsupported(problem(" paged=32 leftpad")), "");
   EXPECT_EQ(unsupported(problem(" paged=3 leftpad")), "page is 3, GPU kernels take multiples of 16");
+  EXPECT_EQ(unsupported(problem(" softcap=1e-40")),
+            "softcap is 1e-40, GPU kernels take values that are normal in float32");
+  EXPECT_EQ(unsupported(problem(" softcap=1e+39")),
+            "softcap is 1e+39, GPU kernels take values that are normal in float32");
+  EXPECT_EQ(unsupported(problem(" cache append=3")), "");
+  Problem no_queries = problem(" cache append=3");
+  no_queries.seqlen_q = 0;
+  EXPECT_NE(unsupported(no_queries).find("there are no queries"), std::string::npos);
   EXPECT_EQ(unsupported(problem(" sink")), "");
   EXPECT_EQ(requirements_of(problem(" causal"), Stage::forward).mask, MaskKind::causal);
   EXPECT_EQ(requirements_of(problem(" causal-tl window=3,9"), Stage::forward).mask, MaskKind::window);

@@ -189,6 +189,20 @@ void check_reversed_rows(const Variant& v) {
   }
 }
 
+// A bias that all keys share has a gradient, zero, also where there are none.
+void check_no_keys(const Variant& v) {
+  Inputs inputs = make_inputs(Problem("b2 hq4 hk2 sq19 sk0 d" + std::to_string(v.tile) + " " + v.dtype + " bias=bNh1"));
+  for (const int64_t rows : {1, 19}) {
+    inputs.bias = Tensor(inputs.q.dtype(), {2, 1, rows, 1});
+    inputs.bias.fill([](int64_t) { return 1; });
+    Results given = make_results(inputs, Layout::compact, false);
+    given.out.fill([](int64_t) { return 0; });
+    given.lse.fill([](int64_t) { return -std::numeric_limits<double>::infinity(); });
+    const Results results = run_backward_on(devices().at(v.arch), inputs, given, backend_of(v), Layout::compact);
+    for (int64_t i = 0; i < results.dbias.count(); ++i) EXPECT_EQ(results.dbias.at(i), 0) << v << ", no keys, " << i;
+  }
+}
+
 void check(const Variant& v, const Case& c) {
   static Yardsticks yardsticks;
   const Yardstick& yardstick = yardsticks.of(v, c);
@@ -230,6 +244,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
   }
   if (!v.backward && !combines(v.name)) check_reversed_rows(v), ++problems;
   if (!v.backward && v.general) check_least_bias(v), ++problems;
+  if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;
   if (rapt::describe(devices().at(v.arch)).simulator == 0)
     check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
