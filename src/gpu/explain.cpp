@@ -55,9 +55,8 @@ std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
 }
 
 // For the stage of the pass that the variant computes, or the first one.
-Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
+Candidate explain_one(const Planned& p, const Stages& stages, const Variant& v, size_t index) {
   Candidate c{"", v.name, "", false};
-  const Stages stages(p.problem, p.op, Modules::of(p.device).forward_kernels(p.problem, p.variant));
   const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
   const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? *stages.begin() : *own);
   c.reason = refusal(v, needed);
@@ -66,7 +65,12 @@ Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
     c.reason = p.variant.empty() ? p.refusal : "another was asked for";
     return c;
   }
-  const PlannedKernel& planned = p.plan.stages[static_cast<size_t>(own - stages.begin())];
+  const auto stage = static_cast<size_t>(own - stages.begin());
+  if (stage >= p.plan.stage_count) {
+    c.reason = "there is one split of the keys, so nothing to merge";
+    return c;
+  }
+  const PlannedKernel& planned = p.plan.stages[stage];
   c.chosen = planned.variant == index;
   c.reason = c.chosen ? why_chosen(p, v, needed) : why_not(p, v, p.plan.modules->variants()[planned.variant]);
   return c;
@@ -75,12 +79,15 @@ Candidate explain_one(const Planned& p, const Variant& v, size_t index) {
 }  // namespace
 
 std::vector<Candidate> explain(const Planned& planned) {
-  const std::span<const Variant> variants = Modules::of(planned.device).variants();
+  Modules& modules = Modules::of(planned.device);
+  const std::span<const Variant> variants = modules.variants();
+  const Stages stages = modules.stages(planned.problem, planned.op, planned.variant);
   const std::string why = unsupported(planned.problem);
   std::vector<Candidate> all;
   all.reserve(variants.size());
   for (size_t i = 0; i < variants.size(); ++i)
-    all.push_back(why.empty() ? explain_one(planned, variants[i], i) : Candidate{"", variants[i].name, why, false});
+    all.push_back(why.empty() ? explain_one(planned, stages, variants[i], i)
+                              : Candidate{"", variants[i].name, why, false});
   return all;
 }
 

@@ -56,6 +56,10 @@ std::string Modules::row_that_fired(const KernelRequirements& needed) const {
   return selected ? cat(selected->row->where, " fired: ", selected->row->text) : "";
 }
 
+Stages Modules::stages(const Problem& problem, rapt_op op, std::string_view named) {
+  return {problem, op, op == RAPT_FORWARD ? forward_kernels(problem, named) : ForwardKernels::forward};
+}
+
 ForwardKernels Modules::forward_kernels(const Problem& problem, std::string_view named) {
   if (!named.empty()) {
     const auto is_named = [&](const Variant& v) { return v.name == named && computes(v, Stage::decode); };

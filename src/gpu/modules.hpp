@@ -25,8 +25,8 @@ class Modules {
 
   // The tuning table's choice, cached by requirements, because matching rows takes longer than a launch.
   std::optional<size_t> select(const KernelRequirements& needed);
-  // `named` is the variant that was asked for, or "".
-  ForwardKernels forward_kernels(const Problem& problem, std::string_view named);
+  // The stages of a pass. `named` is the variant that was asked for, or "".
+  Stages stages(const Problem& problem, rapt_op op, std::string_view named);
   // "tuning/gfx942 line 12 fired: ...", for requirements for which select() finds a variant.
   std::string row_that_fired(const KernelRequirements& needed) const;
 
@@ -41,6 +41,7 @@ class Modules {
 
   explicit Modules(const Device& device);
   std::optional<Selected> select_anew(const KernelRequirements& needed) const;
+  ForwardKernels forward_kernels(const Problem& problem, std::string_view named);
   Function load(size_t variant, Stream stream);
 
   const Device& device_;

@@ -47,7 +47,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   if (std::string why = unsupported(problem); !why.empty()) return why;
   std::optional<size_t> named;
   if (!variant.empty()) named = variant_named(modules, variant);
-  const Stages stages(problem, op, modules.forward_kernels(problem, variant));
+  const Stages stages = modules.stages(problem, op, variant);
   if (named) {
     const Variant& v = modules.variants()[*named];
     if (std::ranges::none_of(stages, [&](Stage stage) { return computes(v, stage); }))

@@ -39,7 +39,7 @@ DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool wants_dk, bool wants_dv, bool finite, char* lds, const M::Kept (&k)[kSteps],
+                     bool wants_dk, bool finite, char* lds, const M::Kept (&k)[kSteps],
                      const M::Kept (&v)[kSteps], Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
@@ -136,7 +136,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
     of_head.head = block.head * a.problem.group + g;
-    add_head(a, of_head, rows, own, first_key, wants_dk, wants_dv, finite, lds, k, v, dk, dv);
+    add_head(a, of_head, rows, own, first_key, wants_dk, finite, lds, k, v, dk, dv);
   }
 
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);

@@ -353,10 +353,6 @@ DEVICE bool decode(DecodeArguments& a, char* lds, WaveSums& sums, int pass) {
   return pass != kAll || vote<kWaves>(again, lds);
 }
 
-}  // namespace rapt::amd
-
-namespace rapt::amd {
-
 DEVICE bool has_keys(DecodeArguments& a) {
   const DecodeBlock block = decode_block(a, workgroup_id());
   return block.split < splits_with_keys(a, block);

@@ -122,26 +122,10 @@ struct Rows16 {
     return {T::pack_p(p[0], p[1]), T::pack_p(p[2], p[3]), T::pack_p(p[4], p[5]), T::pack_p(p[6], p[7])};
   }
   DEVICE Result16 multiply(A a, B b, Result16 c) {
-    c = M::multiply(whole(a), whole(b), c);
+    c = M::multiply(M::whole(a), M::whole(b), c);
     // Otherwise the compiler makes the operands of all products first and runs out of registers.
     __builtin_amdgcn_sched_barrier(0);
     return c;
-  }
-
- private:
-  DEVICE typename M::A whole(u32x4 own) {
-#ifdef __GFX12__
-    return own;
-#else
-    typename M::A x;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t other = other_half(own[i]);
-      x[i] = upper_half() ? other : own[i];
-      x[i + 4] = upper_half() ? own[i] : other;
-    }
-    return x;
-#endif
   }
 };
 

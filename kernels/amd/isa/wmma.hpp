@@ -17,18 +17,6 @@ using Tile = f32x8;
 
 DEVICE bool upper_half() { return thread_id() & 16; }
 
-// The lower half's part of a row, then the upper half's.
-DEVICE u32x8 both_halves(u32x4 own) {
-  u32x8 whole;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const uint32_t other = other_half(own[i]);
-    whole[i] = upper_half() ? other : own[i];
-    whole[i + 4] = upper_half() ? own[i] : other;
-  }
-  return whole;
-}
-
 template <class T>
 struct Matrix16 {
   static constexpr int step = 16, each = 8;
@@ -55,7 +43,14 @@ struct Matrix16 {
 #ifdef __GFX12__
     return own;
 #else
-    return both_halves(own);
+    B row;  // the lower half's part, then the upper half's
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t other = other_half(own[i]);
+      row[i] = upper_half() ? other : own[i];
+      row[i + 4] = upper_half() ? own[i] : other;
+    }
+    return row;
 #endif
   }
   // A result as operand B.
@@ -106,9 +101,6 @@ struct Matrix<fp32> {
   DEVICE int slot(int row) { return row; }
   DEVICE int unslot(int place) { return place; }
   DEVICE int element(int r, int half) { return 8 * half + r; }
-  using Kept = u32x4;
-  DEVICE int kept_offset(int lane) { return lane / 16 * 16; }
-  DEVICE B whole(const Kept& own) { return both_halves(own); }
 
   // Rows [8 * part, 8 * part + 8) of a result, which are in one half of the wave.
   DEVICE B operand(const Tile& x, int part) {

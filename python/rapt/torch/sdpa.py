@@ -67,7 +67,7 @@ def _check(query, key, value, attn_mask, dropout_p):
 
 
 def _has_kernels_shapes(query, key, value, enable_gqa):
-    """Whether nothing broadcasts: told apart first, because on a GPU the host's time is that of a decode call."""
+    """Whether no tensor needs broadcasting or reshaping, which takes longer than a decode call on a GPU."""
     if query.dim() != 4 or key.shape[:2] != value.shape[:2] or query.shape[0] != key.shape[0]:
         return False
     heads_q, heads_k = query.shape[1], key.shape[1]
