@@ -3,14 +3,13 @@
 // gradient.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
 
 namespace rapt::amd {
 
-// Of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Each lane receives its
-// row's.
+// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row.
 template <class T, int Steps>
-DEVICE float row_product(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
+DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
                          const typename Matrix<T>::Kept (&dout)[Steps]) {
   using M = Matrix<T>;
   typename M::A fragments[Steps] = {};
@@ -19,6 +18,13 @@ DEVICE float row_product(const char* out, int64_t seq, int dims, int first_row, 
   Tile products = {};
 #pragma unroll
   for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], M::whole(dout[c]), products);
+  add_small<T>(fragments, dout, products);
+  return products;
+}
+
+// Each lane receives the element of its row of dO.
+template <class M>
+DEVICE float diagonal_of(const Tile& products, int lane) {
   float own = 0;
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r)
