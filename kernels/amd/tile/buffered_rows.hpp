@@ -60,7 +60,7 @@ class BufferedRows {
     using element = typename T::element;
     rows_.template each_element<HeadDim, kThreads>([&](int row, int dim, element x) {
       const int at = Order::Place::place(Order::slot(row), dim * element_bytes);
-      *reinterpret_cast<element*>(lds_ + buffer * bytes + at) = x;
+      *reinterpret_cast<element*>(lds_ + buffer * bytes + at) = rows_.in_pass(x);
     });
   }
 
