@@ -69,7 +69,7 @@ DEVICE void exclude(int begin, int count, int half, Products& x, Statistics& row
     const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
     x.s[r] = attends ? x.s[r] : 0;
     x.dp[r] = attends ? x.dp[r] : 0;
-    rows.set_lse(r, attends ? rows.lse(r) : __builtin_inff());
+    rows.set(r, attends ? rows.lse(r) : __builtin_inff(), attends ? rows.delta(r) : 0);
   }
 }
 
@@ -153,7 +153,7 @@ DEVICE void step(Head& head, State& state, int buffer, float scale, Products& cu
     state.dk[i % kDimTiles] = M::multiply_one(M::part(fragment[kReadsA + kReadsB / kSides + i], n % M::parts),
                                               M::part(gradients.ds[part], n % M::parts), state.dk[i % kDimTiles]);
     share<Stage::kSecond, kProductsB>(n, [&](int task) { stage.second(task); });
-    share<kRegisters, kProductsB>(n, [&](int r) { pin(next.s, r), pin(next.dp, r); });
+    share<kRegisters, kProductsB>(n, [&](int r) { read_result(next.s, r), read_result(next.dp, r); });
     fence();
   }
 }

@@ -6,13 +6,14 @@
 
 namespace rapt::amd {
 
-// Computed here: the compiler would otherwise move it to where it is used, and keep its operands in registers until then.
+// Not later, where the compiler would move it, when its operands' registers are needed for something else.
 template <class V>
-DEVICE void pin(V& tile, int r) {
-  float x = tile[r];
+DEVICE V computed_here(V x) {
   asm volatile("" : "+v"(x));
-  tile[r] = x;
+  return x;
 }
+// Element r of a product, from accumulation registers.
+DEVICE void read_result(Tile& tile, int r) { tile[r] = computed_here(tile[r]); }
 // clang 22 has all results of products in accumulation registers, or none, and decides by whether the kernel says that
 // it needs some.
 DEVICE void in_accumulators(Tile& sum) { asm volatile("" : "+a"(sum)); }

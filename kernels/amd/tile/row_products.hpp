@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
+#include "kernels/common/block.hpp"
 
 namespace rapt::amd {
 
@@ -24,6 +25,26 @@ DEVICE float row_product(const char* out, int64_t seq, int dims, int first_row, 
   for (int r = 0; r < kRegisters; ++r)
     if (M::element(r, lane / kTile) == lane % kTile) own = products[r];
   return query_sum(own);
+}
+
+// lse and delta of the lane's row, which is in `dout`; written to the workspace for the kernels that follow. What a row
+// without keys has in dout counts for nothing.
+template <class T, int Steps>
+DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                               const typename Matrix<T>::Kept (&dout)[Steps]) {
+  rapt_abi_row_statistics s = {__builtin_inff(), 0};
+  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  s.delta = row_product<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
+  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
+                          block.head * a.lse.head + block.q.first * a.lse.query;
+  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count) {
+    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
+    if (of_row == -__builtin_inff()) s.delta = 0;
+    else s.lse = of_row;
+    if (lane < kTile) statistics[row] = s;
+  }
+  return s;
 }
 
 }  // namespace rapt::amd

@@ -15,7 +15,10 @@ struct RowStatistics {
 
   DEVICE_MEMBER float lse(int r) const { return as_float(pair[r / 2][r % 2 * 2]); }
   DEVICE_MEMBER float delta(int r) const { return as_float(pair[r / 2][r % 2 * 2 + 1]); }
-  DEVICE_MEMBER void set_lse(int r, float x) { pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, x); }
+  DEVICE_MEMBER void set(int r, float lse, float delta) {
+    pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, lse);
+    pair[r / 2][r % 2 * 2 + 1] = __builtin_bit_cast(uint32_t, delta);
+  }
 
  private:
   DEVICE float as_float(uint32_t x) { return __builtin_bit_cast(float, x); }
