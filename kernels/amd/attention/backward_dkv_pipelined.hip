@@ -131,8 +131,8 @@ DEVICE void step(Head& head, State& state, int buffer, float scale, Products& cu
     if (n % M::parts == 0) read(i + kAhead);
     Tile& x = i % kSides == 0 ? next.s : next.dp;
     const int part = c * M::parts + n % M::parts;
-    x = M::multiply_one(M::part(fragment[i], n % M::parts), i % kSides == 0 ? state.k[part] : state.v[part],
-                        part == 0 ? Tile{} : x);
+    M::multiply_to_vector(M::part(fragment[i], n % M::parts), i % kSides == 0 ? state.k[part] : state.v[part], x,
+                          part == 0);
     share<kElementTasks, kProductsA>(n, [&](int task) { gradients.probability(task); });
     fence();
   }
@@ -153,13 +153,12 @@ DEVICE void step(Head& head, State& state, int buffer, float scale, Products& cu
     state.dk[i % kDimTiles] = M::multiply_one(M::part(fragment[kReadsA + kReadsB / kSides + i], n % M::parts),
                                               M::part(gradients.ds[part], n % M::parts), state.dk[i % kDimTiles]);
     share<Stage::kSecond, kProductsB>(n, [&](int task) { stage.second(task); });
-    share<kRegisters, kProductsB>(n, [&](int r) { read_result(next.s, r), read_result(next.dp, r); });
     fence();
   }
 }
 
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. The block is
-// computed again for each: keeping it would take scalar registers that the loop needs.
+// computed again for each: keeping it would take scalar registers that the loop needs. Some query must attend a key.
 DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State& state) {
   Block block = key_block_of(a.problem, a.tiles, kKeys);
   block.head = block.head * a.problem.group + of_group;
@@ -167,9 +166,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   const int first_key = block.first_row + uniform(thread / kWave) * kTile;
   const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
   const Queries own = queries_of(a.problem, block, first_key, kTile);
-  int first = rows.begin / kQueries * kQueries;
-  if (first >= rows.end) return;
-  const Keys range = {first, rows.end, 0, 0};
+  int first = rows.begin;
+  const Keys range = {rows.begin, rows.end, 0, 0};
   const Queries attending = queries_of(a.problem, block, first_key + thread % kTile, 1);  // the lane's key
   const float scale = a.problem.scale_log2;
   Head head = {Staged(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds,
@@ -200,13 +198,16 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   store_two(head.q);
   store_two(head.dout);
   barrier();
-  Products x, other = {};
+  Products x, other;
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     const M::A q = head.q.row_fragment(0, i / M::parts), dout = head.dout.row_fragment(0, i / M::parts);
-    x.s = M::multiply_one(M::part(q, i % M::parts), state.k[i], i == 0 ? Tile{} : x.s);
-    x.dp = M::multiply_one(M::part(dout, i % M::parts), state.v[i], i == 0 ? Tile{} : x.dp);
+    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, i == 0);
+    M::multiply_to_vector(M::part(dout, i % M::parts), state.v[i], x.dp, i == 0);
   }
+
+  settle(x.s);
+  settle(x.dp);
 
   const auto advance = [&](int buffer, Products& current, Products& next) {
     barrier();
@@ -225,10 +226,10 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   };
   // Two steps a round, so that buffers are constants and products need not be moved. If their number is odd, the last
   // one is all zeros, and no key is attended.
-  while (first < rows.end) {
+  do {
     advance(0, x, other);
     advance(1, other, x);
-  }
+  } while (first < rows.end);
 }
 
 DEVICE void store(BackwardArguments& a, const State& state) {
@@ -266,8 +267,13 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dk[d]), in_accumulators(state.dv[d]);
+  if (const Queries rows = queries_of(a.problem, block, block.first_row, kKeys); rows.begin < rows.end) {
+    int g = 0;
 #pragma nounroll
-  for (int g = 0; g < opaque_copy(a).problem.group; ++g) add_head(opaque_copy(a), g, finite, lds, state);
+    do {
+      add_head(opaque_copy(a), g, finite, lds, state);
+    } while (++g < opaque_copy(a).problem.group);
+  }
   store(opaque_copy(a), state);
   return vote<kWaves>(not_finite(state.dk), lds) && !finite;
 }

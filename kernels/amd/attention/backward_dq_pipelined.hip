@@ -20,7 +20,6 @@ inline constexpr int kLdsBytes = StagedK::bytes + 2 * StagedV::bytes;
 inline constexpr int kReadsA = 2 * kSteps, kReadsB = kParts<T> * kDimTiles;  // fragments of S and dP, of dQ
 inline constexpr int kProductsA = kReadsA * M::parts, kProductsB = kReadsB * M::parts;
 inline constexpr int kAhead = 4;  // fragments read from LDS before the product that needs them
-inline constexpr int kResultsAt = 4;  // the product of dQ after which the next tile's S and dP are there
 inline constexpr int kTasks = kRegisters / 2 * 5, kStageTasks = 3 * StagedK::kParts + 2 * StagedV::kParts;
 
 struct Products {
@@ -102,8 +101,8 @@ DEVICE void step(StagedK& k, StagedV& v, State& state, int buffer, float scale, 
     const int i = n / M::parts, part = i / 2 * M::parts + n % M::parts;
     if (n % M::parts == 0) read(i + kAhead);
     Tile& x = i % 2 == 0 ? next.s : next.dp;
-    x = M::multiply_one(M::part(fragment[i], n % M::parts), i % 2 == 0 ? state.q[part] : state.dout[part],
-                        part == 0 ? Tile{} : x);
+    M::multiply_to_vector(M::part(fragment[i], n % M::parts), i % 2 == 0 ? state.q[part] : state.dout[part], x,
+                          part == 0);
     share<kTasks, kProductsA>(n, [&](int task) { gradients.task(task); });
     fence();
   }
@@ -115,13 +114,11 @@ DEVICE void step(StagedK& k, StagedV& v, State& state, int buffer, float scale, 
         M::multiply_one(M::part(fragment[kReadsA + i], n % M::parts),
                         M::part(gradients.ds[i / kDimTiles], n % M::parts), state.dq[i % kDimTiles]);
     share<kStageTasks, kProductsB>(n, [&](int task) { stage.task(task); });
-    if (n >= kResultsAt)
-      share<kRegisters, kProductsB - kResultsAt>(n - kResultsAt, [&](int r) { read_result(next.s, r), read_result(next.dp, r); });
     fence();
   }
 }
 
-// Adds what the keys contribute.
+// Adds what the keys contribute; there must be some.
 DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state) {
   const Block block = block_of(a.problem, a.tiles, kRows);
   const int thread = opaque_thread_id(), half = thread % kWave / kTile;
@@ -131,7 +128,6 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   const Query query = query_of(a.problem, block, first_row + thread % kTile);
   const float scale = a.problem.scale_log2;
   int first = keys.begin;
-  if (first >= keys.end) return;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, 0,
             finite ? kFinite : kAll);
   StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys,
@@ -154,13 +150,16 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   }
   k.load(0);
   barrier();
-  Products x, other = {};
+  Products x, other;
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     const M::A of_k = k.row_fragment(0, i / M::parts), of_v = v.fragment(0, 0, i / M::parts);
-    x.s = M::multiply_one(M::part(of_k, i % M::parts), state.q[i], i == 0 ? Tile{} : x.s);
-    x.dp = M::multiply_one(M::part(of_v, i % M::parts), state.dout[i], i == 0 ? Tile{} : x.dp);
+    M::multiply_to_vector(M::part(of_k, i % M::parts), state.q[i], x.s, i == 0);
+    M::multiply_to_vector(M::part(of_v, i % M::parts), state.dout[i], x.dp, i == 0);
   }
+
+  settle(x.s);
+  settle(x.dp);
 
   const auto advance = [&](int buffer, Products& current, Products& next) {
     barrier();
@@ -177,10 +176,10 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   };
   // Two tiles a round, so that buffers are constants and products need not be moved. If their number is odd, the last
   // one is all zeros, and no query attends it.
-  while (first < keys.end) {
+  do {
     advance(0, x, other);
     advance(1, other, x);
-  }
+  } while (first < keys.end);
 }
 
 // Returns whether it must run again, without Inf and NaN in K.
@@ -211,7 +210,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
-  add_keys(opaque_copy(a), finite, lds, state);
+  if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)
+    add_keys(opaque_copy(a), finite, lds, state);
 
   BackwardArguments& again = opaque_copy(a);
   const Block same = block_of(again.problem, again.tiles, kRows);  // again, as scalar registers are few

@@ -2,7 +2,7 @@
 // themselves, and keep the compiler from moving it.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/isa/device.hpp"
 
 namespace rapt::amd {
 
@@ -12,11 +12,6 @@ DEVICE V computed_here(V x) {
   asm volatile("" : "+v"(x));
   return x;
 }
-// Element r of a product, from accumulation registers.
-DEVICE void read_result(Tile& tile, int r) { tile[r] = computed_here(tile[r]); }
-// clang 22 has all results of products in accumulation registers, or none, and decides by whether the kernel says that
-// it needs some.
-DEVICE void in_accumulators(Tile& sum) { asm volatile("" : "+a"(sum)); }
 DEVICE void fence() { __builtin_amdgcn_sched_barrier(0); }
 
 // Part `n` of `Parts` of range [0, Count).
