@@ -137,6 +137,7 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   k.load(0);
   k.load(1);
   v.start();
+  barrier();  // no wave reads what an earlier pass left
   k.store_rows(0, 0);
   k.store_columns(0, 0);
   k.store_rows(1, 1);
