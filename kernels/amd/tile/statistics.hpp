@@ -49,11 +49,21 @@ class StatisticsRows {
   }
   DEVICE_MEMBER void load(RowStatistics<T>& to) {
     const auto tile = next();
+    load_all(tile, to);
+  }
+  // The tile that next() returned last.
+  DEVICE_MEMBER void load_again(RowStatistics<T>& to) {
+    next_ -= kTile * kBytes;
+    left_ += kTile;
+    load(to);
+  }
+
+ private:
+  DEVICE_MEMBER void load_all(const __amdgpu_buffer_rsrc_t& tile, RowStatistics<T>& to) const {
 #pragma unroll
     for (int n = 0; n < RowStatistics<T>::kLoads; ++n) load_part(tile, n, to);
   }
 
- private:
   static constexpr int kFlags = 0x00027000;  // as in buffer_rows.hpp
 
   char* next_;
