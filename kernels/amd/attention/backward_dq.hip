@@ -24,24 +24,6 @@ using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
 
-// Of the lane's row, which is in `dout`.
-DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
-                                               const M::Kept (&dout)[kSteps]) {
-  rapt_abi_row_statistics s = {__builtin_inff(), 0};
-  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  s.delta =
-      diagonal_of<M>(row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout), lane);
-  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
-                          block.head * a.lse.head + block.q.first * a.lse.query;
-  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
-  if (const int row = first_row + lane % kTile; row < block.q.count) {
-    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
-    s.lse = of_row == -__builtin_inff() ? __builtin_inff() : of_row;
-    if (lane < kTile) statistics[row] = s;
-  }
-  return s;
-}
-
 // Returns whether it must run again, without Inf and NaN in K.
 DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   const Block block = block_of(a.problem, a.tiles, kRows);
@@ -62,7 +44,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
                       M::kept_offset(lane), dout);
   }
-  const rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, lane, dout);
+  const rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
 
   const int head_k = block.head / a.problem.group;

@@ -24,23 +24,13 @@ inline constexpr int kLdsBytes = Sums::bytes > Transposed::bytes ? Sums::bytes :
 // Of the lane's row. All waves of a workgroup must call it.
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int slice,
                                                const Sums& sums, const M::Kept (&dout)[kSteps]) {
-  const int lane = sums.lane;
   const SliceRows<T> out = slice_rows<T>(a.out, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
-  Tile products[] = {row_products<T>(out.at(0), out.seq, out.dims - slice, first_row, block.q.count, lane, dout)};
+  Tile products[] = {row_products<T>(out.at(0), out.seq, out.dims - slice, first_row, block.q.count, sums.lane, dout)};
   barrier();  // where the workgroup runs again, its votes have been read
   sums.store(products);
   barrier();
   sums.load(products);
-  rapt_abi_row_statistics s = {__builtin_inff(), diagonal_of<M>(products[0], lane)};
-  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
-                          block.head * a.lse.head + block.q.first * a.lse.query;
-  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
-  if (const int row = first_row + lane % kTile; row < block.q.count) {
-    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
-    s.lse = of_row == -__builtin_inff() ? __builtin_inff() : of_row;
-    if (slice == 0 && lane < kTile) statistics[row] = s;
-  }
-  return s;
+  return statistics_from<T>(a, block, first_row, sums.lane, slice == 0, products[0]);
 }
 
 // Returns whether it must run again, without Inf and NaN in K.

@@ -54,7 +54,7 @@ class BufferedValues {
         for (int j = 0; j < 4; ++j) *reinterpret_cast<u32x2*>(tile + to_[i][j]) = column(part_[i], j);
     } else {
       rows_.template each_element<HeadDim, Waves * kWave>([&](int key, int dim, element x) {
-        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = x;
+        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = rows_.in_pass(x);
       });
     }
     start();

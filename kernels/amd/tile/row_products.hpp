@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/amd/tile/small_operands.hpp"
+#include "kernels/common/block.hpp"
 
 namespace rapt::amd {
 
@@ -22,14 +23,35 @@ DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, 
   return products;
 }
 
-// Each lane receives the element of its row of dO.
-template <class M>
-DEVICE float diagonal_of(const Tile& products, int lane) {
-  float own = 0;
+// lse and delta of the lane's row, the diagonal element of `products`. If `writes`, they go to the workspace for the
+// kernels that follow. What a row without keys has in dout counts for nothing.
+template <class T>
+DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                               bool writes, const Tile& products) {
+  float delta = 0;
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r)
-    if (M::element(r, lane / kTile) == lane % kTile) own = products[r];
-  return query_sum(own);
+    if (Matrix<T>::element(r, lane / kTile) == lane % kTile) delta = products[r];
+  rapt_abi_row_statistics s = {__builtin_inff(), query_sum(delta)};
+  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
+                          block.head * a.lse.head + block.q.first * a.lse.query;
+  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count) {
+    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
+    if (of_row == -__builtin_inff()) s.delta = 0;
+    else s.lse = of_row;
+    if (writes && lane < kTile) statistics[row] = s;
+  }
+  return s;
+}
+
+// Of the lane's row, which is in `dout`.
+template <class T, int Steps>
+DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                               const typename Matrix<T>::Kept (&dout)[Steps]) {
+  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  const Tile products = row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
+  return statistics_from<T>(a, block, first_row, lane, true, products);
 }
 
 }  // namespace rapt::amd
