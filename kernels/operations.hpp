@@ -55,6 +55,9 @@ inline constexpr Operation kTable[] = {
     {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
+    {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args)},  // as forward_wide
+    {"backward_dkv_wide", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dbias_wide", Stage::backward_dbias, sizeof(rapt_backward_args)},
 };
 
 }  // namespace operations

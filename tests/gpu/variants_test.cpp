@@ -84,7 +84,7 @@ struct Yardstick {
     Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
     if (!v.backward) inputs.dout = {};
     if (!flushes(v.arch, v.dtype)) return inputs;
-    for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v})
+    for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v, &inputs.dout})
       for (int64_t i = 0; i < t->count(); ++i)
         if (std::fabs(t->at(i)) < kLeastFp16) t->set(i, 0);
     return inputs;

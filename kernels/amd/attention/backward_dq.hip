@@ -7,6 +7,7 @@
 // a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
 #include "kernels/amd/tile/row_products.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
@@ -19,8 +20,8 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;              // K and V
-using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;        // K again
+using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
+using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
 
 // Returns whether it must run again, without Inf and NaN in K.
@@ -57,6 +58,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     v.load(first);
     kt.load(first);
   };
+  OperandScale<T> scale;
   Tile dq[kDimTiles] = {};
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) load(begin);
@@ -87,12 +89,14 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
           again.problem, block, first + t * kTile, masked,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
-    accumulate_in_order<T>(ds, lane, kt, dq);
+    scale.apply(ds, dq);
+    accumulate_in_order<T>(ds, opaque_thread_id() % kWave, kt, 0, dq);  // addresses of LDS are made after the branches
   }
 
   char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
   if (row < block.q.count)
-    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane, a.problem.scale, dq);
+    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane,
+                    a.problem.scale * scale.undo(), dq);
   return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
 }
 
