@@ -258,7 +258,8 @@ void check_keys(const PointerCheck& check, const Call& call) {
 }  // namespace
 
 void check_workspace(const void* workspace, const Device& device) {
-  PointerCheck(device)("execution.workspace", workspace, "");
+  const PointerCheck check(device);
+  check("execution.workspace", workspace, "");
 }
 
 void check_pointers(const ForwardCall& call, const Device& device) {

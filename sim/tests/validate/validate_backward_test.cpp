@@ -20,12 +20,12 @@ PreparedLaunch prepare(const std::string& name, const std::string& shape) {
 }
 
 TEST(AttentionBackward, PassesWhatTheLauncherPasses) {
-  const auto launch = prepare("fmha_bwd_hd128_bf16_causal_a32_rtne",
-                              "batch=2 heads=8 heads_k=8 seqlen=600 head_dim=128 causal=1");
+  const auto launch =
+      prepare("fmha_bwd_hd128_bf16_causal_a32_rtne", "batch=2 heads=8 heads_k=8 seqlen=600 head_dim=128 causal=1");
   ASSERT_EQ(launch.arguments.bytes().size(), 704U);
   EXPECT_EQ(launch.groups, (std::array<std::uint32_t, 3>{2, 8, 2})) << "a workgroup takes two tiles of 192 keys";
-  const std::uint32_t row = 2048, batch = 600 * row, expected[] = {600, 192 * row, 256, batch, row, 1,   256,
-                                                                   batch, row,     row, 600,   128, 128, 8};
+  const std::uint32_t row = 2048, batch = 600 * row,
+                      expected[] = {600, 192 * row, 256, batch, row, 1, 256, batch, row, row, 600, 128, 128, 8};
   for (std::size_t n = 0; n < std::size(expected); ++n) {
     std::uint32_t value = 0;
     std::memcpy(&value, &launch.arguments.bytes()[16 * (11 + n)], sizeof value);
@@ -70,12 +70,11 @@ TEST(AttentionBackward, ComparesWithTheDerivatives) {
   const AttentionSize size{1, 1, 1, 3, 1, 1, true};
   const auto compare = [&](double change) {
     const auto input = [&](std::size_t operand) { return [&, operand](std::size_t n) { return x[operand][n]; }; };
-    return compare_gradients(
-        size,
-        {input(0), input(1), input(2), input(3), [&](std::size_t n) { return derivative(1, n); },
-         [&](std::size_t n) { return derivative(2, n) + (n == 2 ? change : 0); },
-         [&](std::size_t token, std::size_t, std::size_t) { return derivative(0, token); }},
-        0x1p-12);
+    return compare_gradients(size,
+                             {input(0), input(1), input(2), input(3), [&](std::size_t n) { return derivative(1, n); },
+                              [&](std::size_t n) { return derivative(2, n) + (n == 2 ? change : 0); },
+                              [&](std::size_t token, std::size_t, std::size_t) { return derivative(0, token); }},
+                             0x1p-12);
   };
   EXPECT_EQ(compare(0).compared, 9U);
   EXPECT_EQ(compare(0).wrong, 0U) << compare(0).first_wrong;

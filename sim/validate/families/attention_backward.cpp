@@ -108,11 +108,9 @@ Comparison compare_gradients(const AttentionSize& size, const AttentionGradients
       const auto compare = [&](const char* what, const Sums& sums, const auto& result) {
         for (std::size_t at = 0; at < sums.value.size(); ++at) {
           const std::size_t token = first + at / dim;
-          const double allowed =
-              rounding * (2 * std::abs(sums.value[at]) + deviations * std::sqrt(sums.squares[at]));
-          comparison.add(result(token, at % dim), sums.value[at], allowed, [&] {
-            return what + ("[" + std::to_string(token)) + ", " + std::to_string(head) + "]";
-          });
+          const double allowed = rounding * (2 * std::abs(sums.value[at]) + deviations * std::sqrt(sums.squares[at]));
+          comparison.add(result(token, at % dim), sums.value[at], allowed,
+                         [&] { return what + ("[" + std::to_string(token)) + ", " + std::to_string(head) + "]"; });
         }
       };
       const auto row = [&](const AttentionGradients::Element& element) {

@@ -1,5 +1,5 @@
-// Attention backward in double: dV = P^T dO, dS = P (dP - delta) with dP = dO V^T and delta = rowsum(dO * O), dQ = scale
-// dS K, dK = scale dS^T Q (Dao et al., "FlashAttention", 2022, appendix B.4).
+// Attention backward in double: dV = P^T dO, dS = P (dP - delta) with dP = dO V^T and delta = rowsum(dO * O), dQ =
+// scale dS K, dK = scale dS^T Q (Dao et al., "FlashAttention", 2022, appendix B.4).
 #pragma once
 
 #include "sim/validate/families/attention.hpp"

@@ -24,8 +24,8 @@ AttentionSize size_of(const Target& target, const Shape& shape) {
   need("head_dim", std::to_string(dim));
   need("causal", causal ? "1" : "0");
   need("heads_k", shape.word("heads"));
-  return {shape.number("batch"), shape.number("heads"), shape.number("heads_k"), shape.number("seqlen"), dim, dim,
-          causal};
+  return {
+      shape.number("batch"), shape.number("heads"), shape.number("heads_k"), shape.number("seqlen"), dim, dim, causal};
 }
 
 class FmhaBackward final : public Family {
@@ -65,14 +65,18 @@ PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) c
   buffers.push_back(DeviceBuffer::zeros(elements * 4));
   buffers.push_back(DeviceBuffer::unwritten(elements * 2));
   buffers.push_back(DeviceBuffer::unwritten(elements * 2));
-  for (std::uint64_t seed = 1; seed <= 4; ++seed)
-    buffers.push_back(DeviceBuffer::random(Number::bf16, elements, seed));
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) buffers.push_back(DeviceBuffer::random(Number::bf16, elements, seed));
 
   const auto operands = [s](const std::vector<DeviceBuffer>& memory) {
     const auto bf16 = [&](std::size_t operand) {
       return [&memory, operand](std::size_t index) { return memory[operand].value(Number::bf16, index); };
     };
-    return AttentionGradients{bf16(q), bf16(k), bf16(v), bf16(dout), bf16(dk), bf16(dv),
+    return AttentionGradients{bf16(q),
+                              bf16(k),
+                              bf16(v),
+                              bf16(dout),
+                              bf16(dk),
+                              bf16(dv),
                               [s, &memory](std::size_t token, std::size_t head, std::size_t d) {
                                 const std::size_t row =
                                     (token / s.seqlen * s.heads + head) * s.seqlen + token % s.seqlen;
@@ -110,8 +114,7 @@ PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) c
   for (int n = 0; n < 4; ++n) arguments.null();                                  // no beginnings of sequences
   arguments.number(s.seqlen).number(0U).number(0U);                              // no window
 
-  const double rounding =
-      plain_name(target.kernel).ends_with("_rtz") ? bf16_truncation : bf16_rounding;
+  const double rounding = plain_name(target.kernel).ends_with("_rtz") ? bf16_truncation : bf16_rounding;
   launch.compare = [=](const std::vector<DeviceBuffer>& memory) {
     return compare_gradients(s, operands(memory), rounding);
   };
