@@ -40,11 +40,16 @@ struct Gradients {
   float scale;
   M::B ds[kParts<T>];
 
+  DEVICE_MEMBER void pack(int pair) {
+    uint32_t packed = T::pack_p(x.dp[2 * pair], x.dp[2 * pair + 1]);
+    computed_here(packed);
+    ds[pair / 4][pair % 4] = packed;
+  }
   DEVICE_MEMBER void task(int n) {
     const int pair = n / 5, r = 2 * pair + n % 5 % 2;
     if (n % 5 < 2) x.s[r] = exp2(__builtin_fmaf(x.s[r], scale, -state.lse_log2));
     else if (n % 5 < 4) x.dp[r] = x.s[r] * (x.dp[r] - state.delta);
-    else ds[pair / 4][pair % 4] = computed_here(T::pack_p(x.dp[2 * pair], x.dp[2 * pair + 1]));
+    else pack(pair);
   }
 };
 

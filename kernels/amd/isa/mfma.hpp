@@ -24,7 +24,7 @@ using Tile = f32x16;
 // wait states: other products must come before it is read, or settle().
 DEVICE void in_accumulators(Tile& sum) { asm volatile("" : "+a"(sum)); }
 DEVICE void settle(Tile& product) { asm volatile("s_nop 15\n\ts_nop 1" : "+v"(product)); }
-#define RAPT_MFMA_TO_VECTOR(name, a, b, c, first)                                                      \
+#define RAPT_MFMA_TO_VECTOR(name, a, b, c, first)                                       \
   if (first) asm("v_mfma_f32_32x32" name " %0, %1, %2, 0" : "=&v"(c) : "v"(a), "a"(b)); \
   else asm("v_mfma_f32_32x32" name " %0, %1, %2, %0" : "+v"(c) : "v"(a), "a"(b))
 
@@ -88,9 +88,7 @@ struct Matrix<fp16> : Matrix16<fp16> {
     using h4 = vec<_Float16, 4>;
     return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, a), __builtin_bit_cast(h4, b), c);
   }
-  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) {
-    RAPT_MFMA_TO_VECTOR("x8f16", a, b, c, first);
-  }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) { RAPT_MFMA_TO_VECTOR("x8f16", a, b, c, first); }
 #endif
   DEVICE Tile multiply_part(A a, B b, int i, Tile c) { return multiply_one(part(a, i), part(b, i), c); }
   DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }

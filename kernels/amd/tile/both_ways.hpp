@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/amd/tile/buffer_rows.hpp"
+#include "kernels/amd/tile/transpose.hpp"
 
 namespace rapt::amd {
 
@@ -110,13 +111,6 @@ class BothWays {
   }
 
   DEVICE typename M::A read(const char* place) { return *reinterpret_cast<const typename M::A*>(place); }
-
-  // Column j of 4 rows of 4 elements.
-  DEVICE u32x2 column(const u32x2* row, int j) {
-    const uint32_t select = j % 2 ? 0x07060302u : 0x05040100u;
-    return {__builtin_amdgcn_perm(row[1][j / 2], row[0][j / 2], select),
-            __builtin_amdgcn_perm(row[3][j / 2], row[2][j / 2], select)};
-  }
 
   BufferRows<T, kTile> rows_;
   char* const lds_;

@@ -6,12 +6,6 @@
 
 namespace rapt::amd {
 
-// Not later, where the compiler would move it, when its operands' registers are needed for something else.
-template <class V>
-DEVICE V computed_here(V x) {
-  asm volatile("" : "+v"(x));
-  return x;
-}
 DEVICE void fence() { __builtin_amdgcn_sched_barrier(0); }
 
 // Part `n` of `Parts` of range [0, Count).
