@@ -220,9 +220,12 @@ TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   const std::string small =
       error_of([&] { backward({.workspace = workspace, .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
   EXPECT_EQ(small, "execution.workspace_size is 2239, must be at least 2240");
-  const rapt::api::DeviceMemory elsewhere(kSecond, kStatistics);
-  const std::string located = error_of(
-      [&] { backward({.workspace = elsewhere.data(), .workspace_size = kStatistics}); }, RAPT_INVALID_ARGUMENT);
+  const rapt::api::DeviceMemory elsewhere(kSecond, kStatistics + 64);
+  void* of_second = elsewhere.data();
+  space = kStatistics + 64;
+  std::align(64, kStatistics, of_second, space);
+  const std::string located =
+      error_of([&] { backward({.workspace = of_second, .workspace_size = kStatistics}); }, RAPT_INVALID_ARGUMENT);
   EXPECT_NE(located.find("execution.workspace is at "), std::string::npos) << located;
   EXPECT_NE(located.find("in the memory of hip:1, must be in that of hip:0"), std::string::npos) << located;
   hip.in_stream_order = false;
