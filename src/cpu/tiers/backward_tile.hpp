@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cpu/tiers/backward_operands.hpp"
+#include "cpu/tiers/sum_tree.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -31,30 +32,36 @@ class BackwardTile {
     if constexpr (kTiles) w_.clear(call);
   }
 
-  // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
-  // dQ is kept for write_dq.
-  void run(int64_t head, int64_t first, int64_t n, int64_t key_first, int64_t key_last) {
+  // The tile's queries from now on: [first, first + n) of a head.
+  void begin(int64_t head, int64_t first, int64_t n) {
     prepare(head, first, n);
-    int64_t begin = key_last, end = key_first;
-    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
-      KeyRange& r = range_[g] = key_range(*w_.lanes, g);
-      if (std::max(r.begin, key_first) >= std::min(r.end, key_last)) continue;
-      begin = std::min(begin, std::max(r.begin, key_first));
-      end = std::max(end, std::min(r.end, key_last));
-    }
-    const int64_t step = key_block(call_);
-    for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) range_[g] = key_range(*w_.lanes, g);
   }
 
-  // row_of(query) is where the row of dQ goes.
+  // These queries against keys [first, last) of a part: dK, dV and dBias are added to the sums. dQ becomes `dq`
+  // [groups][head_dim][kGroupLanes], or is added to it as one sum if there is a `spare` buffer. Blocks of keys and
+  // their strips are the same whatever the range.
+  void keys(int64_t first, int64_t last, float* dq, float* spare) {
+    const int64_t step = key_block(call_), floats = w_.lanes->groups * dq_floats();
+    const bool joins = spare && !kTiles && step == kKeyBlock;
+    dq_ = {spare && !joins ? spare : dq, spare, joins ? Out::join : Out::begin};
+    for (int64_t j = first / kStrip * kStrip, next; j < last; j = next) {
+      next = std::min(j + step - j % step, last);
+      key_block_step(j, next - j);
+      dq_.how = Out::add;
+    }
+    if (spare && !joins) add_floats(dq, spare, floats, dq);
+  }
+
+  // dQ times `factor`; row_of(query) is where its row goes.
   template <class Element, class RowOf>
-  void write_dq(const RowOf& row_of) const {
+  void write_dq(const float* dq, float factor, const RowOf& row_of) const {
     const QueryLanes& lanes = *w_.lanes;
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
       Element* row[kLanes];
       for (int i = 0; i < kLanes; ++i) row[i] = at + i < lanes.count ? row_of(lanes.query[at + i]) : nullptr;
-      const float* dq = w_.dq_lanes + at / kGroupLanes * dq_floats() + at % kGroupLanes;
-      untranspose_rows(dq, kGroupLanes, splat(static_cast<float>(call_.scale)), call_.head_dim, row);
+      untranspose_rows(dq + at / kGroupLanes * dq_floats() + at % kGroupLanes, kGroupLanes, splat(factor),
+                       call_.head_dim, row);
     }
   }
 
@@ -112,7 +119,6 @@ class BackwardTile {
 #endif
     gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
     gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
-    std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * dq_floats()) * sizeof(float));
     queries_finite_ = -1;
   }
 
@@ -339,24 +345,41 @@ class BackwardTile {
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
       while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip))
         last = (last - 1) / kStrip * kStrip;
-      if (first >= last) continue;
-      const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
-      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
-      float* dq = w_.dq_lanes + g * dq_floats();
-#if defined(__AMX_BF16__)
-      if constexpr (kTiles) {
-        column_of_tiles<Out::add>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
-                                  (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
+      if (first >= last) {
+        clear_dq(g);
         continue;
       }
-#endif
-      column<kDot, Out::add>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
-                             kGroupLanes);
+      const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
+      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
+      if (dq_.how == Out::begin) group_dq<Out::begin>(keys, skip, depth, ds, g);
+      else if (dq_.how == Out::join) group_dq<Out::join>(keys, skip, depth, ds, g);
+      else group_dq<Out::add>(keys, skip, depth, ds, g);
     }
+  }
+
+  template <Out kOut>
+  RAPT_INLINE void group_dq(const Rows& keys, int64_t skip, int64_t depth, const float* ds, int64_t g) const {
+    float* dq = dq_.to + g * dq_floats();
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles && kOut != Out::join)
+      return column_of_tiles<kOut>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
+                                   (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
+#endif
+    column<kDot, kOut>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
+                       kGroupLanes);
+  }
+
+  // A group without a product in the block: 0, which makes a sum of -0 one of 0.
+  void clear_dq(int64_t g) const {
+    float* dq = dq_.to + g * dq_floats();
+    for (int64_t i = 0; i < dq_floats(); i += kLanes) store(dq + i, dq_.how == Out::begin ? F{} : load(dq + i) + F{});
   }
 
   // The three products over only the attended pairs, for rows with Inf or NaN that some pair must not read.
   __attribute__((noinline)) void careful_products(int64_t j0, int64_t count) {
+    const int64_t floats = w_.lanes->groups * dq_floats();
+    float* const to = dq_.how == Out::join ? dq_.spare : dq_.to;
+    if (dq_.how != Out::add) std::memset(to, 0, static_cast<size_t>(floats) * sizeof(float));
     for (int64_t j = 0; j < count; ++j) {
       const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);
       float *dk = sums_.dk + (j0 + j - sums_.first_key) * row_, *dv = sums_.dv + (j0 + j - sums_.first_key) * row_v_;
@@ -366,7 +389,7 @@ class BackwardTile {
         const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[at];
         const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[at];
         const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
-        float* dq = w_.dq_lanes + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
+        float* dq = to + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
         for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
         for (int64_t x = 0; x < call_.head_dim; ++x) {
           dk[x] += ds * static_cast<float>(q[x]);
@@ -374,6 +397,7 @@ class BackwardTile {
         }
       }
     }
+    if (dq_.how == Out::join) add_floats(dq_.to, to, floats, dq_.to);
   }
 
   const BackwardCall& call_;
@@ -385,6 +409,10 @@ class BackwardTile {
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
+  struct {
+    float *to, *spare;
+    Out how;  // begin, join or add
+  } dq_ = {};
   int64_t block_first_ = 0, block_count_ = 0;
   int queries_finite_ = -1;  // of the current block: unknown, no, yes
   bool careful_ = false;
