@@ -124,18 +124,22 @@ inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
 }
 
 #if defined(__AMX_BF16__)
+// C times a factor per lane, which is mostly 1.
+inline void scale_lanes(int64_t rows, float* c, int64_t c_row, const F* factors) {
+  bool ones = true;
+  for (int v = 0; v < kVectors; ++v)
+    ones &= _mm512_cmp_ps_mask((__m512)factors[v], _mm512_set1_ps(1), _CMP_NEQ_UQ) == 0;
+  for (int64_t m = 0; m < rows && !ones; ++m)
+    for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * factors[v]);
+}
+
 // column() with a_depth 1 on tiles; what is left of rows and depth by dot products of vectors.
 template <Out kOut>
 __attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int64_t a_row, const float* b,
                                                int64_t b_row, int64_t depth, float* c, int64_t c_row,
                                                F* aux = nullptr) {
   const int64_t whole = depth / kTileWords * kTileWords, tiled = whole == 0 ? 0 : rows / kTileRows * kTileRows;
-  if constexpr (kOut == Out::rescale) {
-    bool ones = true;
-    for (int v = 0; v < kVectors; ++v) ones &= _mm512_cmp_ps_mask((__m512)aux[v], _mm512_set1_ps(1), _CMP_NEQ_UQ) == 0;
-    for (int64_t m = 0; m < tiled && !ones; ++m)
-      for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * aux[v]);
-  }
+  if constexpr (kOut == Out::rescale) scale_lanes(tiled, c, c_row, aux);
   if (tiled > 0) {
     tile_product<kOut == Out::rescale || kOut == Out::add>(tiled, a, a_row, b, b_row, whole, c, c_row);
     if (whole < depth)
