@@ -25,7 +25,7 @@ class Workspace {
   using Buffer = std::unique_ptr<char, Free>;
   static Buffer allocate(size_t bytes);
 
-  static constexpr size_t kKept = size_t{8} << 20;
+  static constexpr size_t kKept = size_t{8} << 20, kHugePage = size_t{2} << 20;
   struct Kept {
     Buffer buffer;
     size_t size = 0;

@@ -172,8 +172,7 @@ class Backward {
     dq.begin();
     for (int64_t part = (from - first) / kPartKeys; first + part * kPartKeys < to; ++part) {
       const int64_t low = first + part * kPartKeys;
-      const auto [sum, spare] = dq.next(part);
-      tile.keys(std::max(from, low), std::min(to, low + kPartKeys), sum, spare);
+      tile.keys(std::max(from, low), std::min(to, low + kPartKeys), dq.next(part));
       dq.end_part(part);
     }
     if (!call_.dq) return true;
@@ -217,21 +216,24 @@ class Backward {
     if (span.begin >= span.end) return write_zeros(s, head, first, n);
     const int64_t from = span.begin / cut_.range_keys(), to = (span.end - 1) / cut_.range_keys();
     const F scale = splat(static_cast<float>(call_.scale));
+    struct Vector {
+      F value;
+    };
+    Climb<Vector> climb;
     for (int64_t i = first; i < first + n; ++i)
       for (int64_t x = 0; x < dim; x += kLanes) {
-        F waiting[kMostLevels];
-        uint32_t filled = 0;
+        climb.begin();
         for (int64_t range = from; range <= to; ++range) {
-          F sum = load_words<false>(partial_row(s, head, range, i), x, dim);
-          climb(waiting, filled, range, sum, [](const F& left, F& right) { right = left + right; });
+          Vector sum = {load_words<false>(partial_row(s, head, range, i), x, dim)};
+          climb.lefts(range, [&](const Vector& left) { sum.value = left.value + sum.value; });
+          climb.wait(range, sum);
         }
         F total = F{};
         bool any = false;
-        for (int level = 0; filled >> level != 0; ++level) {
-          if (!(filled >> level & 1)) continue;
-          total = any ? waiting[level] + total : waiting[level];
+        climb.rest([&](const Vector& left) {
+          total = any ? left.value + total : left.value;
           any = true;
-        }
+        });
         store_elements(dq_row(s, head, i), x, dim, total * scale);
       }
   }

@@ -295,9 +295,8 @@ inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_hea
   };
   if (rows == 1) run(decode_rows<T, DecodeRows<1, false>, Partial>);
   else if (rows == 2) run(decode_rows<T, DecodeRows<2, false>, Partial>);
-  else if (kTiles) run(decode_rows<T, std::conditional_t<kTiles, TileRows, DecodeRows<4, true>>, Partial>);
-  else if (rows <= 4) run(decode_rows<T, DecodeRows<2, true>, Partial>);
-  else run(decode_rows<T, DecodeRows<4, true>, Partial>);
+  else if (rows < kLeastTileRows) run(decode_rows<T, DecodeRows<2, true>, Partial>);
+  else run(decode_rows<T, std::conditional_t<kTiles, TileRows, DecodeRows<4, true>>, Partial>);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -1,4 +1,4 @@
-// Decode of bf16 on AMX's tiles, for three rows and more: a vector of scores is one key by 16 rows, rows beyond the
+// Decode of bf16 on AMX's tiles, for five rows and more: a vector of scores is one key by 16 rows, rows beyond the
 // head's are zero.
 //   S^T = K Q^T   A: 16 keys as they lie, B: Q^T [words][16]
 //   O += P V      A: P [16 rows][pairs of keys], B: V in pairs of keys
@@ -8,7 +8,7 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-inline constexpr int64_t kLeastTileRows = 3;
+inline constexpr int64_t kLeastTileRows = 5;  // fewer are as fast without, or faster
 using TileRows = DecodeRows<kTileRows, true>;
 
 // Whether rows of T and this layout are products of tiles.
@@ -25,19 +25,12 @@ class TileDecode {
   // Rows of keys are `key_row` words apart, or anywhere if it is 0. q: [words][16].
   void products(int64_t key_row, const float* q, int64_t head_dim, float scale, float* scores) {
     const int64_t words = padded(rapt::cpu::RAPT_TIER::words<true>(head_dim));
-    for (int64_t j = 0; j < block_.count; j += kTileRows) {
-      const bool in_place = key_row != 0 && j + kTileRows <= block_.count && head_dim % (2 * kTileWords) == 0;
-      const Rows keys = in_place ? Rows{reinterpret_cast<const float*>(block_.key<Bf16>(j)), key_row}
-                                 : copied_keys(j, head_dim, words);
-      tile_zero<0>();
-      for (int64_t w = 0; w < words; w += kTileWords) {
-        ahead_.lines<kTileRows>();
-        tile_load<1>(keys.data + w, keys.row);
-        tile_load<2>(q + w * kTileRows, kTileRows);
-        tile_dot<0, 1, 2>();
-      }
-      tile_store<0>(scores + j * kTileRows, kTileRows);
-    }
+    int64_t j = 0;
+    if (key_row != 0 && head_dim % (2 * kTileWords) == 0)
+      for (; j + 4 * kTileRows <= block_.count; j += 4 * kTileRows)
+        key_tiles<4>({reinterpret_cast<const float*>(block_.key<Bf16>(j)), key_row}, q, words, scores + j * kTileRows);
+    for (; j < block_.count; j += kTileRows)
+      key_tiles<1>(copied_keys(j, head_dim, words), q, words, scores + j * kTileRows);
     for (int64_t i = 0; i < block_.count * kTileRows; i += kLanes) store(scores + i, load(scores + i) * splat(scale));
   }
 
@@ -52,6 +45,22 @@ class TileDecode {
 
  private:
   static constexpr int64_t kKeys = 2 * kTileWords, kTileFloats = kTileRows * kTileWords;
+
+  // Scores of 16 N keys: several tiles at a time, because products that add to one tile wait for each other.
+  template <int N>
+  void key_tiles(const Rows& keys, const float* q, int64_t words, float* scores) {
+    each<N>([&]<int n>(std::integral_constant<int, n>) { tile_zero<n>(); });
+    for (int64_t w = 0; w < words; w += kTileWords) {
+      tile_load<6>(q + w * kTileRows, kTileRows);
+      each<N>([&]<int n>(std::integral_constant<int, n>) {
+        ahead_.lines<kTileRows>();
+        tile_load<4 + n % 2>(keys.data + n * kTileRows * keys.row + w, keys.row);
+        tile_dot<n, 4 + n % 2, 6>();
+      });
+    }
+    each<N>(
+        [&]<int n>(std::integral_constant<int, n>) { tile_store<n>(scores + n * kTileRows * kTileRows, kTileRows); });
+  }
 
   // Keys [j, j + 16), zeros behind the last.
   Rows copied_keys(int64_t j, int64_t head_dim, int64_t words) {

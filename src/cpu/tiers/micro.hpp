@@ -5,6 +5,8 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
+#include <cmath>
+
 #include "cpu/tiers/tile_product.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -117,10 +119,23 @@ __attribute__((noinline)) void column_in_parts(int64_t rows, const float* a, int
   column<kDot, kLast>(rows, a + k, a_row, 1, b + k * b_row, b_row, depth - k, c, c_row, aux);
 }
 
-// Each lane's maximum over the rows of a column is folded into most[kVectors].
+// Each lane's maximum over the rows of a column is folded into most[kVectors]: several rows at a time, because one
+// chain of maxima would take as long as its latencies.
 inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
-  for (int64_t j = 0; j < rows; ++j)
-    for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
+  constexpr int kChains = 4;
+  F part[kChains][kVectors];
+  for (auto& chain : part)
+    for (F& x : chain) x = splat(-INFINITY);
+  int64_t j = 0;
+  for (; j + kChains <= rows; j += kChains) {
+    RAPT_UNROLL for (int c = 0; c < kChains; ++c) {
+      RAPT_UNROLL for (int v = 0; v < kVectors; ++v) part[c][v] = max(load(s + (j + c) * row + v * kLanes), part[c][v]);
+    }
+  }
+  for (; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) part[0][v] = max(load(s + j * row + v * kLanes), part[0][v]);
+  for (const auto& chain : part)
+    for (int v = 0; v < kVectors; ++v) most[v] = max(chain[v], most[v]);
 }
 
 #if defined(__AMX_BF16__)

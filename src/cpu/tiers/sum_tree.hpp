@@ -10,63 +10,79 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-inline constexpr int kMostLevels = 32;
+inline constexpr int kMostLevels = 24;  // of 2^31 keys
 
-RAPT_INLINE void add_floats(const float* left, const float* right, int64_t count, float* sum) {
-  for (int64_t i = 0; i < count; i += kLanes) store(sum + i, load(left + i) + load(right + i));
-}
-
-// The tree's left halves that wait for their right halves, one per level. `Sum` is swapped and added to.
-template <class Sum, class Add>
-RAPT_INLINE void climb(Sum* waiting, uint32_t& filled, int64_t index, Sum& sum, const Add& add) {
-  int level = 0;
-  for (; index >> level & 1; ++level) {
-    if (!(filled >> level & 1)) continue;
-    add(waiting[level], sum);
-    filled &= ~(1u << level);
+// The tree's left halves that wait for their right halves, one per level.
+template <class Sum>
+class Climb {
+ public:
+  void begin() { filled_ = 0; }
+  // Summand `index` comes after smaller ones: calls add(left) for each left half that it completes, smallest first.
+  template <class Add>
+  RAPT_INLINE void lefts(int64_t index, const Add& add) const {
+    for (int level = 0; index >> level & 1; ++level)
+      if (filled_ >> level & 1) add(waiting_[level]);
   }
-  std::swap(waiting[level], sum);
-  filled |= 1u << level;
+  // Swaps the sum of `index` and its lefts with the place where it waits.
+  RAPT_INLINE void wait(int64_t index, Sum& sum) {
+    int level = 0;
+    for (; index >> level & 1; ++level) filled_ &= ~(1u << level);
+    std::swap(waiting_[level], sum);
+    filled_ |= 1u << level;
+  }
+  // At the end: calls add(left) for what waits, smallest first.
+  template <class Add>
+  RAPT_INLINE void rest(const Add& add) const {
+    for (int level = 0; filled_ >> level != 0; ++level)
+      if (filled_ >> level & 1) add(waiting_[level]);
+  }
+  Sum& place(int level) { return waiting_[level]; }
+
+ private:
+  Sum waiting_[kMostLevels];
+  uint32_t filled_ = 0;
+};
+
+// sum = left + sum
+RAPT_INLINE void add_floats(const float* left, int64_t count, float* sum) {
+  for (int64_t i = 0; i < count; i += kLanes) store(sum + i, load(left + i) + load(sum + i));
 }
 
-// Of buffers of floats. Used as: begin, then for ascending parts next and end_part, then total.
+// Of buffers of floats. Used as: begin, then for ascending parts next, and end_part when it is summed; then total.
 class SumTree {
  public:
+  struct Part {
+    float* sum;  // of the part and the lefts, which are to be added one after the other
+    const float* lefts[kMostLevels];
+    int count;
+  };
+
   SumTree(Scratch& carve, int64_t floats, int64_t parts) : floats_(floats) {
-    int level = 0;
-    for (; parts > 0; parts /= 2) waiting_[level++] = carve.take<float>(floats);
+    for (int level = 0; parts > 0; parts /= 2) climb_.place(level++) = carve.take<float>(floats);
     part_ = carve.take<float>(floats);
   }
 
-  void begin() { filled_ = 0; }
-  // Where part `index` is to be summed, and null; or where its left neighbour's sum is, to which it is to be added, and
-  // a spare buffer.
-  std::pair<float*, float*> next(int64_t index) {
-    if (!(index & filled_ & 1)) return {part_, nullptr};
-    std::swap(part_, waiting_[0]);
-    filled_ &= ~1u;
-    return {part_, waiting_[0]};
+  void begin() { climb_.begin(); }
+  Part next(int64_t index) const {
+    Part part = {part_, {}, 0};
+    climb_.lefts(index, [&](const float* left) { part.lefts[part.count++] = left; });
+    return part;
   }
-  void end_part(int64_t index) {
-    climb(waiting_, filled_, index, part_,
-          [this](const float* left, float* sum) { add_floats(left, sum, floats_, sum); });
-  }
+  void end_part(int64_t index) { climb_.wait(index, part_); }
   // At least one part has ended.
   const float* total() const {
     float* sum = nullptr;
-    for (int level = 0; filled_ >> level != 0; ++level) {
-      if (!(filled_ >> level & 1)) continue;
-      if (sum) add_floats(waiting_[level], sum, floats_, waiting_[level]);
-      sum = waiting_[level];
-    }
+    climb_.rest([&](float* left) {
+      if (sum) add_floats(left, floats_, sum);
+      else sum = left;
+    });
     return sum;
   }
 
  private:
   const int64_t floats_;  // whole vectors
-  float* waiting_[kMostLevels] = {};
+  Climb<float*> climb_;
   float* part_;
-  uint32_t filled_ = 0;
 };
 
 }  // namespace rapt::cpu::RAPT_TIER
