@@ -15,7 +15,7 @@ namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kPartKeys = kKeyBlock;
 // Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
-inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32;
+inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32, kShortRange = 256;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20;
 
 struct BackwardCut {
@@ -34,9 +34,13 @@ struct BackwardCut {
     const bool one = call.dbias && call.dbias.shape[3] == 1;  // all keys' dBias is one sum
     set_ranges(call, one ? 1 : long_ranges);
     const int64_t dq_bytes = query_rows(call) * call.heads_q * call.head_dim * 4;
-    const int64_t wanted = (call.window_right < 0 ? 2 : 4) * concurrency;  // causal items have unequal lengths
-    while (!one && concurrency > 1 && range_parts > 1 && items() < wanted &&
-           2 * ranges * dq_bytes <= kMostPartialDqBytes)
+    // Fewer items than threads are cut in any case; for equal shares (causal items have unequal lengths) ranges that
+    // are cut anyway, while they are not short.
+    const int64_t wanted = (call.window_right < 0 ? 2 : 4) * concurrency;
+    const auto cut = [&] {
+      return items() < concurrency || (ranges > 1 && items() < wanted && range_keys() >= 2 * kShortRange);
+    };
+    while (!one && concurrency > 1 && range_parts > 1 && cut() && 2 * ranges * dq_bytes <= kMostPartialDqBytes)
       set_ranges(call, 2 * ranges);
     while (ranges > 1 && ranges * dq_bytes > kMostPartialDqBytes) set_ranges(call, ranges / 2);
   }

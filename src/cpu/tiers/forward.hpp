@@ -13,9 +13,9 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kWantedItems = 64;
 inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, because every split repeats its fixed costs
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
-// Items for each thread, so that none waits long for the last one; and the least queries of an item, because each
-// repeats what is done once per block of keys.
-inline constexpr int64_t kItemsPerThread = 4, kLeastQueries = 64;
+// Items for each thread, so that none waits long for the last one: of equal lengths, and of a causal problem's; and the
+// least queries of an item, because each repeats what is done once per block of keys.
+inline constexpr int64_t kItemsPerThread = 2, kCausalItemsPerThread = 4, kLeastQueries = 64;
 
 inline bool is_decode(const Problem& p) { return p.group() * p.seqlen_q <= kDecodeRows; }
 
@@ -38,7 +38,8 @@ struct ForwardCut {
     blocks = (all_rows + block - 1) / block;
     splits = std::clamp<int64_t>(kWantedItems / std::max<int64_t>(call.batch * head_groups * blocks, 1), 1,
                                  std::max<int64_t>(call.seqlen_k / least, 1));
-    const int64_t wanted = concurrency > 1 ? kItemsPerThread * concurrency : 0;
+    const int64_t each = call.window_right < 0 ? kItemsPerThread : kCausalItemsPerThread,
+                  wanted = concurrency > 1 ? each * concurrency : 0;
     while (!decode && block > kLeastQueries && items() < wanted) {
       block /= 2;
       blocks = (all_rows + block - 1) / block;
