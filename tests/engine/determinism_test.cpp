@@ -19,10 +19,10 @@ const char* const kProblems[] = {
     "b1 hq8 hk2 sq1 sk1300 d64 fp32",
     "b2 hq8 hk1 sq2 sk900 d64 bf16 causal paged=64",
     // how many queries and keys an item has depends on the number of threads
-    "b1 hq2 hk1 sq700 sk700 d32 fp32 causal",
-    "b1 hq2 hk2 sq600 sk1100 d32 bf16 window=200,77",
-    "b2 hq2 hk1 sq520 sk1300 d20 fp16 causal softcap=9 sink varlen=520:1300,301:130",
-    "b1 hq1 hk1 sq400 sk410 d260 fp32 window=-1,30",
+    "b1 hq2 hk1 sq300 sk300 d16 fp32 causal",
+    "b1 hq2 hk2 sq260 sk520 d32 bf16 window=200,77",
+    "b2 hq2 hk1 sq270 sk400 d20 fp16 causal softcap=9 sink varlen=270:400,130:130",
+    "b1 hq1 hk1 sq150 sk270 d260 fp32 window=-1,30",
 };
 
 void expect_same(const Results& a, const Results& b, const std::string& what) {
