@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"

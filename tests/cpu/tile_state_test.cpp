@@ -5,6 +5,8 @@
 #include <sys/time.h>
 
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "support/executor.hpp"
 #include "support/run.hpp"

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cmath>
+
 #include "support/executor.hpp"
 #include "support/run.hpp"
 
@@ -35,8 +37,8 @@ class Determinism : public testing::TestWithParam<const char*> {};
 
 // A sum of two NaNs is one of them; which, the compiler decides for each loop.
 Results with_one_nan(Results results) {
-  for (Tensor Results::* of : {&Results::out, &Results::lse, &Results::dq, &Results::dk, &Results::dv, &Results::dbias,
-                               &Results::dsink}) {
+  for (Tensor Results::* of :
+       {&Results::out, &Results::lse, &Results::dq, &Results::dk, &Results::dv, &Results::dbias, &Results::dsink}) {
     Tensor& t = results.*of;
     if (t) t.fill([copy = t](int64_t i) { return std::isnan(copy.at(i)) ? std::nan("") : copy.at(i); });
   }
