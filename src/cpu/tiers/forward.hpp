@@ -57,8 +57,8 @@ struct ForwardItem {
     split = item % cut.splits;
     item /= cut.splits;
     const int64_t all_heads = cut.batch * cut.head_groups;
-    block =
-        cut.blocks - 1 - (cut.longest_first ? item / all_heads : item % cut.blocks);  // if causal, the last is longest
+    // if causal, the last block is the longest
+    block = cut.blocks - 1 - (cut.longest_first ? item / all_heads : item % cut.blocks);
     const int64_t head = cut.longest_first ? item % all_heads : item / cut.blocks;
     head_group = head % cut.head_groups;
     batch = head / cut.head_groups;

@@ -48,8 +48,8 @@ struct TilePipeline {
     for (F& x : most) x = splat(-INFINITY);
     fold_max(s[turn], now.rows, kGroupLanes, most);
     raise_maximum(most, scale_log2, 1.f, now.m, shift, alpha);
-    constexpr int64_t kChunk =
-        kTileRows;  // keys whose exponentials fit in the processor's window with a block of tiles
+    // Keys whose exponentials fit in the processor's window together with a block of tiles.
+    constexpr int64_t kChunk = kTileRows;
     const int64_t chunks = now.rows / kChunk, value_blocks = last ? dim_v / kBlockRows : 0,
                   blocks = value_blocks + (next ? next->rows / kBlockRows : 0);
     for (int64_t c = 0; c < chunks; ++c) {
