@@ -50,9 +50,14 @@ inline constexpr Operation kTable[] = {
     {"decode", Stage::decode, sizeof(rapt_decode_args), 16},
     {"decode_combine", Stage::decode_combine, sizeof(rapt_decode_args), 1},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
+    {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
+    {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args)},  // as forward_wide
+    {"backward_dkv_wide", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dbias_wide", Stage::backward_dbias, sizeof(rapt_backward_args)},
 };
 
 }  // namespace operations

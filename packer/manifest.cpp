@@ -88,7 +88,7 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
     refuse({"vgprs<=", "agprs<=", "sgprs<=", "lds<="});
   } else {
     require({"vgprs<=", "lds<="});
-    refuse({"registers<=", "shared=", "query_tiles="});
+    refuse({"registers<=", "shared="});
   }
 }
 
@@ -154,12 +154,10 @@ std::vector<std::string> Row::compiler_flags() const {
       "-DRAPT_WAVES=" + std::to_string(waves),
       "-DRAPT_WAVES_PER_EU=" + std::to_string(waves_per_eu),
       "-DRAPT_HEAD_SLICES=" + std::to_string(head_slices),
+      "-DRAPT_QUERY_TILES=" + std::to_string(query_tiles),
       "-DRAPT_SYMBOL=" + symbol(),
   };
-  if (vendor() == "nvidia") {
-    all.push_back("-DRAPT_QUERY_TILES=" + std::to_string(query_tiles));
-    all.push_back("-DRAPT_SHARED_BYTES=" + std::to_string(shared_memory));
-  }
+  if (vendor() == "nvidia") all.push_back("-DRAPT_SHARED_BYTES=" + std::to_string(shared_memory));
   all.insert(all.end(), flags.begin(), flags.end());
   return all;
 }

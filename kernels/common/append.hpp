@@ -21,8 +21,9 @@ DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, i
   const auto table = [&](const auto& t) {
     return load_as_float(static_cast<const char*>(t.data) + table_row * t.position + pair * bytes, n.rotary_dtype);
   };
-  const float cos = table(n.cos), sin = table(n.sin);
-  return T::round(T::to_float(at(x)) * cos + T::to_float(at(partner)) * (first ? -sin : sin));
+  // In float64, where the products are exact: the same bits as on the CPU.
+  const double cos = table(n.cos), sin = table(n.sin), own = T::to_float(at(x)), other = T::to_float(at(partner));
+  return T::round(static_cast<float>(own * cos + other * (first ? -sin : sin)));
 }
 
 // The tile's rows of q, rotated if the call asks for it: element x of row r to place(r, x), an address in shared

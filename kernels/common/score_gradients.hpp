@@ -37,19 +37,22 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
   } else if (masked) {
     exclude(s, query().begin - first_key, query().end - first_key);
   }
-  if (General || masked) {  // Inf or NaN in the value of a key that the row does not attend
-#pragma unroll
-    for (int i = 0; i < Logits::count; ++i) dp.set(i, s.get(i) == kMasked ? 0 : dp.get(i));
-  }
   const float lse_log2 = row.lse * kLog2e;
+  const auto compute = [&](auto excluded) {
 #pragma unroll
-  for (int i = 0; i < Logits::count; ++i) {
-    const bool kept = !(dropped >> i & 1);
-    const float weight = exp2(General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * p.scale_log2 - lse_log2);
-    const float of_value = General ? (kept ? p.keep_scale * dp.get(i) : 0) : dp.get(i);
-    dp.set(i, weight * (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1));
-    s.set(i, kept ? weight : 0);
-  }
+    for (int i = 0; i < Logits::count; ++i) {
+      const bool kept = !(dropped >> i & 1);
+      const float power = General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * p.scale_log2 - lse_log2;
+      const float of_value = General ? (kept ? p.keep_scale * dp.get(i) : 0) : dp.get(i);
+      const float change = (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1);
+      const float weight = exp2(excluded(i) ? kMasked : power);
+      dp.set(i, weight * (excluded(i) ? 0 : change));
+      s.set(i, kept ? weight : 0);
+    }
+  };
+  // What is Inf or NaN in a row or a key reaches no other that does not attend it.
+  if (General || masked) compute([&](int i) { return s.get(i) == kMasked; });
+  else compute([](int) { return false; });
 }
 
 }  // namespace rapt::RAPT_VENDOR

@@ -27,7 +27,8 @@ class Memory {
   static Memory& process();
 
   // Guarded by unmapped or poisoned bytes at both ends; null if the limit of the device's memory would be exceeded.
-  // Fresh device memory holds fresh_pattern, a NaN in f32, f16 and bf16.
+  // Fresh device memory holds fresh_pattern, a NaN in f32, f16 and bf16; but zeros with RAPT_SIM_TIME=sample, where
+  // kernels read what a workgroup that does not run would have written.
   void* allocate(std::size_t bytes, std::size_t alignment, MemoryKind kind, int device);
   static constexpr std::uint32_t fresh_pattern = 0xfff5fff5;
   // Memory that the caller owns (hipHostRegister, code segments). False if it overlaps a live allocation.

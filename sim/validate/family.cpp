@@ -23,6 +23,7 @@ std::span<const std::unique_ptr<Family>> families() {
     list.push_back(moe_fp8());
     list.push_back(moe_fp4());
     list.push_back(fmha_forward());
+    list.push_back(fmha_backward());
     return list;
   }();
   return all;

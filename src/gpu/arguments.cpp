@@ -40,7 +40,8 @@ class PointerCheck {
  public:
   explicit PointerCheck(const Device& device) : driver_(*device.driver), device_(device) {}
 
-  void operator()(const char* name, const void* data) const {
+  void operator()(const char* name, const void* data,
+                  std::string_view hint = ": copy it there, or set its device to cpu") const {
     if (data == nullptr) return;
     MemoryPlace place;
     if (const Status status = driver_.locate(data, place); status != Status::success)
@@ -48,7 +49,7 @@ class PointerCheck {
     if (place.kind == MemoryKind::unknown) {
       if (device_.reads_host_memory) return;
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in host memory that ",
-                                             device_.text(), " cannot read: copy it there, or set its device to cpu"));
+                                             device_.text(), " cannot read", hint));
     }
     if (place.kind == MemoryKind::device && place.device != device_.id.id)
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in the memory of ",
@@ -233,8 +234,15 @@ rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& 
 
 namespace {
 
+// Tensors without elements may be anywhere.
+void check_scores(const PointerCheck& check, const char* name, const ScoreView& scores) {
+  if (std::ranges::find(scores.shape, 0) == std::end(scores.shape)) check(name, scores.data);
+}
+
 void check_shared(const PointerCheck& check, const Call& call) {
   check("sink", call.sink.data);
+  check_scores(check, "bias", call.bias);
+  check_scores(check, "mask", call.mask);
   check("alibi_slopes", call.alibi.data);
   if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
@@ -250,17 +258,19 @@ void check_shared(const PointerCheck& check, const Call& call) {
   check("kv_cache.rotary_sin", call.new_keys.sin);
 }
 
-// Tensors without elements may be anywhere.
 bool has_queries(const Call& call) { return (call.cu_seqlens_q ? call.total_q : call.seqlen_q) > 0; }
 bool has_keys(const Call& call) { return (call.cu_seqlens_k ? call.total_k : call.seqlen_k) > 0; }
 void check_keys(const PointerCheck& check, const Call& call) {
   check("k", call.k.data);
   check("v", call.v.data);
-  check("bias", call.bias.data);
-  check("mask", call.mask.data);
 }
 
 }  // namespace
+
+void check_workspace(const void* workspace, const Device& device) {
+  const PointerCheck check(device);
+  check("execution.workspace", workspace, "");
+}
 
 void check_pointers(const ForwardCall& call, const Device& device) {
   const PointerCheck check(device);
@@ -277,6 +287,7 @@ void check_pointers(const BackwardCall& call, const Device& device) {
   const PointerCheck check(device);
   check_shared(check, call);
   check("dsink", call.dsink.data);
+  check_scores(check, "dbias", call.dbias);
   if (has_queries(call)) {
     check("q", call.q.data);
     check("out", call.out.data);
@@ -288,7 +299,6 @@ void check_pointers(const BackwardCall& call, const Device& device) {
   check_keys(check, call);
   check("dk", call.dk.data);
   check("dv", call.dv.data);
-  check("dbias", call.dbias.data);
 }
 
 }  // namespace rapt::gpu

@@ -17,5 +17,6 @@ rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& 
 // another device's. Checked in every call, because memory may be freed and reused between calls.
 void check_pointers(const ForwardCall& call, const Device& device);
 void check_pointers(const BackwardCall& call, const Device& device);
+void check_workspace(const void* workspace, const Device& device);
 
 }  // namespace rapt::gpu

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "gpu/arguments.hpp"
 
 namespace rapt::gpu {
 
@@ -13,6 +14,7 @@ Workspace::Workspace(size_t bytes, const Launch& launch, const Device& device)
     if (launch.workspace_size < bytes)
       throw Error(RAPT_INVALID_ARGUMENT, cat("execution.workspace_size is ", uint64_t{launch.workspace_size},
                                              ", must be at least ", uint64_t{bytes}));
+    check_workspace(launch.workspace, device);
     data_ = launch.workspace;
     return;
   }

@@ -8,6 +8,13 @@ namespace rapt {
 
 namespace {
 
+// Empty tensors may have null data, but their views must be non-null to show that they were given.
+template <class AnyView>
+void keep_asked_for(AnyView& view) {
+  static char nothing;
+  if (view.data == nullptr) view.data = &nothing;
+}
+
 View view4(const Tensor& t) { return {t.data, t.stride[0], t.stride[1], t.stride[2]}; }
 View view3(const Tensor& t) { return {t.data, 0, t.stride[0], t.stride[1]}; }
 
@@ -95,8 +102,13 @@ Call check_attention(Validator& v, const rapt_attention* given, CallTensors& t) 
   else if (!t.packed_k && t.k->shape[0] != call.batch)
     v.bad.add(cat("k has batch ", t.k->shape[0], ", must have q's ", call.batch));
   v.bad.throw_if_any();
-  if (a.bias) check_scores(v, "bias", a.bias, call, call.bias);
-  if (a.mask) check_scores(v, "mask", a.mask, call, call.mask);
+  const auto scores = [&](const char* name, const rapt_tensor* tensor, ScoreView& view) {
+    if (!tensor) return;
+    check_scores(v, name, tensor, call, view);
+    keep_asked_for(view);
+  };
+  scores("bias", a.bias, call.bias);
+  scores("mask", a.mask, call.mask);
   if (a.alibi_slopes) check_alibi(v, a.alibi_slopes, call);
   if (a.sink) check_sink(v, "sink", a.sink, call, call.sink);
   v.read(*t.q);
@@ -176,13 +188,6 @@ Layout layout_of(Call& call) {
   layout.add(call.k, call.heads_k, call.head_dim);
   layout.add(call.v, call.heads_k, call.head_dim_v);
   return layout;
-}
-
-// Empty tensors may have null data, but their views must be non-null to show that they were given.
-template <class AnyView>
-void keep_asked_for(AnyView& view) {
-  static char nothing;
-  if (view.data == nullptr) view.data = &nothing;
 }
 
 }  // namespace

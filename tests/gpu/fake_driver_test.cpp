@@ -220,13 +220,18 @@ TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   const std::string small =
       error_of([&] { backward({.workspace = workspace, .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
   EXPECT_EQ(small, "execution.workspace_size is 2239, must be at least 2240");
+  const rapt::api::DeviceMemory elsewhere(kSecond, kStatistics);
+  const std::string located = error_of(
+      [&] { backward({.workspace = elsewhere.data(), .workspace_size = kStatistics}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(located.find("execution.workspace is at "), std::string::npos) << located;
+  EXPECT_NE(located.find("in the memory of hip:1, must be in that of hip:0"), std::string::npos) << located;
   hip.in_stream_order = false;
   const std::string refused = error_of([&] { backward({}); }, RAPT_INVALID_ARGUMENT);
   EXPECT_NE(refused.find("give 2240 bytes of execution.workspace"), std::string::npos) << refused;
   hip.in_stream_order = true;
   hip.failing = "launch";
   EXPECT_NE(error_of([&] { backward({}); }).find("launching backward_dq.d64.bf16.plain.k64w4"), std::string::npos);
-  EXPECT_EQ(hip.allocated, 2) << "the tensors and the workspace";
+  EXPECT_EQ(hip.allocated, 3) << "the tensors and the workspaces";
 }
 
 // One query of four heads over a cache of one head and 2000 keys, on 10 compute units.

@@ -40,6 +40,7 @@ const Case kGeneral[] = {
     {"b2 hq4 hk2 sq37 sk33 d-0 dv-3 * mask=bNh1", poison_seen, padded},
     {"b2 hq4 hk2 sq33 sk70 d-0 * causal alibi", outliers},
     {"b1 hq8 hk8 sq33 sk70 d-0 * softcap=5", outliers, padded},
+    {"b1 hq4 hk4 sq33 sk100 d-0 * causal-tl softcap=6", poison_unseen, padded},
     {"b2 hq4 hk2 sq70 sk41 d-0 dv-8 * drop=0.2", normal, padded},
     {"b1 hq8 hk8 sq17 sk33 d-0 * scale=-0.2"},
     {"b1 hq8 hk8 sq17 sk33 d-0 * causal scale=0"},

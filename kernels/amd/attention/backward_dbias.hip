@@ -1,9 +1,10 @@
-// dbias: the gradients of the logits are computed again, as in backward_dq, so that each element has one workgroup, which
-// sums in a fixed order.
+// dbias: the gradients of the logits are computed again, as in backward_dq, so that each element has one workgroup,
+// which sums in a fixed order.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * kTile rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
@@ -26,12 +27,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, row = block.first_row + part.first_row + lane % kTile;
-  const int head_k = block.head / a.problem.group;
-  Staged k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
-  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
-           thread);
-  k.load(first_key);
-  v.load(first_key);
+  // The wave's own rows first: the addresses of K and V would take scalar registers meanwhile.
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
@@ -43,6 +39,12 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
                       M::kept_offset(lane), dout);
     of_row = statistics[row];
   }
+  const int head_k = block.head / a.problem.group;
+  Staged k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
+  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
+           thread);
+  k.load(first_key);
+  v.load(first_key);
   k.store(first_key);
   v.store(first_key);
   barrier();
@@ -71,11 +73,7 @@ DEVICE void backward_dbias(BackwardArguments& a, char* lds) {
 
   const auto part = WavePart<1, kHeadDim>::of(opaque_thread_id());
   float* const staged = reinterpret_cast<float*>(lds);
-#pragma unroll
-  for (int t = 0; t < kKeyTiles; ++t)
-#pragma unroll
-    for (int r = 0; r < kRegisters; ++r)
-      staged[(part.first_row + part.lane % kTile) * kKeys + t * kTile + M::element(r, part.lane / kTile)] = sums[t][r];
+  store_tiles<M, kKeys>(staged, part.first_row, part.lane, sums);
   barrier();
   store_bias_tile<kRows, kKeys, kWaves * kWave>(a, tile, staged);
 }

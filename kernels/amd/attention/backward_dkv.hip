@@ -2,16 +2,17 @@
 // operands of dV^T = dO^T P and dK^T = Q^T dS.
 //
 // A workgroup of RAPT_WAVES waves computes kWaves * kTile rows of a head of k, in steps of RAPT_BLOCK_K queries of
-// each head of q that shares it, one after another. With RAPT_HEAD_SLICES 2, where registers do not hold both gradients,
-// the first half of the waves computes dv, the other half dk of the same keys.
+// each head of q that shares it, one after another. With RAPT_HEAD_SLICES 2, where registers do not hold both
+// gradients, the first half of the waves computes dv, the other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
 // zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/key_gradients.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
-#include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
 
@@ -22,25 +23,22 @@ inline constexpr bool kBoth = RAPT_HEAD_SLICES == 1;
 inline constexpr int kWaves = RAPT_WAVES / RAPT_HEAD_SLICES, kKeys = kWaves * kTile;  // waves with keys of their own
 inline constexpr int kSteps = kHeadDim / M::step, kQueryTiles = kQueries / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using Staged = StagedRows<T, kHeadDim, kQueries, RAPT_WAVES>;  // Q and dO
+// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
+inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
+using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
+using Staged = StagedRows<T, kHeadDim, kQueries, RAPT_WAVES>;        // Q and dO
 using Transposed = StagedValues<T, kHeadDim, kQueries, RAPT_WAVES>;  // again
 inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
 inline constexpr int kLdsBytes = 2 * Staged::bytes + 2 * Transposed::bytes + kStatisticsBytes;
 
-// Of a step's rows, from `first` on; of rows that do not exist those of rows that attend nothing.
-DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, char* lds) {
-  const int thread = opaque_thread_id(), row = first + thread;
-  if (thread >= kQueries) return;
-  rapt_abi_row_statistics s = {__builtin_inff(), 0};
-  if (row < block.q.count)
-    s = statistics_of(a, block.batch, block.q, block.head)[row];
-  reinterpret_cast<rapt_abi_row_statistics*>(lds)[thread] = s;
-}
+struct Scales {
+  OperandScale<T> dk, dv;
+};
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool wants_dk, bool finite, char* lds, const M::Kept (&k)[kSteps],
-                     const M::Kept (&v)[kSteps], Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
+                     bool wants_dk, bool finite, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps],
+                     Scales& scales, Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
@@ -50,7 +48,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   char* const transposed = lds + 2 * Staged::bytes;
   Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, finite ? kFinite : kAll);
   Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread, kAll);
-  char* const statistics = transposed + 2 * Transposed::bytes;
+  auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(transposed + 2 * Transposed::bytes);
   const auto load = [&](int first) {
     q.load(first);
     dout.load(first);
@@ -65,7 +63,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     dout.store(first);
     qt.store(first);
     dout_t.store(first);
-    stage_statistics(a, block, first, statistics);
+    stage_statistics<kQueries>(a, block, first, statistics);
     barrier();
     const bool attends = first < own.end && first + kQueries > own.begin;
     Tile s[kQueryTiles], ds[kQueryTiles];
@@ -85,30 +83,17 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     if (first + kQueries < rows.end) load(first + kQueries);
     if (!attends) continue;
     const bool masked = first < own.full_begin || first + kQueries > own.full_end;
-#pragma unroll
-    for (int t = 0; t < kQueryTiles; ++t)
-#pragma unroll
-      for (int r = 0; r < kRegisters; ++r) {
-        // The options of 16 queries are too many for the registers: each reads its own again.
-        BackwardArguments& again = kGeneral ? opaque_copy(a) : a;
-        const int lane_again = kGeneral ? opaque_thread_id() % kWave : lane;
-        const int row = t * kTile + M::element(r, lane_again / kTile);
-        float logit = s[t][r], gradient = ds[t][r];
-        score_gradients<kGeneral>(
-            again.problem, block, first_key, masked, [&] { return query_of(again.problem, block, first + row); },
-            reinterpret_cast<const rapt_abi_row_statistics*>(statistics)[row], KeyLogit{logit, lane_again},
-            KeyLogit{gradient, lane_again});
-        s[t][r] = logit;
-        ds[t][r] = gradient;
-      }
+    key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, statistics, s, ds);
     if constexpr (kBoth) {
-      accumulate_in_order<T>(s, lane, dout_t, dv);
-      accumulate_in_order<T>(ds, lane, qt, dk);
+      scales.dv.apply(s, dv);
+      accumulate_in_order<T>(s, lane, dout_t, 0, dv);
+      scales.dk.apply(ds, dk);
+      accumulate_in_order<T>(ds, lane, qt, 0, dk);
     } else {  // not in two branches, whose results would need registers of their own
 #pragma unroll
       for (int t = 0; t < kQueryTiles; ++t) s[t] = wants_dk ? ds[t] : s[t];
       const Transposed values(q_rows, 0, 0, range, transposed + (wants_dk ? 0 : Transposed::bytes), thread, kAll);
-      accumulate_in_order<T>(s, lane, values, dk);
+      accumulate_in_order<T>(s, lane, values, 0, dk);
     }
   }
 }
@@ -123,30 +108,31 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
   const Queries own = queries_of(a.problem, block, first_key, kTile);
 
-  M::Kept k[kSteps] = {}, v[kSteps] = {};
+  Own k[kSteps] = {}, v[kSteps] = {};
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
   if (key < block.k.count) {
-    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::kept_offset(lane), k);
-    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::kept_offset(lane), v);
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), own_offset<M, Own>(lane), k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), own_offset<M, Own>(lane), v);
   }
+  Scales scales;
   Tile dv[kDimTiles] = {}, of_dk[kDimTiles] = {};
   Tile(&dk)[kDimTiles] = kBoth ? of_dk : dv;
 #pragma nounroll
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
     of_head.head = block.head * a.problem.group + g;
-    add_head(a, of_head, rows, own, first_key, wants_dk, finite, lds, k, v, dk, dv);
+    add_head(a, of_head, rows, own, first_key, wants_dk, finite, lds, k, v, scales, dk, dv);
   }
 
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
   if (wants_dk && key < block.k.count && a.dk.data != nullptr)
-    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
-                    dk);
+    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
+                    a.problem.scale * scales.dk.undo(), dk);
   if (wants_dv && key < block.k.count && a.dv.data != nullptr)
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
-                    kGeneral ? a.problem.keep_scale : 1, dv);
+                    (kGeneral ? a.problem.keep_scale : 1) * scales.dv.undo(), dv);
   return vote<RAPT_WAVES>(wants_dk && not_finite(dk), lds) && !finite;
 }
 

@@ -7,6 +7,7 @@
 // a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
 #include "kernels/amd/tile/row_products.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
@@ -19,26 +20,12 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;              // K and V
-using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;        // K again
+// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
+inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
+using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
+using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
+using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
-
-// Of the lane's row, which is in `dout`.
-DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
-                                               const M::Kept (&dout)[kSteps]) {
-  rapt_abi_row_statistics s = {__builtin_inff(), 0};
-  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  s.delta = row_product<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
-  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
-                          block.head * a.lse.head + block.q.first * a.lse.query;
-  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
-  if (const int row = first_row + lane % kTile; row < block.q.count) {
-    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
-    s.lse = of_row == -__builtin_inff() ? __builtin_inff() : of_row;
-    if (lane < kTile) statistics[row] = s;
-  }
-  return s;
-}
 
 // Returns whether it must run again, without Inf and NaN in K.
 DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
@@ -52,15 +39,15 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 
   // Addresses of rows are made outside of branches that depend on the lane: what the compiler makes in both arms of one
   // is in vector registers afterwards.
-  M::Kept q[kSteps] = {}, dout[kSteps] = {};
+  Own q[kSteps] = {}, dout[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::kept_offset(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane), q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
-                      M::kept_offset(lane), dout);
+                      own_offset<M, Own>(lane), dout);
   }
-  const rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, lane, dout);
+  const rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
 
   const int head_k = block.head / a.problem.group;
@@ -74,6 +61,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     v.load(first);
     kt.load(first);
   };
+  OperandScale<T> scale;
   Tile dq[kDimTiles] = {};
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) load(begin);
@@ -104,12 +92,14 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
           again.problem, block, first + t * kTile, masked,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
-    accumulate_in_order<T>(ds, lane, kt, dq);
+    scale.apply(ds, dq);
+    accumulate_in_order<T>(ds, opaque_thread_id() % kWave, kt, 0, dq);  // addresses of LDS are made after the branches
   }
 
   char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
   if (row < block.q.count)
-    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane, a.problem.scale, dq);
+    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane,
+                    a.problem.scale * scale.undo(), dq);
   return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
 }
 

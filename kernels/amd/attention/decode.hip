@@ -200,7 +200,7 @@ DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) 
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
-      for (int i = 0; i < R::scores; ++i) computed_here(s[b][i]);
+      for (int i = 0; i < R::scores; ++i) keep_above(s[b][i]);
     if (first + step < keys.end) next_k(first + step);
 
     float maximum = -__builtin_inff();
@@ -260,7 +260,7 @@ DEVICE void attend(DecodeArguments& a, char* lds, int pass, WaveResult& result) 
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
 #pragma unroll
-      for (int e = 0; e < kEach; ++e) computed_here(result.o[c][e]);
+      for (int e = 0; e < kEach; ++e) keep_above(result.o[c][e]);
     if (first + step < keys.end) next_v(first + step);
   }
 }

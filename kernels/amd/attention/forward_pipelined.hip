@@ -7,6 +7,7 @@
 #include "kernels/amd/tile/buffered_keys.hpp"
 #include "kernels/amd/tile/buffered_values.hpp"
 #include "kernels/amd/tile/buffered_values_in_rows.hpp"
+#include "kernels/amd/tile/interleave.hpp"
 
 namespace rapt::amd {
 
@@ -36,20 +37,6 @@ struct State {
   Softmax<T, false> softmax;
   float maximum;  // of this lane's logits of the current tile
 };
-
-// Computed here, not later, when its operands' registers are needed for something else.
-DEVICE float pinned(float x) {
-  asm volatile("" : "+v"(x));
-  return x;
-}
-DEVICE void fence() { __builtin_amdgcn_sched_barrier(0); }
-
-// Part `n` of `Parts` of range [0, Count).
-template <int Count, int Parts, class F>
-DEVICE void share(int n, F f) {
-#pragma unroll
-  for (int i = n * Count / Parts; i < (n + 1) * Count / Parts; ++i) f(i);
-}
 
 DEVICE void mask(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
                  Tile (&s)[kKeyTiles]) {
@@ -105,7 +92,9 @@ DEVICE void step(StagedK& k, StagedV& v, int buffer, float scale, State& state, 
     if (n == kStageAt) v.stage(buffer ^ 1);
     fence();
   }
-  state.softmax.add(pinned(sum[0] + sum[1]));
+  float row_sum = sum[0] + sum[1];
+  computed_here(row_sum);
+  state.softmax.add(row_sum);
 
   float maximum = kMasked;
   M::B p = M::operand(s[0], 0);

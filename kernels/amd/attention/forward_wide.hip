@@ -4,6 +4,7 @@
 //
 // K is loaded from memory straight into fragments: waves that share rows read different slices of each key.
 #include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/slice_products.hpp"
 #include "kernels/amd/tile/values.hpp"
 
 namespace rapt::amd {
@@ -13,45 +14,15 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSlices = RAPT_HEAD_SLICES;
 inline constexpr int kRows = kWaves / kSlices * kTile, kSlice = kHeadDim / kSlices;
 inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
-inline constexpr int kAtOnce = kSteps % 3 == 0 ? 3 : 64 / sizeof(M::A);  // fragments of k held in registers
-static_assert(kSteps % kAtOnce == 0);
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedV = StagedValues<T, kHeadDim, kKeys, kWaves>;
 
-// The products of each wave, to be summed: [wave][tile][register / 4][lane] of 4 registers.
-inline constexpr int kSumBytes = kKeyTiles * kRegisters * 4 * kWave, kSumsBytes = kWaves * kSumBytes;
+using Sums = SliceSums<kKeyTiles, kSlices, kWaves>;
 // If V and the sums do not both fit, V overwrites the sums after they have been read.
-inline constexpr bool kSeparateSums = StagedV::bytes + kSumsBytes <= kLdsLimit;
-inline constexpr int kLdsBytes = kSeparateSums                 ? StagedV::bytes + kSumsBytes
-                                 : StagedV::bytes > kSumsBytes ? StagedV::bytes
-                                                               : kSumsBytes;
-
-DEVICE f32x4* sums_of(char* lds, int wave, int tile, int part) {
-  return reinterpret_cast<f32x4*>(lds + wave * kSumBytes) + (tile * (kRegisters / 4) + part) * kWave;
-}
-
-DEVICE void store_sums(char* lds, int wave, int lane, const Tile (&s)[kKeyTiles]) {
-#pragma unroll
-  for (int t = 0; t < kKeyTiles; ++t)
-#pragma unroll
-    for (int r = 0; r < kRegisters; r += 4)
-      sums_of(lds, wave, t, r / 4)[lane] = f32x4{s[t][r], s[t][r + 1], s[t][r + 2], s[t][r + 3]};
-}
-
-// Every wave adds in the same order, so all get the same sums.
-DEVICE void load_sums(char* lds, int wave, int lane, Tile (&s)[kKeyTiles]) {
-  const int group = wave / kSlices * kSlices;
-#pragma unroll
-  for (int t = 0; t < kKeyTiles; ++t)
-#pragma unroll
-    for (int r = 0; r < kRegisters; r += 4) {
-      f32x4 sum = sums_of(lds, group, t, r / 4)[lane];
-#pragma unroll
-      for (int i = 1; i < kSlices; ++i) sum += sums_of(lds, group + i, t, r / 4)[lane];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) s[t][r + i] = sum[i];
-    }
-}
+inline constexpr bool kSeparateSums = StagedV::bytes + Sums::bytes <= kLdsLimit;
+inline constexpr int kLdsBytes = kSeparateSums                  ? StagedV::bytes + Sums::bytes
+                                 : StagedV::bytes > Sums::bytes ? StagedV::bytes
+                                                                : Sums::bytes;
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
@@ -63,19 +34,16 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const int first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
-  const int slice_bytes = slice * static_cast<int>(sizeof(T::element));
 
   M::B q[kSteps] = {};
-  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
-  if (const int row = first_row + lane % kTile; row < block.q.count)
-    load_fragments<T>(q_rows + row * a.q.seq + slice_bytes, a.problem.head_dim - slice, aligned(q_rows, a.q.seq),
-                      M::b_offset(lane), q);
+  const SliceRows<T> q_rows = slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim);
+  if (const int row = first_row + lane % kTile; row < block.q.count) q_rows.load(row, M::b_offset(lane), q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.problem.group;
-  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
-  char* const sums = kSeparateSums ? lds + StagedV::bytes : lds;
+  const SliceRows<T> k_rows = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
+  const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, wave, lane};
   StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
@@ -84,27 +52,14 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     Tile s[kKeyTiles];
     if (attends) {
 #pragma unroll
-      for (int t = 0; t < kKeyTiles; ++t) {
-        // Keys past the last one are masked later, so any row will do for them.
-        const int key = min(first + t * kTile + M::unslot(M::a_row(lane)), block.k.count - 1);
-        const char* const row = k_rows + key * a.k.seq + slice_bytes;
-        const int dims = opaque_uniform(a.problem.head_dim) - slice;
-        s[t] = Tile{};
-#pragma unroll
-        for (int first_step = 0; first_step < kSteps; first_step += kAtOnce) {
-          M::A k[kAtOnce];
-          load_fragments<T>(row + first_step * kStepBytes, dims - first_step * M::step, aligned(k_rows, a.k.seq),
-                            M::a_offset(lane), k);
-#pragma unroll
-          for (int c = 0; c < kAtOnce; ++c) s[t] = M::multiply(k[c], q[first_step + c], s[t]);
-        }
-      }
+      for (int t = 0; t < kKeyTiles; ++t) s[t] = Tile{};
+      k_rows.multiply(first, lane, q, s);
     }
     barrier();
-    if (attends) store_sums(sums, wave, lane, s);
+    if (attends) sums.store(s);
     if (kSeparateSums) v.store(first);
     barrier();
-    if (attends) load_sums(sums, wave, lane, s);
+    if (attends) sums.load(s);
     if (!kSeparateSums) {
       barrier();
       v.store(first);

@@ -59,6 +59,15 @@ DEVICE int opaque_uniform(int x) {  // for values that are the same in all lanes
   asm volatile("" : "+s"(x));
   return x;
 }
+// What follows is computed after x and y: interleaved, many such pairs would take too many registers.
+DEVICE void in_turn(float& x, float& y) { asm volatile("" : "+v"(x), "+v"(y)); }
+
+// Computed here, not later, where the compiler would move it, when its operands' registers are needed for something
+// else.
+template <class X>
+DEVICE void computed_here(X& x) {
+  asm volatile("" : "+v"(x));
+}
 DEVICE int opaque_thread_id() { return opaque_copy(thread_id()); }
 
 // All waves' LDS accesses before the barrier complete before any after it start.

@@ -18,14 +18,24 @@ using Tile = f32x16;
 
 #define RAPT_MFMA(name, a, b, c) __builtin_amdgcn_mfma_f32_32x32##name(a, b, c, 0, 0, 0)
 
+// clang 22 has the results of all products in accumulation registers, or of none, and decides by whether the kernel
+// asks for some, as in_accumulators() does. There, products that the vector unit reads come from instructions of our
+// own, whose other operand stays in accumulation registers. The compiler does not know that their result takes up to 18
+// wait states: other products must come before it is read, or settle().
+DEVICE void in_accumulators(Tile& sum) { asm volatile("" : "+a"(sum)); }
+DEVICE void settle(Tile& product) { asm volatile("s_nop 15\n\ts_nop 1" : "+v"(product)); }
+#define RAPT_MFMA_TO_VECTOR(name, a, b, c, first)                                       \
+  if (first) asm("v_mfma_f32_32x32" name " %0, %1, %2, 0" : "=&v"(c) : "v"(a), "a"(b)); \
+  else asm("v_mfma_f32_32x32" name " %0, %1, %2, %0" : "+v"(c) : "v"(a), "a"(b))
+
 // Not .lo and .hi: clang's bit_cast takes the first elements for both.
 DEVICE u32x2 pair(u32x4 x, int i) { return {x[2 * i], x[2 * i + 1]}; }
 
-// The product of a fragment takes several instructions.
+// The product of a fragment takes M::parts instructions, each of an M::Part of it.
 template <class M>
 DEVICE Tile multiply_parts(u32x4 a, u32x4 b, Tile c) {
 #pragma unroll
-  for (int part = 0; part < M::parts; ++part) c = M::multiply_part(a, b, part, c);
+  for (int i = 0; i < M::parts; ++i) c = M::multiply_part(a, b, i, c);
   return c;
 }
 
@@ -61,17 +71,26 @@ template <>
 struct Matrix<fp16> : Matrix16<fp16> {
 #ifdef __gfx950__
   static constexpr int parts = 1;
-  DEVICE Tile multiply_part(A a, B b, int, Tile c) {
+  using Part = u32x4;
+  DEVICE Part part(u32x4 x, int) { return x; }
+  DEVICE Tile multiply_one(Part a, Part b, Tile c) {
     using h8 = vec<_Float16, 8>;
     return RAPT_MFMA(x16_f16, __builtin_bit_cast(h8, a), __builtin_bit_cast(h8, b), c);
   }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) {
+    RAPT_MFMA_TO_VECTOR("x16_f16", a, b, c, first);
+  }
 #else
   static constexpr int parts = 2;
-  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+  using Part = u32x2;
+  DEVICE Part part(u32x4 x, int i) { return pair(x, i); }
+  DEVICE Tile multiply_one(Part a, Part b, Tile c) {
     using h4 = vec<_Float16, 4>;
-    return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, pair(a, part)), __builtin_bit_cast(h4, pair(b, part)), c);
+    return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, a), __builtin_bit_cast(h4, b), c);
   }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) { RAPT_MFMA_TO_VECTOR("x8f16", a, b, c, first); }
 #endif
+  DEVICE Tile multiply_part(A a, B b, int i, Tile c) { return multiply_one(part(a, i), part(b, i), c); }
   DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
 };
 
@@ -79,24 +98,36 @@ template <>
 struct Matrix<bf16> : Matrix16<bf16> {
 #if defined(__gfx950__)
   static constexpr int parts = 1;
-  DEVICE Tile multiply_part(A a, B b, int, Tile c) {
+  using Part = u32x4;
+  DEVICE Part part(u32x4 x, int) { return x; }
+  DEVICE Tile multiply_one(Part a, Part b, Tile c) {
     using b8 = vec<__bf16, 8>;
     return RAPT_MFMA(x16_bf16, __builtin_bit_cast(b8, a), __builtin_bit_cast(b8, b), c);
   }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) {
+    RAPT_MFMA_TO_VECTOR("x16_bf16", a, b, c, first);
+  }
 #elif defined(__gfx908__)
   static constexpr int parts = 4;
-  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+  using Part = uint32_t;
+  DEVICE Part part(u32x4 x, int i) { return x[i]; }
+  DEVICE Tile multiply_one(Part a, Part b, Tile c) {
     using s2 = vec<short, 2>;
-    const uint32_t x = a[part], y = b[part];
-    return RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, x), __builtin_bit_cast(s2, y), c);
+    return RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, a), __builtin_bit_cast(s2, b), c);
   }
 #else
   static constexpr int parts = 2;
-  DEVICE Tile multiply_part(A a, B b, int part, Tile c) {
+  using Part = u32x2;
+  DEVICE Part part(u32x4 x, int i) { return pair(x, i); }
+  DEVICE Tile multiply_one(Part a, Part b, Tile c) {
     using s4 = vec<short, 4>;
-    return RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, pair(a, part)), __builtin_bit_cast(s4, pair(b, part)), c);
+    return RAPT_MFMA(x8bf16_1k, __builtin_bit_cast(s4, a), __builtin_bit_cast(s4, b), c);
+  }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) {
+    RAPT_MFMA_TO_VECTOR("x8bf16_1k", a, b, c, first);
   }
 #endif
+  DEVICE Tile multiply_part(A a, B b, int i, Tile c) { return multiply_one(part(a, i), part(b, i), c); }
   DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
 };
 
@@ -119,5 +150,6 @@ struct Matrix<fp32> : MatrixLanes {
 };
 
 #undef RAPT_MFMA
+#undef RAPT_MFMA_TO_VECTOR
 
 }  // namespace rapt::amd

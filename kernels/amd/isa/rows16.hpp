@@ -153,9 +153,9 @@ struct Rows16<fp32> {
 // Keeps what computes x above what follows. Without it, the compiler moves RDNA's products below the next loads, and
 // their operands need registers beside what is loaded.
 template <class X>
-DEVICE void computed_here(X& x) {
+DEVICE void keep_above(X& x) {
 #ifndef RAPT_CDNA
-  asm volatile("" : "+v"(x));
+  computed_here(x);
 #endif
 }
 

@@ -17,8 +17,25 @@ using Tile = f32x8;
 
 DEVICE bool upper_half() { return thread_id() & 16; }
 
+// A lane keeps half of the 32 bytes that a step has of its row.
+struct HalvesKept {
+  using Kept = u32x4;
+  DEVICE int kept_offset(int lane) { return lane / 16 * 16; }
+  // Where both halves of a wave need all of them: the lower half's part, then the upper half's.
+  DEVICE u32x8 both_halves(const Kept& own) {
+    u32x8 row;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t other = other_half(own[i]);
+      row[i] = upper_half() ? other : own[i];
+      row[i + 4] = upper_half() ? own[i] : other;
+    }
+    return row;
+  }
+};
+
 template <class T>
-struct Matrix16 {
+struct Matrix16 : HalvesKept {
   static constexpr int step = 16, each = 8;
   DEVICE int a_row(int lane) { return lane % 16; }
   DEVICE int element(int r, int half) { return 8 * half + r; }
@@ -29,6 +46,7 @@ struct Matrix16 {
   DEVICE int b_offset(int lane) { return lane / 16 * 16; }
   DEVICE int slot(int row) { return row; }
   DEVICE int unslot(int place) { return place; }
+  DEVICE B whole(const Kept& own) { return own; }
 #else
   using A = u32x8;
   using B = u32x8;
@@ -36,23 +54,8 @@ struct Matrix16 {
   DEVICE int b_offset(int) { return 0; }
   DEVICE int slot(int row) { return (row & ~15) | (row & 7) << 1 | (row & 8) >> 3; }
   DEVICE int unslot(int place) { return (place & ~15) | (place & 1) << 3 | (place & 14) >> 1; }
+  DEVICE B whole(const Kept& own) { return both_halves(own); }
 #endif
-  using Kept = u32x4;
-  DEVICE int kept_offset(int lane) { return lane / 16 * 16; }
-  DEVICE B whole(const Kept& own) {
-#ifdef __GFX12__
-    return own;
-#else
-    B row;  // the lower half's part, then the upper half's
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t other = other_half(own[i]);
-      row[i] = upper_half() ? other : own[i];
-      row[i + 4] = upper_half() ? own[i] : other;
-    }
-    return row;
-#endif
-  }
   // A result as operand B.
   DEVICE B operand(const Tile& x, int) {
     return whole({T::pack_p(x[0], x[1]), T::pack_p(x[2], x[3]), T::pack_p(x[4], x[5]), T::pack_p(x[6], x[7])});
@@ -91,7 +94,7 @@ struct Matrix<bf16> : Matrix16<bf16> {
 // Of a step of 8, lane l has the first or last 4 elements of A's row 8 * (l / 16) + l % 8, and all 8 of B's column
 // l % 16. So each half of the wave has the rows that its results need.
 template <>
-struct Matrix<fp32> {
+struct Matrix<fp32> : HalvesKept {
   static constexpr int step = 8, each = 8;
   using A = u32x4;
   using B = u32x8;
@@ -101,6 +104,7 @@ struct Matrix<fp32> {
   DEVICE int slot(int row) { return row; }
   DEVICE int unslot(int place) { return place; }
   DEVICE int element(int r, int half) { return 8 * half + r; }
+  DEVICE B whole(const Kept& own) { return both_halves(own); }
 
   // Rows [8 * part, 8 * part + 8) of a result, which are in one half of the wave.
   DEVICE B operand(const Tile& x, int part) {

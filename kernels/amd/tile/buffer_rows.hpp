@@ -23,7 +23,8 @@ class BufferRows {
         head_dim_(uniform(head_dim)),
         pass_(pass),
         vectors_(uniform(pass == kAll && aligned(data, seq) && head_dim % (16 / element_bytes) == 0 && seq >= 0 &&
-                         seq < 0x7FFFFFFF / TileRows) != 0) {}
+                         seq < 0x7FFFFFFF / TileRows) != 0),
+        loadable_(vectors_ ? left_ : 0) {}
 
   // Whether rows are taken as they are, can be read 16 bytes at a time (4 elements of V), and a tile spans less than
   // 2^31 bytes.
@@ -35,29 +36,34 @@ class BufferRows {
 
   // The descriptor of the next tile; empty without vectors(), whose rows' offsets need not fit its 32 bits.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
-    const int rows = vectors_ ? min(left_, TileRows) : 0;
-    const int bytes = rows > 0 ? (rows - 1) * static_cast<int>(seq_) + head_dim_ * element_bytes : 0;
-    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, bytes, kFlags);
+    const int bytes = (min(loadable_, TileRows) - 1) * static_cast<int>(seq_) + head_dim_ * element_bytes;
+    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, loadable_ > 0 ? bytes : 0, kFlags);
     next_ += TileRows * seq_;
     left_ -= TileRows;
+    loadable_ -= TileRows;
     return tile;
   }
 
-  // Without vectors(): calls put(row, dim, x) for each element of the tile that next() returned last, as the pass has
-  // it (not_finite.hpp). Elements outside are 0.
+  // Without vectors(): calls put(row, dim, x) for each element of the tile that next() returned `back` calls ago.
+  // Elements outside are 0.
   template <int Dims, int Threads, class F>
-  DEVICE_MEMBER void each_element(F put) const {
+  DEVICE_MEMBER void each_element(F put, int back = 1) const {
     using element = typename T::element;
-    const char* const tile = next_ - TileRows * seq_;
+    const char* const tile = next_ - back * TileRows * seq_;
+    const int left = left_ + back * TileRows;
 #pragma nounroll
     for (int n = opaque_thread_id(); n < TileRows * Dims; n += Threads) {
       const int row = n / Dims, dim = n % Dims;
       element x = {};
-      if (row < left_ + TileRows && dim < head_dim_)
+      if (row < left && dim < head_dim_)
         x = load_unaligned<element, element_bytes>(tile + row * seq_ + dim * element_bytes);
-      if (pass_ != kAll) x = T::round(replaced(pass_, T::to_float(x)));
       put(row, dim, x);
     }
+  }
+
+  // An element as the pass has it (not_finite.hpp).
+  DEVICE_MEMBER typename T::element in_pass(typename T::element x) const {
+    return pass_ == kAll ? x : T::round(replaced(pass_, T::to_float(x)));
   }
 
  private:
@@ -68,6 +74,7 @@ class BufferRows {
   int left_;  // rows from next_ on
   const int head_dim_, pass_;
   const bool vectors_;
+  int loadable_;  // of the rows left
 };
 
 }  // namespace rapt::amd

@@ -3,6 +3,7 @@
 
 #include "kernels/amd/tile/buffer_rows.hpp"
 #include "kernels/amd/tile/swizzle.hpp"
+#include "kernels/amd/tile/transpose.hpp"
 
 namespace rapt::amd {
 
@@ -54,7 +55,7 @@ class BufferedValues {
         for (int j = 0; j < 4; ++j) *reinterpret_cast<u32x2*>(tile + to_[i][j]) = column(part_[i], j);
     } else {
       rows_.template each_element<HeadDim, Waves * kWave>([&](int key, int dim, element x) {
-        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = x;
+        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = rows_.in_pass(x);
       });
     }
     start();
@@ -84,13 +85,6 @@ class BufferedValues {
   // Where a slot's row is. Rows of half the banks alternate between the halves: so must slots that are written
   // together.
   DEVICE int row_of(int slot) { return Place::kRows == 1 ? slot : (slot & ~5) | (slot >> 2 & 1) | (slot & 1) << 2; }
-
-  // Column j of 4 rows of 4 elements.
-  DEVICE u32x2 column(const u32x2* row, int j) {
-    const uint32_t select = j % 2 ? 0x07060302u : 0x05040100u;
-    return {__builtin_amdgcn_perm(row[1][j / 2], row[0][j / 2], select),
-            __builtin_amdgcn_perm(row[3][j / 2], row[2][j / 2], select)};
-  }
 
   Buffer rows_;
   char* const lds_;

@@ -14,10 +14,9 @@ DEVICE void in_order(Tile& product) {
 }
 
 // Step c of the products of staged rows, tile by tile, with a row that the lane keeps in registers.
-template <class M, class Rows, int Steps, int Tiles>
-DEVICE void add_step(const Rows& rows, const typename M::Kept (&kept)[Steps], int c, int lane,
-                     Tile (&products)[Tiles]) {
-  const typename M::B row = M::whole(kept[c]);
+template <class M, class Rows, class Own, int Steps, int Tiles>
+DEVICE void add_step(const Rows& rows, const Own (&own)[Steps], int c, int lane, Tile (&products)[Tiles]) {
+  const typename M::B row = whole<M>(own[c]);
 #pragma unroll
   for (int t = 0; t < Tiles; ++t) {
     products[t] = M::multiply(fragment<M>(rows.row(t * kTile + M::a_row(lane)), c, lane), row, products[t]);
@@ -25,16 +24,17 @@ DEVICE void add_step(const Rows& rows, const typename M::Kept (&kept)[Steps], in
   }
 }
 
-// sums += values^T p, as accumulate() in attend.hpp.
+// sums += values^T p for dimensions from first_dim on, as accumulate() in attend.hpp.
 template <class T, int Tiles, int DimTiles, class Values>
-DEVICE void accumulate_in_order(const Tile (&p)[Tiles], int lane, const Values& values, Tile (&sums)[DimTiles]) {
+DEVICE void accumulate_in_order(const Tile (&p)[Tiles], int lane, const Values& values, int first_dim,
+                                Tile (&sums)[DimTiles]) {
   using M = Matrix<T>;
 #pragma unroll
   for (int i = 0; i < Tiles * kParts<T>; ++i) {
     const typename M::B operand = M::operand(p[i / kParts<T>], i % kParts<T>);
 #pragma unroll
     for (int d = 0; d < DimTiles; ++d) {
-      sums[d] = M::multiply(values.fragment(d * kTile, i, lane), operand, sums[d]);
+      sums[d] = M::multiply(values.fragment(first_dim + d * kTile, i, lane), operand, sums[d]);
       if (d % 2 == 1) in_order(sums[d]);
     }
   }

@@ -23,8 +23,18 @@ struct TileLogits {
   DEVICE int step(int i) { return M::element(i, 0); }
 };
 
-// The same of one element of a tile whose columns are keys. A copy of it: the branches of the options would otherwise
-// each have the tile's registers.
+// Stores a lane's row, of which it has such parts of the tiles, in [row][Keys] of LDS.
+template <class M, int Keys, int Tiles>
+DEVICE void store_tiles(float* staged, int first_row, int lane, const Tile (&tiles)[Tiles]) {
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r)
+      staged[(first_row + lane % kTile) * Keys + t * kTile + M::element(r, lane / kTile)] = tiles[t][r];
+}
+
+// The same as TileLogits, of one element of a tile whose columns are keys. A copy of it: the branches of the options
+// would otherwise each have the tile's registers.
 struct KeyLogit {
   static constexpr int count = 1, group = 1;
 

@@ -3,27 +3,55 @@
 // gradient.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
+#include "kernels/common/block.hpp"
 
 namespace rapt::amd {
 
-// Of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Each lane receives its
-// row's.
-template <class T, int Steps>
-DEVICE float row_product(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
-                         const typename Matrix<T>::Kept (&dout)[Steps]) {
+// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row.
+template <class T, class Own, int Steps>
+DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
+                         const Own (&dout)[Steps]) {
   using M = Matrix<T>;
   typename M::A fragments[Steps] = {};
   const int row = first_row + M::unslot(M::a_row(lane));
   if (row < rows) load_fragments<T>(out + row * seq, dims, aligned(out, seq), M::a_offset(lane), fragments);
   Tile products = {};
 #pragma unroll
-  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], M::whole(dout[c]), products);
-  float own = 0;
+  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], whole<M>(dout[c]), products);
+  add_small<T>(fragments, dout, products);
+  return products;
+}
+
+// lse and delta of the lane's row, the diagonal element of `products`. If `writes`, they go to the workspace for the
+// kernels that follow. What a row without keys has in dout counts for nothing.
+template <class T>
+DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                               bool writes, const Tile& products) {
+  float delta = 0;
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r)
-    if (M::element(r, lane / kTile) == lane % kTile) own = products[r];
-  return query_sum(own);
+    if (Matrix<T>::element(r, lane / kTile) == lane % kTile) delta = products[r];
+  rapt_abi_row_statistics s = {__builtin_inff(), query_sum(delta)};
+  const char* const lse = reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch +
+                          block.head * a.lse.head + block.q.first * a.lse.query;
+  rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
+  if (const int row = first_row + lane % kTile; row < block.q.count) {
+    const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
+    if (of_row == -__builtin_inff()) s.delta = 0;
+    else s.lse = of_row;
+    if (writes && lane < kTile) statistics[row] = s;
+  }
+  return s;
+}
+
+// Of the lane's row, which is in `dout`.
+template <class T, class Own, int Steps>
+DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
+                                               const Own (&dout)[Steps]) {
+  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+  const Tile products = row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
+  return statistics_from<T>(a, block, first_row, lane, true, products);
 }
 
 }  // namespace rapt::amd

@@ -4,6 +4,7 @@
 
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/amd/tile/rows.hpp"
+#include "kernels/amd/tile/transpose.hpp"
 
 namespace rapt::amd {
 
@@ -79,11 +80,7 @@ class TransposedValues {
   }
 
   // Column j of 4 rows of 4 elements.
-  DEVICE u32x2 column(const u32x2* row, int j) {
-    const uint32_t select = j % 2 ? 0x07060302u : 0x05040100u;
-    return {__builtin_amdgcn_perm(row[1][j / 2], row[0][j / 2], select),
-            __builtin_amdgcn_perm(row[3][j / 2], row[2][j / 2], select)};
-  }
+  DEVICE u32x2 column(const u32x2* row, int j) { return amd::column(row, j); }
   DEVICE u32x4 column(const u32x4* row, int j) { return {row[0][j], row[1][j], row[2][j], row[3][j]}; }
 
   const Rows<T> rows_;

@@ -13,5 +13,6 @@ std::unique_ptr<Family> moe_stage1();
 std::unique_ptr<Family> moe_fp8();
 std::unique_ptr<Family> moe_fp4();
 std::unique_ptr<Family> fmha_forward();
+std::unique_ptr<Family> fmha_backward();
 
 }  // namespace rapt::sim::validate

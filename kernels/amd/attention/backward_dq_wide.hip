@@ -1,0 +1,114 @@
+// Like backward_dq.hip, for rows that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share the rows, each
+// with a slice of the head dimension of q, dO and dq. The products of the slices are summed through LDS, and each wave
+// computes the same gradients of the logits.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/small_operands.hpp"
+#include "kernels/amd/tile/row_products.hpp"
+#include "kernels/amd/tile/slice_products.hpp"
+#include "kernels/amd/tile/values.hpp"
+#include "kernels/common/score_gradients.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kSlices = RAPT_HEAD_SLICES;
+inline constexpr int kRows = kWaves / kSlices * kTile, kSlice = kHeadDim / kSlices;
+inline constexpr int kSteps = kSlice / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kSlice / kTile;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using Sums = SliceSums<2 * kKeyTiles, kSlices, kWaves>;       // of S and dP
+using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K, in the place of the sums
+inline constexpr int kLdsBytes = Sums::bytes > Transposed::bytes ? Sums::bytes : Transposed::bytes;
+
+// Of the lane's row. All waves of a workgroup must call it.
+DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int slice,
+                                               const Sums& sums, const M::Kept (&dout)[kSteps]) {
+  const SliceRows<T> out = slice_rows<T>(a.out, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
+  Tile products[] = {row_products<T>(out.at(0), out.seq, out.dims - slice, first_row, block.q.count, sums.lane, dout)};
+  barrier();  // where the workgroup runs again, its votes have been read
+  sums.store(products);
+  barrier();
+  sums.load(products);
+  return statistics_from<T>(a, block, first_row, sums.lane, slice == 0, products[0]);
+}
+
+// Returns whether it must run again, without Inf and NaN in K.
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
+  const Block block = block_of(a.problem, a.tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = opaque_thread_id();
+  const auto part = WavePart<kSlices, kSlice>::of(thread);
+  const int lane = part.lane, slice = part.slice, first_row = block.first_row + part.first_row;
+  const int row = first_row + lane % kTile;
+  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
+
+  M::Kept q[kSteps] = {}, dout[kSteps] = {};
+  const SliceRows<T> q_rows = slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim);
+  const SliceRows<T> dout_rows = slice_rows<T>(a.dout, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
+  if (row < block.q.count) {
+    q_rows.load(row, M::kept_offset(lane), q);
+    dout_rows.load(row, M::kept_offset(lane), dout);
+  }
+  const Sums sums = {lds, uniform(thread / kWave), lane};
+  const rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
+  if (a.dq.data == nullptr) return false;
+
+  const int head_k = block.head / a.problem.group;
+  const SliceRows<T> k = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
+  const SliceRows<T> v = slice_rows<T>(a.v, block.batch, block.k, head_k, slice, a.problem.head_dim_v);
+  Transposed kt(k.data, a.k.seq, a.problem.head_dim, keys, lds, thread, finite ? kFinite : kAll);
+  OperandScale<T> scale;
+  Tile dq[kDimTiles] = {};
+  const int begin = keys.begin / kKeys * kKeys;
+  for (int first = begin; first < keys.end; first += kKeys) {
+    const bool attends = rows.attends(first, kKeys);
+    Tile s[kKeyTiles], ds[kKeyTiles];
+    if (attends) {
+#pragma unroll
+      for (int t = 0; t < kKeyTiles; ++t) s[t] = ds[t] = Tile{};
+      k.multiply(first, lane, q, s);
+      v.multiply(first, lane, dout, ds);
+    }
+    barrier();  // the tile before has been read
+    if (attends) {
+      sums.store(s);
+      sums.store(ds, kKeyTiles);
+    }
+    kt.load(first);
+    barrier();
+    if (attends) {
+      sums.load(s);
+      sums.load(ds, kKeyTiles);
+    }
+    barrier();
+    kt.store(first);
+    barrier();
+    if (!attends) continue;
+    BackwardArguments& again = opaque_copy(a);
+    const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+#pragma unroll
+    for (int t = 0; t < kKeyTiles; ++t)
+      score_gradients<kGeneral>(
+          again.problem, block, first + t * kTile, masked,
+          [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
+          TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
+    scale.apply(ds, dq);
+    accumulate_in_order<T>(ds, lane, kt, slice, dq);
+  }
+
+  const SliceRows<T> result = slice_rows<T>(a.dq, block.batch, block.q, block.head, slice, a.problem.head_dim);
+  if (row < block.q.count) result.store(row, lane, a.problem.scale * scale.undo(), dq);
+  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
+}
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
+#pragma nounroll
+  for (bool finite = false; backward_dq(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
+  }
+}

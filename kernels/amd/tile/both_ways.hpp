@@ -1,0 +1,123 @@
+// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; two tiles of each. A lane loads blocks of
+// 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers, the
+// columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
+//
+// No access has bank conflicts. 16 lanes that write together have all rows of a column of blocks and 8 dimensions.
+#pragma once
+
+#include "kernels/amd/tile/buffer_rows.hpp"
+#include "kernels/amd/tile/transpose.hpp"
+
+namespace rapt::amd {
+
+template <class T, int HeadDim, int Waves>
+class BothWays {
+  using M = Matrix<T>;
+  using element = typename T::element;
+  static constexpr int kThreads = Waves * kWave, kRowBytes = HeadDim * 2, kColumnBytes = kTile * 2;
+  static_assert(sizeof(element) == 2 && kTile == 32 && kRowBytes % 128 == 0);
+
+ public:
+  static constexpr int kParts = 4;  // of a lane: loads of a tile, writes of its rows, and of its columns
+  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 4 * kTileBytes;
+
+  // Wave first_wave has the first 32 dimensions, the next one the next.
+  DEVICE_MEMBER BothWays(const char* rows, int64_t seq, int dims, const Keys& attended, char* lds, int thread,
+                         int first_wave, int pass)
+      : rows_(rows, seq, dims, attended, pass),
+        lds_(lds),
+        has_block_(uniform((thread / kWave + Waves - first_wave) % Waves) < HeadDim / kTile) {
+    const int lane = thread % kWave, row = lane % 8 * 4;
+    const int dim = uniform((thread / kWave + Waves - first_wave) % Waves) * kTile + lane / 8 * 4;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      from_[j] = rows_.offset(row + j, dim);
+      to_row_[j] = row_place(M::slot(row + j), dim * 2);
+      to_column_[j] = column_place(M::slot(dim + j), row * 2);
+    }
+#pragma unroll
+    for (int c = 0; c < kRowPlaces; ++c)
+      row_fragment_[c] = row_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
+#pragma unroll
+    for (int c = 0; c < kColumnPlaces; ++c)
+      column_fragment_[c] = column_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
+  }
+
+  // Whether what is loaded is right; otherwise copy_rows() and copy_columns() must follow.
+  DEVICE_MEMBER bool vectors() const { return rows_.vectors(); }
+
+  // The next tile: load_part() starts a part of its loads.
+  DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() { return rows_.next(); }
+  DEVICE_MEMBER void load_part(const __amdgpu_buffer_rsrc_t& tile, int set, int j) {
+    if (has_block()) part_[set][j] = __builtin_amdgcn_raw_buffer_load_b64(tile, static_cast<int>(from_[j]), 0, 0);
+  }
+  DEVICE_MEMBER void store_row_part(int set, int buffer, int j) const {
+    if (has_block()) *reinterpret_cast<u32x2*>(row_tile(buffer) + to_row_[j]) = part_[set][j];
+  }
+  DEVICE_MEMBER void store_column_part(int set, int buffer, int j) const {
+    if (has_block()) *reinterpret_cast<u32x2*>(column_tile(buffer) + to_column_[j]) = column(part_[set], j);
+  }
+  DEVICE_MEMBER void load(int set) {
+    const auto tile = next();
+#pragma unroll
+    for (int j = 0; j < kParts; ++j) load_part(tile, set, j);
+  }
+
+  DEVICE_MEMBER void store_rows(int set, int buffer) const {
+#pragma unroll
+    for (int j = 0; j < kParts; ++j) store_row_part(set, buffer, j);
+  }
+  DEVICE_MEMBER void store_columns(int set, int buffer) const {
+#pragma unroll
+    for (int j = 0; j < kParts; ++j) store_column_part(set, buffer, j);
+  }
+
+  // Element by element, of the tile that next() returned `back` calls ago.
+  DEVICE_MEMBER void copy_rows(int buffer, int back) const {
+    rows_.template each_element<HeadDim, kThreads>(
+        [&](int row, int dim, element x) {
+          *reinterpret_cast<element*>(row_tile(buffer) + row_place(M::slot(row), dim * 2)) = x;
+        },
+        back);
+  }
+  DEVICE_MEMBER void copy_columns(int buffer, int back) const {
+    rows_.template each_element<HeadDim, kThreads>(
+        [&](int row, int dim, element x) {
+          *reinterpret_cast<element*>(column_tile(buffer) + column_place(M::slot(dim), row * 2)) = rows_.in_pass(x);
+        },
+        back);
+  }
+
+  // Operand A: step `step` of the tile's rows; of dimensions [tile * kTile, (tile + 1) * kTile), whose elements are the
+  // rows' of step `step`.
+  DEVICE_MEMBER typename M::A row_fragment(int buffer, int step) const {
+    return read(row_tile(buffer) + step / kRowPlaces * kRowPlaces * kStepBytes + row_fragment_[step % kRowPlaces]);
+  }
+  DEVICE_MEMBER typename M::A column_fragment(int buffer, int tile, int step) const {
+    return read(column_tile(buffer) + tile * kTile * kColumnBytes + column_fragment_[step]);
+  }
+
+ private:
+  static constexpr int kRowPlaces = 128 / kStepBytes, kColumnPlaces = kColumnBytes / kStepBytes;
+
+  DEVICE_MEMBER bool has_block() const { return HeadDim / kTile == Waves || has_block_; }
+  DEVICE_MEMBER char* row_tile(int buffer) const { return lds_ + buffer * kTileBytes; }
+  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (2 + buffer) * kTileBytes; }
+
+  DEVICE int row_place(int slot, int at) { return slot * kRowBytes + (at ^ ((slot ^ slot >> 3) & 7) * 16); }
+  // Two columns side by side.
+  DEVICE int column_place(int slot, int at) {
+    return (slot >> 1) * 2 * kColumnBytes + ((slot ^ slot >> 3) & 1) * kColumnBytes + (at ^ (slot >> 1 & 3) * 16);
+  }
+
+  DEVICE typename M::A read(const char* place) { return *reinterpret_cast<const typename M::A*>(place); }
+
+  BufferRows<T, kTile> rows_;
+  char* const lds_;
+  const bool has_block_;
+  uint32_t from_[4];
+  int to_row_[4], to_column_[4], row_fragment_[kRowPlaces], column_fragment_[kColumnPlaces];
+  u32x2 part_[2][kParts];
+};
+
+}  // namespace rapt::amd

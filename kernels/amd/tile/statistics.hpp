@@ -1,0 +1,74 @@
+// lse and delta of the rows of a tile, of which a lane reads those that it has elements of.
+#pragma once
+
+#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/common/keys.hpp"
+
+namespace rapt::amd {
+
+// Of a tile of 32 rows, those of a lane's elements.
+template <class T>
+struct RowStatistics {
+  static constexpr int kLoads = kRegisters / 2;  // of two rows each
+
+  u32x4 pair[kLoads];
+
+  DEVICE_MEMBER float lse(int r) const { return as_float(pair[r / 2][r % 2 * 2]); }
+  DEVICE_MEMBER float delta(int r) const { return as_float(pair[r / 2][r % 2 * 2 + 1]); }
+  DEVICE_MEMBER void set(int r, float lse, float delta) {
+    pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, lse);
+    pair[r / 2][r % 2 * 2 + 1] = __builtin_bit_cast(uint32_t, delta);
+  }
+
+ private:
+  DEVICE float as_float(uint32_t x) { return __builtin_bit_cast(float, x); }
+};
+
+// The rows of a head, read tile after tile; 0 past the last one.
+template <class T>
+class StatisticsRows {
+  using M = Matrix<T>;
+  static constexpr int kBytes = sizeof(rapt_abi_row_statistics);
+
+ public:
+  DEVICE_MEMBER StatisticsRows(const rapt_abi_row_statistics* rows, const Keys& attended, int lane)
+      : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(rows + attended.begin)))),
+        left_(uniform(attended.end - attended.begin)),
+        from_(M::element(0, lane / kTile) * kBytes) {}
+
+  // The next tile: load_part() starts a part of its loads.
+  DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
+    const int rows = left_ > kTile ? kTile : left_;
+    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, rows > 0 ? rows * kBytes : 0, kFlags);
+    next_ += kTile * kBytes;
+    left_ -= kTile;
+    return tile;
+  }
+  DEVICE_MEMBER void load_part(const __amdgpu_buffer_rsrc_t& tile, int n, RowStatistics<T>& to) const {
+    to.pair[n] = __builtin_amdgcn_raw_buffer_load_b128(tile, from_, M::element(2 * n, 0) * kBytes, 0);
+  }
+  DEVICE_MEMBER void load(RowStatistics<T>& to) {
+    const auto tile = next();
+    load_all(tile, to);
+  }
+  // The tile that next() returned last.
+  DEVICE_MEMBER void load_again(RowStatistics<T>& to) {
+    next_ -= kTile * kBytes;
+    left_ += kTile;
+    load(to);
+  }
+
+ private:
+  DEVICE_MEMBER void load_all(const __amdgpu_buffer_rsrc_t& tile, RowStatistics<T>& to) const {
+#pragma unroll
+    for (int n = 0; n < RowStatistics<T>::kLoads; ++n) load_part(tile, n, to);
+  }
+
+  static constexpr int kFlags = 0x00027000;  // as in buffer_rows.hpp
+
+  char* next_;
+  int left_;
+  const int from_;
+};
+
+}  // namespace rapt::amd
