@@ -30,7 +30,7 @@ struct rapt_abi_problem {
   int32_t head_dim, head_dim_v;
   int32_t window_left, window_right; /* -1: unbounded; causality is folded in */
   int32_t top_left;                  /* 1: query i is aligned with key i; 0: with i + seqlen_k - seqlen_q */
-  int32_t heads_at_once; /* block.hpp: later rows have more keys, so of so many heads they start first; or 0 */
+  int32_t heads_at_once; /* order.hpp: later rows have more keys, so of so many heads they start first; or 0 */
   int32_t xcds;          /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
   float scale;           /* softmax_scale, above 0 for a plain kernel */
   float scale_log2;      /* softmax_scale * log2(e), rounded once */
@@ -54,7 +54,7 @@ struct rapt_abi_problem {
     int64_t head;
   } sink;
   int32_t sink_dtype; /* rapt_abi_dtype */
-  int32_t reserved;   /* 0 */
+  int32_t units;      /* order.hpp: of an XCD, where it matters which workgroups run beside each other; or 0 */
 };
 
 /* One workgroup computes block_q rows of one head; the grid has q_tiles * heads_q * batch workgroups in one dimension.

@@ -11,7 +11,7 @@ namespace rapt::cli {
 class BenchTable {
  public:
   explicit BenchTable(const std::vector<BenchCase>& cases);
-  void print_header(const BenchPlan& plan, int threads) const;
+  void print_header(const BenchPlan& plan, const Team& team) const;
   void print(const std::vector<BenchRow>& rows) const;  // of one case: forward and backward share a line
 
  private:

@@ -64,6 +64,19 @@ std::vector<BenchCase> fa3() {
   return cases;
 }
 
+// The CPUs of servers: few heads and many, short sequences and long.
+std::vector<BenchCase> xeon() {
+  std::vector<BenchCase> cases;
+  for (const char* dtype : {"bf16", "fp32", "fp16"})
+    for (const int64_t d : {64, 128})
+      for (const int64_t h : {4, 16})
+        for (const int64_t s : {512, 2048, 8192})
+          for (const Mask& m : kMasks)
+            cases.push_back({"xeon", fmt::format("d{}-h{}-s{}", d, h, s), fmt::format("{}{}", dtype, m.token),
+                             square(1, h, s, d, fmt::format("{}{}", dtype, m.token))});
+  return cases;
+}
+
 // One query against a KV of at least four last-level caches, in each GQA group size.
 std::vector<BenchCase> decode() {
   constexpr int64_t kHeadDim = 128, kHeadsK = 8;
@@ -94,7 +107,7 @@ size_t position(const std::vector<std::string>& names, const std::string& name) 
 }  // namespace
 
 const std::vector<std::string>& bench_table_names() {
-  static const std::vector<std::string> kNames = {"strix-halo", "mi300x-d256", "fa3", "decode"};
+  static const std::vector<std::string> kNames = {"strix-halo", "mi300x-d256", "fa3", "decode", "xeon", "peaks"};
   return kNames;
 }
 
@@ -107,6 +120,8 @@ std::vector<BenchCase> bench_table(const std::string& name) {
   if (name == "strix-halo") return strix_halo();
   if (name == "mi300x-d256") return mi300x_d256();
   if (name == "fa3") return fa3();
+  if (name == "xeon") return xeon();
+  if (name == "peaks") return {};  // what is printed before any table
   return decode();
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -33,11 +34,17 @@ BenchTable::BenchTable(const std::vector<BenchCase>& cases) {
   for (const BenchCase& c : cases) label_width_ = std::max(label_width_, c.label().size());
 }
 
-void BenchTable::print_header(const BenchPlan& plan, int threads) const {
+void BenchTable::print_header(const BenchPlan& plan, const Team& team) const {
+  const int threads = team.size();
   fmt::print("device {}", device_text(plan.device));
   if (!on_gpu(plan.device))
     fmt::print(", {} thread{}, best tier {}", threads, threads == 1 ? "" : "s", best_cpu_tier());
   fmt::print("{}\n", plan.budget < kNoBudget ? fmt::format("; budget {:.0f} s", plan.budget) : "");
+  if (!on_gpu(plan.device)) {
+    std::vector<std::string> peaks;
+    for (const Peak& p : probed_peaks(team)) peaks.push_back(fmt::format("{} {:.0f}", p.what, p.flops * 1e-9));
+    fmt::print("probed peak, GFLOP/s: {}\n", fmt::join(peaks, ", "));
+  }
   if (on_gpu(plan.device) && describe(plan.device).simulator)
     fmt::print("ms: of one call, forecast by the model, not measured (docs/simulator.md)\n\n");
   else fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");

@@ -72,7 +72,7 @@ int bench_command(const BenchOptions& options) {
   Progress progress(options.progress);
   BenchRunner runner(plan, team, progress);
   const BenchTable table(plan.cases);
-  table.print_header(plan, team.size());
+  table.print_header(plan, team);
   std::vector<BenchRow> rows;
   for (const BenchCase& c : plan.cases) {
     const std::vector<BenchRow> measured = runner.run(c);

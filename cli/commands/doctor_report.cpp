@@ -74,7 +74,7 @@ void measure_device(rapt_device device, const Team& team) {
   BenchRunner runner(plan, team, progress);
   const BenchTable table(plan.cases);
   fmt::print("\ntimes\n");
-  table.print_header(plan, team.size());
+  table.print_header(plan, team);
   std::vector<BenchRow> rows;
   for (const BenchCase& c : plan.cases)
     for (BenchRow& row : runner.run(c)) {

@@ -19,7 +19,8 @@ constexpr double kFlopsPerDot = 16 * 16 * 32 * 2;
 // rest unwritten.
 void written(const void* data) { asm volatile("" ::"r"(data) : "memory"); }
 
-// Two by two tiles, whose operands come from L1, as in a matrix product.
+// Two by two tiles, as in a matrix product, whose operands come from kTiles tiles in turn.
+template <int kTiles>
 void dot_loop(int64_t iterations) {
   TileConfig config;
   for (int i = 0; i < 8; ++i) {
@@ -28,7 +29,7 @@ void dot_loop(int64_t iterations) {
   }
   written(&config);
   _tile_loadconfig(&config);
-  alignas(64) uint16_t operands[8][kTileElements];
+  alignas(64) uint16_t operands[kTiles][kTileElements];
   for (auto& tile : operands)
     for (uint16_t& element : tile) element = 0x3C24;  // 0.01
   written(operands);
@@ -37,7 +38,7 @@ void dot_loop(int64_t iterations) {
   _tile_zero(2);
   _tile_zero(3);
   for (int64_t n = 0; n < iterations; ++n) {
-    const uint16_t(*at)[kTileElements] = operands + 4 * (n % 2);
+    const uint16_t(*at)[kTileElements] = operands + 4 * n % kTiles;
     _tile_loadd(4, at[0], 64);
     _tile_loadd(5, at[1], 64);
     _tile_loadd(6, at[2], 64);
@@ -52,6 +53,7 @@ void dot_loop(int64_t iterations) {
 
 }  // namespace
 
-constexpr PeakLoop kAmxBf16Dot{4 * kFlopsPerDot, dot_loop};
+constexpr PeakLoop kAmxBf16Dot{4 * kFlopsPerDot, dot_loop<8>};       // 8 KiB: in L1
+constexpr PeakLoop kAmxBf16DotFar{4 * kFlopsPerDot, dot_loop<512>};  // 512 KiB: in L2
 
 }  // namespace rapt::cli

@@ -14,7 +14,7 @@ struct PeakLoop {
 
 extern const PeakLoop kPortableFma;
 #if defined(__x86_64__)
-extern const PeakLoop kAvx2Fma, kAvx512Fma, kAvx512Bf16Dot, kAmxBf16Dot;
+extern const PeakLoop kAvx2Fma, kAvx512Fma, kAvx512Bf16Dot, kAmxBf16Dot, kAmxBf16DotFar;
 #endif
 
 // Reads memory once, prefetching: without that a plain loop understates the rate by more than a third.

@@ -1,5 +1,7 @@
 #include "cli/probe/peak.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/core/machine.hpp"
@@ -34,7 +36,9 @@ const Choice& choose(rapt_dtype dtype) {
 
 }  // namespace
 
-PeakProbe::PeakProbe(const Team& team, rapt_dtype dtype) : team_(team), loop_(*choose(dtype).loop) {
+PeakProbe::PeakProbe(const Team& team, rapt_dtype dtype) : PeakProbe(team, *choose(dtype).loop) {}
+
+PeakProbe::PeakProbe(const Team& team, const PeakLoop& loop) : team_(team), loop_(loop) {
   constexpr int64_t kFirst = 20000;
   const double start = seconds_now();
   loop_.run(kFirst);
@@ -50,6 +54,22 @@ double PeakProbe::sample(double seconds) {
   const double elapsed = seconds_now() - start;
   rate_ = static_cast<double>(iterations) * per_thread / elapsed;
   return rate_ * team_.size() * loop_.flops_per_iteration;
+}
+
+std::vector<Peak> probed_peaks(const Team& team) {
+  const auto best = [&](const PeakLoop& loop) {
+    PeakProbe probe(team, loop);
+    double most = 0;
+    for (int i = 0; i < 10; ++i) most = std::max(most, probe.sample(2e-3));
+    return most;
+  };
+  const Choice &fp32 = choose(kFp32), &bf16 = choose(kBf16);
+  std::vector<Peak> peaks = {{fmt::format("fp32 ({})", fp32.tier), best(*fp32.loop)},
+                             {fmt::format("bf16 ({})", bf16.tier), best(*bf16.loop)}};
+#if defined(__x86_64__)
+  if (bf16.loop == &kAmxBf16Dot) peaks.push_back({"bf16 with operands from L2", best(kAmxBf16DotFar)});
+#endif
+  return peaks;
 }
 
 ReadProbe::ReadProbe(const Team& team)

@@ -1,6 +1,9 @@
 // Short samples of the machine's arithmetic peak and memory read rate, taken between the calls under test.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/inputs/array.hpp"
 #include "cli/probe/loops.hpp"
 #include "cli/probe/team.hpp"
@@ -12,6 +15,7 @@ namespace rapt::cli {
 class PeakProbe {
  public:
   PeakProbe(const Team& team, rapt_dtype dtype);
+  PeakProbe(const Team& team, const PeakLoop& loop);
   double sample(double seconds);  // FLOP/s of the whole team
 
  private:
@@ -19,6 +23,13 @@ class PeakProbe {
   PeakLoop loop_;
   double rate_ = 0;  // iterations per second of one thread, from the last sample
 };
+
+struct Peak {
+  std::string what;
+  double flops;  // per second, of the whole team
+};
+// Of each type; of bf16 on AMX's tiles also with operands from L2.
+std::vector<Peak> probed_peaks(const Team& team);
 
 class ReadProbe {
  public:

@@ -2,30 +2,17 @@
 #pragma once
 
 #include "kernels/common/isa.hpp"
+#include "kernels/common/order.hpp"
 
 namespace rapt::RAPT_VENDOR {
 
-// Workgroups start in numerical order. On a GPU with several XCDs, workgroup n runs on XCD n % xcds: all tiles of a
-// head, and the heads that share its keys, go to one XCD, so that its L2 reads K and V from memory once.
-//
-// If later rows attend more keys, tiles are in the order of their lengths, so that the workgroups that run last are
-// short: those of heads_at_once heads together, whose K and V fit the cache.
 struct Place {
   int tile, head, batch;
 };
 
-// Of `heads` heads a sequence with so many tiles each, in the order in which they start.
 DEVICE Place place_of(Problem& p, int tiles, int heads) {
-  const int id = workgroup_id(), xcds = p.xcds;
-  const int share = heads * p.batch / xcds;  // heads per XCD
-  // `turn` among the tiles of `count` heads from `begin` on. The heads that are left over are spread over all XCDs.
-  int turn = id - share * xcds * tiles, begin = share * xcds, count = heads * p.batch - begin;
-  if (turn < 0) turn = id / xcds, begin = id % xcds * share, count = share;
-
-  const int at_once = max(p.heads_at_once, 1), first = turn / (at_once * tiles) * at_once;
-  const int of_chunk = min(at_once, count - first), in_chunk = turn - first * tiles;
-  const int head = begin + first + in_chunk % of_chunk;
-  return {in_chunk / of_chunk, head % heads, head / heads};
+  const Turn turn = turn_of({tiles, heads * p.batch, p.xcds, p.heads_at_once, p.units}, workgroup_id());
+  return {turn.tile, turn.head % heads, turn.head / heads};
 }
 
 struct Span {

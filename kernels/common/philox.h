@@ -9,11 +9,7 @@
 
 #include <stdint.h>
 
-#if defined(__HIP__) || defined(__CUDACC__)
-#define RAPT_DEVICE_INLINE static __device__ __host__ inline __attribute__((always_inline))
-#else
-#define RAPT_DEVICE_INLINE static inline __attribute__((always_inline))
-#endif
+#include "kernels/common/inline.h"
 
 struct rapt_philox_bits {
   uint32_t word[4];

@@ -81,6 +81,22 @@ def test_the_tables_are_those_of_the_documents():
     assert {len(TABLES[name]().cases) for name in ("strix-halo", "mi300x-d256")} == {10, 5}
     cpu = TABLES["cpu"]().cases
     assert len(cpu) == 7 * 2 * 3 * 2 and {c.threads for c in cpu} == {1, 2} and cpu[0].threads == 2
+    xeon = TABLES["xeon"]().cases
+    assert (
+        len(xeon) == 72 * len({c.threads for c in xeon})
+        and xeon[-1].problem == "b1 hq16 hk16 sq8192 sk8192 d128 fp16 causal"
+    )
+
+
+def test_peaks_are_those_of_the_command(monkeypatch, tmp_path):
+    program = tmp_path / "rapt"
+    program.write_text("#!/bin/sh\necho device cpu\necho probed peak, GFLOP/s: fp32 $2 $4\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("os.path.exists", lambda path: False)  # as in a build tree, where the package has no command
+    monkeypatch.setattr("shutil.which", lambda name: str(program))
+    assert measure.probed_peak(3) == "probed peak, GFLOP/s: fp32 peaks 3"
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert "not installed" in measure.probed_peak(3)
 
 
 def test_decode_has_one_query_and_groups_of_heads():

@@ -26,6 +26,7 @@ struct Followers {
 struct TimeRequest {
   const timing::Chip* chip = nullptr;  // null: no
   bool sample_only = false;            // only the workgroups that are timed run, so that outputs are incomplete
+  bool every_group = false;            // all workgroups of a die are timed, not a sample of them
 };
 
 struct LaunchResult {

@@ -65,7 +65,7 @@ class Dispatch {
   Dispatch(const Launch& launch, int device, Followers followers, TimeRequest time)
       : setup_(launch, device),
         program_(program_of(*launch.object, *launch.kernel)),
-        timed_(time.chip ? std::make_unique<TimedLaunch>(*time.chip, launch) : nullptr),
+        timed_(time.chip ? std::make_unique<TimedLaunch>(time, launch) : nullptr),
         tickets_(timed_ ? timing::tickets_of(program_, launch.kernel->entry) : timing::Tickets::none),
         sample_only_(timed_ && time.sample_only && tickets_ != timing::Tickets::numbers),
         order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},

@@ -2,12 +2,15 @@
 
 #include "sim/device/occupancy.hpp"
 #include "sim/machine/core/fault.hpp"
+#include "sim/timing/accuracy.hpp"
 #include "sim/timing/device_addresses.hpp"
+
+#include <cstdio>
 
 namespace rapt::sim {
 namespace {
 
-constexpr std::uint64_t timed_groups = 96, crowd_instructions = 8192;
+constexpr std::uint64_t sampled_groups = 96, every = ~std::uint64_t{0}, crowd_instructions = 8192;
 
 unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
   const Properties& p = properties(chip.arch);
@@ -21,11 +24,12 @@ unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
 
 }  // namespace
 
-TimedLaunch::TimedLaunch(const timing::Chip& chip, const Launch& launch)
-    : chip_(chip),
+TimedLaunch::TimedLaunch(const TimeRequest& request, const Launch& launch)
+    : chip_(*request.chip),
+      kernel_(launch.kernel->name),
       total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]),
-      plan_(make_plan(chip, total_, groups_per_unit(chip, launch), timed_groups)) {
-  plan_.placement = {on_one_unit(*launch.kernel, properties(chip.arch)),
+      plan_(make_plan(chip_, total_, groups_per_unit(chip_, launch), request.every_group ? every : sampled_groups)) {
+  plan_.placement = {on_one_unit(*launch.kernel, properties(chip_.arch)),
                      static_cast<unsigned>(launch.kernel->descriptor.group_segment_fixed_size + launch.dynamic_lds)};
   for (const auto& crowd : plan_.crowds)
     for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
@@ -54,7 +58,17 @@ void TimedLaunch::add(timing::GroupTrace trace) {
 timing::Forecast TimedLaunch::forecast(const Program& program) {
   timing::DeviceAddresses addresses(chip_.line_bytes);
   for (auto& [number, trace] : traces_) addresses.move(trace);
-  return timing::forecast(chip_, program, plan_, total_, traces_);
+  timing::Forecast forecast = timing::forecast(chip_, program, plan_, total_, traces_);
+  if (const double most = timing::accuracy_of(chip_).within; forecast.sample_error > most) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  " cannot be timed from a sample: the mean length of %llu of %llu workgroups is known to +- %.0f %%, "
+                  "must be to %.0f %%; RAPT_SIM_TIME=all times all",
+                  static_cast<unsigned long long>(forecast.timed_groups), static_cast<unsigned long long>(total_),
+                  100 * forecast.sample_error, 100 * most);
+    throw Fault(FaultKind::illegal_instruction, kernel_ + text);
+  }
+  return forecast;
 }
 
 }  // namespace rapt::sim

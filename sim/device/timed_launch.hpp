@@ -13,14 +13,14 @@ namespace rapt::sim {
 class TimedLaunch {
  public:
   // Throws Fault if the workgroup does not fit on a compute unit.
-  TimedLaunch(const timing::Chip& chip, const Launch& launch);
+  TimedLaunch(const TimeRequest& request, const Launch& launch);
 
   // How many instructions of the group's waves are recorded; none if it is not.
   std::optional<std::uint64_t> recorded(std::uint64_t group) const;
   // The groups that are recorded, in ascending order.
   std::vector<std::uint64_t> groups() const;
   void add(timing::GroupTrace trace);  // from any thread
-  // Once, when all are there.
+  // Once, when all are there. Throws Fault if the sample is too small for the chip's interval.
   timing::Forecast forecast(const Program& program);
   const timing::Chip& chip() const { return chip_; }
   // That the device holds at once.
@@ -30,6 +30,7 @@ class TimedLaunch {
 
  private:
   const timing::Chip& chip_;
+  std::string kernel_;
   std::uint64_t total_;
   timing::Plan plan_;
   std::unordered_map<std::uint64_t, std::uint64_t> recorded_;

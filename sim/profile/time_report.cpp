@@ -29,15 +29,14 @@ Json time_json(const SlotTime& time) {
 }
 
 Json accuracy_json(const KernelTimes& k) {
-  const timing::Accuracy* const a = timing::accuracy_of(*k.chip);
-  if (a == nullptr) return nullptr;
+  const timing::Accuracy a = timing::accuracy_of(*k.chip);
   const double mean = k.total_microseconds / static_cast<double>(k.launch_count);
-  return {{"low", a->low(mean)},
-          {"high", a->high(mean)},
-          {"share", a->share},
-          {"within", a->within},
-          {"published_times", a->rows},
-          {"geometric_mean", a->geometric_mean},
+  return {{"low", a.low(mean)},
+          {"high", a.high(mean)},
+          {"share", a.share},
+          {"within", a.within},
+          {"published_times", a.rows},
+          {"geometric_mean", a.geometric_mean},
           {"source", "docs/performance/amd-time.md"}};
 }
 
@@ -45,13 +44,9 @@ Json first_json(const timing::Forecast& f) {
   Json levels;
   for (unsigned l = 0; l < timing::level_count; ++l)
     levels[std::string(name(static_cast<timing::Level>(l)))] = f.levels[l];
-  return {{"microseconds", f.microseconds},
-          {"clocks", f.clocks},
-          {"clock_mhz", f.clock_mhz},
-          {"matrix_share", f.matrix_share},
-          {"groups", f.groups},
-          {"timed_groups", f.timed_groups},
-          {"levels", levels}};
+  return {{"microseconds", f.microseconds}, {"clocks", f.clocks}, {"clock_mhz", f.clock_mhz},
+          {"matrix_share", f.matrix_share}, {"groups", f.groups}, {"timed_groups", f.timed_groups},
+          {"sample_error", f.sample_error}, {"levels", levels}};
 }
 
 // For each wave of the unit: its SIMD, and of each of its instructions four numbers: which one of the list, clocks

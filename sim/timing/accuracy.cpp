@@ -7,17 +7,21 @@ namespace rapt::sim::timing {
 namespace {
 
 // The rows "all" of the first table of docs/performance/amd-time.md, by its column that holds about nine rows in ten.
+// What is published of Radeons (ranges of attention kernels, not of these code objects) is 1.1 to 1.9 times the
+// forecast time; the other chips have no times at all.
+constexpr double unmeasured = 0.5;
 constexpr std::array table{
-    Accuracy{.chip = "mi300x", .rows = 23, .geometric_mean = 0.99, .within = 0.15, .share = 0.96},
+    Accuracy{.chip = "mi300x", .rows = 23, .geometric_mean = 0.98, .within = 0.15, .share = 0.96},
     Accuracy{.chip = "mi308x", .rows = 217, .geometric_mean = 1.10, .within = 0.15, .share = 0.89},
-    Accuracy{.chip = "mi355x", .rows = 307, .geometric_mean = 0.98, .within = 0.15, .share = 0.91},
+    Accuracy{.chip = "mi355x", .rows = 307, .geometric_mean = 0.97, .within = 0.15, .share = 0.91},
 };
 
 }  // namespace
 
-const Accuracy* accuracy_of(const Chip& chip) {
+Accuracy accuracy_of(const Chip& chip) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const Accuracy& a) { return a.chip == chip.name; });
-  return found == table.end() ? nullptr : &*found;
+  if (found != table.end()) return *found;
+  return {.chip = chip.name, .rows = 0, .geometric_mean = 1, .within = unmeasured, .share = 0};
 }
 
 }  // namespace rapt::sim::timing

@@ -8,7 +8,7 @@ namespace rapt::sim::timing {
 // Over AMD's published times of 10 us and more (docs/performance/amd-time.md).
 struct Accuracy {
   std::string_view chip;
-  unsigned rows;          // published times
+  unsigned rows;          // published times; 0: of this chip there are none, and `within` is a guess from others
   double geometric_mean;  // of forecast over measured
   double within;          // so far at most was a forecast from its time, as a fraction of that, ...
   double share;           // ... in this share of the rows
@@ -18,6 +18,6 @@ struct Accuracy {
   double high(double forecast) const { return forecast / (1 - within); }
 };
 
-const Accuracy* accuracy_of(const Chip& chip);  // null: it was compared with no measured time
+Accuracy accuracy_of(const Chip& chip);
 
 }  // namespace rapt::sim::timing

@@ -27,6 +27,27 @@ double wanting_units(const Plan& plan, const Traces& traces) {
   return squares == 0 ? 1 : sum * sum / squares / static_cast<double>(lines.size());
 }
 
+// The standard error of the timed groups' mean length, as a fraction of it, if they are a sample. Where lengths follow
+// the order of the groups neighbours are alike, so that the variance comes from successive differences (Wolter,
+// "Introduction to Variance Estimation", systematic samples).
+double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, const Traces& traces) {
+  std::vector<std::uint64_t> timed = plan.next;
+  for (const auto& unit : plan.first) timed.insert(timed.end(), unit.begin(), unit.end());
+  std::sort(timed.begin(), timed.end());
+  const double n = static_cast<double>(timed.size());
+  const double part = n * chip.dies / static_cast<double>(groups);
+  if (part >= 1 || n < 2) return 0;
+  double sum = 0, squares = 0, before = 0;
+  for (std::size_t g = 0; g < timed.size(); ++g) {
+    double length = 0;
+    for (const WaveTrace& wave : traces.at(timed[g]).waves) length += static_cast<double>(wave.slots.size());
+    sum += length;
+    if (g > 0) squares += (length - before) * (length - before);
+    before = length;
+  }
+  return std::sqrt(squares / (2 * (n - 1)) * n * (1 - part)) / sum;
+}
+
 Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service,
               const Shares& shares, std::vector<SlotTime>& slots, Timeline& timeline) {
   std::vector<ComputeUnit> units;
@@ -78,9 +99,10 @@ std::string summary(const Forecast& f) {
   char text[256];
   std::snprintf(
       text, sizeof text,
-      "%.2f us forecast (%s), %.0f clocks at %.0f MHz, matrix %.0f %%, vector %.0f %%, %llu of %llu groups timed",
+      "%.2f us forecast (%s), %.0f clocks at %.0f MHz, matrix %.0f %%, vector %.0f %%, %llu of %llu groups timed "
+      "(+- %.1f %%)",
       f.microseconds, model_name, f.clocks, f.clock_mhz, 100 * f.matrix_share, 100 * f.vector_share,
-      static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups));
+      static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups), 100 * f.sample_error);
   std::string line = std::string(text) + "; stalls";
   for (unsigned s = 0; s < stall_count; ++s) {
     std::snprintf(text, sizeof text, ", %s %.0f %%", std::string(name(static_cast<Stall>(s))).c_str(),
@@ -134,6 +156,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   result.timed_groups = run.groups;
   result.groups = groups;
   result.instructions = run.instructions;
+  result.sample_error = sample_error(chip, plan, groups, traces);
   return result;
 }
 

@@ -19,6 +19,7 @@ struct Forecast {
   double matrix_share = 0, vector_share = 0;  // of the clocks, that the timed units' matrix and vector units were busy
   std::array<double, level_count> levels{};   // of the lines that missed L1, the share of each level
   std::uint64_t timed_groups = 0, groups = 0, instructions = 0;
+  double sample_error = 0;  // of the timed groups' mean length, as a fraction: one standard error; 0: none is left out
   std::vector<SlotTime> slots;
   std::array<double, stall_count> stalls{};  // of the time of the timed waves, the share of each cause
   Timeline timeline;                         // of the first timed unit

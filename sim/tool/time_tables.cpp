@@ -97,6 +97,17 @@ TimeTable instruction_table(const Json& kernel) {
   return table;
 }
 
+// Of the times that the forecast may stand for, and why so wide.
+std::string interval(const Json& a) {
+  const auto rows = a["published_times"].get<unsigned>();
+  const std::string why =
+      rows == 0 ? std::string("no published time of this chip was compared; forecasts may be wrong by a factor of two")
+                : fmt::format("{:.0f} % of {} published times are within {:.0f} % of their forecasts",
+                              100 * a["share"].get<double>(), rows, 100 * a["within"].get<double>());
+  return fmt::format("{:.2f} to {:.2f} us: {} ({})", a["low"].get<double>(), a["high"].get<double>(), why,
+                     a["source"].get<std::string>());
+}
+
 }  // namespace
 
 std::vector<std::string> times_header(const Json& k, const std::string& model, double flops) {
@@ -105,27 +116,18 @@ std::vector<std::string> times_header(const Json& k, const std::string& model, d
   const double mean = k["total_microseconds"].get<double>() / launches;
   std::string time = fmt::format("{:.0f} launch{}, {:.2f} us each", launches, launches == 1 ? "" : "es", mean);
   if (flops > 0) time += fmt::format(", {:.1f} TFLOP/s", flops / mean * 1e-6);
-  const Json& a = k["accuracy"];
-  const std::string interval =
-      a.is_null()
-          ? "no published times of this chip were compared with forecasts"
-          : fmt::format(
-                "{:.2f} to {:.2f} us: {:.0f} % of {} published times are within {:.0f} % of their "
-                "forecasts ({})",
-                a["low"].get<double>(), a["high"].get<double>(), 100 * a["share"].get<double>(),
-                a["published_times"].get<unsigned>(), 100 * a["within"].get<double>(), a["source"].get<std::string>());
   std::string levels;
   for (const auto& [level, part] : first["levels"].items())
     levels += fmt::format("{}{} {:.0f} %", levels.empty() ? "" : ", ", level, 100 * part.get<double>());
-  return {
-      fmt::format("{} on {}:{}, simulated by {}", k["name"].get<std::string>(), k["arch"].get<std::string>(),
-                  k["chip"].get<std::string>(), model),
-      time, interval,
-      fmt::format("first launch: {:.0f} clocks at {:.0f} MHz, matrix units busy {:.0f} %; {} of {} workgroups timed",
-                  first["clocks"].get<double>(), first["clock_mhz"].get<double>(),
-                  100 * first["matrix_share"].get<double>(), first["timed_groups"].get<std::uint64_t>(),
-                  first["groups"].get<std::uint64_t>()),
-      "lines that miss L1 come from: " + levels};
+  return {fmt::format("{} on {}:{}, simulated by {}", k["name"].get<std::string>(), k["arch"].get<std::string>(),
+                      k["chip"].get<std::string>(), model),
+          time, interval(k["accuracy"]),
+          fmt::format("first launch: {:.0f} clocks at {:.0f} MHz, matrix units busy {:.0f} %; {} of {} workgroups "
+                      "timed (+- {:.1f} %)",
+                      first["clocks"].get<double>(), first["clock_mhz"].get<double>(),
+                      100 * first["matrix_share"].get<double>(), first["timed_groups"].get<std::uint64_t>(),
+                      first["groups"].get<std::uint64_t>(), 100 * first["sample_error"].get<double>()),
+          "lines that miss L1 come from: " + levels};
 }
 
 bool is_text_column(const std::string& name) {

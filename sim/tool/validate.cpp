@@ -79,6 +79,8 @@ int validate_command(const ValidateOptions& options) {
   if (!std::filesystem::is_directory(options.objects))
     throw InputError(fmt::format("--objects: '{}' is not a folder", options.objects));
   const auto rows = select(all, options.rows);
+  timing::Chip checked = timing::chips().front();  // whether or not a row is forecast
+  for (const std::string& setting : options.settings) set_number(checked, setting);
   validate::Objects objects(options.objects);
   if (options.check) return check_rows(objects, rows);
 

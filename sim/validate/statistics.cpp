@@ -21,18 +21,16 @@ void count(Share& share, bool right) {
 Statistics statistics(const std::vector<Point>& points) {
   Statistics s;
   s.rows = points.size();
-  double logarithms = 0;
+  double logarithms = 0, ratios = 0;
   for (const Point& p : points) {
     const std::optional<double> ratio = p.forecast ? std::optional(*p.forecast / p.measured) : std::nullopt;
-    if (ratio) {
-      logarithms += std::log(*ratio);
-      ++s.forecasts;
-    }
-    if (p.measured >= Statistics::shortest)
-      for (std::size_t t = 0; t < s.within.size(); ++t)
-        count(s.within[t], ratio && std::abs(*ratio - 1) <= Statistics::tolerances[t]);
+    s.forecasts += ratio.has_value();
+    if (p.measured < Statistics::shortest) continue;
+    if (ratio) logarithms += std::log(*ratio), ++ratios;
+    for (std::size_t t = 0; t < s.within.size(); ++t)
+      count(s.within[t], ratio && std::abs(*ratio - 1) <= Statistics::tolerances[t]);
   }
-  if (s.forecasts > 0) s.geometric_mean = std::exp(logarithms / static_cast<double>(s.forecasts));
+  if (ratios > 0) s.geometric_mean = std::exp(logarithms / ratios);
 
   for (std::size_t i = 0; i < points.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {

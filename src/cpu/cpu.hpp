@@ -21,6 +21,7 @@ struct Tier {
   const char* name;
   const char* needs;  // the instruction sets, in words
   bool (*runs_here)();
+  const char* (*refused)();  // why the system refuses what the processor has; "" if it does not
   const Kernels& kernels;
 };
 

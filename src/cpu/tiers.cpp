@@ -1,6 +1,9 @@
 // The list of tiers and whether this machine supports each. Checked here, in code built for the baseline: a function in
 // a tier's own object may contain the instructions that it checks for.
+#include <cerrno>
+
 #include "cpu/cpu.hpp"
+#include "cpu/tile_permission.hpp"
 
 #ifdef RAPT_AVX2_TIER
 #include <cpuid.h>
@@ -52,31 +55,38 @@ bool has_avx512() {
 }
 bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 
-// Linux gives a process tiles when it asks for them (Documentation/arch/x86/xstate.rst), once; refused, or with a
-// kernel or a virtual machine without them, the next tier runs.
+bool processor_has_amx_bf16() {
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;  // of cpuid 7, edx
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return has_avx512_bf16() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kBf16) && (edx & kTile);
+}
+// Asked once per process.
+const std::string& amx_refused() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  static const std::string why =
+      processor_has_amx_bf16() ? tiles_refused(syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? 0 : errno)
+                               : "";
+  return why;
+}
 bool has_amx_bf16() {
-  static const bool has = [] {
-    constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;  // of cpuid 7, edx
-    constexpr long kRequestPermission = 0x1023, kTileData = 18;
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    return has_avx512_bf16() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kBf16) &&
-           (edx & kTile) && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  }();
+  static const bool has = processor_has_amx_bf16() && amx_refused().empty();
   return has;
 }
 #endif
 
+const char* never() { return ""; }
+
 const Tier kTiers[] = {
 #ifdef RAPT_AVX512_TIERS
     {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, and the system's permission to use AMX", has_amx_bf16,
-     amx_bf16::kKernels},
-    {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, avx512_bf16::kKernels},
-    {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, avx512::kKernels},
+     [] { return amx_refused().c_str(); }, amx_bf16::kKernels},
+    {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, never, avx512_bf16::kKernels},
+    {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, never, avx512::kKernels},
 #endif
 #ifdef RAPT_AVX2_TIER
-    {"avx2", "AVX2, FMA and F16C", has_avx2, avx2::kKernels},
+    {"avx2", "AVX2, FMA and F16C", has_avx2, never, avx2::kKernels},
 #endif
-    {"portable", "nothing", [] { return true; }, portable::kKernels}};
+    {"portable", "nothing", [] { return true; }, never, portable::kKernels}};
 
 #ifdef RAPT_AVX512_TIERS
 // Whether dot products of bf16 are slower than converting to fp32 and FMAs: on Intel they have half the rate of FMAs,
@@ -96,6 +106,8 @@ const Tier& tier(size_t index) {
   return kTiers[index == kBf16 ? kFp32 : index == kFp32 ? kBf16 : index];
 }
 const char* order_reason() {
+  for (const Tier& t : kTiers)
+    if (*t.refused()) return t.refused();
   return has_slow_bf16() && !has_amx_bf16() ? "on Intel, dot products of bf16 are slower than converting to fp32" : "";
 }
 

@@ -22,6 +22,7 @@ class CpuBackend final : public HostBackend {
 
   std::string plan(const Question& q, Plan&) const override {
     if (q.problem.dtype == DType::fp64) return "fp64 requires backend \"math\"";
+    if (*tier_.refused()) return tier_.refused();
     if (!runs_here_) return cat("this machine does not have all of ", tier_.needs);
     return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
   }

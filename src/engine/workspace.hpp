@@ -8,7 +8,8 @@
 
 namespace rapt {
 
-// The caller's workspace, or this thread's, which is kept between small calls.
+// The caller's workspace, or this thread's, which is kept between small calls; or for a large call one that the process
+// keeps, because the page faults of new memory can take longer than the call.
 class Workspace {
  public:
   Workspace(const Execution& execution, size_t bytes);
@@ -25,7 +26,9 @@ class Workspace {
   using Buffer = std::unique_ptr<char, Free>;
   static Buffer allocate(size_t bytes);
 
-  static constexpr size_t kKept = size_t{8} << 20;
+  static constexpr size_t kKept = size_t{8} << 20;         // of each thread
+  static constexpr size_t kMostSpare = size_t{128} << 20;  // of the process
+  static constexpr size_t kHugePage = size_t{2} << 20;
   struct Kept {
     Buffer buffer;
     size_t size = 0;
@@ -33,8 +36,13 @@ class Workspace {
   };
   static thread_local Kept t_kept;
 
+  struct Spare;
+  static Spare& spare();
+  static Buffer take_spare(size_t bytes, size_t& size);
+
   char* data_ = nullptr;
   Buffer own_;
+  size_t own_size_ = 0;
   bool keeps_ = false;
 };
 

@@ -80,6 +80,15 @@ int32_t key_heads_at_once(const Call& call, const Device& device) {
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
 }
 
+// The multiprocessors of an XCD, where it makes a difference which workgroups are on one together: each runs two or
+// more at once, and there are no more than two pairs for each. 0 otherwise, and where heads are left over, which come
+// first.
+int32_t sharing_units(const Call& call, const PlannedKernel& planned, const Variant& kernel, const Device& device) {
+  const bool pairs = kernel.amd.occupancy * device.simds >= 2 * kernel.waves;
+  const bool few = planned.workgroups <= int64_t{4} * device.multiprocessors;
+  return pairs && few && call.heads_q * call.batch % device.xcds == 0 ? device.multiprocessors / device.xcds : 0;
+}
+
 // `a` is zeros.
 void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.cu_seqlens_q = call.cu_seqlens_q;
@@ -117,11 +126,11 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
 
 }  // namespace
 
-rapt_forward_args forward_args(const ForwardCall& call, int32_t tiles, const Device& device) {
+rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_forward_args a = {};
   a.size = sizeof a;
-  a.q_tiles = tiles;
+  a.q_tiles = plan.stages[0].tiles;
   a.q = rows(call.q, bytes);
   a.k = rows(call.k, bytes);
   a.v = rows(call.v, bytes);
@@ -129,6 +138,7 @@ rapt_forward_args forward_args(const ForwardCall& call, int32_t tiles, const Dev
   if (call.lse)
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   fill(a.problem, call, device);
+  if (a.problem.heads_at_once > 0) a.problem.units = sharing_units(call, plan.stages[0], plan.variant(0), device);
   return a;
 }
 

@@ -8,7 +8,7 @@
 
 namespace rapt::gpu {
 
-rapt_forward_args forward_args(const ForwardCall& call, int32_t tiles, const Device& device);
+rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device);
 rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const Device& device);  // partial.out is null
 rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& kernel,
                                  rapt_abi_row_statistics* statistics, const Device& device);

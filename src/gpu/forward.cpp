@@ -16,7 +16,7 @@ void forward(ForwardCall& call, const Plan& plan, const Launch& launch) {
   const Function function = modules.function(plan.stages[0].variant, launch.stream);
   Workspace workspace(plan.workspace, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);
-  const rapt_forward_args arguments = forward_args(call, plan.stages[0].tiles, device);
+  const rapt_forward_args arguments = forward_args(call, plan, device);
   launch_stage(plan, 0, function, &arguments, launch.stream);
   workspace.free();
 }

@@ -140,13 +140,18 @@ class Bench(CommandTest):
         self.assertIn("available", rows[0]["left_out"])
 
     def test_tables(self):
-        for table, cases in (("mi300x-d256", 4), ("fa3", 72)):
+        for table, cases in (("mi300x-d256", 4), ("fa3", 72), ("xeon", 72)):
             _, rows = self.bench(table, "--op", "fwd", "--backend", "cpu", "--budget", "0.0001")
             self.assertEqual(len({row["problem"] for row in rows}), cases)
         _, rows = self.bench("decode", "--backend", "cpu", "--budget", "0.0001")
         self.assertEqual(len(rows), 12)  # types and group sizes; only forward
         for row in rows:
             self.assertLessEqual({"gbps", "peak_gbps", "limit"}, row.keys())
+
+    def test_peaks(self):
+        text, rows = self.bench("peaks", "--threads", "1")
+        self.assertEqual(rows, [])
+        self.assertRegex(text, r"probed peak, GFLOP/s: fp32 \(\w+\) \d+, bf16 \(\w+\) \d+")
 
     def test_refusals(self):
         _, rows = self.bench("b1 hq1 hk1 sq8 sk8 d8 fp64", "--backend", "cpu", "--op", "fwd")

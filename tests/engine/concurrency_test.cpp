@@ -1,5 +1,6 @@
 // Many threads calling at once: each gets its own results and its own error message. Run under ThreadSanitizer too.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <string>
 #include <thread>
@@ -91,6 +92,35 @@ TEST(Concurrency, ErrorsBelongToTheirThread) {
   });
   for (int t = 0; t < kThreads; ++t)
     EXPECT_NE(messages[static_cast<size_t>(t)].find("head_dim is " + std::to_string(600 + t)), std::string::npos);
+}
+
+// Another library may bind threads to processors, also during a call: here every task moves its thread to another one.
+TEST(Affinity, OfThreadsMayChangeBetweenTasks) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  for (const char* text : {"b1 hq4 hk2 sq300 sk300 d64 bf16 causal", "b1 hq8 hk1 sq1 sk2000 d64 bf16"}) {
+    const Inputs inputs = make_inputs(Problem(text));
+    const Results expected = run(inputs, {.backend = "cpu"});
+    auto moving = init<rapt_executor>();
+    moving.concurrency = 5;
+    moving.context = &allowed;
+    moving.parallel_for = [](void* context, int64_t count, rapt_task task, void* argument) {
+      const auto& processors = *static_cast<cpu_set_t*>(context);
+      int at = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        do at = (at + 1) % CPU_SETSIZE;
+        while (!CPU_ISSET(at, &processors));
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(at, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        task(argument, i);
+      }
+    };
+    const Results moved = run(inputs, {.backend = "cpu", .executor = &moving});
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    EXPECT_TRUE(same(expected, moved)) << text;
+  }
 }
 
 }  // namespace

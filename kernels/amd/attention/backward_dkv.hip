@@ -23,6 +23,9 @@ inline constexpr bool kBoth = RAPT_HEAD_SLICES == 1;
 inline constexpr int kWaves = RAPT_WAVES / RAPT_HEAD_SLICES, kKeys = kWaves * kTile;  // waves with keys of their own
 inline constexpr int kSteps = kHeadDim / M::step, kQueryTiles = kQueries / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
+// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
+inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
+using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
 using Staged = StagedRows<T, kHeadDim, kQueries, RAPT_WAVES>;        // Q and dO
 using Transposed = StagedValues<T, kHeadDim, kQueries, RAPT_WAVES>;  // again
 inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
@@ -34,7 +37,7 @@ struct Scales {
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool wants_dk, bool finite, char* lds, const M::Kept (&k)[kSteps], const M::Kept (&v)[kSteps],
+                     bool wants_dk, bool finite, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps],
                      Scales& scales, Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
@@ -105,12 +108,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
   const Queries own = queries_of(a.problem, block, first_key, kTile);
 
-  M::Kept k[kSteps] = {}, v[kSteps] = {};
+  Own k[kSteps] = {}, v[kSteps] = {};
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
   if (key < block.k.count) {
-    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::kept_offset(lane), k);
-    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::kept_offset(lane), v);
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), own_offset<M, Own>(lane), k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), own_offset<M, Own>(lane), v);
   }
   Scales scales;
   Tile dv[kDimTiles] = {}, of_dk[kDimTiles] = {};

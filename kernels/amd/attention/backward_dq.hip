@@ -20,6 +20,9 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
+// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
+inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
+using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
 using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
@@ -36,13 +39,13 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 
   // Addresses of rows are made outside of branches that depend on the lane: what the compiler makes in both arms of one
   // is in vector registers afterwards.
-  M::Kept q[kSteps] = {}, dout[kSteps] = {};
+  Own q[kSteps] = {}, dout[kSteps] = {};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::kept_offset(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane), q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
-                      M::kept_offset(lane), dout);
+                      own_offset<M, Own>(lane), dout);
   }
   const rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;

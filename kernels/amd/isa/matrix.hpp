@@ -24,6 +24,17 @@ DEVICE typename M::A fragment(const char* row, int c, int lane) {
   return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
 }
 
+// Operand B from what a lane keeps of its row, M::Kept or M::B, and where that begins in each step.
+template <class M, class Own>
+DEVICE typename M::B whole(const Own& own) {
+  if constexpr (sizeof(Own) == sizeof(typename M::B)) return own;
+  else return M::whole(own);
+}
+template <class M, class Own>
+DEVICE int own_offset(int lane) {
+  return sizeof(Own) == sizeof(typename M::B) ? M::b_offset(lane) : M::kept_offset(lane);
+}
+
 // Loads a lane's fragments (type F of operand A or B, `offset` bytes into each step) of steps [0, Steps) of a row in
 // memory: `dims` elements, then zeros. Reads nothing past those elements.
 template <class T, class M = Matrix<T>, class F, int Steps>

@@ -14,10 +14,9 @@ DEVICE void in_order(Tile& product) {
 }
 
 // Step c of the products of staged rows, tile by tile, with a row that the lane keeps in registers.
-template <class M, class Rows, int Steps, int Tiles>
-DEVICE void add_step(const Rows& rows, const typename M::Kept (&kept)[Steps], int c, int lane,
-                     Tile (&products)[Tiles]) {
-  const typename M::B row = M::whole(kept[c]);
+template <class M, class Rows, class Own, int Steps, int Tiles>
+DEVICE void add_step(const Rows& rows, const Own (&own)[Steps], int c, int lane, Tile (&products)[Tiles]) {
+  const typename M::B row = whole<M>(own[c]);
 #pragma unroll
   for (int t = 0; t < Tiles; ++t) {
     products[t] = M::multiply(fragment<M>(rows.row(t * kTile + M::a_row(lane)), c, lane), row, products[t]);

@@ -9,16 +9,16 @@
 namespace rapt::amd {
 
 // O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row.
-template <class T, int Steps>
+template <class T, class Own, int Steps>
 DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
-                         const typename Matrix<T>::Kept (&dout)[Steps]) {
+                         const Own (&dout)[Steps]) {
   using M = Matrix<T>;
   typename M::A fragments[Steps] = {};
   const int row = first_row + M::unslot(M::a_row(lane));
   if (row < rows) load_fragments<T>(out + row * seq, dims, aligned(out, seq), M::a_offset(lane), fragments);
   Tile products = {};
 #pragma unroll
-  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], M::whole(dout[c]), products);
+  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], whole<M>(dout[c]), products);
   add_small<T>(fragments, dout, products);
   return products;
 }
@@ -46,9 +46,9 @@ DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block
 }
 
 // Of the lane's row, which is in `dout`.
-template <class T, int Steps>
+template <class T, class Own, int Steps>
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
-                                               const typename Matrix<T>::Kept (&dout)[Steps]) {
+                                               const Own (&dout)[Steps]) {
   const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   const Tile products = row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
   return statistics_from<T>(a, block, first_row, lane, true, products);

@@ -50,17 +50,10 @@ struct SliceRows {
                           M::a_offset(lane), fragments);
 #pragma unroll
         for (int c = 0; c < at_once; ++c)
-          products[t] = M::multiply(fragments[c], whole<M>(own[first_step + c]), products[t]);
+          products[t] = M::multiply(fragments[c], amd::whole<M>(own[first_step + c]), products[t]);
         in_order(products[t]);
       }
     }
-  }
-
- private:
-  template <class M, class Own>
-  DEVICE typename M::B whole(const Own& own) {
-    if constexpr (sizeof(Own) == sizeof(typename M::B)) return own;
-    else return M::whole(own);
   }
 };
 

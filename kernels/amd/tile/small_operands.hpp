@@ -52,9 +52,8 @@ class OperandScale<fp16> {
 #endif
 
 // Adds the products of what the matrix unit takes for zero of A.
-template <class T, int Steps>
-DEVICE void add_small(const typename Matrix<T>::A (&a)[Steps], const typename Matrix<T>::Kept (&b)[Steps],
-                      Tile& products) {
+template <class T, class Own, int Steps>
+DEVICE void add_small(const typename Matrix<T>::A (&a)[Steps], const Own (&b)[Steps], Tile& products) {
 #ifdef __gfx90a__
   if constexpr (__is_same(T, fp16)) {
     using Half = vec<_Float16, 8>;

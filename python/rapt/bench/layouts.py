@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 import rapt
-from rapt.bench.measure import time_model
+from rapt.bench.measure import probed_peak, time_model
 from rapt.bench.run import Row
 
 _WIDTH = 89
@@ -136,8 +136,12 @@ def cpu(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     yield status(device)
     ratios, slow = defaultdict(list), []
     yield f"{'B,H,S,D':<14} {'mask':<7} {'dtype':<5} {'op':<4} threads {'rapt ms':>10} {'torch ms':>10}   ratio  kernel"
+    threads = None
     for rows in measured:
         ours, *others = rows
+        if ours.threads != threads:
+            threads = ours.threads
+            yield f"threads {threads}: {probed_peak(threads)}"
         if ours.error or not others or others[0].error:
             yield f"{ours.problem} {ours.op}: {ours.error or (others[0].error if others else 'no rival')}"
             continue
@@ -159,7 +163,7 @@ def cpu(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     yield from slow
 
 
-_LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu}
+_LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu, "xeon": cpu}
 
 
 def layout(table: str, device: str):

@@ -2,15 +2,19 @@
 
 import ctypes
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
+import rapt
 from rapt import _core
 
 _HIP = 10  # DLPack's number of AMD's devices
@@ -99,6 +103,17 @@ def resident_bytes(name: str) -> int:
     """VmRSS, what this process has in memory, or VmHWM, the most that it had; Linux has them."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name + ":"))
+
+
+def probed_peak(threads: int) -> str:
+    """The machine's arithmetic peaks, as the command rapt probes them on that many threads."""
+    program = str(Path(rapt.__file__).parent / "bin" / "rapt")
+    program = program if os.path.exists(program) else shutil.which("rapt")
+    if program is None:
+        return "probed peak: not known, the command rapt is not installed"
+    command = [program, "bench", "peaks", "--threads", str(threads)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return next(line for line in lines if line.startswith("probed peak"))
 
 
 def free_bytes(device: str) -> float:

@@ -1,5 +1,6 @@
 """The named tables: what is measured in each."""
 
+import os
 from typing import NamedTuple
 
 from rapt import _core
@@ -121,4 +122,29 @@ def _cpu():
     )
 
 
-TABLES = {"strix-halo": _strix_halo, "mi300x-d256": _mi300x_d256, "fa3": _fa3, "decode": _decode, "cpu": _cpu}
+def _xeon():
+    """The CPUs of servers, on all cores and on one: few heads and many, short sequences and long."""
+    cores = len(os.sched_getaffinity(0))
+    return Table(
+        [
+            Case(f"1,{heads},{seqlen},{d}", 1, heads, seqlen, d, dtype, causal, threads)
+            for threads in dict.fromkeys((cores, 1))
+            for dtype in ("bf16", "fp32", "fp16")
+            for d in (64, 128)
+            for heads in (4, 16)
+            for seqlen in (512, 2048, 8192)
+            for causal in (False, True)
+        ],
+        ["rapt", "torch flash"],
+        ("fwd", "bwd"),
+    )
+
+
+TABLES = {
+    "strix-halo": _strix_halo,
+    "mi300x-d256": _mi300x_d256,
+    "fa3": _fa3,
+    "decode": _decode,
+    "cpu": _cpu,
+    "xeon": _xeon,
+}

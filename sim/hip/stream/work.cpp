@@ -43,8 +43,9 @@ struct Executor {
     launch.arguments = work.arguments;
     launch.dynamic_lds = work.dynamic_lds;
     const TimeMode mode = environment().time;
-    const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()},
-                                    {mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample});
+    const TimeRequest time = {mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample,
+                              mode == TimeMode::all};
+    const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()}, time);
     if (result.forecast) clock += result.forecast->microseconds * 1000;
     else clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;
     if (TimeLog* const times = TimeLog::process(); times != nullptr && result.forecast)

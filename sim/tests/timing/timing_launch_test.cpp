@@ -2,6 +2,7 @@
 #include "sim/device/occupancy.hpp"
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/tests/support/timed_code.hpp"
+#include "sim/timing/accuracy.hpp"
 #include "sim/timing/device_addresses.hpp"
 #include "sim/timing/launch_time.hpp"
 
@@ -62,18 +63,64 @@ TEST(TimedPlan, SeesAllLengths) {
     }
 }
 
-Forecast time(Attention& attention, const Chip& chip, bool sample_only) {
-  attention.time({&chip, sample_only});
+Forecast time(Attention& attention, const Chip& chip, bool sample_only, bool every_group = false) {
+  attention.time({&chip, sample_only, every_group});
   return *attention.run().forecast;
 }
 
-TEST(TimedLaunch, ASampleTakesAsLongAsTheWhole) {
+TEST(TimedLaunch, ASampleTakesAsLongWhereTheOthersRunToo) {
   for (const Chip& chip : timing::chips()) {
     Attention attention(chip.arch, 512, 8);
     const Forecast whole = time(attention, chip, false), sample = time(attention, chip, true);
-    EXPECT_NEAR(sample.microseconds / whole.microseconds, 1, 0.05) << chip.name;
+    EXPECT_EQ(sample.microseconds, whole.microseconds) << chip.name;
     EXPECT_LT(attention.error().out, 0.01) << "what ran whole is right";
   }
+}
+
+TEST(TimedLaunch, ASampleTakesAsLongAsAllGroups) {
+  for (const Arch arch : {Arch::gfx90a, Arch::gfx942, Arch::gfx1100}) {
+    const Chip& chip = *timing::find_chip(arch);
+    const unsigned groups_of_a_head = is_cdna(chip.arch) ? 1 : 2;
+    Attention attention(chip.arch, 256, 110 / groups_of_a_head * chip.dies);
+    const Forecast sample = time(attention, chip, true), all = time(attention, chip, true, true);
+    EXPECT_LT(sample.timed_groups, all.timed_groups) << chip.name;
+    EXPECT_EQ(all.timed_groups * chip.dies, all.groups) << chip.name;
+    EXPECT_NEAR(sample.microseconds / all.microseconds, 1, 0.05) << chip.name;
+  }
+}
+
+// One group of 101 works ten thousand times as long as the others: the sample may have none of these, or several.
+TEST(TimedLaunch, ASampleThatSaysTooLittleIsRefused) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void rare(unsigned* at, unsigned every) {
+      const unsigned rounds = __builtin_amdgcn_workgroup_id_x() % 101 == every ? 10000 : 1;
+      unsigned value = 0;
+      for (unsigned n = 0; n < rounds; ++n) value = value * 3 + at[0];
+      at[1] = value;
+    })");
+  const Buffer<unsigned> at(std::vector<unsigned>{1, 0});
+  module.time({&mi300x(), true});
+  unsigned refused = 0;
+  for (unsigned every = 0; every < 100; every += 10) {
+    try {
+      module.launch("rare", {40000, 1, 1}, {64, 1, 1}, 0, at.data(), every);
+    } catch (const Fault& fault) {
+      EXPECT_NE(std::string(fault.what()).find("rare cannot be timed from a sample: the mean length of "),
+                std::string::npos)
+          << fault.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0U);
+}
+
+TEST(Accuracy, IsAGuessWhereNothingWasMeasured) {
+  const timing::Accuracy known = timing::accuracy_of(mi300x());
+  const timing::Accuracy guess = timing::accuracy_of(*timing::find_chip(Arch::gfx1100));
+  EXPECT_GT(known.rows, 0U);
+  EXPECT_EQ(guess.rows, 0U);
+  EXPECT_GT(guess.high(100) - guess.low(100), known.high(100) - known.low(100));
+  EXPECT_EQ(guess.high(100), 200);
 }
 
 TEST(TimedLaunch, IsTheSameEachTime) {

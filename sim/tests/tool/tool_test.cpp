@@ -251,6 +251,8 @@ TEST(Tool, ValidatesTimes) {
   EXPECT_TRUE(has(run(command + " --rows none").err, "--rows: no row matches 'none'"));
   EXPECT_TRUE(has(run(command + " --rows '('").err, "--rows: '(' is not a regular expression"));
   EXPECT_EQ(run("validate --times /none.csv --objects .").err, "rapt-sim: cannot read '/none.csv'\n");
+  EXPECT_EQ(
+      run(command + " --set clock=1").err.find("rapt-sim: --set: 'clock' is not a fitted number, must be one of "), 0U);
   EXPECT_EQ(run("validate --times " + file + " --objects /none").err, "rapt-sim: --objects: '/none' is not a folder\n");
 }
 

@@ -1,45 +1,79 @@
 // Backward attention on the CPU: work items and the sums over them. An item owns a range of keys of one key head and
-// its dK and dV; dQ of several ranges is summed afterwards in fixed order. If dBias is shared by batches or heads, one
-// item computes them all, so it is summed in fixed order too. Nothing depends on the number of threads.
+// its dK and dV; dQ of several ranges is summed afterwards, as the tree of sums over parts (sum_tree.hpp) that depends
+// on the problem alone. The number of threads decides how many parts a range has, which changes no bits. If dBias is
+// shared by batches or heads, one item computes them all, so it is summed in fixed order too.
 #pragma once
+
+#include <bit>
 
 #include "base/parallel.hpp"
 #include "cpu/tiers/backward_tile.hpp"
+#include "cpu/tiers/sum_tree.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
-inline constexpr int64_t kWantedBackwardItems = 32;
-inline constexpr int64_t kMostBackwardSplits = 8;
-inline constexpr int64_t kLeastBackwardSplitKeys = 1024;
+inline constexpr int64_t kPartKeys = kKeyBlock;
+// Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
+inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32, kShortRange = 256;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20;
 
 struct BackwardCut {
   bool join_batches, join_heads;  // one item computes all of them
-  int64_t batches, heads, splits;
+  int64_t batches, heads;
+  int64_t range_parts, ranges;  // parts of a range: a power of two
 
-  explicit BackwardCut(const BackwardCall& call) {
+  BackwardCut(const BackwardCall& call, int32_t concurrency) {
     join_batches = call.dbias && call.dbias.shape[0] == 1;
     join_heads = call.dbias && call.dbias.shape[1] == 1;
     batches = join_batches ? std::min<int64_t>(call.batch, 1) : call.batch;
     heads = join_heads ? 1 : call.heads_k;
-    splits = std::clamp<int64_t>(kWantedBackwardItems / std::max<int64_t>(batches * heads, 1), 1,
-                                 std::clamp<int64_t>(call.seqlen_k / kLeastBackwardSplitKeys, 1, kMostBackwardSplits));
+    const int64_t all_heads = std::max<int64_t>(batches * heads, 1);
+    const int64_t long_ranges = std::clamp<int64_t>(
+        kWantedBackwardItems / all_heads, 1, std::clamp<int64_t>(call.seqlen_k / kLongRange, 1, kMostLongRanges));
+    const bool one = call.dbias && call.dbias.shape[3] == 1;  // all keys' dBias is one sum
+    set_ranges(call, one ? 1 : long_ranges);
     const int64_t dq_bytes = query_rows(call) * call.heads_q * call.head_dim * 4;
-    while (splits > 1 && splits * dq_bytes > kMostPartialDqBytes) --splits;
-    if (call.dbias && call.dbias.shape[3] == 1) splits = 1;
+    // Fewer items than threads are cut in any case; for equal shares (causal items have unequal lengths) ranges that
+    // are cut anyway, while they are not short.
+    const int64_t wanted = (call.window_right < 0 ? 2 : 4) * concurrency;
+    const auto cut = [&] {
+      return items() < concurrency || (ranges > 1 && items() < wanted && range_keys() >= 2 * kShortRange);
+    };
+    while (!one && concurrency > 1 && range_parts > 1 && cut() && 2 * ranges * dq_bytes <= kMostPartialDqBytes)
+      set_ranges(call, 2 * ranges);
+    while (ranges > 1 && ranges * dq_bytes > kMostPartialDqBytes) set_ranges(call, ranges / 2);
   }
   static int64_t query_rows(const Call& call) { return call.cu_seqlens_q ? call.total_q : call.batch * call.seqlen_q; }
-  int64_t items() const { return batches * heads * splits; }
-  int64_t share(int64_t seqlen_k) const {  // keys of one split, whole blocks
-    return ((seqlen_k + splits - 1) / splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+  int64_t items() const { return batches * heads * ranges; }
+  int64_t range_keys() const { return kPartKeys * range_parts; }
+
+ private:
+  // At most `most` ranges, of whole subtrees.
+  void set_ranges(const Call& call, int64_t most) {
+    const int64_t parts = std::max<int64_t>((call.seqlen_k + kPartKeys - 1) / kPartKeys, 1);
+    range_parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((parts + most - 1) / most)));
+    ranges = (parts + range_parts - 1) / range_parts;
+  }
+};
+
+// Keys that queries [first, first + n) attend, by causality and window.
+struct KeySpan {
+  int64_t begin, end = 0;
+  KeySpan(const Call& call, const Sequence& s, int64_t first, int64_t n) : begin(s.seqlen_k) {
+    for (int64_t i = first; i < first + n; ++i) {
+      const int64_t from = s.key_begin(call, i), to = s.key_end(call, i);
+      if (from >= to) continue;
+      begin = std::min(begin, from);
+      end = std::max(end, to);
+    }
   }
 };
 
 struct BackwardMemory {
   size_t per_task = 0, bytes = 0;
   char* tasks = nullptr;
-  float* partial_dq = nullptr;  // [splits][query rows][heads_q][head_dim]
+  float* partial_dq = nullptr;  // [ranges][query rows][heads_q][head_dim], not scaled
   double* dsink = nullptr;      // [batch][heads_q]
   float* dbias = nullptr;       // compact, the shape of dbias
   int64_t dbias_count = 0;
@@ -47,15 +81,16 @@ struct BackwardMemory {
   BackwardMemory(const BackwardCall& call, const BackwardCut& cut, int32_t concurrency, char* base) {
     Scratch task(nullptr);
     BackwardScratch(call, task);
-    const int64_t keys = std::min(cut.share(call.seqlen_k), call.seqlen_k);
+    SumTree(task, dq_floats(call), cut.range_parts);
+    const int64_t keys = std::min(cut.range_keys(), call.seqlen_k);
     task.take<float>(keys * gradient_row(call.head_dim));
     task.take<float>(keys * gradient_row(call.head_dim_v));
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
     tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items()));
-    if (cut.splits > 1)
-      partial_dq = carve.take<float>(cut.splits * BackwardCut::query_rows(call) * call.heads_q * call.head_dim);
+    if (cut.ranges > 1)
+      partial_dq = carve.take<float>(cut.ranges * BackwardCut::query_rows(call) * call.heads_q * call.head_dim);
     dsink = carve.take<double>(call.batch * call.heads_q);
     if (call.dbias) {
       dbias_count = 1;
@@ -64,41 +99,47 @@ struct BackwardMemory {
     }
     bytes = carve.used();
   }
+  static int64_t dq_floats(const Call& call) { return backward_queries(call) * call.head_dim; }
 };
 
 template <class T>
 class Backward {
  public:
   Backward(const BackwardCall& call, char* workspace, int32_t concurrency)
-      : call_(call), cut_(call), memory_(call, cut_, concurrency, workspace) {}
+      : call_(call), cut_(call, concurrency), memory_(call, cut_, concurrency, workspace) {}
 
   void run(const rapt_executor& executor) const {
     std::fill(memory_.dbias, memory_.dbias + memory_.dbias_count, 0.f);
     parallel_items(executor, cut_.items(), [&](int64_t task, int64_t item) { item_step(task, item); });
-    if (cut_.splits > 1 && call_.dq)
-      parallel_items(executor, call_.batch * call_.heads_q,
-                     [&](int64_t, int64_t i) { sum_dq(i / call_.heads_q, i % call_.heads_q); });
+    const int64_t blocks = (call_.seqlen_q + block_ - 1) / block_;
+    if (cut_.ranges > 1 && call_.dq)
+      parallel_items(executor, call_.batch * call_.heads_q * blocks, [&](int64_t, int64_t i) {
+        sum_dq(i / blocks / call_.heads_q, i / blocks % call_.heads_q, i % blocks * block_);
+      });
     if (call_.dsink) write_dsink();
     if (call_.dbias) write_dbias();
   }
 
  private:
   void item_step(int64_t task, int64_t item) const {
-    const int64_t split = item % cut_.splits, head = item / cut_.splits % cut_.heads,
-                  batch = item / cut_.splits / cut_.heads;
+    // of a causal problem, the longest first
+    const int64_t all_heads = cut_.batches * cut_.heads, range = item / all_heads, head = item % cut_.heads,
+                  batch = item % all_heads / cut_.heads;
     const int64_t batch_end = cut_.join_batches ? call_.batch : batch + 1,
                   head_end = cut_.join_heads ? call_.heads_k : head + 1;
     for (int64_t b = batch; b < batch_end; ++b)
-      for (int64_t h = head; h < head_end; ++h) key_head(task, b, h, split);
+      for (int64_t h = head; h < head_end; ++h) key_head(task, b, h, range);
   }
 
   // All gradients of one key head that come from one range of its keys.
-  void key_head(int64_t task, int64_t b, int64_t head_k, int64_t split) const {
+  void key_head(int64_t task, int64_t b, int64_t head_k, int64_t range) const {
     const Sequence s = sequence(call_, b);
-    const int64_t share = cut_.share(s.seqlen_k), first = std::min(split * share, s.seqlen_k),
-                  last = std::min(first + share, s.seqlen_k);
+    const int64_t first = std::min(range * cut_.range_keys(), s.seqlen_k),
+                  last = std::min(first + cut_.range_keys(), s.seqlen_k);
+    if (range > 0 && first == last) return;
     Scratch carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     const BackwardScratch scratch(call_, carve);
+    SumTree dq(carve, BackwardMemory::dq_floats(call_), cut_.range_parts);
     const int64_t row = gradient_row(call_.head_dim), row_v = gradient_row(call_.head_dim_v);
     BackwardSums sums = {carve.take<float>((last - first) * row), carve.take<float>((last - first) * row_v), first};
     std::fill(sums.dk, sums.dk + (last - first) * row, 0.f);
@@ -106,19 +147,49 @@ class Backward {
     add_dbias_strides(sums);
     [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
     BackwardTile<T> tile(call_, s, head_k, scratch, sums);
-    const int64_t block = backward_queries(call_);
     for (int64_t head = head_k * call_.group(); head < (head_k + 1) * call_.group(); ++head) {
       double sink = 0;
-      for (int64_t i = 0; i < s.seqlen_q; i += block) {
-        tile.run(head, i, std::min(block, s.seqlen_q - i), first, last);
-        if (call_.dq) write_dq(tile, s, head, split);
-        if (call_.dsink && split == 0)
-          sink += tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
+      for (int64_t i = 0; i < s.seqlen_q; i += block_) {
+        const int64_t n = std::min(block_, s.seqlen_q - i);
+        const bool sinks = call_.dsink && range == 0,
+                   attended = add_block(tile, dq, s, {head, i, n}, first, last, sinks);
+        if (call_.dq && !attended && cut_.ranges == 1) write_zeros(s, head, i, n);
+        if (sinks) sink += tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
       }
-      if (call_.dsink && split == 0) memory_.dsink[b * call_.heads_q + head] = sink;
+      if (call_.dsink && range == 0) memory_.dsink[b * call_.heads_q + head] = sink;
     }
     write_key_rows(call_.dk, s, head_k, sums.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
     write_key_rows(call_.dv, s, head_k, sums.dv, first, last, call_.head_dim_v, 1.f);
+  }
+
+  struct QueryBlock {
+    int64_t head, first, n;
+  };
+
+  // A block of queries against those of keys [first, last) that it attends; false if there are none.
+  bool add_block(BackwardTile<T>& tile, SumTree& dq, const Sequence& s, const QueryBlock& q, int64_t first,
+                 int64_t last, bool always_begin) const {
+    const KeySpan span(call_, s, q.first, q.n);
+    const int64_t from = std::max(span.begin, first), to = std::min(span.end, last);
+    if (from < to || always_begin) tile.begin(q.head, q.first, q.n);
+    if (from >= to) return false;
+    dq.begin();
+    for (int64_t part = (from - first) / kPartKeys; first + part * kPartKeys < to; ++part) {
+      const int64_t low = first + part * kPartKeys;
+      tile.keys(std::max(from, low), std::min(to, low + kPartKeys), dq.next(part));
+      dq.end_part(part);
+    }
+    if (!call_.dq) return true;
+    const float scale = static_cast<float>(call_.scale);
+    const int64_t range = first / cut_.range_keys();
+    if (cut_.ranges == 1) tile.template write_dq<T>(dq.total(), scale, [&](int64_t i) { return dq_row(s, q.head, i); });
+    else tile.template write_dq<float>(dq.total(), 1, [&](int64_t i) { return partial_row(s, q.head, range, i); });
+    return true;
+  }
+
+  void write_zeros(const Sequence& s, int64_t head, int64_t first, int64_t n) const {
+    for (int64_t i = first; i < first + n; ++i)
+      for (int64_t x = 0; x < call_.head_dim; x += kLanes) store_elements(dq_row(s, head, i), x, call_.head_dim, F{});
   }
 
   void add_dbias_strides(BackwardSums& sums) const {
@@ -131,29 +202,43 @@ class Backward {
     sums.dbias_batch = n[0] == 1 ? 0 : n[1] * n[2] * n[3];
   }
 
-  float* partial_row(const Sequence& s, int64_t head, int64_t split, int64_t i) const {
+  float* partial_row(const Sequence& s, int64_t head, int64_t range, int64_t i) const {
     const int64_t row = call_.cu_seqlens_q ? s.first_q + i : s.index * call_.seqlen_q + i;
     return memory_.partial_dq +
-           ((split * BackwardCut::query_rows(call_) + row) * call_.heads_q + head) * call_.head_dim;
+           ((range * BackwardCut::query_rows(call_) + row) * call_.heads_q + head) * call_.head_dim;
   }
   T* dq_row(const Sequence& s, int64_t head, int64_t i) const {
     return reinterpret_cast<T*>(call_.dq.data) + query_offset(call_.dq, s, i, head);
   }
 
-  void write_dq(const BackwardTile<T>& tile, const Sequence& s, int64_t head, int64_t split) const {
-    if (cut_.splits > 1) tile.template write_dq<float>([&](int64_t i) { return partial_row(s, head, split, i); });
-    else tile.template write_dq<T>([&](int64_t i) { return dq_row(s, head, i); });
-  }
-
-  void sum_dq(int64_t b, int64_t head) const {
+  // Of queries [first, first + block_), the sums of all ranges.
+  void sum_dq(int64_t b, int64_t head, int64_t first) const {
     const Sequence s = sequence(call_, b);
-    const int64_t dim = call_.head_dim;
-    for (int64_t i = 0; i < s.seqlen_q; ++i)
+    const int64_t n = std::min(block_, s.seqlen_q - first), dim = call_.head_dim;
+    if (n <= 0) return;
+    const KeySpan span(call_, s, first, n);
+    if (span.begin >= span.end) return write_zeros(s, head, first, n);
+    const int64_t from = span.begin / cut_.range_keys(), to = (span.end - 1) / cut_.range_keys();
+    const F scale = splat(static_cast<float>(call_.scale));
+    struct Vector {
+      F value;
+    };
+    Climb<Vector> climb;
+    for (int64_t i = first; i < first + n; ++i)
       for (int64_t x = 0; x < dim; x += kLanes) {
-        F total = load_words<false>(partial_row(s, head, 0, i), x, dim);
-        for (int64_t split = 1; split < cut_.splits; ++split)
-          total = total + load_words<false>(partial_row(s, head, split, i), x, dim);
-        store_elements(dq_row(s, head, i), x, dim, total);
+        climb.begin();
+        for (int64_t range = from; range <= to; ++range) {
+          Vector sum = {load_words<false>(partial_row(s, head, range, i), x, dim)};
+          climb.lefts(range, [&](const Vector& left) { sum.value = left.value + sum.value; });
+          climb.wait(range, sum);
+        }
+        F total = F{};
+        bool any = false;
+        climb.rest([&](const Vector& left) {
+          total = any ? left.value + total : left.value;
+          any = true;
+        });
+        store_elements(dq_row(s, head, i), x, dim, total * scale);
       }
   }
 
@@ -192,12 +277,13 @@ class Backward {
   }
 
   const BackwardCall& call_;
+  const int64_t block_ = backward_queries(call_);
   const BackwardCut cut_;
   const BackwardMemory memory_;
 };
 
 inline size_t backward_workspace(const BackwardCall& call, int32_t concurrency) {
-  return BackwardMemory(call, BackwardCut(call), concurrency, nullptr).bytes;
+  return BackwardMemory(call, BackwardCut(call, concurrency), concurrency, nullptr).bytes;
 }
 
 inline void backward(const BackwardCall& call, const rapt_executor& executor, char* workspace) {

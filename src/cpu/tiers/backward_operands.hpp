@@ -32,6 +32,23 @@ inline void narrow_strip(const BackwardScratch& w, int64_t lane0, int64_t j, int
 inline void narrow_strip(const BackwardScratch&, int64_t, int64_t, int64_t) {}
 #endif
 
+// Rows (null: zeros) row-major as the second operand of dK and dV.
+template <bool kDot, class T>
+inline void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
+  if constexpr (kDot) {
+#if defined(__AVX512BF16__)
+    static constexpr Bf16 kZeros[kMaxHeadDim] = {};
+    for (int64_t i = 0; i < count; i += 2)
+      interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
+#endif
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
+      else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
+    }
+  }
+}
+
 #if defined(__AMX_BF16__)
 // delta = rowsum(dO * O) in the order in which tiles sum dP = V dO^T: of each group the diagonal of O dO^T. Null rows
 // of O are zeros.

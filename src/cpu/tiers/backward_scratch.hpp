@@ -16,12 +16,12 @@ constexpr int64_t gradient_row(int64_t dim) {
 }
 
 struct BackwardScratch {
-  float *q_lanes, *do_lanes, *dq_lanes;  // lanes are queries
-  float *q_rows, *do_rows;               // [queries][gradient_row]; bf16: [queries / 2][gradient_row] pairs
-  float *s, *ds;                         // [keys of a strip][kGroupLanes]
-  float *p_block, *ds_block;             // [keys][kQueryBlock] words of floats; bf16: elements
-  float* ds_pairs;                       // bf16: [keys / 2][kQueryBlock]
-  float *keys, *key_pairs;               // key_pairs: bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
+  float *q_lanes, *do_lanes;  // lanes are queries
+  float *q_rows, *do_rows;    // [queries][gradient_row]; bf16: [queries / 2][gradient_row] pairs
+  float *s, *ds;              // [keys of a strip][kGroupLanes]
+  float *p_block, *ds_block;  // [keys][kQueryBlock] words of floats; bf16: elements
+  float* ds_pairs;            // bf16: [keys / 2][kQueryBlock]
+  float *keys, *key_pairs;    // key_pairs: bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
   float *values, *added, *factors, *capped;
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
@@ -34,7 +34,6 @@ struct BackwardScratch {
                   dv = gradient_row(call.head_dim_v);
     q_lanes = carve.take<float>(nq * d);
     do_lanes = carve.take<float>(nq * dv);
-    dq_lanes = carve.take<float>(nq * d);
     q_rows = carve.take<float>(nq * d);
     do_rows = carve.take<float>(nq * dv);
     s = carve.take<float>(nk * kGroupLanes);

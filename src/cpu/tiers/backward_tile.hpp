@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cpu/tiers/backward_operands.hpp"
+#include "cpu/tiers/sum_tree.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -31,30 +32,35 @@ class BackwardTile {
     if constexpr (kTiles) w_.clear(call);
   }
 
-  // One head's queries [first, first + n) against keys [key_first, key_last): dK, dV and dBias are added to the sums,
-  // dQ is kept for write_dq.
-  void run(int64_t head, int64_t first, int64_t n, int64_t key_first, int64_t key_last) {
+  // The tile's queries from now on: [first, first + n) of a head.
+  void begin(int64_t head, int64_t first, int64_t n) {
     prepare(head, first, n);
-    int64_t begin = key_last, end = key_first;
-    for (int64_t g = 0; g < w_.lanes->groups; ++g) {
-      KeyRange& r = range_[g] = key_range(*w_.lanes, g);
-      if (std::max(r.begin, key_first) >= std::min(r.end, key_last)) continue;
-      begin = std::min(begin, std::max(r.begin, key_first));
-      end = std::max(end, std::min(r.end, key_last));
-    }
-    const int64_t step = key_block(call_);
-    for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) range_[g] = key_range(*w_.lanes, g);
   }
 
-  // row_of(query) is where the row of dQ goes.
+  // These queries against keys [first, last) of a part: dK, dV and dBias are added to the sums, dQ
+  // [groups][head_dim][kGroupLanes] to the tree. Blocks of keys and their strips are the same whatever the range.
+  void keys(int64_t first, int64_t last, const SumTree::Part& part) {
+    const int64_t step = key_block(call_);
+    part_ = &part;
+    begun_ = false;
+    for (int64_t j = first / kStrip * kStrip, next; j < last; j = next) {
+      next = std::min(j + step - j % step, last);
+      ends_ = next == last;
+      key_block_step(j, next - j);
+      begun_ = true;
+    }
+  }
+
+  // dQ times `factor`; row_of(query) is where its row goes.
   template <class Element, class RowOf>
-  void write_dq(const RowOf& row_of) const {
+  void write_dq(const float* dq, float factor, const RowOf& row_of) const {
     const QueryLanes& lanes = *w_.lanes;
     for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
       Element* row[kLanes];
       for (int i = 0; i < kLanes; ++i) row[i] = at + i < lanes.count ? row_of(lanes.query[at + i]) : nullptr;
-      const float* dq = w_.dq_lanes + at / kGroupLanes * dq_floats() + at % kGroupLanes;
-      untranspose_rows(dq, kGroupLanes, splat(static_cast<float>(call_.scale)), call_.head_dim, row);
+      untranspose_rows(dq + at / kGroupLanes * dq_floats() + at % kGroupLanes, kGroupLanes, splat(factor),
+                       call_.head_dim, row);
     }
   }
 
@@ -110,9 +116,8 @@ class BackwardTile {
 #if defined(__AMX_BF16__)
     if constexpr (kTiles) tile_deltas(w_, out, call_.head_dim_v);
 #endif
-    gather_rows(q, all, call_.head_dim, row_, w_.q_rows);
-    gather_rows(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
-    std::memset(w_.dq_lanes, 0, static_cast<size_t>(lanes.groups * dq_floats()) * sizeof(float));
+    gather_rows<kDot>(q, all, call_.head_dim, row_, w_.q_rows);
+    gather_rows<kDot>(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
     queries_finite_ = -1;
   }
 
@@ -145,22 +150,6 @@ class BackwardTile {
         seen = seen + (v - v);
       }
     return sum(seen) == 0;
-  }
-
-  // Rows (null: zeros) row-major as the second operand of dK and dV.
-  static void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
-    if constexpr (kDot) {
-#if defined(__AVX512BF16__)
-      static constexpr Bf16 kZeros[kMaxHeadDim] = {};
-      for (int64_t i = 0; i < count; i += 2)
-        interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
-#endif
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
-        else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
-      }
-    }
   }
 
   void key_block_step(int64_t j0, int64_t count) {
@@ -339,24 +328,36 @@ class BackwardTile {
       while (first < last && !attends(g, j0 + first, std::min(kStrip, count - first))) first += kStrip;
       while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip))
         last = (last - 1) / kStrip * kStrip;
-      if (first >= last) continue;
       const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
       const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
-      float* dq = w_.dq_lanes + g * dq_floats();
-#if defined(__AMX_BF16__)
-      if constexpr (kTiles) {
-        column_of_tiles<Out::add>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
-                                  (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
-        continue;
-      }
-#endif
-      column<kDot, Out::add>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
-                             kGroupLanes);
+      float* dq = part_->sum + g * dq_floats();
+      if (first < last)
+        begun_ ? group_dq<Out::add>(keys, skip, depth, ds, dq) : group_dq<Out::begin>(keys, skip, depth, ds, dq);
+      else if (!begun_) std::memset(dq, 0, static_cast<size_t>(dq_floats()) * sizeof(float));
+      if (ends_) add_lefts(g * dq_floats(), dq_floats());
     }
+  }
+
+  template <Out kOut>
+  RAPT_INLINE void group_dq(const Rows& keys, int64_t skip, int64_t depth, const float* ds, float* dq) const {
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles)
+      return column_of_tiles<kOut>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
+                                   (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
+#endif
+    column<kDot, kOut>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
+                       kGroupLanes);
+  }
+
+  // What the part completes in the tree, while a group's sum is in L1.
+  void add_lefts(int64_t from, int64_t count) const {
+    for (int i = 0; i < part_->count; ++i) add_floats(part_->lefts[i] + from, count, part_->sum + from);
   }
 
   // The three products over only the attended pairs, for rows with Inf or NaN that some pair must not read.
   __attribute__((noinline)) void careful_products(int64_t j0, int64_t count) {
+    const int64_t floats = w_.lanes->groups * dq_floats();
+    if (!begun_) std::memset(part_->sum, 0, static_cast<size_t>(floats) * sizeof(float));
     for (int64_t j = 0; j < count; ++j) {
       const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);
       float *dk = sums_.dk + (j0 + j - sums_.first_key) * row_, *dv = sums_.dv + (j0 + j - sums_.first_key) * row_v_;
@@ -366,7 +367,7 @@ class BackwardTile {
         const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[at];
         const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[at];
         const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
-        float* dq = w_.dq_lanes + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
+        float* dq = part_->sum + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
         for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
         for (int64_t x = 0; x < call_.head_dim; ++x) {
           dk[x] += ds * static_cast<float>(q[x]);
@@ -374,6 +375,7 @@ class BackwardTile {
         }
       }
     }
+    if (ends_) add_lefts(0, floats);
   }
 
   const BackwardCall& call_;
@@ -385,6 +387,8 @@ class BackwardTile {
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
+  const SumTree::Part* part_ = nullptr;
+  bool begun_ = false, ends_ = false;  // blocks of the part before this one, and whether it is the last
   int64_t block_first_ = 0, block_count_ = 0;
   int queries_finite_ = -1;  // of the current block: unknown, no, yes
   bool careful_ = false;

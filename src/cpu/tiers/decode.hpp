@@ -3,6 +3,7 @@
 // softmax, values.
 #pragma once
 
+#include "cpu/tiers/decode_tiles.hpp"
 #include "cpu/tiers/decode_values.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -10,7 +11,7 @@ namespace rapt::cpu::RAPT_TIER {
 // The rows of one key head.
 template <class T, class Layout>
 class Decode {
-  static constexpr bool kDot = kDecodeDot<T>;
+  static constexpr bool kTiles = kDecodeTiles<T, Layout>, kDot = kDecodeDot<T> || kTiles;
   static constexpr int R = Layout::R, W = Layout::W;
 
  public:
@@ -59,6 +60,11 @@ class Decode {
     for (int64_t g = 0; g < groups_; ++g) softmax(g);
     if (call_.dropout != 0) drop();
     if (careful) return careful_values();
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles)
+      return TileDecode(rows_, w_.operand, ahead)
+          .values(w_.scores, reinterpret_cast<float*>(w_.narrow), call_.head_dim_v, w_.o, o_row_);
+#endif
     if constexpr (kDecodePairs<T, Layout>)
       for (int64_t i = 0; i < score_count(); i += kLanes) store16(w_.narrow + i, load(w_.scores + i));
     DecodeValues<T, Layout>(rows_, groups_, w_.scores, w_.narrow, call_.head_dim_v, w_.o, o_row_, ahead).run();
@@ -74,11 +80,19 @@ class Decode {
   int64_t at(int64_t r, int64_t j) const { return Layout::at(groups_, r, j); }
   int64_t score_count() const { return (rows_.count + W - 1) / W * groups_ * kLanes; }
   int64_t q_at(int64_t r, int64_t w) const {
-    if constexpr (!Layout::kShared) return r * q_row_ + w;
+    if constexpr (kTiles) return w * R + r;
+    else if constexpr (!Layout::kShared) return r * q_row_ + w;
     else return (w / W * groups_ + r / R) * kLanes + r % R * W + w % W;
   }
 
   void products(DecodeAhead& ahead) {
+#if defined(__AMX_BF16__)
+    if constexpr (kTiles) {
+      const bool even = !call_.block_table && call_.k.seq % 2 == 0;
+      return TileDecode(rows_, w_.operand, ahead)
+          .products(even ? call_.k.seq / 2 : 0, w_.q, call_.head_dim, scale_, w_.scores);
+    }
+#endif
     if constexpr (!Layout::kShared)
       DirectProducts<T, R>::run(rows_, w_.q, call_.head_dim, scale_, w_.scores, w_.copies, ahead);
     else if (groups_ == 2) shared_products<2>(ahead);
@@ -275,13 +289,14 @@ template <class T, class Partial>
 inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first,
                    int64_t key_last, bool with_sink, const DecodeScratch& scratch, const Partial& partial) {
   const int64_t rows = call.group() * s.seqlen_q;
+  constexpr bool kTiles = kDecodeTiles<T, TileRows>;
   const auto run = [&](const auto& with_rows) {
     with_rows(call, s, first_head, heads, key_first, key_last, with_sink, scratch, partial);
   };
   if (rows == 1) run(decode_rows<T, DecodeRows<1, false>, Partial>);
   else if (rows == 2) run(decode_rows<T, DecodeRows<2, false>, Partial>);
-  else if (rows <= 4) run(decode_rows<T, DecodeRows<2, true>, Partial>);
-  else run(decode_rows<T, DecodeRows<4, true>, Partial>);
+  else if (rows < kLeastTileRows) run(decode_rows<T, DecodeRows<2, true>, Partial>);
+  else run(decode_rows<T, std::conditional_t<kTiles, TileRows, DecodeRows<4, true>>, Partial>);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

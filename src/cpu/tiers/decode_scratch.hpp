@@ -40,6 +40,7 @@ struct DecodeScratch {
   float* scores;         // DecodeRows' layout
   Bf16* narrow;          // the same as bf16, where P V is a product of pairs
   char* copies;          // of a tile's keys, if head_dim is not a whole number of chunks
+  float* operand;        // with tiles: 16 rows of K, or pairs of rows of V
   bool* excluded;        // as scores
   const char** rows;     // the first head's, of this block and the next: K, V, K, V
 
@@ -52,6 +53,7 @@ struct DecodeScratch {
     scores = carve.take<float>(kDecodeRows * kDecodeKeys);
     narrow = carve.take<Bf16>(kDecodeRows * kDecodeKeys);
     copies = carve.take<char>(kDecodeTile * (padded(call.head_dim) + kLanes) * dtype_bytes(call.dtype));
+    operand = carve.take<float>(kHasTiles ? kTileRows * std::max<int64_t>(padded(call.head_dim), 4 * kTileWords) : 0);
     excluded = carve.take<bool>(kDecodeRows * kDecodeKeys);
     rows = carve.take<const char*>(4 * decode_keys(call));
   }

@@ -1,5 +1,6 @@
-// Forward attention on the CPU: dividing a call into work items, and running each. The division depends on the problem,
-// never on the number of threads, so results are bitwise equal for any executor.
+// Forward attention on the CPU: dividing a call into work items, and running each. What a row is summed from depends on
+// the problem, never on the number of threads, so results are bitwise equal for any executor. How many rows an item has
+// does depend on it: a group of lanes has the same bits in any block (forward_tile.hpp).
 #pragma once
 
 #include "base/parallel.hpp"
@@ -12,29 +13,41 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kWantedItems = 64;
 inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, because every split repeats its fixed costs
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
+// Items for each thread, so that none waits long for the last one: of equal lengths, and of a causal problem's; and the
+// least queries of an item, because each repeats what is done once per block of keys.
+inline constexpr int64_t kItemsPerThread = 2, kCausalItemsPerThread = 4, kLeastQueries = 64;
 
 inline bool is_decode(const Problem& p) { return p.group() * p.seqlen_q <= kDecodeRows; }
 
 struct ForwardCut {
   bool decode;
-  QueryRows rows;       // first_head is filled in for each item
-  int64_t head_groups;  // items along heads
+  QueryRows rows;              // first_head is filled in for each item
+  int64_t batch, head_groups;  // head_groups: items along heads
   int64_t block, blocks, splits;
+  bool longest_first;  // of all heads; else of one head after the other, which reads its K and V in turn
 
-  explicit ForwardCut(const ForwardCall& call) {
+  ForwardCut(const ForwardCall& call, int32_t concurrency) {
     const int64_t group = call.group();
     decode = is_decode(call);
     const bool share = group > 1 && call.seqlen_q < forward_queries(call);
     rows = {0, decode ? group * decode_heads(call) : share ? group : 1};
+    batch = call.batch;
     head_groups = call.heads_q / rows.heads;
     block = decode ? kDecodeRows * decode_heads(call) : forward_queries(call);
-    blocks = (call.seqlen_q * rows.heads + block - 1) / block;
-    const int64_t items = std::max<int64_t>(call.batch * head_groups * blocks, 1);
-    const int64_t least = decode ? kLeastSplitKeysDecode : kLeastSplitKeys;
-    splits = std::clamp<int64_t>(kWantedItems / items, 1, std::max<int64_t>(call.seqlen_k / least, 1));
+    const int64_t all_rows = call.seqlen_q * rows.heads, least = decode ? kLeastSplitKeysDecode : kLeastSplitKeys;
+    blocks = (all_rows + block - 1) / block;
+    splits = std::clamp<int64_t>(kWantedItems / std::max<int64_t>(call.batch * head_groups * blocks, 1), 1,
+                                 std::max<int64_t>(call.seqlen_k / least, 1));
+    const int64_t each = call.window_right < 0 ? kItemsPerThread : kCausalItemsPerThread,
+                  wanted = concurrency > 1 ? each * concurrency : 0;
+    while (!decode && block > kLeastQueries && items() < wanted) {
+      block /= 2;
+      blocks = (all_rows + block - 1) / block;
+    }
+    longest_first = items() <= 2 * wanted;
   }
 
-  int64_t items(const Call& call) const { return call.batch * head_groups * blocks * splits; }
+  int64_t items() const { return batch * head_groups * blocks * splits; }
 };
 
 struct ForwardItem {
@@ -43,10 +56,12 @@ struct ForwardItem {
   ForwardItem(const ForwardCut& cut, int64_t item) {
     split = item % cut.splits;
     item /= cut.splits;
-    block = cut.blocks - 1 - item % cut.blocks;  // of a causal problem, the longest first
-    item /= cut.blocks;
-    head_group = item % cut.head_groups;
-    batch = item / cut.head_groups;
+    const int64_t all_heads = cut.batch * cut.head_groups;
+    // if causal, the last block is the longest
+    block = cut.blocks - 1 - (cut.longest_first ? item / all_heads : item % cut.blocks);
+    const int64_t head = cut.longest_first ? item % all_heads : item / cut.blocks;
+    head_group = head % cut.head_groups;
+    batch = head / cut.head_groups;
   }
 };
 
@@ -62,9 +77,9 @@ struct ForwardMemory {
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
-    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items(call)));
+    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items()));
     if (cut.splits > 1) {
-      const int64_t rows = cut.items(call) * cut.block;
+      const int64_t rows = cut.items() * cut.block;
       parts = {carve.take<float>(rows * call.head_dim_v), carve.take<float>(rows), carve.take<float>(rows)};
     }
     bytes = carve.used();
@@ -81,13 +96,12 @@ template <class T>
 class Forward {
  public:
   Forward(const ForwardCall& call, char* workspace, int32_t concurrency)
-      : call_(call), cut_(call), memory_(call, cut_, concurrency, workspace) {}
+      : call_(call), cut_(call, concurrency), memory_(call, cut_, concurrency, workspace) {}
 
   void run(const rapt_executor& executor) const {
-    parallel_items(executor, cut_.items(call_),
-                   [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
+    parallel_items(executor, cut_.items(), [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
     if (cut_.splits > 1)
-      parallel_items(executor, cut_.items(call_) / cut_.splits,
+      parallel_items(executor, cut_.items() / cut_.splits,
                      [&](int64_t, int64_t item) { combine(ForwardItem(cut_, item * cut_.splits)); });
   }
 
@@ -120,6 +134,7 @@ class Forward {
     Scratch carve(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
     if (cut_.decode) {
       const DecodeScratch scratch(call_, carve);
+      [[maybe_unused]] const TileScope tiles(kDecodeTiles<T, TileRows> && call_.group() * s.seqlen_q >= kLeastTileRows);
       PartialRows of_head;
       decode<T>(call_, s, b.head_k, b.rows.heads / call_.group(), key_first, key_last, with_sink, scratch,
                 [&](int64_t slot) -> const PartialRows* {
@@ -158,7 +173,7 @@ class Forward {
 };
 
 inline size_t forward_workspace(const ForwardCall& call, int32_t concurrency) {
-  return ForwardMemory(call, ForwardCut(call), concurrency, nullptr).bytes;
+  return ForwardMemory(call, ForwardCut(call, concurrency), concurrency, nullptr).bytes;
 }
 
 inline void forward(const ForwardCall& call, const rapt_executor& executor, char* workspace) {
@@ -169,7 +184,10 @@ inline void forward(const ForwardCall& call, const rapt_executor& executor, char
 
 inline const char* forward_kernel(const Problem& problem) {
   const bool bf16 = problem.dtype == DType::bf16;
-  if (is_decode(problem)) return bf16 && kDecodeDot<Bf16> ? "fwd_decode_dot" : "fwd_decode_fma";
+  if (is_decode(problem)) {
+    if (bf16 && kHasTiles && problem.group() * problem.seqlen_q >= kLeastTileRows) return "fwd_decode_amx";
+    return bf16 && kDecodeDot<Bf16> ? "fwd_decode_dot" : "fwd_decode_fma";
+  }
   if (!bf16 || !kBlockDot<Bf16>) return "fwd_tile_fma";
   return kHasTiles ? "fwd_tile_amx" : "fwd_tile_dot";
 }

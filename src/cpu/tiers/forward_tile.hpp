@@ -2,10 +2,11 @@
 //   Q^T [groups][words][kGroupLanes], O^T [groups][head_dim_v][kGroupLanes]   scratch, fp32 (Q^T of bf16: pairs)
 //   S^T, P^T [keys][kGroupLanes]                                              scratch, in L1
 //   K, V [keys][words]                                                        in place, or copied where the layout asks
+// Blocks of keys end at the same keys for any block of queries, so that a group's bits do not depend on its neighbours.
 #pragma once
 
 #include "base/scratch.hpp"
-#include "cpu/tiers/softmax.hpp"
+#include "cpu/tiers/forward_pipeline.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -75,8 +76,14 @@ class ForwardTile {
       end = std::max(end, r.end);
     }
     const int64_t step = key_block(call_);
+    keys_first_ = key_first;
+    keys_last_ = key_last;
     keys_end_ = end;
-    for (int64_t j = begin; j < end; j += step) key_block_step(j, std::min(step, end - j));
+    begin -= (begin - key_first) % 2;  // V's rows come in pairs
+    for (int64_t j = begin, next; j < end; j = next) {
+      next = std::min(j + step - (j - key_first) % step, end);
+      key_block_step(j, next - j);
+    }
     partial ? write_partial(*partial) : write_result();
   }
 
@@ -112,15 +119,38 @@ class ForwardTile {
     values_finite_ = -1;
     const Rows k = block_rows<kDot, T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
     const Rows v = value_rows();
+    PipelinedGroup plain[kMostGroups];
+    int64_t plains = 0;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t low = std::max(j0, range_[g].begin);
       const int64_t high = std::min(j0 + count, range_[g].end);
       prefetch_next(g);
       if (low >= high) continue;
       if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
-      group_step(g, low, high - low, {k.data + (low - j0) * k.row, k.row},
-                 {v.data + (low - j0) / (kDot ? 2 : 1) * (kTiles ? 1 : v.row), v.row});
+      const Rows keys = {k.data + (low - j0) * k.row, k.row},
+                 values = {v.data + (low - j0) / (kDot ? 2 : 1) * (kTiles ? 1 : v.row), v.row};
+      if (kTiles && pipelines(g, low, high - low)) plain[plains++] = pipelined(g, high - low, keys, values);
+      else group_step(g, low, high - low, keys, values);
     }
+#if defined(__AMX_BF16__)
+    const TilePipeline pipeline{scale_log2_, words_, dim_v_, {w_.s, w_.added}, {w_.p, w_.factors}};
+    if (kTiles && plains > 0) pipeline.run(plain, plains);
+#endif
+  }
+
+  // Whether a group's strip needs no more than products of whole tiles and a softmax. It depends on nothing else of the
+  // block, because the bits of the two ways differ.
+  bool pipelines(int64_t g, int64_t low, int64_t rows) const {
+    const bool edges = low < range_[g].all_begin || low + rows > range_[g].all_end;
+    constexpr int64_t kWhole = 2 * kTileRows;
+    return !options_ && call_.dropout == 0 && !edges && rows % kWhole == 0 && call_.head_dim % kWhole == 0 &&
+           dim_v_ % kWhole == 0;
+  }
+  PipelinedGroup pipelined(int64_t g, int64_t rows, const Rows& k, const Rows& v) {
+    const bool fresh = fresh_[g];
+    fresh_[g] = false;
+    return {w_.q + g * words_ * kGroupLanes, k,    v, rows, w_.o + g * dim_v_ * kGroupLanes, w_.m + g * kGroupLanes,
+            w_.l + g * kGroupLanes,          fresh};
   }
 
   // If a head's K and V exceed L2, each group prefetches its share of the next block while it computes this one.
@@ -173,12 +203,7 @@ class ForwardTile {
     const float factor = options_ ? 1.f : scale_log2_;
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
-    for (int i = 0; i < kVectors; ++i) {
-      const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
-      shift[i] = now == splat(-INFINITY) ? F{} : now;
-      alpha[i] = exp2((old - shift[i]) * splat(maximum_log2(call_)));
-      store(m + i * kLanes, now);
-    }
+    raise_maximum(most, factor, maximum_log2(call_), m, shift, alpha);
     const bool careful = (edges || options_) && !values_finite();
     if (careful) note_excluded(rows);
     const bool narrow_later = kDot && (call_.dropout != 0 || careful);  // P stays in floats until then
@@ -240,10 +265,13 @@ class ForwardTile {
   }
 
   // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
-  // are detected once per key block and use a plain loop over the attended pairs.
+  // are detected once per key block, whole whatever of it these queries attend, and use a plain loop over the attended
+  // pairs.
   bool values_finite() {
-    if (values_finite_ < 0)
-      values_finite_ = rows_finite<T>(call_, call_.v, s_, block_first_, block_count_, head_k_, dim_v_);
+    if (values_finite_ < 0) {
+      const int64_t step = key_block(call_), first = block_first_ - (block_first_ - keys_first_) % step;
+      values_finite_ = rows_finite<T>(call_, call_.v, s_, first, std::min(step, keys_last_ - first), head_k_, dim_v_);
+    }
     return values_finite_ != 0;
   }
   void note_excluded(int64_t rows) {
@@ -308,8 +336,9 @@ class ForwardTile {
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
-  bool fresh_[kMostGroups];  // O of the group is not initialised yet
-  int64_t block_first_ = 0, block_count_ = 0, keys_end_ = 0;
+  bool fresh_[kMostGroups];                                // O of the group is not initialised yet
+  int64_t keys_first_ = 0, keys_last_ = 0, keys_end_ = 0;  // the item's; of these, the attended ones end at keys_end_
+  int64_t block_first_ = 0, block_count_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
 };
 

@@ -5,6 +5,8 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
+#include <cmath>
+
 #include "cpu/tiers/tile_product.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -117,25 +119,42 @@ __attribute__((noinline)) void column_in_parts(int64_t rows, const float* a, int
   column<kDot, kLast>(rows, a + k, a_row, 1, b + k * b_row, b_row, depth - k, c, c_row, aux);
 }
 
-// Each lane's maximum over the rows of a column is folded into most[kVectors].
+// Each lane's maximum over the rows of a column is folded into most[kVectors]: several rows at a time, because one
+// chain of maxima would take as long as its latencies.
 inline void fold_max(const float* s, int64_t rows, int64_t row, F* most) {
-  for (int64_t j = 0; j < rows; ++j)
-    for (int v = 0; v < kVectors; ++v) most[v] = max(load(s + j * row + v * kLanes), most[v]);
+  constexpr int kChains = 4;
+  F part[kChains][kVectors];
+  for (auto& chain : part)
+    for (F& x : chain) x = splat(-INFINITY);
+  int64_t j = 0;
+  for (; j + kChains <= rows; j += kChains) {
+    RAPT_UNROLL for (int c = 0; c < kChains; ++c) {
+      RAPT_UNROLL for (int v = 0; v < kVectors; ++v) part[c][v] = max(load(s + (j + c) * row + v * kLanes), part[c][v]);
+    }
+  }
+  for (; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) part[0][v] = max(load(s + j * row + v * kLanes), part[0][v]);
+  for (const auto& chain : part)
+    for (int v = 0; v < kVectors; ++v) most[v] = max(chain[v], most[v]);
 }
 
 #if defined(__AMX_BF16__)
+// C times a factor per lane, which is mostly 1.
+inline void scale_lanes(int64_t rows, float* c, int64_t c_row, const F* factors) {
+  bool ones = true;
+  for (int v = 0; v < kVectors; ++v)
+    ones &= _mm512_cmp_ps_mask((__m512)factors[v], _mm512_set1_ps(1), _CMP_NEQ_UQ) == 0;
+  for (int64_t m = 0; m < rows && !ones; ++m)
+    for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * factors[v]);
+}
+
 // column() with a_depth 1 on tiles; what is left of rows and depth by dot products of vectors.
 template <Out kOut>
 __attribute__((noinline)) void column_of_tiles(int64_t rows, const float* a, int64_t a_row, const float* b,
                                                int64_t b_row, int64_t depth, float* c, int64_t c_row,
                                                F* aux = nullptr) {
   const int64_t whole = depth / kTileWords * kTileWords, tiled = whole == 0 ? 0 : rows / kTileRows * kTileRows;
-  if constexpr (kOut == Out::rescale) {
-    bool ones = true;
-    for (int v = 0; v < kVectors; ++v) ones &= _mm512_cmp_ps_mask((__m512)aux[v], _mm512_set1_ps(1), _CMP_NEQ_UQ) == 0;
-    for (int64_t m = 0; m < tiled && !ones; ++m)
-      for (int v = 0; v < kVectors; ++v) store(c + m * c_row + v * kLanes, load(c + m * c_row + v * kLanes) * aux[v]);
-  }
+  if constexpr (kOut == Out::rescale) scale_lanes(tiled, c, c_row, aux);
   if (tiled > 0) {
     tile_product<kOut == Out::rescale || kOut == Out::add>(tiled, a, a_row, b, b_row, whole, c, c_row);
     if (whole < depth)

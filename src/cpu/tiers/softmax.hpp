@@ -12,6 +12,17 @@ RAPT_INLINE F exponential(F s, [[maybe_unused]] F factor, F m) {
   else return exp2(fms(s, factor, m));
 }
 
+// A group's running maxima m of factor * s, raised to those of another strip, `most` of its s. unit: maximum_log2.
+// shift: what is subtracted from now on; alpha: what earlier sums are multiplied by.
+RAPT_INLINE void raise_maximum(const F* most, float factor, float unit, float* m, F* shift, F* alpha) {
+  for (int i = 0; i < kVectors; ++i) {
+    const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);
+    shift[i] = now == splat(-INFINITY) ? F{} : now;
+    alpha[i] = exp2((old - shift[i]) * splat(unit));
+    store(m + i * kLanes, now);
+  }
+}
+
 // s [rows][kGroupLanes] becomes P = exponential(s), in place for floats; for kDot it goes to p as bf16 pairs of rows,
 // [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
 template <bool kDot, bool kNatural>

@@ -25,6 +25,8 @@ struct DeviceProperties {
   std::string target;  // as the driver names the architecture: "gfx942:sramecc+:xnack-"
   std::string arch;    // as in archives' names: "gfx942"
   int32_t compute_units = 0;
+  int32_t multiprocessors = 0;     // what workgroups are dispatched to: on RDNA, pairs of compute units
+  int32_t simds = 0;               // of a multiprocessor; 0: unknown
   int32_t xcds = 1;                // dies, each with its own L2; workgroups are distributed round-robin
   int64_t shared_cache_bytes = 0;  // the largest cache that a die's units have to themselves; 0: unknown
   uint64_t memory = 0;

@@ -19,8 +19,9 @@ bool has_avx512_bf16() {
          __builtin_cpu_supports("avx512bf16");
 }
 
-const Tier kTwin = {"amx_twin", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, amx_twin::kKernels};
-const Tier kPortable = {"portable", "nothing", [] { return true; }, portable::kKernels};
+const Tier kTwin = {"amx_twin", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, [] { return ""; },
+                    amx_twin::kKernels};
+const Tier kPortable = {"portable", "nothing", [] { return true; }, [] { return ""; }, portable::kKernels};
 
 }  // namespace
 

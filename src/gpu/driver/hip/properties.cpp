@@ -59,6 +59,8 @@ DeviceProperties hip_properties(const Hip& hip, int32_t id) {
   const Architecture* const known = find_architecture(d.arch);
   const int each = known ? static_cast<int>(known->units_per_multiprocessor) : 1;
   d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, each * units);
+  d.multiprocessors = units;
+  if (known) d.simds = each * static_cast<int>(known->simds_per_unit);
   d.xcds = attribute_or(hip, kHipAttributeNumberOfXccs, id, xcds_of(known, d.compute_units));
   if (known) d.shared_cache_bytes = known->shared_cache_bytes;
   d.reads_host_memory = attribute_or(hip, kHipAttributePageableMemoryAccess, id, 0) != 0;
