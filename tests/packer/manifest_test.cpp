@@ -32,11 +32,14 @@ TEST(Manifest, ARowSaysWhatIsCompiled) {
   EXPECT_FALSE(row.is_for("gfx90a"));
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 8 / 2 * 32);
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx1100")), 8 / 2 * 16);
-  EXPECT_EQ(
-      row.compiler_flags(),
-      (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0", "-DRAPT_BLOCK_K=64",
-                                "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2", "-DRAPT_HEAD_SLICES=2",
-                                "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8s2", "-mcumode", "-O2"}));
+  const Row two = read_manifest("m", kGood + " query_tiles=2")[0];
+  EXPECT_EQ(two.name(), "forward.d128.bf16.plain.k64w8q2");
+  EXPECT_EQ(two.queries_per_group(*find_architecture("gfx942")), 8 * 2 * 32);
+  EXPECT_EQ(row.compiler_flags(),
+            (std::vector<std::string>{"-DRAPT_HEAD_DIM=128", "-DRAPT_DTYPE=bf16", "-DRAPT_GENERAL=0",
+                                      "-DRAPT_BLOCK_K=64", "-DRAPT_WAVES=8", "-DRAPT_WAVES_PER_EU=2",
+                                      "-DRAPT_HEAD_SLICES=2", "-DRAPT_QUERY_TILES=1",
+                                      "-DRAPT_SYMBOL=forward_d128_bf16_plain_k64w8s2", "-mcumode", "-O2"}));
   EXPECT_EQ(row.budget.registers, 256);
   EXPECT_EQ(row.budget.occupancy, 2);
   EXPECT_EQ(row.budget.agprs, -1);
