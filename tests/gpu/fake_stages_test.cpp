@@ -1,0 +1,222 @@
+// Passes of several kernels over a fake driver: the stages of the backward pass and of decode, and their workspaces.
+#include <algorithm>
+#include <cstring>
+
+#include "fake_driver_case.hpp"
+#include "kernels/abi.h"
+
+namespace rapt::gpu {
+namespace {
+
+// The whole call, through the engine: a pass without kernels is refused by name, and never runs on the host.
+TEST_F(Fake, TheBackwardPassIsRefusedByName) {
+  const Tensors t(kFirst), results(kFirst);
+  rapt::api::DeviceMemory lse(kFirst, size_t{2} * 70 * 4);
+  const rapt::api::Attention a{.q = t[0], .k = t[1], .v = t[2]};
+  const rapt::api::Gradients gradients{.dq = results[0], .dk = results[1], .dv = results[2]};
+  const rapt::api::Tensor rows(lse.data(), rapt::kFp32, {2, 1, 70}, {}, kFirst);
+  hip.calls.clear();
+  for (const char* backend : {"auto", "hip", "cpu", "math"}) {
+    const std::string refused =
+        error_of([&] { rapt::api::backward(a, t[3], rows, t[3], gradients, {.backend = backend, .allow_math = true}); },
+                 RAPT_UNSUPPORTED);
+    EXPECT_NE(refused.find(backend == std::string("auto") || backend == std::string("hip")
+                               ? "gfx942.rapt has no kernel of backward_dq yet, which the problem needs"
+                               : "the tensors are on hip:0"),
+              std::string::npos)
+        << refused;
+  }
+  EXPECT_EQ(hip.calls, std::vector<std::string>{});
+}
+
+class FakeBackward : public Fake {
+ protected:
+  FakeBackward() {
+    std::string rows;
+    for (const char* row : {"backward_dq gfx942 dtype=bf16 head_dim=64 block_k=64",
+                            "backward_dkv gfx942 dtype=bf16 head_dim=64 block_k=32",
+                            "backward_dsink gfx942 dtype=fp32 head_dim=32 block_k=32"})
+      rows +=
+          std::string(row) + " features=plain waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 occupancy>=4 p=nearest\n";
+    write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
+  }
+
+  // Two sequences of 70 rows, two heads of q and one of k. Inputs share their memory.
+  void backward(const rapt::api::Execution& execution, bool with_dk = true) const {
+    const auto at = [&](size_t part) { return static_cast<char*>(memory_.data()) + part * kBytes; };
+    const auto tensor = [&](size_t part, rapt_dtype dtype, std::vector<int64_t> shape) {
+      return rapt::api::Tensor(at(part), dtype, std::move(shape), {}, kFirst);
+    };
+    const std::vector<int64_t> rows = {2, 70, 2, 64}, key_rows = {2, 70, 1, 64};
+    const rapt::api::Tensor q = tensor(0, rapt::kBf16, rows), k = tensor(0, rapt::kBf16, key_rows);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    rapt::api::Gradients gradients{.dq = tensor(1, rapt::kBf16, rows)};
+    if (with_dk) {
+      gradients.dk = tensor(2, rapt::kBf16, key_rows);
+      a.sink = tensor(0, rapt::kFp32, {2});
+      gradients.dsink = tensor(3, rapt::kFp32, {2});
+    }
+    rapt::api::backward(a, q, tensor(0, rapt::kFp32, {2, 2, 70}), q, gradients, execution);
+  }
+
+  static constexpr size_t kStatistics = size_t{2} * 2 * 70 * 8;
+
+ private:
+  static constexpr size_t kBytes = size_t{2} * 70 * 2 * 64 * 2;
+  rapt::api::DeviceMemory memory_{kFirst, 4 * kBytes};
+};
+
+TEST_F(FakeBackward, LaunchesTheStagesOfWhatIsAskedFor) {
+  backward({});
+  ASSERT_EQ(hip.launches.size(), 3U);
+  EXPECT_EQ(hip.launches[0].symbol, "backward_dq_d64_bf16_plain_k64w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{4, 1, 1}));  // 128 rows of each of two heads and sequences
+  EXPECT_EQ(hip.launches[1].symbol, "backward_dkv_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].shape.grid, (Extent{2, 1, 1}));
+  EXPECT_EQ(hip.launches[2].symbol, "backward_dsink_d32_fp32_plain_k32w4");
+  EXPECT_EQ(hip.launches[2].shape.grid, (Extent{2, 1, 1}));
+  std::vector<rapt_backward_args> arguments(3);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(hip.launches[i].arguments.size(), sizeof(rapt_backward_args));
+    std::memcpy(&arguments[i], hip.launches[i].arguments.data(), sizeof(rapt_backward_args));
+    EXPECT_NE(arguments[i].statistics.data, nullptr);
+    EXPECT_EQ(arguments[i].statistics.data, arguments[0].statistics.data);
+    EXPECT_EQ(arguments[i].statistics.batch, 140);
+    EXPECT_EQ(arguments[i].statistics.head, 70);
+    EXPECT_EQ(arguments[i].tiles, 1);
+  }
+  EXPECT_NE(arguments[1].dk.data, nullptr);
+  EXPECT_EQ(arguments[1].dv.data, nullptr) << "was not asked for";
+  EXPECT_EQ(hip.allocated, 1) << "the tensors";
+  hip.launches.clear();
+  backward({}, false);
+  ASSERT_EQ(hip.launches.size(), 1U);
+  EXPECT_EQ(hip.launches[0].symbol, "backward_dq_d64_bf16_plain_k64w4");
+}
+
+TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  backward({});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "launch", "free_async"}));
+  const rapt::api::DeviceMemory memory(kFirst, kStatistics + 64);
+  void* workspace = memory.data();
+  size_t space = kStatistics + 64;
+  std::align(64, kStatistics, workspace, space);
+  hip.calls.clear();
+  backward({.workspace = workspace, .workspace_size = kStatistics});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch", "launch"}));
+  const std::string small =
+      error_of([&] { backward({.workspace = workspace, .workspace_size = kStatistics - 1}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_EQ(small, "execution.workspace_size is 2239, must be at least 2240");
+  const rapt::api::DeviceMemory elsewhere(kSecond, kStatistics + 64);
+  void* of_second = elsewhere.data();
+  space = kStatistics + 64;
+  std::align(64, kStatistics, of_second, space);
+  const std::string located =
+      error_of([&] { backward({.workspace = of_second, .workspace_size = kStatistics}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(located.find("execution.workspace is at "), std::string::npos) << located;
+  EXPECT_NE(located.find("in the memory of hip:1, must be in that of hip:0"), std::string::npos) << located;
+  hip.in_stream_order = false;
+  const std::string refused = error_of([&] { backward({}); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_NE(refused.find("give 2240 bytes of execution.workspace"), std::string::npos) << refused;
+  hip.in_stream_order = true;
+  hip.failing = "launch";
+  EXPECT_NE(error_of([&] { backward({}); }).find("launching backward_dq.d64.bf16.plain.k64w4"), std::string::npos);
+  EXPECT_EQ(hip.allocated, 3) << "the tensors and the workspaces";
+}
+
+// One query of four heads over a cache of one head and 2000 keys, on 10 compute units.
+class FakeDecode : public Fake {
+ protected:
+  FakeDecode() {
+    std::string rows;
+    for (const char* row : {"decode gfx942 dtype=bf16 head_dim=64", "decode_combine gfx942 dtype=fp32 head_dim=32"})
+      rows += std::string(row) + " features=plain block_k=32 waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 " +
+              "occupancy>=4 p=nearest\n";
+    write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
+  }
+
+  void decode(int64_t capacity, const rapt::api::Execution& execution = {}) const {
+    char* const data = static_cast<char*>(memory_.data());
+    const rapt::api::Tensor q(data, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
+    const rapt::api::Tensor k(data + kRow, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
+    const rapt::api::Tensor out(data + kBytes - kRow, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - 2 * kRow, rapt::kInt32, {1}, {}, kFirst)};
+    rapt::api::forward(a, out, {}, execution);
+  }
+
+  static constexpr size_t kPartial = size_t{4} * 8 * (64 * 4 + 8);  // 4 rows, 8 splits
+
+ private:
+  static constexpr size_t kRow = 512, kBytes = kRow * 3 + size_t{2000} * 64 * 2;
+  rapt::api::DeviceMemory memory_{kFirst, kBytes};
+};
+
+TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
+  decode(2000);
+  ASSERT_EQ(hip.launches.size(), 2U);
+  EXPECT_EQ(hip.launches[0].symbol, "decode_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{8, 1, 1}));
+  EXPECT_EQ(hip.launches[1].symbol, "decode_combine_d32_fp32_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].shape.grid, (Extent{4, 1, 1}));
+  rapt_decode_args arguments;
+  for (const FakeDriver::Launched& launched : hip.launches) {
+    ASSERT_EQ(launched.arguments.size(), sizeof arguments);
+    std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.splits, 8);
+    EXPECT_EQ(arguments.split_rows, 256);
+    EXPECT_EQ(
+        reinterpret_cast<const char*>(arguments.partial.out) - reinterpret_cast<const char*>(arguments.partial.softmax),
+        4 * 8 * 8);
+  }
+  hip.launches.clear();
+  decode(250);
+  ASSERT_EQ(hip.launches.size(), 1U) << "one split needs no merging";
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.splits, 1);
+  EXPECT_EQ(arguments.partial.out, nullptr);
+}
+
+// What kernels clamp lengths, pages and positions to must exist.
+TEST_F(FakeDecode, SizesOfTheCacheAreChecked) {
+  const rapt::api::DeviceMemory memory(kFirst, 65536);
+  const auto tensor = [&](rapt_dtype dtype, std::vector<int64_t> shape) {
+    return rapt::api::Tensor(memory.data(), dtype, std::move(shape), {}, kFirst);
+  };
+  const rapt::api::Tensor q = tensor(rapt::kBf16, {1, 1, 4, 64}), used = tensor(rapt::kInt32, {1});
+  const auto refused = [&](int64_t capacity, rapt::api::KvCache cache) {
+    const rapt::api::Tensor k = tensor(rapt::kBf16, {cache.block_table ? 0 : 1, capacity, 1, 64});
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    cache.seqused_k = used;
+    a.kv_cache = cache;
+    return error_of([&] { rapt::api::forward(a, tensor(rapt::kBf16, {1, 1, 4, 64})); }, RAPT_INVALID_ARGUMENT);
+  };
+  const rapt::api::Tensor fresh = tensor(rapt::kBf16, {1, 24, 1, 64}), none = tensor(rapt::kFp32, {0, 8});
+  EXPECT_NE(refused(16, {.new_k = fresh, .new_v = fresh}).find("kv_cache.new_k has 24 rows"), std::string::npos);
+  EXPECT_NE(refused(32, {.rotary_cos = none, .rotary_sin = none}).find("kv_cache.rotary_cos has 0 positions"),
+            std::string::npos);
+  EXPECT_NE(refused(16, {.block_table = tensor(rapt::kInt32, {1, 2})}).find("k has 0 pages"), std::string::npos);
+  EXPECT_TRUE(hip.launches.empty());
+}
+
+TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  decode(2000);
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "free_async"}));
+  const rapt::api::DeviceMemory memory(kFirst, kPartial + 64);
+  void* workspace = memory.data();
+  size_t space = kPartial + 64;
+  std::align(64, kPartial, workspace, space);
+  hip.calls.clear();
+  decode(2000, {.workspace = workspace, .workspace_size = kPartial});
+  EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
+  EXPECT_EQ(
+      error_of([&] { decode(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
+      "execution.workspace_size is 8447, must be at least 8448");
+}
+
+}  // namespace
+}  // namespace rapt::gpu
