@@ -48,7 +48,7 @@ std::vector<rapt_device> gpus() {
 
 Tensor Placement::place(const Array& array, const void* from) {
   DeviceMemory& memory = memory_.emplace_back(device_, static_cast<size_t>(array.bytes()));
-  if (array.bytes() > 0) memory.copy_from_host(from);
+  if (array.bytes() > 0 && from != nullptr) memory.copy_from_host(from);
   return array.tensor_in(memory.data(), device_);
 }
 
@@ -65,6 +65,8 @@ Tensor Placement::out(Array& array) {
   outputs_.emplace_back(&array, &memory_.back());
   return tensor;
 }
+
+Tensor Placement::unwritten(Array& array) { return on_gpu(device_) ? place(array, nullptr) : array.tensor(); }
 
 void Placement::fetch() {
   synchronize(device_);

@@ -29,8 +29,9 @@ class Placement {
 
   Tensor in(const Array& array);
   std::optional<Tensor> in_if_present(const Array& array);
-  Tensor out(Array& array);  // on a GPU all bits are set first, to show what is not written
-  void fetch();              // waits for the device and copies its results back
+  Tensor out(Array& array);        // on a GPU all bits are set first, to show what is not written
+  Tensor unwritten(Array& array);  // on a GPU memory as it comes, for what is not fetched
+  void fetch();                    // waits for the device and copies its results back
 
  private:
   Tensor place(const Array& array, const void* from);

@@ -258,8 +258,8 @@ void check_shared(const PointerCheck& check, const Call& call) {
   check("kv_cache.rotary_sin", call.new_keys.sin);
 }
 
-bool has_queries(const Call& call) { return (call.cu_seqlens_q ? call.total_q : call.seqlen_q) > 0; }
-bool has_keys(const Call& call) { return (call.cu_seqlens_k ? call.total_k : call.seqlen_k) > 0; }
+bool has_queries(const Call& call) { return call.batch > 0 && (call.cu_seqlens_q ? call.total_q : call.seqlen_q) > 0; }
+bool has_keys(const Call& call) { return call.batch > 0 && (call.cu_seqlens_k ? call.total_k : call.seqlen_k) > 0; }
 void check_keys(const PointerCheck& check, const Call& call) {
   check("k", call.k.data);
   check("v", call.v.data);

@@ -94,6 +94,21 @@ TEST_F(FakeBackward, LaunchesTheStagesOfWhatIsAskedFor) {
   EXPECT_EQ(hip.launches[0].symbol, "backward_dq_d64_bf16_plain_k64w4");
 }
 
+// Where tensors without elements point to does not matter.
+TEST_F(FakeBackward, WithoutBatchesNothingIsReadOrLaunched) {
+  char host = 0;
+  const auto tensor = [&](rapt_dtype dtype, std::vector<int64_t> shape) {
+    return rapt::api::Tensor(&host, dtype, std::move(shape), {}, kFirst);
+  };
+  const rapt::api::Tensor rows = tensor(rapt::kBf16, {0, 70, 1, 64});
+  const rapt::api::Attention a{.q = rows, .k = rows, .v = rows};
+  EXPECT_EQ(error_of([&] {
+              rapt::api::backward(a, rows, tensor(rapt::kFp32, {0, 1, 70}), rows, {.dq = rows, .dk = rows, .dv = rows});
+            }),
+            "");
+  EXPECT_EQ(hip.launches.size(), 0U);
+}
+
 TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   rapt::api::preload(kFirst);
   hip.calls.clear();
