@@ -4,7 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+PROGRAM = Path(__file__).parent / "bin" / "rapt"
+
 
 def main():
-    program = Path(__file__).parent / "bin" / "rapt"
-    os.execv(program, [str(program), *sys.argv[1:]])
+    os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])

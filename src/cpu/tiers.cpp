@@ -60,7 +60,7 @@ bool processor_has_amx_bf16() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return has_avx512_bf16() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kBf16) && (edx & kTile);
 }
-// Asked once per process.
+// Why the system refuses AMX to this process; "" if it does not, or if the processor has none. Asked once.
 const std::string& amx_refused() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   static const std::string why =
@@ -74,19 +74,19 @@ bool has_amx_bf16() {
 }
 #endif
 
-const char* never() { return ""; }
+const char* not_refused() { return ""; }
 
 const Tier kTiers[] = {
 #ifdef RAPT_AVX512_TIERS
     {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, and the system's permission to use AMX", has_amx_bf16,
      [] { return amx_refused().c_str(); }, amx_bf16::kKernels},
-    {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, never, avx512_bf16::kKernels},
-    {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, never, avx512::kKernels},
+    {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, not_refused, avx512_bf16::kKernels},
+    {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, not_refused, avx512::kKernels},
 #endif
 #ifdef RAPT_AVX2_TIER
-    {"avx2", "AVX2, FMA and F16C", has_avx2, never, avx2::kKernels},
+    {"avx2", "AVX2, FMA and F16C", has_avx2, not_refused, avx2::kKernels},
 #endif
-    {"portable", "nothing", [] { return true; }, never, portable::kKernels}};
+    {"portable", "nothing", [] { return true; }, not_refused, portable::kKernels}};
 
 #ifdef RAPT_AVX512_TIERS
 // Whether dot products of bf16 are slower than converting to fp32 and FMAs: on Intel they have half the rate of FMAs,

@@ -9,13 +9,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-import rapt
 from rapt import _core
+from rapt._command import PROGRAM
 
 _HIP = 10  # DLPack's number of AMD's devices
 
@@ -107,8 +106,7 @@ def resident_bytes(name: str) -> int:
 
 def probed_peak(threads: int) -> str:
     """The machine's arithmetic peaks, as the command rapt probes them on that many threads."""
-    program = str(Path(rapt.__file__).parent / "bin" / "rapt")
-    program = program if os.path.exists(program) else shutil.which("rapt")
+    program = PROGRAM if PROGRAM.exists() else shutil.which("rapt")
     if program is None:
         return "probed peak: not known, the command rapt is not installed"
     command = [program, "bench", "peaks", "--threads", str(threads)]
