@@ -138,8 +138,11 @@ struct rapt_abi_row_statistics {
 };
 
 /* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of
- *   backward_dq     computes block_q rows of dq of one head, and their statistics
+ *   backward_dq     computes block_q rows of dq of one head, and their statistics; before backward_fused, only those,
+ *                   and sets the rows' sums to 0
  *   backward_dkv    block_q rows of dk and dv of one head of k
+ *   backward_fused  the same, and adds to the sums of all rows of q that attend these keys, in any order
+ *   backward_dq_round  block_q rows of dq of one head from their sums
  *   backward_dbias  block_q rows and block_k columns of dbias, summed over everything that bias is broadcast to
  *   backward_dsink  one element of dsink
  */
@@ -156,6 +159,10 @@ struct rapt_backward_args {
     struct rapt_abi_row_statistics* data; /* workspace */
     int64_t batch, head;                  /* in elements; packed sequences one after another, batch 0 */
   } statistics;
+  struct {
+    float* data;   /* workspace: dq of the statistics' rows, without softmax_scale; null without backward_fused */
+    int64_t dims;  /* of a row: the head dim of backward_fused's tile */
+  } dq_sum;
   struct {
     void* data; /* rapt_abi_problem.bias_dtype; strides as in rapt_abi_scores */
     int64_t batch, head, query, key;

@@ -17,6 +17,8 @@ enum class Stage : uint8_t {
   decode_combine,
   backward_dq,
   backward_dkv,
+  backward_fused,
+  backward_dq_round,
   backward_dbias,
   backward_dsink
 };
@@ -40,6 +42,8 @@ inline constexpr StageName kStages[] = {{Stage::forward, "forward"},
                                         {Stage::decode_combine, "decode_combine"},
                                         {Stage::backward_dq, "backward_dq"},
                                         {Stage::backward_dkv, "backward_dkv"},
+                                        {Stage::backward_fused, "backward_fused"},
+                                        {Stage::backward_dq_round, "backward_dq_round"},
                                         {Stage::backward_dbias, "backward_dbias"},
                                         {Stage::backward_dsink, "backward_dsink"}};
 
@@ -53,6 +57,8 @@ inline constexpr Operation kTable[] = {
     {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args)},  // dkv, and adds to dq
+    {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
     {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args)},  // as forward_wide

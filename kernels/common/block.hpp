@@ -68,4 +68,9 @@ DEVICE rapt_abi_row_statistics* statistics_of(BackwardArguments& a, int batch, c
   return a.statistics.data + batch * a.statistics.batch + head * a.statistics.head + q.first;
 }
 
+// The same of dq's sums.
+DEVICE float* sums_of(BackwardArguments& a, int batch, const Span& q, int head) {
+  return a.dq_sum.data + (batch * a.statistics.batch + head * a.statistics.head + q.first) * a.dq_sum.dims;
+}
+
 }  // namespace rapt::RAPT_VENDOR

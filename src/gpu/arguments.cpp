@@ -201,13 +201,11 @@ rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const De
   return a;
 }
 
-rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& kernel,
-                                 rapt_abi_row_statistics* statistics, const Device& device) {
+rapt_backward_args backward_args(const BackwardCall& call, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   const bool packed = call.cu_seqlens_q != nullptr;
   rapt_backward_args a = {};
   a.size = sizeof a;
-  a.tiles = kernel.tiles;
   for (const auto& [to, from] : {std::pair{&a.q, &call.q},
                                  {&a.k, &call.k},
                                  {&a.v, &call.v},
@@ -219,7 +217,7 @@ rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& 
     *to = rows(*from, bytes);
   a.lse = {reinterpret_cast<const float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   const int64_t head = packed ? call.total_q : call.seqlen_q;
-  a.statistics = {statistics, packed ? 0 : head * call.heads_q, head};
+  a.statistics = {nullptr, packed ? 0 : head * call.heads_q, head};
   if (call.dbias) {
     const rapt_abi_scores s = scores(call.dbias, dtype_bytes(call.dbias.dtype));
     a.dbias = {call.dbias.data, s.batch, s.head, s.query, s.key, {}};
@@ -227,9 +225,16 @@ rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& 
   }
   if (call.dsink) a.dsink = {call.dsink.data, call.dsink.head * dtype_bytes(call.dsink.dtype)};
   fill(a.problem, call, device);
-  if (kernel.stage == Stage::backward_dkv && a.problem.heads_at_once > 0)
-    a.problem.heads_at_once = key_heads_at_once(call, device);
   return a;
+}
+
+void set_stage(const BackwardCall& call, const PlannedKernel& kernel, const Device& device, rapt_backward_args& a) {
+  a.tiles = kernel.tiles;
+  const bool of_keys = kernel.stage == Stage::backward_dkv || kernel.stage == Stage::backward_fused;
+  if (a.problem.heads_at_once > 0)
+    a.problem.heads_at_once = of_keys ? key_heads_at_once(call, device) : heads_at_once(call, device);
+  const bool only_statistics = kernel.stage == Stage::backward_dq && a.dq_sum.data != nullptr;
+  a.dq.data = only_statistics ? nullptr : call.dq.data;
 }
 
 namespace {

@@ -10,8 +10,8 @@ namespace rapt::gpu {
 
 rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device);
 rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const Device& device);  // partial.out is null
-rapt_backward_args backward_args(const BackwardCall& call, const PlannedKernel& kernel,
-                                 rapt_abi_row_statistics* statistics, const Device& device);
+rapt_backward_args backward_args(const BackwardCall& call, const Device& device);  // without workspace and stage
+void set_stage(const BackwardCall& call, const PlannedKernel& kernel, const Device& device, rapt_backward_args& a);
 
 // Throws Error if a tensor is in memory that the device cannot reach: host memory that its driver does not know, or
 // another device's. Checked in every call, because memory may be freed and reused between calls.

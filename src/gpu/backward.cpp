@@ -6,10 +6,20 @@
 
 namespace rapt::gpu {
 
-size_t statistics_bytes(const Problem& problem) {
+namespace {
+
+// Of q, in all heads.
+size_t rows_of(const Problem& problem) {
   const bool packed = problem.device_lengths || !problem.varlen.empty();
-  const int64_t rows = packed ? problem.total_q : problem.batch * problem.seqlen_q;
-  return static_cast<size_t>(problem.heads_q * rows) * sizeof(rapt_abi_row_statistics);
+  return static_cast<size_t>(problem.heads_q * (packed ? problem.total_q : problem.batch * problem.seqlen_q));
+}
+
+}  // namespace
+
+size_t statistics_bytes(const Problem& problem) { return rows_of(problem) * sizeof(rapt_abi_row_statistics); }
+
+size_t dq_sum_bytes(const Problem& problem, int32_t dims) {
+  return rows_of(problem) * static_cast<size_t>(dims) * sizeof(float);
 }
 
 void backward(BackwardCall call, const Plan& plan, const Launch& launch) {
@@ -22,10 +32,14 @@ void backward(BackwardCall call, const Plan& plan, const Launch& launch) {
   for (size_t i = 0; i < plan.stage_count; ++i) functions[i] = modules.function(plan.stages[i].variant, launch.stream);
   Workspace workspace(plan.workspace, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);
-  auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(workspace.data() + lengths_bytes(call));
+  rapt_backward_args arguments = backward_args(call, device);
+  char* const sums = workspace.data() + lengths_bytes(call);
+  if (plan.dq_sum_dims != 0) arguments.dq_sum = {reinterpret_cast<float*>(sums), plan.dq_sum_dims};
+  arguments.statistics.data =
+      reinterpret_cast<rapt_abi_row_statistics*>(sums + dq_sum_bytes(call, plan.dq_sum_dims));
   for (size_t i = 0; i < plan.stage_count; ++i) {
     if (plan.stages[i].workgroups == 0) continue;
-    const rapt_backward_args arguments = backward_args(call, plan.stages[i], statistics, device);
+    set_stage(call, plan.stages[i], device, arguments);
     launch_stage(plan, i, functions[i], &arguments, launch.stream);
   }
   workspace.free();

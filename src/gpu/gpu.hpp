@@ -22,13 +22,14 @@ struct PlannedKernel {
 
 // The kernels that run a problem, in order, the modules that hold their code, and the device memory that they need.
 struct Plan {
-  static constexpr size_t kMostStages = 4;
+  static constexpr size_t kMostStages = 5;
   Modules* modules = nullptr;
   std::array<PlannedKernel, kMostStages> stages = {};
   size_t stage_count = 0;
   size_t workspace = 0;  // bytes
   // Of the decode stage: the keys' rows are cut into so many splits of split_rows each.
   int32_t splits = 1, split_rows = 0;
+  int32_t dq_sum_dims = 0;  // of a row of backward_fused's sums; 0: the plan has no such stage
 
   const Variant& variant(size_t stage) const { return modules->variants()[stages[stage].variant]; }
 };
@@ -60,6 +61,7 @@ struct Launch {
 };
 // The device memory between the kernels of a backward pass, and of a decode stage with splits.
 size_t statistics_bytes(const Problem& problem);
+size_t dq_sum_bytes(const Problem& problem, int32_t dims);
 size_t partial_bytes(const Problem& problem, int32_t splits);
 
 // Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence

@@ -57,16 +57,25 @@ std::string Modules::row_that_fired(const KernelRequirements& needed) const {
 }
 
 Stages Modules::stages(const Problem& problem, rapt_op op, std::string_view named) {
-  return {problem, op, op == RAPT_FORWARD ? forward_kernels(problem, named) : ForwardKernels::forward};
+  if (op == RAPT_FORWARD) return Stages(forward_kernels(problem, named));
+  return {problem, backward_kernels(problem, named)};
+}
+
+bool Modules::is_of(std::string_view named, Stage stage) const {
+  return std::ranges::any_of(variants(), [&](const Variant& v) { return v.name == named && computes(v, stage); });
 }
 
 ForwardKernels Modules::forward_kernels(const Problem& problem, std::string_view named) {
-  if (!named.empty()) {
-    const auto is_named = [&](const Variant& v) { return v.name == named && computes(v, Stage::decode); };
-    return std::ranges::any_of(variants(), is_named) ? ForwardKernels::decode : ForwardKernels::forward;
-  }
+  if (!named.empty()) return is_of(named, Stage::decode) ? ForwardKernels::decode : ForwardKernels::forward;
   if (problem.has_cache) return ForwardKernels::decode;
   return select(requirements_of(problem, Stage::decode)) ? ForwardKernels::decode : ForwardKernels::forward;
+}
+
+BackwardKernels Modules::backward_kernels(const Problem& problem, std::string_view named) {
+  using enum BackwardKernels;
+  if (!wants_fused(problem)) return apart;
+  if (!named.empty()) return is_of(named, Stage::backward_fused) || is_of(named, Stage::backward_dq_round) ? fused : apart;
+  return select(requirements_of(problem, Stage::backward_fused)) ? fused : apart;
 }
 
 std::optional<size_t> Modules::select(const KernelRequirements& needed) {

@@ -42,6 +42,8 @@ class Modules {
   explicit Modules(const Device& device);
   std::optional<Selected> select_anew(const KernelRequirements& needed) const;
   ForwardKernels forward_kernels(const Problem& problem, std::string_view named);
+  BackwardKernels backward_kernels(const Problem& problem, std::string_view named);
+  bool is_of(std::string_view named, Stage stage) const;
   Function load(size_t variant, Stream stream);
 
   const Device& device_;

@@ -50,6 +50,8 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   const Stages stages = modules.stages(problem, op, variant);
   if (named) {
     const Variant& v = modules.variants()[*named];
+    if (problem.deterministic && computes(v, Stage::backward_fused))
+      return cat(variant, ": deterministic is asked for, and it adds to dq in any order");
     if (std::ranges::none_of(stages, [&](Stage stage) { return computes(v, stage); }))
       return cat(variant, ": it computes ", v.operation);
     if (problem.has_cache && computes(v, Stage::forward)) return cat(variant, ": it takes no KV cache");
@@ -77,6 +79,10 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
       set_splits(problem, v, needed, modules.device(), plan);
       kernel.workgroups *= static_cast<uint32_t>(plan.splits);
       plan.workspace += partial_bytes(problem, plan.splits);
+    }
+    if (stage == Stage::backward_fused) {
+      plan.dq_sum_dims = v.head_dim;
+      plan.workspace += dq_sum_bytes(problem, v.head_dim);
     }
     ++plan.stage_count;
   }

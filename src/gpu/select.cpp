@@ -113,7 +113,14 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
       r.heads = problem.heads_q;
       r.rows = problem.seqlen_q;
       break;
+    case Stage::backward_dq_round:
+      r.heads = problem.heads_q;
+      r.rows = problem.seqlen_q;
+      r.general = false;
+      r.head_dim = problem.head_dim;
+      break;
     case Stage::backward_dkv:
+    case Stage::backward_fused:
       r.heads = problem.heads_k;
       r.rows = problem.seqlen_k;
       break;
@@ -143,18 +150,28 @@ double workgroups(const Variant& v, const KernelRequirements& d) {
          static_cast<double>(d.batch);
 }
 
-Stages::Stages(const Problem& problem, rapt_op op, ForwardKernels forward) {
-  if (op == RAPT_FORWARD && forward == ForwardKernels::decode) {
-    add(Stage::decode);
-    add(Stage::decode_combine);
-    return;
-  }
-  if (op == RAPT_FORWARD) {
+bool wants_fused(const Problem& problem) {
+  return !problem.deterministic && (problem.gradients & gradient::q) &&
+         (problem.gradients & (gradient::k | gradient::v));
+}
+
+Stages::Stages(ForwardKernels kernels) {
+  if (kernels == ForwardKernels::forward) {
     add(Stage::forward);
     return;
   }
+  add(Stage::decode);
+  add(Stage::decode_combine);
+}
+
+Stages::Stages(const Problem& problem, BackwardKernels kernels) {
   add(Stage::backward_dq);  // also for the statistics that the others read
-  if (problem.gradients & (gradient::k | gradient::v)) add(Stage::backward_dkv);
+  if (kernels == BackwardKernels::fused) {
+    add(Stage::backward_fused);
+    add(Stage::backward_dq_round);
+  } else if (problem.gradients & (gradient::k | gradient::v)) {
+    add(Stage::backward_dkv);
+  }
   if (problem.gradients & gradient::bias) add(Stage::backward_dbias);
   if (problem.gradients & gradient::sink) add(Stage::backward_dsink);
 }
@@ -211,7 +228,7 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
   int32_t smallest = INT32_MAX;
   for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
-    if (row.use == "forward") {
+    if (row.use == "forward" || row.use == "apart") {
       if (!needed.cache && conditions_hold(row, variants[able.front()], needed, compute_units)) return std::nullopt;
       continue;
     }

@@ -36,16 +36,23 @@ float scale_log2(const Problem& problem);
 // Which kernels compute the forward pass: those of Stage::forward, or those for few queries and for KV caches.
 enum class ForwardKernels : uint8_t { forward, decode };
 
+// The kernels that compute dq, dk and dv: backward_dq and backward_dkv, which add in a fixed order; or backward_fused, which
+// computes the scores once instead of twice, and adds to dq in any order.
+enum class BackwardKernels : uint8_t { apart, fused };
+// Whether the problem asks for gradients that backward_fused can compute together.
+bool wants_fused(const Problem& problem);
+
 // The stages of a pass that compute what the problem asks for, in the order in which they run.
 class Stages {
  public:
-  Stages(const Problem& problem, rapt_op op, ForwardKernels forward);
+  explicit Stages(ForwardKernels kernels);
+  Stages(const Problem& problem, BackwardKernels kernels);
   const Stage* begin() const { return stages_.data(); }
   const Stage* end() const { return stages_.data() + count_; }
 
  private:
   void add(Stage stage) { stages_[count_++] = stage; }
-  std::array<Stage, 4> stages_ = {};
+  std::array<Stage, 5> stages_ = {};
   size_t count_ = 0;
 };
 
@@ -65,7 +72,7 @@ struct Selected {
   const TuningRow* row;  // that fired
 };
 // The smallest tile that fits, plain if the call is; among several variants of it, the choice of the table's first
-// matching row. Empty if no variant can run the problem, or if that row leaves it to the forward kernels.
+// matching row. Empty if no variant can run the problem, or if that row leaves it to the kernels of another stage.
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units);
 

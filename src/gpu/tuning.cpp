@@ -37,6 +37,7 @@ class RowParser {
     if (row_.use.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
     if (row_.use == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
+    if (row_.use == "apart" && row_.stage != Stage::backward_fused) fail("use=apart is for rows of backward_fused");
     if (row_.use == "forward" && (row_.groups_least > 0 || row_.groups_below > 0))
       fail("groups are those of the kernel that the row names, use=forward names none");
   }

@@ -31,13 +31,14 @@ TEST_F(Fake, TheBackwardPassIsRefusedByName) {
 
 class FakeBackward : public Fake {
  protected:
-  FakeBackward() {
+  explicit FakeBackward(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> kernels = {"backward_dq gfx942 dtype=bf16 head_dim=64 block_k=64",
+                                        "backward_dkv gfx942 dtype=bf16 head_dim=64 block_k=32",
+                                        "backward_dsink gfx942 dtype=fp32 head_dim=32 block_k=32"};
+    kernels.insert(kernels.end(), more.begin(), more.end());
     std::string rows;
-    for (const char* row : {"backward_dq gfx942 dtype=bf16 head_dim=64 block_k=64",
-                            "backward_dkv gfx942 dtype=bf16 head_dim=64 block_k=32",
-                            "backward_dsink gfx942 dtype=fp32 head_dim=32 block_k=32"})
-      rows +=
-          std::string(row) + " features=plain waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 occupancy>=4 p=nearest\n";
+    for (const std::string& row : kernels)
+      rows += row + " features=plain waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 occupancy>=4 p=nearest\n";
     write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
   }
 
@@ -139,6 +140,53 @@ TEST_F(FakeBackward, WorkspaceIsTheCallersOrTheStreams) {
   hip.failing = "launch";
   EXPECT_NE(error_of([&] { backward({}); }).find("launching backward_dq.d64.bf16.plain.k64w4"), std::string::npos);
   EXPECT_EQ(hip.allocated, 3) << "the tensors and the workspaces";
+}
+
+// The kernel that adds to dq, with a tile of 128 dimensions.
+class FakeFused : public FakeBackward {
+ protected:
+  FakeFused()
+      : FakeBackward({"backward_fused gfx942 dtype=bf16 head_dim=128 block_k=32",
+                      "backward_dq_round gfx942 dtype=bf16 head_dim=128 block_k=32"}) {}
+};
+
+TEST_F(FakeFused, RunsUnlessEqualBitsAreAskedFor) {
+  backward({});
+  ASSERT_EQ(hip.launches.size(), 4U);
+  EXPECT_EQ(hip.launches[1].symbol, "backward_fused_d128_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].shape.grid, (Extent{2, 1, 1}));
+  EXPECT_EQ(hip.launches[2].symbol, "backward_dq_round_d128_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[2].shape.grid, (Extent{4, 1, 1}));
+  std::vector<rapt_backward_args> arguments(3);
+  for (size_t i = 0; i < 3; ++i) {
+    std::memcpy(&arguments[i], hip.launches[i].arguments.data(), sizeof(rapt_backward_args));
+    EXPECT_EQ(arguments[i].dq_sum.data, arguments[0].dq_sum.data);
+    EXPECT_EQ(arguments[i].dq_sum.dims, 128);
+  }
+  EXPECT_EQ(arguments[0].dq.data, nullptr) << "only lse and delta";
+  EXPECT_NE(arguments[2].dq.data, nullptr);
+  const size_t sums = size_t{2} * 2 * 70 * 128 * 4;
+  EXPECT_EQ(reinterpret_cast<char*>(arguments[0].statistics.data) - reinterpret_cast<char*>(arguments[0].dq_sum.data),
+            static_cast<ptrdiff_t>(sums));
+  hip.launches.clear();
+  backward({.deterministic = true});
+  ASSERT_EQ(hip.launches.size(), 3U);
+  EXPECT_EQ(hip.launches[1].symbol, "backward_dkv_d64_bf16_plain_k32w4");
+  hip.launches.clear();
+  backward({}, false);
+  EXPECT_EQ(hip.launches.size(), 1U) << "dk and dv are not wanted";
+}
+
+TEST_F(FakeFused, ByName) {
+  backward({.backend = "hip.backward_dkv.d64.bf16.plain.k32w4"});
+  ASSERT_EQ(hip.launches.size(), 3U);
+  hip.launches.clear();
+  backward({.backend = "hip.backward_dq_round.d128.bf16.plain.k32w4"});
+  EXPECT_EQ(hip.launches.size(), 4U);
+  const std::string refused =
+      error_of([&] { backward({.backend = "hip.backward_fused.d128.bf16.plain.k32w4", .deterministic = true}); },
+               RAPT_UNSUPPORTED);
+  EXPECT_NE(refused.find("deterministic is asked for, and it adds to dq in any order"), std::string::npos) << refused;
 }
 
 // One query of four heads over a cache of one head and 2000 keys, on 10 compute units.

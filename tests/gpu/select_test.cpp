@@ -158,19 +158,31 @@ TEST(Select, OptionsOfAProblem) {
 
 // The stages of what is asked for; a kernel serves one stage only.
 TEST(Select, StagesOfPasses) {
-  const auto stages = [](const char* options, rapt_op op, ForwardKernels forward = ForwardKernels::forward) {
-    std::string names;
-    for (const Stage stage : Stages(Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options), op, forward))
-      names.append(names.empty() ? "" : " ").append(stage_name(stage));
-    return names;
+  const auto names = [](const Stages& stages) {
+    std::string text;
+    for (const Stage stage : stages) text.append(text.empty() ? "" : " ").append(stage_name(stage));
+    return text;
   };
-  EXPECT_EQ(stages("", RAPT_FORWARD), "forward");
-  EXPECT_EQ(stages("", RAPT_FORWARD, ForwardKernels::decode), "decode decode_combine");
-  EXPECT_EQ(stages("", RAPT_BACKWARD), "backward_dq backward_dkv");
-  EXPECT_EQ(stages("", RAPT_BACKWARD, ForwardKernels::decode), "backward_dq backward_dkv");
-  EXPECT_EQ(stages(" grads=dq", RAPT_BACKWARD), "backward_dq");
-  EXPECT_EQ(stages(" grads=dv", RAPT_BACKWARD), "backward_dq backward_dkv");
-  EXPECT_EQ(stages(" bias=b1h1 sink grads=dbias,dsink", RAPT_BACKWARD), "backward_dq backward_dbias backward_dsink");
+  const auto problem = [](const char* options) {
+    return Problem::parse(std::string("b1 hq2 hk1 sq8 sk9 d64 fp16") + options);
+  };
+  const auto backward = [&](const char* options, BackwardKernels kernels = BackwardKernels::apart) {
+    return names(Stages(problem(options), kernels));
+  };
+  EXPECT_EQ(names(Stages(ForwardKernels::forward)), "forward");
+  EXPECT_EQ(names(Stages(ForwardKernels::decode)), "decode decode_combine");
+  EXPECT_EQ(backward(""), "backward_dq backward_dkv");
+  EXPECT_EQ(backward(" grads=dq"), "backward_dq");
+  EXPECT_EQ(backward(" grads=dv"), "backward_dq backward_dkv");
+  EXPECT_EQ(backward(" bias=b1h1 sink grads=dbias,dsink"), "backward_dq backward_dbias backward_dsink");
+  EXPECT_EQ(backward("", BackwardKernels::fused), "backward_dq backward_fused backward_dq_round");
+  EXPECT_EQ(backward(" bias=b1h1 sink grads=dq,dv,dbias,dsink", BackwardKernels::fused),
+            "backward_dq backward_fused backward_dq_round backward_dbias backward_dsink");
+  EXPECT_TRUE(wants_fused(problem("")));
+  EXPECT_TRUE(wants_fused(problem(" grads=dq,dv")));
+  EXPECT_FALSE(wants_fused(problem(" det")));
+  EXPECT_FALSE(wants_fused(problem(" grads=dq")));
+  EXPECT_FALSE(wants_fused(problem(" grads=dk,dv")));
   Variant other = kVariants[0];
   other.operation = "something_else";
   EXPECT_EQ(refusal(other, needed(64)), "it computes something_else, which this library does not know");
@@ -188,6 +200,8 @@ TEST(Select, WorkgroupsOfStages) {
   const auto groups = [&](Stage stage) { return workgroups(v, requirements_of(problem, stage)); };
   EXPECT_EQ(groups(Stage::backward_dq), 2 * 8 * 3);
   EXPECT_EQ(groups(Stage::backward_dkv), 1 * 2 * 3);
+  EXPECT_EQ(groups(Stage::backward_fused), 1 * 2 * 3);
+  EXPECT_EQ(groups(Stage::backward_dq_round), 2 * 8 * 3);
   EXPECT_EQ(groups(Stage::backward_dbias), 2 * 2 * 8);
   EXPECT_EQ(groups(Stage::backward_dsink), 8);
   v.block_q = 16;
@@ -197,6 +211,7 @@ TEST(Select, WorkgroupsOfStages) {
   EXPECT_EQ(requirements_of(problem, Stage::decode_combine).dtype, DType::fp32);
   EXPECT_EQ(requirements_of(problem, Stage::backward_dsink).dtype, DType::fp32);
   EXPECT_FALSE(requirements_of(problem, Stage::backward_dsink).general);
+  EXPECT_FALSE(requirements_of(problem, Stage::backward_dq_round).general);
   EXPECT_TRUE(requirements_of(problem, Stage::backward_dkv).general);
 }
 
@@ -226,7 +241,7 @@ TEST(Tuning, ErrorsNameTheLine) {
   };
   EXPECT_EQ(error("backward use=smallest by=x"),
             "t line 1: 'backward' is not a stage, must be one of forward, decode, decode_combine, backward_dq, "
-            "backward_dkv, backward_dbias, backward_dsink");
+            "backward_dkv, backward_fused, backward_dq_round, backward_dbias, backward_dsink");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");
@@ -240,6 +255,7 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward mask= use=k by=x"), "t line 1: mask= must be some of none, causal and window");
   EXPECT_EQ(error("forward use=k use=smallest by=x"), "t line 1: 'use=' is given twice");
   EXPECT_EQ(error("forward use=forward by=x"), "t line 1: use=forward is for rows of decode");
+  EXPECT_EQ(error("forward use=apart by=x"), "t line 1: use=apart is for rows of backward_fused");
   EXPECT_NE(error("decode groups>=2 use=forward by=x").find("groups are those of the kernel"), std::string::npos);
   EXPECT_NE(error("decode rows>=17 use=forward by=x").find("the last row of decode must match"), std::string::npos);
   EXPECT_EQ(error("# none\n"), "");

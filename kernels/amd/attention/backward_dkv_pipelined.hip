@@ -27,11 +27,6 @@ inline constexpr int kAhead = 4;  // fragments read from LDS before the product 
 inline constexpr int kElementTasks = kRegisters + kRegisters / 2;  // an element each, and after two of them their packing
 
 static_assert(kKeyTiles <= 2);
-template <int N>
-struct Number {
-  static constexpr int value = N;
-};
-
 struct Products {
   Tile s, dp;
 };

@@ -22,7 +22,10 @@ using Tile = f32x16;
 // asks for some, as in_accumulators() does. There, products that the vector unit reads come from instructions of our
 // own, whose other operand stays in accumulation registers. The compiler does not know that their result takes up to 18
 // wait states: other products must come before it is read, or settle().
-DEVICE void in_accumulators(Tile& sum) { asm volatile("" : "+a"(sum)); }
+template <class X>
+DEVICE void in_accumulators(X& sum) {
+  asm volatile("" : "+a"(sum));
+}
 DEVICE void settle(Tile& product) { asm volatile("s_nop 15\n\ts_nop 1" : "+v"(product)); }
 #define RAPT_MFMA_TO_VECTOR(name, a, b, c, first)                                       \
   if (first) asm("v_mfma_f32_32x32" name " %0, %1, %2, 0" : "=&v"(c) : "v"(a), "a"(b)); \

@@ -1,4 +1,4 @@
-// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; two tiles of each. A lane loads blocks of
+// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; Buffers tiles of each. A lane loads blocks of
 // 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers, the
 // columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
 //
@@ -10,7 +10,7 @@
 
 namespace rapt::amd {
 
-template <class T, int HeadDim, int Waves>
+template <class T, int HeadDim, int Waves, int Buffers = 2>
 class BothWays {
   using M = Matrix<T>;
   using element = typename T::element;
@@ -19,7 +19,7 @@ class BothWays {
 
  public:
   static constexpr int kParts = 4;  // of a lane: loads of a tile, writes of its rows, and of its columns
-  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 4 * kTileBytes;
+  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 2 * Buffers * kTileBytes;
 
   // Wave first_wave has the first 32 dimensions, the next one the next.
   DEVICE_MEMBER BothWays(const char* rows, int64_t seq, int dims, const Keys& attended, char* lds, int thread,
@@ -102,7 +102,7 @@ class BothWays {
 
   DEVICE_MEMBER bool has_block() const { return HeadDim / kTile == Waves || has_block_; }
   DEVICE_MEMBER char* row_tile(int buffer) const { return lds_ + buffer * kTileBytes; }
-  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (2 + buffer) * kTileBytes; }
+  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (Buffers + buffer) * kTileBytes; }
 
   DEVICE int row_place(int slot, int at) { return slot * kRowBytes + (at ^ ((slot ^ slot >> 3) & 7) * 16); }
   // Two columns side by side.

@@ -15,4 +15,17 @@ DEVICE void share(int n, F f) {
   for (int i = n * Count / Parts; i < (n + 1) * Count / Parts; ++i) f(i);
 }
 
+template <int N>
+struct Number {
+  static constexpr int value = N;
+};
+// f(Number<n>) for n in [Begin, End): a loop that the compiler would find too long to unroll.
+template <int Begin, int End, class F>
+DEVICE void unrolled(F f) {
+  if constexpr (Begin < End) {
+    f(Number<Begin>{});
+    unrolled<Begin + 1, End>(f);
+  }
+}
+
 }  // namespace rapt::amd

@@ -19,6 +19,20 @@ DEVICE void replace(int pass, const Values& v) {
   }
 }
 
+// A fragment of 16-bit elements with 0 in place of Inf and NaN.
+template <class T>
+DEVICE u32x4 finite(u32x4 fragment) {
+  using pair = vec<typename T::element, 2>;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t two = fragment[i];  // clang's bit_cast of an element takes the first one
+    const pair x = __builtin_bit_cast(pair, two);
+    const pair y = {T::round(replaced(kFinite, T::to_float(x[0]))), T::round(replaced(kFinite, T::to_float(x[1])))};
+    fragment[i] = __builtin_bit_cast(uint32_t, y);
+  }
+  return fragment;
+}
+
 // Whether an element of the lane's column is Inf or NaN.
 template <int DimTiles>
 DEVICE bool not_finite(const Tile (&o)[DimTiles]) {

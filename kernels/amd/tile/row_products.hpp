@@ -23,6 +23,15 @@ DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, 
   return products;
 }
 
+// For backward_fused, which adds to them.
+DEVICE void clear_sums(BackwardArguments& a, const Block& block, int first_row, int lane) {
+  if (a.dq_sum.data == nullptr) return;
+  float* const sums = sums_of(a, block.batch, block.q, block.head) + first_row * a.dq_sum.dims;
+  const auto count = min(block.q.count - first_row, kTile) * static_cast<int>(a.dq_sum.dims);
+#pragma nounroll
+  for (int n = 4 * lane; n < count; n += 4 * kWave) *reinterpret_cast<f32x4*>(sums + n) = f32x4{};
+}
+
 // lse and delta of the lane's row, the diagonal element of `products`. If `writes`, they go to the workspace for the
 // kernels that follow. What a row without keys has in dout counts for nothing.
 template <class T>
@@ -42,6 +51,7 @@ DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block
     else s.lse = of_row;
     if (writes && lane < kTile) statistics[row] = s;
   }
+  if (writes) clear_sums(a, block, first_row, lane);
   return s;
 }
 

@@ -1,0 +1,397 @@
+// Like backward_dkv_pipelined.hip, and dQ too: each wave multiplies the step's dS of all waves' keys by the columns of K
+// that it keeps, and adds the result to float32 sums in memory. Two barriers a step, since tiles in LDS have one buffer:
+//
+//   first half   dQ of the last step; S and dP of the next one. Meanwhile P and dS of this one are computed, and its
+//                columns of Q and dO go to LDS.
+//   second half  dV and dK of this step. Meanwhile its dS goes to LDS, and the rows of the step after the next one.
+//
+// What is read from LDS is one stream. A barrier comes some products after its last read of a half, so that the matrix
+// unit has work while the waves wait for each other and the other half's first operands are on their way.
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/both_ways.hpp"
+#include "kernels/amd/tile/exchanged_gradients.hpp"
+#include "kernels/amd/tile/interleave.hpp"
+#include "kernels/amd/tile/statistics.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kKeys = kWaves * kTile;
+inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
+static_assert(!RAPT_GENERAL && kQueries == kTile && kDimTiles == kWaves);
+using Staged = BothWays<T, kHeadDim, kWaves, 1>;
+using Exchanged = ExchangedGradients<T, kKeys>;
+using Statistics = RowStatistics<T>;
+inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes;
+
+// Fragments read from LDS in a step: for dQ, S and dP, dV, dK.
+inline constexpr int kOfDq = Exchanged::kSteps, kOfScores = 2 * kSteps, kOfKeys = kParts<T> * kDimTiles;
+inline constexpr int kHalf = kOfDq + kOfScores, kReads = kHalf + 2 * kOfKeys;
+inline constexpr int kAhead = 4;   // fragments read before the products that need them
+inline constexpr int kBefore = 2;  // fragments whose products come after a barrier and before the other half's
+inline constexpr int kElementTasks = kRegisters + kRegisters / 2;  // an element each, and after two of them their packing
+
+// Before the products of which fragment another one is read. After a barrier, two at a time.
+constexpr int read_before(int i) {
+  const int half = i < kHalf ? 0 : i < kReads ? kHalf : kReads;
+  const int begin = half - kBefore + (i - half) / 2;
+  return i - kAhead > begin || half == 0 ? i - kAhead : begin;
+}
+
+struct Products {
+  Tile s, dp;
+};
+
+// One wave's state.
+struct State {
+  M::Part k[kSteps * M::parts], v[kSteps * M::parts];  // of the lane's key
+  M::Part columns[kOfDq * M::parts];                   // of K: the lane's dimension of all keys
+  Tile dk[kDimTiles], dv[kDimTiles];
+  Tile dq;                // of the last step
+  Statistics statistics;  // of this step's queries
+  M::A ahead[kAhead];     // of this step's fragments
+};
+
+// The sums of dQ of one head, step after step. A lane has one dimension of the rows of a result.
+class Sums {
+  static constexpr int kRowBytes = kHeadDim * 4;
+
+ public:
+  // None are added to if not `adds`.
+  DEVICE_MEMBER Sums(const float* sums, const Queries& rows, bool adds, int lane, int wave)
+      : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(sums + rows.begin * kHeadDim)))),
+        left_(uniform(adds ? rows.end - rows.begin : 0)),
+        rows_(0),
+        at_(M::element(0, lane / kTile) * kRowBytes + (wave * kTile + M::unslot(lane % kTile)) * 4) {}
+
+  // The rows of the step before the one that is next; none in the first call.
+  DEVICE_MEMBER __amdgpu_buffer_rsrc_t last() {
+    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows_ * kRowBytes, 0x00027000);
+    rows_ = clamp(left_, 0, kTile);
+    next_ += kTile * kRowBytes;
+    left_ -= kTile;
+    return tile;
+  }
+  DEVICE_MEMBER void add(const __amdgpu_buffer_rsrc_t& tile, const Tile& dq, int r) const {
+    const int row = M::element(r, 0);  // 12 bits of the offset are in the instruction
+    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, row / 8 * 8 * kRowBytes, 0);
+  }
+
+ private:
+  char* next_;
+  int left_, rows_;
+  const int at_;
+};
+
+// What a workgroup reads of one head of q, and what it exchanges and adds to there.
+struct Head {
+  Staged q, dout;
+  StatisticsRows<T> statistics;
+  Exchanged ds;
+  Sums sums;
+};
+
+// Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
+DEVICE void exclude(int begin, int count, int half, Products& x, Statistics& rows) {
+  const auto size = static_cast<uint32_t>(max(count, 0));
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) {
+    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
+    x.s[r] = attends ? x.s[r] : 0;
+    x.dp[r] = attends ? x.dp[r] : 0;
+    rows.set(r, attends ? rows.lse(r) : __builtin_inff(), attends ? rows.delta(r) : 0);
+  }
+}
+
+// Fragment `at` of the stream; those of the next step follow.
+DEVICE M::A read(const Head& head, int at) {
+  at %= kReads;
+  if (at < kOfDq) return head.ds.fragment(at);
+  if (at < kHalf) return ((at - kOfDq) % 2 == 0 ? head.q : head.dout).row_fragment(0, (at - kOfDq) / 2);
+  const int n = (at - kHalf) % kOfKeys;
+  return (at < kHalf + kOfKeys ? head.dout : head.q).column_fragment(0, n % kDimTiles, n / kDimTiles);
+}
+
+// Part `Count` of the tasks, if the products `n` of the step are those of fragments [begin, end).
+template <int Count, int Begin, int End, class F>
+DEVICE void deal(int n, F f) {
+  constexpr int products = (End - Begin) * M::parts;
+  if (n >= Begin * M::parts && n < End * M::parts) share<Count, products>(n - Begin * M::parts, f);
+}
+
+// One step's work beside its products.
+struct Work {
+  Head& head;
+  State& state;
+  Products& x;
+  float scale;
+  int set;  // of registers with the step's blocks of Q and dO
+  M::B p[kParts<T>], ds[kParts<T>];
+  __amdgpu_buffer_rsrc_t q, dout, of_statistics, sums;
+
+  // Element by element, and after two of them their packing.
+  DEVICE_MEMBER void probability(int task) {
+    const int pair = task / 3, r = 2 * pair + task % 3;
+    if (task % 3 < 2) put(x.s, r, exp2(__builtin_fmaf(x.s[r], scale, state.statistics.lse(r) * -kLog2e)));
+    else pack(x.s, pair, p);
+  }
+  DEVICE_MEMBER void gradient(int task) {
+    const int pair = task / 3, r = 2 * pair + task % 3;
+    if (task % 3 < 2) put(x.dp, r, x.s[r] * (x.dp[r] - state.statistics.delta(r)));
+    else pack(x.dp, pair, ds);
+  }
+  DEVICE_MEMBER static void put(Tile& to, int r, float value) {
+    computed_here(value);
+    to[r] = value;
+  }
+  DEVICE_MEMBER static void pack(const Tile& from, int pair, M::B (&to)[kParts<T>]) {
+    uint32_t packed = T::pack_p(from[2 * pair], from[2 * pair + 1]);
+    computed_here(packed);
+    to[pair / 4][pair % 4] = packed;
+  }
+  DEVICE_MEMBER void columns(int n) {
+    (n % 2 == 0 ? head.q : head.dout).store_column_part(set, 0, n / 2);
+  }
+  DEVICE_MEMBER void load(int n) { n % 2 == 0 ? head.q.load_part(q, set, n / 2) : head.dout.load_part(dout, set, n / 2); }
+  DEVICE_MEMBER void rows(int n) { (n % 2 == 0 ? head.q : head.dout).store_row_part(set, 0, n / 2); }
+  DEVICE_MEMBER void exchange(int r) { head.ds.store(r, ds[r / 8][r % 8 / 2]); }
+
+  // What comes after product n.
+  DEVICE_MEMBER void after(int n) {
+    deal<2 * Staged::kParts, 0, 4>(n, [&](int i) { columns(i); });
+    deal<2 * Staged::kParts, 4, 8>(n, [&](int i) { load(i); });
+    deal<kRegisters, kOfDq + 1, kHalf - 3>(n, [&](int r) { head.sums.add(sums, state.dq, r); });
+    deal<kElementTasks, 0, kHalf / 2>(n, [&](int i) { probability(i); });
+    deal<kElementTasks, kHalf / 2, kHalf>(n, [&](int i) { gradient(i); });
+    deal<Statistics::kLoads, kHalf, kHalf + 8>(n, [&](int i) {
+      head.statistics.load_part(of_statistics, i, state.statistics);
+    });
+    deal<kRegisters, kHalf, kReads - kBefore>(n, [&](int r) { exchange(r); });
+    deal<2 * Staged::kParts, kHalf + 2, kReads - kBefore>(n, [&](int i) { rows(i); });
+  }
+};
+
+// A product of the step: fragment `at`, part `part` of it.
+DEVICE void multiply(State& state, const Work& work, Products& next, M::Part a, int at, int part) {
+  if (at < kOfDq) {
+    M::multiply_to_vector(a, state.columns[at * M::parts + part], state.dq, at == 0 && part == 0);
+  } else if (at < kHalf) {
+    const int n = (at - kOfDq) / 2 * M::parts + part;
+    if ((at - kOfDq) % 2 == 0) M::multiply_to_vector(a, state.k[n], next.s, n == 0);
+    else M::multiply_to_vector(a, state.v[n], next.dp, n == 0);
+  } else {
+    const int n = (at - kHalf) % kOfKeys, d = n % kDimTiles, step = n / kDimTiles;
+    if (at < kHalf + kOfKeys) state.dv[d] = M::multiply_one(a, M::part(work.p[step], part), state.dv[d]);
+    else state.dk[d] = M::multiply_one(a, M::part(work.ds[step], part), state.dk[d]);
+  }
+}
+
+// The step whose S and dP are in `current`, and S and dP of the next one.
+DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, Products& current, Products& next) {
+  M::A fragment[kReads + kAhead];
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) fragment[i] = state.ahead[i];
+  Work work = {head, state, current, scale, set, {}, {}, head.q.next(), head.dout.next(), head.statistics.next(),
+               head.sums.last()};
+  fence();
+  unrolled<0, kReads>([&](auto number) {
+    constexpr int at = decltype(number)::value;
+    if (at == kHalf - kBefore || at == kReads - kBefore) {
+      if (!vectors) {
+        barrier();  // what other waves wrote is replaced
+        if (at < kHalf) head.q.copy_columns(0, 3), head.dout.copy_columns(0, 3);
+        else head.q.copy_rows(0, 1), head.dout.copy_rows(0, 1);
+      }
+      barrier();
+    }
+#pragma unroll
+    for (int i = at + 1; i <= at + kAhead; ++i)
+      if (read_before(i) == at) fragment[i] = read(head, i);
+#pragma unroll
+    for (int part = 0; part < M::parts; ++part) {
+      multiply(state, work, next, M::part(fragment[at], part), at, part);
+      work.after(at * M::parts + part);
+      fence();
+    }
+  });
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) state.ahead[i] = fragment[kReads + i];
+}
+
+// dQ of the last step.
+DEVICE void finish(Head& head, State& state) {
+  const auto sums = head.sums.last();
+#pragma unroll
+  for (int at = 0; at < kOfDq; ++at) {
+    const M::A fragment = at < kAhead ? state.ahead[at] : head.ds.fragment(at);
+#pragma unroll
+    for (int part = 0; part < M::parts; ++part)
+      M::multiply_to_vector(M::part(fragment, part), state.columns[at * M::parts + part], state.dq,
+                            at == 0 && part == 0);
+  }
+  settle(state.dq);
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) head.sums.add(sums, state.dq, r);
+}
+
+// Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k, and adds to
+// their dQ. The block is computed again for each: keeping it would take scalar registers that the loop needs. Some query
+// must attend a key.
+DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State& state) {
+  Block block = key_block_of(a.problem, a.tiles, kKeys);
+  block.head = block.head * a.problem.group + of_group;
+  const int thread = opaque_thread_id(), lane = thread % kWave, half = lane / kTile, wave = uniform(thread / kWave);
+  const int first_key = block.first_row + wave * kTile;
+  const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
+  const Queries own = queries_of(a.problem, block, first_key, kTile);
+  const Queries attending = queries_of(a.problem, block, first_key + lane % kTile, 1);
+  int first = rows.begin;
+  const Keys range = {rows.begin, rows.end, 0, 0};
+  const float scale = a.problem.scale_log2;
+  Head head = {Staged(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds,
+                      thread, 0, finite ? kFinite : kAll),
+               Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
+                      lds + Staged::bytes, thread, 0, kAll),
+               StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, lane),
+               Exchanged(lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile),
+               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave)};
+  const bool vectors = head.q.vectors() && head.dout.vectors();
+
+  head.q.load(0);
+  head.dout.load(0);
+  head.q.load(1);
+  head.dout.load(1);
+  head.statistics.load(state.statistics);
+  const auto store = [&](int set) {
+    barrier();  // no wave reads what was there
+    head.q.store_rows(set, 0);
+    head.dout.store_rows(set, 0);
+    if (!vectors) {
+      barrier();
+      head.q.copy_rows(0, 2 - set);
+      head.dout.copy_rows(0, 2 - set);
+    }
+    barrier();
+  };
+  store(0);
+  head.ds.clear<kWaves * kWave>(thread);  // of which the first step's dQ is made
+  Products x, other;
+#pragma unroll
+  for (int i = 0; i < kSteps * M::parts; ++i) {
+    const M::A q = head.q.row_fragment(0, i / M::parts), dout = head.dout.row_fragment(0, i / M::parts);
+    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, i == 0);
+    M::multiply_to_vector(M::part(dout, i % M::parts), state.v[i], x.dp, i == 0);
+  }
+  settle(x.s);
+  settle(x.dp);
+  store(1);
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) state.ahead[i] = {};
+
+  const auto advance = [&](int set, Products& current, Products& next) {
+    if (first < own.full_begin || first + kQueries > own.full_end)
+      exclude(attending.begin - first, attending.end - attending.begin, half, current, state.statistics);
+    step(head, state, set, scale, vectors, current, next);
+    first += kQueries;
+  };
+  // Two steps a round, so that products need not be moved. If their number is odd, the last one is all zeros, and no key
+  // is attended.
+  do {
+    advance(0, x, other);
+    advance(1, other, x);
+  } while (first < rows.end);
+  finish(head, state);
+}
+
+// What the lane keeps of K for dQ: the wave's slice of the head dimension. Inf and NaN count as 0: rows that attend such
+// a key have NaN in dS, and the others' dS, which is 0, times Inf would be NaN.
+DEVICE void load_columns(BackwardArguments& a, const Block& block, const char* rows, char* lds, State& state) {
+  using Tiles = BothWays<T, kHeadDim, kWaves>;
+  static_assert(Tiles::bytes <= kLdsBytes);
+  const int thread = opaque_thread_id(), wave = uniform(thread / kWave);
+  const Keys keys = {block.first_row, min(block.first_row + kKeys, block.k.count), 0, 0};
+  Tiles tiles(rows, a.k.seq, a.problem.head_dim, keys, lds, thread, 0, kAll);
+  tiles.load(0);
+  tiles.load(1);
+#pragma unroll
+  for (int pair = 0; pair < kWaves; pair += 2) {
+    tiles.store_columns(0, 0);
+    tiles.store_columns(1, 1);
+    if (!tiles.vectors()) {
+      barrier();
+      tiles.copy_columns(0, 2);
+      tiles.copy_columns(1, 1);
+    }
+    if (pair + 2 < kWaves) tiles.load(0), tiles.load(1);
+    barrier();
+#pragma unroll
+    for (int n = 0; n < 2 * kParts<T>; ++n) {
+      const M::A fragment = finite<T>(tiles.column_fragment(n / kParts<T>, wave, n % kParts<T>));
+      const int to = (pair * kParts<T> + n) * M::parts;
+#pragma unroll
+      for (int part = 0; part < M::parts; ++part) {
+        state.columns[to + part] = M::part(fragment, part);
+        in_accumulators(state.columns[to + part]);
+      }
+    }
+    barrier();
+  }
+}
+
+DEVICE void store(BackwardArguments& a, const State& state) {
+  const Block block = key_block_of(a.problem, a.tiles, kKeys);
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  const int key = block.first_row + uniform(thread / kWave) * kTile + lane % kTile;
+  if (key >= block.k.count) return;
+  char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
+  char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
+  if (a.dk.data != nullptr)
+    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
+                    state.dk);
+  if (a.dv.data != nullptr)
+    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1, state.dv);
+}
+
+// Returns whether it must run again, without Inf and NaN in Q; it then adds nothing to dQ.
+DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
+  const Block block = key_block_of(a.problem, a.tiles, kKeys);
+  if (block.first_row >= block.k.count) return false;
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
+  State state = {};
+  load_columns(a, block, k_rows, lds, state);
+  M::B k[kSteps] = {}, v[kSteps] = {};
+  const int key = block.first_row + uniform(thread / kWave) * kTile + lane % kTile;
+  if (key < block.k.count) {
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), M::b_offset(lane), k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), M::b_offset(lane), v);
+  }
+#pragma unroll
+  for (int i = 0; i < kSteps * M::parts; ++i) {
+    state.k[i] = M::part(k[i / M::parts], i % M::parts);
+    state.v[i] = M::part(v[i / M::parts], i % M::parts);
+  }
+#pragma unroll
+  for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dk[d]), in_accumulators(state.dv[d]);
+  if (const Queries rows = queries_of(a.problem, block, block.first_row, kKeys); rows.begin < rows.end) {
+    int g = 0;
+#pragma nounroll
+    do {
+      add_head(opaque_copy(a), g, finite, lds, state);
+    } while (++g < opaque_copy(a).problem.group);
+  }
+  store(opaque_copy(a), state);
+  return vote<kWaves>(not_finite(state.dk), lds) && !finite;
+}
+
+}  // namespace rapt::amd
+
+KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
+#pragma nounroll
+  for (bool finite = false; backward_fused(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
+  }
+}
