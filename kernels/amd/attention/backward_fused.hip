@@ -5,13 +5,14 @@
 //                columns of Q and dO go to LDS.
 //   second half  dV and dK of this step. Meanwhile its dS goes to LDS, and the rows of the step after the next one.
 //
-// What is read from LDS is one stream. A barrier comes some products after its last read of a half, so that the matrix
-// unit has work while the waves wait for each other and the other half's first operands are on their way.
+// Products run in rounds of several sums, because a product that adds to the sum of the one before it waits. A round's
+// operands are read from LDS a round ahead: so a barrier comes before a half's last round, which keeps the matrix unit
+// busy meanwhile.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/both_ways.hpp"
 #include "kernels/amd/tile/exchanged_gradients.hpp"
 #include "kernels/amd/tile/interleave.hpp"
-#include "kernels/amd/tile/statistics.hpp"
+#include "kernels/amd/tile/staged_statistics.hpp"
 
 namespace rapt::amd {
 
@@ -22,21 +23,17 @@ inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
 static_assert(!RAPT_GENERAL && kQueries == kTile && kDimTiles == kWaves);
 using Staged = BothWays<T, kHeadDim, kWaves, 1>;
 using Exchanged = ExchangedGradients<T, kKeys>;
-using Statistics = RowStatistics<T>;
-inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes;
+using Statistics = StagedStatistics<T>;
+inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes + kWaves * Statistics::bytes;
 
-// Fragments read from LDS in a step: for dQ, S and dP, dV, dK.
-inline constexpr int kOfDq = Exchanged::kSteps, kOfScores = 2 * kSteps, kOfKeys = kParts<T> * kDimTiles;
-inline constexpr int kHalf = kOfDq + kOfScores, kReads = kHalf + 2 * kOfKeys;
-inline constexpr int kAhead = 4;   // fragments read before the products that need them
-inline constexpr int kBefore = 2;  // fragments whose products come after a barrier and before the other half's
-inline constexpr int kElementTasks = kRegisters + kRegisters / 2;  // an element each, and after two of them their packing
+inline constexpr int kFirstRounds = kSteps, kSecondRounds = 2 * kParts<T>, kRounds = kFirstRounds + kSecondRounds;
+static_assert(Exchanged::kSteps == kSteps);
+inline constexpr int kMostSums = 4, kElementTasks = kRegisters + kRegisters / 2;
 
-// Before the products of which fragment another one is read. After a barrier, two at a time.
-constexpr int read_before(int i) {
-  const int half = i < kHalf ? 0 : i < kReads ? kHalf : kReads;
-  const int begin = half - kBefore + (i - half) / 2;
-  return i - kAhead > begin || half == 0 ? i - kAhead : begin;
+constexpr int sums_of_round(int round) { return round < kFirstRounds ? 3 : kDimTiles; }
+constexpr int products_before(int round) {
+  const int second = round > kFirstRounds ? round - kFirstRounds : 0;
+  return ((round - second) * 3 + second * kDimTiles) * M::parts;
 }
 
 struct Products {
@@ -46,11 +43,11 @@ struct Products {
 // One wave's state.
 struct State {
   M::Part k[kSteps * M::parts], v[kSteps * M::parts];  // of the lane's key
-  M::Part columns[kOfDq * M::parts];                   // of K: the lane's dimension of all keys
+  M::Part columns[kSteps * M::parts];                  // of K: the lane's dimension of all keys
   Tile dk[kDimTiles], dv[kDimTiles];
   Tile dq;                // of the last step
-  Statistics statistics;  // of this step's queries
-  M::A ahead[kAhead];     // of this step's fragments
+  Tile delta;             // of this step's queries
+  M::A ahead[kMostSums];  // this step's first fragments
 };
 
 // The sums of dQ of one head, step after step. A lane has one dimension of the rows of a result.
@@ -62,13 +59,15 @@ class Sums {
   DEVICE_MEMBER Sums(const float* sums, const Queries& rows, bool adds, int lane, int wave)
       : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(sums + rows.begin * kHeadDim)))),
         left_(uniform(adds ? rows.end - rows.begin : 0)),
-        rows_(0),
+        left_before_(0),
         at_(M::element(0, lane / kTile) * kRowBytes + (wave * kTile + M::unslot(lane % kTile)) * 4) {}
 
   // The rows of the step before the one that is next; none in the first call.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t last() {
-    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows_ * kRowBytes, 0x00027000);
-    rows_ = clamp(left_, 0, kTile);
+    const int rows = left_before_ > kTile ? kTile : left_before_;
+    const auto tile =
+        __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows > 0 ? rows * kRowBytes : 0, 0x00027000);
+    left_before_ = left_;
     next_ += kTile * kRowBytes;
     left_ -= kTile;
     return tile;
@@ -80,44 +79,42 @@ class Sums {
 
  private:
   char* next_;
-  int left_, rows_;
+  int left_, left_before_;
   const int at_;
 };
 
 // What a workgroup reads of one head of q, and what it exchanges and adds to there.
 struct Head {
   Staged q, dout;
-  StatisticsRows<T> statistics;
+  Statistics statistics;
   Exchanged ds;
   Sums sums;
 };
 
 // Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
-DEVICE void exclude(int begin, int count, int half, Products& x, Statistics& rows) {
+DEVICE void exclude(int begin, int count, int half, Products& x, Tile& delta) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
     const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
-    x.s[r] = attends ? x.s[r] : 0;
+    x.s[r] = attends ? x.s[r] : kMasked;
     x.dp[r] = attends ? x.dp[r] : 0;
-    rows.set(r, attends ? rows.lse(r) : __builtin_inff(), attends ? rows.delta(r) : 0);
+    delta[r] = attends ? delta[r] : 0;
   }
 }
 
-// Fragment `at` of the stream; those of the next step follow.
-DEVICE M::A read(const Head& head, int at) {
-  at %= kReads;
-  if (at < kOfDq) return head.ds.fragment(at);
-  if (at < kHalf) return ((at - kOfDq) % 2 == 0 ? head.q : head.dout).row_fragment(0, (at - kOfDq) / 2);
-  const int n = (at - kHalf) % kOfKeys;
-  return (at < kHalf + kOfKeys ? head.dout : head.q).column_fragment(0, n % kDimTiles, n / kDimTiles);
+// Operand A of number `i` of a round's sums.
+DEVICE M::A read(const Head& head, int round, int i) {
+  if (round < kFirstRounds) return i == 0 ? head.ds.fragment(round) : (i == 1 ? head.q : head.dout).row_fragment(0, round);
+  const int n = round - kFirstRounds;
+  return (n < kParts<T> ? head.dout : head.q).column_fragment(0, i, n % kParts<T>);
 }
 
-// Part `Count` of the tasks, if the products `n` of the step are those of fragments [begin, end).
+// A part of `Count` tasks after product `n`, if that is one of rounds [Begin, End).
 template <int Count, int Begin, int End, class F>
 DEVICE void deal(int n, F f) {
-  constexpr int products = (End - Begin) * M::parts;
-  if (n >= Begin * M::parts && n < End * M::parts) share<Count, products>(n - Begin * M::parts, f);
+  constexpr int first = products_before(Begin), end = products_before(End);
+  if (n >= first && n < end) share<Count, end - first>(n - first, f);
 }
 
 // One step's work beside its products.
@@ -128,17 +125,20 @@ struct Work {
   float scale;
   int set;  // of registers with the step's blocks of Q and dO
   M::B p[kParts<T>], ds[kParts<T>];
-  __amdgpu_buffer_rsrc_t q, dout, of_statistics, sums;
+  __amdgpu_buffer_rsrc_t q, dout, sums;
+
+  DEVICE_MEMBER Work(Head& head, State& state, Products& x, float scale, int set)
+      : head(head), state(state), x(x), scale(scale), set(set) {}
 
   // Element by element, and after two of them their packing.
   DEVICE_MEMBER void probability(int task) {
     const int pair = task / 3, r = 2 * pair + task % 3;
-    if (task % 3 < 2) put(x.s, r, exp2(__builtin_fmaf(x.s[r], scale, state.statistics.lse(r) * -kLog2e)));
+    if (task % 3 < 2) put(x.s, r, exp2(x.s[r] * scale));
     else pack(x.s, pair, p);
   }
   DEVICE_MEMBER void gradient(int task) {
     const int pair = task / 3, r = 2 * pair + task % 3;
-    if (task % 3 < 2) put(x.dp, r, x.s[r] * (x.dp[r] - state.statistics.delta(r)));
+    if (task % 3 < 2) put(x.dp, r, x.s[r] * (x.dp[r] - state.delta[r]));
     else pack(x.dp, pair, ds);
   }
   DEVICE_MEMBER static void put(Tile& to, int r, float value) {
@@ -157,78 +157,86 @@ struct Work {
   DEVICE_MEMBER void rows(int n) { (n % 2 == 0 ? head.q : head.dout).store_row_part(set, 0, n / 2); }
   DEVICE_MEMBER void exchange(int r) { head.ds.store(r, ds[r / 8][r % 8 / 2]); }
 
+  // Of the next step, whose S begins with its lse in place of this step's P.
+  DEVICE_MEMBER void read_statistics(int part) {
+    head.statistics.read_delta(set ^ 1, part, state.delta);
+    head.statistics.read_lse(set, part, x.s);
+  }
+
   // What comes after product n.
   DEVICE_MEMBER void after(int n) {
-    deal<2 * Staged::kParts, 0, 4>(n, [&](int i) { columns(i); });
-    deal<2 * Staged::kParts, 4, 8>(n, [&](int i) { load(i); });
-    deal<kRegisters, kOfDq + 1, kHalf - 3>(n, [&](int r) { head.sums.add(sums, state.dq, r); });
-    deal<kElementTasks, 0, kHalf / 2>(n, [&](int i) { probability(i); });
-    deal<kElementTasks, kHalf / 2, kHalf>(n, [&](int i) { gradient(i); });
-    deal<Statistics::kLoads, kHalf, kHalf + 8>(n, [&](int i) {
-      head.statistics.load_part(of_statistics, i, state.statistics);
-    });
-    deal<kRegisters, kHalf, kReads - kBefore>(n, [&](int r) { exchange(r); });
-    deal<2 * Staged::kParts, kHalf + 2, kReads - kBefore>(n, [&](int i) { rows(i); });
+    if (n == products_before(1)) q = head.q.next();
+    if (n == products_before(1) + 1) dout = head.dout.next();
+    if (n == products_before(1) + 2) head.statistics.load();
+    if (n == products_before(9)) sums = head.sums.last();
+    deal<2 * Staged::kParts, 0, 2>(n, [&](int i) { columns(i); });
+    deal<2 * Staged::kParts, 2, 4>(n, [&](int i) { load(i); });
+    deal<kElementTasks, 0, 5>(n, [&](int i) { probability(i); });
+    deal<kElementTasks, 5, 9>(n, [&](int i) { gradient(i); });
+    deal<kRegisters, 9, 11>(n, [&](int r) { exchange(r); });
+    deal<2 * Staged::kParts, 9, 11>(n, [&](int i) { rows(i); });
+    if (n == products_before(10)) head.statistics.store(set);
+    deal<kRegisters / 4, 11, 12>(n, [&](int part) { read_statistics(part); });
+    deal<kRegisters, 10, 12>(n, [&](int r) { head.sums.add(sums, state.dq, r); });
   }
 };
 
-// A product of the step: fragment `at`, part `part` of it.
-DEVICE void multiply(State& state, const Work& work, Products& next, M::Part a, int at, int part) {
-  if (at < kOfDq) {
-    M::multiply_to_vector(a, state.columns[at * M::parts + part], state.dq, at == 0 && part == 0);
-  } else if (at < kHalf) {
-    const int n = (at - kOfDq) / 2 * M::parts + part;
-    if ((at - kOfDq) % 2 == 0) M::multiply_to_vector(a, state.k[n], next.s, n == 0);
+// The product of a round's operand A number `i`, part `part` of it.
+DEVICE void multiply(State& state, const Work& work, Products& next, M::Part a, int round, int i, int part) {
+  const int n = round * M::parts + part, second = round - kFirstRounds;
+  if (round < kFirstRounds) {
+    if (i == 0) M::multiply_to_vector(a, state.columns[n], state.dq, n == 0);
+    else if (i == 1) M::multiply_to_vector(a, state.k[n], next.s, false);
     else M::multiply_to_vector(a, state.v[n], next.dp, n == 0);
+  } else if (second < kParts<T>) {
+    state.dv[i] = M::multiply_one(a, M::part(work.p[second], part), state.dv[i]);
   } else {
-    const int n = (at - kHalf) % kOfKeys, d = n % kDimTiles, step = n / kDimTiles;
-    if (at < kHalf + kOfKeys) state.dv[d] = M::multiply_one(a, M::part(work.p[step], part), state.dv[d]);
-    else state.dk[d] = M::multiply_one(a, M::part(work.ds[step], part), state.dk[d]);
+    state.dk[i] = M::multiply_one(a, M::part(work.ds[second - kParts<T>], part), state.dk[i]);
   }
 }
 
 // The step whose S and dP are in `current`, and S and dP of the next one.
 DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, Products& current, Products& next) {
-  M::A fragment[kReads + kAhead];
+  M::A fragment[kRounds + 1][kMostSums];
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) fragment[i] = state.ahead[i];
-  Work work = {head, state, current, scale, set, {}, {}, head.q.next(), head.dout.next(), head.statistics.next(),
-               head.sums.last()};
+  for (int i = 0; i < sums_of_round(0); ++i) fragment[0][i] = state.ahead[i];
+  Work work(head, state, current, scale, set);
   fence();
-  unrolled<0, kReads>([&](auto number) {
-    constexpr int at = decltype(number)::value;
-    if (at == kHalf - kBefore || at == kReads - kBefore) {
-      if (!vectors) {
+  unrolled<0, kRounds>([&](auto number) {
+    constexpr int round = decltype(number)::value, sums = sums_of_round(round), after = (round + 1) % kRounds;
+    if (after == kFirstRounds || after == 0) {
+      if (__builtin_expect(!vectors, false)) {
         barrier();  // what other waves wrote is replaced
-        if (at < kHalf) head.q.copy_columns(0, 3), head.dout.copy_columns(0, 3);
-        else head.q.copy_rows(0, 1), head.dout.copy_rows(0, 1);
+        if (after == 0) head.q.copy_rows(0, 1), head.dout.copy_rows(0, 1);
+        else head.q.copy_columns(0, 3), head.dout.copy_columns(0, 3);
       }
       barrier();
     }
 #pragma unroll
-    for (int i = at + 1; i <= at + kAhead; ++i)
-      if (read_before(i) == at) fragment[i] = read(head, i);
+    for (int i = 0; i < sums_of_round(after); ++i) fragment[round + 1][i] = read(head, after, i);
 #pragma unroll
-    for (int part = 0; part < M::parts; ++part) {
-      multiply(state, work, next, M::part(fragment[at], part), at, part);
-      work.after(at * M::parts + part);
+    for (int n = 0; n < sums * M::parts; ++n) {
+      const int i = n % sums, part = n / sums;
+      multiply(state, work, next, M::part(fragment[round][i], part), round, i, part);
+      work.after(products_before(round) + n);
       fence();
     }
   });
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) state.ahead[i] = fragment[kReads + i];
+  for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = fragment[kRounds][i];
 }
 
 // dQ of the last step.
 DEVICE void finish(Head& head, State& state) {
   const auto sums = head.sums.last();
 #pragma unroll
-  for (int at = 0; at < kOfDq; ++at) {
-    const M::A fragment = at < kAhead ? state.ahead[at] : head.ds.fragment(at);
+  for (int round = 0; round < kSteps; ++round) {
+    const M::A ds = round == 0 ? state.ahead[0] : head.ds.fragment(round);
 #pragma unroll
-    for (int part = 0; part < M::parts; ++part)
-      M::multiply_to_vector(M::part(fragment, part), state.columns[at * M::parts + part], state.dq,
-                            at == 0 && part == 0);
+    for (int part = 0; part < M::parts; ++part) {
+      const int n = round * M::parts + part;
+      M::multiply_to_vector(M::part(ds, part), state.columns[n], state.dq, n == 0);
+    }
   }
   settle(state.dq);
 #pragma unroll
@@ -253,7 +261,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
                       thread, 0, finite ? kFinite : kAll),
                Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
                       lds + Staged::bytes, thread, 0, kAll),
-               StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, lane),
+               Statistics(statistics_of(a, block.batch, block.q, block.head), range, -kLog2e / scale,
+                          lds + 2 * Staged::bytes + Exchanged::bytes + wave * Statistics::bytes, lane),
                Exchanged(lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile),
                Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave)};
   const bool vectors = head.q.vectors() && head.dout.vectors();
@@ -262,7 +271,6 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   head.dout.load(0);
   head.q.load(1);
   head.dout.load(1);
-  head.statistics.load(state.statistics);
   const auto store = [&](int set) {
     barrier();  // no wave reads what was there
     head.q.store_rows(set, 0);
@@ -278,20 +286,30 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   head.ds.clear<kWaves * kWave>(thread);  // of which the first step's dQ is made
   Products x, other;
 #pragma unroll
+  for (int slot = 0; slot < 2; ++slot) {
+    head.statistics.load();
+    head.statistics.store(slot);
+#pragma unroll
+    for (int part = 0; part < kRegisters / 4; ++part) {
+      head.statistics.read_lse(slot, part, slot == 0 ? x.s : other.s);
+      if (slot == 0) head.statistics.read_delta(slot, part, state.delta);
+    }
+  }
+#pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     const M::A q = head.q.row_fragment(0, i / M::parts), dout = head.dout.row_fragment(0, i / M::parts);
-    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, i == 0);
+    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, false);
     M::multiply_to_vector(M::part(dout, i % M::parts), state.v[i], x.dp, i == 0);
   }
   settle(x.s);
   settle(x.dp);
   store(1);
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) state.ahead[i] = {};
+  for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(head, 0, i);
 
   const auto advance = [&](int set, Products& current, Products& next) {
-    if (first < own.full_begin || first + kQueries > own.full_end)
-      exclude(attending.begin - first, attending.end - attending.begin, half, current, state.statistics);
+    if (__builtin_expect(first < own.full_begin || first + kQueries > own.full_end, false))
+      exclude(attending.begin - first, attending.end - attending.begin, half, current, state.delta);
     step(head, state, set, scale, vectors, current, next);
     first += kQueries;
   };
