@@ -83,12 +83,19 @@ class Sums {
   const int at_;
 };
 
+// Of what a step loads, made in the step before, and of the sums that it adds to.
+struct Descriptors {
+  __amdgpu_buffer_rsrc_t q, dout, sums;
+  DEVICE_MEMBER Descriptors() {}
+};
+
 // What a workgroup reads of one head of q, and what it exchanges and adds to there.
 struct Head {
   Staged q, dout;
   Statistics statistics;
   Exchanged ds;
   Sums sums;
+  Descriptors of;
 };
 
 // Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
@@ -125,7 +132,6 @@ struct Work {
   float scale;
   int set;  // of registers with the step's blocks of Q and dO
   M::B p[kParts<T>], ds[kParts<T>];
-  __amdgpu_buffer_rsrc_t q, dout, sums;
 
   DEVICE_MEMBER Work(Head& head, State& state, Products& x, float scale, int set)
       : head(head), state(state), x(x), scale(scale), set(set) {}
@@ -153,7 +159,7 @@ struct Work {
   DEVICE_MEMBER void columns(int n) {
     (n % 2 == 0 ? head.q : head.dout).store_column_part(set, 0, n / 2);
   }
-  DEVICE_MEMBER void load(int n) { n % 2 == 0 ? head.q.load_part(q, set, n / 2) : head.dout.load_part(dout, set, n / 2); }
+  DEVICE_MEMBER void load(int n) { n % 2 == 0 ? head.q.load_part(head.of.q, set, n / 2) : head.dout.load_part(head.of.dout, set, n / 2); }
   DEVICE_MEMBER void rows(int n) { (n % 2 == 0 ? head.q : head.dout).store_row_part(set, 0, n / 2); }
   DEVICE_MEMBER void exchange(int r) { head.ds.store(r, ds[r / 8][r % 8 / 2]); }
 
@@ -165,19 +171,19 @@ struct Work {
 
   // What comes after product n.
   DEVICE_MEMBER void after(int n) {
-    if (n == products_before(1)) q = head.q.next();
-    if (n == products_before(1) + 1) dout = head.dout.next();
-    if (n == products_before(1) + 2) head.statistics.load();
-    if (n == products_before(9)) sums = head.sums.last();
+    if (n == products_before(5)) head.statistics.load();
+    if (n == products_before(8)) head.of.sums = head.sums.last();
+    if (n == products_before(9)) head.of.q = head.q.next();
+    if (n == products_before(10)) head.of.dout = head.dout.next();
     deal<2 * Staged::kParts, 0, 2>(n, [&](int i) { columns(i); });
     deal<2 * Staged::kParts, 2, 4>(n, [&](int i) { load(i); });
     deal<kElementTasks, 0, 5>(n, [&](int i) { probability(i); });
     deal<kElementTasks, 5, 9>(n, [&](int i) { gradient(i); });
     deal<kRegisters, 9, 11>(n, [&](int r) { exchange(r); });
     deal<2 * Staged::kParts, 9, 11>(n, [&](int i) { rows(i); });
-    if (n == products_before(10)) head.statistics.store(set);
+    if (n == products_before(10) - 2) head.statistics.store(set);
     deal<kRegisters / 4, 11, 12>(n, [&](int part) { read_statistics(part); });
-    deal<kRegisters, 10, 12>(n, [&](int r) { head.sums.add(sums, state.dq, r); });
+    deal<kRegisters, 10, 12>(n, [&](int r) { head.sums.add(head.of.sums, state.dq, r); });
   }
 };
 
@@ -207,17 +213,16 @@ DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, P
     if (after == kFirstRounds || after == 0) {
       if (__builtin_expect(!vectors, false)) {
         barrier();  // what other waves wrote is replaced
-        if (after == 0) head.q.copy_rows(0, 1), head.dout.copy_rows(0, 1);
+        if (after == 0) head.q.copy_rows(0, 2), head.dout.copy_rows(0, 2);
         else head.q.copy_columns(0, 3), head.dout.copy_columns(0, 3);
       }
       barrier();
     }
 #pragma unroll
-    for (int i = 0; i < sums_of_round(after); ++i) fragment[round + 1][i] = read(head, after, i);
-#pragma unroll
     for (int n = 0; n < sums * M::parts; ++n) {
       const int i = n % sums, part = n / sums;
       multiply(state, work, next, M::part(fragment[round][i], part), round, i, part);
+      if (n < sums_of_round(after)) fragment[round + 1][n] = read(head, after, n);
       work.after(products_before(round) + n);
       fence();
     }
@@ -264,7 +269,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
                Statistics(statistics_of(a, block.batch, block.q, block.head), range, -kLog2e / scale,
                           lds + 2 * Staged::bytes + Exchanged::bytes + wave * Statistics::bytes, lane),
                Exchanged(lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile),
-               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave)};
+               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave),
+               {}};
   const bool vectors = head.q.vectors() && head.dout.vectors();
 
   head.q.load(0);
@@ -306,6 +312,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   store(1);
 #pragma unroll
   for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(head, 0, i);
+  head.of.q = head.q.next();
+  head.of.dout = head.dout.next();
 
   const auto advance = [&](int set, Products& current, Products& next) {
     if (__builtin_expect(first < own.full_begin || first + kQueries > own.full_end, false))
