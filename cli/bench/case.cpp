@@ -32,8 +32,8 @@ std::vector<std::string> default_backends(const Problem& problem, rapt_device de
   return names;
 }
 
-Execution how(const std::string& backend, const Team& team) {
-  return {.backend = backend, .allow_math = true, .executor = team.executor()};
+Execution how(const std::string& backend, const Team& team, bool deterministic = false) {
+  return {.backend = backend, .deterministic = deterministic, .allow_math = true, .executor = team.executor()};
 }
 
 // What forecasts the device's times; "" where they are measured. `left_out`: why there are neither.
@@ -51,6 +51,7 @@ const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
 }  // namespace
 
 struct BenchRunner::Tensors {
+  bool deterministic;
   Attention inputs;
   Forward results;
   Placement place;
@@ -62,7 +63,8 @@ struct BenchRunner::Tensors {
   rapt::Gradients placed_gradients;
 
   Tensors(const Problem& problem, const BenchPlan& plan)
-      : inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.layout)),
+      : deterministic(problem.c().deterministic != 0),
+        inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.layout)),
         results(inputs),
         place(plan.device),
         attention(inputs.view(place)),
@@ -102,7 +104,7 @@ struct BenchRunner::Entry {
         attention(t.attention),
         out(t.out),
         lse(t.lse),
-        execution(how(row->backend, team)) {
+        execution(how(row->backend, team, t.deterministic)) {
     contender.on_gpu = on_gpu(device);
     if (contender.on_gpu) contender.finish = [this] { synchronize(device); };
     if (row->op == RAPT_FORWARD) {

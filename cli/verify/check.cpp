@@ -7,6 +7,7 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
     : a_(attention),
       executor_(executor),
       device_(device),
+      deterministic_(problem.c().deterministic != 0),
       a64_(attention.converted(kFp64)),
       largest_logit_(largest_logit(problem.c(), attention)),
       plain_(a_),
@@ -33,7 +34,8 @@ CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const 
 }
 
 std::vector<CheckRow> Checker::check(const std::string& backend) const {
-  const Execution execution{.backend = backend, .allow_math = true, .executor = executor_};
+  const Execution execution{
+      .backend = backend, .deterministic = deterministic_, .allow_math = true, .executor = executor_};
   Placement place(device_);
   const rapt::Attention attention = a_.view(place);
   Forward results(a_);

@@ -31,6 +31,7 @@ class Checker {
   const Attention& a_;
   const rapt_executor* executor_;
   rapt_device device_;
+  bool deterministic_;
   Attention a64_;
   double largest_logit_;
   Forward plain_, exact_;

@@ -9,6 +9,7 @@ DEVICE uint32_t bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 
 struct fp16 {
   using element = _Float16;
+  static constexpr uint32_t infinity = 0x7c00;  // its bits
   // P is scaled by 2^7, away from the denormals, which gfx90a's matrix unit flushes. Lazy rescaling lets it grow by
   // another 2^8, and 2^15 is within fp16's range.
   static constexpr float p_exponent = 7;
@@ -22,6 +23,7 @@ struct fp16 {
 
 struct bf16 {
   using element = __bf16;
+  static constexpr uint32_t infinity = 0x7f80;
   static constexpr float p_exponent = 0;
   DEVICE float to_float(element x) {
     return __builtin_bit_cast(float, static_cast<uint32_t>(__builtin_bit_cast(uint16_t, x)) << 16);

@@ -19,16 +19,14 @@ DEVICE void replace(int pass, const Values& v) {
   }
 }
 
-// A fragment of 16-bit elements with 0 in place of Inf and NaN.
+// A fragment of 16-bit elements with 0 in place of Inf and NaN, whose exponents have all bits set.
 template <class T>
 DEVICE u32x4 finite(u32x4 fragment) {
-  using pair = vec<typename T::element, 2>;
+  constexpr uint32_t exponent = T::infinity;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const uint32_t two = fragment[i];  // clang's bit_cast of an element takes the first one
-    const pair x = __builtin_bit_cast(pair, two);
-    const pair y = {T::round(replaced(kFinite, T::to_float(x[0]))), T::round(replaced(kFinite, T::to_float(x[1])))};
-    fragment[i] = __builtin_bit_cast(uint32_t, y);
+    const uint32_t x = fragment[i], low = x & 0xffff, high = x & 0xffff0000;
+    fragment[i] = ((low & exponent) == exponent ? 0 : low) | ((high >> 16 & exponent) == exponent ? 0 : high);
   }
   return fragment;
 }
