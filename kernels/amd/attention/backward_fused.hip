@@ -46,7 +46,7 @@ struct State {
   M::Part columns[kSteps * M::parts];                  // of K: the lane's dimension of all keys
   Tile dk[kDimTiles], dv[kDimTiles];
   Tile dq;                // of the last step
-  Tile delta;             // of this step's queries
+  Tile negative_lse, delta;  // of this step's queries
   M::A ahead[kMostSums];  // this step's first fragments
 };
 
@@ -99,14 +99,15 @@ struct Head {
 };
 
 // Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
-DEVICE void exclude(int begin, int count, int half, Products& x, Tile& delta) {
+DEVICE void exclude(int begin, int count, int half, Products& x, State& state) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
     const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
-    x.s[r] = attends ? x.s[r] : kMasked;
+    x.s[r] = attends ? x.s[r] : 0;
     x.dp[r] = attends ? x.dp[r] : 0;
-    delta[r] = attends ? delta[r] : 0;
+    state.negative_lse[r] = attends ? state.negative_lse[r] : kMasked;
+    state.delta[r] = attends ? state.delta[r] : 0;
   }
 }
 
@@ -139,7 +140,7 @@ struct Work {
   // Element by element, and after two of them their packing.
   DEVICE_MEMBER void probability(int task) {
     const int pair = task / 3, r = 2 * pair + task % 3;
-    if (task % 3 < 2) put(x.s, r, exp2(x.s[r] * scale));
+    if (task % 3 < 2) put(x.s, r, exp2(__builtin_fmaf(x.s[r], scale, state.negative_lse[r])));
     else pack(x.s, pair, p);
   }
   DEVICE_MEMBER void gradient(int task) {
@@ -163,12 +164,6 @@ struct Work {
   DEVICE_MEMBER void rows(int n) { (n % 2 == 0 ? head.q : head.dout).store_row_part(set, 0, n / 2); }
   DEVICE_MEMBER void exchange(int r) { head.ds.store(r, ds[r / 8][r % 8 / 2]); }
 
-  // Of the next step, whose S begins with its lse in place of this step's P.
-  DEVICE_MEMBER void read_statistics(int part) {
-    head.statistics.read_delta(set ^ 1, part, state.delta);
-    head.statistics.read_lse(set, part, x.s);
-  }
-
   // What comes after product n.
   DEVICE_MEMBER void after(int n) {
     if (n == products_before(5)) head.statistics.load();
@@ -181,8 +176,8 @@ struct Work {
     deal<kElementTasks, 5, 9>(n, [&](int i) { gradient(i); });
     deal<kRegisters, 9, 11>(n, [&](int r) { exchange(r); });
     deal<2 * Staged::kParts, 9, 11>(n, [&](int i) { rows(i); });
-    if (n == products_before(10) - 2) head.statistics.store(set);
-    deal<kRegisters / 4, 11, 12>(n, [&](int part) { read_statistics(part); });
+    if (n == products_before(10) - 2) head.statistics.store();
+    deal<kRegisters / 4, 11, 12>(n, [&](int part) { head.statistics.read(part, state.negative_lse, state.delta); });
     deal<kRegisters, 10, 12>(n, [&](int r) { head.sums.add(head.of.sums, state.dq, r); });
   }
 };
@@ -192,7 +187,7 @@ DEVICE void multiply(State& state, const Work& work, Products& next, M::Part a, 
   const int n = round * M::parts + part, second = round - kFirstRounds;
   if (round < kFirstRounds) {
     if (i == 0) M::multiply_to_vector(a, state.columns[n], state.dq, n == 0);
-    else if (i == 1) M::multiply_to_vector(a, state.k[n], next.s, false);
+    else if (i == 1) M::multiply_to_vector(a, state.k[n], next.s, n == 0);
     else M::multiply_to_vector(a, state.v[n], next.dp, n == 0);
   } else if (second < kParts<T>) {
     state.dv[i] = M::multiply_one(a, M::part(work.p[second], part), state.dv[i]);
@@ -266,7 +261,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
                       thread, 0, finite ? kFinite : kAll),
                Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
                       lds + Staged::bytes, thread, 0, kAll),
-               Statistics(statistics_of(a, block.batch, block.q, block.head), range, -kLog2e / scale,
+               Statistics(statistics_of(a, block.batch, block.q, block.head), range,
                           lds + 2 * Staged::bytes + Exchanged::bytes + wave * Statistics::bytes, lane),
                Exchanged(lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile),
                Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave),
@@ -277,6 +272,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   head.dout.load(0);
   head.q.load(1);
   head.dout.load(1);
+  head.statistics.load();
   const auto store = [&](int set) {
     barrier();  // no wave reads what was there
     head.q.store_rows(set, 0);
@@ -291,20 +287,13 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   store(0);
   head.ds.clear<kWaves * kWave>(thread);  // of which the first step's dQ is made
   Products x, other;
+  head.statistics.store();
 #pragma unroll
-  for (int slot = 0; slot < 2; ++slot) {
-    head.statistics.load();
-    head.statistics.store(slot);
-#pragma unroll
-    for (int part = 0; part < kRegisters / 4; ++part) {
-      head.statistics.read_lse(slot, part, slot == 0 ? x.s : other.s);
-      if (slot == 0) head.statistics.read_delta(slot, part, state.delta);
-    }
-  }
+  for (int part = 0; part < kRegisters / 4; ++part) head.statistics.read(part, state.negative_lse, state.delta);
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     const M::A q = head.q.row_fragment(0, i / M::parts), dout = head.dout.row_fragment(0, i / M::parts);
-    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, false);
+    M::multiply_to_vector(M::part(q, i % M::parts), state.k[i], x.s, i == 0);
     M::multiply_to_vector(M::part(dout, i % M::parts), state.v[i], x.dp, i == 0);
   }
   settle(x.s);
@@ -317,7 +306,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
 
   const auto advance = [&](int set, Products& current, Products& next) {
     if (__builtin_expect(first < own.full_begin || first + kQueries > own.full_end, false))
-      exclude(attending.begin - first, attending.end - attending.begin, half, current, state.delta);
+      exclude(attending.begin - first, attending.end - attending.begin, half, current, state);
     step(head, state, set, scale, vectors, current, next);
     first += kQueries;
   };

@@ -1,5 +1,5 @@
-// lse and delta of a step's rows in LDS, where a lane reads those of its elements. Each wave has its own copy, of two
-// steps. A lane loads one number of a step.
+// lse and delta of a step's rows in LDS, where a lane reads those of its elements. Each wave has its own copy. A lane
+// loads one number of a step.
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
@@ -13,15 +13,13 @@ class StagedStatistics {
   static constexpr int kRowBytes = sizeof(rapt_abi_row_statistics), kColumnBytes = kTile * 4;
 
  public:
-  static constexpr int bytes = 2 * 2 * kColumnBytes;  // of a wave
+  static constexpr int bytes = 2 * kColumnBytes;  // of a wave
 
-  // lse is multiplied by `factor`.
-  DEVICE_MEMBER StagedStatistics(const rapt_abi_row_statistics* rows, const Keys& attended, float factor, char* lds,
-                                 int lane)
+  DEVICE_MEMBER StagedStatistics(const rapt_abi_row_statistics* rows, const Keys& attended, char* lds, int lane)
       : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(rows + attended.begin)))),
         left_(uniform(attended.end - attended.begin)),
         from_(lane % kTile * kRowBytes + lane / kTile * 4),
-        factor_(lane < kTile ? factor : 1),
+        factor_(lane < kTile ? -kLog2e : 1),
         to_(lds + lane * 4),
         column_(lds + M::element(0, lane / kTile) * 4) {}
 
@@ -33,11 +31,13 @@ class StagedStatistics {
     next_ += kTile * kRowBytes;
     left_ -= kTile;
   }
-  DEVICE_MEMBER void store(int slot) const { *reinterpret_cast<float*>(to_ + slot * bytes / 2) = loaded_ * factor_; }
+  DEVICE_MEMBER void store() const { *reinterpret_cast<float*>(to_) = loaded_ * factor_; }
 
-  // Elements [4 * part, 4 * part + 4) of the lane's column.
-  DEVICE_MEMBER void read_lse(int slot, int part, Tile& to) const { read(slot * bytes / 2, part, to); }
-  DEVICE_MEMBER void read_delta(int slot, int part, Tile& to) const { read(slot * bytes / 2 + kColumnBytes, part, to); }
+  // Of elements [4 * part, 4 * part + 4) of the lane's column: lse times -log2(e), and delta.
+  DEVICE_MEMBER void read(int part, Tile& negative_lse, Tile& delta) const {
+    read(0, part, negative_lse);
+    read(kColumnBytes, part, delta);
+  }
 
  private:
   DEVICE_MEMBER void read(int at, int part, Tile& to) const {
