@@ -205,6 +205,7 @@ DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, P
   fence();
   unrolled<0, kRounds>([&](auto number) {
     constexpr int round = decltype(number)::value, sums = sums_of_round(round), after = (round + 1) % kRounds;
+    constexpr int reads = sums_of_round(after), early = min(reads, sums * M::parts);
     if (after == kFirstRounds || after == 0) {
       if (__builtin_expect(!vectors, false)) {
         barrier();  // what other waves wrote is replaced
@@ -217,7 +218,7 @@ DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, P
     for (int n = 0; n < sums * M::parts; ++n) {
       const int i = n % sums, part = n / sums;
       multiply(state, work, next, M::part(fragment[round][i], part), round, i, part);
-      if (n < sums_of_round(after)) fragment[round + 1][n] = read(head, after, n);
+      if (n < early) share<reads, early>(n, [&](int j) { fragment[round + 1][j] = read(head, after, j); });
       work.after(products_before(round) + n);
       fence();
     }

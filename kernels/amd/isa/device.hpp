@@ -88,7 +88,7 @@ DEVICE float exp2(float x) { return __builtin_amdgcn_exp2f(x); }  // v_exp_f32: 
 DEVICE float log2(float x) { return __builtin_amdgcn_logf(x); }   // v_log_f32: 1 ulp
 DEVICE float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
 DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
-DEVICE int min(int a, int b) { return a < b ? a : b; }
+DEVICE constexpr int min(int a, int b) { return a < b ? a : b; }
 DEVICE int max(int a, int b) { return a > b ? a : b; }
 DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
 
