@@ -20,14 +20,18 @@ using T = RAPT_DTYPE;
 using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kKeys = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
-static_assert(!RAPT_GENERAL && kQueries == kTile && kDimTiles == kWaves);
-using Staged = BothWays<T, kHeadDim, kWaves, 1>;
+static_assert(!RAPT_GENERAL && kQueries == kTile);
+// A wave brings Q and dO to LDS, or one of them.
+inline constexpr int kTensors = 2 * kDimTiles / kWaves;
+static_assert(kTensors * kWaves == 2 * kDimTiles);
+using Staged = BothWays<T, kHeadDim, kDimTiles, 1>;
+using Fragments = BothWaysFragments<T, kHeadDim, 1>;
 using Exchanged = ExchangedGradients<T, kKeys>;
 using Statistics = StagedStatistics<T>;
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes + kWaves * Statistics::bytes;
 
 inline constexpr int kFirstRounds = kSteps, kSecondRounds = 2 * kParts<T>, kRounds = kFirstRounds + kSecondRounds;
-static_assert(Exchanged::kSteps == kSteps);
+static_assert(Exchanged::kSteps * kDimTiles == kSteps * kWaves);  // waves that have the same slice of K share the keys
 inline constexpr int kMostSums = 4, kElementTasks = kRegisters + kRegisters / 2;
 
 constexpr int sums_of_round(int round) { return round < kFirstRounds ? 3 : kDimTiles; }
@@ -85,13 +89,14 @@ class Sums {
 
 // Of what a step loads, made in the step before, and of the sums that it adds to.
 struct Descriptors {
-  __amdgpu_buffer_rsrc_t q, dout, sums;
+  __amdgpu_buffer_rsrc_t own, other, sums;
   DEVICE_MEMBER Descriptors() {}
 };
 
 // What a workgroup reads of one head of q, and what it exchanges and adds to there.
 struct Head {
-  Staged q, dout;
+  Staged own, other;  // tensors that this wave brings to LDS: both, or its own
+  Fragments q, dout;
   Statistics statistics;
   Exchanged ds;
   Sums sums;
@@ -118,11 +123,10 @@ DEVICE M::A read(const Head& head, int round, int i) {
   return (n < kParts<T> ? head.dout : head.q).column_fragment(0, i, n % kParts<T>);
 }
 
-// A part of `Count` tasks after product `n`, if that is one of rounds [Begin, End).
+// A part of `Count` tasks after product `n`, if that is one of [Begin, End).
 template <int Count, int Begin, int End, class F>
 DEVICE void deal(int n, F f) {
-  constexpr int first = products_before(Begin), end = products_before(End);
-  if (n >= first && n < end) share<Count, end - first>(n - first, f);
+  if (n >= Begin && n < End) share<Count, End - Begin>(n - Begin, f);
 }
 
 // One step's work beside its products.
@@ -157,28 +161,32 @@ struct Work {
     computed_here(packed);
     to[pair / 4][pair % 4] = packed;
   }
-  DEVICE_MEMBER void columns(int n) {
-    (n % 2 == 0 ? head.q : head.dout).store_column_part(set, 0, n / 2);
+  DEVICE_MEMBER Staged& staged(int n) { return n < Staged::kParts ? head.own : head.other; }
+  DEVICE_MEMBER void columns(int n) { staged(n).store_column_part(set, 0, n % Staged::kParts); }
+  DEVICE_MEMBER void load(int n) {
+    staged(n).load_part(n < Staged::kParts ? head.of.own : head.of.other, set, n % Staged::kParts);
   }
-  DEVICE_MEMBER void load(int n) { n % 2 == 0 ? head.q.load_part(head.of.q, set, n / 2) : head.dout.load_part(head.of.dout, set, n / 2); }
-  DEVICE_MEMBER void rows(int n) { (n % 2 == 0 ? head.q : head.dout).store_row_part(set, 0, n / 2); }
+  DEVICE_MEMBER void rows(int n) { staged(n).store_row_part(set, 0, n % Staged::kParts); }
   DEVICE_MEMBER void exchange(int r) { head.ds.store(r, ds[r / 8][r % 8 / 2]); }
 
-  // What comes after product n.
+  // What comes after product n, of `first` in the first half and `second` in the second one.
   DEVICE_MEMBER void after(int n) {
-    if (n == products_before(5)) head.statistics.load();
-    if (n == products_before(8)) head.of.sums = head.sums.last();
-    if (n == products_before(9)) head.of.q = head.q.next();
-    if (n == products_before(10)) head.of.dout = head.dout.next();
-    deal<2 * Staged::kParts, 0, 2>(n, [&](int i) { columns(i); });
-    deal<2 * Staged::kParts, 2, 4>(n, [&](int i) { load(i); });
-    deal<kElementTasks, 0, 5>(n, [&](int i) { probability(i); });
-    deal<kElementTasks, 5, 9>(n, [&](int i) { gradient(i); });
-    deal<kRegisters, 9, 11>(n, [&](int r) { exchange(r); });
-    deal<2 * Staged::kParts, 9, 11>(n, [&](int i) { rows(i); });
-    if (n == products_before(10) - 2) head.statistics.store();
-    deal<kRegisters / 4, 11, 12>(n, [&](int part) { head.statistics.read(part, state.negative_lse, state.delta); });
-    deal<kRegisters, 10, 12>(n, [&](int r) { head.sums.add(head.of.sums, state.dq, r); });
+    constexpr int first = products_before(kFirstRounds), second = products_before(kRounds) - first;
+    constexpr int parts = kTensors * Staged::kParts, last_round = first + second * 3 / 4;
+    deal<parts, 0, first / 4>(n, [&](int i) { columns(i); });
+    deal<parts, first / 4, first / 2>(n, [&](int i) { load(i); });
+    deal<kElementTasks, 0, first * 5 / 8>(n, [&](int i) { probability(i); });
+    deal<kElementTasks, first * 5 / 8, first + second / 4>(n, [&](int i) { gradient(i); });
+    if (n == first * 5 / 8) head.statistics.load();
+    if (n == first) head.of.sums = head.sums.last();
+    if (n == first + second / 4) head.of.own = head.own.next();
+    if (n == first + second / 2 && kTensors == 2) head.of.other = head.other.next();
+    deal<kRegisters, first + second / 4, last_round>(n, [&](int r) { exchange(r); });
+    deal<parts, first + second / 4, last_round>(n, [&](int i) { rows(i); });
+    if (n == last_round - 2) head.statistics.store();
+    deal<kRegisters / 4, last_round, first + second>(
+        n, [&](int part) { head.statistics.read(part, state.negative_lse, state.delta); });
+    deal<kRegisters, first + second / 2, first + second>(n, [&](int r) { head.sums.add(head.of.sums, state.dq, r); });
   }
 };
 
@@ -196,6 +204,16 @@ DEVICE void multiply(State& state, const Work& work, Products& next, M::Part a, 
   }
 }
 
+// Of the tile whose descriptor was made `back` descriptors ago.
+DEVICE void copy_rows(Head& head, int back) {
+  head.own.copy_rows(0, back);
+  if (kTensors == 2) head.other.copy_rows(0, back);
+}
+DEVICE void copy_columns(Head& head, int back) {
+  head.own.copy_columns(0, back);
+  if (kTensors == 2) head.other.copy_columns(0, back);
+}
+
 // The step whose S and dP are in `current`, and S and dP of the next one.
 DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, Products& current, Products& next) {
   M::A fragment[kRounds + 1][kMostSums];
@@ -209,8 +227,8 @@ DEVICE void step(Head& head, State& state, int set, float scale, bool vectors, P
     if (after == kFirstRounds || after == 0) {
       if (__builtin_expect(!vectors, false)) {
         barrier();  // what other waves wrote is replaced
-        if (after == 0) head.q.copy_rows(0, 2), head.dout.copy_rows(0, 2);
-        else head.q.copy_columns(0, 3), head.dout.copy_columns(0, 3);
+        if (after == 0) copy_rows(head, 2);
+        else copy_columns(head, 3);
       }
       barrier();
     }
@@ -258,30 +276,34 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   int first = rows.begin;
   const Keys range = {rows.begin, rows.end, 0, 0};
   const float scale = a.problem.scale_log2;
-  Head head = {Staged(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds,
-                      thread, 0, finite ? kFinite : kAll),
-               Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                      lds + Staged::bytes, thread, 0, kAll),
+  const auto staged = [&](bool of_dout) {
+    const char* const q = first_row_of(a.q, block.batch, block.q, block.head);
+    const char* const dout = first_row_of(a.dout, block.batch, block.q, block.head);
+    return Staged(of_dout ? dout : q, of_dout ? a.dout.seq : a.q.seq,
+                  of_dout ? a.problem.head_dim_v : a.problem.head_dim, range, lds + (of_dout ? Staged::bytes : 0),
+                  thread % (kDimTiles * kWave), 0, finite && !of_dout ? kFinite : kAll);
+  };
+  const bool own_is_dout = kTensors == 1 && wave >= kDimTiles;
+  char* const after_tiles = lds + 2 * Staged::bytes;
+  Head head = {staged(own_is_dout), staged(!own_is_dout), Fragments(lds, lane), Fragments(lds + Staged::bytes, lane),
                Statistics(statistics_of(a, block.batch, block.q, block.head), range,
-                          lds + 2 * Staged::bytes + Exchanged::bytes + wave * Statistics::bytes, lane),
-               Exchanged(lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile),
-               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave),
-               {}};
-  const bool vectors = head.q.vectors() && head.dout.vectors();
+                          after_tiles + Exchanged::bytes + wave * Statistics::bytes, lane),
+               Exchanged(after_tiles, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
+               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave % kDimTiles), {}};
+  const bool vectors = head.own.vectors() && head.other.vectors();
 
-  head.q.load(0);
-  head.dout.load(0);
-  head.q.load(1);
-  head.dout.load(1);
+  const auto each_staged = [&](auto f) {
+    f(head.own);
+    if (kTensors == 2) f(head.other);
+  };
+  for (int set = 0; set < 2; ++set) each_staged([&](Staged& x) { x.load(set); });
   head.statistics.load();
   const auto store = [&](int set) {
     barrier();  // no wave reads what was there
-    head.q.store_rows(set, 0);
-    head.dout.store_rows(set, 0);
+    each_staged([&](Staged& x) { x.store_rows(set, 0); });
     if (!vectors) {
       barrier();
-      head.q.copy_rows(0, 2 - set);
-      head.dout.copy_rows(0, 2 - set);
+      copy_rows(head, 2 - set);
     }
     barrier();
   };
@@ -302,8 +324,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   store(1);
 #pragma unroll
   for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(head, 0, i);
-  head.of.q = head.q.next();
-  head.of.dout = head.dout.next();
+  head.of.own = head.own.next();
+  if (kTensors == 2) head.of.other = head.other.next();
 
   const auto advance = [&](int set, Products& current, Products& next) {
     if (__builtin_expect(first < own.full_begin || first + kQueries > own.full_end, false))
@@ -341,13 +363,14 @@ DEVICE void load_columns(BackwardArguments& a, const Block& block, const char* r
     }
     if (pair + 2 < kWaves) tiles.load(0), tiles.load(1);
     barrier();
+    const bool own = kDimTiles == kWaves || wave / kDimTiles * 2 == pair;
 #pragma unroll
     for (int n = 0; n < 2 * kParts<T>; ++n) {
-      const M::A fragment = finite<T>(tiles.column_fragment(n / kParts<T>, wave, n % kParts<T>));
-      const int to = (pair * kParts<T> + n) * M::parts;
+      const M::A fragment = finite<T>(tiles.column_fragment(n / kParts<T>, wave % kDimTiles, n % kParts<T>));
+      const int to = ((kDimTiles == kWaves ? pair * kParts<T> : 0) + n) * M::parts;
 #pragma unroll
       for (int part = 0; part < M::parts; ++part) {
-        state.columns[to + part] = M::part(fragment, part);
+        if (own) state.columns[to + part] = M::part(fragment, part);
         in_accumulators(state.columns[to + part]);
       }
     }

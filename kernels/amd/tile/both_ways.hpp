@@ -10,22 +10,71 @@
 
 namespace rapt::amd {
 
+// Where they are, and a lane's fragments of them.
+template <class T, int HeadDim, int Buffers = 2>
+class BothWaysFragments {
+  using M = Matrix<T>;
+
+ protected:
+  static constexpr int kRowBytes = HeadDim * 2, kColumnBytes = kTile * 2;
+  static_assert(sizeof(typename T::element) == 2 && kTile == 32 && kRowBytes % 128 == 0);
+
+ public:
+  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 2 * Buffers * kTileBytes;
+
+  DEVICE_MEMBER BothWaysFragments(char* lds, int lane) : lds_(lds) {
+#pragma unroll
+    for (int c = 0; c < kRowPlaces; ++c)
+      row_fragment_[c] = row_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
+#pragma unroll
+    for (int c = 0; c < kColumnPlaces; ++c)
+      column_fragment_[c] = column_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
+  }
+
+  // Operand A: step `step` of the tile's rows; of dimensions [tile * kTile, (tile + 1) * kTile), whose elements are the
+  // rows' of step `step`.
+  DEVICE_MEMBER typename M::A row_fragment(int buffer, int step) const {
+    return read(row_tile(buffer) + step / kRowPlaces * kRowPlaces * kStepBytes + row_fragment_[step % kRowPlaces]);
+  }
+  DEVICE_MEMBER typename M::A column_fragment(int buffer, int tile, int step) const {
+    return read(column_tile(buffer) + tile * kTile * kColumnBytes + column_fragment_[step]);
+  }
+
+ protected:
+  DEVICE_MEMBER char* row_tile(int buffer) const { return lds_ + buffer * kTileBytes; }
+  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (Buffers + buffer) * kTileBytes; }
+
+  DEVICE int row_place(int slot, int at) { return slot * kRowBytes + (at ^ ((slot ^ slot >> 3) & 7) * 16); }
+  // Two columns side by side.
+  DEVICE int column_place(int slot, int at) {
+    return (slot >> 1) * 2 * kColumnBytes + ((slot ^ slot >> 3) & 1) * kColumnBytes + (at ^ (slot >> 1 & 3) * 16);
+  }
+
+ private:
+  static constexpr int kRowPlaces = 128 / kStepBytes, kColumnPlaces = kColumnBytes / kStepBytes;
+
+  DEVICE typename M::A read(const char* place) { return *reinterpret_cast<const typename M::A*>(place); }
+
+  char* const lds_;
+  int row_fragment_[kRowPlaces], column_fragment_[kColumnPlaces];
+};
+
 template <class T, int HeadDim, int Waves, int Buffers = 2>
-class BothWays {
+class BothWays : public BothWaysFragments<T, HeadDim, Buffers> {
   using M = Matrix<T>;
   using element = typename T::element;
-  static constexpr int kThreads = Waves * kWave, kRowBytes = HeadDim * 2, kColumnBytes = kTile * 2;
-  static_assert(sizeof(element) == 2 && kTile == 32 && kRowBytes % 128 == 0);
+  using Places = BothWaysFragments<T, HeadDim, Buffers>;
+  using Places::row_tile, Places::column_tile, Places::row_place, Places::column_place;
+  static constexpr int kThreads = Waves * kWave;
 
  public:
   static constexpr int kParts = 4;  // of a lane: loads of a tile, writes of its rows, and of its columns
-  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 2 * Buffers * kTileBytes;
 
   // Wave first_wave has the first 32 dimensions, the next one the next.
   DEVICE_MEMBER BothWays(const char* rows, int64_t seq, int dims, const Keys& attended, char* lds, int thread,
                          int first_wave, int pass)
-      : rows_(rows, seq, dims, attended, pass),
-        lds_(lds),
+      : Places(lds, thread % kWave),
+        rows_(rows, seq, dims, attended, pass),
         has_block_(uniform((thread / kWave + Waves - first_wave) % Waves) < HeadDim / kTile) {
     const int lane = thread % kWave, row = lane % 8 * 4;
     const int dim = uniform((thread / kWave + Waves - first_wave) % Waves) * kTile + lane / 8 * 4;
@@ -35,12 +84,6 @@ class BothWays {
       to_row_[j] = row_place(M::slot(row + j), dim * 2);
       to_column_[j] = column_place(M::slot(dim + j), row * 2);
     }
-#pragma unroll
-    for (int c = 0; c < kRowPlaces; ++c)
-      row_fragment_[c] = row_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
-#pragma unroll
-    for (int c = 0; c < kColumnPlaces; ++c)
-      column_fragment_[c] = column_place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
   }
 
   // Whether what is loaded is right; otherwise copy_rows() and copy_columns() must follow.
@@ -88,35 +131,13 @@ class BothWays {
         back);
   }
 
-  // Operand A: step `step` of the tile's rows; of dimensions [tile * kTile, (tile + 1) * kTile), whose elements are the
-  // rows' of step `step`.
-  DEVICE_MEMBER typename M::A row_fragment(int buffer, int step) const {
-    return read(row_tile(buffer) + step / kRowPlaces * kRowPlaces * kStepBytes + row_fragment_[step % kRowPlaces]);
-  }
-  DEVICE_MEMBER typename M::A column_fragment(int buffer, int tile, int step) const {
-    return read(column_tile(buffer) + tile * kTile * kColumnBytes + column_fragment_[step]);
-  }
-
  private:
-  static constexpr int kRowPlaces = 128 / kStepBytes, kColumnPlaces = kColumnBytes / kStepBytes;
-
   DEVICE_MEMBER bool has_block() const { return HeadDim / kTile == Waves || has_block_; }
-  DEVICE_MEMBER char* row_tile(int buffer) const { return lds_ + buffer * kTileBytes; }
-  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (Buffers + buffer) * kTileBytes; }
-
-  DEVICE int row_place(int slot, int at) { return slot * kRowBytes + (at ^ ((slot ^ slot >> 3) & 7) * 16); }
-  // Two columns side by side.
-  DEVICE int column_place(int slot, int at) {
-    return (slot >> 1) * 2 * kColumnBytes + ((slot ^ slot >> 3) & 1) * kColumnBytes + (at ^ (slot >> 1 & 3) * 16);
-  }
-
-  DEVICE typename M::A read(const char* place) { return *reinterpret_cast<const typename M::A*>(place); }
 
   BufferRows<T, kTile> rows_;
-  char* const lds_;
   const bool has_block_;
   uint32_t from_[4];
-  int to_row_[4], to_column_[4], row_fragment_[kRowPlaces], column_fragment_[kColumnPlaces];
+  int to_row_[4], to_column_[4];
   u32x2 part_[2][kParts];
 };
 

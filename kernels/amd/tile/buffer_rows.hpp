@@ -44,7 +44,7 @@ class BufferRows {
     return tile;
   }
 
-  // Without vectors(): calls put(row, dim, x) for each element of the tile that next() returned `back` calls ago.
+  // Without vectors(), by as many threads: calls put(row, dim, x) for each element of the tile that next() returned `back` calls ago.
   // Elements outside are 0.
   template <int Dims, int Threads, class F>
   DEVICE_MEMBER void each_element(F put, int back = 1) const {
@@ -52,7 +52,7 @@ class BufferRows {
     const char* const tile = next_ - back * TileRows * seq_;
     const int left = left_ + back * TileRows;
 #pragma nounroll
-    for (int n = opaque_thread_id(); n < TileRows * Dims; n += Threads) {
+    for (int n = opaque_thread_id() % Threads; n < TileRows * Dims; n += Threads) {
       const int row = n / Dims, dim = n % Dims;
       element x = {};
       if (row < left && dim < head_dim_)

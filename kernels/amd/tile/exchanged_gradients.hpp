@@ -15,15 +15,15 @@ class ExchangedGradients {
  public:
   static constexpr int bytes = kTile * kRowBytes, kSteps = Keys / M::step;
 
-  // `key` is the lane's, of the workgroup's keys.
-  DEVICE_MEMBER ExchangedGradients(char* lds, int lane, int key) : lds_(lds) {
+  // `key` is the lane's, of the workgroup's keys; the wave reads steps from first_step on.
+  DEVICE_MEMBER ExchangedGradients(char* lds, int lane, int key, int first_step) : lds_(lds) {
     const int half = lane / kTile;
 #pragma unroll
     for (int j = 0; j < 4; ++j) to_[j] = M::slot(8 * half) * kRowBytes + ((key * 2) ^ (M::slot(8 * half) + j) * 16);
 #pragma unroll
     for (int c = 0; c < kPlaces; ++c) {
       const int row = M::a_row(lane);
-      from_[c] = row * kRowBytes + ((c * kStepBytes + M::a_offset(lane)) ^ (row ^ row >> 3) % 8 * 16);
+      from_[c] = row * kRowBytes + first_step / kPlaces * 128 + ((c * kStepBytes + M::a_offset(lane)) ^ (row ^ row >> 3) % 8 * 16);
     }
   }
 
