@@ -65,6 +65,8 @@ Error Device::synchronize() {
 
 Runtime::Runtime() {
   Memory::process();  // created before the streams, so that it outlives them
+  // What a workgroup that does not run would have written is read as zeros.
+  if (environment().time == TimeMode::sample) Memory::set_fresh(0);
   Profiler::process();
   TimeLog::process();
   for (const auto& [arch, chip] : configured()) {

@@ -31,14 +31,6 @@ using Snapshot = std::vector<std::shared_ptr<const Block>>;
 
 bool counts_for_limit(const Allocation& a) { return a.kind == MemoryKind::device || a.kind == MemoryKind::managed; }
 
-bool outputs_are_incomplete() {
-  static const bool sample = [] {
-    const char* time = std::getenv("RAPT_SIM_TIME");
-    return time != nullptr && std::strcmp(time, "sample") == 0;
-  }();
-  return sample;
-}
-
 std::string hex(std::uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
@@ -102,6 +94,7 @@ struct Memory::State {
 constinit thread_local Memory::Recent Memory::recent_;
 std::atomic<std::uint64_t> Memory::generation_{1};
 std::atomic<bool> Memory::tracking_{tracking_wanted()};
+std::atomic<std::uint32_t> Memory::fresh_{Memory::fresh_pattern};
 
 Memory::Memory() : state_(std::make_unique<State>()) {}
 Memory::~Memory() = default;
@@ -124,7 +117,7 @@ void* Memory::allocate(std::size_t bytes, std::size_t alignment, MemoryKind kind
       used += bytes;
     }
   }
-  const std::uint32_t pattern = kind == MemoryKind::device && !outputs_are_incomplete() ? fresh_pattern : 0;
+  const std::uint32_t pattern = kind == MemoryKind::device ? fresh_.load(std::memory_order_relaxed) : 0;
   block->pages = map_pages(std::max<std::size_t>(bytes, 1), alignment, pattern);
   unsigned char* data = block->pages.data;
   if (data && tracking() && counts_for_limit(*block)) {

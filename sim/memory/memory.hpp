@@ -27,10 +27,10 @@ class Memory {
   static Memory& process();
 
   // Guarded by unmapped or poisoned bytes at both ends; null if the limit of the device's memory would be exceeded.
-  // Fresh device memory holds fresh_pattern, a NaN in f32, f16 and bf16; but zeros with RAPT_SIM_TIME=sample, where
-  // kernels read what a workgroup that does not run would have written.
+  // Fresh device memory holds fresh_pattern, a NaN in f32, f16 and bf16, or what set_fresh() says.
   void* allocate(std::size_t bytes, std::size_t alignment, MemoryKind kind, int device);
   static constexpr std::uint32_t fresh_pattern = 0xfff5fff5;
+  static void set_fresh(std::uint32_t pattern) { fresh_.store(pattern, std::memory_order_relaxed); }
   // Memory that the caller owns (hipHostRegister, code segments). False if it overlaps a live allocation.
   bool adopt(void* base, std::size_t bytes, MemoryKind kind, int device);
   // False if base is not the start of a live allocation.
@@ -84,6 +84,7 @@ class Memory {
   static constinit thread_local Recent recent_;
   static std::atomic<std::uint64_t> generation_;
   static std::atomic<bool> tracking_;
+  static std::atomic<std::uint32_t> fresh_;
   struct State;
   std::unique_ptr<State> state_;
 };

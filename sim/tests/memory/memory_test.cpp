@@ -117,6 +117,22 @@ TEST(Memory, DescribesWhatIsWrongWithAnAddress) {
   EXPECT_NE(memory.describe(0x123456789000).find("in no allocation"), std::string::npos);
 }
 
+TEST(Memory, IsFreshAsAskedFor) {
+  Memory& memory = Memory::process();
+  const auto first_word = [&](MemoryKind kind) {
+    void* p = memory.allocate(64, 256, kind, 0);
+    std::uint32_t word = 1;
+    std::memcpy(&word, p, sizeof word);
+    memory.release(p);
+    return word;
+  };
+  EXPECT_EQ(first_word(MemoryKind::device), Memory::fresh_pattern);
+  EXPECT_EQ(first_word(MemoryKind::host), 0U);
+  Memory::set_fresh(0);
+  EXPECT_EQ(first_word(MemoryKind::device), 0U);
+  Memory::set_fresh(Memory::fresh_pattern);
+}
+
 TEST(Memory, TracksWrittenBytes) {
   Memory& memory = Memory::process();
   const bool before = Memory::tracking();
