@@ -35,7 +35,7 @@ else
   echo "not here: no python3 with torch and nanobind; make demo PYTHON=/path/to/one has it"
 fi
 
-# One forward on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
+# Both passes on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
 step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
 archs=$(sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' "$(dirname "$0")/../kernels/architectures.hpp" | paste -sd , -)
 gpu=0

@@ -12,7 +12,7 @@ namespace {
 // The refusals of an archive's variants, each once, with the number of variants.
 std::string refusals(const Modules& modules, const KernelRequirements& needed) {
   if (std::ranges::none_of(modules.variants(), [&](const Variant& v) { return computes(v, needed.stage); }))
-    return cat(modules.archive_path(), " has no kernel of ", stage_name(needed.stage), " yet, which the problem needs");
+    return cat(modules.archive_path(), " has no kernel of ", stage_name(needed.stage), ", which the problem needs");
   std::vector<std::pair<std::string, int32_t>> reasons;
   for (const Variant& v : modules.variants()) {
     const std::string why = refusal(v, needed);
