@@ -23,9 +23,7 @@ inline constexpr bool kBoth = RAPT_HEAD_SLICES == 1;
 inline constexpr int kWaves = RAPT_WAVES / RAPT_HEAD_SLICES, kKeys = kWaves * kTile;  // waves with keys of their own
 inline constexpr int kSteps = kHeadDim / M::step, kQueryTiles = kQueries / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
-inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
-using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
+using Own = OwnStep<T, kHeadDim, kGeneral>;
 using Staged = StagedRows<T, kHeadDim, kQueries, RAPT_WAVES>;        // Q and dO
 using Transposed = StagedValues<T, kHeadDim, kQueries, RAPT_WAVES>;  // again
 inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
@@ -141,7 +139,5 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-#pragma nounroll
-  for (bool finite = false; backward_dkv(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  run_until_finite<backward_dkv>(lds);
 }

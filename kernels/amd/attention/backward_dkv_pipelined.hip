@@ -313,7 +313,5 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-#pragma nounroll
-  for (bool finite = false; backward_dkv(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  run_until_finite<backward_dkv>(lds);
 }

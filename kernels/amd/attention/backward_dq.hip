@@ -20,9 +20,7 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kKeyTiles = kKeys / kTile, kDimTiles = kHeadDim / kTile;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-// What a lane keeps of its rows: RDNA 3's operand if registers allow it, which saves making it for each product.
-inline constexpr bool kKeepsOperands = !kGeneral && kHeadDim <= 64 && sizeof(T::element) == 2;
-using Own = Choose<kKeepsOperands, M::B, M::Kept>::type;
+using Own = OwnStep<T, kHeadDim, kGeneral>;
 using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
@@ -43,7 +41,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
   if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane), q);
+    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane),
+                      q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
                       own_offset<M, Own>(lane), dout);
   }
@@ -108,7 +107,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-#pragma nounroll
-  for (bool finite = false; backward_dq(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  run_until_finite<backward_dq>(lds);
 }

@@ -108,7 +108,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-#pragma nounroll
-  for (bool finite = false; backward_dq(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  run_until_finite<backward_dq>(lds);
 }

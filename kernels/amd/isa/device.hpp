@@ -32,6 +32,15 @@ using f32x4 = vec<float, 4>;
 using f32x8 = vec<float, 8>;
 using f32x16 = vec<float, 16>;
 
+template <bool Condition, class Then, class Else>
+struct Choose {
+  using type = Then;
+};
+template <class Then, class Else>
+struct Choose<false, Then, Else> {
+  using type = Else;
+};
+
 #ifdef RAPT_CDNA
 inline constexpr int kWave = 64;
 #else

@@ -24,6 +24,12 @@ DEVICE typename M::A fragment(const char* row, int c, int lane) {
   return *reinterpret_cast<const typename M::A*>(row + c * kStepBytes + M::a_offset(lane));
 }
 
+// What a lane of a backward kernel keeps of a step of its row: operand B if registers allow it, which saves making it
+// for each product.
+template <class T, int HeadDim, bool General>
+using OwnStep = typename Choose<!General && HeadDim <= 64 && sizeof(typename T::element) == 2, typename Matrix<T>::B,
+                                typename Matrix<T>::Kept>::type;
+
 // Operand B from what a lane keeps of its row, M::Kept or M::B, and where that begins in each step.
 template <class M, class Own>
 DEVICE typename M::B whole(const Own& own) {

@@ -64,6 +64,14 @@ DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const 
     }
 }
 
+// Runs a backward kernel, and where it returns that it must, again without Inf and NaN in its last product.
+template <auto Kernel>
+DEVICE void run_until_finite(char* lds) {
+#pragma nounroll
+  for (bool finite = false; Kernel(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
+  }
+}
+
 // True in every lane of a workgroup if `yes` is true in any. Waves exchange it through LDS, whose contents are lost.
 template <int Waves>
 DEVICE bool vote(bool yes, char* lds) {

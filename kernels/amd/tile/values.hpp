@@ -12,15 +12,6 @@ namespace rapt::amd {
 
 inline constexpr int kLdsLimit = 65536;  // bytes per workgroup
 
-template <bool Condition, class Then, class Else>
-struct Choose {
-  using type = Then;
-};
-template <class Then, class Else>
-struct Choose<false, Then, Else> {
-  using type = Else;
-};
-
 template <class T, int HeadDim, int KeyCount, int Waves>
 struct Values {
   using Transposed = TransposedValues<T, HeadDim, KeyCount, Waves>;
