@@ -21,9 +21,9 @@ struct Dropped {
 
 enum class Of { products, logits };
 
-// The products q k of one query become P as dropout leaves it, without its scale, and dP = dO V^T becomes the gradient
-// of the logits, to which a bias was added, or of softmax_scale times the products, which softcap capped. `query()` is
-// the row; plain kernels ask for it only where keys are `masked`.
+// The products q k of one query become P as dropout leaves and scales it, and dP = dO V^T becomes the gradient of the
+// logits, to which a bias was added, or of softmax_scale times the products, which softcap capped. `query()` is the
+// row; plain kernels ask for it only where keys are `masked`.
 template <bool General, Of What = Of::products, class Logits, class QueryOf>
 DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool masked, const QueryOf& query,
                             const rapt_abi_row_statistics& row, const Logits& s, const Logits& dp) {
@@ -47,7 +47,8 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
       const float change = (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1);
       const float weight = exp2(excluded(i) ? kMasked : power);
       dp.set(i, weight * (excluded(i) ? 0 : change));
-      s.set(i, kept ? weight : 0);
+      // Scaled before it is rounded to an operand, as by the plain formula: dv is then as exact.
+      s.set(i, kept ? weight * (General ? p.keep_scale : 1) : 0);
     }
   };
   // What is Inf or NaN in a row or a key reaches no other that does not attend it.

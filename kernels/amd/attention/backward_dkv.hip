@@ -129,8 +129,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
     store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
                     a.problem.scale * scales.dk.undo(), dk);
   if (wants_dv && key < block.k.count && a.dv.data != nullptr)
-    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
-                    (kGeneral ? a.problem.keep_scale : 1) * scales.dv.undo(), dv);
+    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, scales.dv.undo(),
+                    dv);
   return vote<RAPT_WAVES>(wants_dk && not_finite(dk), lds) && !finite;
 }
 

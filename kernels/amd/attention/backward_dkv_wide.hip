@@ -109,8 +109,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const SliceRows<T> dk = slice_rows<T>(a.dk, block.batch, block.k, block.head, slice, a.problem.head_dim);
   const SliceRows<T> dv = slice_rows<T>(a.dv, block.batch, block.k, block.head, slice, a.problem.head_dim_v);
   if (key < block.k.count && a.dk.data != nullptr) dk.store(key, lane, a.problem.scale * keys.dk_scale.undo(), keys.dk);
-  if (key < block.k.count && a.dv.data != nullptr)
-    dv.store(key, lane, (kGeneral ? a.problem.keep_scale : 1) * keys.dv_scale.undo(), keys.dv);
+  if (key < block.k.count && a.dv.data != nullptr) dv.store(key, lane, keys.dv_scale.undo(), keys.dv);
   return vote<kWaves>(not_finite(keys.dk), lds) && !finite;
 }
 

@@ -158,7 +158,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
   bool again = false;
   if (wants_dk) for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half); });
   if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
-  if (wants_dv) store(a.dv, block, v, wave_key, dv, kGeneral ? p.keep_scale : 1, p.head_dim_v);
+  if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);
   return !finite && any_thread(again);
 }
 
