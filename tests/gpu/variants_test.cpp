@@ -213,6 +213,19 @@ void check_rows_without_keys(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", rows without keys, " << m.text();
 }
 
+// Inf and NaN in a row of dout reach the gradients of that row and of the keys that it attends, and no others.
+void check_row_not_finite(const Variant& v) {
+  const std::string problem = "b1 hq2 hk1 sq40 sk40 d" + std::to_string(v.tile) + " " + v.dtype + " causal";
+  Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1 mask=bNh1" : problem});
+  const int64_t row = 17 * 2 * v.tile;
+  inputs.dout.set(row + 1, std::nan(""));
+  inputs.dout.set(row + 2, std::numeric_limits<double>::infinity());
+  inputs.dout.set(row + v.tile + 2, -std::numeric_limits<double>::infinity());  // of the other head: dv is NaN there
+  const Oracle oracle(inputs);
+  const Results results = run_backward_on(devices().at(v.arch), inputs, oracle.plain(), backend_of(v), Layout::compact);
+  for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", a row not finite, " << m.text();
+}
+
 void check(const Variant& v, const Case& c) {
   static Yardsticks yardsticks;
   const Yardstick& yardstick = yardsticks.of(v, c);
@@ -255,7 +268,11 @@ TEST_P(EveryVariant, MeetsTheRule) {
   if (!v.backward && !combines(v.name)) check_reversed_rows(v), ++problems;
   if (!v.backward && v.general) check_least_bias(v), ++problems;
   if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;
-  if (v.backward && !v.name.starts_with("backward_dsink")) check_rows_without_keys(v), ++problems;
+  if (v.backward && !v.name.starts_with("backward_dsink")) {
+    check_rows_without_keys(v);
+    check_row_not_finite(v);
+    problems += 2;
+  }
   if (rapt::describe(devices().at(v.arch)).simulator == 0)
     check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

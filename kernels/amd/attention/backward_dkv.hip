@@ -6,7 +6,8 @@
 // gradients, the first half of the waves computes dv, the other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
+// zeros of dS: if dk or dv is not finite, the workgroup runs again without Inf and NaN in the last two products' Q and
+// dO. An Inf or NaN in dO reaches dk of all keys that the row attends: their dv is the first run's.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/key_gradients.hpp"
@@ -45,7 +46,8 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   Staged dout(dout_rows, a.dout.seq, a.problem.head_dim_v, range, lds + Staged::bytes, thread);
   char* const transposed = lds + 2 * Staged::bytes;
   Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, finite ? kFinite : kAll);
-  Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread, kAll);
+  Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread,
+                    finite ? kFinite : kAll);
   auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(transposed + 2 * Transposed::bytes);
   const auto load = [&](int first) {
     q.load(first);
@@ -96,7 +98,18 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in Q.
+// `x` of the wave that computes dk of the same keys.
+DEVICE bool where_dk_is(bool x, char* lds) {
+  if (kBoth) return x;
+  const int thread = opaque_thread_id();
+  auto* const of_threads = reinterpret_cast<bool*>(lds);
+  barrier();
+  of_threads[thread] = x;
+  barrier();
+  return of_threads[kWaves * kWave + thread % (kWaves * kWave)];
+}
+
+// Returns whether it must run again, without Inf and NaN in Q and dO.
 DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -110,8 +123,10 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
   if (key < block.k.count) {
-    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), own_offset<M, Own>(lane), k);
-    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), own_offset<M, Own>(lane), v);
+    load_fragments<T>(k_rows + key * a.k.seq, a.problem.head_dim, aligned(k_rows, a.k.seq), own_offset<M, Own>(lane),
+                      k);
+    load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), own_offset<M, Own>(lane),
+                      v);
   }
   Scales scales;
   Tile dv[kDimTiles] = {}, of_dk[kDimTiles] = {};
@@ -128,10 +143,11 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   if (wants_dk && key < block.k.count && a.dk.data != nullptr)
     store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
                     a.problem.scale * scales.dk.undo(), dk);
-  if (wants_dv && key < block.k.count && a.dv.data != nullptr)
+  const bool keeps_dv = finite && where_dk_is(not_finite(dk), lds);
+  if (wants_dv && key < block.k.count && a.dv.data != nullptr && !keeps_dv)
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, scales.dv.undo(),
                     dv);
-  return vote<RAPT_WAVES>(wants_dk && not_finite(dk), lds) && !finite;
+  return vote<RAPT_WAVES>(not_finite(dk) || not_finite(dv), lds) && !finite;
 }
 
 }  // namespace rapt::amd

@@ -182,7 +182,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   Head head = {Staged(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds,
                       thread, 0, finite ? kFinite : kAll),
                Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                      lds + Staged::bytes, thread, kWaves - kHeadDim / kTile, kAll),
+                      lds + Staged::bytes, thread, kWaves - kHeadDim / kTile, finite ? kFinite : kAll),
                StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, thread % kWave)};
   const bool vectors = head.q.vectors() && head.dout.vectors();
 
@@ -251,7 +251,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   } while (first < rows.end);
 }
 
-DEVICE void store(BackwardArguments& a, const State& state) {
+DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int thread = opaque_thread_id(), lane = thread % kWave;
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
@@ -263,13 +263,13 @@ DEVICE void store(BackwardArguments& a, const State& state) {
     if (a.dk.data != nullptr)
       store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
                       state.tiles[t].dk);
-    if (a.dv.data != nullptr)
+    if (a.dv.data != nullptr && !(finite && not_finite(state.tiles[t].dk)))
       store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1,
                       state.tiles[t].dv);
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in Q.
+// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip).
 DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -301,10 +301,10 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
       add_head(opaque_copy(a), g, finite, lds, state);
     } while (++g < opaque_copy(a).problem.group);
   }
-  store(opaque_copy(a), state);
+  store(opaque_copy(a), finite, state);
   bool again = false;
 #pragma unroll
-  for (int t = 0; t < kKeyTiles; ++t) again |= not_finite(state.tiles[t].dk);
+  for (int t = 0; t < kKeyTiles; ++t) again |= not_finite(state.tiles[t].dk) || not_finite(state.tiles[t].dv);
   return vote<kWaves>(again, lds) && !finite;
 }
 

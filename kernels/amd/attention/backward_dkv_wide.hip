@@ -54,7 +54,7 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
     }
     stage_statistics<kQueries>(a, block, first, statistics);
     Transposed dout(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                    lds, thread, kAll);
+                    lds, thread, finite ? kFinite : kAll);
     dout.load(first);
     barrier();
     if (attends) {
@@ -82,7 +82,7 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in Q.
+// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip).
 DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -109,8 +109,9 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   const SliceRows<T> dk = slice_rows<T>(a.dk, block.batch, block.k, block.head, slice, a.problem.head_dim);
   const SliceRows<T> dv = slice_rows<T>(a.dv, block.batch, block.k, block.head, slice, a.problem.head_dim_v);
   if (key < block.k.count && a.dk.data != nullptr) dk.store(key, lane, a.problem.scale * keys.dk_scale.undo(), keys.dk);
-  if (key < block.k.count && a.dv.data != nullptr) dv.store(key, lane, keys.dv_scale.undo(), keys.dv);
-  return vote<kWaves>(not_finite(keys.dk), lds) && !finite;
+  const bool keeps_dv = finite && not_finite(keys.dk);
+  if (key < block.k.count && a.dv.data != nullptr && !keeps_dv) dv.store(key, lane, keys.dv_scale.undo(), keys.dv);
+  return vote<kWaves>(not_finite(keys.dk) || not_finite(keys.dv), lds) && !finite;
 }
 
 }  // namespace rapt::amd

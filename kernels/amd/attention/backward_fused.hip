@@ -281,7 +281,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
     const char* const dout = first_row_of(a.dout, block.batch, block.q, block.head);
     return Staged(of_dout ? dout : q, of_dout ? a.dout.seq : a.q.seq,
                   of_dout ? a.problem.head_dim_v : a.problem.head_dim, range, lds + (of_dout ? Staged::bytes : 0),
-                  thread % (kDimTiles * kWave), 0, finite && !of_dout ? kFinite : kAll);
+                  thread % (kDimTiles * kWave), 0, finite ? kFinite : kAll);
   };
   const bool own_is_dout = kTensors == 1 && wave >= kDimTiles;
   char* const after_tiles = lds + 2 * Staged::bytes;
@@ -378,7 +378,7 @@ DEVICE void load_columns(BackwardArguments& a, const Block& block, const char* r
   }
 }
 
-DEVICE void store(BackwardArguments& a, const State& state) {
+DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const int key = block.first_row + uniform(thread / kWave) * kTile + lane % kTile;
@@ -388,11 +388,11 @@ DEVICE void store(BackwardArguments& a, const State& state) {
   if (a.dk.data != nullptr)
     store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
                     state.dk);
-  if (a.dv.data != nullptr)
+  if (a.dv.data != nullptr && !(finite && not_finite(state.dk)))
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1, state.dv);
 }
 
-// Returns whether it must run again, without Inf and NaN in Q; it then adds nothing to dQ.
+// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip); it then adds nothing to dQ.
 DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -421,8 +421,8 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
       add_head(opaque_copy(a), g, finite, lds, state);
     } while (++g < opaque_copy(a).problem.group);
   }
-  store(opaque_copy(a), state);
-  return vote<kWaves>(not_finite(state.dk), lds) && !finite;
+  store(opaque_copy(a), finite, state);
+  return vote<kWaves>(not_finite(state.dk) || not_finite(state.dv), lds) && !finite;
 }
 
 }  // namespace rapt::amd
@@ -430,7 +430,5 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-#pragma nounroll
-  for (bool finite = false; backward_fused(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  run_until_finite<backward_fused>(lds);
 }

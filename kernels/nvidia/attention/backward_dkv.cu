@@ -7,7 +7,8 @@
 // other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
+// zeros of dS: if dk or dv is not finite, the workgroup runs again without Inf and NaN in the last two products' Q and
+// dO. An Inf or NaN in dO reaches dk of all keys that the row attends: their dv is the first run's.
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -25,6 +26,7 @@ inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using StagedQueries = StagedRows<T, kHeadDim, kQueries, kThreads>;
+using StagedSteps = StagedRows<T, kHeadDim, 2 * kQueries, kThreads>;  // Q and dO of a step
 inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
 static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + 4 * StagedQueries::kBytes + 2 * kStatisticsBytes,
               "shared= of the row");
@@ -84,7 +86,32 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedK
                         block.k.count - first, dims);
 }
 
-// Returns whether it must run again, without Inf and NaN in Q.
+// Bit 2 * m + half: whether that row of dk is not finite. Waves that compute dv get it from those of the same keys' dk.
+DEVICE int rows_not_finite(const Accumulators& dk, char* shared) {
+  int rows = 0;
+  for_rows<kKeyTiles>([&](int m, int half) { rows |= not_finite(dk[m], half) << (2 * m + half); });
+  if (kBoth) return rows;
+  constexpr int kKeyThreads = kWaves * kWave;
+  shared[thread_id()] = static_cast<char>(rows);
+  barrier();
+  return shared[kKeyThreads + thread_id() % kKeyThreads];
+}
+
+// Stores the wave's rows of dv except for `kept`, bits as above. What the kernel knows is computed again, because
+// keeping it for this would take registers that the loop needs.
+DEVICE void store_others(BackwardArguments& a, int kept, const Accumulators& dv) {
+  if (a.dv.data == nullptr) return;
+  const Block block = key_block_of(a.problem, a.tiles, kKeys);
+  const int lane = thread_id() % kWave, first_key = block.first_row + thread_id() / kWave % kWaves * kWaveKeys;
+  char* const rows = first_row_of(a.dv, block.batch, block.k, block.head);
+  for_rows<kKeyTiles>([&](int m, int half) {
+    const int key = first_key + row_in_wave(m, half, lane);
+    if (key < block.k.count && !(kept >> (2 * m + half) & 1))
+      store_elements<T>(rows + key * a.dv.seq, a.problem.head_dim_v, dv[m], half, lane);
+  });
+}
+
+// Returns whether it must run again, without Inf and NaN in Q and dO.
 DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
   Problem& p = a.problem;
   const Block block = key_block_of(p, a.tiles, kKeys);
@@ -139,7 +166,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
       if (wants_dk) multiply_transposed<T>(k_of, q, s, v_of, dout, ds);
       else multiply_transposed<T>(k_of, q, s);
     }
-    if (finite) remove_not_finite(q);
+    if (finite) remove_not_finite(StagedSteps(nullptr, 0, 0, 0, 0, q.shared, thread));  // dO is behind Q
     if (attends) {
       Block of_head = block;
       of_head.head = step.head;
@@ -155,11 +182,16 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 
   wait_for_copies();
   barrier();  // K and V have been read
-  bool again = false;
-  if (wants_dk) for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half); });
   if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
+  if (finite) {
+    const int kept = rows_not_finite(dk, shared_statistics);
+    if (wants_dv) store_others(a, kept, dv);
+    return false;
+  }
   if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);
-  return !finite && any_thread(again);
+  bool again = false;
+  for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
+  return any_thread(again);
 }
 
 }  // namespace rapt::nvidia

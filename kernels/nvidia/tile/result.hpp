@@ -40,6 +40,18 @@ DEVICE void store_rows(const Staged& staged, int row, char* out, int64_t seq, in
   wave_barrier();
 }
 
+// Stores the lane's elements of a row of out, one by one; `half` is as in TileLogits.
+template <class T, int Tiles>
+DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int half, int lane) {
+#pragma unroll
+  for (int d = 0; d < Tiles; ++d)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int dim = d * 8 + 2 * (lane % 4) + i;
+      if (dim < dims) reinterpret_cast<typename T::element*>(row)[dim] = T::round(o[d][2 * half + i]);
+    }
+}
+
 // Adds an infinity to the lane's elements of a row of out whose weight is not 0; `half` is as in TileLogits.
 template <class T, int Tiles>
 DEVICE void add_infinities(char* row, int dims, float infinity, const TileC (&weights)[Tiles], int half, int lane) {
