@@ -8,6 +8,12 @@
 /* Types of the optional tensors whose type is not the kernel's own. */
 enum rapt_abi_dtype { RAPT_ABI_FP16 = 0, RAPT_ABI_BF16 = 1, RAPT_ABI_FP32 = 2 };
 
+/* n / d of a number d that the host knows, for n from 0 below 2^31: (2 n * factor >> 32) >> shift. GPUs have no
+ * division, and compute one in some 30 instructions. */
+struct rapt_abi_divisor {
+  uint32_t factor, shift;
+};
+
 /* Row (b, s, h) begins at data + b * batch + s * seq + h * head. */
 struct rapt_abi_rows {
   void* data;
@@ -81,8 +87,7 @@ struct rapt_abi_cache {
   int64_t block_table_row;    /* elements */
   int32_t batches;            /* cache rows, or pages */
   int32_t page;               /* rows, a multiple of 16 */
-  uint32_t page_factor;       /* r / page is (2 r * page_factor >> 32) >> page_shift */
-  uint32_t page_shift;
+  struct rapt_abi_divisor by_page;
 };
 
 /* Rows that are written to the cache before attending: row i of sequence b becomes row seqused[b] + i. */
@@ -115,6 +120,7 @@ struct rapt_abi_partial {
 struct rapt_decode_args {
   uint32_t size; /* sizeof(struct rapt_decode_args) */
   int32_t row_tiles, splits, split_rows;
+  struct rapt_abi_divisor by_row_tiles, by_splits, by_split_rows, by_heads_k, by_group, by_heads_q, by_seqlen_q;
   struct rapt_abi_rows q, k, v, out;
   struct {
     float* data; /* null: not wanted */
@@ -123,8 +129,9 @@ struct rapt_decode_args {
   struct rapt_abi_cache cache;
   struct rapt_abi_new_keys new_keys;
   struct {
-    float* out; /* [batch, heads_k, seqlen_q * group, splits, head_dim_v], not divided by the sum; or null */
+    float* out; /* [batch, heads_k, seqlen_q * group, splits, dims], not divided by the sum; or null */
     struct rapt_abi_partial* softmax; /* [batch, heads_k, seqlen_q * group, splits] */
+    int32_t dims;                     /* head_dim_v, rounded up to a multiple of 4 */
     int32_t natural;                  /* 1: of a general kernel, whose logits are natural; 0: in the log2 domain */
     int32_t out_dtype;                /* rapt_abi_dtype */
   } partial;

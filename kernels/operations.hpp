@@ -52,6 +52,7 @@ inline constexpr Operation kTable[] = {
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
     {"decode", Stage::decode, sizeof(rapt_decode_args), 16},
+    {"decode_wide", Stage::decode, sizeof(rapt_decode_args), 16},  // as forward_wide
     {"decode_combine", Stage::decode_combine, sizeof(rapt_decode_args), 1},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},

@@ -35,7 +35,7 @@ DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place 
 #pragma unroll 4
   for (int n = thread; n < kDecodeRows * Dims; n += Threads) {
     const int row = n / Dims, x = n % Dims;
-    const DecodeRow r = decode_row(a.problem, b, row);
+    const DecodeRow r = decode_row(a, b, row);
     element value = {};
     if (r.query < b.q.count && x < a.problem.head_dim) {
       const char* const q = first_row_of(a.q, b.batch, b.q, r.head) + r.query * a.q.seq;

@@ -8,6 +8,12 @@ namespace rapt::RAPT_VENDOR {
 inline constexpr int kDecodeRows = 16;  // rows of q of a workgroup
 inline constexpr int kRowGroup = 16;    // so many neighbouring rows of a cache, from a multiple on, are in one page
 
+// Divisor is rapt_abi_divisor, of constant memory.
+template <class Divisor>
+DEVICE int divide(int n, const Divisor& by) {
+  return static_cast<int>(static_cast<uint32_t>(uint64_t{2 * static_cast<uint32_t>(n)} * by.factor >> 32) >> by.shift);
+}
+
 struct DecodeBlock {
   int batch, head_k, split;
   int first;       // of the tile's rows, which count queries and the heads of a group: row r is query r / group
@@ -40,35 +46,49 @@ DEVICE DecodeBlock decode_sequence(DecodeArguments& a, int batch) {
 }
 
 DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `id`
-  const int tile = id % a.row_tiles;
-  id /= a.row_tiles;
-  const int split = id % a.splits;
-  id /= a.splits;
-  DecodeBlock b = decode_sequence(a, id / a.problem.heads_k);
-  b.first = tile * kDecodeRows;
-  b.split = split;
-  b.head_k = id % a.problem.heads_k;
+  const int of_tiles = divide(id, a.by_row_tiles), of_splits = divide(of_tiles, a.by_splits);
+  const int batch = divide(of_splits, a.by_heads_k);
+  DecodeBlock b = decode_sequence(a, batch);
+  b.first = (id - of_tiles * a.row_tiles) * kDecodeRows;
+  b.split = of_tiles - of_splits * a.splits;
+  b.head_k = of_splits - batch * a.problem.heads_k;
   return b;
 }
 
 // The first splits, which may have keys. The others write nothing.
 DEVICE int splits_with_keys(DecodeArguments& a, const DecodeBlock& b) {
-  return min((b.used + a.new_keys.seqlen + a.split_rows - 1) / a.split_rows, a.splits);
+  return min(divide(b.used + a.new_keys.seqlen + a.split_rows - 1, a.by_split_rows), a.splits);
 }
 
 // One row of the tile: a query of one head. It may not exist.
 struct DecodeRow {
   int query, head;
 };
-DEVICE DecodeRow decode_row(Problem& p, const DecodeBlock& b, int row) {
-  const int r = b.first + row;
-  return {r / p.group, b.head_k * p.group + r % p.group};
+DEVICE DecodeRow decode_row(DecodeArguments& a, const DecodeBlock& b, int row) {
+  const int r = b.first + row, group = a.problem.group;
+#ifdef __CUDACC__
+  const int query = r / group;  // which nvcc does again where it needs it; the other it keeps in registers
+#else
+  const int query = divide(r, a.by_group);
+#endif
+  return {query, b.head_k * group + r - query * group};
+}
+// Rows of the tile that exist: the first ones.
+DEVICE int decode_rows(Problem& p, const DecodeBlock& b) {
+  return clamp(b.q.count * p.group - b.first, 0, kDecodeRows);
+}
+
+// The number of row `row` of the tile among the partial results.
+DEVICE int64_t partial_row(DecodeArguments& a, const DecodeBlock& b, int row) {
+  Problem& p = a.problem;
+  const int64_t head = static_cast<int64_t>(b.batch) * p.heads_k + b.head_k;
+  return (head * p.seqlen_q * p.group + b.first + row) * a.splits + b.split;
 }
 
 // Rows of k that some row of the tile attends, within the split.
 DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b) {
   Problem& p = a.problem;
-  const int first_query = b.first / p.group, last_query = (b.first + kDecodeRows - 1) / p.group;
+  const int first_query = divide(b.first, a.by_group), last_query = divide(b.first + kDecodeRows - 1, a.by_group);
   const Keys keys = keys_of(p, b.block(p, 0), first_query, last_query - first_query + 1);
   const int begin = b.split * a.split_rows, end = begin + a.split_rows;
   const auto row = [&](int key) { return clamp(key + b.first_key, begin, end); };
@@ -89,9 +109,7 @@ class CacheRows {
   // Row r, of group r / kRowGroup, is at group(r / kRowGroup) + r * seq.
   DEVICE_MEMBER char* group(int group) const {
     if (pages_ == nullptr) return data_;
-    const uint32_t row = static_cast<uint32_t>(group * kRowGroup);
-    const auto place =
-        static_cast<int>(static_cast<uint32_t>(uint64_t{2 * row} * cache_.page_factor >> 32) >> cache_.page_shift);
+    const int place = divide(group * kRowGroup, cache_.by_page);
     const int page = clamp(load_uniform(pages_ + place), 0, cache_.batches - 1);
     return data_ + page * page_bytes_ - static_cast<int64_t>(place) * cache_.page * seq;
   }

@@ -144,6 +144,16 @@ rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const 
 
 namespace {
 
+// Exact for numbers below 2^31: with 2^shift >= d, factor = ceil(2^(31 + shift) / d) is too large by less than
+// 2^-shift, relatively (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
+rapt_abi_divisor divisor(int64_t d) {
+  d = std::max<int64_t>(d, 1);
+  rapt_abi_divisor by = {};
+  while (d > int64_t{1} << by.shift) ++by.shift;
+  by.factor = static_cast<uint32_t>(((int64_t{1} << (31 + by.shift)) + d - 1) / d);
+  return by;
+}
+
 rapt_abi_cache cache_args(const Call& call) {
   rapt_abi_cache c = {};
   c.seqused = call.seqused_k;
@@ -153,11 +163,7 @@ rapt_abi_cache cache_args(const Call& call) {
   c.block_table_row = call.block_table_row;
   c.batches = static_cast<int32_t>(call.cache_batches);
   c.page = static_cast<int32_t>(call.page);
-  // Exact for rows below 2^31: with 2^shift >= page, factor = ceil(2^(31 + shift) / page) is too large by less than
-  // 2^-shift, relatively (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
-  while (call.page > int64_t{1} << c.page_shift) ++c.page_shift;
-  if (call.page > 0)
-    c.page_factor = static_cast<uint32_t>(((int64_t{1} << (31 + c.page_shift)) + call.page - 1) / call.page);
+  c.by_page = divisor(call.page);
   return c;
 }
 
@@ -187,6 +193,13 @@ rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const De
   a.row_tiles = plan.stages[0].tiles;
   a.splits = plan.splits;
   a.split_rows = plan.split_rows;
+  a.by_row_tiles = divisor(a.row_tiles);
+  a.by_splits = divisor(a.splits);
+  a.by_split_rows = divisor(a.split_rows);
+  a.by_heads_k = divisor(call.heads_k);
+  a.by_group = divisor(call.group());
+  a.by_heads_q = divisor(call.heads_q);
+  a.by_seqlen_q = divisor(call.seqlen_q);
   a.q = rows(call.q, bytes);
   a.k = rows(call.k, bytes);
   a.v = rows(call.v, bytes);
@@ -195,6 +208,7 @@ rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const De
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   if (call.has_cache) a.cache = cache_args(call);
   a.new_keys = new_keys_args(call);
+  a.partial.dims = static_cast<int32_t>(partial_dims(call));
   a.partial.natural = plan.variant(0).features == "general";
   a.partial.out_dtype = abi_dtype(call.dtype);
   fill(a.problem, call, device);

@@ -20,20 +20,21 @@ int64_t partial_rows(const Problem& problem) { return problem.batch * problem.he
 
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan) {
-  const int64_t step = int64_t{variant.block_k} * variant.waves;  // of all waves of a workgroup
   const int64_t per_split = std::max<int64_t>(needed.heads * tiles(variant, needed), 1);
   const int64_t wanted = (kWorkgroupsPerUnit * device.compute_units + per_split - 1) / per_split;
   const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
   const int64_t most =
       std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
   const int64_t of_split = std::max((rows + wanted - 1) / wanted, std::max(kLeastRows, (rows + most - 1) / most));
-  plan.split_rows = static_cast<int32_t>((of_split + step - 1) / step * step);
+  plan.split_rows = static_cast<int32_t>((of_split + variant.block_k - 1) / variant.block_k * variant.block_k);
   plan.splits = static_cast<int32_t>((rows + plan.split_rows - 1) / plan.split_rows);
 }
 
+int64_t partial_dims(const Problem& problem) { return (problem.head_dim_v + 3) / 4 * 4; }
+
 size_t partial_bytes(const Problem& problem, int32_t splits) {
   if (splits == 1) return 0;
-  const int64_t of_row = problem.head_dim_v * int64_t{sizeof(float)} + int64_t{sizeof(rapt_abi_partial)};
+  const int64_t of_row = partial_dims(problem) * int64_t{sizeof(float)} + int64_t{sizeof(rapt_abi_partial)};
   return static_cast<size_t>(partial_rows(problem) * splits * of_row);
 }
 
@@ -51,9 +52,9 @@ void decode(ForwardCall& call, const Plan& plan, const Launch& launch) {
   rapt_decode_args arguments = decode_args(call, plan, device);
   if (plan.splits > 1) {
     char* const partial = workspace.data() + lengths_bytes(call);
-    arguments.partial.softmax = reinterpret_cast<rapt_abi_partial*>(partial);
-    arguments.partial.out = reinterpret_cast<float*>(partial + static_cast<size_t>(partial_rows(call) * plan.splits) *
-                                                                   sizeof(rapt_abi_partial));
+    const int64_t out_numbers = partial_rows(call) * plan.splits * partial_dims(call);
+    arguments.partial.out = reinterpret_cast<float*>(partial);
+    arguments.partial.softmax = reinterpret_cast<rapt_abi_partial*>(arguments.partial.out + out_numbers);
   }
   for (size_t i = 0; i < plan.stage_count; ++i) launch_stage(plan, i, functions[i], &arguments, launch.stream);
   workspace.free();

@@ -63,6 +63,7 @@ struct Launch {
 size_t statistics_bytes(const Problem& problem);
 size_t dq_sum_bytes(const Problem& problem, int32_t dims);
 size_t partial_bytes(const Problem& problem, int32_t splits);
+int64_t partial_dims(const Problem& problem);  // numbers of a row's partial result
 
 // Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence
 // has the same result, to the last bit, alone and in any batch.

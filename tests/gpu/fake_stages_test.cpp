@@ -213,7 +213,7 @@ class FakeDecode : public Fake {
   static constexpr size_t kPartial = size_t{4} * 8 * (64 * 4 + 8);  // 4 rows, 8 splits
 
  private:
-  static constexpr size_t kRow = 512, kBytes = kRow * 3 + size_t{2000} * 64 * 2;
+  static constexpr size_t kRow = 512, kBytes = kRow * 3 + size_t{6000} * 64 * 2;
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
@@ -231,8 +231,8 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
     EXPECT_EQ(arguments.splits, 8);
     EXPECT_EQ(arguments.split_rows, 256);
     EXPECT_EQ(
-        reinterpret_cast<const char*>(arguments.partial.out) - reinterpret_cast<const char*>(arguments.partial.softmax),
-        4 * 8 * 8);
+        reinterpret_cast<const char*>(arguments.partial.softmax) - reinterpret_cast<const char*>(arguments.partial.out),
+        4 * 8 * 64 * 4);
   }
   hip.launches.clear();
   decode(250);
@@ -240,6 +240,27 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.splits, 1);
   EXPECT_EQ(arguments.partial.out, nullptr);
+  hip.launches.clear();
+  decode(6000);  // two splits for each compute unit, of whole blocks of 32 keys
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.split_rows, 320);
+  EXPECT_EQ(arguments.splits, 19);
+}
+
+TEST_F(FakeDecode, DivisorsDivide) {
+  decode(6000);
+  rapt_decode_args arguments;
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  for (const auto& [divisor, by] : {std::pair{arguments.by_row_tiles, 1},
+                                    {arguments.by_splits, 19},
+                                    {arguments.by_split_rows, 320},
+                                    {arguments.by_heads_k, 1},
+                                    {arguments.by_group, 4},
+                                    {arguments.by_heads_q, 4},
+                                    {arguments.by_seqlen_q, 1}})
+    for (const uint32_t n : {0U, 1U, 18U, 19U, 319U, 320U, 321U, 0x7fffffffU, 0x7fffffffU / 19 * 19 - 1, 0x7ffffec0U})
+      EXPECT_EQ((uint64_t{2 * n} * divisor.factor >> 32) >> divisor.shift, n / static_cast<uint32_t>(by))
+          << n << '/' << by;
 }
 
 // What kernels clamp lengths, pages and positions to must exist.

@@ -77,6 +77,12 @@ template <class X>
 DEVICE void computed_here(X& x) {
   asm volatile("" : "+v"(x));
 }
+// Gives x any value. A variable without one that is declared in a loop would keep that of the round before, in
+// registers.
+template <class X>
+DEVICE void any_value(X& x) {
+  asm volatile("" : "=v"(x));
+}
 DEVICE int opaque_thread_id() { return opaque_copy(thread_id()); }
 
 // All waves' LDS accesses before the barrier complete before any after it start.

@@ -68,7 +68,7 @@ DEVICE void load_q(DecodeArguments& a, const DecodeBlock& b, char* buffer, int t
     constexpr int chunk = 16 / Tile::kSize, chunks = kHeadDim / chunk;
 #pragma unroll
     for (int n = thread; n < kTile * chunks; n += kThreads) {
-      const DecodeRow row = decode_row(a.problem, b, n / chunks);
+      const DecodeRow row = decode_row(a, b, n / chunks);
       const int dim = n % chunks * chunk;
       const bool there = row.query < b.q.count && dim < dims;
       const char* const from = first_row_of(a.q, b.batch, b.q, row.head) + row.query * a.q.seq + dim * Tile::kSize;
@@ -78,24 +78,15 @@ DEVICE void load_q(DecodeArguments& a, const DecodeBlock& b, char* buffer, int t
   end_group();
 }
 
-// Rows of the tile that exist; the others are behind them.
-DEVICE int rows_of(Problem& p, const DecodeBlock& b) { return min(b.q.count * p.group - b.first, kDecodeRows); }
-
-DEVICE int64_t first_partial(DecodeArguments& a, const DecodeBlock& b) {
-  Problem& p = a.problem;
-  const int64_t head = static_cast<int64_t>(b.batch) * p.heads_k + b.head_k;
-  return (head * p.seqlen_q * p.group + b.first) * a.splits + b.split;  // of the next row: a.splits after it
-}
-
 // Merges and stores the waves' results of a pass. Returns true if a row has an Inf or NaN that may come from a key it
 // does not attend.
 DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
   const DecodeBlock b = decode_block(a, workgroup_id());
-  const int thread = thread_id(), rows = rows_of(a.problem, b), dims = a.problem.head_dim_v;
+  const int thread = thread_id(), rows = decode_rows(a.problem, b), dims = a.problem.head_dim_v;
   const bool whole = a.splits == 1;
   if (thread < rows) {
-    const int64_t partial = first_partial(a, b) + static_cast<int64_t>(thread) * a.splits;
-    const DecodeRow row = decode_row(a.problem, b, thread);
+    const int64_t partial = partial_row(a, b, thread);
+    const DecodeRow row = decode_row(a, b, thread);
     auto& merged = results.rows[thread];
     auto softmax = results.merge(thread);
     merged.factor = 1;
@@ -105,7 +96,7 @@ DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
       merged.factor = softmax.finish_total(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
       if (pass < kAbove) store_lse(a, block, row.query, softmax.lse());
     } else {
-      merged.out = reinterpret_cast<char*>(a.partial.out + partial * dims);
+      merged.out = reinterpret_cast<char*>(a.partial.out + partial * a.partial.dims);
       if (pass < kAbove) a.partial.softmax[partial] = {softmax.reference, softmax.sum};
     }
   }
@@ -137,12 +128,11 @@ DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   const DecodeBlock b = decode_block(a, workgroup_id());
-  if (rows_of(a.problem, b) <= 0) return false;
+  if (decode_rows(a.problem, b) <= 0) return false;
   const int thread = thread_id(), lane = thread % kWave, wave = thread / kWave;
   const Keys keys = decode_keys(a, b);
   if (a.splits > 1 && keys.begin >= keys.end) {
-    if (thread < rows_of(a.problem, b))
-      a.partial.softmax[first_partial(a, b) + static_cast<int64_t>(thread) * a.splits] = {kLowest, 0};
+    if (thread < decode_rows(a.problem, b)) a.partial.softmax[partial_row(a, b, thread)] = {kLowest, 0};
     return false;
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
@@ -173,7 +163,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   Softmax<T, kGeneral> softmax[1][2];
   for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
   const auto row_of = [&](int i) {
-    const DecodeRow row = decode_row(a.problem, b, i);
+    const DecodeRow row = decode_row(a, b, i);
     const Block block = b.block(a.problem, row.head);
     return ResultRow{block, query_of(a.problem, block, row.query)};
   };

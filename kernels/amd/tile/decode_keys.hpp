@@ -1,0 +1,158 @@
+// A wave's next block of keys for decode: rows of K as fragments, rows of V as they are, both loaded from memory
+// straight into registers; and their products with 16 rows of q and of P. The wave may have a slice of the head
+// dimension.
+#pragma once
+
+#include "kernels/amd/tile/decode_rows.hpp"
+
+namespace rapt::amd {
+
+template <class T, int Dims, int Keys>
+struct DecodeKeys {
+  using R = Rows16<T>;
+  static constexpr int size = sizeof(typename T::element);
+  static constexpr int steps = Dims / R::step, blocks = Keys / R::keys;
+  // A row of V is loaded in chunks of 16 lanes, each with `each` neighbouring dimensions, of which each product takes
+  // one.
+  static constexpr int chunks = (Dims / 16 * size + 15) / 16, each = Dims / 16 / chunks, chunk_dims = 16 * each;
+  using RowsOfK = DecodeRows<T, 16 / size>;
+  using RowsOfV = DecodeRows<T, each>;
+  using Part = vec<typename T::element, each>;
+  using Scores = float[blocks][R::scores];
+  using Result = Result16[chunks][each];  // of O^T
+
+  typename R::A k[blocks][R::products][steps];
+  Part v[blocks][R::scores][chunks];
+
+  DEVICE_MEMBER DecodeKeys() {
+#pragma unroll
+    for (auto& block : k)
+#pragma unroll
+      for (auto& product : block)
+#pragma unroll
+        for (auto& fragment : product) any_value(fragment);
+#pragma unroll
+    for (auto& block : v)
+#pragma unroll
+      for (auto& row : block)
+#pragma unroll
+        for (Part& part : row) any_value(part);
+  }
+
+  // Whole: all rows are read so, which the caller knows. Then the compiler counts the loads that are on their way.
+  template <bool Whole>
+  DEVICE_MEMBER void load_k(RowsOfK& rows, int first) {
+    with_access<Whole>(rows, [&]<RowsOfK::Access A> { load_k_as<A>(rows, first); });
+  }
+  template <bool Whole>
+  DEVICE_MEMBER void load_v(RowsOfV& rows, int first) {
+    with_access<Whole>(rows, [&]<RowsOfV::Access A> { load_v_as<A>(rows, first); });
+  }
+
+  // S^T = K Q^T.
+  DEVICE_MEMBER void multiply_k(const typename R::B (&q)[steps], Scores& s) const {
+    constexpr int of_product = R::scores / R::products;
+#pragma unroll
+    for (int b = 0; b < blocks; ++b)
+#pragma unroll
+      for (int i = 0; i < R::products; ++i) {
+        Result16 x = {};
+#pragma unroll
+        for (int c = 0; c < steps; ++c) x = R::multiply(k[b][i][c], q[c], x);
+#pragma unroll
+        for (int r = 0; r < of_product; ++r) s[b][i * of_product + r] = x[r];
+      }
+#pragma unroll
+    for (int b = 0; b < blocks; ++b)
+#pragma unroll
+      for (int i = 0; i < R::scores; ++i) keep_above(s[b][i]);
+  }
+
+  // O^T += V^T P^T.
+  DEVICE_MEMBER void multiply_v(const Scores& weights, Result& o) const {
+#pragma unroll
+    for (int b = 0; b < blocks; ++b)
+#pragma unroll
+      for (int part = 0; part < R::steps; ++part) {
+        const typename R::B p = R::weights(weights[b], part);
+#pragma unroll
+        for (int c = 0; c < chunks; ++c)
+#pragma unroll
+          for (int e = 0; e < each; ++e) o[c][e] = R::multiply(column(v[b], part, c, e), p, o[c][e]);
+      }
+#pragma unroll
+    for (int c = 0; c < chunks; ++c)
+#pragma unroll
+      for (int e = 0; e < each; ++e) keep_above(o[c][e]);
+  }
+
+  // For a pass after the first.
+  DEVICE_MEMBER void replace_values(int pass) {
+#pragma unroll
+    for (int b = 0; b < blocks; ++b)
+#pragma unroll
+      for (int i = 0; i < R::scores; ++i)
+#pragma unroll
+        for (int c = 0; c < chunks; ++c)
+#pragma unroll
+          for (int e = 0; e < each; ++e) {
+            Part& x = v[b][i][c];
+            x[e] = T::round(replaced(pass, T::to_float(x[e])));
+          }
+  }
+
+ private:
+  template <bool Whole, class Rows, class Load>
+  DEVICE void with_access(const Rows& rows, Load load) {
+    if (Whole || rows.access == Rows::kWhole) load.template operator()<Rows::kWhole>();
+    else if (rows.access == Rows::kVectors) load.template operator()<Rows::kVectors>();
+    else load.template operator()<Rows::kElements>();
+  }
+
+  template <typename RowsOfK::Access A>
+  DEVICE_MEMBER void load_k_as(RowsOfK& rows, int first) {
+    const int lane = ThreadPlace::of_thread().lane;
+    // Two loads read each cache line, half of it each. Other waves' lines must not take its place between them.
+    __builtin_amdgcn_s_setprio(1);
+#pragma unroll
+    for (int b = 0; b < blocks; ++b) {
+      rows.find(first + b * R::keys, R::key_row(0, lane));
+#pragma unroll
+      for (int p = 0; p < R::products; ++p) {
+        const char* const row = rows.at(R::key_row(p, lane));
+#pragma unroll
+        for (int c = 0; c < steps; ++c)
+          k[b][p][c] =
+              __builtin_bit_cast(typename R::A, rows.template load<A>(row, c * R::step + R::a_offset(lane) / size));
+      }
+    }
+    __builtin_amdgcn_s_setprio(0);
+  }
+
+  template <typename RowsOfV::Access A>
+  DEVICE_MEMBER void load_v_as(RowsOfV& rows, int first) {
+    const int lane = ThreadPlace::of_thread().lane;
+#pragma unroll
+    for (int b = 0; b < blocks; ++b) {
+      rows.find(first + b * R::keys, R::value_row(0, lane));
+#pragma unroll
+      for (int i = 0; i < R::scores; ++i) {
+        const char* const row = rows.at(R::value_row(i, lane));
+#pragma unroll
+        for (int c = 0; c < chunks; ++c)
+          v[b][i][c] = rows.template load<A>(row, c * chunk_dims + R::column(lane) * each);
+      }
+    }
+  }
+
+  // Dimension `e` of a chunk, of the rows of a part of the keys: operand A.
+  DEVICE typename R::A column(const Part (&rows)[R::scores][chunks], int part, int chunk, int e) {
+    constexpr int rows_of_part = R::scores / R::steps;
+    vec<typename T::element, rows_of_part> x;
+#pragma unroll
+    for (int i = 0; i < rows_of_part; ++i) x[i] = rows[part * rows_of_part + i][chunk][e];
+    return __builtin_bit_cast(typename R::A, x);
+  }
+};
+
+}  // namespace rapt::amd
