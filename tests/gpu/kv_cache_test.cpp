@@ -39,6 +39,14 @@ TEST_P(KvCacheOnGpus, IsTheGatheredSequence) {
         setup.capacity = capacity;
         check_on(device, setup);
       }
+  // Kernels above head_dim 128 append and rotate in their own way.
+  if (setup.rotary == Rotary::none || setup.seqlen_new == 0) return;
+  setup.head_dim = 256;
+  setup.head_dim_v = 232;
+  for (const rapt_device device : all) {
+    setup.dtype = kBf16;
+    check_on(device, setup);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, KvCacheOnGpus, testing::ValuesIn(kSetups));

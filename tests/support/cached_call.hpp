@@ -19,11 +19,12 @@ struct CacheSetup {
   bool causal = false, paged = false, leftpad = false, indexed = false, all_used = false;
   int64_t seqlen_q = 3, seqlen_new = 0, rotary_dim = 16;
   Rotary rotary = Rotary::none;
-  int64_t capacity = 48, page = 8;
+  int64_t capacity = 48, page = 8, head_dim = 48, head_dim_v = 40;
 
   std::string text() const {
     std::string out = dtype.bits == 32 ? "fp32" : dtype.code == RAPT_BFLOAT ? "bf16" : "fp16";
     out += " capacity" + std::to_string(capacity);
+    if (head_dim != CacheSetup().head_dim) out += " d" + std::to_string(head_dim);
     for (const auto& [is, name] : {std::pair{causal, " causal"},
                                    {paged, " paged"},
                                    {leftpad, " leftpad"},
@@ -39,17 +40,17 @@ struct CacheSetup {
 // One call over a cache and what each of its sequences is.
 class CachedCall {
  public:
-  static constexpr int64_t kBatch = 3, kHeadsQ = 4, kHeadsK = 2, kDim = 48, kDimV = 40;
+  static constexpr int64_t kBatch = 3, kHeadsQ = 4, kHeadsK = 2;
 
   explicit CachedCall(const CacheSetup& setup) : setup_(setup), random_(std::hash<std::string>()(setup.text())) {
-    const int64_t sizes_q[4] = {kBatch, setup.seqlen_q, kHeadsQ, kDim};
+    const int64_t sizes_q[4] = {kBatch, setup.seqlen_q, kHeadsQ, setup_.head_dim};
     q = normal({sizes_q, sizes_q + 4}, setup.dtype);
     const int64_t blocks = setup.paged ? kBatch * setup.capacity / setup.page + 2 : setup.indexed ? kBatch + 2 : kBatch;
     const int64_t rows = setup.paged ? setup.page : setup.capacity;
-    k = normal({blocks, rows, kHeadsK, kDim}, setup.dtype);
-    v = normal({blocks, rows, kHeadsK, kDimV}, setup.dtype);
-    new_k = normal({kBatch, setup.seqlen_new, kHeadsK, kDim}, setup.dtype);
-    new_v = normal({kBatch, setup.seqlen_new, kHeadsK, kDimV}, setup.dtype);
+    k = normal({blocks, rows, kHeadsK, setup_.head_dim}, setup.dtype);
+    v = normal({blocks, rows, kHeadsK, setup_.head_dim_v}, setup.dtype);
+    new_k = normal({kBatch, setup.seqlen_new, kHeadsK, setup_.head_dim}, setup.dtype);
+    new_v = normal({kBatch, setup.seqlen_new, kHeadsK, setup_.head_dim_v}, setup.dtype);
     used = ints({setup.capacity / 2 - 3, setup.all_used ? setup.capacity - setup.seqlen_new : 0, setup.capacity - 15});
     leftpad = ints({0, 0, 7});
     index = ints({4, 0, 2});
@@ -112,7 +113,7 @@ class CachedCall {
     before_v_ = v;
   }
 
-  Tensor make_out() const { return {setup_.dtype, {kBatch, setup_.seqlen_q, kHeadsQ, kDimV}}; }
+  Tensor make_out() const { return {setup_.dtype, {kBatch, setup_.seqlen_q, kHeadsQ, setup_.head_dim_v}}; }
   Tensor make_lse() const { return {kFp32, {kBatch, kHeadsQ, setup_.seqlen_q}}; }
 
   int64_t used_before(int64_t b) const {
@@ -132,27 +133,32 @@ class CachedCall {
   // Sequence b as a separate call.
   Inputs gathered(int64_t b) const {
     const std::string type = setup_.text().substr(0, 4);
-    Inputs in(Problem("b1 hq4 hk2 sq" + std::to_string(setup_.seqlen_q) + " sk" + std::to_string(length(b)) +
-                      " d48 dv40 " + type + (setup_.causal ? " causal" : "")));
-    in.q = Tensor(setup_.dtype, {1, setup_.seqlen_q, kHeadsQ, kDim});
-    in.k = Tensor(setup_.dtype, {1, length(b), kHeadsK, kDim});
-    in.v = Tensor(setup_.dtype, {1, length(b), kHeadsK, kDimV});
+    Inputs in(Problem("b1 hq4 hk2 sq" + std::to_string(setup_.seqlen_q) + " sk" + std::to_string(length(b)) + " d" +
+                      std::to_string(setup_.head_dim) + " dv" + std::to_string(setup_.head_dim_v) + " " + type +
+                      (setup_.causal ? " causal" : "")));
+    in.q = Tensor(setup_.dtype, {1, setup_.seqlen_q, kHeadsQ, setup_.head_dim});
+    in.k = Tensor(setup_.dtype, {1, length(b), kHeadsK, setup_.head_dim});
+    in.v = Tensor(setup_.dtype, {1, length(b), kHeadsK, setup_.head_dim_v});
     in.q.fill([&](int64_t i) {
-      const int64_t position = used_before(b) + (setup_.causal ? i / (kHeadsQ * kDim) : 0);
-      return rotated(q, b * in.q.count() + i / kDim * kDim, i % kDim, position);
+      const int64_t position = used_before(b) + (setup_.causal ? i / (kHeadsQ * setup_.head_dim) : 0);
+      return rotated(q, b * in.q.count() + i / setup_.head_dim * setup_.head_dim, i % setup_.head_dim, position);
     });
-    in.k.fill([&](int64_t i) { return key(b, first(b) + i / (kHeadsK * kDim), i % (kHeadsK * kDim)); });
-    in.v.fill([&](int64_t i) { return value(b, first(b) + i / (kHeadsK * kDimV), i % (kHeadsK * kDimV)); });
+    in.k.fill(
+        [&](int64_t i) { return key(b, first(b) + i / (kHeadsK * setup_.head_dim), i % (kHeadsK * setup_.head_dim)); });
+    in.v.fill([&](int64_t i) {
+      return value(b, first(b) + i / (kHeadsK * setup_.head_dim_v), i % (kHeadsK * setup_.head_dim_v));
+    });
     return in;
   }
 
   double key(int64_t b, int64_t r, int64_t x) const {
-    const int64_t row = kHeadsK * kDim, appended = r - used_before(b);
+    const int64_t row = kHeadsK * setup_.head_dim, appended = r - used_before(b);
     if (appended < 0) return before_k_.at(cache_row(b, r) * row + x);
-    return rotated(new_k, (b * setup_.seqlen_new + appended) * row + x / kDim * kDim, x % kDim, r);
+    return rotated(new_k, (b * setup_.seqlen_new + appended) * row + x / setup_.head_dim * setup_.head_dim,
+                   x % setup_.head_dim, r);
   }
   double value(int64_t b, int64_t r, int64_t x) const {
-    const int64_t row = kHeadsK * kDimV, appended = r - used_before(b);
+    const int64_t row = kHeadsK * setup_.head_dim_v, appended = r - used_before(b);
     return appended < 0 ? before_v_.at(cache_row(b, r) * row + x)
                         : new_v.at((b * setup_.seqlen_new + appended) * row + x);
   }
@@ -162,8 +168,10 @@ class CachedCall {
     Tensor want_k = before_k_, want_v = before_v_;
     for (int64_t b = 0; b < kBatch; ++b)
       for (int64_t r = used_before(b); r < used_before(b) + setup_.seqlen_new; ++r) {
-        for (int64_t x = 0; x < kHeadsK * kDim; ++x) want_k.set(cache_row(b, r) * kHeadsK * kDim + x, key(b, r, x));
-        for (int64_t x = 0; x < kHeadsK * kDimV; ++x) want_v.set(cache_row(b, r) * kHeadsK * kDimV + x, value(b, r, x));
+        for (int64_t x = 0; x < kHeadsK * setup_.head_dim; ++x)
+          want_k.set(cache_row(b, r) * kHeadsK * setup_.head_dim + x, key(b, r, x));
+        for (int64_t x = 0; x < kHeadsK * setup_.head_dim_v; ++x)
+          want_v.set(cache_row(b, r) * kHeadsK * setup_.head_dim_v + x, value(b, r, x));
       }
     double worst = 0;
     for (int64_t i = 0; i < k.count(); ++i) worst = std::max(worst, std::fabs(k.at(i) - want_k.at(i)));
