@@ -1,0 +1,143 @@
+// The structs that attn_fwd and attn_bwd of AOTriton's v3 interface are passed, one for each params_version. Fields are
+// in the order of AOTriton's; tests/aotriton/interface/table.txt has their offsets.
+#pragma once
+
+#include <algorithm>
+
+#include "aotriton/abi/types.hpp"
+
+namespace aotriton::v3::flash {
+
+enum Causal : int8_t { kNotCausal = 0, kWindow = 3 };
+enum Varlen : int8_t { kDense = 0, kCompact = 1, kPadded = 2, kStrided = 3 };
+
+// Windows that every sequence resolves by its own lengths: causal, aligned with its first or its last key.
+inline constexpr int32_t kTopLeft = -2147483647, kBottomRight = -2147483646;
+
+// Forward. 1: AOTriton 0.10 and 0.11.
+struct ForwardParams1 {
+  T4 q, k, v, bias;
+  T2 alibi;
+  float scale;
+  T2 lse;
+  T4 out;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  T0 seed_output, offset_output;
+  T4 encoded_softmax;
+  T0 counter;
+  Causal causal;
+  Varlen varlen;
+  int32_t window_left, window_right;
+};
+
+// 3: 0.12 and 0.13.
+struct ForwardParams3 {
+  T4 q, k, v, bias;
+  T2 alibi;
+  float scale;
+  T2 lse;
+  T4 out;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  T1 starts_q, starts_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  T0 seed_output, offset_output;
+  T4 encoded_softmax;
+  T0 counter;
+  Causal causal;
+  Varlen varlen;
+  int32_t window_left, window_right;
+};
+
+// Memory that the callee may ask the caller for, by `acquire`, which Rapt never does.
+template <int Rank>
+struct LazyTensor3 {
+  void* cookie;
+  TensorView<Rank> (*acquire)(void* cookie);
+  void (*dispose)(void* cookie);
+};
+template <int Rank>
+struct LazyTensor6 {
+  void* cookie;
+  TensorView<Rank> (*acquire)(LazyTensor6* self);
+  void (*dispose)(LazyTensor6* self);
+  TensorView<Rank> eager;
+};
+
+// Backward. 1: 0.10.
+struct BackwardParams1 {
+  T4 q, k, v, bias;
+  float scale;
+  T4 out, dout, dk, dv, dq, dbias;
+  T2 lse, delta;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  Causal causal;
+  Varlen varlen;
+  int32_t window_left, window_right;
+};
+
+// 3: 0.11.
+struct BackwardParams3 {
+  T4 q, k, v, bias;
+  float scale;
+  T4 out, dout, dk, dv, dq, dbias;
+  T2 lse;
+  LazyTensor3<2> delta;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  Causal causal;
+  Varlen varlen;
+  int32_t window_left, window_right;
+  LazyTensor3<4> dq_sum;
+};
+
+// 6: 0.12 and 0.13.
+struct BackwardParams6 {
+  T4 q, k, v, bias;
+  float scale;
+  T4 out, dout, dk, dv, dq, dbias;
+  T2 lse;
+  LazyTensor6<2> delta;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  T1 starts_q, starts_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  Causal causal;
+  Varlen varlen;
+  int32_t window_left, window_right;
+  LazyTensor6<4> dq_sum;
+};
+
+// What callers construct. Their constructors cannot know the version, so they set what every version has; the fields
+// that only some have are either set by every caller, or read only where cu_seqlens_q is given.
+struct attn_fwd_params {
+  attn_fwd_params();
+  char every_version[std::min(sizeof(ForwardParams1), sizeof(ForwardParams3))];
+};
+struct attn_bwd_params {
+  attn_bwd_params();
+  char every_version[std::min({sizeof(BackwardParams1), sizeof(BackwardParams3), sizeof(BackwardParams6)})];
+};
+
+// 0.10 has an empty struct, 0.11 only the first field.
+struct attn_options {
+  int32_t backend;
+  bool deterministic;
+};
+
+}  // namespace aotriton::v3::flash

@@ -1,0 +1,73 @@
+#include "aotriton/call/attention.hpp"
+
+#include "aotriton/base/failure.hpp"
+#include "aotriton/call/memory.hpp"
+
+namespace rapt::aot {
+
+namespace flash = aotriton::v3::flash;
+
+rapt_dropout dropout_of(float probability, uint64_t seed, uint64_t offset) {
+  const auto high = static_cast<uint32_t>(offset >> 32);
+  rapt_dropout d = RAPT_INIT(rapt_dropout);
+  d.probability = static_cast<double>(probability);
+  d.seed = seed ^ (high | static_cast<uint64_t>(high * 0x9E3779B9u) << 32);
+  d.offset = static_cast<uint32_t>(offset);
+  return d;
+}
+
+Error Attention::set_lengths() {
+  packed_ = static_cast<bool>(call_.cu_seqlens_q);
+  batch_ = static_cast<int64_t>(call_.q.size(0));
+  seqlen_q_ = static_cast<int64_t>(call_.q.size(2));
+  seqlen_k_ = static_cast<int64_t>(call_.k.size(2));
+  if (!packed_) return aotriton::kSuccess;
+  if (call_.varlen != flash::kCompact)
+    return fail(aotriton::kNotSupported, "varlen_type is %d, must be 1 (compact) with cu_seqlens_q: Rapt has no others",
+                call_.varlen);
+  batch_ = static_cast<int64_t>(call_.cu_seqlens_q.size(0)) - 1;
+  seqlen_q_ = call_.max_seqlen_q;
+  seqlen_k_ = call_.max_seqlen_k;
+  cu_seqlens_q_.set_lengths(call_.cu_seqlens_q, place());
+  if (call_.cu_seqlens_k) cu_seqlens_k_.set_lengths(call_.cu_seqlens_k, place());
+  varlen_.cu_seqlens_q = cu_seqlens_q_.c();
+  varlen_.cu_seqlens_k = cu_seqlens_k_.c();
+  varlen_.max_seqlen_q = seqlen_q_;
+  varlen_.max_seqlen_k = seqlen_k_;
+  c_.varlen = &varlen_;
+  return aotriton::kSuccess;
+}
+
+Error Attention::set_dropout() {
+  if (!(call_.dropout > 0)) return aotriton::kSuccess;
+  if (const Error e = read_numbers(call_.seed, call_.offset, call_.stream, seed_, offset_)) return e;
+  dropout_ = dropout_of(call_.dropout, seed_, offset_);
+  c_.dropout = &dropout_;
+  return aotriton::kSuccess;
+}
+
+Error Attention::prepare(bool deterministic) {
+  if (const Error e = set_lengths()) return e;
+  q_.set_rows(call_.q, place(), packed_);
+  k_.set_rows(call_.k, place(), packed_);
+  v_.set_rows(call_.v, place(), packed_);
+  if (given(call_.bias)) bias_.set_scores(call_.bias, place());
+  c_.q = q_.c();
+  c_.k = k_.c();
+  c_.v = v_.c();
+  c_.bias = bias_.c();
+  scale_ = static_cast<double>(call_.scale);
+  c_.softmax_scale = &scale_;
+  if (const Error e = find_mask(call_.window, seqlen_q_, seqlen_k_, packed_, mask_)) return e;
+  c_.causal = mask_.causal;
+  if (mask_.windowed()) {
+    window_.left = mask_.left;
+    window_.right = mask_.right;
+    c_.window = &window_;
+  }
+  execution_.stream = call_.stream;
+  execution_.deterministic = deterministic;
+  return set_dropout();
+}
+
+}  // namespace rapt::aot

@@ -1,0 +1,63 @@
+// What a caller of AOTriton's functions asks for, in whichever release's form it came.
+#pragma once
+
+#include <optional>
+
+#include "aotriton/abi/params.hpp"
+
+namespace rapt::aot {
+
+using aotriton::Error, aotriton::T0, aotriton::T1, aotriton::T2, aotriton::T4;
+using HipStream = ihipStream_t*;
+
+// How a release stores lse.
+struct LseForm {
+  bool log2 = false;    // up to 0.10; natural from 0.11 on
+  bool padded = false;  // of packed sequences: (batch * heads, max_seqlen_q), up to 0.11; then (heads, total_q)
+};
+
+// value + *data, where data is given.
+struct DeviceNumber {
+  uint64_t value = 0;
+  const void* data = nullptr;
+};
+
+struct Window {
+  int32_t left, right;  // query i attends keys i - left to i + right; -1: unbounded; or kTopLeft, kBottomRight
+};
+
+struct Call {
+  const char* function;
+  HipStream stream;
+  T4 q, k, v, bias, out;  // [batch, heads, seqlen, head_dim], packed [1, heads, total, head_dim]
+  T2 lse;
+  LseForm lse_form;
+  float scale = 1;
+  std::optional<Window> window;
+  float dropout = 0;
+  DeviceNumber seed, offset;
+  aotriton::v3::flash::Varlen varlen = aotriton::v3::flash::kDense;
+  T1 cu_seqlens_q, cu_seqlens_k;
+  int32_t max_seqlen_q = 0, max_seqlen_k = 0;
+};
+
+struct ForwardCall : Call {
+  T0 seed_output, offset_output;
+  T4 encoded_softmax;
+};
+
+struct BackwardCall : Call {
+  T4 dout, dq, dk, dv, dbias;
+  bool deterministic = false;
+};
+
+// Results are ready when the stream's work is done. If the call fails, they are NaN, and the first failure of the
+// process is printed.
+Error forward(const ForwardCall& call);
+Error backward(const BackwardCall& call);
+
+// +0.5 where dropout keeps an element of [batch, heads, seqlen_q, seqlen_k], -0.5 elsewhere.
+Error encode_dropout(const char* function, const T4& signs, float dropout, const DeviceNumber& seed,
+                     const DeviceNumber& offset, HipStream stream);
+
+}  // namespace rapt::aot

@@ -1,0 +1,95 @@
+#include "aotriton/call/lse.hpp"
+
+#include <numbers>
+
+#include "kernels/common/philox.h"
+
+namespace rapt::aot {
+
+namespace {
+
+uint32_t blocks(int64_t count, int64_t of) { return static_cast<uint32_t>((count + of - 1) / of); }
+
+}  // namespace
+
+rapt_aot_lse Lse::callers() const {
+  const T2& t = call_.lse;
+  const auto row = static_cast<int64_t>(t.stride(1)), head = static_cast<int64_t>(t.stride(0));
+  const bool packed = attention_.packed() && !call_.lse_form.padded;
+  return {static_cast<float*>(t.data_ptr()), packed ? 0 : attention_.heads_q() * head, head, row, packed};
+}
+
+rapt_aot_lse Lse::rapts() const {
+  if (scratch_.data() == nullptr) return callers();
+  const int64_t rows = attention_.total_q();
+  const bool packed = attention_.packed();
+  return {static_cast<float*>(scratch_.data()), packed ? 0 : attention_.heads_q() * rows, rows, 1, packed};
+}
+
+Error Lse::use_scratch() {
+  const int64_t rows = attention_.total_q();
+  const int64_t heads = attention_.heads_q() * (attention_.packed() ? 1 : attention_.batch());
+  if (const Error e = scratch_.allocate(static_cast<size_t>(heads * rows) * sizeof(float))) return e;
+  const T2 t(reinterpret_cast<intptr_t>(scratch_.data()), {static_cast<uint64_t>(heads), static_cast<uint64_t>(rows)},
+             {static_cast<uint64_t>(rows), 1}, aotriton::kFloat32);
+  tensor_.set_lse(t, attention_.place(), attention_.batch(), attention_.packed());
+  return aotriton::kSuccess;
+}
+
+Error Lse::convert(const rapt_aot_lse& from, const rapt_aot_lse& to, float factor) const {
+  rapt_aot_convert_lse a = {};
+  a.from = from;
+  a.to = to;
+  if (attention_.packed()) a.cu_seqlens = static_cast<const int32_t*>(call_.cu_seqlens_q.data_ptr());
+  a.rows = static_cast<int32_t>(attention_.seqlen_q());
+  a.heads = static_cast<int32_t>(attention_.heads_q());
+  a.factor = factor;
+  const auto rows_of_heads = static_cast<uint32_t>(attention_.heads_q() * attention_.batch());
+  return launch(attention_.device(), call_.stream, {blocks(a.rows, 256), rows_of_heads, 1}, a);
+}
+
+Error Lse::prepare_to_write() {
+  if (!given(call_.lse)) return aotriton::kSuccess;
+  if (unpacks()) return use_scratch();
+  tensor_.set_lse(call_.lse, attention_.place(), attention_.batch(), attention_.packed());
+  return aotriton::kSuccess;
+}
+
+Error Lse::write() {
+  const bool differs = call_.lse_form.log2 || unpacks() || attention_.rows_without_keys();
+  if (c() == nullptr || !differs) return aotriton::kSuccess;
+  return convert(rapts(), callers(), call_.lse_form.log2 ? std::numbers::log2e_v<float> : 1.0f);
+}
+
+// Rapt's kernels take the +Inf of rows without keys as they take their own -Inf.
+Error Lse::read() {
+  if (!call_.lse_form.log2 && !unpacks()) {
+    if (call_.lse) tensor_.set_lse(call_.lse, attention_.place(), attention_.batch(), attention_.packed());
+    return aotriton::kSuccess;
+  }
+  if (const Error e = use_scratch()) return e;
+  return convert(callers(), rapts(), call_.lse_form.log2 ? std::numbers::ln2_v<float> : 1.0f);
+}
+
+Error launch_encode_dropout(const T4& signs, const rapt_dropout& dropout, const Device& device, HipStream stream) {
+  rapt_aot_encode_dropout a = {};
+  a.data = static_cast<char*>(signs.data_ptr());
+  a.element = bytes_of(signs.dtype());
+  const auto stride = [&](int i) { return static_cast<int64_t>(signs.stride(i)) * a.element; };
+  a.batch = stride(0);
+  a.head = stride(1);
+  a.row = stride(2);
+  a.column = stride(3);
+  a.heads = static_cast<int32_t>(signs.size(1));
+  a.rows = static_cast<int32_t>(signs.size(2));
+  a.columns = static_cast<int32_t>(signs.size(3));
+  a.kept = signs.dtype() == aotriton::kFloat32 ? 0x3F000000u : signs.dtype() == aotriton::kBFloat16 ? 0x3F00u : 0x3800u;
+  a.dropped = a.kept | 1u << (8 * a.element - 1);
+  a.keep_threshold = rapt_keep_threshold(dropout.probability);
+  a.offset = static_cast<uint32_t>(dropout.offset);
+  a.seed = dropout.seed;
+  const Grid grid = {blocks(a.columns, 1024), blocks(a.rows, 2), static_cast<uint32_t>(signs.size(0) * signs.size(1))};
+  return launch(device, stream, grid, a);
+}
+
+}  // namespace rapt::aot

@@ -1,0 +1,36 @@
+// lse in the caller's form, and the encoded softmax: what this library's own kernels do before and after Rapt's.
+#pragma once
+
+#include "aotriton/call/attention.hpp"
+#include "aotriton/call/memory.hpp"
+#include "aotriton/hip/kernels.hpp"
+
+namespace rapt::aot {
+
+// Rapt's lse of a call: the caller's memory where the forms are alike, otherwise memory of the stream.
+class Lse {
+ public:
+  Lse(const Call& call, const Attention& attention)
+      : call_(call), attention_(attention), scratch_(attention.device(), call.stream) {}
+
+  Error prepare_to_write();  // before the forward pass, which writes c()
+  Error write();             // after it
+  Error read();              // before the backward pass, which reads c()
+  const rapt_tensor* c() const { return tensor_.c(); }
+
+ private:
+  bool unpacks() const { return attention_.packed() && call_.lse_form.padded; }
+  Error use_scratch();
+  Error convert(const rapt_aot_lse& from, const rapt_aot_lse& to, float factor) const;
+  rapt_aot_lse callers() const;
+  rapt_aot_lse rapts() const;
+
+  const Call& call_;
+  const Attention& attention_;
+  Scratch scratch_;
+  Tensor tensor_;
+};
+
+Error launch_encode_dropout(const T4& signs, const rapt_dropout& dropout, const Device& device, HipStream stream);
+
+}  // namespace rapt::aot

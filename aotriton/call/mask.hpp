@@ -1,0 +1,19 @@
+// Which keys a query attends: AOTriton's windows as Rapt's.
+#pragma once
+
+#include "aotriton/call/call.hpp"
+#include "rapt/rapt.h"
+
+namespace rapt::aot {
+
+struct Mask {
+  int32_t causal = RAPT_NOT_CAUSAL;
+  int64_t left = -1, right = -1;   // of a rapt_window
+  bool rows_without_keys = false;  // of sequences of these lengths, without regard to a bias
+  bool windowed() const { return left >= 0 || right >= 0; }
+};
+
+// The lengths are the longest ones where `packed`.
+Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask);
+
+}  // namespace rapt::aot

@@ -1,0 +1,93 @@
+#include "aotriton/call/memory.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "aotriton/base/failure.hpp"
+#include "aotriton/call/tensors.hpp"
+
+namespace rapt::aot {
+
+Scratch::~Scratch() {
+  if (data_ == nullptr) return;
+  const CurrentDevice current(device_);
+  static_cast<void>(hip()->hipFreeAsync(data_, stream_));
+}
+
+Error Scratch::allocate(size_t bytes) {
+  const CurrentDevice current(device_);
+  return hip()->check(hip()->hipMallocAsync(&data_, std::max<size_t>(bytes, 4), stream_), "allocating memory for lse");
+}
+
+Error read_numbers(const DeviceNumber& seed, const DeviceNumber& offset, HipStream stream, uint64_t& seed_value,
+                   uint64_t& offset_value) {
+  uint64_t read[2] = {0, 0};
+  seed_value = seed.value;
+  offset_value = offset.value;
+  if (seed.data == nullptr && offset.data == nullptr) return aotriton::kSuccess;
+  const Hip& h = *hip();
+  if (h.capturing(stream))
+    return fail(aotriton::kNotSupported,
+                "dropout_p is above 0 while the stream is captured: philox_seed and philox_offset would be read when "
+                "the graph runs, which Rapt's kernels cannot");
+  constexpr int kAnyKind = 4;  // hipMemcpyDefault: some callers' scalars are in host memory
+  for (const auto& [number, to] : {std::pair{&seed, &read[0]}, {&offset, &read[1]}})
+    if (number->data != nullptr)
+      if (const Error e = h.check(h.hipMemcpyAsync(to, number->data, sizeof *to, kAnyKind, stream),
+                                  number == &seed ? "reading philox_seed" : "reading philox_offset"))
+        return e;
+  if (const Error e = h.check(h.hipStreamSynchronize(stream), "waiting for philox_seed")) return e;
+  seed_value += read[0];
+  offset_value += read[1];
+  return aotriton::kSuccess;
+}
+
+Error write_number(const T0& to, uint64_t value, HipStream stream) {
+  if (to.data_ptr() == nullptr) return aotriton::kSuccess;
+  const Hip& h = *hip();
+  auto* const words = static_cast<uint32_t*>(to.data_ptr());
+  for (const int i : {0, 1})
+    if (const Error e = h.check(
+            h.hipMemsetD32Async(words + i, static_cast<int>(static_cast<uint32_t>(value >> (32 * i))), 1, stream),
+            "writing philox_seed_output"))
+      return e;
+  return aotriton::kSuccess;
+}
+
+namespace {
+
+struct Dimension {
+  size_t size, stride;  // in bytes
+};
+
+// Dimensions of an innermost run of `width` bytes that is without gaps, the one of the least stride first.
+void fill(char* data, size_t width, Dimension* dimensions, int count, HipStream stream) {
+  if (count == 0) static_cast<void>(hip()->hipMemsetAsync(data, 255, width, stream));
+  else if (count == 1 && dimensions[0].stride >= width)
+    static_cast<void>(hip()->hipMemset2DAsync(data, dimensions[0].stride, 255, width, dimensions[0].size, stream));
+  else
+    for (size_t i = 0; i < dimensions[count - 1].size; ++i)
+      fill(data + i * dimensions[count - 1].stride, width, dimensions, count - 1, stream);
+}
+
+template <int Rank>
+void fill_tensor(const aotriton::TensorView<Rank>& t, HipStream stream) {
+  if (!given(t)) return;
+  Dimension dimensions[Rank];
+  const auto bytes = static_cast<size_t>(bytes_of(t.dtype()));
+  int count = 0;
+  for (int i = 0; i < Rank; ++i)
+    if (t.size(i) > 1) dimensions[count++] = {t.size(i), t.stride(i) * bytes};
+  std::sort(dimensions, dimensions + count, [](const auto& a, const auto& b) { return a.stride < b.stride; });
+  size_t width = bytes;
+  int merged = 0;
+  for (; merged < count && dimensions[merged].stride == width; ++merged) width *= dimensions[merged].size;
+  fill(static_cast<char*>(t.data_ptr()), width, dimensions + merged, count - merged, stream);
+}
+
+}  // namespace
+
+void fill_nan(const T4& t, HipStream stream) { fill_tensor(t, stream); }
+void fill_nan(const T2& t, HipStream stream) { fill_tensor(t, stream); }
+
+}  // namespace rapt::aot

@@ -1,0 +1,37 @@
+// Device memory beside the tensors of a call, all in the order of the stream.
+#pragma once
+
+#include "aotriton/call/call.hpp"
+#include "aotriton/hip/devices.hpp"
+
+namespace rapt::aot {
+
+// Memory that the stream allocates, and frees after what was launched so far.
+class Scratch {
+ public:
+  Scratch(const Device& device, HipStream stream) : device_(device), stream_(stream) {}
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  Error allocate(size_t bytes);
+  void* data() const { return data_; }
+
+ private:
+  const Device& device_;
+  const HipStream stream_;
+  void* data_ = nullptr;
+};
+
+// Waits for the stream where a number is in device memory.
+Error read_numbers(const DeviceNumber& seed, const DeviceNumber& offset, HipStream stream, uint64_t& seed_value,
+                   uint64_t& offset_value);
+
+// Writes an unsigned 64-bit number, unless the scalar is null.
+Error write_number(const T0& to, uint64_t value, HipStream stream);
+
+// Bytes of 255 are a NaN of every type. What lies between a tensor's elements is not written.
+void fill_nan(const T4& t, HipStream stream);
+void fill_nan(const T2& t, HipStream stream);
+
+}  // namespace rapt::aot

@@ -1,0 +1,62 @@
+// What AOTriton's callers expect of lse and of the encoded softmax, and Rapt's own kernels do not write.
+#include "aotriton/device/arguments.h"
+#include "kernels/amd/isa/arguments.hpp"
+#include "kernels/common/philox.h"
+
+namespace rapt::amd {
+
+namespace {
+
+using LseArguments = Constant<rapt_aot_convert_lse>;
+using DropoutArguments = Constant<rapt_aot_encode_dropout>;
+
+constexpr int kThreads = 256;
+
+DEVICE float* place(Constant<rapt_aot_lse>& lse, int batch, int head, int first, int row) {
+  return lse.data + batch * lse.batch + head * lse.head + (row + (lse.packed ? first : 0)) * lse.row;
+}
+
+template <class Element>
+DEVICE void store(char* to, uint32_t bits) {
+  *reinterpret_cast<Element*>(to) = static_cast<Element>(bits);
+}
+
+}  // namespace
+
+KERNEL(kThreads, 4) convert_lse(rapt_aot_convert_lse) {
+  LseArguments& a = arguments<LseArguments>();
+  const int row = workgroup_id() * kThreads + thread_id();
+  const int y = static_cast<int>(__builtin_amdgcn_workgroup_id_y());
+  const int batch = y / a.heads, head = y % a.heads;
+  const int first = a.cu_seqlens ? a.cu_seqlens[batch] : 0;
+  const int count = a.cu_seqlens ? a.cu_seqlens[batch + 1] - first : a.rows;
+  if (row >= (a.to.packed ? count : a.rows)) return;
+  float value = __builtin_inff();
+  if (row < count) {
+    const float from = *place(a.from, batch, head, first, row);
+    if (from != -__builtin_inff()) value = from * a.factor;
+  }
+  *place(a.to, batch, head, first, row) = value;
+}
+
+KERNEL(kThreads, 4) encode_dropout(rapt_aot_encode_dropout) {
+  DropoutArguments& a = arguments<DropoutArguments>();
+  const int column = (workgroup_id() * kThreads + thread_id()) * 4;
+  const int row = static_cast<int>(__builtin_amdgcn_workgroup_id_y()) * 2;
+  const int z = static_cast<int>(__builtin_amdgcn_workgroup_id_z());
+  const auto bits = rapt_philox(a.seed, static_cast<uint32_t>(column / 4), static_cast<uint32_t>(row / 2),
+                                static_cast<uint32_t>(z), a.offset);
+  char* const at = a.data + (z / a.heads) * a.batch + (z % a.heads) * a.head;
+#pragma unroll
+  for (int n = 0; n < 8; ++n) {
+    const int i = row + n / 4, j = column + n % 4;
+    if (i >= a.rows || j >= a.columns) continue;
+    const bool keep =
+        rapt_philox_field(bits, static_cast<uint32_t>(i), static_cast<uint32_t>(j)) < a.keep_threshold;
+    char* const to = at + i * a.row + j * a.column;
+    if (a.element == 2) store<uint16_t>(to, keep ? a.kept : a.dropped);
+    else store<uint32_t>(to, keep ? a.kept : a.dropped);
+  }
+}
+
+}  // namespace rapt::amd

@@ -1,0 +1,88 @@
+// attn_fwd and attn_bwd of AOTriton 0.10 and later: one function for all versions of its struct.
+#include "aotriton/abi/functions.hpp"
+#include "aotriton/base/failure.hpp"
+#include "aotriton/exports/release.hpp"
+
+namespace aotriton::v3::flash {
+
+namespace {
+
+using rapt::aot::BackwardCall, rapt::aot::ForwardCall, rapt::aot::LseForm;
+
+template <class Call, class Params>
+Call common(const char* function, const Params& p, Stream stream, LseForm lse_form) {
+  Call c;
+  c.function = function;
+  c.stream = stream.native();
+  c.q = p.q;
+  c.k = p.k;
+  c.v = p.v;
+  c.bias = p.bias;
+  c.out = p.out;
+  c.lse = p.lse;
+  c.lse_form = lse_form;
+  c.scale = p.scale;
+  if (p.causal != kNotCausal) c.window = {p.window_left, p.window_right};
+  c.dropout = p.dropout;
+  c.seed = {0, p.seed.data_ptr()};
+  c.offset = {p.offset2, p.offset1.data_ptr()};
+  c.varlen = p.varlen;
+  c.cu_seqlens_q = p.cu_seqlens_q;
+  c.cu_seqlens_k = p.cu_seqlens_k;
+  c.max_seqlen_q = p.max_seqlen_q;
+  c.max_seqlen_k = p.max_seqlen_k;
+  return c;
+}
+
+template <class Params>
+Error forward(const attn_fwd_params& params, Stream stream, LseForm lse_form) {
+  const auto& p = reinterpret_cast<const Params&>(params);
+  ForwardCall c = common<ForwardCall>("attn_fwd", p, stream, lse_form);
+  c.seed_output = p.seed_output;
+  c.offset_output = p.offset_output;
+  c.encoded_softmax = p.encoded_softmax;
+  return rapt::aot::forward(c);
+}
+
+template <class Params>
+Error backward(const attn_bwd_params& params, Stream stream, LseForm lse_form, bool deterministic) {
+  const auto& p = reinterpret_cast<const Params&>(params);
+  BackwardCall c = common<BackwardCall>("attn_bwd", p, stream, lse_form);
+  c.dout = p.dout;
+  c.dq = p.dq;
+  c.dk = p.dk;
+  c.dv = p.dv;
+  c.dbias = p.dbias;
+  c.deterministic = deterministic;
+  return rapt::aot::backward(c);
+}
+
+Error unknown_version(const char* function, int32_t version, const char* known) {
+  const Error e = rapt::aot::fail(kInvalidSymbol, "params_version is %d, must be %s", version, known);
+  rapt::aot::report(function, "Install a newer Rapt, or put AOTriton back with `rapt install-aotriton --undo`.");
+  return e;
+}
+
+}  // namespace
+
+attn_fwd_params::attn_fwd_params() : every_version{} {}
+attn_bwd_params::attn_bwd_params() : every_version{} {}
+
+Error attn_fwd(const attn_fwd_params& params, int32_t version, Stream stream, const attn_options*) {
+  switch (version) {
+    case 1: return forward<ForwardParams1>(params, stream, {.log2 = rapt::aot::release() == 10, .padded = true});
+    case 3: return forward<ForwardParams3>(params, stream, {});
+    default: return unknown_version("attn_fwd", version, "1 or 3 (AOTriton 0.10 to 0.13)");
+  }
+}
+
+Error attn_bwd(const attn_bwd_params& params, int32_t version, Stream stream, const attn_options* options) {
+  switch (version) {
+    case 1: return backward<BackwardParams1>(params, stream, {.log2 = true, .padded = true}, false);
+    case 3: return backward<BackwardParams3>(params, stream, {.log2 = false, .padded = true}, false);
+    case 6: return backward<BackwardParams6>(params, stream, {}, options != nullptr && options->deterministic);
+    default: return unknown_version("attn_bwd", version, "1, 3 or 6 (AOTriton 0.10 to 0.13)");
+  }
+}
+
+}  // namespace aotriton::v3::flash
