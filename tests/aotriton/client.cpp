@@ -1,0 +1,300 @@
+#include "client.hpp"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <numbers>
+#include <stdexcept>
+
+namespace test {
+
+namespace {
+
+using namespace aotriton;
+namespace v2 = aotriton::v2::flash;
+namespace v3 = aotriton::v3::flash;
+
+int64_t longest(const Problem& p, bool of_q) {
+  int64_t most = 0;
+  for (int64_t b = 0; b < p.c.batch; ++b) most = std::max(most, of_q ? p.seqlen_q(b) : p.seqlen_k(b));
+  return most;
+}
+
+// Element (b, h, i) of an lse in the caller's form, as an index.
+int64_t lse_index(const Calling& how, const Problem& p, int64_t b, int64_t h, int64_t i) {
+  if (!p.packed()) return (b * p.c.heads_q + h) * p.c.seqlen_q + i;
+  if (how.padded) return (b * p.c.heads_q + h) * longest(p, true) + i;
+  int64_t total = 0;
+  for (int64_t s = 0; s < p.c.batch; ++s) total += p.seqlen_q(s);
+  return h * total + rapt::cli::first_q(p.c, b) + i;
+}
+
+int64_t own_index(const Problem& p, int64_t b, int64_t h, int64_t i) { return lse_index({}, p, b, h, i); }
+
+Tensor callers_lse(const Calling& how, const Inputs& in) {
+  const rapt_problem& p = in.problem.c;
+  if (!in.problem.packed()) return Tensor(kFp32, {p.batch * p.heads_q, p.seqlen_q});
+  if (how.padded) return Tensor(kFp32, {p.batch * p.heads_q, longest(in.problem, true)});
+  return Tensor(kFp32, {p.heads_q, in.q.shape()[0]});
+}
+
+template <class Body>
+void each_row(const Problem& p, const Body& body) {
+  for (int64_t b = 0; b < p.c.batch; ++b)
+    for (int64_t h = 0; h < p.c.heads_q; ++h)
+      for (int64_t i = 0; i < p.seqlen_q(b); ++i) body(b, h, i);
+}
+
+// A row that attends nothing has +Inf, so -Inf is an error.
+void take_lse(const Calling& how, const Problem& p, const Tensor& from, Tensor& to) {
+  each_row(p, [&](int64_t b, int64_t h, int64_t i) {
+    const double x = from.at(lse_index(how, p, b, h, i));
+    const double natural = how.log2 ? x * std::numbers::ln2 : x;
+    to.set(own_index(p, b, h, i), x == -INFINITY ? NAN : x == INFINITY ? -INFINITY : natural);
+  });
+}
+
+void give_lse(const Calling& how, const Problem& p, const Tensor& from, Tensor& to) {
+  each_row(p, [&](int64_t b, int64_t h, int64_t i) {
+    const double x = from.at(own_index(p, b, h, i));
+    to.set(lse_index(how, p, b, h, i), x == -INFINITY ? INFINITY : how.log2 ? x * std::numbers::log2e : x);
+  });
+}
+
+// What all interfaces are passed.
+struct Common {
+  T4 q, k, v, bias = null4(), out;
+  T2 lse;
+  T1 cu_q = T1::get_null_tensor(aotriton::kInt32), cu_k = cu_q;
+  int32_t max_q = 0, max_k = 0;
+  float scale, dropout;
+  T0 seed, offset1, none;
+  uint64_t offset2 = 2, seed_value, offset_value;
+  bool causal;
+  std::pair<int32_t, int32_t> window = {0, 0};
+  Stream stream;
+
+  static T4 null4() { return T4::get_null_tensor(kFloat16); }
+
+  Common(const Calling& how, Views& views, const Inputs& in) : stream(how.stream) {
+    const rapt_problem& p = in.problem.c;
+    q = views.rows(in.q);
+    k = views.rows(in.k);
+    v = views.rows(in.v);
+    if (in.bias) bias = views.scores(in.bias, p);
+    if (in.problem.packed()) {
+      cu_q = views.lengths(in.cu_seqlens_q);
+      cu_k = views.lengths(in.cu_seqlens_k);
+      max_q = static_cast<int32_t>(longest(in.problem, true));
+      max_k = static_cast<int32_t>(longest(in.problem, false));
+    }
+    scale = static_cast<float>(p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim)));
+    dropout = static_cast<float>(p.dropout);
+    seed_value = in.dropout_seed;
+    offset_value = in.dropout_offset;
+    seed = views.number(seed_value);
+    offset1 = views.number(offset_value - offset2);
+    causal = p.causal != RAPT_NOT_CAUSAL || p.has_window || how.window;
+    const int32_t aligned = p.causal == RAPT_CAUSAL ? v3::kBottomRight : v3::kTopLeft;
+    window = {p.window_left >= 0 ? static_cast<int32_t>(p.window_left) : aligned,
+              p.causal != RAPT_NOT_CAUSAL ? aligned : static_cast<int32_t>(p.window_right)};
+    if (how.window) window = *how.window;
+  }
+};
+
+// A struct as a caller has it: the library's constructor runs in memory that has other values before, of the size that
+// this version has.
+template <class Params, class Constructed>
+class CallersStruct {
+ public:
+  CallersStruct() {
+    std::memset(storage_, 0xCD, sizeof storage_);
+    new (storage_) Constructed;
+  }
+  Params* operator->() { return reinterpret_cast<Params*>(storage_); }
+  const Constructed& get() const { return *reinterpret_cast<const Constructed*>(storage_); }
+
+ private:
+  alignas(Params) unsigned char storage_[sizeof(Params)];
+};
+
+template <class Params>
+void fill(Params& p, const Common& c) {
+  p.q = c.q;
+  p.k = c.k;
+  p.v = c.v;
+  p.bias = c.bias;
+  p.scale = c.scale;
+  p.lse = c.lse;
+  p.out = c.out;
+  if (c.cu_q) {
+    p.cu_seqlens_q = c.cu_q;
+    p.cu_seqlens_k = c.cu_k;
+    p.max_seqlen_q = c.max_q;
+    p.max_seqlen_k = c.max_k;
+    p.varlen = v3::kCompact;
+  }
+  p.dropout = c.dropout;
+  p.seed = c.seed;
+  p.offset1 = c.offset1;
+  p.offset2 = c.offset2;
+  p.causal = c.causal ? v3::kWindow : v3::kNotCausal;
+  p.window_left = c.window.first;
+  p.window_right = c.window.second;
+}
+
+template <class Params>
+Error forward_v3(const Common& c, int32_t version) {
+  CallersStruct<Params, v3::attn_fwd_params> p;
+  fill(*p.operator->(), c);
+  p->seed_output = p->offset_output = p->counter = c.none;
+  p->encoded_softmax = Common::null4();
+  return v3::attn_fwd(p.get(), version, c.stream, nullptr);
+}
+
+Error call_forward(Api api, const Common& c) {
+  const T4 none = Common::null4();
+  const auto offset2 = static_cast<int64_t>(c.offset2);
+  switch (api) {
+    case Api::v04:
+      return v2::attn_fwd(c.q, c.k, c.v, c.scale, c.lse, c.out, c.dropout, c.seed_value, c.offset_value, none, c.causal,
+                          c.stream);
+    case Api::v05:
+      return v2::attn_fwd(c.q, c.k, c.v, c.bias, c.scale, c.lse, c.out, c.dropout, c.seed_value, c.offset_value, none,
+                          c.causal, c.stream);
+    case Api::v07:
+      if (c.cu_q)
+        return v2::attn_fwd_compact_varlen(c.q, c.k, c.v, c.cu_q, c.cu_k, c.max_q, c.max_k, c.bias, c.scale, c.lse,
+                                           c.out, c.dropout, c.seed, c.offset1, offset2, c.none, c.none, none, c.causal,
+                                           c.stream, nullptr);
+      return v2::attn_fwd(c.q, c.k, c.v, c.bias, c.scale, c.lse, c.out, c.dropout, c.seed, c.offset1, offset2, c.none,
+                          c.none, none, c.causal, c.stream, nullptr);
+    case Api::v09:
+    case Api::v09_fused:
+      if (c.cu_q)
+        return v2::attn_fwd_compact_varlen(c.q, c.k, c.v, c.bias, c.cu_q, c.cu_k, c.max_q, c.max_k, c.scale, c.lse,
+                                           c.out, c.dropout, c.seed, c.offset1, offset2, c.none, c.none, none, c.causal,
+                                           c.none, c.stream, nullptr);
+      return v2::attn_fwd(c.q, c.k, c.v, c.bias, c.scale, c.lse, c.out, c.dropout, c.seed, c.offset1, offset2, c.none,
+                          c.none, none, c.causal, c.none, c.stream, nullptr);
+    case Api::v10:
+    case Api::v11: return forward_v3<v3::ForwardParams1>(c, 1);
+    case Api::v12: return forward_v3<v3::ForwardParams3>(c, 3);
+  }
+  return kUnknown;
+}
+
+struct Gradients {
+  T4 dout, dq, dk, dv, dbias = Common::null4();
+};
+
+template <class Params>
+Error backward_v3(const Common& c, const Gradients& g, int32_t version) {
+  CallersStruct<Params, v3::attn_bwd_params> p;
+  fill(*p.operator->(), c);
+  p->dout = g.dout;
+  p->dq = g.dq;
+  p->dk = g.dk;
+  p->dv = g.dv;
+  p->dbias = g.dbias;
+  if constexpr (requires { p->dq_sum; }) {  // as PyTorch sets them; asking for the memory would be an error
+    p->delta = {&p, nullptr, nullptr};
+    p->dq_sum = {&p, nullptr, nullptr};
+  }
+  return v3::attn_bwd(p.get(), version, c.stream, nullptr);
+}
+
+Error call_backward(Api api, const Common& c, const Gradients& g) {
+  const auto offset2 = static_cast<int64_t>(c.offset2);
+  const T2 delta = T2::get_null_tensor(kFloat32);
+  switch (api) {
+    case Api::v04:
+      return v2::attn_bwd(c.q, c.k, c.v, c.scale, c.out, g.dout, g.dq, g.dk, g.dv, c.lse, delta, c.dropout,
+                          c.seed_value, c.offset_value, c.causal, c.stream);
+    case Api::v05:
+      return v2::attn_bwd(c.q, c.k, c.v, c.bias, c.scale, c.out, g.dout, g.dq, g.dk, g.dv, g.dbias, c.lse, delta,
+                          c.dropout, c.seed_value, c.offset_value, c.causal, c.stream);
+    case Api::v07:
+    case Api::v09:
+      if (c.cu_q)
+        return v2::attn_bwd_compact_varlen(c.q, c.k, c.v, c.cu_q, c.cu_k, c.max_q, c.max_k, c.bias, c.scale, c.out,
+                                           g.dout, g.dq, g.dk, g.dv, g.dbias, c.lse, delta, c.dropout, c.seed,
+                                           c.offset1, offset2, c.causal, c.stream, nullptr);
+      return v2::attn_bwd(c.q, c.k, c.v, c.bias, c.scale, c.out, g.dout, g.dq, g.dk, g.dv, g.dbias, c.lse, delta,
+                          c.dropout, c.seed, c.offset1, offset2, c.causal, c.stream, nullptr);
+    case Api::v09_fused:
+      return v2::attn_bwd_fused(c.q, c.k, c.v, c.bias, c.scale, c.out, g.dout, g.dq, g.dk, g.dv, g.dbias, c.lse,
+                                c.dropout, c.seed, c.offset1, offset2, c.causal, c.stream, nullptr);
+    case Api::v10: return backward_v3<v3::BackwardParams1>(c, g, 1);
+    case Api::v11: return backward_v3<v3::BackwardParams3>(c, g, 3);
+    case Api::v12: return backward_v3<v3::BackwardParams6>(c, g, 6);
+  }
+  return kUnknown;
+}
+
+// As PyTorch does before it calls an operator: the null stream is the current device's.
+void set_device(rapt_device device) {
+  static const auto set = reinterpret_cast<int (*)(int)>(hip_function("hipSetDevice"));
+  if (set(device.id) != 0) throw std::runtime_error("hipSetDevice failed");
+}
+
+void expect_success(Error error, const char* what) {
+  if (error != kSuccess) throw std::runtime_error(std::string(what) + " returned hipError_t " + std::to_string(error));
+}
+
+}  // namespace
+
+std::string name_of(Api api) {
+  static const char* const names[] = {"v04", "v05", "v07", "v09", "v09_fused", "v10", "v11", "v12"};
+  return names[static_cast<size_t>(api)];
+}
+
+void* hip_function(const char* name) {
+  static void* const library = dlopen(std::getenv("RAPT_HIP_LIBRARY"), RTLD_NOW);
+  return dlsym(library, name);
+}
+
+Results forward_through(const Calling& how, rapt_device device, const Inputs& in, Layout layout) {
+  Results results = make_results(in, layout, false);
+  Tensor lse = callers_lse(how, in);
+  Views views(device);
+  Common c(how, views, in);
+  c.out = views.rows_written(results.out);
+  c.lse = views.matrix_written(lse);
+  if (how.stream == nullptr) set_device(device);
+  expect_success(call_forward(how.api, c), "attn_fwd");
+  rapt::check(rapt_device_synchronize(device));
+  views.fetch();
+  take_lse(how, in.problem, lse, results.lse);
+  return results;
+}
+
+Results backward_through(const Calling& how, rapt_device device, const Inputs& in, const Results& given,
+                         Layout layout) {
+  Results results = make_results(in, layout, true);
+  results.out = given.out;
+  results.lse = given.lse;
+  Tensor lse = callers_lse(how, in);
+  give_lse(how, in.problem, given.lse, lse);
+  Views views(device);
+  Common c(how, views, in);
+  c.out = views.rows(given.out);
+  c.lse = views.matrix(lse);
+  Gradients g;
+  g.dout = views.rows(in.dout);
+  g.dq = views.rows_written(results.dq);
+  g.dk = views.rows_written(results.dk);
+  g.dv = views.rows_written(results.dv);
+  if (results.dbias) g.dbias = views.scores_written(results.dbias);
+  if (how.stream == nullptr) set_device(device);
+  expect_success(call_backward(how.api, c, g), "attn_bwd");
+  rapt::check(rapt_device_synchronize(device));
+  views.fetch();
+  return results;
+}
+
+}  // namespace test
