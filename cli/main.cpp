@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   rapt::cli::add_bench(app, action);
   rapt::cli::add_run(app, action);
   rapt::cli::add_kernels(app, action);
+  rapt::cli::add_install_aotriton(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

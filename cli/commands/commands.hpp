@@ -17,5 +17,6 @@ void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_kernels(CLI::App& app, Action& action);
+void add_install_aotriton(CLI::App& app, Action& action);
 
 }  // namespace rapt::cli
