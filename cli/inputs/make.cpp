@@ -255,8 +255,13 @@ int64_t key_row(const rapt_problem& p, const Array& block_table, int64_t b, int6
   return static_cast<int64_t>(block_table.at({b, j / p.page})) * p.page + j % p.page;
 }
 
+int64_t diagonal(const rapt_problem& p, int64_t b) {
+  const bool top_left = p.causal == RAPT_CAUSAL_TOP_LEFT || (p.has_window && p.window_top_left);
+  return top_left ? 0 : seqlen_k(p, b) - seqlen_q(p, b);
+}
+
 bool attends(const rapt_problem& p, const Array& mask, int64_t b, int64_t h, int64_t i, int64_t j) {
-  const int64_t off = p.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k(p, b) - seqlen_q(p, b);
+  const int64_t off = diagonal(p, b);
   const int64_t left = p.has_window ? p.window_left : -1;
   const int64_t right = p.causal != RAPT_NOT_CAUSAL ? 0 : p.has_window ? p.window_right : -1;
   if (left >= 0 && j < i + off - left) return false;

@@ -34,6 +34,8 @@ int64_t first_k(const rapt_problem& problem, int64_t b);
 
 // Key j of sequence b as a row of k and v, counted over all but heads and head_dim.
 int64_t key_row(const rapt_problem& problem, const Array& block_table, int64_t b, int64_t j);
+// Query i is aligned with key i + diagonal.
+int64_t diagonal(const rapt_problem& problem, int64_t b);
 // By causality, window and mask.
 bool attends(const rapt_problem& problem, const Array& mask, int64_t b, int64_t h, int64_t i, int64_t j);
 

@@ -27,7 +27,7 @@ class FinalLogit {
     if (p_.softcap != 0) s = p_.softcap * std::tanh(s / p_.softcap);
     if (t_.bias) s += t_.bias.at({b, h, i, j});
     if (t_.alibi_slopes) {
-      const int64_t off = p_.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k(p_, b) - seqlen_q(p_, b);
+      const int64_t off = diagonal(p_, b);
       const double slope = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
       s -= slope * static_cast<double>(std::abs(i + off - j));
     }

@@ -87,12 +87,17 @@ typedef enum rapt_causal {
   RAPT_CAUSAL_TOP_LEFT = 2 /* query i sees keys j <= i (PyTorch's is_causal) */
 } rapt_causal;
 
-/* Keeps keys j in [i + off - left, i + off + right], inclusive; off is 0 for RAPT_CAUSAL_TOP_LEFT and otherwise
- * seqlen_k - seqlen_q. -1 is unbounded, any other negative value an error. Any causal mode sets right = 0. */
+/* Keeps keys j in [i + off - left, i + off + right], inclusive; off is 0 for RAPT_CAUSAL_TOP_LEFT or with `top_left`,
+ * and otherwise seqlen_k - seqlen_q. -1 is unbounded, any other negative value an error. Any causal mode sets right =
+ * 0.
+ */
 typedef struct rapt_window {
   size_t struct_size;
   int64_t left;
   int64_t right;
+
+  /* since 0.2 */
+  int32_t top_left; /* 1 is an error with RAPT_CAUSAL */
 } rapt_window;
 
 /* Counter-based dropout on the probabilities: the same mask on every backend (kernels/common/philox.h has the rule). */
@@ -266,6 +271,7 @@ typedef struct rapt_problem {
   int32_t gradients;              /* of the backward pass, rapt_gradient_bits; 0: dq, dk and dv */
   int64_t alignment;              /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
   int64_t row_stride;             /* the largest, in elements; 0: no larger than rows of all heads */
+  int32_t window_top_left;
 } rapt_problem;
 
 /* An option of problems. `form` is its token in a text, "softcap=<x>" or "causal|causal-tl". */

@@ -97,6 +97,7 @@ class Tensor {
 
 struct Window {
   int64_t left = -1, right = -1;  // -1: unbounded
+  bool top_left = false;
 };
 struct Dropout {
   double probability = 0;
@@ -167,6 +168,7 @@ class Structs {
     if (a.window) {
       window_.left = a.window->left;
       window_.right = a.window->right;
+      window_.top_left = a.window->top_left;
       attention_.window = &window_;
     }
     attention_.bias = hold(a.bias);
@@ -357,7 +359,7 @@ inline void set_options(Attention& attention, const Problem& problem, uint64_t d
   attention.causal = static_cast<rapt_causal>(c.causal);
   attention.softcap = c.softcap;
   if (c.has_scale) attention.softmax_scale = c.softmax_scale;
-  if (c.has_window) attention.window = Window{c.window_left, c.window_right};
+  if (c.has_window) attention.window = Window{c.window_left, c.window_right, c.window_top_left != 0};
   if (c.dropout != 0) attention.dropout = Dropout{.probability = c.dropout, .seed = dropout_seed};
 }
 

@@ -105,7 +105,7 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.head_dim_v = static_cast<int32_t>(call.head_dim_v);
   a.window_left = window_side(call, call.window_left);
   a.window_right = window_side(call, call.window_right);
-  a.top_left = call.causal == RAPT_CAUSAL_TOP_LEFT;
+  a.top_left = call.causal == RAPT_CAUSAL_TOP_LEFT || call.window_top_left;
   a.heads_at_once = a.window_right >= 0 ? heads_at_once(call, device) : 0;
   a.xcds = device.xcds;
   a.scale = static_cast<float>(call.scale);

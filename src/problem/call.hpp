@@ -124,7 +124,7 @@ inline Sequence sequence(const Call& call, int64_t b) {
     s.seqlen_k = call.seqlen_k;
     s.batch_k = b;
   }
-  s.diagonal = call.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : s.seqlen_k - s.seqlen_q;
+  s.diagonal = call.diagonal(s.seqlen_q, s.seqlen_k);
   return s;
 }
 

@@ -18,7 +18,7 @@ double keys_before(int64_t rows, int64_t first, int64_t keys) {
 
 // Pairs of a query and a key of one sequence that it attends.
 double attended_pairs(const Problem& p, int64_t seqlen_q, int64_t seqlen_k) {
-  const int64_t diagonal = p.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : seqlen_k - seqlen_q;
+  const int64_t diagonal = p.diagonal(seqlen_q, seqlen_k);
   const int64_t all = seqlen_q + seqlen_k;  // a side this long excludes nothing
   const int64_t left = p.window_left < 0 ? all : std::min(p.window_left, all);
   const int64_t right = p.right_side() < 0 ? all : std::min(p.right_side(), all);

@@ -41,15 +41,21 @@ constexpr Option causal() {
 }
 
 constexpr Option window() {
-  Option o = row("window", "window=<left>,<right>", "keys within left before and right after; -1: unbounded", kEvery);
+  Option o =
+      row("window", "window=<left>,<right>|window-tl=<left>,<right>",
+          "keys within left before and right after, aligned as causality is, or top-left; -1: unbounded", kEvery);
   o.given = [](const Problem& p) { return p.has_window; };
-  o.print = [](const Problem& p) { return cat("window=", p.window_left, ",", p.window_right); };
+  o.print = [](const Problem& p) {
+    return cat(p.window_top_left ? "window-tl=" : "window=", p.window_left, ",", p.window_right);
+  };
   o.parse = [](Problem& p, const Token& t) {
-    const auto value = t.after("window=");
+    const auto top_left = t.after("window-tl=");
+    const auto value = top_left ? top_left : t.after("window=");
     if (!value) return false;
     const size_t comma = value->find(',');
     if (comma == std::string_view::npos) t.fail("must be window=left,right");
     p.has_window = true;
+    p.window_top_left = top_left.has_value();
     p.window_left = t.integer(value->substr(0, comma));
     p.window_right = t.integer(value->substr(comma + 1));
     return true;
@@ -58,16 +64,20 @@ constexpr Option window() {
     if (p.window_left < -1 || p.window_right < -1)
       bad.add(
           cat("window is ", p.window_left, ",", p.window_right, ", each side must be -1 (unbounded) or at least 0"));
+    if (p.window_top_left && p.causal == RAPT_CAUSAL)
+      bad.add("window.top_left is 1, must be 0 with bottom-right causality");
   };
   o.to_c = [](const Problem& p, rapt_problem& c) {
     c.has_window = p.has_window;
     c.window_left = p.window_left;
     c.window_right = p.window_right;
+    c.window_top_left = p.window_top_left;
   };
   o.from_c = [](Problem& p, const rapt_problem& c) {
     p.has_window = c.has_window != 0;
     p.window_left = p.has_window ? c.window_left : -1;
     p.window_right = p.has_window ? c.window_right : -1;
+    p.window_top_left = p.has_window && c.window_top_left != 0;
   };
   o.from_call = [](Problem& p, const rapt_attention& a) {
     if (!a.window) return;
@@ -75,6 +85,7 @@ constexpr Option window() {
     p.has_window = true;
     p.window_left = w.left;
     p.window_right = w.right;
+    p.window_top_left = w.top_left != 0;
   };
   return o;
 }

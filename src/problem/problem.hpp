@@ -39,6 +39,7 @@ struct Problem {
   int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; before validation, the caller's value
   bool has_window = false;
   int64_t window_left = -1, window_right = -1;    // -1: unbounded
+  bool window_top_left = false;                   // it counts from key i, also without causality
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
   bool has_alibi = false;
   double softcap = 0;
@@ -68,6 +69,10 @@ struct Problem {
   void add_sequence(int64_t rows_q, int64_t rows_k);
   double scale_or_default() const;                                                     // softmax_scale
   int64_t right_side() const { return causal != RAPT_NOT_CAUSAL ? 0 : window_right; }  // of the window
+  // Query i is aligned with key i + diagonal.
+  int64_t diagonal(int64_t rows_q, int64_t rows_k) const {
+    return causal == RAPT_CAUSAL_TOP_LEFT || window_top_left ? 0 : rows_k - rows_q;
+  }
 
   static Problem parse(std::string_view text);  // throws Error with every violation
   std::string text() const;

@@ -17,7 +17,7 @@ const Case kPlain[] = {
     {"b1 hq4 hk4 sq70 sk33 d-1 * causal"},  // rows that attend nothing
     {"b1 hq4 hk4 sq33 sk100 d-0 dv8 * causal-tl", poison_unseen, padded},
     {"b1 hq8 hk4 sq33 sk45 d-0 * causal", poison_seen, padded},
-    {"b1 hq4 hk4 sq90 sk90 d8 dv-0 * window=9,4", outliers},
+    {"b1 hq4 hk4 sq90 sk70 d8 dv-0 * window-tl=9,4", outliers},
     {"b1 hq8 hk1 sq50 sk130 d-0 * causal window=40,0", poison_unseen, padded},
     {"b1 hq4 hk4 sq20 sk170 d-7 * window=3,3", poison_unseen, padded},
     {"b4 hq4 hk2 sq40 sk90 d-0 * causal varlen=5:5,0:7,40:90,3:0", normal, padded},

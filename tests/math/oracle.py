@@ -93,6 +93,8 @@ class Problem:
         self.causal = "top-left" if "causal-tl" in tokens else "causal" in tokens
         windows = [t[7:].split(",") for t in tokens if t.startswith("window=")]
         self.window = tuple(int(x) for x in windows[0]) if windows else None
+        windows = [t[10:].split(",") for t in tokens if t.startswith("window-tl=")]
+        self.window_top_left = tuple(int(x) for x in windows[0]) if windows else None
         pairs = [t[7:].split(",") for t in tokens if t.startswith("varlen=")]
         self.packed = bool(pairs)
         if pairs:
@@ -110,6 +112,16 @@ def score_part(tensor, b, h, rows, columns):
     part = tensor[b if tensor.shape[0] > 1 else 0, h if tensor.shape[1] > 1 else 0]
     height = max(rows, 1) if part.shape[0] == 1 else part.shape[0]
     return np.broadcast_to(part, (height, part.shape[1]))[:rows, :columns]
+
+
+def with_top_left_window(window, mask, rows, columns):
+    """The mask, and what a window that counts from key i keeps: bottom-right windows are the oracle's own."""
+    if window is None:
+        return mask
+    left, right = (x if x >= 0 else rows + columns for x in window)
+    distance = np.arange(columns)[None, :] - np.arange(rows)[:, None]
+    kept = (distance >= -left) & (distance <= right)
+    return kept if mask is None else kept & (mask != 0)
 
 
 def add_to_bias(dbias, ds, b, h):
@@ -142,6 +154,7 @@ def expected(problem, tensors):
             slope = None if slopes is None else slopes[b, h] if slopes.ndim == 2 else slopes[h]
             sink = tensors["sink"][h] if "sink" in tensors else None
             bias, mask = (score_part(tensors.get(name), b, h, rows, columns) for name in ("bias", "mask"))
+            mask = with_top_left_window(problem.window_top_left, mask, rows, columns)
             keep = 1.0
             if problem.dropout:
                 keep = dropout_factors(problem.dropout, b * problem.heads_q + h, rows, columns)

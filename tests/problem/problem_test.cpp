@@ -40,6 +40,7 @@ TEST(ProblemText, EveryOptionRoundTrips) {
            "b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal window=127,0",
            "b0 hq1 hk1 sq0 sk0 d1 fp16",
            "b1 hq1 hk1 sq1 sk1 d1 fp64 causal-tl window=-1,-1",
+           "b1 hq1 hk1 sq1 sk1 d1 fp64 window-tl=0,3",
            "b2 hq4 hk1 sq5 sk9 d64 dv32 fp32 causal window=3,0 bias=b1hNq1 mask=bNh1 alibi softcap=1e-05 sink drop=0.1 "
            "scale=-0.25 varlen=5:9,2:3 paged=16 det",
            "b2 hq4 hk1 sq5 sk9 d64 fp16 cache whole-cache append=3 rotary=32 rotary-interleaved leftpad batch-idx lse "
@@ -108,11 +109,12 @@ TEST(ProblemOptions, AreListed) {
 // Against a count pair by pair.
 TEST(ProblemFlops, AreExact) {
   for (const char* mask : {"", "causal", "causal-tl", "window=2,3", "window=0,0", "causal window=4,0", "window=-1,1",
-                           "causal-tl window=3,9", "window=100,-1"})
+                           "causal-tl window=3,9", "window=100,-1", "window-tl=2,3"})
     for (const auto& [sq, sk] : {std::pair{7, 7}, {3, 11}, {11, 3}, {1, 9}, {9, 1}, {0, 4}, {4, 0}}) {
       const Problem p("b3 hq2 hk1 sq" + std::to_string(sq) + " sk" + std::to_string(sk) + " d5 dv7 fp32" +
                       (*mask ? " " : "") + mask);
-      const int64_t off = p.c.causal == RAPT_CAUSAL_TOP_LEFT ? 0 : sk - sq;
+      const bool top_left = p.c.causal == RAPT_CAUSAL_TOP_LEFT || p.c.window_top_left;
+      const int64_t off = top_left ? 0 : sk - sq;
       const int64_t left = p.c.has_window ? p.c.window_left : -1;
       const int64_t right = p.c.causal != RAPT_NOT_CAUSAL ? 0 : p.c.has_window ? p.c.window_right : -1;
       int pairs = 0;

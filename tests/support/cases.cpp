@@ -29,6 +29,8 @@ const Case kOptions[] = {
     {"b1 hq8 hk8 sq65 sk33 d16 * window=5,-1"},
     {"b1 hq8 hk8 sq20 sk50 d16 * causal window=7,0", poison_unseen},
     {"b1 hq8 hk8 sq50 sk20 d16 * causal-tl window=7,9"},
+    {"b1 hq8 hk8 sq50 sk20 d16 * window-tl=7,9"},
+    {"b1 hq8 hk8 sq20 sk50 d16 * window-tl=-1,5", poison_unseen},
     {"b1 hq8 hk8 sq20 sk70 d16 * window=3,3", poison_unseen, padded},
     // heads
     {"b2 hq6 hk2 sq19 sk23 d16 *"},

@@ -36,6 +36,7 @@ Attention::Attention(const Inputs& in)
   c.softcap = p.softcap;
   window.left = p.window_left;
   window.right = p.window_right;
+  window.top_left = p.window_top_left;
   if (p.has_window) c.window = &window;
   c.bias = hold(in.bias);
   c.mask = hold(in.mask);
