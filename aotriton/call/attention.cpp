@@ -63,6 +63,7 @@ Error Attention::prepare(bool deterministic) {
   if (mask_.windowed()) {
     window_.left = mask_.left;
     window_.right = mask_.right;
+    window_.top_left = mask_.top_left;
     c_.window = &window_;
   }
   execution_.stream = call_.stream;

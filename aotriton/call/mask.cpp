@@ -18,8 +18,9 @@ Error check_side(const char* name, int32_t side) {
 
 }  // namespace
 
-// AOTriton counts from the query's own number, as Rapt does with RAPT_CAUSAL_TOP_LEFT; Rapt's other windows count from
-// key i + seqlen_k - seqlen_q, which is another number in each packed sequence.
+// AOTriton's numbers count from the query's own. A number beside kBottomRight, which counts from key i + diagonal, has
+// no such frame in Rapt: padded sequences have one diagonal, so it is added; of packed ones, both sides count from each
+// sequence's own diagonal, as in FlashAttention.
 Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask) {
   mask.rows_without_keys = packed || seqlen_k == 0;
   if (!window) return aotriton::kSuccess;
@@ -30,22 +31,18 @@ Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t s
   const int64_t left = aligned(window->left) || window->left >= seqlen_q ? -1 : window->left;
   const int64_t right = window->right == kTopLeft ? 0 : bottom_right || window->right >= seqlen_k ? -1 : window->right;
   mask.rows_without_keys |= (left >= 0 && seqlen_q - left > seqlen_k) || (bottom_right && diagonal < 0);
-  const bool top_left = !bottom_right && (right == 0 || (left < 0 && right < 0));
-  if (top_left || left < 0) mask.left = left;
-  else mask.left = left + diagonal;
-  if (bottom_right) mask.causal = RAPT_CAUSAL;
-  else if (right == 0) mask.causal = RAPT_CAUSAL_TOP_LEFT;
-  else if (right > 0) mask.right = right - diagonal;
-  const bool counts_from_diagonal = !top_left && (left >= 0 || right > 0);
-  if (!counts_from_diagonal) return aotriton::kSuccess;
-  const bool expressible = !packed && (left < 0 || mask.left >= 0) && (right <= 0 || mask.right >= 0);
-  if (expressible) return aotriton::kSuccess;
-  return fail(
-      aotriton::kNotSupported,
-      "window_left is %d and window_right %d, which for %s sequences of %lld queries and %lld keys Rapt does not "
-      "have: window_right must be 0 or causal",
-      window->left, window->right, packed ? "packed" : "padded", static_cast<long long>(seqlen_q),
-      static_cast<long long>(seqlen_k));
+  mask.left = left;
+  if (!bottom_right) {
+    mask.right = right;
+    mask.top_left = left >= 0 || right >= 0;
+    return aotriton::kSuccess;
+  }
+  mask.causal = RAPT_CAUSAL;
+  if (left < 0 || packed) return aotriton::kSuccess;
+  mask.left = left + diagonal;
+  if (mask.left >= 0) return aotriton::kSuccess;
+  return fail(aotriton::kNotSupported, "window_left is %d, must be at least the %lld queries that have no key",
+              window->left, static_cast<long long>(-diagonal));
 }
 
 }  // namespace rapt::aot

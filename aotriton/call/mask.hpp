@@ -8,7 +8,8 @@ namespace rapt::aot {
 
 struct Mask {
   int32_t causal = RAPT_NOT_CAUSAL;
-  int64_t left = -1, right = -1;   // of a rapt_window
+  int64_t left = -1, right = -1;  // of a rapt_window
+  bool top_left = false;
   bool rows_without_keys = false;  // of sequences of these lengths, without regard to a bias
   bool windowed() const { return left >= 0 || right >= 0; }
 };
