@@ -44,6 +44,7 @@ class TensorView {
 
   TensorView() {}  // leaves sizes and strides as they are, as AOTriton does
   TensorView(intptr_t data, Numbers sizes, Numbers strides, DType dtype)
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): callers pass addresses so
       : data_(reinterpret_cast<void*>(data)), sizes_(sizes), strides_(strides), dtype_(dtype) {}
 
   operator bool() const { return data_ != nullptr; }
@@ -55,7 +56,7 @@ class TensorView {
   const uint64_t* stride_ptr() const { return strides_.data(); }
   void* data_ptr() const { return data_; }
   DType dtype() const { return dtype_; }
-  void* kparam_data_ptr() const { return const_cast<void**>(&data_); }
+  void* kparam_data_ptr() const { return const_cast<void*>(static_cast<const void*>(&data_)); }
   void* kparam_stride(int i) const { return const_cast<uint64_t*>(&strides_[static_cast<size_t>(i)]); }
   static TensorView get_null_tensor(DType dtype) { return {0, {}, {}, dtype}; }
 
@@ -71,6 +72,7 @@ template <>
 class TensorView<0> {
  public:
   TensorView() {}
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   TensorView(intptr_t data, DType dtype) : data_(reinterpret_cast<void*>(data)), dtype_(dtype) {}
 
   void* data_ptr() const { return data_; }

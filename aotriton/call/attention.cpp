@@ -5,8 +5,6 @@
 
 namespace rapt::aot {
 
-namespace flash = aotriton::v3::flash;
-
 rapt_dropout dropout_of(float probability, uint64_t seed, uint64_t offset) {
   const auto high = static_cast<uint32_t>(offset >> 32);
   rapt_dropout d = RAPT_INIT(rapt_dropout);
@@ -22,9 +20,6 @@ Error Attention::set_lengths() {
   seqlen_q_ = static_cast<int64_t>(call_.q.size(2));
   seqlen_k_ = static_cast<int64_t>(call_.k.size(2));
   if (!packed_) return aotriton::kSuccess;
-  if (call_.varlen != flash::kCompact)
-    return fail(aotriton::kNotSupported, "varlen_type is %d, must be 1 (compact) with cu_seqlens_q: Rapt has no others",
-                call_.varlen);
   batch_ = static_cast<int64_t>(call_.cu_seqlens_q.size(0)) - 1;
   seqlen_q_ = call_.max_seqlen_q;
   seqlen_k_ = call_.max_seqlen_k;

@@ -36,9 +36,14 @@ struct Call {
   std::optional<Window> window;
   float dropout = 0;
   DeviceNumber seed, offset;
-  aotriton::v3::flash::Varlen varlen = aotriton::v3::flash::kDense;
+  // Of packed sequences; of padded ones, tensors are [batch, heads, longest, head_dim]; of strided ones, sequence b
+  // begins at row starts[b].
   T1 cu_seqlens_q, cu_seqlens_k;
+  bool padded = false;
+  T1 starts_q, starts_k;
   int32_t max_seqlen_q = 0, max_seqlen_k = 0;
+
+  bool strided() const { return cu_seqlens_q && !padded && starts_q; }
 };
 
 struct ForwardCall : Call {

@@ -19,11 +19,13 @@ class Lse {
   const rapt_tensor* c() const { return tensor_.c(); }
 
  private:
-  bool unpacks() const { return attention_.packed() && call_.lse_form.padded; }
+  bool padded() const;
+  bool like_rapts() const;  // but for the base
   Error use_scratch();
-  Error convert(const rapt_aot_lse& from, const rapt_aot_lse& to, float factor) const;
-  rapt_aot_lse callers() const;
-  rapt_aot_lse rapts() const;
+  Error convert(const rapt_aot_rows& from, const rapt_aot_rows& to, float factor) const;
+  rapt_aot_rows rows(void* data, int64_t head, int64_t row, const T1& first) const;
+  rapt_aot_rows callers() const;
+  rapt_aot_rows rapts() const;
 
   const Call& call_;
   const Attention& attention_;

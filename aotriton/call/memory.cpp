@@ -16,7 +16,7 @@ Scratch::~Scratch() {
 
 Error Scratch::allocate(size_t bytes) {
   const CurrentDevice current(device_);
-  return hip()->check(hip()->hipMallocAsync(&data_, std::max<size_t>(bytes, 4), stream_), "allocating memory for lse");
+  return hip()->check(hip()->hipMallocAsync(&data_, std::max<size_t>(bytes, 4), stream_), "allocating memory");
 }
 
 Error read_numbers(const DeviceNumber& seed, const DeviceNumber& offset, HipStream stream, uint64_t& seed_value,

@@ -1,10 +1,10 @@
-#include <cmath>
-#include <numbers>
+#include <tuple>
+#include <utility>
 
-#include "aotriton/call/attention.hpp"
 #include "aotriton/base/failure.hpp"
+#include "aotriton/call/attention.hpp"
 #include "aotriton/call/lse.hpp"
-#include "aotriton/call/memory.hpp"
+#include "aotriton/call/packing.hpp"
 #include "aotriton/hip/kernels.hpp"
 
 namespace rapt::aot {
@@ -13,8 +13,7 @@ namespace {
 
 constexpr const char* kResultsAreNan = "Its results are NaN.";
 
-Error run_forward(const ForwardCall& call, const Device& device) {
-  if (const Error e = load_kernels(device, call.stream)) return e;
+Error run_packed(const ForwardCall& call, const Device& device) {
   Attention attention(call, device);
   if (const Error e = attention.prepare(false)) return e;
   Lse lse(call, attention);
@@ -37,8 +36,7 @@ Error run_forward(const ForwardCall& call, const Device& device) {
                                device, call.stream);
 }
 
-Error run_backward(const BackwardCall& call, const Device& device) {
-  if (const Error e = load_kernels(device, call.stream)) return e;
+Error run_packed(const BackwardCall& call, const Device& device) {
   Attention attention(call, device);
   if (const Error e = attention.prepare(call.deterministic)) return e;
   Lse lse(call, attention);
@@ -62,11 +60,46 @@ Error run_backward(const BackwardCall& call, const Device& device) {
   return from_rapt(rapt_backward(&c));
 }
 
+Error pack_inputs(Packing& packing, Call& call, bool out_is_input) {
+  for (const auto& [tensor, side] : {std::pair{&call.q, Side::q}, {&call.k, Side::k}, {&call.v, Side::k}})
+    if (const Error e = packing.pack(*tensor, side, true)) return e;
+  return packing.pack(call.out, Side::q, out_is_input);
+}
+
+Error run(const ForwardCall& call, const Device& device) {
+  if (const Error e = load_kernels(device, call.stream)) return e;
+  Packing packing(call, device);
+  if (!packing.needed()) return run_packed(call, device);
+  ForwardCall packed = call;
+  if (const Error e = packing.reserve({&call.q, &call.k, &call.v, &call.out})) return e;
+  if (const Error e = pack_inputs(packing, packed, false)) return e;
+  if (const Error e = run_packed(packed, device)) return e;
+  return packing.unpack(packed.out, call.out, Side::q);
+}
+
+Error run(const BackwardCall& call, const Device& device) {
+  if (const Error e = load_kernels(device, call.stream)) return e;
+  Packing packing(call, device);
+  if (!packing.needed()) return run_packed(call, device);
+  BackwardCall packed = call;
+  if (const Error e = packing.reserve({&call.q, &call.k, &call.v, &call.out, &call.dout, &call.dq, &call.dk, &call.dv}))
+    return e;
+  if (const Error e = pack_inputs(packing, packed, true)) return e;
+  if (const Error e = packing.pack(packed.dout, Side::q, true)) return e;
+  for (const auto& [tensor, side] : {std::pair{&packed.dq, Side::q}, {&packed.dk, Side::k}, {&packed.dv, Side::k}})
+    if (const Error e = packing.pack(*tensor, side, false)) return e;
+  if (const Error e = run_packed(packed, device)) return e;
+  for (const auto& [from, to, side] :
+       {std::tuple{&packed.dq, &call.dq, Side::q}, {&packed.dk, &call.dk, Side::k}, {&packed.dv, &call.dv, Side::k}})
+    if (const Error e = packing.unpack(*from, *to, side)) return e;
+  return aotriton::kSuccess;
+}
+
 }  // namespace
 
 Error forward(const ForwardCall& call) {
   const Device* const device = device_of(call.stream);
-  const Error e = device != nullptr ? run_forward(call, *device) : aotriton::kNoBinaryForGpu;
+  const Error e = device != nullptr ? run(call, *device) : aotriton::kNoBinaryForGpu;
   if (e == aotriton::kSuccess) return e;
   if (device != nullptr) {
     const CurrentDevice current(*device);
@@ -79,7 +112,7 @@ Error forward(const ForwardCall& call) {
 
 Error backward(const BackwardCall& call) {
   const Device* const device = device_of(call.stream);
-  const Error e = device != nullptr ? run_backward(call, *device) : aotriton::kNoBinaryForGpu;
+  const Error e = device != nullptr ? run(call, *device) : aotriton::kNoBinaryForGpu;
   if (e == aotriton::kSuccess) return e;
   if (device != nullptr) {
     const CurrentDevice current(*device);
@@ -91,7 +124,7 @@ Error backward(const BackwardCall& call) {
 
 Error encode_dropout(const char* function, const T4& signs, float dropout, const DeviceNumber& seed,
                      const DeviceNumber& offset, HipStream stream) {
-  const auto run = [&](const Device& device) {
+  const auto encode = [&](const Device& device) {
     uint64_t seed_value = 0, offset_value = 0;
     if (const Error e = load_kernels(device, stream)) return e;
     if (dropout > 0)
@@ -99,7 +132,7 @@ Error encode_dropout(const char* function, const T4& signs, float dropout, const
     return launch_encode_dropout(signs, dropout_of(dropout, seed_value, offset_value), device, stream);
   };
   const Device* const device = device_of(stream);
-  const Error e = device != nullptr ? run(*device) : aotriton::kNoBinaryForGpu;
+  const Error e = device != nullptr ? encode(*device) : aotriton::kNoBinaryForGpu;
   if (e == aotriton::kSuccess) return e;
   if (device != nullptr) {
     const CurrentDevice current(*device);

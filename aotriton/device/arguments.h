@@ -4,21 +4,31 @@
 
 #include <stdint.h>
 
-/* Row i of sequence b is at data + b * batch + (its head) * head + i * row; packed, at (cu_seqlens[b] + i) * row, with
- * batch 0. Strides are in elements. */
-struct rapt_aot_lse {
-  float* data;
+/* Row i of sequence b and a head h is at data + b * batch + h * head + (first[b] + i) * row, in bytes; a null `first`
+ * is zeros. */
+struct rapt_aot_rows {
+  char* data;
   int64_t batch, head, row;
-  int32_t packed;
+  const int32_t* first;
 };
 
 /* Writes `from` to `to`, each number times `factor`, and +Inf for -Inf, by which Rapt marks rows that attend nothing.
  * The grid has heads * batch workgroups in y, and in x one for 256 rows. */
 struct rapt_aot_convert_lse {
-  struct rapt_aot_lse from, to;
+  struct rapt_aot_rows from, to;
   const int32_t* cu_seqlens; /* null: each sequence has `rows` rows */
-  int32_t rows, heads;       /* of the longest sequence; past the end of a shorter one, `to` becomes +Inf */
+  int32_t rows, heads;       /* of the longest sequence */
+  int32_t pads;              /* 1: past the end of a shorter sequence, `to` becomes +Inf */
   float factor;
+};
+
+/* Copies the rows of all sequences. The grid has heads * batch workgroups in y, and in x one for each row of the
+ * longest sequence. */
+struct rapt_aot_copy_rows {
+  struct rapt_aot_rows from, to;
+  const int32_t* cu_seqlens;
+  int32_t heads;
+  int32_t halves; /* of a row, 2 bytes each */
 };
 
 /* A thread writes 2 rows of 4 columns: the grid has batch * heads workgroups in z, pairs of rows in y, and in x one for

@@ -8,12 +8,14 @@ namespace rapt::amd {
 namespace {
 
 using LseArguments = Constant<rapt_aot_convert_lse>;
+using CopyArguments = Constant<rapt_aot_copy_rows>;
 using DropoutArguments = Constant<rapt_aot_encode_dropout>;
 
 constexpr int kThreads = 256;
 
-DEVICE float* place(Constant<rapt_aot_lse>& lse, int batch, int head, int first, int row) {
-  return lse.data + batch * lse.batch + head * lse.head + (row + (lse.packed ? first : 0)) * lse.row;
+DEVICE char* row_at(Constant<rapt_aot_rows>& rows, int batch, int head, int row) {
+  const int first = rows.first ? rows.first[batch] : 0;
+  return rows.data + batch * rows.batch + head * rows.head + (first + row) * rows.row;
 }
 
 template <class Element>
@@ -28,15 +30,24 @@ KERNEL(kThreads, 4) convert_lse(rapt_aot_convert_lse) {
   const int row = workgroup_id() * kThreads + thread_id();
   const int y = static_cast<int>(__builtin_amdgcn_workgroup_id_y());
   const int batch = y / a.heads, head = y % a.heads;
-  const int first = a.cu_seqlens ? a.cu_seqlens[batch] : 0;
-  const int count = a.cu_seqlens ? a.cu_seqlens[batch + 1] - first : a.rows;
-  if (row >= (a.to.packed ? count : a.rows)) return;
+  const int count = a.cu_seqlens ? a.cu_seqlens[batch + 1] - a.cu_seqlens[batch] : a.rows;
+  if (row >= (a.pads ? a.rows : count)) return;
   float value = __builtin_inff();
   if (row < count) {
-    const float from = *place(a.from, batch, head, first, row);
+    const float from = *reinterpret_cast<const float*>(row_at(a.from, batch, head, row));
     if (from != -__builtin_inff()) value = from * a.factor;
   }
-  *place(a.to, batch, head, first, row) = value;
+  *reinterpret_cast<float*>(row_at(a.to, batch, head, row)) = value;
+}
+
+KERNEL(kThreads, 4) copy_rows(rapt_aot_copy_rows) {
+  CopyArguments& a = arguments<CopyArguments>();
+  const int y = static_cast<int>(__builtin_amdgcn_workgroup_id_y());
+  const int batch = y / a.heads, head = y % a.heads, row = workgroup_id();
+  if (row >= a.cu_seqlens[batch + 1] - a.cu_seqlens[batch]) return;
+  const auto* const from = reinterpret_cast<const uint16_t*>(row_at(a.from, batch, head, row));
+  auto* const to = reinterpret_cast<uint16_t*>(row_at(a.to, batch, head, row));
+  for (int n = thread_id(); n < a.halves; n += kThreads) to[n] = from[n];
 }
 
 KERNEL(kThreads, 4) encode_dropout(rapt_aot_encode_dropout) {

@@ -50,7 +50,6 @@ Call common(const char* function, const T4& q, const T4& k, const T4& v, const T
   c.dropout = dropout.probability;
   c.seed = dropout.seed;
   c.offset = dropout.offset;
-  c.varlen = lengths.cu_q ? v3::flash::kCompact : v3::flash::kDense;
   c.cu_seqlens_q = lengths.cu_q;
   c.cu_seqlens_k = lengths.cu_k;
   c.max_seqlen_q = lengths.max_q;

@@ -26,9 +26,13 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.dropout = p.dropout;
   c.seed = {0, p.seed.data_ptr()};
   c.offset = {p.offset2, p.offset1.data_ptr()};
-  c.varlen = p.varlen;
+  c.padded = p.varlen == kPadded;
   c.cu_seqlens_q = p.cu_seqlens_q;
   c.cu_seqlens_k = p.cu_seqlens_k;
+  if constexpr (requires { p.starts_q; }) {
+    c.starts_q = p.starts_q;
+    c.starts_k = p.starts_k;
+  }
   c.max_seqlen_q = p.max_seqlen_q;
   c.max_seqlen_k = p.max_seqlen_k;
   return c;

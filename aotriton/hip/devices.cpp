@@ -1,8 +1,10 @@
 #include "aotriton/hip/devices.hpp"
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "aotriton/base/failure.hpp"
 #include "rapt/rapt.h"
@@ -24,11 +26,14 @@ class Devices {
  public:
   Devices() {
     int32_t count = 0;
-    if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK || count == 0) return;
+    if (rapt_device_count(RAPT_ROCM, &count) != RAPT_OK) std::snprintf(why_, sizeof why_, "%s", rapt_last_error());
     const char* library = nullptr;
     for (int id = 0; id < count && id < kMostDevices; ++id) {
       rapt_device_info info = RAPT_INIT(rapt_device_info);
-      if (rapt_describe_device({RAPT_ROCM, id}, &info) != RAPT_OK) return;
+      if (rapt_describe_device({RAPT_ROCM, id}, &info) != RAPT_OK) {
+        std::snprintf(why_, sizeof why_, "%s", rapt_last_error());
+        return;
+      }
       all_[static_cast<size_t>(id)] = {id, info.arch, number_of(info.arch), info.compute_units, has_archive(info.arch)};
       library = info.library;
       count_ = id + 1;
@@ -39,6 +44,7 @@ class Devices {
   }
 
   const Hip* hip() const { return hip_; }
+  const char* why_none() const { return why_; }
   const Device* at(int id) const { return id >= 0 && id < count_ ? &all_[static_cast<size_t>(id)] : nullptr; }
 
  private:
@@ -49,6 +55,7 @@ class Devices {
   std::array<Device, kMostDevices> all_;
   int count_ = 0;
   const Hip* hip_ = nullptr;
+  char why_[512] = "HIP has no device, or lacks a function";
 };
 
 const Devices& devices() {
@@ -63,7 +70,7 @@ const Hip* hip() { return devices().hip(); }
 const Device* device_of(HipStream stream) {
   const Hip* const h = hip();
   if (h == nullptr) {
-    fail(aotriton::kNoBinaryForGpu, "no GPU: %s", rapt_last_error());
+    fail(aotriton::kNoBinaryForGpu, "there is no GPU: %s", devices().why_none());
     return nullptr;
   }
   int id = 0;

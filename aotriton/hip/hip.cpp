@@ -2,17 +2,28 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+
 #include "aotriton/base/failure.hpp"
 
 namespace rapt::aot {
+
+namespace {
+
+// Releases of ROCm before 5.5 lack one function.
+template <class Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  return function != nullptr || std::strcmp(name, "hipStreamGetDevice") == 0;
+}
+
+}  // namespace
 
 Hip::Hip(const char* file) {
   void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return;
   complete = true;
-#define RAPT_AOT_FIND(name, arguments)                                    \
-  name = reinterpret_cast<HipResult(*) arguments>(dlsym(library, #name)); \
-  complete = complete && (name != nullptr || static_cast<const void*>(&name) == &hipStreamGetDevice);
+#define RAPT_AOT_FIND(name, arguments) complete &= find(library, #name, name);
   RAPT_AOT_HIP_FUNCTIONS(RAPT_AOT_FIND)
 #undef RAPT_AOT_FIND
 }

@@ -11,7 +11,6 @@ namespace rapt::aot {
 using HipResult = int;  // 0: success
 using HipStream = ihipStream_t*;
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): they are types, names and lists
 #define RAPT_AOT_HIP_FUNCTIONS(X)                                                                                    \
   X(hipGetDevice, (int* device))                                                                                     \
   X(hipSetDevice, (int device))                                                                                      \
@@ -35,6 +34,7 @@ struct Hip {
   explicit Hip(const char* file);  // `complete` is false if it cannot be opened or lacks a function
   bool complete = false;
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): they are a name and a list
 #define RAPT_AOT_DECLARE(name, arguments) HipResult(*name) arguments = nullptr;
   RAPT_AOT_HIP_FUNCTIONS(RAPT_AOT_DECLARE)
 #undef RAPT_AOT_DECLARE

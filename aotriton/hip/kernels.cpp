@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "aotriton/base/failure.hpp"
 
@@ -30,7 +31,7 @@ constexpr Image kImages[] = {
 };
 
 struct Kernels {
-  void *convert_lse = nullptr, *encode_dropout = nullptr;
+  void *convert_lse = nullptr, *copy_rows = nullptr, *encode_dropout = nullptr;
   std::atomic<bool> loaded = false;
   std::mutex loading;
 };
@@ -46,10 +47,12 @@ aotriton::Error load(const Device& device, Kernels& to) {
     const CurrentDevice current(device);
     void* module = nullptr;
     const Hip& h = *hip();
-    for (const HipResult result :
-         {h.hipModuleLoadData(&module, image.code), h.hipModuleGetFunction(&to.convert_lse, module, "convert_lse"),
-          h.hipModuleGetFunction(&to.encode_dropout, module, "encode_dropout")})
-      if (const auto e = h.check(result, "loading the kernels of libaotriton_v2")) return e;
+    HipResult result = h.hipModuleLoadData(&module, image.code);
+    for (const auto& [function, name] : {std::pair{&to.convert_lse, "convert_lse"},
+                                         {&to.copy_rows, "copy_rows"},
+                                         {&to.encode_dropout, "encode_dropout"}})
+      if (result == 0) result = h.hipModuleGetFunction(function, module, name);
+    if (const auto e = h.check(result, "loading the kernels of libaotriton_v2")) return e;
     to.loaded.store(true, std::memory_order_release);
     return aotriton::kSuccess;
   }
@@ -60,6 +63,9 @@ template <class Arguments>
 aotriton::Error launch_one(const Device& device, HipStream stream, Grid grid, void* function,
                            const Arguments& arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return aotriton::kSuccess;
+  if (function == nullptr)
+    return fail(aotriton::kNotSupported,
+                "the stream is captured and no call came before, in which kernels would have been loaded");
   void* parameters[] = {const_cast<Arguments*>(&arguments)};
   const CurrentDevice current(device);
   const HipResult result =
@@ -78,6 +84,10 @@ aotriton::Error load_kernels(const Device& device, HipStream stream) {
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_convert_lse& arguments) {
   return launch_one(device, stream, grid, kernels_of(device).convert_lse, arguments);
+}
+
+aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_copy_rows& arguments) {
+  return launch_one(device, stream, grid, kernels_of(device).copy_rows, arguments);
 }
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_encode_dropout& arguments) {

@@ -15,6 +15,7 @@ struct Grid {
 aotriton::Error load_kernels(const Device& device, HipStream stream);
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_convert_lse& arguments);
+aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_copy_rows& arguments);
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_encode_dropout& arguments);
 
 }  // namespace rapt::aot

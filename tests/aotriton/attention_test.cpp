@@ -102,6 +102,17 @@ TEST_P(EveryApi, MeetsTheRule) {
   for (const Case& c : cases_of(GetParam())) check(calling(GetParam()), c);
 }
 
+// Padded and strided sequences, which PyTorch does not use.
+TEST(Lengths, MeetTheRule) {
+  for (const char* problem : {"b4 hq4 hk2 sq40 sk90 d64 bf16 causal varlen=5:5,0:7,40:90,3:0",
+                              "b2 hq4 hk4 sq21 sk30 d80 dv48 fp32 varlen=21:4,9:30"})
+    for (const Lengths lengths : {Lengths::padded, Lengths::strided}) {
+      Calling how = calling(Api::v12);
+      how.lengths = lengths;
+      check(how, {problem});
+    }
+}
+
 // Of the functions that a library of this name serves: attn_fwd's first struct is that of 0.10 and of 0.11.
 std::vector<Api> served() {
   std::vector<Api> all;

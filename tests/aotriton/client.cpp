@@ -18,19 +18,12 @@ using namespace aotriton;
 namespace v2 = aotriton::v2::flash;
 namespace v3 = aotriton::v3::flash;
 
-int64_t longest(const Problem& p, bool of_q) {
-  int64_t most = 0;
-  for (int64_t b = 0; b < p.c.batch; ++b) most = std::max(most, of_q ? p.seqlen_q(b) : p.seqlen_k(b));
-  return most;
-}
-
 // Element (b, h, i) of an lse in the caller's form, as an index.
 int64_t lse_index(const Calling& how, const Problem& p, int64_t b, int64_t h, int64_t i) {
   if (!p.packed()) return (b * p.c.heads_q + h) * p.c.seqlen_q + i;
-  if (how.padded) return (b * p.c.heads_q + h) * longest(p, true) + i;
-  int64_t total = 0;
-  for (int64_t s = 0; s < p.c.batch; ++s) total += p.seqlen_q(s);
-  return h * total + rapt::cli::first_q(p.c, b) + i;
+  if (how.padded || how.lengths == Lengths::padded) return (b * p.c.heads_q + h) * longest(p, true) + i;
+  const std::vector<int64_t> at = starts(p, true, how.lengths);
+  return h * at.back() + at[static_cast<size_t>(b)] + i;
 }
 
 int64_t own_index(const Problem& p, int64_t b, int64_t h, int64_t i) { return lse_index({}, p, b, h, i); }
@@ -38,8 +31,9 @@ int64_t own_index(const Problem& p, int64_t b, int64_t h, int64_t i) { return ls
 Tensor callers_lse(const Calling& how, const Inputs& in) {
   const rapt_problem& p = in.problem.c;
   if (!in.problem.packed()) return Tensor(kFp32, {p.batch * p.heads_q, p.seqlen_q});
-  if (how.padded) return Tensor(kFp32, {p.batch * p.heads_q, longest(in.problem, true)});
-  return Tensor(kFp32, {p.heads_q, in.q.shape()[0]});
+  if (how.padded || how.lengths == Lengths::padded)
+    return Tensor(kFp32, {p.batch * p.heads_q, longest(in.problem, true)});
+  return Tensor(kFp32, {p.heads_q, starts(in.problem, true, how.lengths).back()});
 }
 
 template <class Body>
@@ -65,11 +59,42 @@ void give_lse(const Calling& how, const Problem& p, const Tensor& from, Tensor& 
   });
 }
 
+Tensor callers_rows(const Calling& how, const Inputs& in, const Tensor& t, bool of_q) {
+  return how.lengths == Lengths::packed ? t : spread(t, in.problem, of_q, how.lengths);
+}
+
+Tensor starts_tensor(const Problem& p, bool of_q) {
+  const std::vector<int64_t> at = starts(p, of_q, Lengths::strided);
+  Tensor t(rapt::kInt32, {static_cast<int64_t>(at.size())});
+  t.fill([&](int64_t i) { return static_cast<double>(at[static_cast<size_t>(i)]); });
+  return t;
+}
+
+// A result in the caller's form, which becomes Rapt's.
+class Result {
+ public:
+  Result(const Calling& how, const Inputs& in, Tensor& to, bool of_q)
+      : how_(how), problem_(in.problem), to_(to), of_q_(of_q) {
+    if (how.lengths != Lengths::packed) spread_ = spread(to, in.problem, of_q, how.lengths);
+  }
+  T4 view(Views& views) { return views.rows_written(spread_ ? spread_ : to_); }
+  void take() {
+    if (spread_) gather(spread_, problem_, of_q_, how_.lengths, to_);
+  }
+
+ private:
+  const Calling& how_;
+  const Problem& problem_;
+  Tensor& to_;
+  const bool of_q_;
+  Tensor spread_;
+};
+
 // What all interfaces are passed.
 struct Common {
   T4 q, k, v, bias = null4(), out;
   T2 lse;
-  T1 cu_q = T1::get_null_tensor(aotriton::kInt32), cu_k = cu_q;
+  T1 cu_q = T1::get_null_tensor(aotriton::kInt32), cu_k = cu_q, starts_q = cu_q, starts_k = cu_q;
   int32_t max_q = 0, max_k = 0;
   float scale, dropout;
   T0 seed, offset1, none;
@@ -77,18 +102,23 @@ struct Common {
   bool causal;
   std::pair<int32_t, int32_t> window = {0, 0};
   Stream stream;
+  Lengths lengths;
 
   static T4 null4() { return T4::get_null_tensor(kFloat16); }
 
-  Common(const Calling& how, Views& views, const Inputs& in) : stream(how.stream) {
+  Common(const Calling& how, Views& views, const Inputs& in) : stream(how.stream), lengths(how.lengths) {
     const rapt_problem& p = in.problem.c;
-    q = views.rows(in.q);
-    k = views.rows(in.k);
-    v = views.rows(in.v);
+    q = views.rows(callers_rows(how, in, in.q, true));
+    k = views.rows(callers_rows(how, in, in.k, false));
+    v = views.rows(callers_rows(how, in, in.v, false));
     if (in.bias) bias = views.scores(in.bias, p);
     if (in.problem.packed()) {
       cu_q = views.lengths(in.cu_seqlens_q);
       cu_k = views.lengths(in.cu_seqlens_k);
+      if (lengths == Lengths::strided) {
+        starts_q = views.lengths(starts_tensor(in.problem, true));
+        starts_k = views.lengths(starts_tensor(in.problem, false));
+      }
       max_q = static_cast<int32_t>(longest(in.problem, true));
       max_k = static_cast<int32_t>(longest(in.problem, false));
     }
@@ -136,7 +166,13 @@ void fill(Params& p, const Common& c) {
     p.cu_seqlens_k = c.cu_k;
     p.max_seqlen_q = c.max_q;
     p.max_seqlen_k = c.max_k;
-    p.varlen = v3::kCompact;
+    p.varlen = c.lengths == Lengths::padded ? v3::kPadded : c.lengths == Lengths::strided ? v3::kStrided : v3::kCompact;
+  }
+  if constexpr (requires { p.starts_q; }) {
+    if (c.starts_q) {
+      p.starts_q = c.starts_q;
+      p.starts_k = c.starts_k;
+    }
   }
   p.dropout = c.dropout;
   p.seed = c.seed;
@@ -263,12 +299,14 @@ Results forward_through(const Calling& how, rapt_device device, const Inputs& in
   Tensor lse = callers_lse(how, in);
   Views views(device);
   Common c(how, views, in);
-  c.out = views.rows_written(results.out);
+  Result out(how, in, results.out, true);
+  c.out = out.view(views);
   c.lse = views.matrix_written(lse);
   if (how.stream == nullptr) set_device(device);
   expect_success(call_forward(how.api, c), "attn_fwd");
   rapt::check(rapt_device_synchronize(device));
   views.fetch();
+  out.take();
   take_lse(how, in.problem, lse, results.lse);
   return results;
 }
@@ -282,18 +320,20 @@ Results backward_through(const Calling& how, rapt_device device, const Inputs& i
   give_lse(how, in.problem, given.lse, lse);
   Views views(device);
   Common c(how, views, in);
-  c.out = views.rows(given.out);
+  c.out = views.rows(callers_rows(how, in, given.out, true));
   c.lse = views.matrix(lse);
   Gradients g;
-  g.dout = views.rows(in.dout);
-  g.dq = views.rows_written(results.dq);
-  g.dk = views.rows_written(results.dk);
-  g.dv = views.rows_written(results.dv);
+  Result dq(how, in, results.dq, true), dk(how, in, results.dk, false), dv(how, in, results.dv, false);
+  g.dout = views.rows(callers_rows(how, in, in.dout, true));
+  g.dq = dq.view(views);
+  g.dk = dk.view(views);
+  g.dv = dv.view(views);
   if (results.dbias) g.dbias = views.scores_written(results.dbias);
   if (how.stream == nullptr) set_device(device);
   expect_success(call_backward(how.api, c, g), "attn_bwd");
   rapt::check(rapt_device_synchronize(device));
   views.fetch();
+  for (Result* result : {&dq, &dk, &dv}) result->take();
   return results;
 }
 

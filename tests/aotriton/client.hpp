@@ -6,6 +6,7 @@
 
 #include "aotriton/abi/functions.hpp"
 #include "gpu/device_run.hpp"
+#include "spread.hpp"
 
 namespace test {
 
@@ -21,6 +22,7 @@ struct Calling {
   ihipStream_t* stream = nullptr;
   std::optional<std::pair<int32_t, int32_t>> window = {};  // instead of the problem's
   bool log2 = false, padded = false;                       // the form of lse, which tests know by the library's name
+  Lengths lengths = Lengths::packed;                       // where the problem has packed sequences
 };
 
 // The caller's memory: every tensor apart, to the byte.

@@ -1,0 +1,20 @@
+// Packed rows in the two other forms that AOTriton's callers may have: padded, [batch, longest, ...], and strided,
+// where sequences begin at rows that an array gives.
+#pragma once
+
+#include "support/inputs.hpp"
+
+namespace test {
+
+enum class Lengths { packed, padded, strided };
+
+int64_t longest(const Problem& problem, bool of_q);
+
+// The row at which each sequence begins, in rows of all; then the number of rows.
+std::vector<int64_t> starts(const Problem& problem, bool of_q, Lengths lengths);
+
+// The rows of `packed` in another form, NaN between them; and back.
+Tensor spread(const Tensor& packed, const Problem& problem, bool of_q, Lengths lengths);
+void gather(const Tensor& spread, const Problem& problem, bool of_q, Lengths lengths, Tensor& packed);
+
+}  // namespace test
