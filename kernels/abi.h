@@ -167,8 +167,8 @@ struct rapt_backward_args {
     int64_t batch, head;                  /* in elements; packed sequences one after another, batch 0 */
   } statistics;
   struct {
-    float* data;   /* workspace: dq of the statistics' rows, without softmax_scale; null without backward_fused */
-    int64_t dims;  /* of a row: the head dim of backward_fused's tile */
+    float* data;  /* workspace: dq of the statistics' rows, without softmax_scale; null without backward_fused */
+    int64_t dims; /* of a row: the head dim of backward_fused's tile */
   } dq_sum;
   struct {
     void* data; /* rapt_abi_problem.bias_dtype; strides as in rapt_abi_scores */

@@ -62,8 +62,7 @@ KERNEL(kThreads, 4) encode_dropout(rapt_aot_encode_dropout) {
   for (int n = 0; n < 8; ++n) {
     const int i = row + n / 4, j = column + n % 4;
     if (i >= a.rows || j >= a.columns) continue;
-    const bool keep =
-        rapt_philox_field(bits, static_cast<uint32_t>(i), static_cast<uint32_t>(j)) < a.keep_threshold;
+    const bool keep = rapt_philox_field(bits, static_cast<uint32_t>(i), static_cast<uint32_t>(j)) < a.keep_threshold;
     char* const to = at + i * a.row + j * a.column;
     if (a.element == 2) store<uint16_t>(to, keep ? a.kept : a.dropped);
     else store<uint32_t>(to, keep ? a.kept : a.dropped);

@@ -35,8 +35,7 @@ void backward(BackwardCall call, const Plan& plan, const Launch& launch) {
   rapt_backward_args arguments = backward_args(call, device);
   char* const sums = workspace.data() + lengths_bytes(call);
   if (plan.dq_sum_dims != 0) arguments.dq_sum = {reinterpret_cast<float*>(sums), plan.dq_sum_dims};
-  arguments.statistics.data =
-      reinterpret_cast<rapt_abi_row_statistics*>(sums + dq_sum_bytes(call, plan.dq_sum_dims));
+  arguments.statistics.data = reinterpret_cast<rapt_abi_row_statistics*>(sums + dq_sum_bytes(call, plan.dq_sum_dims));
   for (size_t i = 0; i < plan.stage_count; ++i) {
     if (plan.stages[i].workgroups == 0) continue;
     set_stage(call, plan.stages[i], device, arguments);

@@ -36,8 +36,8 @@ float scale_log2(const Problem& problem);
 // Which kernels compute the forward pass: those of Stage::forward, or those for few queries and for KV caches.
 enum class ForwardKernels : uint8_t { forward, decode };
 
-// The kernels that compute dq, dk and dv: backward_dq and backward_dkv, which add in a fixed order; or backward_fused, which
-// computes the scores once instead of twice, and adds to dq in any order.
+// The kernels that compute dq, dk and dv: backward_dq and backward_dkv, which add in a fixed order; or backward_fused,
+// which computes the scores once instead of twice, and adds to dq in any order.
 enum class BackwardKernels : uint8_t { apart, fused };
 // Whether the problem asks for gradients that backward_fused can compute together.
 bool wants_fused(const Problem& problem);

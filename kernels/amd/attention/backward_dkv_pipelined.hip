@@ -20,11 +20,12 @@ static_assert(!RAPT_GENERAL && kQueries == kTile);
 using Staged = BothWays<T, kHeadDim, kWaves>;
 using Statistics = RowStatistics<T>;
 inline constexpr int kLdsBytes = 2 * Staged::bytes;
-inline constexpr int kSides = 2;                               // S and dP, dV and dK
-inline constexpr int kReadsA = kSides * kSteps, kReadsB = kSides * kParts<T> * kDimTiles;  // fragments of a turn
+inline constexpr int kSides = 2;                                                                 // S and dP, dV and dK
+inline constexpr int kReadsA = kSides * kSteps, kReadsB = kSides * kParts<T> * kDimTiles;        // fragments of a turn
 inline constexpr int kProductsA = kReadsA * M::parts, kProductsB = kReadsB / kSides * M::parts;  // of S and dP; of dV
 inline constexpr int kAhead = 4;  // fragments read from LDS before the product that needs them
-inline constexpr int kElementTasks = kRegisters + kRegisters / 2;  // an element each, and after two of them their packing
+// An element each, and after two of them their packing.
+inline constexpr int kElementTasks = kRegisters + kRegisters / 2;
 
 static_assert(kKeyTiles <= 2);
 struct Products {
@@ -108,8 +109,8 @@ struct Stage {
   }
 };
 
-// A tile of keys' turn in the step whose columns are in `buffer`: its products are in `current`. And the products of the
-// next turn, whose rows are in the same buffer, or, if it is the next step's, in the other one.
+// A tile of keys' turn in the step whose columns are in `buffer`: its products are in `current`. And the products of
+// the next turn, whose rows are in the same buffer, or, if it is the next step's, in the other one.
 template <int KeyTile>
 DEVICE void turn(Head& head, State& state, int buffer, float scale, Products& current, Products& next) {
   constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;

@@ -135,8 +135,8 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   int first = keys.begin;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, 0,
             finite ? kFinite : kAll);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys,
-            lds + StagedK::bytes, thread);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes,
+            thread);
   const bool vectors = k.vectors() && v.vectors();
 
   k.load(0);

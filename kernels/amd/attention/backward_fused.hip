@@ -1,5 +1,6 @@
-// Like backward_dkv_pipelined.hip, and dQ too: each wave multiplies the step's dS of all waves' keys by the columns of K
-// that it keeps, and adds the result to float32 sums in memory. Two barriers a step, since tiles in LDS have one buffer:
+// Like backward_dkv_pipelined.hip, and dQ too: each wave multiplies the step's dS of all waves' keys by the columns of
+// K that it keeps, and adds the result to float32 sums in memory. Two barriers a step, since tiles in LDS have one
+// buffer:
 //
 //   first half   dQ of the last step; S and dP of the next one. Meanwhile P and dS of this one are computed, and its
 //                columns of Q and dO go to LDS.
@@ -49,9 +50,9 @@ struct State {
   M::Part k[kSteps * M::parts], v[kSteps * M::parts];  // of the lane's key
   M::Part columns[kSteps * M::parts];                  // of K: the lane's dimension of all keys
   Tile dk[kDimTiles], dv[kDimTiles];
-  Tile dq;                // of the last step
+  Tile dq;                   // of the last step
   Tile negative_lse, delta;  // of this step's queries
-  M::A ahead[kMostSums];  // this step's first fragments
+  M::A ahead[kMostSums];     // this step's first fragments
 };
 
 // The sums of dQ of one head, step after step. A lane has one dimension of the rows of a result.
@@ -118,7 +119,8 @@ DEVICE void exclude(int begin, int count, int half, Products& x, State& state) {
 
 // Operand A of number `i` of a round's sums.
 DEVICE M::A read(const Head& head, int round, int i) {
-  if (round < kFirstRounds) return i == 0 ? head.ds.fragment(round) : (i == 1 ? head.q : head.dout).row_fragment(0, round);
+  if (round < kFirstRounds)
+    return i == 0 ? head.ds.fragment(round) : (i == 1 ? head.q : head.dout).row_fragment(0, round);
   const int n = round - kFirstRounds;
   return (n < kParts<T> ? head.dout : head.q).column_fragment(0, i, n % kParts<T>);
 }
@@ -263,8 +265,8 @@ DEVICE void finish(Head& head, State& state) {
 }
 
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k, and adds to
-// their dQ. The block is computed again for each: keeping it would take scalar registers that the loop needs. Some query
-// must attend a key.
+// their dQ. The block is computed again for each: keeping it would take scalar registers that the loop needs. Some
+// query must attend a key.
 DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State& state) {
   Block block = key_block_of(a.problem, a.tiles, kKeys);
   block.head = block.head * a.problem.group + of_group;
@@ -285,11 +287,15 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   };
   const bool own_is_dout = kTensors == 1 && wave >= kDimTiles;
   char* const after_tiles = lds + 2 * Staged::bytes;
-  Head head = {staged(own_is_dout), staged(!own_is_dout), Fragments(lds, lane), Fragments(lds + Staged::bytes, lane),
+  Head head = {staged(own_is_dout),
+               staged(!own_is_dout),
+               Fragments(lds, lane),
+               Fragments(lds + Staged::bytes, lane),
                Statistics(statistics_of(a, block.batch, block.q, block.head), range,
                           after_tiles + Exchanged::bytes + wave * Statistics::bytes, lane),
                Exchanged(after_tiles, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
-               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave % kDimTiles), {}};
+               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave % kDimTiles),
+               {}};
   const bool vectors = head.own.vectors() && head.other.vectors();
 
   const auto each_staged = [&](auto f) {
@@ -333,8 +339,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
     step(head, state, set, scale, vectors, current, next);
     first += kQueries;
   };
-  // Two steps a round, so that products need not be moved. If their number is odd, the last one is all zeros, and no key
-  // is attended.
+  // Two steps a round, so that products need not be moved. If their number is odd, the last one is all zeros, and no
+  // key is attended.
   do {
     advance(0, x, other);
     advance(1, other, x);
@@ -342,8 +348,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   finish(head, state);
 }
 
-// What the lane keeps of K for dQ: the wave's slice of the head dimension. Inf and NaN count as 0: rows that attend such
-// a key have NaN in dS, and the others' dS, which is 0, times Inf would be NaN.
+// What the lane keeps of K for dQ: the wave's slice of the head dimension. Inf and NaN count as 0: rows that attend
+// such a key have NaN in dS, and the others' dS, which is 0, times Inf would be NaN.
 DEVICE void load_columns(BackwardArguments& a, const Block& block, const char* rows, char* lds, State& state) {
   using Tiles = BothWays<T, kHeadDim, kWaves>;
   static_assert(Tiles::bytes <= kLdsBytes);

@@ -37,8 +37,8 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
 
   const int head_k = block.head / a.problem.group;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes, thread,
-            pass);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes,
+            thread, pass);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {
     k.load(begin);

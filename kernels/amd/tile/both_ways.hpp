@@ -1,5 +1,5 @@
-// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; Buffers tiles of each. A lane loads blocks of
-// 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers, the
+// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; Buffers tiles of each. A lane loads blocks
+// of 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers, the
 // columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
 //
 // No access has bank conflicts. 16 lanes that write together have all rows of a column of blocks and 8 dimensions.

@@ -44,8 +44,8 @@ class BufferRows {
     return tile;
   }
 
-  // Without vectors(), by as many threads: calls put(row, dim, x) for each element of the tile that next() returned `back` calls ago.
-  // Elements outside are 0.
+  // Without vectors(), by as many threads: calls put(row, dim, x) for each element of the tile that next() returned
+  // `back` calls ago. Elements outside are 0.
   template <int Dims, int Threads, class F>
   DEVICE_MEMBER void each_element(F put, int back = 1) const {
     using element = typename T::element;

@@ -23,7 +23,8 @@ class ExchangedGradients {
 #pragma unroll
     for (int c = 0; c < kPlaces; ++c) {
       const int row = M::a_row(lane);
-      from_[c] = row * kRowBytes + first_step / kPlaces * 128 + ((c * kStepBytes + M::a_offset(lane)) ^ (row ^ row >> 3) % 8 * 16);
+      from_[c] = row * kRowBytes + first_step / kPlaces * 128 +
+                 ((c * kStepBytes + M::a_offset(lane)) ^ (row ^ row >> 3) % 8 * 16);
     }
   }
 

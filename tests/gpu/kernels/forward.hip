@@ -77,8 +77,8 @@ struct Row {
     if (a.problem.window_left >= 0 && j < i + off - a.problem.window_left) return false;
     if (a.problem.window_right >= 0 && j > i + off + a.problem.window_right) return false;
     if (!RAPT_GENERAL || !a.problem.mask.data) return true;
-    return static_cast<const uint8_t*>(
-               a.problem.mask.data)[b * a.problem.mask.batch + h * a.problem.mask.head + i * a.problem.mask.query + j * a.problem.mask.key] != 0;
+    return static_cast<const uint8_t*>(a.problem.mask.data)[b * a.problem.mask.batch + h * a.problem.mask.head +
+                                                            i * a.problem.mask.query + j * a.problem.mask.key] != 0;
   }
   __device__ float logit(const Element* q, const Element* k, int j) const {
     const rapt_forward_args& a = arguments();
@@ -91,7 +91,9 @@ struct Row {
     const rapt_forward_args& a = arguments();
     if (a.problem.softcap != 0) s = a.problem.softcap * tanh(s / a.problem.softcap);
     if (a.problem.bias.data)
-      s += typed(a.problem.bias.data, b * a.problem.bias.batch + h * a.problem.bias.head + i * a.problem.bias.query + j * a.problem.bias.key, a.problem.bias_dtype);
+      s += typed(a.problem.bias.data,
+                 b * a.problem.bias.batch + h * a.problem.bias.head + i * a.problem.bias.query + j * a.problem.bias.key,
+                 a.problem.bias_dtype);
     if (a.problem.alibi.data)
       s -= typed(a.problem.alibi.data, b * a.problem.alibi.batch + h * a.problem.alibi.head, RAPT_ABI_FP32) *
            __builtin_fabsf(static_cast<float>(i + off - j));
@@ -119,7 +121,8 @@ __device__ void sequence(const int32_t* cu_seqlens, int b, int total, int& first
 
 __device__ void forward(int group, int thread) {
   const rapt_forward_args& a = arguments();
-  const int tile = group % a.q_tiles, h = group / a.q_tiles % a.problem.heads_q, b = group / a.q_tiles / a.problem.heads_q;
+  const int tile = group % a.q_tiles, h = group / a.q_tiles % a.problem.heads_q,
+            b = group / a.q_tiles / a.problem.heads_q;
   const int i = tile * kBlockQ + thread;
   int first_q = 0, first_k = 0, seqlen_q = a.problem.seqlen_q, seqlen_k = a.problem.seqlen_k;
   sequence(a.problem.cu_seqlens_q, b, a.problem.total_q, first_q, seqlen_q);
@@ -129,7 +132,8 @@ __device__ void forward(int group, int thread) {
   const Element* q = row<Element>(a.q, b, first_q + i, h);
   const int hk = h / a.problem.group;
   const float nothing = -__builtin_inff();
-  const float sink = a.problem.sink.data ? typed(a.problem.sink.data, h * a.problem.sink.head, a.problem.sink_dtype) : nothing;
+  const float sink =
+      a.problem.sink.data ? typed(a.problem.sink.data, h * a.problem.sink.head, a.problem.sink_dtype) : nothing;
   float most = sink;
   for (int j = 0; j < seqlen_k; ++j)
     if (at.seen(j)) {

@@ -1,8 +1,8 @@
 // Keeps 96 values alive in a kernel that is given 64 registers.
 #include "device.hpp"
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(kThreads, kThreads), amdgpu_num_vgpr(64))) void RAPT_SYMBOL(
-    float* data) {
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(kThreads, kThreads), amdgpu_num_vgpr(64))) void
+RAPT_SYMBOL(float* data) {
   const unsigned thread = __builtin_amdgcn_workitem_id_x();
   float value[96];
 #pragma unroll
