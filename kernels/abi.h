@@ -51,8 +51,9 @@ struct rapt_abi_problem {
   int32_t bias_dtype;      /* rapt_abi_dtype */
   uint32_t keep_threshold; /* of philox.h; 65536: no dropout */
   float keep_scale;        /* 1 / (1 - probability) */
-  uint32_t dropout_offset;
-  uint64_t dropout_seed;
+  uint64_t dropout_seed, dropout_offset;
+  const int32_t* dropout_seed_data; /* null, or the two halves of a number that is added to dropout_seed */
+  const int32_t* dropout_offset_data;
 
   /* read by every kernel */
   struct {

@@ -105,7 +105,12 @@ typedef struct rapt_dropout {
   size_t struct_size;
   double probability; /* in [0, 1) */
   uint64_t seed;
-  uint64_t offset; /* < 2^32 */
+  uint64_t offset;
+
+  /* since 0.2: numbers that are added to seed and offset, modulo 2^64; int64 or uint64, [] or [1]; or NULL. In device
+   * memory they are read when the kernels run, so that a captured stream draws a new mask whenever it is replayed. */
+  const rapt_tensor* seed_tensor;
+  const rapt_tensor* offset_tensor;
 } rapt_dropout;
 
 /* Sequences of different lengths, packed: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1. int32

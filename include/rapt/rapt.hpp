@@ -102,6 +102,7 @@ struct Window {
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0, offset = 0;
+  std::optional<Tensor> seed_tensor = {}, offset_tensor = {};
 };
 struct Varlen {
   std::optional<Tensor> cu_seqlens_q, cu_seqlens_k;
@@ -179,6 +180,8 @@ class Structs {
       dropout_.probability = a.dropout->probability;
       dropout_.seed = a.dropout->seed;
       dropout_.offset = a.dropout->offset;
+      dropout_.seed_tensor = hold(a.dropout->seed_tensor);
+      dropout_.offset_tensor = hold(a.dropout->offset_tensor);
       attention_.dropout = &dropout_;
     }
     if (a.varlen) {

@@ -1,7 +1,7 @@
 /* Dropout's counter-based mask, the same on every backend, device and tile. Freestanding: host and device include it.
  *
- * Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key = the 64-bit seed; counter
- * = (col / 4, row / 2, batch * heads_q + head, offset). The 128 bits are eight 16-bit fields; element (row, col) has
+ * Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key = the 64-bit seed and the
+ * offset's high half; counter = (col / 4, row / 2, batch * heads_q + head, the offset's low half). The 128 bits are eight 16-bit fields; element (row, col) has
  * number 4 * (row % 2) + (col % 4), least significant first, and is kept where its field < rapt_keep_threshold(p).
  */
 #ifndef RAPT_KERNELS_COMMON_PHILOX_H
@@ -35,6 +35,12 @@ RAPT_DEVICE_INLINE struct rapt_philox_bits rapt_philox(uint64_t seed, uint32_t c
   }
   struct rapt_philox_bits bits = {{c0, c1, c2, c3}};
   return bits;
+}
+
+/* The key: offsets below 2^32 leave the seed as it is. */
+RAPT_DEVICE_INLINE uint64_t rapt_philox_key(uint64_t seed, uint64_t offset) {
+  const uint32_t high = (uint32_t)(offset >> 32);
+  return seed ^ (high | (uint64_t)(high * 0x9E3779B9u) << 32);
 }
 
 /* Field 4 * (row % 2) + (col % 4) of the bits. */

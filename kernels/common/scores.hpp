@@ -98,14 +98,23 @@ DEVICE void transform_logits(Problem& p, const Block& b, const Query& query, int
   transform_logits(p, b, query, first_key, s, [](int, float) {});
 }
 
+// A number of two halves, or 0.
+DEVICE uint64_t load_number(const int32_t* halves) {
+  if (halves == nullptr) return 0;
+  const auto low = static_cast<uint32_t>(load_uniform(halves)), high = static_cast<uint32_t>(load_uniform(halves + 1));
+  return uint64_t{high} << 32 | low;
+}
+
 // Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
 template <class Logits>
 DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights) {
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * p.heads_q + b.head);
+  const uint64_t offset = p.dropout_offset + load_number(p.dropout_offset_data);
+  const uint64_t philox_key = rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset);
 #pragma unroll
   for (int first = 0; first < Logits::count; first += Logits::group) {
     const uint32_t key = static_cast<uint32_t>(first_key + weights.key(first));
-    const rapt_philox_bits bits = rapt_philox(p.dropout_seed, key / 4, row / 2, head, p.dropout_offset);
+    const rapt_philox_bits bits = rapt_philox(philox_key, key / 4, row / 2, head, static_cast<uint32_t>(offset));
 #pragma unroll
     for (int i = 0; i < Logits::group; ++i) {
       const uint32_t col = Logits::group % 4 == 0 ? static_cast<uint32_t>(i) : key + static_cast<uint32_t>(i);

@@ -120,6 +120,8 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.keep_scale = static_cast<float>(1 / (1 - call.dropout));
   a.dropout_offset = call.dropout_offset;
   a.dropout_seed = call.dropout_seed;
+  a.dropout_seed_data = call.dropout_seed_data;
+  a.dropout_offset_data = call.dropout_offset_data;
   if (call.sink) a.sink = {call.sink.data, call.sink.head * dtype_bytes(call.sink.dtype)};
   a.sink_dtype = abi_dtype(call.sink.dtype);
 }
@@ -263,6 +265,8 @@ void check_shared(const PointerCheck& check, const Call& call) {
   check_scores(check, "bias", call.bias);
   check_scores(check, "mask", call.mask);
   check("alibi_slopes", call.alibi.data);
+  check("dropout.seed_tensor", call.dropout_seed_data);
+  check("dropout.offset_tensor", call.dropout_offset_data);
   if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);

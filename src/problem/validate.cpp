@@ -1,6 +1,8 @@
 // Validation of a forward or backward call: everything is checked before anything is written.
 #include <cmath>
+#include <cstring>
 
+#include "kernels/common/philox.h"
 #include "problem/options.hpp"
 #include "problem/validate_parts.hpp"
 
@@ -25,6 +27,30 @@ const Tensor* rows_tensor(Validator& v, const char* name, const rapt_tensor* giv
   return t;
 }
 
+// Adds a number in host memory; returns the address of one in device memory.
+const int32_t* add_number(Validator& v, const char* name, const rapt_tensor* given, uint64_t& to) {
+  if (given == nullptr) return nullptr;
+  const Tensor* t = v.tensor(name, given, 0, 1, Validator::Place::call_device_or_host);
+  if (!t || !v.dtype(*t, {{RAPT_INT, 64, 1}, {RAPT_UINT, 64, 1}})) return nullptr;
+  if (t->ndim == 1 && !v.shape(*t, {1}, "[1]")) return nullptr;
+  v.read(*t);
+  if (t->device.type != RAPT_CPU) return reinterpret_cast<const int32_t*>(t->data);
+  uint64_t number;
+  std::memcpy(&number, t->data, sizeof number);
+  to += number;
+  return nullptr;
+}
+
+void add_dropout(Validator& v, const rapt_dropout& d, Call& call) {
+  call.dropout_seed = d.seed;
+  call.dropout_offset = d.offset;
+  call.dropout_seed_data = add_number(v, "dropout.seed_tensor", d.seed_tensor, call.dropout_seed);
+  call.dropout_offset_data = add_number(v, "dropout.offset_tensor", d.offset_tensor, call.dropout_offset);
+  if (call.dropout_seed_data || call.dropout_offset_data) return;
+  call.dropout_seed = rapt_philox_key(call.dropout_seed, call.dropout_offset);
+  call.dropout_offset = static_cast<uint32_t>(call.dropout_offset);
+}
+
 void add_options(Validator& v, const rapt_attention& a, Call& call) {
   read_options(a, call);
   check_options(call, v.bad);
@@ -33,12 +59,7 @@ void add_options(Validator& v, const rapt_attention& a, Call& call) {
   constexpr int64_t kWidest = int64_t{1} << 60;
   call.window_left = std::min(call.window_left, kWidest);
   call.window_right = std::min(call.right_side(), kWidest);
-  if (a.dropout) {
-    const rapt_dropout d = read_versioned("dropout", a.dropout);
-    if (d.offset > UINT32_MAX) v.bad.add(cat("dropout.offset is ", d.offset, ", must be less than 2^32"));
-    call.dropout_seed = d.seed;
-    call.dropout_offset = static_cast<uint32_t>(d.offset);
-  }
+  if (a.dropout) add_dropout(v, read_versioned("dropout", a.dropout), call);
 }
 
 // q, k and v; leaves the sizes in `call`. k and v may be a cache.

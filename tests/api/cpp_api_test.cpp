@@ -40,6 +40,29 @@ TEST(CppApi, ForwardAndBackwardOfOneHead) {
   EXPECT_NEAR(of_dv, of_dout, 1e-4);
 }
 
+// A seed and an offset of 64 bits, by value and in memory, are the same numbers; the offset's high half enters the key.
+TEST(CppApi, DropoutNumbers) {
+  std::vector<float> q(8 * 4), v(8 * 4), out(8 * 4), other(8 * 4);
+  for (size_t i = 0; i < q.size(); ++i) q[i] = v[i] = static_cast<float>(i % 7);
+  const auto rows = [](std::vector<float>& data) { return rapt::Tensor(data.data(), rapt::kFp32, {1, 8, 1, 4}); };
+  rapt::Attention attention{.q = rows(q), .k = rows(q), .v = rows(v)};
+  const uint64_t seed = 0x123456789ABCDEF, offset = (uint64_t{5} << 32) + 9;
+  attention.dropout = rapt::Dropout{0.5, seed, offset};
+  rapt::forward(attention, rows(out));
+  attention.dropout = rapt::Dropout{0.5, seed ^ (5 | static_cast<uint64_t>(5 * 0x9E3779B9u) << 32), 9};
+  rapt::forward(attention, rows(other));
+  EXPECT_EQ(out, other);
+  uint64_t seed_in_memory = seed - 1, offset_in_memory = offset - 2;
+  const rapt_dtype uint64 = {RAPT_UINT, 64, 1};
+  attention.dropout =
+      rapt::Dropout{0.5, 1, 2, rapt::Tensor(&seed_in_memory, uint64, {}), rapt::Tensor(&offset_in_memory, uint64, {1})};
+  rapt::forward(attention, rows(other));
+  EXPECT_EQ(out, other);
+  attention.dropout = rapt::Dropout{0.5, seed, offset + (uint64_t{1} << 32)};
+  rapt::forward(attention, rows(other));
+  EXPECT_NE(out, other);
+}
+
 TEST(CppApi, ErrorsNameTheArgument) {
   std::vector<float> q = ramp(1), out(q.size());
   rapt::Attention attention{.q = tensor(q), .k = tensor(q), .v = tensor(q)};

@@ -191,7 +191,7 @@ class Decode {
       for (int64_t j = 0; j < rows_.count; ++j) {
         const uint32_t column = static_cast<uint32_t>(j0_ + j);
         const rapt_philox_bits bits =
-            rapt_philox(call_.dropout_seed, column / 4, row / 2, stream, call_.dropout_offset);
+            rapt_philox(call_.dropout_seed, column / 4, row / 2, stream, static_cast<uint32_t>(call_.dropout_offset));
         if (rapt_philox_field(bits, row, column) >= threshold) w_.scores[at(r, j)] *= 0.f;  // NaN stays
       }
     }

@@ -99,12 +99,17 @@ struct Row {
            __builtin_fabsf(static_cast<float>(i + off - j));
     return s;
   }
+  static __device__ uint64_t number(const int32_t* halves) {
+    return halves ? static_cast<uint64_t>(static_cast<uint32_t>(halves[1])) << 32 | static_cast<uint32_t>(halves[0]) : 0;
+  }
   __device__ float kept(int j) const {
     const rapt_forward_args& a = arguments();
     if (!RAPT_GENERAL || a.problem.keep_threshold >= 65536) return 1;
+    const uint64_t seed = a.problem.dropout_seed + number(a.problem.dropout_seed_data);
+    const uint64_t offset = a.problem.dropout_offset + number(a.problem.dropout_offset_data);
     const rapt_philox_bits bits =
-        rapt_philox(a.problem.dropout_seed, static_cast<uint32_t>(j) / 4, static_cast<uint32_t>(i) / 2,
-                    static_cast<uint32_t>(b * a.problem.heads_q + h), a.problem.dropout_offset);
+        rapt_philox(rapt_philox_key(seed, offset), static_cast<uint32_t>(j) / 4, static_cast<uint32_t>(i) / 2,
+                    static_cast<uint32_t>(b * a.problem.heads_q + h), static_cast<uint32_t>(offset));
     const uint32_t field = rapt_philox_field(bits, static_cast<uint32_t>(i), static_cast<uint32_t>(j));
     return field < a.problem.keep_threshold ? a.problem.keep_scale : 0;
   }
