@@ -1,18 +1,6 @@
 #include "aotriton/call/attention.hpp"
 
-#include "aotriton/base/failure.hpp"
-#include "aotriton/call/memory.hpp"
-
 namespace rapt::aot {
-
-rapt_dropout dropout_of(float probability, uint64_t seed, uint64_t offset) {
-  const auto high = static_cast<uint32_t>(offset >> 32);
-  rapt_dropout d = RAPT_INIT(rapt_dropout);
-  d.probability = static_cast<double>(probability);
-  d.seed = seed ^ (high | static_cast<uint64_t>(high * 0x9E3779B9u) << 32);
-  d.offset = static_cast<uint32_t>(offset);
-  return d;
-}
 
 Error Attention::set_lengths() {
   packed_ = static_cast<bool>(call_.cu_seqlens_q);
@@ -33,12 +21,16 @@ Error Attention::set_lengths() {
   return aotriton::kSuccess;
 }
 
-Error Attention::set_dropout() {
-  if (!(call_.dropout > 0)) return aotriton::kSuccess;
-  if (const Error e = read_numbers(call_.seed, call_.offset, call_.stream, seed_, offset_)) return e;
-  dropout_ = dropout_of(call_.dropout, seed_, offset_);
+void Attention::set_dropout() {
+  if (!(call_.dropout > 0)) return;
+  dropout_.probability = static_cast<double>(call_.dropout);
+  dropout_.seed = call_.seed.value;
+  dropout_.offset = call_.offset.value;
+  if (call_.seed.data != nullptr) seed_.set_number(call_.seed.data, place());
+  if (call_.offset.data != nullptr) offset_.set_number(call_.offset.data, place());
+  dropout_.seed_tensor = seed_.c();
+  dropout_.offset_tensor = offset_.c();
   c_.dropout = &dropout_;
-  return aotriton::kSuccess;
 }
 
 Error Attention::prepare(bool deterministic) {
@@ -63,7 +55,8 @@ Error Attention::prepare(bool deterministic) {
   }
   execution_.stream = call_.stream;
   execution_.deterministic = deterministic;
-  return set_dropout();
+  set_dropout();
+  return aotriton::kSuccess;
 }
 
 }  // namespace rapt::aot

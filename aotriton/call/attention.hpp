@@ -23,32 +23,26 @@ class Attention {
   bool rows_without_keys() const { return mask_.rows_without_keys || bias_.c() != nullptr; }
   rapt_device place() const { return {RAPT_ROCM, device_.id}; }
   const Device& device() const { return device_; }
-  uint64_t seed() const { return seed_; }  // as the caller passed them
-  uint64_t offset() const { return offset_; }
 
   const rapt_attention* attention() const { return &c_; }
   const rapt_execution* execution() const { return &execution_; }
 
  private:
   Error set_lengths();
-  Error set_dropout();
+  void set_dropout();
 
   const Call& call_;
   const Device& device_;
   bool packed_ = false;
   int64_t batch_ = 0, seqlen_q_ = 0, seqlen_k_ = 0;
-  uint64_t seed_ = 0, offset_ = 0;
   double scale_ = 1;
   Mask mask_;
-  Tensor q_, k_, v_, bias_, cu_seqlens_q_, cu_seqlens_k_;
+  Tensor q_, k_, v_, bias_, cu_seqlens_q_, cu_seqlens_k_, seed_, offset_;
   rapt_window window_ = RAPT_INIT(rapt_window);
   rapt_dropout dropout_ = RAPT_INIT(rapt_dropout);
   rapt_varlen varlen_ = RAPT_INIT(rapt_varlen);
   rapt_attention c_ = RAPT_INIT(rapt_attention);
   rapt_execution execution_ = RAPT_INIT(rapt_execution);
 };
-
-// Rapt's offsets have 32 bits: the others become part of the seed.
-rapt_dropout dropout_of(float probability, uint64_t seed, uint64_t offset);
 
 }  // namespace rapt::aot

@@ -2,8 +2,6 @@
 
 #include <numbers>
 
-#include "kernels/common/philox.h"
-
 namespace rapt::aot {
 
 namespace {
@@ -79,27 +77,6 @@ Error Lse::read() {
   }
   if (const Error e = use_scratch()) return e;
   return convert(callers(), rapts(), call_.lse_form.log2 ? std::numbers::ln2_v<float> : 1.0f);
-}
-
-Error launch_encode_dropout(const T4& signs, const rapt_dropout& dropout, const Device& device, HipStream stream) {
-  rapt_aot_encode_dropout a = {};
-  a.data = static_cast<char*>(signs.data_ptr());
-  a.element = bytes_of(signs.dtype());
-  const auto stride = [&](int i) { return static_cast<int64_t>(signs.stride(i)) * a.element; };
-  a.batch = stride(0);
-  a.head = stride(1);
-  a.row = stride(2);
-  a.column = stride(3);
-  a.heads = static_cast<int32_t>(signs.size(1));
-  a.rows = static_cast<int32_t>(signs.size(2));
-  a.columns = static_cast<int32_t>(signs.size(3));
-  a.kept = signs.dtype() == aotriton::kFloat32 ? 0x3F000000u : signs.dtype() == aotriton::kBFloat16 ? 0x3F00u : 0x3800u;
-  a.dropped = a.kept | 1u << (8 * a.element - 1);
-  a.keep_threshold = rapt_keep_threshold(dropout.probability);
-  a.offset = static_cast<uint32_t>(dropout.offset);
-  a.seed = dropout.seed;
-  const Grid grid = {blocks(a.columns, 1024), blocks(a.rows, 2), static_cast<uint32_t>(signs.size(0) * signs.size(1))};
-  return launch(device, stream, grid, a);
 }
 
 }  // namespace rapt::aot

@@ -1,4 +1,4 @@
-// lse in the caller's form, and the encoded softmax: what this library's own kernels do before and after Rapt's.
+// lse in the caller's form.
 #pragma once
 
 #include "aotriton/call/attention.hpp"
@@ -32,7 +32,5 @@ class Lse {
   Scratch scratch_;
   Tensor tensor_;
 };
-
-Error launch_encode_dropout(const T4& signs, const rapt_dropout& dropout, const Device& device, HipStream stream);
 
 }  // namespace rapt::aot

@@ -1,7 +1,6 @@
 #include "aotriton/call/memory.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "aotriton/base/failure.hpp"
 #include "aotriton/call/tensors.hpp"
@@ -17,41 +16,6 @@ Scratch::~Scratch() {
 Error Scratch::allocate(size_t bytes) {
   const CurrentDevice current(device_);
   return hip()->check(hip()->hipMallocAsync(&data_, std::max<size_t>(bytes, 4), stream_), "allocating memory");
-}
-
-Error read_numbers(const DeviceNumber& seed, const DeviceNumber& offset, HipStream stream, uint64_t& seed_value,
-                   uint64_t& offset_value) {
-  uint64_t read[2] = {0, 0};
-  seed_value = seed.value;
-  offset_value = offset.value;
-  if (seed.data == nullptr && offset.data == nullptr) return aotriton::kSuccess;
-  const Hip& h = *hip();
-  if (h.capturing(stream))
-    return fail(aotriton::kNotSupported,
-                "dropout_p is above 0 while the stream is captured: philox_seed and philox_offset would be read when "
-                "the graph runs, which Rapt's kernels cannot");
-  constexpr int kAnyKind = 4;  // hipMemcpyDefault: some callers' scalars are in host memory
-  for (const auto& [number, to] : {std::pair{&seed, &read[0]}, {&offset, &read[1]}})
-    if (number->data != nullptr)
-      if (const Error e = h.check(h.hipMemcpyAsync(to, number->data, sizeof *to, kAnyKind, stream),
-                                  number == &seed ? "reading philox_seed" : "reading philox_offset"))
-        return e;
-  if (const Error e = h.check(h.hipStreamSynchronize(stream), "waiting for philox_seed")) return e;
-  seed_value += read[0];
-  offset_value += read[1];
-  return aotriton::kSuccess;
-}
-
-Error write_number(const T0& to, uint64_t value, HipStream stream) {
-  if (to.data_ptr() == nullptr) return aotriton::kSuccess;
-  const Hip& h = *hip();
-  auto* const words = static_cast<uint32_t*>(to.data_ptr());
-  for (const int i : {0, 1})
-    if (const Error e = h.check(
-            h.hipMemsetD32Async(words + i, static_cast<int>(static_cast<uint32_t>(value >> (32 * i))), 1, stream),
-            "writing philox_seed_output"))
-      return e;
-  return aotriton::kSuccess;
 }
 
 namespace {

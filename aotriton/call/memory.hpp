@@ -23,13 +23,6 @@ class Scratch {
   void* data_ = nullptr;
 };
 
-// Waits for the stream where a number is in device memory.
-Error read_numbers(const DeviceNumber& seed, const DeviceNumber& offset, HipStream stream, uint64_t& seed_value,
-                   uint64_t& offset_value);
-
-// Writes an unsigned 64-bit number, unless the scalar is null.
-Error write_number(const T0& to, uint64_t value, HipStream stream);
-
 // Bytes of 255 are a NaN of every type. What lies between a tensor's elements is not written.
 void fill_nan(const T4& t, HipStream stream);
 void fill_nan(const T2& t, HipStream stream);

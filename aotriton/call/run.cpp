@@ -3,6 +3,7 @@
 
 #include "aotriton/base/failure.hpp"
 #include "aotriton/call/attention.hpp"
+#include "aotriton/call/dropout.hpp"
 #include "aotriton/call/lse.hpp"
 #include "aotriton/call/packing.hpp"
 #include "aotriton/hip/kernels.hpp"
@@ -27,13 +28,10 @@ Error run_packed(const ForwardCall& call, const Device& device) {
   c.lse = lse.c();
   if (const Error e = from_rapt(rapt_forward(&c))) return e;
   if (const Error e = lse.write()) return e;
-  if (call.dropout > 0) {
-    if (const Error e = write_number(call.seed_output, attention.seed(), call.stream)) return e;
-    if (const Error e = write_number(call.offset_output, attention.offset(), call.stream)) return e;
-  }
+  if (call.dropout > 0)
+    if (const Error e = write_numbers(call, device)) return e;
   if (!given(call.encoded_softmax)) return aotriton::kSuccess;
-  return launch_encode_dropout(call.encoded_softmax, dropout_of(call.dropout, attention.seed(), attention.offset()),
-                               device, call.stream);
+  return write_mask(call.encoded_softmax, call.dropout, call.seed, call.offset, device, call.stream);
 }
 
 Error run_packed(const BackwardCall& call, const Device& device) {
@@ -125,11 +123,8 @@ Error backward(const BackwardCall& call) {
 Error encode_dropout(const char* function, const T4& signs, float dropout, const DeviceNumber& seed,
                      const DeviceNumber& offset, HipStream stream) {
   const auto encode = [&](const Device& device) {
-    uint64_t seed_value = 0, offset_value = 0;
     if (const Error e = load_kernels(device, stream)) return e;
-    if (dropout > 0)
-      if (const Error e = read_numbers(seed, offset, stream, seed_value, offset_value)) return e;
-    return launch_encode_dropout(signs, dropout_of(dropout, seed_value, offset_value), device, stream);
+    return write_mask(signs, dropout, seed, offset, device, stream);
   };
   const Device* const device = device_of(stream);
   const Error e = device != nullptr ? encode(*device) : aotriton::kNoBinaryForGpu;

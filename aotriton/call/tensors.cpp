@@ -66,6 +66,10 @@ void Tensor::set_lse(const T2& t, rapt_device device, int64_t batch, bool packed
   set_dimension(to, t.size(1), t.stride(1));
 }
 
+void Tensor::set_number(const void* data, rapt_device device) {
+  set(const_cast<void*>(data), aotriton::kUInt64, device, 0);
+}
+
 void Tensor::set_lengths(const T1& t, rapt_device device) {
   set(t.data_ptr(), t.dtype(), device, 1);
   set_dimension(0, t.size(0), t.stride(0));

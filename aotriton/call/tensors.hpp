@@ -20,6 +20,7 @@ class Tensor {
   // [batch * heads, seqlen] to [batch, heads, seqlen]; packed, [heads, total] as it is
   void set_lse(const T2& t, rapt_device device, int64_t batch, bool packed);
   void set_lengths(const T1& t, rapt_device device);
+  void set_number(const void* data, rapt_device device);  // 64 bits
 
   const rapt_tensor* c() const { return given_ ? &c_ : nullptr; }
 

@@ -31,6 +31,18 @@ struct rapt_aot_copy_rows {
   int32_t halves; /* of a row, 2 bytes each */
 };
 
+/* value + *data, where data is given. */
+struct rapt_aot_number {
+  uint64_t value;
+  const uint64_t* data;
+};
+
+/* Writes the numbers of a call's dropout where they are wanted: one workgroup. */
+struct rapt_aot_write_numbers {
+  struct rapt_aot_number seed, offset;
+  uint64_t *seed_output, *offset_output; /* null: not wanted */
+};
+
 /* A thread writes 2 rows of 4 columns: the grid has batch * heads workgroups in z, pairs of rows in y, and in x one for
  * 256 * 4 columns. Strides are in bytes. */
 struct rapt_aot_encode_dropout {
@@ -40,8 +52,7 @@ struct rapt_aot_encode_dropout {
   int32_t element;         /* bytes: 2 or 4 */
   uint32_t kept, dropped;  /* the elements' bits */
   uint32_t keep_threshold; /* of philox.h */
-  uint32_t offset;
-  uint64_t seed;
+  struct rapt_aot_number seed, offset;
 };
 
 #endif

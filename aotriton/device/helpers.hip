@@ -18,6 +18,8 @@ DEVICE char* row_at(Constant<rapt_aot_rows>& rows, int batch, int head, int row)
   return rows.data + batch * rows.batch + head * rows.head + (first + row) * rows.row;
 }
 
+DEVICE uint64_t sum(Constant<rapt_aot_number>& number) { return number.value + (number.data ? *number.data : 0); }
+
 template <class Element>
 DEVICE void store(char* to, uint32_t bits) {
   *reinterpret_cast<Element*>(to) = static_cast<Element>(bits);
@@ -50,13 +52,21 @@ KERNEL(kThreads, 4) copy_rows(rapt_aot_copy_rows) {
   for (int n = thread_id(); n < a.halves; n += kThreads) to[n] = from[n];
 }
 
+KERNEL(kThreads, 4) write_numbers(rapt_aot_write_numbers) {
+  auto& a = arguments<Constant<rapt_aot_write_numbers>>();
+  if (thread_id() != 0) return;
+  if (a.seed_output) *a.seed_output = sum(a.seed);
+  if (a.offset_output) *a.offset_output = sum(a.offset);
+}
+
 KERNEL(kThreads, 4) encode_dropout(rapt_aot_encode_dropout) {
   DropoutArguments& a = arguments<DropoutArguments>();
   const int column = (workgroup_id() * kThreads + thread_id()) * 4;
   const int row = static_cast<int>(__builtin_amdgcn_workgroup_id_y()) * 2;
   const int z = static_cast<int>(__builtin_amdgcn_workgroup_id_z());
-  const auto bits = rapt_philox(a.seed, static_cast<uint32_t>(column / 4), static_cast<uint32_t>(row / 2),
-                                static_cast<uint32_t>(z), a.offset);
+  const uint64_t offset = sum(a.offset);
+  const auto bits = rapt_philox(rapt_philox_key(sum(a.seed), offset), static_cast<uint32_t>(column / 4),
+                                static_cast<uint32_t>(row / 2), static_cast<uint32_t>(z), static_cast<uint32_t>(offset));
   char* const at = a.data + (z / a.heads) * a.batch + (z % a.heads) * a.head;
 #pragma unroll
   for (int n = 0; n < 8; ++n) {

@@ -16,11 +16,8 @@ using HipStream = ihipStream_t*;
   X(hipSetDevice, (int device))                                                                                      \
   X(hipStreamGetDevice, (HipStream stream, int* device)) /* absent before ROCm 5.5 */                                \
   X(hipStreamIsCapturing, (HipStream stream, int* status))                                                           \
-  X(hipStreamSynchronize, (HipStream stream))                                                                        \
-  X(hipMemcpyAsync, (void* to, const void* from, size_t bytes, int kind, HipStream stream))                          \
   X(hipMemsetAsync, (void* to, int byte, size_t bytes, HipStream stream))                                            \
   X(hipMemset2DAsync, (void* to, size_t pitch, int byte, size_t width, size_t height, HipStream s))                  \
-  X(hipMemsetD32Async, (void* to, int word, size_t words, HipStream stream))                                         \
   X(hipMallocAsync, (void** data, size_t bytes, HipStream stream))                                                   \
   X(hipFreeAsync, (void* data, HipStream stream))                                                                    \
   X(hipModuleLoadData, (void** module, const void* image))                                                           \

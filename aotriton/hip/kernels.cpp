@@ -31,7 +31,7 @@ constexpr Image kImages[] = {
 };
 
 struct Kernels {
-  void *convert_lse = nullptr, *copy_rows = nullptr, *encode_dropout = nullptr;
+  void *convert_lse = nullptr, *copy_rows = nullptr, *write_numbers = nullptr, *encode_dropout = nullptr;
   std::atomic<bool> loaded = false;
   std::mutex loading;
 };
@@ -50,6 +50,7 @@ aotriton::Error load(const Device& device, Kernels& to) {
     HipResult result = h.hipModuleLoadData(&module, image.code);
     for (const auto& [function, name] : {std::pair{&to.convert_lse, "convert_lse"},
                                          {&to.copy_rows, "copy_rows"},
+                                         {&to.write_numbers, "write_numbers"},
                                          {&to.encode_dropout, "encode_dropout"}})
       if (result == 0) result = h.hipModuleGetFunction(function, module, name);
     if (const auto e = h.check(result, "loading the kernels of libaotriton_v2")) return e;
@@ -88,6 +89,10 @@ aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const 
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_copy_rows& arguments) {
   return launch_one(device, stream, grid, kernels_of(device).copy_rows, arguments);
+}
+
+aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_write_numbers& arguments) {
+  return launch_one(device, stream, grid, kernels_of(device).write_numbers, arguments);
 }
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_encode_dropout& arguments) {

@@ -40,6 +40,7 @@ class Views {
   aotriton::T2 matrix_written(Tensor& t);
   aotriton::T1 lengths(const Tensor& t);
   aotriton::T0 number(uint64_t value);
+  rapt_tensor written(Tensor& t) { return placed_output(t); }
   void fetch() const { copies_.fetch(); }
 
  private:

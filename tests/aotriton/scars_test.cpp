@@ -127,6 +127,7 @@ TEST(Dropout, EncodedSoftmax) {
     ASSERT_EQ(v2::debug_simulate_encoded_softmax(to, 0.3f, seed, offset, 2, nullptr), kSuccess);
     views.fetch();
     const uint64_t key = kSeed ^ (3 | static_cast<uint64_t>(3 * 0x9E3779B9u) << 32);
+    ASSERT_EQ(key, rapt_philox_key(kSeed, kOffset));
     for (int64_t n = 0; n < signs.count(); ++n) {
       const auto j = static_cast<uint32_t>(n % kColumns), i = static_cast<uint32_t>(n / kColumns % kRows);
       const auto bits = rapt_philox(key, j / 4, i / 2, static_cast<uint32_t>(n / kColumns / kRows), 7);
@@ -202,6 +203,63 @@ TEST(Capture, AfterOneWarmCall) {
     results.lse.set(i, lse.at(i) == INFINITY ? -INFINITY : lse.at(i));
   }
   expect_rule(oracle, results, "replayed");
+}
+
+// PyTorch gives seed and offset in memory that it changes between replays, and takes back what was used.
+TEST(Capture, ReplaysDrawNewMasks) {
+  using Stream = ihipStream_t*;
+  const auto hip = [](const char* name) { return hip_function(name); };
+  const rapt_device device = gpus()[0];
+  Stream stream = nullptr;
+  void *graph = nullptr, *executable = nullptr;
+  ASSERT_EQ(reinterpret_cast<int (*)(Stream*)>(hip("hipStreamCreate"))(&stream), 0);
+  Inputs in = inputs_of("b2 hq2 hk2 sq20 sk16 d16 fp32 drop=0.5");
+  in.v.fill([](int64_t i) { return i / 32 % 16 == i % 16; });
+  Calling how;
+  how.stream = stream;
+  forward_through(how, device, in, Layout::compact);
+
+  Results results = make_results(in, Layout::compact, false);
+  Tensor used(rapt::kInt32, {4}), signs(kFp32, {2, 2, 20, 16});
+  Views views(device);
+  v3::ForwardParams3 p = {};
+  p.q = views.rows(in.q);
+  p.k = views.rows(in.k);
+  p.v = views.rows(in.v);
+  p.out = views.rows_written(results.out);
+  p.scale = 0.25f;
+  p.dropout = 0.5f;
+  p.seed = views.number(1);
+  p.offset1 = views.number(2);
+  p.offset2 = (uint64_t{1} << 32) + 5;
+  const rapt_tensor outputs = views.written(used);
+  p.seed_output = T0(reinterpret_cast<intptr_t>(outputs.data), kUInt64);
+  p.offset_output = T0(reinterpret_cast<intptr_t>(outputs.data) + 8, kUInt64);
+  p.encoded_softmax = views.scores_written(signs);
+  ASSERT_EQ(reinterpret_cast<int (*)(Stream, int)>(hip("hipStreamBeginCapture"))(stream, 1), 0);
+  EXPECT_EQ(v3::attn_fwd(reinterpret_cast<const v3::attn_fwd_params&>(p), 3, stream, nullptr), kSuccess);
+  ASSERT_EQ(reinterpret_cast<int (*)(Stream, void**)>(hip("hipStreamEndCapture"))(stream, &graph), 0);
+  ASSERT_EQ(reinterpret_cast<int (*)(void**, void*, void*, char*, size_t)>(hip("hipGraphInstantiate"))(
+                &executable, graph, nullptr, nullptr, 0),
+            0);
+  for (const uint64_t seed : {uint64_t{77}, uint64_t{0x1234567890}}) {
+    rapt::check(rapt_device_copy(device, p.seed.data_ptr(), rapt::kHost, &seed, sizeof seed));
+    ASSERT_EQ(reinterpret_cast<int (*)(void*, Stream)>(hip("hipGraphLaunch"))(executable, stream), 0);
+    rapt::check(rapt_device_synchronize(device));
+    views.fetch();
+    EXPECT_EQ(static_cast<uint32_t>(used.at(0)), static_cast<uint32_t>(seed));
+    EXPECT_EQ(used.at(1), static_cast<double>(seed >> 32));
+    EXPECT_EQ(used.at(2), 7);
+    EXPECT_EQ(used.at(3), 1);
+    const uint64_t key = rapt_philox_key(seed, (uint64_t{1} << 32) + 7);
+    for (int64_t n = 0; n < signs.count(); ++n) {
+      const auto j = static_cast<uint32_t>(n % 16), i = static_cast<uint32_t>(n / 16 % 20);
+      const bool keep =
+          rapt_philox_field(rapt_philox(key, j / 4, i / 2, static_cast<uint32_t>(n / 320), 7), i, j) < 32768;
+      ASSERT_EQ(signs.at(n), keep ? 0.5 : -0.5) << n;
+      ASSERT_EQ(results.out.at({n / 640, i, n / 320 % 2, j}) != 0, keep) << n;
+    }
+  }
 }
 
 }  // namespace

@@ -81,7 +81,6 @@ FAKE int hipMallocAsync(void** data, size_t bytes, void*) {
 FAKE int hipFreeAsync(void* data, void*) { return result("hipFreeAsync") ? t_last : (std::free(data), 0); }
 FAKE int hipMemsetAsync(void* to, int byte, size_t bytes, void*) { return std::memset(to, byte, bytes), 0; }
 FAKE int hipMemset2DAsync(void*, size_t, int, size_t, size_t, void*) { return kNotSupported; }
-FAKE int hipMemsetD32Async(void*, int, size_t, void*) { return kNotSupported; }
 FAKE int hipStreamGetDevice(void*, int* device) { return *device = 0; }
 FAKE int hipStreamSynchronize(void*) { return result("hipStreamSynchronize"); }
 FAKE int hipStreamIsCapturing(void*, int* capturing) { return *capturing = 0, result("hipStreamIsCapturing"); }
