@@ -7,12 +7,9 @@
 // other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk or dv is not finite, the workgroup runs again without Inf and NaN in the last two products' Q and
-// dO. An Inf or NaN in dO reaches dk of all keys that the row attends: their dv is the first run's.
-#include "kernels/common/score_gradients.hpp"
-#include "kernels/nvidia/tile/logits.hpp"
+// zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
 #include "kernels/nvidia/tile/not_finite.hpp"
-#include "kernels/nvidia/tile/products.hpp"
+#include "kernels/nvidia/tile/query_steps.hpp"
 #include "kernels/nvidia/tile/result.hpp"
 
 namespace rapt::nvidia {
@@ -25,53 +22,11 @@ inline constexpr int kKeyTiles = RAPT_QUERY_TILES, kWaveKeys = kKeyTiles * kTile
 inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
-using StagedQueries = StagedRows<T, kHeadDim, kQueries, kThreads>;
-using StagedSteps = StagedRows<T, kHeadDim, 2 * kQueries, kThreads>;  // Q and dO of a step
-inline constexpr int kStatisticsBytes = kQueries * sizeof(rapt_abi_row_statistics);
-static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + 4 * StagedQueries::kBytes + 2 * kStatisticsBytes,
-              "shared= of the row");
+using Steps = QuerySteps<T, kHeadDim, kQueries, kThreads>;
+static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + 2 * Steps::kBytes, "shared= of the row");
 
 using Tiles = TileC[kKeyTiles][kQueryTiles];
 using Accumulators = TileC[kKeyTiles][kDimTiles];
-
-// The queries of a step: rows from `first` on of head `head` of q.
-struct Step {
-  int head, first;
-};
-
-// Starts to copy the statistics of a step's rows; zeros of rows that do not exist.
-DEVICE void load_statistics(BackwardArguments& a, const Block& block, const Step& step, char* shared) {
-  const int thread = thread_id(), row = step.first + thread;
-  if (thread >= kQueries) return;
-  const bool there = row < block.q.count;
-  const rapt_abi_row_statistics* const rows = statistics_of(a, block.batch, block.q, step.head);
-  copy_async_8(shared_address(shared) + thread * 8, rows + (there ? row : 0), there);
-}
-
-// S^T and dP^T of a step, without masks, become the operands of the products with dO and Q.
-DEVICE void gradients(Problem& p, const Block& block, int first_key, int first_row, bool masked,
-                      const char* statistics, Tiles& s, Tiles& ds, Rounded<T, kKeyTiles, kQueryTiles>& weights,
-                      Rounded<T, kKeyTiles, kQueryTiles>& rounded) {
-  const int lane = thread_id() % kWave;
-#pragma unroll
-  for (int n = 0; n < kQueryTiles; ++n) {
-    const int row = n * 8 + lane % 4 * 2;
-    const float4 pair = *reinterpret_cast<const float4*>(statistics + row * sizeof(rapt_abi_row_statistics));
-#pragma unroll
-    for (int column = 0; column < 2; ++column) {
-      using Column = ColumnLogits<kKeyTiles, kQueryTiles>;
-      const rapt_abi_row_statistics of_row =
-          column == 0 ? rapt_abi_row_statistics{pair.x, pair.y} : rapt_abi_row_statistics{pair.z, pair.w};
-      score_gradients<kGeneral>(
-          p, block, first_key, masked, [&] { return query_of(p, block, first_row + row + column); }, of_row,
-          Column{s, n, column, lane}, Column{ds, n, column, lane});
-    }
-    for_rows<kKeyTiles>([&](int m, int half) {
-      weights[m][n][half] = T::pack(s[m][n][2 * half], s[m][n][2 * half + 1]);
-      rounded[m][n][half] = T::pack(ds[m][n][2 * half], ds[m][n][2 * half + 1]);
-    });
-  }
-}
 
 // Stores the wave's rows of dk or dv, through its rows of K or V in shared memory.
 DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedKeys& staged, int wave_key,
@@ -122,42 +77,24 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
   const Queries rows = queries_of(p, block, block.first_row, kKeys);  // of the workgroup
   const Queries own = queries_of(p, block, first_key, kWaveKeys);
 
-  char* const after_keys = shared + 2 * StagedKeys::kBytes;
-  char* const shared_statistics = after_keys + 4 * StagedQueries::kBytes;
   const StagedKeys k(first_row_of(a.k, block.batch, block.k, block.head), a.k.seq, p.head_dim, 0, block.k.count, shared,
                      thread);
   const StagedKeys v(first_row_of(a.v, block.batch, block.k, block.head), a.v.seq, p.head_dim_v, 0, block.k.count,
                      shared + StagedKeys::kBytes, thread);
-  // Of a step, in one of two buffers.
-  const auto staged_q = [&](const Step& step, int buffer) {
-    return StagedQueries(first_row_of(a.q, block.batch, block.q, step.head), a.q.seq, p.head_dim, rows.begin, rows.end,
-                         after_keys + 2 * buffer * StagedQueries::kBytes, thread);
-  };
-  const auto staged_dout = [&](const Step& step, int buffer) {
-    return StagedQueries(first_row_of(a.dout, block.batch, block.q, step.head), a.dout.seq, p.head_dim_v, rows.begin,
-                         rows.end, after_keys + (2 * buffer + 1) * StagedQueries::kBytes, thread);
-  };
-  const auto load = [&](const Step& step, int buffer) {
-    staged_q(step, buffer).load(step.first);
-    staged_dout(step, buffer).load(step.first);
-    load_statistics(a, block, step, shared_statistics + buffer * kStatisticsBytes);
-  };
-
-  const int begin = rows.begin / kQueries * kQueries, end_head = (block.head + 1) * p.group;
-  Step step = {rows.begin < rows.end ? block.head * p.group : end_head, begin};
+  const Steps steps = {a, block, rows, shared + 2 * StagedKeys::kBytes};
+  Step step = steps.first();
   k.load(block.first_row);
   v.load(block.first_row);
-  if (step.head < end_head) load(step, 0);
+  if (steps.has(step)) steps.load(step, 0, thread);
   Accumulators dv = {}, of_dk = {};
   Accumulators& dk = kBoth ? of_dk : dv;
 #pragma unroll 1
-  for (int buffer = 0; step.head < end_head; buffer ^= 1) {
+  for (int buffer = 0; steps.has(step); buffer ^= 1) {
     wait_for_copies();
     barrier();  // and the last step's rows have been read
-    Step next = {step.head, step.first + kQueries};
-    if (next.first >= rows.end) next = {step.head + 1, begin};
-    if (next.head < end_head) load(next, buffer ^ 1);
-    const StagedQueries q = staged_q(step, buffer), dout = staged_dout(step, buffer);
+    const Step next = steps.next(step);
+    if (steps.has(next)) steps.load(next, buffer ^ 1, thread);
+    const auto q = steps.q(step, buffer, thread), dout = steps.dout(step, buffer, thread);
     const bool attends = step.first < own.end && step.first + kQueries > own.begin;
     Tiles s, ds = {};
     if (attends) {
@@ -172,8 +109,14 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
       of_head.head = step.head;
       const bool masked = step.first < own.full_begin || step.first + kQueries > own.full_end;
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
-      gradients(p, of_head, first_key, step.first, masked, shared_statistics + buffer * kStatisticsBytes, s, ds,
-                weights, rounded);
+      // Masked and other tiles apart: the instructions of one kind's columns can be interleaved.
+      const auto compute = [&](bool some_masked) {
+        transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s, ds);
+      };
+      if (kGeneral || masked) compute(true);
+      else compute(false);
+      round_tiles<T>(s, weights);
+      round_tiles<T>(ds, rounded);
       if (wants_dv) add_product<T>(weights, dout, dv);
       if (wants_dk) add_product<T>(rounded, q, dk);
     }

@@ -7,8 +7,8 @@
 namespace rapt::nvidia {
 
 // Replaces V, which has just been staged by these threads: a workgroup, or one wave.
-template <class T, int Dims, int Rows, int Threads>
-DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
+template <int Rows, int Threads, class T, int Dims>
+DEVICE void replace(int pass, const SharedRows<T, Dims>& v) {
   if (pass == kAll) return;
 #pragma unroll 1
   for (int n = v.thread; n < Rows * Dims; n += Threads) {
@@ -18,12 +18,37 @@ DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
   if constexpr (Threads == kWave) wave_barrier();
   else barrier();
 }
+template <class T, int Dims, int Rows, int Threads>
+DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
+  replace<Rows, Threads, T, Dims>(pass, v);
+}
 
 // The same for Inf and NaN in rows that a later product multiplies by zeros: they count as 0.
+template <int Rows, int Threads, class T, int Dims>
+DEVICE void remove_not_finite(const SharedRows<T, Dims>& rows) {
+  barrier();  // they have been read
+  replace<Rows, Threads>(kFinite, rows);
+}
 template <class T, int Dims, int Rows, int Threads>
 DEVICE void remove_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
-  barrier();  // they have been read
-  replace(kFinite, rows);
+  remove_not_finite<Rows, Threads, T, Dims>(rows);
+}
+
+// By all threads of a workgroup: whether staged rows have an Inf or NaN.
+template <class T, int Dims, int Rows, int Threads>
+DEVICE bool any_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
+  using Staged = StagedRows<T, Dims, Rows, Threads>;
+  constexpr int kChunk = 16 / Staged::kSize, kChunks = Dims / kChunk;
+  float zero = 0;  // 0 times each element: NaN if one is not finite
+#pragma unroll
+  for (int n = 0; n < Rows * kChunks; n += Threads) {
+    const int chunk = n + rows.thread;
+    alignas(16) typename T::element x[kChunk];
+    *reinterpret_cast<uint4*>(x) = *reinterpret_cast<const uint4*>(rows.at(chunk / kChunks) + chunk % kChunks * kChunk);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) zero += 0 * T::to_float(x[i]);
+  }
+  return any_thread(zero != zero);
 }
 
 // Whether an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.

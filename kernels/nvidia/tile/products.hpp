@@ -84,24 +84,30 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   }
 }
 
-// O += P B
-template <class T, int Tiles, int Columns, int DimTiles, class B>
-DEVICE void add_product(const Rounded<T, Tiles, Columns>& p, const B& b, TileC (&o)[Tiles][DimTiles]) {
+// O += A B. `a_of(m, row)` is operand A of tile m, whose columns are multiplied by kStep rows of `b` from `row` on.
+template <class T, int Rows, int Tiles, int DimTiles, class A, class B>
+DEVICE void add_product(const A& a_of, const B& b, TileC (&o)[Tiles][DimTiles]) {
 #pragma unroll
-  for (int n = 0; n < Columns; n += kStep<T> / 8) {
-    Fragment weights[Tiles];
+  for (int row = 0; row < Rows; row += kStep<T>) {
+    Fragment a[Tiles];
 #pragma unroll
-    for (int m = 0; m < Tiles; ++m) weights[m] = operand_of<T, Tiles, Columns>(p, m, n);
+    for (int m = 0; m < Tiles; ++m) a[m] = a_of(m, row);
 #pragma unroll
     for (int d = 0; d < DimTiles; d += 2) {
-      const Fragment rows = b.operands_b_transposed(n * 8, d * 8);
+      const Fragment rows = b.operands_b_transposed(row, d * 8);
 #pragma unroll
       for (int m = 0; m < Tiles; ++m) {
-        multiply(o[m][d], weights[m], rows.x[0], rows.x[1], T());
-        multiply(o[m][d + 1], weights[m], rows.x[2], rows.x[3], T());
+        multiply(o[m][d], a[m], rows.x[0], rows.x[1], T());
+        multiply(o[m][d + 1], a[m], rows.x[2], rows.x[3], T());
       }
     }
   }
+}
+
+// O += P B
+template <class T, int Tiles, int Columns, int DimTiles, class B>
+DEVICE void add_product(const Rounded<T, Tiles, Columns>& p, const B& b, TileC (&o)[Tiles][DimTiles]) {
+  add_product<T, 8 * Columns>([&](int m, int row) { return operand_of<T, Tiles, Columns>(p, m, row / 8); }, b, o);
 }
 
 }  // namespace rapt::nvidia

@@ -19,21 +19,37 @@ DEVICE uint32_t load_word(const char* row, int dim, int dims, bool vectors) {
   else return elements[dim] | (dim + 1 < dims ? static_cast<uint32_t>(elements[dim + 1]) << 16 : 0);
 }
 
-// Those of 16 rows, `row` and on of `dout`, which is staged, and the lane's rows of out, l / 4 and l / 4 + 8; null if
-// they do not exist. Each lane receives the products of its two rows.
+// A lane's words of its two rows of 16, l / 4 and l / 4 + 8, as operands B. They are loaded before they are needed: a
+// workgroup that computes nothing else waits for memory only once.
+template <class T, int Dims>
+struct RowWords {
+  uint32_t x[Dims / kStep<T>][2][2];
+
+  // Rows of out; null if they do not exist.
+  DEVICE_MEMBER void load(const char* const (&rows)[2], int dims, bool vectors) {
+#pragma unroll
+    for (int dim = 0; dim < Dims; dim += kStep<T>)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          x[dim / kStep<T>][half][i] = load_word<T>(rows[half], dim + i * kStep<T> / 2, dims, vectors);
+  }
+};
+
+// The products of rows `row` and on of `dout`, which is staged, with those of out. Each lane receives those of its two
+// rows.
 template <class T, class Staged>
-DEVICE void row_products(const Staged& dout, int row, const char* const (&out)[2], int dims, bool vectors,
-                         float (&products)[2]) {
-  const int lane = thread_id() % kWave, own = lane / 4;
+DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Staged::kDims>& out, float (&products)[2]) {
+  const int own = thread_id() % kWave / 4;
   TileC c[2] = {};
-#pragma unroll 4
+#pragma unroll
   for (int dim = 0; dim < Staged::kDims; dim += kStep<T>) {
     const Fragment a = dout.operand_a(row, dim);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const uint32_t b0 = load_word<T>(out[half], dim, dims, vectors);
-      const uint32_t b1 = load_word<T>(out[half], dim + kStep<T> / 2, dims, vectors);
-      multiply(c[half], a, b0, b1, T());
+      const auto& words = out.x[dim / kStep<T>][half];
+      multiply(c[half], a, words[0], words[1], T());
     }
   }
   // Row r of a tile has column r in lane 4 r + r / 2.

@@ -6,11 +6,66 @@
 
 namespace rapt::nvidia {
 
-template <class T, int Dims, int Rows, int Threads>
-struct StagedRows {
+// Rows of `Dims` elements, which waves read as operands.
+template <class T, int Dims>
+struct SharedRows {
   using element = typename T::element;
   static constexpr int kSize = static_cast<int>(sizeof(element)), kDims = Dims;
-  static constexpr int kRowBytes = Dims * kSize, kStride = kRowBytes + 16, kBytes = Rows * kStride;
+  static constexpr int kRowBytes = Dims * kSize, kStride = kRowBytes + 16;
+
+  char* shared;
+  int thread;
+
+  DEVICE_MEMBER element* at(int row) const { return reinterpret_cast<element*>(shared + row * kStride); }
+  // The same rows, from row `row` and element `dim` on.
+  DEVICE_MEMBER SharedRows from(int row, int dim) const { return {shared + offset(row, dim), thread}; }
+
+  // 16 rows from `row` on and 32 bytes of each from element `dim` on, each lane's part. As operand A: the rows are
+  // those of A.
+  DEVICE_MEMBER Fragment operand_a(int row, int dim) const {
+    return load_matrices(base(lane() % 16, lane() / 16) + offset(row, dim));
+  }
+  // The inverse of operand_a().
+  DEVICE_MEMBER void store_a(int row, int dim, const Fragment& f) const {
+    uint32_t own[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      own[i] = shared_address(shared) + offset(row + lane() / 4 + i % 2 * 8, dim + lane() % 4 * 2 + i / 2 * 8);
+    store_matrices(base(lane() % 16, lane() / 16) + offset(row, dim), own, f);
+  }
+  // As operand A whose rows are elements: 16 elements from `dim` on, its columns are 16 rows.
+  DEVICE_MEMBER Fragment operand_a_transposed(int row, int dim) const {
+    static_assert(kSize == 2);
+    return load_transposed(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
+  }
+  // As two operands B: their columns are rows 0 to 7 and 8 to 15.
+  DEVICE_MEMBER Fragment operands_b(int row, int dim) const {
+    return load_matrices(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
+  }
+  // kStep rows and 16 elements, as two operands B: their columns are elements 0 to 7 and 8 to 15.
+  DEVICE_MEMBER Fragment operands_b_transposed(int row, int dim) const {
+    if constexpr (kSize == 2) {
+      return load_transposed(base(lane() % 16, lane() / 16) + offset(row, dim));
+    } else {  // of the permuted rows
+      const element* const first = at(row + lane() % 4 * 2) + dim + lane() / 4;
+      const auto load = [&](int down, int across) { return bits(first[down * (kStride / kSize) + across]); };
+      return {{load(0, 0), load(1, 0), load(0, 8), load(1, 8)}};
+    }
+  }
+
+ private:
+  DEVICE_MEMBER int lane() const { return thread % kWave; }
+  DEVICE int offset(int row, int dim) { return row * kStride + dim * kSize; }
+  DEVICE_MEMBER uint32_t base(int row, int half) const { return shared_address(shared) + row * kStride + half * 16; }
+};
+
+// `Rows` rows of global memory, which a workgroup or a wave copies to shared memory.
+template <class T, int Dims, int Rows, int Threads>
+struct StagedRows : SharedRows<T, Dims> {
+  using Base = SharedRows<T, Dims>;
+  using Base::kSize, Base::kRowBytes, Base::kStride, Base::shared, Base::thread, Base::at;
+  using typename Base::element;
+  static constexpr int kBytes = Rows * kStride;
   // A wave's copies are of whole groups of `kAcross` times 16 bytes of a row.
   static constexpr int kAcross = kRowBytes % 128 == 0 ? 8 : 4, kDown = Threads / kAcross;
   static_assert(Rows % kDown == 0 && kRowBytes % (16 * kAcross) == 0);
@@ -19,18 +74,15 @@ struct StagedRows {
   int64_t seq;       // stride in bytes
   int head_dim;
   int begin, end;  // rows to read; the others are taken as zeros
-  char* shared;
-  int thread;
-  bool vectors;  // 16 bytes at a time
+  bool vectors;    // 16 bytes at a time
 
   DEVICE_MEMBER StagedRows(const char* data, int64_t seq, int head_dim, int begin, int end, char* shared, int thread)
-      : data(data),
+      : Base{shared, thread},
+        data(data),
         seq(seq),
         head_dim(head_dim),
         begin(begin),
         end(end),
-        shared(shared),
-        thread(thread),
         vectors(aligned(data, seq) && head_dim * kSize % 16 == 0) {}
 
   // Starts to copy rows [first, first + Rows).
@@ -66,32 +118,6 @@ struct StagedRows {
       at(row)[dim] = x;
     }
   }
-  DEVICE_MEMBER element* at(int row) const { return reinterpret_cast<element*>(shared + row * kStride); }
-
-  // 16 rows from `row` on and 32 bytes of each from element `dim` on, each lane's part. As operand A: the rows are
-  // those of A.
-  DEVICE_MEMBER Fragment operand_a(int row, int dim) const {
-    return load_matrices(base(lane() % 16, lane() / 16) + offset(row, dim));
-  }
-  // As two operands B: their columns are rows 0 to 7 and 8 to 15.
-  DEVICE_MEMBER Fragment operands_b(int row, int dim) const {
-    return load_matrices(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
-  }
-  // kStep rows and 16 elements, as two operands B: their columns are elements 0 to 7 and 8 to 15.
-  DEVICE_MEMBER Fragment operands_b_transposed(int row, int dim) const {
-    if constexpr (kSize == 2) {
-      return load_transposed(base(lane() % 16, lane() / 16) + offset(row, dim));
-    } else {  // of the permuted rows
-      const element* const first = at(row + lane() % 4 * 2) + dim + lane() / 4;
-      const auto load = [&](int down, int across) { return bits(first[down * (kStride / kSize) + across]); };
-      return {{load(0, 0), load(1, 0), load(0, 8), load(1, 8)}};
-    }
-  }
-
- private:
-  DEVICE_MEMBER int lane() const { return thread % kWave; }
-  DEVICE int offset(int row, int dim) { return row * kStride + dim * kSize; }
-  DEVICE_MEMBER uint32_t base(int row, int half) const { return shared_address(shared) + row * kStride + half * 16; }
 };
 
 }  // namespace rapt::nvidia

@@ -1,0 +1,143 @@
+// What kernels with a workgroup's keys do with a step of queries, whose tiles are transposed: keys by queries.
+#pragma once
+
+#include "kernels/common/score_gradients.hpp"
+#include "kernels/nvidia/tile/logits.hpp"
+#include "kernels/nvidia/tile/products.hpp"
+
+namespace rapt::nvidia {
+
+// Rows from `first` on of head `head` of q.
+struct Step {
+  int head, first;
+};
+
+// The steps of a workgroup: rows that attend its keys, `Queries` at a time, of each head of q that shares its head of
+// k. Two buffers or one of them are in shared memory.
+template <class T, int HeadDim, int Queries, int Threads>
+struct QuerySteps {
+  using Staged = StagedRows<T, HeadDim, Queries, Threads>;
+  static constexpr int kBytes = 2 * Staged::kBytes + Queries * static_cast<int>(sizeof(rapt_abi_row_statistics));
+
+  BackwardArguments& a;
+  const Block& block;
+  const ::rapt::nvidia::Queries& rows;
+  char* shared;
+
+  DEVICE_MEMBER Step first() const {
+    const int head = block.head * a.problem.group;
+    return {rows.begin < rows.end ? head : head + a.problem.group, begin()};
+  }
+  DEVICE_MEMBER Step next(const Step& step) const {
+    if (step.first + Queries < rows.end) return {step.head, step.first + Queries};
+    return {step.head + 1, begin()};
+  }
+  DEVICE_MEMBER bool has(const Step& step) const { return step.head < (block.head + 1) * a.problem.group; }
+
+  DEVICE_MEMBER Staged q(const Step& step, int buffer, int thread) const {
+    return {first_row_of(a.q, block.batch, block.q, step.head),
+            a.q.seq,
+            a.problem.head_dim,
+            rows.begin,
+            rows.end,
+            shared + buffer * kBytes,
+            thread};
+  }
+  DEVICE_MEMBER Staged dout(const Step& step, int buffer, int thread) const {
+    return {first_row_of(a.dout, block.batch, block.q, step.head),
+            a.dout.seq,
+            a.problem.head_dim_v,
+            rows.begin,
+            rows.end,
+            shared + buffer * kBytes + Staged::kBytes,
+            thread};
+  }
+  // Of row `row` of the step and on.
+  DEVICE_MEMBER char* statistics(int buffer, int row) const {
+    return shared + buffer * kBytes + 2 * Staged::kBytes + row * static_cast<int>(sizeof(rapt_abi_row_statistics));
+  }
+
+  // Starts to copy a step's rows of q with their statistics, zeros of rows that do not exist; or those of dout. `block`
+  // and `rows`, which may be in shared memory, are read before.
+  DEVICE_MEMBER void load_q(const Step& step, int buffer, int thread) const {
+    const Block of_keys = block;
+    const ::rapt::nvidia::Queries attending = rows;
+    const QuerySteps here = {a, of_keys, attending, shared};
+    if (thread < Queries) {
+      const int row = step.first + thread;
+      const bool there = row < of_keys.q.count;
+      const rapt_abi_row_statistics* const of_head = statistics_of(a, of_keys.batch, of_keys.q, step.head);
+      copy_async_8(shared_address(statistics(buffer, thread)), of_head + (there ? row : 0), there);
+    }
+    here.q(step, buffer, thread).load(step.first);
+  }
+  DEVICE_MEMBER void load_dout(const Step& step, int buffer, int thread) const {
+    const Block of_keys = block;
+    const ::rapt::nvidia::Queries attending = rows;
+    QuerySteps{a, of_keys, attending, shared}.dout(step, buffer, thread).load(step.first);
+  }
+  DEVICE_MEMBER void load(const Step& step, int buffer, int thread) const {
+    load_q(step, buffer, thread);
+    load_dout(step, buffer, thread);
+  }
+
+ private:
+  DEVICE_MEMBER int begin() const { return rows.begin / Queries * Queries; }
+};
+
+// f(n, column, statistics) for each column of a transposed tile that a lane has, and its query's statistics.
+template <int QueryTiles, class F>
+DEVICE void for_columns(int lane, const char* statistics, F f) {
+#pragma unroll
+  for (int n = 0; n < QueryTiles; ++n) {
+    const int row = n * 8 + lane % 4 * 2;
+    const float4 pair = *reinterpret_cast<const float4*>(statistics + row * sizeof(rapt_abi_row_statistics));
+    f(n, 0, rapt_abi_row_statistics{pair.x, pair.y});
+    f(n, 1, rapt_abi_row_statistics{pair.z, pair.w});
+  }
+}
+
+template <class T, int KeyTiles, int QueryTiles>
+DEVICE void round_tiles(const TileC (&x)[KeyTiles][QueryTiles], Rounded<T, KeyTiles, QueryTiles>& rounded) {
+#pragma unroll
+  for (int n = 0; n < QueryTiles; ++n)
+    for_rows<KeyTiles>(
+        [&](int m, int half) { rounded[m][n][half] = T::pack(x[m][n][2 * half], x[m][n][2 * half + 1]); });
+}
+
+// S^T and dP^T become P^T and dS^T. The block's head is one of q.
+template <bool General, int KeyTiles, int QueryTiles>
+DEVICE void transposed_gradients(Problem& p, const Block& block, int first_key, int first_row, bool masked,
+                                 const char* statistics, TileC (&s)[KeyTiles][QueryTiles],
+                                 TileC (&ds)[KeyTiles][QueryTiles]) {
+  const int lane = thread_id() % kWave;
+  using Column = ColumnLogits<KeyTiles, QueryTiles>;
+  for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
+    score_gradients<General>(
+        p, block, first_key, masked, [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row,
+        Column{s, n, column, lane}, Column{ds, n, column, lane});
+  });
+}
+
+// The same of plain kernels in two steps: S^T becomes P^T, then dP^T becomes dS^T.
+template <int KeyTiles, int QueryTiles>
+DEVICE void transposed_weights(Problem& p, const Block& block, int first_key, int first_row, bool masked,
+                               const char* statistics, TileC (&s)[KeyTiles][QueryTiles]) {
+  const int lane = thread_id() % kWave;
+  for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
+    plain_weights(
+        p, block, first_key, masked, [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row,
+        ColumnLogits<KeyTiles, QueryTiles>{s, n, column, lane});
+  });
+}
+template <int KeyTiles, int QueryTiles>
+DEVICE void transposed_gradients(bool masked, const char* statistics, TileC (&weights)[KeyTiles][QueryTiles],
+                                 TileC (&ds)[KeyTiles][QueryTiles]) {
+  const int lane = thread_id() % kWave;
+  using Column = ColumnLogits<KeyTiles, QueryTiles>;
+  for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
+    plain_gradients(masked, row, Column{weights, n, column, lane}, Column{ds, n, column, lane});
+  });
+}
+
+}  // namespace rapt::nvidia
