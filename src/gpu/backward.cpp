@@ -19,7 +19,9 @@ size_t rows_of(const Problem& problem) {
 size_t statistics_bytes(const Problem& problem) { return rows_of(problem) * sizeof(rapt_abi_row_statistics); }
 
 size_t dq_sum_bytes(const Problem& problem, int32_t dims) {
-  return rows_of(problem) * static_cast<size_t>(dims) * sizeof(float);
+  // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
+  const size_t rows = rows_of(problem) + 128 + 16;
+  return rows * static_cast<size_t>(dims) * sizeof(float);
 }
 
 void backward(BackwardCall call, const Plan& plan, const Launch& launch) {

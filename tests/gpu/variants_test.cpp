@@ -1,5 +1,6 @@
 // Every kernel of every archive, by name, through the call that a user makes: AMD's on the simulator with its sanitizer
-// on, NVIDIA's where there is a GPU for them, and there 100 calls must give the same bytes. Of each,
+// on, NVIDIA's where there is a GPU for them, and there 100 calls must give the same bytes, but for a dq
+// that is added up in any order. Of each,
 // each result is checked against the math backend in float64 by the rule of docs/architecture.md. A kernel of an
 // archive that no test has run is a failure. Kernels of one type and tile share the problems: each takes every third
 // one, the next kernel the next of them. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file
@@ -166,15 +167,22 @@ Results run(const Variant& v, const Yardstick& yardstick, Layout layout) {
                     : run_on(device, yardstick.inputs, backend_of(v), layout);
 }
 
+// Whose dq is added up in any order.
+bool adds_in_any_order(const Variant& v) {
+  return v.name.starts_with("backward_fused") || v.name.starts_with("backward_dq_round");
+}
+
 void check_repeated(const Variant& v, const Case& c) {
   const Yardstick yardstick(v, c);
   const Results first = run(v, yardstick, c.layout);
   for (int i = 1; i < 100; ++i) {
     const Results next = run(v, yardstick, c.layout);
     const auto all = first.named(), again = next.named();
-    for (size_t t = 0; t < all.size(); ++t)
+    for (size_t t = 0; t < all.size(); ++t) {
+      if (adds_in_any_order(v) && all[t].first == std::string("dq")) continue;
       ASSERT_TRUE(all[t].second->memory() == again[t].second->memory())
           << v << ", " << name_of(c) << ", call " << i << ", " << all[t].first;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
 #include "kernels/common/score_gradients.hpp"
+#include "kernels/nvidia/tile/dq_sums.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -26,31 +27,48 @@ static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 4 * StagedKeys::k
 
 using Statistics = rapt_abi_row_statistics[kQueryTiles][2];
 
+// What statistics are made of, of the lane's rows.
+struct Rows {
+  RowWords<T, kHeadDim> out[kQueryTiles];
+  float lse[kQueryTiles][2];
+
+  DEVICE_MEMBER void load(BackwardArguments& a, const Block& block, int wave_row) {
+    const int lane = thread_id() % kWave, dims = a.problem.head_dim_v;
+    const char* const of_head = first_row_of(a.out, block.batch, block.q, block.head);
+    const bool vectors = aligned(of_head, a.out.seq) && dims % 2 == 0;
+    const char* const lse_of_head =
+        reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
+#pragma unroll
+    for (int m = 0; m < kQueryTiles; ++m) {
+      const char* rows[2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
+        const bool there = row < block.q.count;
+        rows[half] = there ? of_head + row * a.out.seq : nullptr;
+        lse[m][half] = -__builtin_inff();
+        if (there) lse[m][half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
+      }
+      out[m].load(rows, dims, vectors);
+    }
+  }
+};
+
 // Of the lane's rows. `dout` is staged.
 DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_row, const StagedQueries& dout,
-                            Statistics& statistics) {
-  const int lane = thread_id() % kWave, dims = a.problem.head_dim_v;
-  const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  const bool vectors = aligned(out, a.out.seq) && dims % 2 == 0;
-  const char* const lse =
-      reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
+                            const Rows& rows, Statistics& statistics) {
+  const int lane = thread_id() % kWave;
 #pragma unroll
   for (int m = 0; m < kQueryTiles; ++m) {
-    const int first = block.first_row + wave_row + m * kTile + lane / 4;
-    const auto row_of_out = [&](int row) { return row < block.q.count ? out + row * a.out.seq : nullptr; };
-    const char* const rows[2] = {row_of_out(first), row_of_out(first + 8)};
     float delta[2];
-    row_products<T>(dout, wave_row + m * kTile, rows, dims, vectors, delta);
+    row_products<T>(dout, wave_row + m * kTile, rows.out[m], delta);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = first + half * 8;
-      rapt_abi_row_statistics& s = statistics[m][half];
-      s = {__builtin_inff(), delta[half]};
-      if (row >= block.q.count) continue;
-      const float of_row = *reinterpret_cast<const float*>(lse + (block.q.first + row) * a.lse.query);
-      if (of_row != -__builtin_inff()) s.lse = of_row;
-      if (lane % 4 == 0)
-        statistics_of(a, block.batch, block.q, block.head)[row] = s;
+      const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
+      const float lse = rows.lse[m][half];
+      statistics[m][half] = {lse == -__builtin_inff() ? __builtin_inff() : lse, delta[half]};
+      if (row < block.q.count && lane % 4 == 0)
+        statistics_of(a, block.batch, block.q, block.head)[row] = statistics[m][half];
     }
   }
 }
@@ -77,16 +95,21 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   StagedKeys next_v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, p.head_dim_v, keys.begin, keys.end,
                     after_rows + StagedKeys::kBytes, thread);
   const int begin = keys.begin / kKeys * kKeys;
-  q.load(block.first_row);
   dout.load(block.first_row);
-  if (begin < keys.end) {
-    next_k.load(begin);
-    next_v.load(begin);
+  if (a.dq.data != nullptr) {
+    q.load(block.first_row);
+    if (begin < keys.end) {
+      next_k.load(begin);
+      next_v.load(begin);
+    }
   }
+  Rows own;
+  own.load(a, block, wave_row);
+  if (a.dq_sum.data != nullptr) clear_dq_sums<kRows, kThreads>(a, block);
   wait_for_copies();
   barrier();
   Statistics statistics;
-  make_statistics(a, block, wave_row, dout, statistics);
+  make_statistics(a, block, wave_row, dout, own, statistics);
   if (a.dq.data == nullptr) return false;
 
   TileC dq[kQueryTiles][kDimTiles] = {};
