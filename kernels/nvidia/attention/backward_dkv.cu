@@ -1,5 +1,5 @@
-// dk and dv. The tiles are transposed, keys by queries: S^T = K Q^T and dP^T = V dO^T, so that P^T and dS^T, rounded, are
-// operands of dV = P^T dO and dK = dS^T Q.
+// dk and dv. The tiles are transposed, keys by queries: S^T = K Q^T and dP^T = V dO^T, so that P^T and dS^T, rounded,
+// are operands of dV = P^T dO and dK = dS^T Q.
 //
 // A workgroup of RAPT_WAVES waves computes 16 * RAPT_QUERY_TILES keys of a head of k for each wave, in steps of
 // RAPT_BLOCK_K queries of each head of q that shares it, one after another; the next step's rows are copied meanwhile.
@@ -36,9 +36,8 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedK
   for_rows<kKeyTiles>([&](int m, int half) {
     stage<T>(staged.at(wave_key + row_in_wave(m, half, lane)), sums[m], half, lane, factor);
   });
-  store_rows<kWaveKeys>(staged, wave_key,
-                        first_row_of(tensor, block.batch, block.k, block.head) + first * tensor.seq, tensor.seq,
-                        block.k.count - first, dims);
+  store_rows<kWaveKeys>(staged, wave_key, first_row_of(tensor, block.batch, block.k, block.head) + first * tensor.seq,
+                        tensor.seq, block.k.count - first, dims);
 }
 
 // Bit 2 * m + half: whether that row of dk is not finite. Waves that compute dv get it from those of the same keys' dk.
@@ -103,7 +102,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
       if (wants_dk) multiply_transposed<T>(k_of, q, s, v_of, dout, ds);
       else multiply_transposed<T>(k_of, q, s);
     }
-    if (finite) remove_not_finite(StagedSteps(nullptr, 0, 0, 0, 0, q.shared, thread));  // dO is behind Q
+    if (finite) remove_not_finite<2 * kQueries, kThreads>(q.from(0, 0));  // dO is behind Q
     if (attends) {
       Block of_head = block;
       of_head.head = step.head;
@@ -111,7 +110,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
       // Masked and other tiles apart: the instructions of one kind's columns can be interleaved.
       const auto compute = [&](bool some_masked) {
-        transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s, ds);
+        transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s,
+                                       ds);
       };
       if (kGeneral || masked) compute(true);
       else compute(false);
@@ -127,7 +127,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
   barrier();  // K and V have been read
   if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
   if (finite) {
-    const int kept = rows_not_finite(dk, shared_statistics);
+    const int kept = rows_not_finite(dk, steps.shared);
     if (wants_dv) store_others(a, kept, dv);
     return false;
   }

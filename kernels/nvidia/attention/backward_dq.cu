@@ -1,5 +1,5 @@
-// dq, and of each row what the other kernels of the pass need, its lse and delta. S = Q K^T, dP = dO V^T, dQ = dS K: the
-// gradients of the logits, rounded, are the operand of the third product.
+// dq, and of each row what the other kernels of the pass need, its lse and delta. S = Q K^T, dP = dO V^T, dQ = dS K:
+// the gradients of the logits, rounded, are the operand of the third product.
 //
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * RAPT_QUERY_TILES * 16 rows of one head, in tiles of
 // RAPT_BLOCK_K keys; the next tile is copied meanwhile.
@@ -148,8 +148,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
           p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); },
           statistics[m][half], logits, gradients);
 #pragma unroll
-      for (int n = 0; n < kKeyTiles; ++n)
-        rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
+      for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
     });
     add_product<T>(rounded, k, dq);
   }

@@ -1,13 +1,13 @@
 // dk and dv, and dq's sums. The tiles are transposed, keys by queries: S^T = K Q^T and dP^T = V dO^T are computed once,
 // dV = P^T dO and dK = dS^T Q stay in registers, dQ = dS K is added to memory, where all workgroups of a head add.
 //
-// A workgroup has the keys of RAPT_WAVES / RAPT_HEAD_SLICES groups of waves, 16 * RAPT_QUERY_TILES each, of a head of k,
-// and runs over steps of RAPT_BLOCK_K queries of each head of q that shares it. Each of the RAPT_HEAD_SLICES waves of a
-// group computes S^T and dP^T of its part of a step's queries, and dV and dK of its slice of the head dimension: they
-// give one another P^T and dS^T through shared memory, where all waves find dS for dQ.
+// A workgroup has the keys of RAPT_WAVES / RAPT_HEAD_SLICES groups of waves, 16 * RAPT_QUERY_TILES each, of a head of
+// k, and runs over steps of RAPT_BLOCK_K queries of each head of q that shares it. Each of the RAPT_HEAD_SLICES waves
+// of a group computes S^T and dP^T of its part of a step's queries, and dV and dK of its slice of the head dimension:
+// they give one another P^T and dS^T through shared memory, where all waves find dS for dQ.
 //
-// Inf and NaN: as in backward_dkv for those in Q, with a second run that does not add to dQ. Those in K reach the lse of
-// each row that attends the key; for the product that other rows share, they are taken for 0.
+// Inf and NaN: as in backward_dkv for those in Q and dO, with a second run that does not add to dQ. Those in K reach
+// the lse of each row that attends the key; for the product that other rows share, they are taken for 0.
 #include "kernels/nvidia/tile/dq_sums.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/query_steps.hpp"
@@ -56,9 +56,7 @@ struct Workgroup {
   DEVICE_MEMBER Known& known() const { return *reinterpret_cast<Known*>(shared + kKnownAt); }
   DEVICE_MEMBER const Block& block() const { return known().block; }
   DEVICE_MEMBER StagedKeys k(int thread) const { return staged(a.k, a.problem.head_dim, 0, thread); }
-  DEVICE_MEMBER StagedKeys v(int thread) const {
-    return staged(a.v, a.problem.head_dim_v, StagedKeys::kBytes, thread);
-  }
+  DEVICE_MEMBER StagedKeys v(int thread) const { return staged(a.v, a.problem.head_dim_v, StagedKeys::kBytes, thread); }
   DEVICE_MEMBER Exchanged gradients(int thread) const { return {shared + kExchangedAt, thread}; }
   DEVICE_MEMBER Exchanged weights(int thread) const { return {shared + kWeightsAt, thread}; }
   DEVICE_MEMBER Steps steps() const { return {a, block(), known().rows, shared + kStepsAt}; }
@@ -111,10 +109,18 @@ struct Turn {
   }
 };
 
+DEVICE void zero(Part& part) {
+  for_rows<kKeyTiles>([&](int m, int half) {
+#pragma unroll
+    for (int n = 0; n < kPart / 8; ++n) part[m][n][half] = 0;
+  });
+}
+
 // S^T and dP^T of the queries from `query` on, and what they add to dv and dk. It is long without a branch, so that the
 // compiler interleaves products with exponentials.
 template <bool Finite>
-DEVICE void compute_part(const Turn& turn, int query, bool masked, Gradient& dv, Gradient& dk) {
+DEVICE void compute_part(const Turn& turn, int query, bool masked, Part& weights, Part& gradients, Gradient& dv,
+                         Gradient& dk) {
   Problem& p = turn.group.a.problem;
   const Wave& wave = turn.wave;
   const StagedKeys k = turn.group.k(turn.thread), v = turn.group.v(turn.thread);
@@ -123,9 +129,8 @@ DEVICE void compute_part(const Turn& turn, int query, bool masked, Gradient& dv,
   block.head = turn.step.head;
   const int first_key = block.first_row + wave.key, first_row = turn.step.first + query;
   TileC s[kKeyTiles][kPart / 8], ds[kKeyTiles][kPart / 8];
-  Part weights, gradients;
-  multiply_transposed<T>([&](int m, int dim) { return k.operand_a(wave.key + m * kTile, dim); },
-                         turn.q.from(query, 0), s);
+  multiply_transposed<T>([&](int m, int dim) { return k.operand_a(wave.key + m * kTile, dim); }, turn.q.from(query, 0),
+                         s);
   if (!kGeneral) {
     transposed_weights(p, block, first_key, first_row, masked, statistics, s);
     round_tiles<T>(s, weights);
@@ -137,48 +142,52 @@ DEVICE void compute_part(const Turn& turn, int query, bool masked, Gradient& dv,
     round_tiles<T>(s, weights);
   }
   if (kSlices > 1) turn.put(turn.group.weights(turn.thread), query, weights);
-  add_product<T>(weights, turn.dout.from(query, wave.dim()), dv);
+  if (!Finite) add_product<T>(weights, turn.dout.from(query, wave.dim()), dv);
   if (!kGeneral) transposed_gradients(masked, statistics, s, ds);
   round_tiles<T>(ds, gradients);
   turn.put(turn.group.gradients(turn.thread), query, gradients);
   if (!Finite) add_product<T>(gradients, turn.q.from(query, wave.dim()), dk);
 }
 
-// The parts that the wave computes.
+// The parts that the wave computes; what they add to dv and dk without Inf and NaN in dO and Q, if `Finite`.
 template <bool Finite>
 DEVICE void own_parts(const Workgroup& group, const Step& step, int buffer, Gradient& dv, Gradient& dk) {
 #pragma unroll 1
   for (int pass = 0; pass < kQueries; pass += kPassQueries) {
     const Turn turn(group, step, buffer, thread_id());
     const int query = pass + turn.wave.slice * kPart;
+    Part weights, gradients;
     if (!turn.attends(query)) {
-      if (kSlices > 1) turn.put(turn.group.weights(turn.thread), query, {});
-      turn.put(turn.group.gradients(turn.thread), query, {});
+      zero(weights);
+      zero(gradients);
+      if (kSlices > 1) turn.put(turn.group.weights(turn.thread), query, weights);
+      turn.put(turn.group.gradients(turn.thread), query, gradients);
     } else if (kGeneral || turn.masked(query)) {
-      compute_part<Finite>(turn, query, true, dv, dk);
+      compute_part<Finite>(turn, query, true, weights, gradients, dv, dk);
     } else {
-      compute_part<Finite>(turn, query, false, dv, dk);
+      compute_part<Finite>(turn, query, false, weights, gradients, dv, dk);
     }
+    if (!Finite) continue;
+    remove_not_finite<kPassQueries, kThreads>(turn.q.from(pass, 0));
+    remove_not_finite<kPassQueries, kThreads>(turn.dout.from(pass, 0));
+    add_product<T>(weights, turn.dout.from(query, turn.wave.dim()), dv);
+    add_product<T>(gradients, turn.q.from(query, turn.wave.dim()), dk);
   }
 }
 
-// Those of the other waves of its group, which a barrier has made visible; without Inf and NaN in Q, also what its own
-// parts add to dk.
-template <bool Finite>
+// Those of the other waves of its group, which a barrier has made visible.
 DEVICE void other_parts(const Turn& turn, Gradient& dv, Gradient& dk) {
   const Wave& wave = turn.wave;
   const Exchanged weights = turn.group.weights(turn.thread), gradients = turn.group.gradients(turn.thread);
   const auto part = [&](const Exchanged& all, int query) {
     return [=](int m, int i) { return all.operand_a(wave.key + m * kTile, query + i); };
   };
-  if (Finite) remove_not_finite(turn.q);
 #pragma unroll
   for (int other = 1; other < kSlices; ++other) {
     const int query = (wave.slice + other) % kSlices * kPart;
     add_product<T, kPart>(part(weights, query), turn.dout.from(query, wave.dim()), dv);
-    if (!Finite) add_product<T, kPart>(part(gradients, query), turn.q.from(query, wave.dim()), dk);
+    add_product<T, kPart>(part(gradients, query), turn.q.from(query, wave.dim()), dk);
   }
-  if (Finite) add_product<T, kQueries>(part(gradients, 0), turn.q.from(0, wave.dim()), dk);
 }
 
 // Adds dS K of a step to the sums of its rows: dimensions in parts, so that the additions of one overlap with the
@@ -221,16 +230,31 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedK
   store_rows<kRows>(from, row, first_row_of(tensor, block.batch, block.k, block.head) + first * tensor.seq, tensor.seq,
                     block.k.count - first, dims);
 }
-DEVICE void store(const Workgroup& group, const Gradient& dk, const Gradient& dv) {
+DEVICE void store(const Workgroup& group, bool with_dv, const Gradient& dk, const Gradient& dv) {
   BackwardArguments& a = group.a;
   const int thread = thread_id();
   const StagedKeys k = group.k(thread), v = group.v(thread);
   barrier();  // K and V have been read
   stage_gradient(k, dk, a.problem.scale);
-  stage_gradient(v, dv, kGeneral ? a.problem.keep_scale : 1);
+  if (with_dv) stage_gradient(v, dv, 1);
   barrier();
   store(a.dk, group.block(), k, a.problem.head_dim);
-  store(a.dv, group.block(), v, a.problem.head_dim_v);
+  if (with_dv) store(a.dv, group.block(), v, a.problem.head_dim_v);
+}
+// Of the second run: rows of dv whose dk is finite. The others attend an Inf or NaN in dO, and are the first run's.
+DEVICE void store_finite_dv(const Workgroup& group, const Gradient& dk, const Gradient& dv) {
+  BackwardArguments& a = group.a;
+  if (a.dv.data == nullptr) return;
+  const Block& block = group.block();
+  const int lane = thread_id() % kWave;
+  const Wave wave(thread_id());
+  char* const rows =
+      first_row_of(a.dv, block.batch, block.k, block.head) + wave.dim() * static_cast<int>(sizeof(typename T::element));
+  for_rows<kKeyTiles>([&](int m, int half) {
+    const int key = block.first_row + wave.key + row_in_wave(m, half, lane);
+    if (key < block.k.count && !not_finite(dk[m], half))
+      store_elements<T>(rows + key * a.dv.seq, a.problem.head_dim_v - wave.dim(), dv[m], half, lane);
+  });
 }
 
 // False if the workgroup has no keys.
@@ -253,7 +277,7 @@ DEVICE bool find_rows(const Workgroup& group) {
   return true;
 }
 
-// Returns whether it must run again, without Inf and NaN in Q; dQ is complete then.
+// Returns whether it must run again, without Inf and NaN in Q and dO; dQ is complete then.
 template <bool Finite>
 DEVICE bool backward_fused(const Workgroup& group) {
   if (!find_rows(group)) return false;
@@ -280,9 +304,9 @@ DEVICE bool backward_fused(const Workgroup& group) {
     own_parts<Finite>(group, step, buffer, dv, dk);
     barrier();  // P and dS are there, and K has been read
     if (kBuffers == 2 && more) group.steps().load_dout(next, 1 - buffer, thread_id());
-    other_parts<Finite>(Turn(group, step, buffer, thread_id()), dv, dk);
+    other_parts(Turn(group, step, buffer, thread_id()), dv, dk);
     if (kBuffers == 1) {
-      if (kSlices > 1 || Finite) barrier();  // Q and dO have been read
+      if (kSlices > 1) barrier();  // Q and dO have been read
       if (more) group.steps().load(next, 0, thread_id());
     }
     if (!Finite) {
@@ -293,10 +317,14 @@ DEVICE bool backward_fused(const Workgroup& group) {
   }
 
   wait_for_copies();
+  store(group, !Finite, dk, dv);
+  if (Finite) {
+    store_finite_dv(group, dk, dv);
+    return false;
+  }
   bool again = false;
-  for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half); });
-  store(group, dk, dv);
-  return !Finite && any_thread(again);
+  for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
+  return any_thread(again);
 }
 
 }  // namespace rapt::nvidia
