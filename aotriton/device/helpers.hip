@@ -65,8 +65,9 @@ KERNEL(kThreads, 4) encode_dropout(rapt_aot_encode_dropout) {
   const int row = static_cast<int>(__builtin_amdgcn_workgroup_id_y()) * 2;
   const int z = static_cast<int>(__builtin_amdgcn_workgroup_id_z());
   const uint64_t offset = sum(a.offset);
-  const auto bits = rapt_philox(rapt_philox_key(sum(a.seed), offset), static_cast<uint32_t>(column / 4),
-                                static_cast<uint32_t>(row / 2), static_cast<uint32_t>(z), static_cast<uint32_t>(offset));
+  const auto bits =
+      rapt_philox(rapt_philox_key(sum(a.seed), offset), static_cast<uint32_t>(column / 4),
+                  static_cast<uint32_t>(row / 2), static_cast<uint32_t>(z), static_cast<uint32_t>(offset));
   char* const at = a.data + (z / a.heads) * a.batch + (z % a.heads) * a.head;
 #pragma unroll
   for (int n = 0; n < 8; ++n) {

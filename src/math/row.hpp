@@ -103,7 +103,8 @@ class RowDropout {
     const uint32_t column = static_cast<uint32_t>(j);
     if (j / 4 != block_) {
       block_ = j / 4;
-      bits_ = rapt_philox(call_.dropout_seed, column / 4, row_ / 2, stream_, static_cast<uint32_t>(call_.dropout_offset));
+      bits_ =
+          rapt_philox(call_.dropout_seed, column / 4, row_ / 2, stream_, static_cast<uint32_t>(call_.dropout_offset));
     }
     return rapt_philox_field(bits_, row_, column) < threshold_ ? kept_ : Acc(0);
   }

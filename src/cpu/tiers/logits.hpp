@@ -163,8 +163,8 @@ inline void dropout_factors(const Call& call, const Sequence& s, const QueryLane
       const int64_t at = group * kGroupLanes + lane;
       const uint32_t q = static_cast<uint32_t>(lanes.query[at]);
       const uint32_t stream = static_cast<uint32_t>(s.index * call.heads_q + lanes.head[at]);
-      const rapt_philox_bits bits =
-          rapt_philox(call.dropout_seed, static_cast<uint32_t>(quad), q / 2, stream, static_cast<uint32_t>(call.dropout_offset));
+      const rapt_philox_bits bits = rapt_philox(call.dropout_seed, static_cast<uint32_t>(quad), q / 2, stream,
+                                                static_cast<uint32_t>(call.dropout_offset));
       low[lane] = q % 2 ? bits.word[2] : bits.word[0];
       high[lane] = q % 2 ? bits.word[3] : bits.word[1];
     }

@@ -100,7 +100,8 @@ struct Row {
     return s;
   }
   static __device__ uint64_t number(const int32_t* halves) {
-    return halves ? static_cast<uint64_t>(static_cast<uint32_t>(halves[1])) << 32 | static_cast<uint32_t>(halves[0]) : 0;
+    return halves ? static_cast<uint64_t>(static_cast<uint32_t>(halves[1])) << 32 | static_cast<uint32_t>(halves[0])
+                  : 0;
   }
   __device__ float kept(int j) const {
     const rapt_forward_args& a = arguments();
