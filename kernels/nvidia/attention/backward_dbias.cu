@@ -1,5 +1,5 @@
-// dbias: the gradients of the logits, summed over the batches, heads, queries and keys that the bias is broadcast to. They
-// are computed again, as in backward_dq, so that each element has one workgroup, which sums in a fixed order.
+// dbias: the gradients of the logits, summed over the batches, heads, queries and keys that the bias is broadcast to.
+// They are computed again, as in backward_dq, so that each element has one workgroup, which sums in a fixed order.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * 16 rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/common/bias_gradient.hpp"
@@ -18,8 +18,7 @@ static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::k
 static_assert(kRows * kKeys * sizeof(float) <= RAPT_SHARED_BYTES);
 
 // Adds the gradients of the tile's logits to the lane's sums.
-DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* shared,
-                TileC (&sums)[1][kKeyTiles]) {
+DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* shared, TileC (&sums)[1][kKeyTiles]) {
   Problem& p = a.problem;
   const int thread = thread_id(), lane = thread % kWave, wave_row = thread / kWave * kTile;
   const int head_k = block.head / p.group;
@@ -66,7 +65,8 @@ DEVICE void backward_dbias(BackwardArguments& a, char* shared) {
   const BiasTile tile = bias_tile_of<kKeys>(a);
   if (a.dbias.sizes[3] == 1 && tile.column > 0) return;
   TileC sums[1][kKeyTiles] = {};
-  for_tiles_of<kRows, kKeys>(a, tile, [&](const Block& block, int first_key) { add(a, block, first_key, shared, sums); });
+  for_tiles_of<kRows, kKeys>(a, tile,
+                             [&](const Block& block, int first_key) { add(a, block, first_key, shared, sums); });
 
   const int thread = thread_id(), lane = thread % kWave, wave_row = thread / kWave * kTile;
   float* const staged = reinterpret_cast<float*>(shared);
