@@ -74,8 +74,8 @@ ForwardKernels Modules::forward_kernels(const Problem& problem, std::string_view
 BackwardKernels Modules::backward_kernels(const Problem& problem, std::string_view named) {
   using enum BackwardKernels;
   if (!wants_fused(problem)) return apart;
-  if (!named.empty())
-    return is_of(named, Stage::backward_fused) || is_of(named, Stage::backward_dq_round) ? fused : apart;
+  if (is_of(named, Stage::backward_fused)) return fused;
+  if (!named.empty() && !is_of(named, Stage::backward_dq_round)) return apart;
   return select(requirements_of(problem, Stage::backward_fused)) ? fused : apart;
 }
 
