@@ -100,21 +100,37 @@ DEVICE void transform_logits(Problem& p, const Block& b, const Query& query, int
 
 // A number of two halves, or 0.
 DEVICE uint64_t load_number(const int32_t* halves) {
+#ifdef __CUDACC__
+  asm volatile("" : "+l"(halves));  // read for each group of keys: some kernels have no registers to keep it
+#endif
   if (halves == nullptr) return 0;
   const auto low = static_cast<uint32_t>(load_uniform(halves)), high = static_cast<uint32_t>(load_uniform(halves + 1));
   return uint64_t{high} << 32 | low;
+}
+
+struct DropoutNumbers {
+  uint64_t key, offset;  // of Philox
+};
+DEVICE DropoutNumbers dropout_numbers(Problem& p) {
+  const uint64_t offset = p.dropout_offset + load_number(p.dropout_offset_data);
+  return {rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset), offset};
 }
 
 // Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
 template <class Logits>
 DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights) {
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * p.heads_q + b.head);
-  const uint64_t offset = p.dropout_offset + load_number(p.dropout_offset_data);
-  const uint64_t philox_key = rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset);
+#ifndef __CUDACC__
+  const DropoutNumbers numbers = dropout_numbers(p);
+#endif
 #pragma unroll
   for (int first = 0; first < Logits::count; first += Logits::group) {
     const uint32_t key = static_cast<uint32_t>(first_key + weights.key(first));
-    const rapt_philox_bits bits = rapt_philox(philox_key, key / 4, row / 2, head, static_cast<uint32_t>(offset));
+#ifdef __CUDACC__
+    const DropoutNumbers numbers = dropout_numbers(p);
+#endif
+    const rapt_philox_bits bits =
+        rapt_philox(numbers.key, key / 4, row / 2, head, static_cast<uint32_t>(numbers.offset));
 #pragma unroll
     for (int i = 0; i < Logits::group; ++i) {
       const uint32_t col = Logits::group % 4 == 0 ? static_cast<uint32_t>(i) : key + static_cast<uint32_t>(i);
