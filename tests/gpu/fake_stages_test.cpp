@@ -166,7 +166,7 @@ TEST_F(FakeFused, RunsUnlessEqualBitsAreAskedFor) {
   EXPECT_EQ(arguments[0].dq.data, nullptr) << "only lse and delta";
   EXPECT_NE(arguments[2].dq.data, nullptr);
   const size_t sums = size_t{2} * 2 * 70 * 128 * 4;
-  EXPECT_EQ(reinterpret_cast<char*>(arguments[0].statistics.data) - reinterpret_cast<char*>(arguments[0].dq_sum.data),
+  EXPECT_GE(reinterpret_cast<char*>(arguments[0].statistics.data) - reinterpret_cast<char*>(arguments[0].dq_sum.data),
             static_cast<ptrdiff_t>(sums));
   hip.launches.clear();
   backward({.deterministic = true});
