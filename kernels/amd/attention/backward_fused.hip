@@ -10,9 +10,10 @@
 // operands are read from LDS a round ahead: so a barrier comes before a half's last round, which keeps the matrix unit
 // busy meanwhile.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/both_ways.hpp"
+#include "kernels/amd/tile/dq_sums.hpp"
 #include "kernels/amd/tile/exchanged_gradients.hpp"
 #include "kernels/amd/tile/interleave.hpp"
+#include "kernels/amd/tile/kept_columns.hpp"
 #include "kernels/amd/tile/staged_statistics.hpp"
 
 namespace rapt::amd {
@@ -29,6 +30,7 @@ using Staged = BothWays<T, kHeadDim, kDimTiles, 1>;
 using Fragments = BothWaysFragments<T, kHeadDim, 1>;
 using Exchanged = ExchangedGradients<T, kKeys>;
 using Statistics = StagedStatistics<T>;
+using Sums = DqSums<T, kHeadDim>;
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes + kWaves * Statistics::bytes;
 
 inline constexpr int kFirstRounds = kSteps, kSecondRounds = 2 * kParts<T>, kRounds = kFirstRounds + kSecondRounds;
@@ -53,39 +55,6 @@ struct State {
   Tile dq;                   // of the last step
   Tile negative_lse, delta;  // of this step's queries
   M::A ahead[kMostSums];     // this step's first fragments
-};
-
-// The sums of dQ of one head, step after step. A lane has one dimension of the rows of a result.
-class Sums {
-  static constexpr int kRowBytes = kHeadDim * 4;
-
- public:
-  // None are added to if not `adds`.
-  DEVICE_MEMBER Sums(const float* sums, const Queries& rows, bool adds, int lane, int wave)
-      : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(sums + rows.begin * kHeadDim)))),
-        left_(uniform(adds ? rows.end - rows.begin : 0)),
-        left_before_(0),
-        at_(M::element(0, lane / kTile) * kRowBytes + (wave * kTile + M::unslot(lane % kTile)) * 4) {}
-
-  // The rows of the step before the one that is next; none in the first call.
-  DEVICE_MEMBER __amdgpu_buffer_rsrc_t last() {
-    const int rows = left_before_ > kTile ? kTile : left_before_;
-    const auto tile =
-        __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows > 0 ? rows * kRowBytes : 0, 0x00027000);
-    left_before_ = left_;
-    next_ += kTile * kRowBytes;
-    left_ -= kTile;
-    return tile;
-  }
-  DEVICE_MEMBER void add(const __amdgpu_buffer_rsrc_t& tile, const Tile& dq, int r) const {
-    const int row = M::element(r, 0);  // 12 bits of the offset are in the instruction
-    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, row / 8 * 8 * kRowBytes, 0);
-  }
-
- private:
-  char* next_;
-  int left_, left_before_;
-  const int at_;
 };
 
 // Of what a step loads, made in the step before, and of the sums that it adds to.
@@ -348,42 +317,6 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   finish(head, state);
 }
 
-// What the lane keeps of K for dQ: the wave's slice of the head dimension. Inf and NaN count as 0: rows that attend
-// such a key have NaN in dS, and the others' dS, which is 0, times Inf would be NaN.
-DEVICE void load_columns(BackwardArguments& a, const Block& block, const char* rows, char* lds, State& state) {
-  using Tiles = BothWays<T, kHeadDim, kWaves>;
-  static_assert(Tiles::bytes <= kLdsBytes);
-  const int thread = opaque_thread_id(), wave = uniform(thread / kWave);
-  const Keys keys = {block.first_row, min(block.first_row + kKeys, block.k.count), 0, 0};
-  Tiles tiles(rows, a.k.seq, a.problem.head_dim, keys, lds, thread, 0, kAll);
-  tiles.load(0);
-  tiles.load(1);
-#pragma unroll
-  for (int pair = 0; pair < kWaves; pair += 2) {
-    tiles.store_columns(0, 0);
-    tiles.store_columns(1, 1);
-    if (!tiles.vectors()) {
-      barrier();
-      tiles.copy_columns(0, 2);
-      tiles.copy_columns(1, 1);
-    }
-    if (pair + 2 < kWaves) tiles.load(0), tiles.load(1);
-    barrier();
-    const bool own = kDimTiles == kWaves || wave / kDimTiles * 2 == pair;
-#pragma unroll
-    for (int n = 0; n < 2 * kParts<T>; ++n) {
-      const M::A fragment = finite<T>(tiles.column_fragment(n / kParts<T>, wave % kDimTiles, n % kParts<T>));
-      const int to = ((kDimTiles == kWaves ? pair * kParts<T> : 0) + n) * M::parts;
-#pragma unroll
-      for (int part = 0; part < M::parts; ++part) {
-        if (own) state.columns[to + part] = M::part(fragment, part);
-        in_accumulators(state.columns[to + part]);
-      }
-    }
-    barrier();
-  }
-}
-
 DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int thread = opaque_thread_id(), lane = thread % kWave;
@@ -406,7 +339,8 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head);
   State state = {};
-  load_columns(a, block, k_rows, lds, state);
+  const Keys keys = {block.first_row, min(block.first_row + kKeys, block.k.count), 0, 0};
+  load_columns<T, kHeadDim, kWaves>(k_rows, a.k.seq, a.problem.head_dim, keys, lds, state.columns);
   M::B k[kSteps] = {}, v[kSteps] = {};
   const int key = block.first_row + uniform(thread / kWave) * kTile + lane % kTile;
   if (key < block.k.count) {

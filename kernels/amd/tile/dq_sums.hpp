@@ -1,0 +1,44 @@
+// The float32 sums of dQ of one head, which backward_fused adds to step after step. A lane has one dimension of the
+// rows of a result, so that 32 lanes add to 128 bytes side by side. The hardware leaves out rows past the last one.
+#pragma once
+
+#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/common/keys.hpp"
+
+namespace rapt::amd {
+
+template <class T, int HeadDim>
+class DqSums {
+  using M = Matrix<T>;
+  static constexpr int kRowBytes = HeadDim * 4;
+
+ public:
+  // None are added to if not `adds`.
+  DEVICE_MEMBER DqSums(const float* sums, const Queries& rows, bool adds, int lane, int wave)
+      : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(sums + rows.begin * HeadDim)))),
+        left_(uniform(adds ? rows.end - rows.begin : 0)),
+        left_before_(0),
+        at_(M::element(0, lane / kTile) * kRowBytes + (wave * kTile + M::unslot(lane % kTile)) * 4) {}
+
+  // The rows of the step before the one that is next; none in the first call.
+  DEVICE_MEMBER __amdgpu_buffer_rsrc_t last() {
+    const int rows = left_before_ > kTile ? kTile : left_before_;
+    const auto tile =
+        __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows > 0 ? rows * kRowBytes : 0, 0x00027000);
+    left_before_ = left_;
+    next_ += kTile * kRowBytes;
+    left_ -= kTile;
+    return tile;
+  }
+  DEVICE_MEMBER void add(const __amdgpu_buffer_rsrc_t& tile, const Tile& dq, int r) const {
+    const int row = M::element(r, 0);  // 12 bits of the offset are in the instruction
+    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, row / 8 * 8 * kRowBytes, 0);
+  }
+
+ private:
+  char* next_;
+  int left_, left_before_;
+  const int at_;
+};
+
+}  // namespace rapt::amd
