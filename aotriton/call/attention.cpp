@@ -2,12 +2,12 @@
 
 namespace rapt::aot {
 
-Error Attention::set_lengths() {
+void Attention::set_lengths() {
   packed_ = static_cast<bool>(call_.cu_seqlens_q);
   batch_ = static_cast<int64_t>(call_.q.size(0));
   seqlen_q_ = static_cast<int64_t>(call_.q.size(2));
   seqlen_k_ = static_cast<int64_t>(call_.k.size(2));
-  if (!packed_) return aotriton::kSuccess;
+  if (!packed_) return;
   batch_ = static_cast<int64_t>(call_.cu_seqlens_q.size(0)) - 1;
   seqlen_q_ = call_.max_seqlen_q;
   seqlen_k_ = call_.max_seqlen_k;
@@ -18,7 +18,6 @@ Error Attention::set_lengths() {
   varlen_.max_seqlen_q = seqlen_q_;
   varlen_.max_seqlen_k = seqlen_k_;
   c_.varlen = &varlen_;
-  return aotriton::kSuccess;
 }
 
 void Attention::set_dropout() {
@@ -34,7 +33,7 @@ void Attention::set_dropout() {
 }
 
 Error Attention::prepare(bool deterministic) {
-  if (const Error e = set_lengths()) return e;
+  set_lengths();
   q_.set_rows(call_.q, place(), packed_);
   k_.set_rows(call_.k, place(), packed_);
   v_.set_rows(call_.v, place(), packed_);

@@ -28,7 +28,7 @@ class Attention {
   const rapt_execution* execution() const { return &execution_; }
 
  private:
-  Error set_lengths();
+  void set_lengths();
   void set_dropout();
 
   const Call& call_;

@@ -8,8 +8,6 @@ namespace rapt::aot {
 
 namespace {
 
-uint32_t blocks(int64_t count, int64_t of) { return static_cast<uint32_t>((count + of - 1) / of); }
-
 rapt_aot_number number(const DeviceNumber& n) { return {n.value, static_cast<const uint64_t*>(n.data)}; }
 
 }  // namespace

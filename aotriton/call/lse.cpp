@@ -8,8 +8,6 @@ namespace {
 
 constexpr int64_t kBytes = sizeof(float);
 
-uint32_t blocks(int64_t count, int64_t of) { return static_cast<uint32_t>((count + of - 1) / of); }
-
 }  // namespace
 
 bool Lse::padded() const { return attention_.packed() && (call_.lse_form.padded || call_.padded); }

@@ -9,6 +9,8 @@ namespace rapt::aot {
 struct Grid {
   uint32_t x, y, z;
 };
+// Of a grid: enough for `count` things, `of` each.
+inline uint32_t blocks(int64_t count, int64_t of) { return static_cast<uint32_t>((count + of - 1) / of); }
 
 // Loads the device's kernels on first use, but not while the stream is captured. Any call does, so that one call
 // before a capture is enough.
