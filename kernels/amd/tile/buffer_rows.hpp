@@ -3,6 +3,7 @@
 // head_dim, whose lanes have the offset kOutside.
 #pragma once
 
+#include "kernels/amd/isa/buffer.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/keys.hpp"
 
@@ -37,7 +38,7 @@ class BufferRows {
   // The descriptor of the next tile; empty without vectors(), whose rows' offsets need not fit its 32 bits.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
     const int bytes = (min(loadable_, TileRows) - 1) * static_cast<int>(seq_) + head_dim_ * element_bytes;
-    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, loadable_ > 0 ? bytes : 0, kFlags);
+    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, loadable_ > 0 ? bytes : 0, kBufferOfBytes);
     next_ += TileRows * seq_;
     left_ -= TileRows;
     loadable_ -= TileRows;
@@ -67,8 +68,6 @@ class BufferRows {
   }
 
  private:
-  static constexpr int kFlags = 0x00027000;  // of a descriptor of bytes (CDNA3 ISA, 9.1.8)
-
   char* next_;
   const int64_t seq_;
   int left_;  // rows from next_ on

@@ -2,7 +2,7 @@
 // rows of a result, so that 32 lanes add to 128 bytes side by side. The hardware leaves out rows past the last one.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
@@ -22,9 +22,7 @@ class DqSums {
 
   // The rows of the step before the one that is next; none in the first call.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t last() {
-    const int rows = left_before_ > kTile ? kTile : left_before_;
-    const auto tile =
-        __builtin_amdgcn_make_buffer_rsrc(next_ - kTile * kRowBytes, 0, rows > 0 ? rows * kRowBytes : 0, 0x00027000);
+    const auto tile = tile_buffer(next_ - kTile * kRowBytes, left_before_, kRowBytes);
     left_before_ = left_;
     next_ += kTile * kRowBytes;
     left_ -= kTile;

@@ -2,7 +2,7 @@
 // loads one number of a step.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
@@ -25,8 +25,7 @@ class StagedStatistics {
 
   // The next step's: loads it; 0 past the last row.
   DEVICE_MEMBER void load() {
-    const int rows = left_ > kTile ? kTile : left_;
-    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, rows > 0 ? rows * kRowBytes : 0, 0x00027000);
+    const auto tile = tile_buffer(next_, left_, kRowBytes);
     loaded_ = __builtin_bit_cast(float, __builtin_amdgcn_raw_buffer_load_b32(tile, from_, 0, 0));
     next_ += kTile * kRowBytes;
     left_ -= kTile;

@@ -1,7 +1,7 @@
 // lse and delta of the rows of a tile, of which a lane reads those that it has elements of.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
@@ -38,8 +38,7 @@ class StatisticsRows {
 
   // The next tile: load_part() starts a part of its loads.
   DEVICE_MEMBER __amdgpu_buffer_rsrc_t next() {
-    const int rows = left_ > kTile ? kTile : left_;
-    const auto tile = __builtin_amdgcn_make_buffer_rsrc(next_, 0, rows > 0 ? rows * kBytes : 0, kFlags);
+    const auto tile = tile_buffer(next_, left_, kBytes);
     next_ += kTile * kBytes;
     left_ -= kTile;
     return tile;
@@ -63,8 +62,6 @@ class StatisticsRows {
 #pragma unroll
     for (int n = 0; n < RowStatistics<T>::kLoads; ++n) load_part(tile, n, to);
   }
-
-  static constexpr int kFlags = 0x00027000;  // as in buffer_rows.hpp
 
   char* next_;
   int left_;
