@@ -7,7 +7,7 @@
 // other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk is not finite, the workgroup runs again without Inf and NaN in the last product's Q.
+// zeros of dS: if dk or dv is not finite, the workgroup runs again without those in the last two products' Q and dO.
 #include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/query_steps.hpp"
 #include "kernels/nvidia/tile/result.hpp"
