@@ -146,11 +146,11 @@ struct rapt_abi_row_statistics {
 };
 
 /* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of
- *   backward_dq     computes block_q rows of dq of one head, and their statistics; before backward_fused, only those,
- *                   and sets the rows' sums to 0
+ *   backward_dq     computes block_q rows of dq of one head, and writes their statistics. If backward_fused follows, it
+ *                   does not compute dq: it writes the statistics and sets the rows' dq_sum to 0
  *   backward_dkv    block_q rows of dk and dv of one head of k
- *   backward_fused  the same, and adds to the sums of all rows of q that attend these keys, in any order
- *   backward_dq_round  block_q rows of dq of one head from their sums
+ *   backward_fused  the same, and adds to dq_sum of all rows of q that attend these keys, in any order
+ *   backward_dq_round  block_q rows of dq of one head, from dq_sum
  *   backward_dbias  block_q rows and block_k columns of dbias, summed over everything that bias is broadcast to
  *   backward_dsink  one element of dsink
  */

@@ -88,9 +88,8 @@ typedef enum rapt_causal {
 } rapt_causal;
 
 /* Keeps keys j in [i + off - left, i + off + right], inclusive; off is 0 for RAPT_CAUSAL_TOP_LEFT or with `top_left`,
- * and otherwise seqlen_k - seqlen_q. -1 is unbounded, any other negative value an error. Any causal mode sets right =
- * 0.
- */
+ * and otherwise seqlen_k - seqlen_q. -1 is unbounded, any other negative value an error. With any causal mode, right
+ * is 0. */
 typedef struct rapt_window {
   size_t struct_size;
   int64_t left;
