@@ -32,6 +32,8 @@ int run(int argc, char** argv) {
   rapt::cli::add_explain(app, action);
   rapt::cli::add_verify(app, action);
   rapt::cli::add_bench(app, action);
+  rapt::cli::add_compare(app, action);
+  rapt::cli::add_tune(app, action);
   rapt::cli::add_run(app, action);
   rapt::cli::add_kernels(app, action);
   rapt::cli::add_install_aotriton(app, action);

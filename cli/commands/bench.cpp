@@ -7,6 +7,7 @@
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
+#include "cli/commands/ops.hpp"
 #include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
@@ -38,12 +39,6 @@ std::vector<BenchCase> cases_of(const BenchOptions& options) {
     }
   }
   return options.rows.empty() ? cases : filter_rows(cases, options.rows);
-}
-
-std::vector<rapt_op> ops_of(const std::string& name) {
-  if (name == "fwd") return {RAPT_FORWARD};
-  if (name == "bwd") return {RAPT_BACKWARD};
-  return {RAPT_FORWARD, RAPT_BACKWARD};
 }
 
 BenchPlan plan_of(const BenchOptions& options) {

@@ -37,7 +37,7 @@ void check_device(rapt_device device, const Team& team, Checks& checks) {
     try {
       const Problem problem = Problem::parse(text);
       const Attention a = make_inputs(problem, kind, 1);
-      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check(gpu_backend(device))) {
+      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check_forward(gpu_backend(device))) {
         ++checks.done;
         checks.failed += r.ok() ? 0 : 1;
         table.add({text, r.kernel, r.tensor, fmt::format("{:.2e}", r.error), fmt::format("{:.2e}", r.allowance),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
 #include "cli/core/report.hpp"
@@ -17,7 +18,7 @@ constexpr int kCheckFailed = 1;
 
 struct KernelsOptions {
   std::string archive, kernel, extract;
-  bool verify = false, instructions = false;
+  bool verify = false, instructions = false, json = false;
 };
 
 int list_archives() {
@@ -60,6 +61,37 @@ int list_kernels(const Archive& archive) {
   }
   table.print("");
   fmt::print("\n{} bytes of code, {} stored\n", bytes, stored);
+  return 0;
+}
+
+// Everything about an archive's kernels, for programs.
+int print_json(const Archive& archive) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < archive.size(); ++i) {
+    const rapt_kernel k = archive.kernel(i);
+    nlohmann::ordered_json j = {{"name", k.name},
+                                {"stage", k.stage},
+                                {"operation", k.operation},
+                                {"dtype", dtype_name(k.dtype)},
+                                {"head_dim", k.head_dim},
+                                {"features", k.features},
+                                {"block_q", k.block_q},
+                                {"block_k", k.block_k},
+                                {"waves", k.waves},
+                                {"threads", k.threads},
+                                {"registers", k.registers},
+                                {"shared_memory", k.shared_memory},
+                                {"occupancy", k.amd != nullptr ? k.amd->occupancy : k.nvidia->occupancy},
+                                {"p", k.p},
+                                {"size", k.size},
+                                {"stored_size", k.stored_size},
+                                {"crc32", fmt::format("{:08x}", k.crc32)}};
+    if (k.amd != nullptr) j["agprs"] = k.amd->agprs, j["sgprs"] = k.amd->sgprs;
+    all.push_back(std::move(j));
+  }
+  const nlohmann::ordered_json page = {
+      {"arch", archive.arch()}, {"file", archive.path()}, {"compiler", archive.compiler()}, {"kernels", all}};
+  fmt::print("{}\n", page.dump(1));
   return 0;
 }
 
@@ -114,13 +146,16 @@ Archive open_archive(const std::string& given) {
 }
 
 int kernels_command(const KernelsOptions& o) {
+  if (o.archive.empty() && o.json) throw InputError("--json needs an archive");
   if (o.archive.empty()) return list_archives();
   const Archive archive = open_archive(o.archive);
   if (o.kernel.empty()) {
     if (!o.extract.empty()) throw InputError("--extract needs the name of a kernel");
     if (o.instructions) throw InputError("--instructions needs the name of a kernel");
+    if (o.json) return print_json(archive);
     return o.verify ? verify(archive) : list_kernels(archive);
   }
+  if (o.json) throw InputError("--json lists all kernels of an archive, it takes no kernel's name");
   const size_t index = index_of(archive, o.kernel);
   inspect(archive, archive.kernel(index));
   if (o.verify) archive.code(index);
@@ -145,6 +180,7 @@ void add_kernels(CLI::App& app, Action& action) {
   sub->add_option("kernel", options->kernel, "The name of one kernel: what it computes and uses");
   sub->add_flag("--verify", options->verify, "Decompress and check each kernel, or the one named");
   sub->add_flag("--instructions", options->instructions, "Count the kernel's instructions by class (llvm-objdump)");
+  sub->add_flag("--json", options->json, "Print the archive's kernels as one JSON object");
   sub->add_option("--extract", options->extract, "Write the kernel's code object, an ELF file, to this file");
   sub->footer(
       "Examples:\n  rapt kernels\n  rapt kernels gfx942\n  rapt kernels gfx942 --verify\n"

@@ -163,12 +163,15 @@ class Verifier {
     std::vector<CheckRow> rows;
     std::optional<Checker> checker;  // made once: it computes the reference
     for (const std::string& backend : backends) {
-      if (may_be_left_out && !taken(problem, backend, RAPT_FORWARD)) continue;
+      if (may_be_left_out && options_.op != "bwd" && !taken(problem, backend, RAPT_FORWARD)) continue;
       if (may_be_left_out && backward) backward = taken(with_gradients(problem, a), backend, RAPT_BACKWARD);
       if (!backward && options_.op == "bwd") continue;
       if (!checker) checker.emplace(Problem::parse(problem), a, backward, team_.executor(), device_);
-      for (CheckRow& row : checker->check(backend))
-        if (options_.op != "bwd" || row.op == RAPT_BACKWARD) rows.push_back(std::move(row));
+      const auto add = [&](std::vector<CheckRow> more) {
+        rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+      };
+      if (options_.op != "bwd") add(checker->check_forward(backend));
+      if (backward) add(checker->check_backward(backend));
     }
     return rows;
   }

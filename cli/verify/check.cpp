@@ -2,6 +2,18 @@
 
 namespace rapt::cli {
 
+namespace {
+
+std::vector<CheckRow> named(std::vector<CheckRow> rows, const std::string& backend, const Explanation& e) {
+  for (CheckRow& row : rows) {
+    row.backend = backend;
+    if (const Candidate* c = e.chosen()) row.kernel = c->kernel;
+  }
+  return rows;
+}
+
+}  // namespace
+
 Checker::Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
                  rapt_device device)
     : a_(attention),
@@ -33,31 +45,33 @@ CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const 
   return row;
 }
 
-std::vector<CheckRow> Checker::check(const std::string& backend) const {
-  const Execution execution{
-      .backend = backend, .deterministic = deterministic_, .allow_math = true, .executor = executor_};
+Execution Checker::how(const std::string& backend) const {
+  return {.backend = backend, .deterministic = deterministic_, .allow_math = true, .executor = executor_};
+}
+
+std::vector<CheckRow> Checker::check_forward(const std::string& backend) const {
+  const Execution execution = how(backend);
   Placement place(device_);
   const rapt::Attention attention = a_.view(place);
   Forward results(a_);
   const Tensor out = place.out(results.out);
   rapt::forward(attention, out, place.out(results.lse), execution);
   place.fetch();
-  std::vector<CheckRow> rows = {compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
-                                compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)};
-  const auto name = [&](const Explanation& e, size_t first) {
-    for (size_t i = first; i < rows.size(); ++i) {
-      rows[i].backend = backend;
-      if (const Candidate* c = e.chosen()) rows[i].kernel = c->kernel;
-    }
-  };
-  name(explain(attention, out, execution), 0);
-  if (!exact_gradients_) return rows;
+  return named({compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
+                compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)},
+               backend, explain(attention, out, execution));
+}
 
+std::vector<CheckRow> Checker::check_backward(const std::string& backend) const {
+  const Execution execution = how(backend);
+  Placement place(device_);
+  const rapt::Attention attention = a_.view(place);
   Gradients g(a_);
   const Tensor plain_out = place.in(plain_.out), plain_lse = place.in(plain_.lse), dout = place.in(*dout_);
   const rapt::Gradients gradients = g.view(place);
   rapt::backward(attention, plain_out, plain_lse, dout, gradients, execution);
   place.fetch();
+  std::vector<CheckRow> rows;
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
     rows.push_back(compare(RAPT_BACKWARD, tensor, x, plain, exact));
   };
@@ -66,8 +80,7 @@ std::vector<CheckRow> Checker::check(const std::string& backend) const {
   gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
   if (g.dbias) gradient("dbias", g.dbias, plain_gradients_->dbias, exact_gradients_->dbias);
   if (g.dsink) gradient("dsink", g.dsink, plain_gradients_->dsink, exact_gradients_->dsink);
-  name(explain(attention, plain_out, plain_lse, dout, gradients, execution), 2);
-  return rows;
+  return named(std::move(rows), backend, explain(attention, plain_out, plain_lse, dout, gradients, execution));
 }
 
 }  // namespace rapt::cli

@@ -23,10 +23,12 @@ class Checker {
   // device. `problem` is the attention's.
   Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
           rapt_device device = kHost);
-  std::vector<CheckRow> check(const std::string& backend) const;
+  std::vector<CheckRow> check_forward(const std::string& backend) const;
+  std::vector<CheckRow> check_backward(const std::string& backend) const;
 
  private:
   CheckRow compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const;
+  Execution how(const std::string& backend) const;
 
   const Attention& a_;
   const rapt_executor* executor_;

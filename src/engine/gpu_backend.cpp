@@ -33,7 +33,7 @@ class GpuBackend final : public Backend {
         all.chosen +=
             cat(all.chosen.empty() ? "" : "; ", std::exchange(v.reason, cat("the same as ", name(), " here")));
       v.backend = cat(prefix_, v.kernel);
-      v.chosen = v.chosen && by_name;
+      v.chosen = v.chosen && v.kernel == named_variant(q);  // and not those of the pass's other stages
       all.variants.push_back(std::move(v));
     }
     return all;

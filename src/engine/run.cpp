@@ -1,5 +1,6 @@
 #include "engine/run.hpp"
 
+#include "engine/record.hpp"
 #include "engine/select.hpp"
 
 namespace rapt {
@@ -16,11 +17,13 @@ Plan plan_of(const BackwardCall& call, const Execution& execution) {
 }  // namespace
 
 void run(ForwardCall& call, const Execution& execution) {
+  record(call, RAPT_FORWARD);
   const Plan plan = plan_of(call, execution);
   plan.backend->run(call, plan, execution);
 }
 
 void run(const BackwardCall& call, const Execution& execution) {
+  record(call, RAPT_BACKWARD);
   const Plan plan = plan_of(call, execution);
   plan.backend->run(call, plan, execution);
 }

@@ -27,6 +27,7 @@ Tuning tuning_of(const Archive& archive) {
     if (own.last_of(stage) == nullptr)
       add(Tuning::parse(stage == Stage::decode ? std::string(kDecodeRows) : cat(name, " use=largest by=default"),
                         cat("no row in the table of ", archive.path(), ":"), Tuning::Extent::whole));
+  all.compare_checksums(archive.variants());
   return all;
 }
 
@@ -53,7 +54,9 @@ std::optional<Selected> Modules::select_anew(const KernelRequirements& needed) c
 
 std::string Modules::row_that_fired(const KernelRequirements& needed) const {
   const auto selected = select_anew(needed);
-  return selected ? cat(selected->row->where, " fired: ", selected->row->text) : "";
+  if (!selected) return "";
+  const std::string stale = passed_over(tuning_, *selected->row, needed, device_.compute_units);
+  return cat(selected->row->where, " fired: ", selected->row->text, stale.empty() ? "" : "; ", stale);
 }
 
 Stages Modules::stages(const Problem& problem, rapt_op op, std::string_view named) {
@@ -85,7 +88,7 @@ std::optional<size_t> Modules::select(const KernelRequirements& needed) {
     if (const auto found = plans_.find(needed); found != plans_.end()) return found->second;
   }
   const auto selected = select_anew(needed);
-  const auto index = selected ? std::optional(selected->index) : std::nullopt;
+  const std::optional<size_t> index = selected ? selected->index : std::nullopt;
   const std::lock_guard lock(plans_mutex_);
   if (plans_.size() >= kMostPlans) plans_.clear();
   plans_.insert_or_assign(needed, index);

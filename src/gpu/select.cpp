@@ -29,6 +29,8 @@ std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector
 
 std::optional<size_t> named(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t smallest,
                             const std::string& use) {
+  for (const size_t i : able)
+    if (variants[i].name == use) return i;
   const auto block = [&](size_t a, size_t b) { return variants[a].block_q < variants[b].block_q; };
   std::string_view shape = use;
   int32_t tile = smallest;
@@ -53,15 +55,14 @@ std::string general_options() {
   return names + "or a softmax_scale that is not positive in float32, one of which the problem has";
 }
 
-bool conditions_hold(const TuningRow& row, const Variant& v, const KernelRequirements& d, int32_t compute_units) {
-  const double groups = workgroups(v, d) / std::max(compute_units, 1);
+// All but those on the workgroups of the kernel that the row names.
+bool conditions_hold(const TuningRow& row, const KernelRequirements& d, int32_t compute_units) {
   return row.stage == d.stage && (row.dtypes >> static_cast<int>(d.dtype) & 1) &&
          (row.masks >> static_cast<int>(d.mask) & 1) &&
          (row.features.empty() || row.features == (d.general ? "general" : "plain")) &&
          d.head_dim >= row.head_dim_least && d.head_dim <= row.head_dim_most &&
-         static_cast<double>(d.rows) >= row.rows_least &&
-         (row.rows_below == 0 || static_cast<double>(d.rows) < row.rows_below) && groups >= row.groups_least &&
-         (row.groups_below == 0 || groups < row.groups_below);
+         row.rows.holds(static_cast<double>(d.rows)) && row.seqlen_k.holds(static_cast<double>(d.seqlen_k)) &&
+         row.unit_rows.holds(static_cast<double>(d.query_rows) / compute_units);
 }
 
 // Of a stage whose one kernel reads numbers in float32 only.
@@ -82,7 +83,7 @@ float scale_log2(const Problem& problem) {
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32;
-  for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns})
+  for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
 }
@@ -96,6 +97,8 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.general = general_given(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
+  r.seqlen_k = problem.seqlen_k;
+  r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
@@ -221,6 +224,7 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
 
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units) {
+  compute_units = std::max(compute_units, 1);
   std::vector<size_t> able;
   for (size_t i = 0; i < variants.size(); ++i)
     if (refusal(variants[i], needed).empty()) able.push_back(i);
@@ -228,14 +232,26 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
   int32_t smallest = INT32_MAX;
   for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
-    if (row.use == "forward" || row.use == "apart") {
-      if (!needed.cache && conditions_hold(row, variants[able.front()], needed, compute_units)) return std::nullopt;
+    if (!row.stale.empty() || !conditions_hold(row, needed, compute_units)) continue;
+    if (row.use.name == "forward" || row.use.name == "apart") {
+      if (!needed.cache) return Selected{&row, std::nullopt};
       continue;
     }
-    const auto index = named(variants, able, smallest, row.use);
-    if (index && conditions_hold(row, variants[*index], needed, compute_units)) return Selected{*index, &row};
+    const auto index = named(variants, able, smallest, row.use.name);
+    if (index && row.groups.holds(workgroups(variants[*index], needed) / compute_units)) return Selected{&row, index};
   }
   return std::nullopt;  // not reached: the last row always matches
+}
+
+std::string passed_over(const Tuning& tuning, const TuningRow& fired, const KernelRequirements& needed,
+                        int32_t compute_units) {
+  std::string text;
+  for (const TuningRow& row : tuning.rows) {
+    if (&row == &fired) break;
+    if (!row.stale.empty() && conditions_hold(row, needed, std::max(compute_units, 1)))
+      text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
+  }
+  return text;
 }
 
 }  // namespace rapt::gpu

@@ -21,7 +21,8 @@ struct KernelRequirements {
   // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
   // In the decode stage, a row is one of q, of all heads that share a head of k.
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
-  bool cache = false;  // K and V are a cache, which forward kernels do not read
+  int64_t seqlen_k = 0, query_rows = 0;  // of the problem; query_rows: of all heads and sequences
+  bool cache = false;                    // K and V are a cache, which forward kernels do not read
 
   bool operator==(const KernelRequirements&) const = default;
 };
@@ -67,14 +68,18 @@ std::string of_another_version(const Variant& variant);
 // Why this variant cannot run it; "" if it can.
 std::string refusal(const Variant& variant, const KernelRequirements& needed);
 
+// The first row whose conditions hold, which names a kernel that can run the problem, and that is not stale.
 struct Selected {
-  size_t index;          // in the archive's variants
-  const TuningRow* row;  // that fired
+  const TuningRow* row;
+  std::optional<size_t> index;  // in the archive's variants; empty if the row leaves it to the kernels of another stage
 };
-// The smallest tile that fits, plain if the call is; among several variants of it, the choice of the table's first
-// matching row. Empty if no variant can run the problem, or if that row leaves it to the kernels of another stage.
+// Empty if no variant can run the problem.
 std::optional<Selected> select(std::span<const Variant> variants, const Tuning& tuning,
                                const KernelRequirements& needed, int32_t compute_units);
+
+// The stale rows before `fired` that would have matched: "tuning/gfx942 line 3 was passed over: ...".
+std::string passed_over(const Tuning& tuning, const TuningRow& fired, const KernelRequirements& needed,
+                        int32_t compute_units);
 
 // The number of workgroups that a variant needs, and of those of one head that differ in their rows; a sequence's last
 // tile may be partial.

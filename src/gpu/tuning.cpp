@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gpu/archive.hpp"
 
 namespace rapt::gpu {
 
@@ -34,12 +36,13 @@ class RowParser {
     row_.stage = stage(words[0]);
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
-    if (row_.use.empty()) fail("use= is missing");
+    if (row_.use.name.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
-    if (row_.use == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
-    if (row_.use == "apart" && row_.stage != Stage::backward_fused) fail("use=apart is for rows of backward_fused");
-    if (row_.use == "forward" && (row_.groups_least > 0 || row_.groups_below > 0))
-      fail("groups are those of the kernel that the row names, use=forward names none");
+    if (row_.use.name == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
+    if (row_.use.name == "apart" && row_.stage != Stage::backward_fused)
+      fail("use=apart is for rows of backward_fused");
+    if ((row_.use.name == "forward" || row_.use.name == "apart") && !row_.groups.any())
+      fail(cat("groups are those of the kernel that the row names, use=", row_.use.name, " names none"));
   }
   TuningRow take() { return std::move(row_); }
 
@@ -55,16 +58,49 @@ class RowParser {
     else if (text.starts_with("mask=")) row_.masks = masks(value("mask="));
     else if (text.starts_with("features=")) row_.features = features(value("features="));
     else if (text.starts_with("head_dim=")) head_dims(value("head_dim="));
-    else if (text.starts_with("rows>=")) row_.rows_least = number(value("rows>="));
-    else if (text.starts_with("rows<")) row_.rows_below = number(value("rows<"));
-    else if (text.starts_with("groups>=")) row_.groups_least = number(value("groups>="));
-    else if (text.starts_with("groups<")) row_.groups_below = number(value("groups<"));
-    else if (text.starts_with("use=")) row_.use = value("use=");
+    else if (text.starts_with("use=")) row_.use = kernel(value("use="));
+    else if (text.starts_with("against=")) row_.against = kernel(value("against="));
     else if (text.starts_with("by=")) row_.by = value("by=");
-    else
+    else if (text.starts_with("gain=")) interval(value("gain="));
+    else if (text.starts_with("n=")) number(value("n="));
+    else if (!range_word(text))
       fail(cat("'", text,
-               "' is unknown, must begin with one of dtype= mask= features= head_dim= rows>= rows< groups>= "
-               "groups< use= by="));
+               "' is unknown, must begin with one of dtype= mask= features= head_dim= rows>= rows< seqlen_k>= "
+               "seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
+  }
+
+  bool range_word(std::string_view text) {
+    for (const auto& [name, range] : {std::pair<std::string_view, TuningRange&>{"rows", row_.rows},
+                                      {"seqlen_k", row_.seqlen_k},
+                                      {"unit_rows", row_.unit_rows},
+                                      {"groups", row_.groups}}) {
+      if (!text.starts_with(name)) continue;
+      const std::string_view rest = text.substr(name.size());
+      if (rest.starts_with(">=")) return range.least = number(rest.substr(2)), true;
+      if (rest.starts_with("<")) return range.below = number(rest.substr(1)), true;
+    }
+    return false;
+  }
+
+  // "NAME" or "NAME:8 hexadecimal digits".
+  TuningKernel kernel(std::string_view text) const {
+    const size_t colon = text.find(':');
+    TuningKernel k{std::string(text.substr(0, colon)), std::nullopt};
+    if (colon == std::string_view::npos) return k;
+    const std::string_view digits = text.substr(colon + 1);
+    uint32_t crc32 = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), crc32, 16);
+    if (digits.size() != 8 || error != std::errc() || end != digits.data() + digits.size())
+      fail(cat("'", text, "' must be NAME or NAME:CRC32, of 8 hexadecimal digits"));
+    k.crc32 = crc32;
+    return k;
+  }
+  // For people; selection does not read it.
+  void interval(std::string_view text) const {
+    const size_t dots = text.find("..");
+    if (dots == std::string_view::npos) fail(cat("gain '", text, "' must be LEAST..MOST"));
+    if (number(text.substr(0, dots)) > number(text.substr(dots + 2)))
+      fail(cat("gain '", text, "' must be LEAST..MOST"));
   }
 
   Stage stage(std::string_view name) const {
@@ -120,12 +156,51 @@ class RowParser {
   TuningRow row_;
 };
 
+std::string hex(uint32_t value) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", value);
+  return text;
+}
+
+Tuning read_table(const std::filesystem::path& path, const std::string& origin) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw Error(RAPT_INVALID_ARGUMENT, cat(origin, path.string(), ", which cannot be read"));
+  return Tuning::parse(text, path.string(), Tuning::Extent::part);
+}
+
+Tuning of_variable(const std::string& arch) {
+  const char* wish = std::getenv("RAPT_TUNING");
+  if (!wish || !*wish) return {};
+  std::filesystem::path path = wish;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    path /= arch;
+    if (!std::filesystem::exists(path, error)) return {};  // a folder need not have every architecture
+  }
+  if (!std::filesystem::is_regular_file(path, error))
+    throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_TUNING names ", path.string(), ", which is not a file"));
+  return read_table(path, "RAPT_TUNING names ");
+}
+
+Tuning of_settings(const std::string& arch) {
+  const char* settings = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (settings && *settings) folder = settings;
+  else if (home && *home) folder = std::filesystem::path(home) / ".config";
+  else return {};
+  const std::filesystem::path path = folder / "rapt" / "tuning" / arch;
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) ? read_table(path, "the user's tuning table is ") : Tuning();
+}
+
 }  // namespace
 
 bool TuningRow::unconditional() const {
   return dtypes == ~0u && masks == ~0u && features.empty() && head_dim_least <= 1 && head_dim_most >= kMaxHeadDim &&
-         rows_least == 0 && rows_below == 0 && groups_least == 0 && groups_below == 0 &&
-         (use == "largest" || use == "smallest");
+         rows.any() && seqlen_k.any() && unit_rows.any() && groups.any() &&
+         (use.name == "largest" || use.name == "smallest");
 }
 
 Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {
@@ -153,21 +228,27 @@ const TuningRow* Tuning::last_of(Stage stage) const {
   return last == rows.rend() ? nullptr : &*last;
 }
 
+void Tuning::compare_checksums(std::span<const Variant> variants) {
+  const auto why = [&](const TuningKernel& kernel) -> std::string {
+    if (!kernel.crc32) return "";
+    const auto found = std::ranges::find(variants, kernel.name, &Variant::name);
+    if (found == variants.end()) return cat("it is about ", kernel.name, ", which the archive has not");
+    if (found->crc32 == *kernel.crc32) return "";
+    return cat(kernel.name, " has changed since: its checksum was ", hex(*kernel.crc32), ", it is ", hex(found->crc32));
+  };
+  for (TuningRow& row : rows) {
+    row.stale = why(row.use);
+    if (row.stale.empty()) row.stale = why(row.against);
+  }
+}
+
 Tuning Tuning::of_user(const std::string& arch) {
   const char* wish = std::getenv("RAPT_TUNING");
-  if (!wish || !*wish) return {};
-  std::filesystem::path path = wish;
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    path /= arch;
-    if (!std::filesystem::exists(path, error)) return {};  // a folder need not have every architecture
-  }
-  if (!std::filesystem::is_regular_file(path, error))
-    throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_TUNING names ", path.string(), ", which is not a file"));
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_TUNING names ", path.string(), ", which cannot be read"));
-  return parse(text, path.string(), Extent::part);
+  if (wish && std::string_view(wish) == "none") return {};
+  Tuning rows = of_variable(arch);
+  const Tuning more = of_settings(arch);
+  rows.rows.insert(rows.rows.end(), more.rows.begin(), more.rows.end());
+  return rows;
 }
 
 }  // namespace rapt::gpu

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,20 +16,39 @@ namespace rapt::gpu {
 
 enum class MaskKind : uint8_t { none, causal, window };
 
+// A condition on a number: least <= number < below.
+struct TuningRange {
+  double least = 0, below = 0;  // below 0: no limit
+
+  bool any() const { return least == 0 && below == 0; }
+  bool holds(double number) const { return number >= least && (below == 0 || number < below); }
+};
+
+// A kernel's name in a row, and optionally the checksum of its code when the row was made.
+struct TuningKernel {
+  std::string name;
+  std::optional<uint32_t> crc32;
+};
+
 struct TuningRow {
   Stage stage = Stage::forward;        // whose kernels it chooses
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
   std::string features;                // "": any
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
-  double rows_least = 0, rows_below = 0;      // KernelRequirements::rows; rows_below 0: no limit
-  double groups_least = 0, groups_below = 0;  // workgroups per compute unit; groups_below 0: no limit
-  std::string use;                            // "largest", "smallest", "k64w8", "d256.k64w8"; of decode: "forward"
-  std::string by;                             // how the row was obtained
-  std::string where;                          // "tuning/gfx942 line 12"
-  std::string text;                           // the row itself, its spaces made one
+  TuningRange rows, seqlen_k,
+      unit_rows;         // KernelRequirements has the first two; unit_rows: its query_rows for each unit
+  TuningRange groups;    // workgroups of the kernel that the row names, for each compute unit
+  TuningKernel use;      // "largest", "smallest", "k64w8", "d256.k64w8", a whole name; of decode "forward"
+  TuningKernel against;  // what a measured row's kernel was faster than; "" if the row does not say
+  std::string by;        // how the row was obtained
+  std::string where;     // "tuning/gfx942 line 12"
+  std::string text;      // the row itself, its spaces made one
+  std::string stale;     // why it must be passed over: a kernel that it names has changed; "" if it holds
 
   bool unconditional() const;
 };
+
+struct Variant;
 
 struct Tuning {
   std::vector<TuningRow> rows;
@@ -40,7 +61,12 @@ struct Tuning {
 
   const TuningRow* last_of(Stage stage) const;  // null if it has none
 
-  // Rows that RAPT_TUNING adds before the archive's: from a file, or a folder with a file named after the architecture.
+  // Sets `stale` of each row that names a kernel with a checksum that no longer is its own.
+  void compare_checksums(std::span<const Variant> variants);
+
+  // Rows before the archive's: those of RAPT_TUNING, a file or a folder with a file named after the architecture; then
+  // those of rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else ~/.config). With
+  // RAPT_TUNING=none there are none.
   static Tuning of_user(const std::string& arch);
 };
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "gpu/select.hpp"
 #include "kernels/architectures.hpp"
 
@@ -43,7 +44,7 @@ KernelRequirements needed(int64_t head_dim, int64_t seqlen_q = 1024, bool genera
 std::string chosen(const std::string& table, const KernelRequirements& d) {
   const Tuning tuning = Tuning::parse(table, "table", Tuning::Extent::whole);
   const auto selected = select(kVariants, tuning, d, 100);
-  return selected ? kVariants[selected->index].name + " by " + selected->row->where : "nothing";
+  return selected ? kVariants[*selected->index].name + " by " + selected->row->where : "nothing";
 }
 
 const std::string kLast = "forward use=smallest by=rule\n";
@@ -86,6 +87,69 @@ TEST(Select, Conditions) {
   EXPECT_TRUE(first("mask=causal,window", causal));
 }
 
+TEST(Select, LengthOfKeysAndLoad) {
+  KernelRequirements d = needed(128);
+  const auto first = [&](const std::string& condition) {
+    return chosen("forward " + condition + " use=k64w8 by=x\n" + kLast, d).ends_with("line 1");
+  };
+  d.seqlen_k = 700;
+  EXPECT_TRUE(first("seqlen_k>=384 seqlen_k<768"));
+  EXPECT_FALSE(first("seqlen_k>=768"));
+  EXPECT_FALSE(first("seqlen_k<700"));
+  d.query_rows = 4800;  // of 100 compute units
+  EXPECT_TRUE(first("unit_rows>=48 unit_rows<49"));
+  EXPECT_FALSE(first("unit_rows>=48.1"));
+  EXPECT_FALSE(first("unit_rows<48"));
+}
+
+TEST(Select, AKernelByItsWholeName) {
+  EXPECT_EQ(chosen("forward use=forward.d256.bf16.general.k32w4 by=x\n" + kLast, needed(64)),
+            "forward.d256.bf16.general.k32w4 by table line 1");
+  EXPECT_EQ(chosen("forward use=forward.d128.fp16.plain.k64w8 by=x\n" + kLast, needed(64)),
+            "forward.d64.bf16.plain.k64w4 by table line 2");  // it is for fp16
+}
+
+// A measured row is about two kernels; where the archive has another version of either, the row says nothing any more.
+TEST(Select, RowsOfKernelsThatHaveChangedArePassedOver) {
+  std::vector<Variant> variants = kVariants;
+  for (Variant& v : variants) v.crc32 = 0x1234abcd;
+  const auto answer = [&](const std::string& row) {
+    Tuning tuning = Tuning::parse(row + "\n" + kLast, "table", Tuning::Extent::whole);
+    tuning.compare_checksums(variants);
+    const auto selected = select(variants, tuning, needed(128), 100);
+    return cat(selected->row->where, "; ", passed_over(tuning, *selected->row, needed(128), 100));
+  };
+  const std::string use = "forward.d128.bf16.plain.k64w8", other = "forward.d128.bf16.plain.k64w2";
+  EXPECT_EQ(answer(cat("forward use=", use, ":1234abcd by=x against=", other, ":1234abcd")), "table line 1; ");
+  EXPECT_EQ(answer(cat("forward use=", use, ":1234abce by=x")),
+            cat("table line 2; table line 1 was passed over: ", use,
+                " has changed since: its checksum was 1234abce, it is 1234abcd"));
+  EXPECT_EQ(answer(cat("forward use=", use, ":1234abcd by=x against=", other, ":00000000")),
+            cat("table line 2; table line 1 was passed over: ", other,
+                " has changed since: its checksum was 00000000, it is 1234abcd"));
+  EXPECT_EQ(answer(cat("forward use=", use, "9:1234abcd by=x")),
+            cat("table line 2; table line 1 was passed over: it is about ", use, "9, which the archive has not"));
+  // Elsewhere such a row is not worth a word.
+  EXPECT_EQ(answer(cat("forward dtype=fp16 use=", use, ":00000000 by=x")), "table line 2; ");
+}
+
+TEST(Select, WhatRowsSayOfTheirMeasurementIsChecked) {
+  const auto error = [](const std::string& words) -> std::string {
+    try {
+      Tuning::parse("forward use=k64w8 by=measured " + words, "table", Tuning::Extent::part);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("gain=1.03..1.07 n=60 against=k64w4"), "");
+  EXPECT_NE(error("gain=1.03").find("gain '1.03' must be LEAST..MOST"), std::string::npos);
+  EXPECT_NE(error("gain=1.07..1.03").find("must be LEAST..MOST"), std::string::npos);
+  EXPECT_NE(error("n=many").find("'many' must be a number above 0"), std::string::npos);
+  EXPECT_NE(error("against=k64w4:123").find("'k64w4:123' must be NAME or NAME:CRC32"), std::string::npos);
+  EXPECT_NE(error("unit_rows=5").find("'unit_rows=5' is unknown"), std::string::npos);
+}
+
 TEST(Select, RowsOfAHead) {
   const std::string table = "forward rows>=64 rows<128 use=k64w8 by=x\n" + kLast;
   for (const auto& [rows, line] : {std::pair{63, "line 2"}, {64, "line 1"}, {127, "line 1"}, {128, "line 2"}})
@@ -101,7 +165,8 @@ TEST(Select, DecodeOrForward) {
       Tuning::parse("decode rows>=17 use=forward by=x\ndecode use=largest by=x\n", "table", Tuning::Extent::whole);
   const auto decodes = [&](const std::string& options) {
     const KernelRequirements d = requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::decode);
-    return select(std::span(&decode, 1), tuning, d, 100).has_value();
+    const auto selected = select(std::span(&decode, 1), tuning, d, 100);
+    return selected && selected->index;
   };
   EXPECT_TRUE(decodes("sq1 sk90 d64 fp16"));
   EXPECT_TRUE(decodes("sq4 sk90 d64 fp16"));   // 4 queries of 4 heads
@@ -285,6 +350,13 @@ TEST(Tuning, UsersRows) {
   EXPECT_TRUE(Tuning::of_user("gfx1100").rows.empty());
   setenv("RAPT_TUNING", (folder / "gfx942").c_str(), 1);
   EXPECT_EQ(Tuning::of_user("gfx1100").rows.at(0).where, (folder / "gfx942").string() + " line 1");
+  setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+  std::filesystem::create_directories(folder / "rapt" / "tuning");
+  std::ofstream(folder / "rapt" / "tuning" / "gfx942") << "forward use=largest by=settings\n";
+  EXPECT_EQ(Tuning::of_user("gfx942").rows.at(1).by, "settings");  // after those of RAPT_TUNING
+  EXPECT_EQ(Tuning::of_user("gfx1100").rows.size(), 1u);
+  setenv("RAPT_TUNING", "none", 1);
+  EXPECT_TRUE(Tuning::of_user("gfx942").rows.empty());
   setenv("RAPT_TUNING", (folder / "absent").c_str(), 1);
   EXPECT_THROW(Tuning::of_user("gfx942"), Error);
   unsetenv("RAPT_TUNING");

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/bench/tables.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/device_option.hpp"
+#include "cli/commands/ops.hpp"
+#include "cli/core/placement.hpp"
+#include "cli/inputs/error.hpp"
+#include "cli/tune/tuner.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+struct TuneCommand {
+  std::vector<std::string> what;
+  std::string record, output, op = "fwd", device;
+  double budget = 300;
+  uint64_t seed = 1;
+  bool simulated = false, progress = false;
+};
+
+int tune_command(const TuneCommand& o) {
+  // What is tuned replaces the archive's own choice; other rows of the user's would hide that.
+  setenv("RAPT_TUNING", "none", 1);
+  const rapt_device device = parse_device(o.device);
+  if (!on_gpu(device)) throw InputError("--device is cpu, must be a GPU: the CPU's tiers are chosen by the processor");
+  if (!o.output.empty() && describe(device).simulator && !o.simulated)
+    throw InputError(fmt::format(
+        "--output is {}, and {} is a simulated GPU: its times are forecasts, which --simulated allows in a table",
+        o.output, o.device));
+  const std::vector<WantedProblem> wanted = wanted_problems(o.what, ops_of(o.op), o.record);
+  if (wanted.empty())
+    throw InputError(fmt::format("there is nothing to tune: give problems, tables ({}) or --record FILE",
+                                 fmt::join(bench_table_names(), ", ")));
+  Progress progress(o.progress);
+  const TuneOptions options{.device = device, .budget = o.budget, .output = o.output, .seed = o.seed};
+  return Tuner(options, progress).run(wanted) == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto o = std::make_shared<TuneCommand>();
+  CLI::App* sub = app.add_subcommand("tune", "Find the fastest kernels for problems, and write a tuning table");
+  sub->add_option("what", o->what,
+                  fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")));
+  sub->add_option("--record", o->record, "Also the problems that a program ran with RAPT_RECORD=FILE");
+  add_device_option(*sub, o->device);
+  sub->get_option("--device")->required();
+  sub->add_option("--op", o->op, "fwd, bwd or both, for tables and problems")
+      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
+      ->capture_default_str();
+  sub->add_option("--budget", o->budget, "Seconds in total; the same command goes on with what is left")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
+  sub->add_option("-o,--output", o->output,
+                  "The table: made, or added to, after each problem. RAPT_TUNING=FILE uses it. Without, it is printed");
+  sub->add_flag("--simulated", o->simulated, "Write forecasts of a simulated GPU too");
+  sub->add_option("--seed", o->seed, "Seed of the inputs and of the order")->capture_default_str();
+  sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
+  sub->footer(
+      "Examples:\n"
+      "  rapt tune --device cuda:0 fa3 --op both --budget 600 -o ~/.config/rapt/tuning/sm_90\n"
+      "  RAPT_RECORD=problems python train.py; rapt tune --device hip:0 --record problems -o mine");
+  sub->callback([o, &action] { action = [o] { return tune_command(*o); }; });
+}
+
+}  // namespace rapt::cli

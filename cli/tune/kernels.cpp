@@ -1,0 +1,155 @@
+#include "cli/tune/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "cli/core/placement.hpp"
+#include "cli/inputs/dtype.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+// The stages of a pass between whose kernels there is a choice, the one that decides first.
+std::span<const char* const> stages_of(rapt_op op) {
+  static constexpr const char* kForward[] = {"decode", "forward"};
+  static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_dq"};
+  return op == RAPT_FORWARD ? std::span<const char* const>(kForward) : kBackward;
+}
+
+std::vector<std::string> split(const std::string& text, const std::string& separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != std::string::npos; begin = end + separator.size())
+    parts.push_back(text.substr(begin, end - begin));
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+// FNV-1a: of texts that nobody forges.
+uint32_t checksum(const std::string& text) {
+  uint32_t h = 2166136261u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
+  return h;
+}
+
+const char* mask_of(const rapt_problem& p) {
+  if (p.has_window && p.window_left >= 0) return "window";
+  return p.causal != RAPT_NOT_CAUSAL || (p.has_window && p.window_right >= 0) ? "causal" : "none";
+}
+
+}  // namespace
+
+std::string TunedKernel::text() const { return fmt::format("{}:{:08x}", name, crc32); }
+
+std::string Ways::among() const {
+  std::string names;
+  for (const Way& way : all) names += way.kernel.text() + " ";
+  return fmt::format("{}:{:08x}", all.size(), checksum(names));
+}
+
+DeviceKernels::DeviceKernels(rapt_device device) : device_(device) {
+  const rapt_device_info info = describe(device);
+  compute_units_ = std::max(info.compute_units, 1);
+  const Archive archive("", info.arch);
+  for (size_t i = 0; i < archive.size(); ++i) {
+    const rapt_kernel k = archive.kernel(i);
+    kernels_.push_back({k.name, k.stage, k.features, k.dtype, k.head_dim, k.crc32});
+  }
+}
+
+const TunedKernel* DeviceKernels::find(const std::string& name) const {
+  const auto found = std::ranges::find(kernels_, name, &TunedKernel::name);
+  return found == kernels_.end() ? nullptr : &*found;
+}
+
+bool DeviceKernels::takes(const Problem& problem, rapt_op op, const TunedKernel& kernel) const {
+  const std::string backend = fmt::format("{}.{}", gpu_backend(device_), kernel.name);
+  const Explanation e = explain(problem, op, {.backend = backend}, device_);
+  return e.chosen() && e.chosen()->backend == backend;
+}
+
+// A plain kernel whose tile would hold the problem takes it unless the problem needs a general one.
+std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const {
+  if (chosen.features == "plain") return false;
+  for (const TunedKernel& k : kernels_)
+    if (k.features == "plain" && k.stage == chosen.stage && same(k.dtype, chosen.dtype) &&
+        k.head_dim >= chosen.head_dim)
+      return !takes(problem, op, k);
+  return std::nullopt;
+}
+
+Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
+  const std::string backend = gpu_backend(device_);
+  const Explanation e = explain(problem, op, {.backend = backend}, device_);
+  if (!e.chosen()) {
+    const auto own = std::ranges::find(e.candidates, backend, &Candidate::backend);
+    throw Error(RAPT_UNSUPPORTED,
+                fmt::format("{}: {}", problem.text(), own == e.candidates.end() ? "no backend takes it" : own->reason));
+  }
+  Ways ways;
+  const std::vector<std::string> running = split(e.chosen()->kernel, " + ");
+  for (const char* stage : stages_of(op))
+    for (const std::string& name : running)
+      if (const TunedKernel* k = find(name); k && k->stage == stage && ways.all.empty())
+        ways.all.push_back({backend, *k});
+  if (ways.all.empty()) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage of it has a choice", problem.text()));
+  const TunedKernel own = ways.all.front().kernel;
+  ways.general = needs_general(problem, op, own);
+  for (const TunedKernel& k : kernels_) {
+    const bool of_pass = std::ranges::any_of(stages_of(op), [&](const char* stage) { return k.stage == stage; });
+    if (of_pass && k.name != own.name && k.head_dim == own.head_dim && k.features == own.features &&
+        same(k.dtype, own.dtype) && takes(problem, op, k))
+      ways.all.push_back({fmt::format("{}.{}", backend, k.name), k});
+  }
+  return ways;
+}
+
+// The largest head_dim that a smaller tile takes.
+int DeviceKernels::tile_before(const TunedKernel& kernel) const {
+  int before = 0;
+  for (const TunedKernel& k : kernels_)
+    if (k.stage == kernel.stage && same(k.dtype, kernel.dtype) && k.head_dim < kernel.head_dim)
+      before = std::max(before, k.head_dim);
+  return before;
+}
+
+TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const {
+  const rapt_problem p = problem.c();
+  const TunedKernel& own = ways.all.front().kernel;
+  TuneRow row;
+  row.stage = stage;
+  row.dtype = dtype_name(own.dtype);
+  row.features = !ways.general ? "" : *ways.general ? "general" : "plain";
+  row.mask = mask_of(p);
+  row.head_dim_least = tile_before(own) + 1;
+  row.head_dim_most = own.head_dim;
+  if (op == RAPT_FORWARD)
+    row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "decode" ? p.heads_q / p.heads_k : 1)));
+  row.seqlen_k = cell_of(static_cast<double>(p.seqlen_k));
+  row.unit_rows = cell_of(static_cast<double>(p.batch * p.heads_q * p.seqlen_q) / compute_units_);
+  row.against = own.text();
+  row.among = ways.among();
+  return row;
+}
+
+std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const {
+  const TunedKernel &own = ways.all.front().kernel, &best = ways.all[winner].kernel;
+  std::vector<TuneRow> rows;
+  const auto add = [&](const std::string& stage, const std::string& use) {
+    rows.push_back(cell(problem, op, ways, stage));
+    rows.back().use = use;
+  };
+  if (winner == 0) {
+    add(own.stage, "");
+    return rows;
+  }
+  if (own.stage == "decode" && best.stage == "forward") add("decode", "forward");
+  if (own.stage == "backward_fused" && best.stage != own.stage) add("backward_fused", "apart");
+  add(best.stage, best.text());
+  return rows;
+}
+
+}  // namespace rapt::cli

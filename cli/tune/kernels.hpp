@@ -1,0 +1,59 @@
+// The kernels that can run a problem on a GPU, in the words of tuning tables.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/tune/table.hpp"
+#include "rapt/rapt.hpp"
+
+namespace rapt::cli {
+
+struct TunedKernel {
+  std::string name, stage, features;
+  rapt_dtype dtype;
+  int head_dim = 0;  // the tile
+  uint32_t crc32 = 0;
+
+  std::string text() const;  // NAME:CRC32
+};
+
+// One way to run a pass: the tuning table's, or with one kernel by name.
+struct Way {
+  std::string backend;  // "hip", "hip.forward.d64.bf16.plain.k64w4"
+  TunedKernel kernel;   // of the default the one that others would replace
+};
+
+struct Ways {
+  std::vector<Way> all;         // [0]: the default
+  std::optional<bool> general;  // whether the problem needs general kernels; empty: that changes nothing here
+
+  std::string among() const;  // their number, and a checksum of their names and codes
+};
+
+class DeviceKernels {
+ public:
+  explicit DeviceKernels(rapt_device device);
+
+  // Every kernel of the pass's stages that takes the problem in its smallest tile. Throws Error RAPT_UNSUPPORTED if
+  // none does.
+  Ways ways(const Problem& problem, rapt_op op) const;
+
+  // The cell of the table that the problem is in, for rows of `stage`.
+  TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
+  // The rows that make `winner` run there; with winner 0 the one that says that nothing was faster.
+  std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
+
+ private:
+  const TunedKernel* find(const std::string& name) const;
+  bool takes(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
+  std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;
+  int tile_before(const TunedKernel& kernel) const;
+
+  rapt_device device_;
+  int compute_units_;
+  std::vector<TunedKernel> kernels_;
+};
+
+}  // namespace rapt::cli

@@ -1,0 +1,42 @@
+// Which of several ways to compute the same is the fastest, and how sure that is, within a time limit. All run in
+// rounds, in a new random order each, so that a drift of the clock reaches all alike; those that are surely slower
+// leave early.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/tune/interval.hpp"
+
+namespace rapt::cli {
+
+struct RaceRules {
+  double seconds = 10;  // for everything, by `now`
+  int most_rounds = 200;
+  double least_gain = 1.02;     // what the gain's interval must lie above for the default to be displaced
+  bool everyone_stays = false;  // to the end, however slow: for tables that compare
+  bool exact = false;           // times do not vary, as forecasts do not: one call of each
+  uint64_t seed = 1;            // of the order
+};
+
+struct Entrant {
+  std::vector<double> seconds;  // of one call, by round
+  Interval gain;     // the default's time / its own: the 95 % interval of the median; of {1, 1} for the default
+  std::string left;  // why it left before the end, "" if it stayed
+};
+
+struct RaceResult {
+  std::vector<Entrant> entrants;  // as numbered; 0 is the default
+  size_t winner = 0;              // 0 unless another's gain is sure
+  int rounds = 0;                 // complete ones
+  std::string ended;              // "the gain is known to 0.4 %", "200 rounds", "the time limit"
+};
+
+// Entrant 0 is the default, which never leaves. `sample(i)` returns the seconds of one call of entrant i, or throws
+// std::exception: then the entrant leaves, and the message says why; if the default does, the error is passed on.
+RaceResult race(size_t entrants, const RaceRules& rules, const std::function<double(size_t)>& sample,
+                const std::function<double()>& now);
+
+}  // namespace rapt::cli

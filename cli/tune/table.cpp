@@ -1,0 +1,195 @@
+#include "cli/tune/table.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/inputs/error.hpp"
+#include "common/atomic_file.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr std::string_view kHead = "# Below here `rapt tune` writes. Rows above come first, and stay.";
+constexpr int kLastCell = 29;  // numbers of tables go up to 1e9
+constexpr std::string_view kNote = "# tuned on ";
+constexpr std::string_view kTried = "# tried ";
+
+// Between these the shape of the problem decides.
+bool same_kind(const TuneRow& a, const TuneRow& b) {
+  return a.stage == b.stage && a.dtype == b.dtype && a.features == b.features && a.mask == b.mask &&
+         a.head_dim_least == b.head_dim_least && a.head_dim_most == b.head_dim_most &&
+         a.rows.has_value() == b.rows.has_value();
+}
+
+bool same_answer(const TuneRow& a, const TuneRow& b) {
+  return a.use == b.use && a.by == b.by && a.against == b.against;
+}
+
+CellSpan around(const CellSpan& a, const CellSpan& b) { return {std::min(a.first, b.first), std::max(a.last, b.last)}; }
+
+bool meet(const CellSpan& a, const CellSpan& b) { return a.first <= b.last && b.first <= a.last; }
+
+bool meet(const TuneRow& a, const TuneRow& b) {
+  return (!a.rows || meet(*a.rows, *b.rows)) && meet(a.seqlen_k, b.seqlen_k) && meet(a.unit_rows, b.unit_rows);
+}
+
+// The row that holds in both and between, unless a cell there has another answer.
+std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vector<TuneRow>& cells) {
+  if (!same_kind(a, b) || !same_answer(a, b)) return std::nullopt;
+  TuneRow row = a;
+  if (row.rows) row.rows = around(*a.rows, *b.rows);
+  row.seqlen_k = around(a.seqlen_k, b.seqlen_k);
+  row.unit_rows = around(a.unit_rows, b.unit_rows);
+  row.gain = {std::min(a.gain.low, b.gain.low), std::max(a.gain.high, b.gain.high)};
+  row.rounds = std::min(a.rounds, b.rounds);
+  for (const TuneRow& cell : cells)
+    if (same_kind(cell, row) && meet(cell, row) && !same_answer(cell, row)) return std::nullopt;
+  return row;
+}
+
+std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
+  std::vector<TuneRow> rows;
+  for (const TuneRow& cell : cells) {
+    if (cell.use.empty()) continue;
+    TuneRow row = cell;
+    row.among.clear();
+    for (size_t i = 0; i < rows.size();) {
+      const std::optional<TuneRow> both = joined(rows[i], row, cells);
+      if (!both) {
+        ++i;
+        continue;
+      }
+      row = *both;  // which others may now join
+      rows.erase(rows.begin() + static_cast<ptrdiff_t>(i));
+      i = 0;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string without_newline(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  return std::string(line);
+}
+
+// A folder's lock rather than a lock file: nothing is left behind, and the table itself is replaced.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd_ < 0 || flock(fd_, LOCK_EX) != 0) {
+      if (fd_ >= 0) close(fd_);
+      throw InputError(fmt::format("{} cannot be locked, for the table {}", folder.string(), path));
+    }
+  }
+  ~FolderLock() { close(fd_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+double CellSpan::least() const { return first == 0 ? 0 : std::ldexp(0.75, first); }
+double CellSpan::below() const { return std::ldexp(0.75, last + 1); }
+
+CellSpan cell_of(double number) {
+  int cell = 0;
+  while (number >= std::ldexp(0.75, cell + 1) && cell < kLastCell) ++cell;
+  return {cell, cell};
+}
+
+bool TuneRow::same_cell(const TuneRow& o) const {
+  return stage == o.stage && dtype == o.dtype && features == o.features && mask == o.mask &&
+         head_dim_least == o.head_dim_least && head_dim_most == o.head_dim_most && rows == o.rows &&
+         seqlen_k == o.seqlen_k && unit_rows == o.unit_rows;
+}
+
+const TuneRow* TuneTable::find(const TuneRow& cell) const {
+  const auto found = std::ranges::find_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
+  return found == cells_.end() ? nullptr : &*found;
+}
+
+void TuneTable::erase(const TuneRow& cell) {
+  std::erase_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
+}
+
+void TuneTable::put(const std::vector<TuneRow>& cells) {
+  for (const TuneRow& cell : cells) {
+    erase(cell);
+    cells_.push_back(cell);
+  }
+}
+
+void TuneTable::note(const std::string& name, const std::string& rest) {
+  const std::string begin = fmt::format("{}{}", kNote, name);
+  std::erase_if(notes_, [&](const std::string& line) { return line.starts_with(begin); });
+  notes_.push_back(begin + rest);
+}
+
+TuneTable TuneTable::parse(std::string_view text) {
+  TuneTable table;
+  bool head = false;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line == kHead) head = true;
+    else if (!head) table.kept_.push_back(without_newline(line));
+    else if (line.starts_with(kNote)) table.notes_.push_back(without_newline(line));
+    else if (line.starts_with(kTried))
+      if (const auto cell = TuneRow::parse(line.substr(kTried.size()))) table.put({*cell});
+  }
+  while (!table.kept_.empty() && table.kept_.back().empty()) table.kept_.pop_back();
+  return table;
+}
+
+TuneTable TuneTable::read(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw InputError(fmt::format("{} cannot be read", path));
+  return parse(text);
+}
+
+std::string TuneTable::text() const {
+  std::string text;
+  for (const std::string& line : kept_) text += line + "\n";
+  if (!kept_.empty()) text += "\n";
+  text += fmt::format("{}\n", kHead);
+  for (const std::string& line : notes_) text += line + "\n";
+  text += "\n";
+  const auto add = [&](std::string_view begin, const std::vector<TuneRow>& rows) {
+    std::vector<std::string> lines;
+    for (const TuneRow& row : rows) lines.push_back(fmt::format("{}{}\n", begin, row.text()));
+    std::ranges::sort(lines);
+    for (const std::string& line : lines) text += line;
+  };
+  const std::vector<TuneRow> rows = rows_of(cells_);
+  add("", rows);
+  if (!rows.empty()) text += "\n";
+  add(kTried, cells_);
+  return text;
+}
+
+void update_table(const std::string& path, const std::function<void(TuneTable&)>& change) {
+  const FolderLock lock(path);
+  TuneTable table = TuneTable::read(path);
+  change(table);
+  common::write_file(path, table.text());
+}
+
+}  // namespace rapt::cli

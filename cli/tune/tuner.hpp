@@ -1,0 +1,49 @@
+// Which kernel runs which problems fastest on one device: each problem's kernels are checked, raced, and the answer
+// goes into a table at once, so that a run can be ended at any time and continued.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/core/report.hpp"
+#include "cli/tune/kernels.hpp"
+#include "cli/tune/problems.hpp"
+#include "cli/tune/race.hpp"
+
+namespace rapt::cli {
+
+struct TuneOptions {
+  rapt_device device;
+  double budget = 300;  // seconds
+  std::string output;   // the table; "": it is only printed
+  uint64_t seed = 1;
+};
+
+class Tuner {
+ public:
+  // `progress` must outlive it. Throws InputError where the device's times mean nothing.
+  Tuner(const TuneOptions& options, Progress& progress);
+
+  // Returns the number of kernels that computed wrong results or could not run.
+  int run(const std::vector<WantedProblem>& wanted);
+
+ private:
+  struct Task;
+  std::vector<Task> tasks_of(const std::vector<WantedProblem>& wanted);
+  bool is_done(const Task& task) const;
+  void remove_wrong(Task& task);
+  void tune(Task& task, double seconds);
+  void print(const Task& task, const RaceResult& result) const;
+  void store(const std::vector<TuneRow>& rows);
+  std::string machine() const;
+
+  const TuneOptions& options_;
+  Progress& progress_;
+  DeviceKernels kernels_;
+  std::string by_;                                             // "measured", "simulated"
+  TuneTable table_;                                            // what this run found, and what the output had
+  std::vector<std::pair<std::string, std::string>> verdicts_;  // of kernels checked: problem and backend, what is wrong
+  int wrong_ = 0;
+};
+
+}  // namespace rapt::cli
