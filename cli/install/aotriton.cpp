@@ -44,7 +44,7 @@ Replacement find_replacement() {
     throw InputError("the command does not know where its library is");
   Replacement found;
   const fs::path rapt = fs::canonical(info.dli_fname), folder = rapt.parent_path();
-  for (const fs::path& place : {folder, folder.parent_path() / "aotriton" / "lib"})  // installed, in the build tree
+  for (const fs::path& place : {folder, folder.parent_path() / "kernels"})  // installed, in the build tree
     if (found.library.empty() && fs::exists(place / "libaotriton_v2.so"))
       found.library = fs::canonical(place / "libaotriton_v2.so");
   if (found.library.empty())
