@@ -40,10 +40,10 @@ deps-test: ## install what testing needs
 .PHONY: build archives dev demo bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
-archives: deps ## compile AMD's GPU kernels (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too)
+archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too)
 	@tools/install-deps kernels
 	$(if $(filter sm_%,$(ARCHS)),@tools/install-deps cuda && tools/install-nvcc build/nvcc)
-	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
+	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_BUILD_AOTRITON=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
@@ -94,7 +94,7 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install -q -r python/requirements-test.txt
 	$(VENV)/bin/ruff check python $(SCRIPTS) && $(VENV)/bin/ruff format --check python $(SCRIPTS)
-	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
+	cmake --preset release -DRAPT_BUILD_PYTHON=ON -DRAPT_BUILD_ARCHIVES=ON -DRAPT_BUILD_AOTRITON=ON -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python >/dev/null
 	cmake --build --preset release --target python archives
 	cmake --preset sim >/dev/null && cmake --build --preset sim --target amdhip64_7
 	RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx942 \

@@ -4,12 +4,18 @@ add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
 add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)
 add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
-set_tests_properties(check.layers check.layers_self_test check.chart check.chart_self_test PROPERTIES LABELS check)
+add_test(NAME check.old_systems_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems --self-test)
+set_tests_properties(check.layers check.layers_self_test check.chart check.chart_self_test check.old_systems_self_test
+  PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
   if(BUILD_SHARED_LIBS)
     add_test(NAME check.exports
       COMMAND ${PROJECT_SOURCE_DIR}/tools/check-exports ${CMAKE_NM} ${CMAKE_READELF} $<TARGET_FILE:rapt>)
+  endif()
+  if(BUILD_SHARED_LIBS AND rapt_old_systems)
+    add_test(NAME check.old_systems
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems ${CMAKE_READELF} $<TARGET_FILE:rapt>)
   endif()
   add_test(NAME check.tiers
     COMMAND ${PROJECT_SOURCE_DIR}/tools/check-tiers ${CMAKE_NM}

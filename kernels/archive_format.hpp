@@ -9,10 +9,10 @@
 namespace rapt::archive {
 
 inline constexpr char kMagic[8] = {'R', 'A', 'P', 'T', 'K', 'E', 'R', 'N'};
-inline constexpr uint32_t kVersion = 2;
-inline constexpr uint64_t kAlignment = 64;             // of each code object
-inline constexpr uint64_t kMaxIndex = 16ULL << 20;     // bytes; a whole archive's index has some 100 kB
-inline constexpr uint64_t kMaxCodeSize = 64ULL << 20;  // bytes of one code object, decompressed
+inline constexpr uint32_t kVersion = 3, kOldestVersion = 2;  // written; the oldest that is read
+inline constexpr uint64_t kAlignment = 64;                   // of each frame
+inline constexpr uint64_t kMaxIndex = 16ULL << 20;           // bytes; a whole archive's index has some 100 kB
+inline constexpr uint64_t kMaxFrameSize = 64ULL << 20;       // bytes of one frame, decompressed
 
 struct Header {
   char magic[8];

@@ -36,7 +36,7 @@ int install_command(const InstallOptions& options) {
   if (!options.dry_run) install(torch, replacement);
   else if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
     throw InputError(fmt::format("PyTorch calls {}, which Rapt's library has not", missing[0]));
-  fmt::print("{} {} Rapt's, with librapt.so.0 and {} kernel archives beside it; AOTriton's {} kept as *.before-rapt\n",
+  fmt::print("{} {} Rapt's, with {} kernel archives beside it; AOTriton's {} kept as *.before-rapt\n",
              fmt::join(torch.files, ", "), options.dry_run ? "would be" : "is now", replacement.archives.size(),
              options.dry_run ? "would be" : "is");
   return 0;

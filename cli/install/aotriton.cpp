@@ -11,14 +11,12 @@ namespace rapt::cli {
 namespace {
 
 constexpr const char* kKept = ".before-rapt";
-constexpr const char* kRapt = "librapt.so.0";
 constexpr const char* kArchives = "rapt";  // where the library finds its archives, beside itself
 
 fs::path kept(const TorchLibraries& torch, const std::string& file) { return torch.folder / (file + kKept); }
 
-// In a namespace of its own: this process has its own librapt, which would be taken for the one beside the file.
 void check_loads(const fs::path& library) {
-  void* const handle = dlmopen(LM_ID_NEWLM, library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw InputError(fmt::format("{} does not load: {}", library.string(), dlerror()));
   constexpr const char* kCheckGpu = "_ZN8aotriton2v25flash9check_gpuENS_14StreamTemplateIP12ihipStream_tEE";
   const bool has_it = dlsym(handle, kCheckGpu) != nullptr;
@@ -31,7 +29,6 @@ void put(const fs::path& from, const fs::path& to) { fs::copy_file(from, to, fs:
 void put_all(const TorchLibraries& torch, const Replacement& replacement) {
   fs::create_directory(torch.folder / kArchives);
   for (const fs::path& archive : replacement.archives) put(archive, torch.folder / kArchives / archive.filename());
-  put(replacement.rapt, torch.folder / kRapt);
   for (const std::string& file : torch.files) {
     fs::rename(torch.folder / file, kept(torch, file));
     put(replacement.library, torch.folder / file);
@@ -46,14 +43,12 @@ Replacement find_replacement() {
   if (dladdr(reinterpret_cast<void*>(&rapt_version), &info) == 0 || info.dli_fname == nullptr)
     throw InputError("the command does not know where its library is");
   Replacement found;
-  found.rapt = fs::canonical(info.dli_fname);
-  const fs::path folder = found.rapt.parent_path();
-  for (const fs::path& place : {folder, folder.parent_path() / "aotriton" / "lib"})  // installed, in the build tree
+  const fs::path rapt = fs::canonical(info.dli_fname), folder = rapt.parent_path();
+  for (const fs::path& place : {folder, folder.parent_path() / "kernels"})  // installed, in the build tree
     if (found.library.empty() && fs::exists(place / "libaotriton_v2.so"))
       found.library = fs::canonical(place / "libaotriton_v2.so");
   if (found.library.empty())
-    throw InputError(
-        fmt::format("{} has no libaotriton_v2.so beside it: this Rapt was built without", found.rapt.string()));
+    throw InputError(fmt::format("{} has no libaotriton_v2.so beside it: this Rapt was built without", rapt.string()));
   for (const std::string& path : Archive::find())
     if (fs::path(path).filename().string().starts_with("gfx")) found.archives.emplace_back(path);
   if (found.archives.empty()) throw InputError("this Rapt has no kernels for AMD's GPUs");
@@ -66,8 +61,8 @@ void install(const TorchLibraries& torch, const Replacement& replacement) {
                                  torch.folder.string()));
   if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
     throw InputError(fmt::format("PyTorch calls {}, which Rapt's library has not", missing[0]));
-  for (const fs::path& ours : {torch.folder / kRapt, torch.folder / kArchives})
-    if (fs::exists(ours)) throw InputError(fmt::format("{} is there already, and not Rapt's", ours.string()));
+  if (const fs::path ours = torch.folder / kArchives; fs::exists(ours))
+    throw InputError(fmt::format("{} is there already, and not Rapt's", ours.string()));
   try {
     put_all(torch, replacement);
   } catch (...) {
@@ -79,7 +74,6 @@ void install(const TorchLibraries& torch, const Replacement& replacement) {
 void undo(const TorchLibraries& torch) {
   for (const std::string& file : torch.files)
     if (fs::exists(kept(torch, file))) fs::rename(kept(torch, file), torch.folder / file);
-  fs::remove(torch.folder / kRapt);
   fs::remove_all(torch.folder / kArchives);
 }
 

@@ -22,7 +22,6 @@ struct TorchLibraries {
 // What Rapt has to give.
 struct Replacement {
   fs::path library;                // libaotriton_v2.so
-  fs::path rapt;                   // librapt.so.0
   std::vector<fs::path> archives;  // AMD's
 };
 
@@ -36,8 +35,8 @@ std::vector<std::string> missing_symbols(const TorchLibraries& torch, const Repl
 // The folder of the torch that `python3` would import; throws InputError if it has none.
 fs::path torch_of_python();
 
-// Keeps AOTriton's files beside, as NAME.before-rapt, and loads what it put there, in a namespace of its own; if that
-// fails, everything is as before, and it throws InputError.
+// Keeps AOTriton's files beside, as NAME.before-rapt, and loads what it put there; if that fails, everything is as
+// before, and it throws InputError.
 void install(const TorchLibraries& torch, const Replacement& replacement);
 void undo(const TorchLibraries& torch);
 

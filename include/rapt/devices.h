@@ -97,7 +97,7 @@ typedef struct rapt_kernel {
   int32_t spills;                   /* spilled registers; 0 in all kernels that Rapt ships */
   int32_t argument_size;            /* bytes */
   uint32_t crc32;                   /* of the code object */
-  uint64_t size, stored_size;       /* bytes of the code object, and of its compressed form */
+  uint64_t size, stored_size;       /* bytes of the code object, and its share of the compressed form */
   const char* vendor;               /* "amd" or "nvidia" */
   const rapt_amd_kernel* amd;       /* NULL if the vendor is not "amd" */
   const rapt_nvidia_kernel* nvidia; /* NULL if the vendor is not "nvidia" */

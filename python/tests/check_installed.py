@@ -1,4 +1,7 @@
-"""An installed wheel, in an environment that has only NumPy. Usage: check_installed.py [FOLDER OF ARCHIVES]"""
+"""An installed wheel, in an environment that has only NumPy.
+
+Usage: check_installed.py [FOLDER]   of archives and libaotriton_v2.so, which the wheel then has
+"""
 
 import importlib.util
 import subprocess
@@ -17,6 +20,13 @@ PROGRAM = r"""
 int main() {
   for (size_t i = 0; const char* path = rapt_archive_found(i); ++i) std::puts(path);
 }
+"""
+
+
+# Calls check_gpu of AOTriton, as a PyTorch for ROCm does.
+TORCH_HIP = """
+extern "C" int _ZN8aotriton2v25flash9check_gpuENS_14StreamTemplateIP12ihipStream_tEE(void*);
+int ask() { return _ZN8aotriton2v25flash9check_gpuENS_14StreamTemplateIP12ihipStream_tEE(nullptr); }
 """
 
 
@@ -47,11 +57,29 @@ def check_files(archives):
         assert {Path(path).name for path in listed} == found
 
 
+def check_install_aotriton():
+    """`rapt install-aotriton` of this wheel in a made-up torch, where the command loads what it installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, lib = Path(folder, "torch_hip.cpp"), Path(folder, "torch", "lib")
+        lib.mkdir(parents=True)
+        source.write_text(TORCH_HIP)
+        subprocess.run(["c++", "-shared", "-fPIC", source, "-o", lib / "libtorch_hip.so"], check=True)
+        theirs = lib / "libaotriton_v2.so.0.11.1"
+        theirs.write_bytes(b"AOTriton's own")
+        command = [Path(sys.executable).with_name("rapt"), "install-aotriton", "--torch", Path(folder, "torch")]
+        subprocess.run(command, check=True)
+        assert theirs.read_bytes() == (PACKAGE / "lib" / "libaotriton_v2.so").read_bytes()
+        subprocess.run([*command, "--undo"], check=True)
+        assert theirs.read_bytes() == b"AOTriton's own"
+
+
 def main(archives=None):
     assert importlib.util.find_spec("torch") is None, "must be run without torch"
     print(rapt.doctor())
     check_attention()
     check_files(archives)
+    if archives:
+        check_install_aotriton()
     print(f"rapt {rapt.__version__} in {PACKAGE}: ok")
 
 

@@ -58,7 +58,7 @@ rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
   k.argument_size = v.argument_size;
   k.crc32 = v.crc32;
   k.size = v.size;
-  k.stored_size = v.stored_size;
+  k.stored_size = v.stored_size * v.size / v.frame_size;
   k.vendor = archive.vendor().c_str();
   if (archive.vendor() == "amd") k.amd = &v.amd;
   else k.nvidia = &v.nvidia;

@@ -34,9 +34,10 @@ void Archive::Content::read() {
   if (size < sizeof header) fail(cat("has ", size, " bytes, too few for the header of a kernel archive"));
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, archive::kMagic, sizeof header.magic) != 0) fail("not a kernel archive");
-  if (header.version != archive::kVersion)
-    fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads version ",
-             uint64_t{archive::kVersion}, header.version < archive::kVersion ? ": rebuild it from its sources" : ""),
+  if (header.version < archive::kOldestVersion || header.version > archive::kVersion)
+    fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads versions ",
+             uint64_t{archive::kOldestVersion}, " to ", uint64_t{archive::kVersion},
+             header.version < archive::kVersion ? ": rebuild it from its sources" : ""),
          RAPT_UNSUPPORTED);
   if (header.index_size > archive::kMaxIndex)
     fail(cat("the header says that the index has ", header.index_size, " bytes, at most ", archive::kMaxIndex,
@@ -48,7 +49,7 @@ void Archive::Content::read() {
   const std::byte* index_bytes = bytes.data() + header.index_offset;
   if (archive::crc32(index_bytes, header.index_size) != header.index_crc32) fail("the index's CRC32 is wrong");
   const std::string_view text(reinterpret_cast<const char*>(index_bytes), header.index_size);
-  index = read_index(path, text, sizeof header, header.index_offset);
+  index = read_index(path, text, header.version, sizeof header, header.index_offset);
 }
 
 Archive Archive::open(const std::string& path) {
@@ -83,7 +84,9 @@ std::vector<std::byte> Archive::code(const Variant& variant) const {
     throw Error(RAPT_INTERNAL_ERROR, cat(path(), ": kernel ", variant.name, " is not this archive's own"));
   const std::string where = cat(path(), ": kernel ", variant.name);
   const auto stored = content_->bytes.subspan(variant.offset, variant.stored_size);
-  std::vector<std::byte> code = decompress(where.c_str(), stored, variant.size);
+  std::vector<std::byte> code = decompress(where.c_str(), stored, variant.frame_size);
+  code.resize(variant.start + variant.size);
+  code.erase(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(variant.start));
   if (archive::crc32(code.data(), code.size()) != variant.crc32)
     throw Error(RAPT_INVALID_ARGUMENT, cat(where, ": the code object's CRC32 is wrong"));
   return code;

@@ -31,8 +31,9 @@ struct Variant {
   int32_t argument_size = 0;             // bytes
   rapt_amd_kernel amd = {};              // if the archive's vendor is "amd"
   rapt_nvidia_kernel nvidia = {};        // if it is "nvidia"
-  uint64_t offset = 0, stored_size = 0;  // of the compressed code, in the file
-  uint64_t size = 0;                     // bytes of the code object
+  uint64_t offset = 0, stored_size = 0;  // of the zstd frame that has the code object, in the file
+  uint64_t frame_size = 0;               // bytes that the frame holds
+  uint64_t start = 0, size = 0;          // of the code object, among these
   uint32_t crc32 = 0;                    // of the code object
 };
 

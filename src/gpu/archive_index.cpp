@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -72,7 +73,7 @@ class Reader {
   std::string where_;
 };
 
-Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
+Variant read_variant(const Reader& r, uint32_t version, uint64_t code_begin, uint64_t code_end) {
   Variant v;
   v.name = r.name("name");
   v.operation = r.name("operation");
@@ -93,12 +94,14 @@ Variant read_variant(const Reader& r, uint64_t code_begin, uint64_t code_end) {
   v.shared_memory = r.number("shared_memory", 0, 1 << 20);
   v.spills = r.number("spills", 0, 65536);
   v.argument_size = r.number("argument_size", 0, 65536);
-  v.size = r.whole("size", 1, archive::kMaxCodeSize);
+  v.size = r.whole("size", 1, archive::kMaxFrameSize);
+  v.frame_size = version < 3 ? v.size : r.whole("frame_size", v.size, archive::kMaxFrameSize);
+  v.start = version < 3 ? 0 : r.whole("start", 0, v.frame_size - v.size);
   v.crc32 = static_cast<uint32_t>(r.whole("crc32", 0, 0xFFFFFFFF));
   v.offset = r.whole("offset", code_begin, code_end);
-  v.stored_size = r.whole("stored_size", 1, code_end - v.offset);
   if (v.offset % archive::kAlignment != 0)
     r.fail(cat("has \"offset\" ", v.offset, ", must be a multiple of ", archive::kAlignment));
+  v.stored_size = r.whole("stored_size", 1, code_end - v.offset);
   return v;
 }
 
@@ -111,6 +114,12 @@ rapt_amd_kernel read_amd(const Reader& r) {
   return amd;
 }
 
+// Of two kernels in the order of the file.
+bool overlap(const Variant& a, const Variant& b) {
+  if (a.offset != b.offset) return a.offset + a.stored_size > b.offset;
+  return a.stored_size != b.stored_size || a.frame_size != b.frame_size || a.start + a.size > b.start;
+}
+
 void check_apart(const std::string& path, const std::vector<Variant>& variants) {
   std::vector<const Variant*> sorted;
   sorted.reserve(variants.size());
@@ -121,16 +130,16 @@ void check_apart(const std::string& path, const std::vector<Variant>& variants) 
     if (bad == sorted.end()) return;
     throw Error(RAPT_INVALID_ARGUMENT, cat(path, ": kernels ", (*bad)->name, " and ", (*(bad + 1))->name, what));
   };
-  neighbours([](const Variant* v) { return v->offset; },
-             [](const Variant* a, const Variant* b) { return a->offset + a->stored_size > b->offset; },
-             " overlap in the file");
+  neighbours([](const Variant* v) { return std::pair(v->offset, v->start); },
+             [](const Variant* a, const Variant* b) { return overlap(*a, *b); }, " overlap in the file");
   neighbours([](const Variant* v) { return std::string_view(v->name); },
              [](const Variant* a, const Variant* b) { return a->name == b->name; }, " have the same name");
 }
 
 }  // namespace
 
-Index read_index(const std::string& path, std::string_view text, uint64_t code_begin, uint64_t code_end) {
+Index read_index(const std::string& path, std::string_view text, uint32_t version, uint64_t code_begin,
+                 uint64_t code_end) {
   json parsed;
   try {
     parsed = json::parse(text);
@@ -151,7 +160,7 @@ Index read_index(const std::string& path, std::string_view text, uint64_t code_b
   for (const json& kernel : kernels) {
     const std::string where = cat(path, ": kernel ", uint64_t{index.variants.size()}, " of the index");
     const Reader reader(kernel, where);
-    Variant& v = index.variants.emplace_back(read_variant(reader, code_begin, code_end));
+    Variant& v = index.variants.emplace_back(read_variant(reader, version, code_begin, code_end));
     const Reader own(reader.member(index.vendor.c_str()), cat(where, ": \"", index.vendor, "\""));
     if (index.vendor == "amd") v.amd = read_amd(own);
     else v.nvidia = {sizeof v.nvidia, own.number("occupancy", 0, 64)};

@@ -15,6 +15,7 @@ struct Index {
 };
 
 // The code objects must be in [code_begin, code_end) of the file. Throws Error that names the file.
-Index read_index(const std::string& path, std::string_view json, uint64_t code_begin, uint64_t code_end);
+Index read_index(const std::string& path, std::string_view json, uint32_t version, uint64_t code_begin,
+                 uint64_t code_end);
 
 }  // namespace rapt::gpu

@@ -1,13 +1,15 @@
-// Every interface's functions against the oracle by the correctness rule, on simulated GPUs: one that AOTriton knows,
-// and two that it does not, or hides.
+// Every interface's functions against the oracle by the correctness rule and by PyTorch's own, on simulated GPUs: one
+// that AOTriton knows, and two that it does not, or hides.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
+#include <random>
 
 #include "client.hpp"
 #include "support/allowance.hpp"
 #include "support/cases.hpp"
+#include "torch_rule.hpp"
 
 namespace test {
 
@@ -59,7 +61,14 @@ std::vector<Case> cases_of(Api api) {
 struct Yardstick {
   Inputs inputs;
   Oracle oracle;
-  explicit Yardstick(const Case& c) : inputs(make_inputs(Problem(c.problem), c.kind, c.layout)), oracle(inputs) {}
+  TorchRule torch;
+  explicit Yardstick(const Case& c)
+      : inputs(make_inputs(Problem(c.problem), c.kind, c.layout)), oracle(inputs), torch(inputs) {}
+
+  void expect(const Results& results, const std::string& where) const {
+    for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << where << ", " << m.text();
+    for (const TorchMeasure& m : torch.measure(results)) EXPECT_TRUE(m.ok()) << where << ", " << m.text();
+  }
 };
 
 const Yardstick& yardstick_of(const Case& c) {
@@ -85,10 +94,8 @@ void check(const Calling& how, const Case& c) {
   for (const rapt_device device : gpus()) {
     const std::string where = std::string(rapt::describe(device).arch) + ", " + name_of(how.api) + ", " + c.problem;
     try {
-      for (const Measure& m : y.oracle.measure(forward_through(how, device, y.inputs, c.layout)))
-        EXPECT_TRUE(m.ok()) << where << ", " << m.text();
-      for (const Measure& m : y.oracle.measure(backward_through(how, device, y.inputs, y.oracle.plain(), c.layout)))
-        EXPECT_TRUE(m.ok()) << where << ", " << m.text();
+      y.expect(forward_through(how, device, y.inputs, c.layout), where);
+      y.expect(backward_through(how, device, y.inputs, y.oracle.plain(), c.layout), where);
     } catch (const std::exception& e) {
       ADD_FAILURE() << where << ": " << e.what();
     }
@@ -111,6 +118,25 @@ TEST(Lengths, MeetTheRule) {
       how.lengths = lengths;
       check(how, {problem});
     }
+}
+
+// The sequence of PyTorch's own tests, with its values: uniform in [0, 1), and gradients of the same pass's out.
+TEST(TorchRule, HoldsForTorchsOwnValues) {
+  for (const char* problem : {"b2 hq4 hk4 sq64 sk128 d64 bf16", "b2 hq4 hk4 sq64 sk64 d96 fp16 causal-tl drop=0.22",
+                              "b1 hq4 hk4 sq37 sk70 d128 bf16 bias=bNhN", "b1 hq2 hk2 sq37 sk70 d64 fp32 drop=0.22",
+                              "b1 hq4 hk2 sq70 sk70 d203 bf16 causal-tl"}) {
+    Inputs inputs = make_inputs(Problem(problem));
+    std::mt19937 random(42);
+    for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v, &inputs.dout, &inputs.bias})
+      if (*t) t->fill([&](int64_t) { return std::ldexp(random(), -32); });
+    const TorchRule rule(inputs);
+    for (const rapt_device device : gpus()) {
+      const Results forward = forward_through(calling(Api::v12), device, inputs, compact);
+      for (const Results& results : {forward, backward_through(calling(Api::v12), device, inputs, forward, compact)})
+        for (const TorchMeasure& m : rule.measure(results))
+          EXPECT_TRUE(m.ok()) << rapt::describe(device).arch << ", " << problem << ", " << m.text();
+    }
+  }
 }
 
 // Of the functions that a library of this name serves: attn_fwd's first struct is that of 0.10 and of 0.11.

@@ -1,8 +1,11 @@
 """kernels: listing, inspecting, verifying and extracting from an archive, and what it says of a damaged one."""
 
 import os
+import re
+import struct
 import subprocess
 import sys
+import zlib
 
 import support
 from support import CommandTest
@@ -69,14 +72,20 @@ class Kernels(CommandTest):
 
     def test_verifies(self):
         self.rapt("kernels", "gfx942", "--verify", says=["the index and all 2 kernels are intact"])
-        bytes_ = bytearray(self.archive.read_bytes())
-        bytes_[700] ^= 1  # within the first kernel
-        self.archive.write_bytes(bytes_)
+        file = self.archive.read_bytes()
+        index = int.from_bytes(file[16:24], "little")
+        damaged = re.sub(rb'"crc32":\d+', b'"crc32":1', file[index:], count=1)  # of the first kernel
+        header = struct.pack("<IQQ", zlib.crc32(damaged), index, len(damaged))
+        self.archive.write_bytes(file[:12] + header + file[32:index] + damaged)
         self.rapt("kernels", "gfx942", "--verify", code=1,
                   says=["forward.d128.fp16.general.k32w8s2: the", "1 of 2 kernels are damaged"])
         self.rapt("kernels", "gfx942", KERNEL, "--verify", says=["intact"])
-        self.rapt("kernels", "gfx942", "forward.d128.fp16.general.k32w8s2", "--extract", "k.co", code=2, says=["damaged"])
+        self.rapt("kernels", "gfx942", "forward.d128.fp16.general.k32w8s2", "--extract", "k.co", code=2, says=["CRC32"])
         self.assertEqual(self.names(), ["gfx942.rapt"])
+        bytes_ = bytearray(file)
+        bytes_[700] ^= 1  # in the frame of both
+        self.archive.write_bytes(bytes_)
+        self.rapt("kernels", "gfx942", "--verify", code=1, says=["2 of 2 kernels are damaged"])
         self.archive.write_bytes(bytes_[:-1])
         self.rapt("kernels", "gfx942", code=2, says=["gfx942.rapt", "truncated"])
 

@@ -63,6 +63,16 @@ std::string with_index(const std::string& file, const std::function<void(json&)>
   return with_index_text(file, index.dump());
 }
 
+std::string compressed(const std::vector<std::byte>& content, int checksum, int content_size) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, content_size);
+  std::string frame(ZSTD_compressBound(content.size()), '\0');
+  frame.resize(ZSTD_compress2(context, frame.data(), frame.size(), content.data(), content.size()));
+  ZSTD_freeCCtx(context);
+  return frame;
+}
+
 // What reading all of it says; "" if nothing is wrong.
 std::string error_of(const std::string& file) {
   try {
@@ -117,6 +127,46 @@ TEST(ArchiveReader, TheBytesDependOnTheContentsAlone) {
   EXPECT_EQ(pack("manifest", good_rows(), contents), good_archive());
 }
 
+TEST(ArchiveReader, KernelsOfAnOperationShareAFrame) {
+  const std::string file = good_archive();
+  const Archive archive = Archive::view("a.rapt", bytes_of(file));
+  const auto &first = archive.variants()[0], &second = archive.variants()[1];
+  EXPECT_EQ(first.offset, second.offset);
+  EXPECT_EQ(second.start, first.size);
+  EXPECT_EQ(second.frame_size, first.size + second.size);
+  auto rows = rapt::archive::good_rows();
+  rows[0].operation = "forward_wide";
+  const std::string apart = good_archive(rows);
+  const Archive other = Archive::view("a.rapt", bytes_of(apart));
+  EXPECT_NE(other.variants()[0].offset, other.variants()[1].offset);
+  EXPECT_EQ(error_of(apart), "");
+}
+
+// Version 2 had a frame for each kernel.
+TEST(ArchiveReader, ReadsVersion2) {
+  const std::string file = good_archive();
+  json index = json::parse(file.substr(header_of(file).index_offset));
+  std::string older = file.substr(0, 64);
+  for (const auto& row : rapt::archive::good_rows()) {
+    json& k = *std::ranges::find(index["kernels"], json(row.name()), [](const json& e) { return e["name"]; });
+    k.erase("frame_size");
+    k.erase("start");
+    const std::string frame = compressed(code_of(row), 1, 1);
+    k["offset"] = older.size();
+    k["stored_size"] = frame.size();
+    older += frame;
+    older.resize((older.size() + 63) / 64 * 64);
+  }
+  older = with_header(older, [&](Header& h) {
+    h.version = 2;
+    h.index_offset = older.size();
+  });
+  older = with_index_text(older, index.dump());
+  const Archive archive = Archive::view("a.rapt", bytes_of(older));
+  for (const auto& row : rapt::archive::good_rows())
+    EXPECT_EQ(archive.code(*variant_of(archive, row.name())), code_of(row));
+}
+
 TEST(ArchiveReader, EveryTruncationIsAnError) {
   const std::string file = good_archive();
   for (size_t size = 0; size < file.size(); size += size < 64 ? 1 : 37) {
@@ -150,10 +200,10 @@ TEST(ArchiveReader, DamageToTheHeaderIsNamed) {
   const std::string file = good_archive();
   EXPECT_EQ(error_of("RAPT"), "a.rapt: has 4 bytes, too few for the header of a kernel archive");
   EXPECT_EQ(error_of(std::string(100, 'x')), "a.rapt: not a kernel archive");
-  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 3; })),
-            "a.rapt: is a kernel archive of version 3, this Rapt reads version 2");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 4; })),
+            "a.rapt: is a kernel archive of version 4, this Rapt reads versions 2 to 3");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 1; })),
-            "a.rapt: is a kernel archive of version 1, this Rapt reads version 2: rebuild it from its sources");
+            "a.rapt: is a kernel archive of version 1, this Rapt reads versions 2 to 3: rebuild it from its sources");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_crc32 ^= 1; })), "a.rapt: the index's CRC32 is wrong");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_size = 1ULL << 40; })),
             "a.rapt: the header says that the index has 1099511627776 bytes, at most 16777216 are allowed");
@@ -180,8 +230,12 @@ TEST(ArchiveReader, DamageToTheIndexIsNamed) {
             "a.rapt: the index has a \"compiler\" that is not printable text");
   EXPECT_EQ(error([](json& i) { i["kernels"] = 3; }), "a.rapt: the index has \"kernels\" that are not an array");
   EXPECT_EQ(error([](json& i) { i["kernels"][1] = 3; }), "a.rapt: kernel 1 of the index is not an object");
-  EXPECT_EQ(error([](json& i) { i["kernels"][1]["offset"] = i["kernels"][0]["offset"]; }),
-            "a.rapt: kernels forward.d128.fp16.general.k32w8s2 and forward.d64.bf16.plain.k64w4 overlap in the file");
+  const std::string overlap =
+      "a.rapt: kernels forward.d128.fp16.general.k32w8s2 and forward.d64.bf16.plain.k64w4 overlap in the file";
+  EXPECT_EQ(error([](json& i) { i["kernels"][1]["start"] = 100; }), overlap);
+  EXPECT_EQ(error([](json& i) { i["kernels"][0]["stored_size"] = 100; }), overlap);
+  EXPECT_EQ(error([](json& i) { i["kernels"][0]["frame_size"] = 5000; }), overlap);
+  EXPECT_EQ(error([](json& i) { i["kernels"][1]["offset"] = 128, i["kernels"][1]["stored_size"] = 100; }), overlap);
   EXPECT_EQ(
       error([](json& i) { i["kernels"][1]["name"] = i["kernels"][0]["name"]; }),
       "a.rapt: kernels forward.d128.fp16.general.k32w8s2 and forward.d128.fp16.general.k32w8s2 have the same name");
@@ -200,37 +254,39 @@ TEST(ArchiveReader, AKernelsWrongEntryIsNamed) {
   EXPECT_TRUE(
       error_with_kernel("stored_size", ~uint64_t{0}).starts_with(kernel + "\"stored_size\" 18446744073709551615"));
   EXPECT_EQ(error_with_kernel("size", 1ULL << 40), kernel + "\"size\" 1099511627776, must be 1 to 67108864");
+  EXPECT_TRUE(error_with_kernel("frame_size", 10).starts_with(kernel + "\"frame_size\" 10, must be "));
+  EXPECT_TRUE(error_with_kernel("start", 1 << 20).starts_with(kernel + "\"start\" 1048576, must be 0 to "));
 }
 
 TEST(ArchiveReader, DamageToTheCodeIsNamed) {
   const std::string file = good_archive();
   const std::string kernel = "a.rapt: kernel forward.d128.fp16.general.k32w8s2: ";
   EXPECT_EQ(error_with_kernel("crc32", 1), kernel + "the code object's CRC32 is wrong");
-  EXPECT_TRUE(error_with_kernel("size", 10).starts_with(kernel + "the zstd frame holds "));
-  EXPECT_TRUE(error_with_kernel("stored_size", 100).starts_with(kernel + "the zstd frame is damaged: "));
   const json index = json::parse(file.substr(header_of(file).index_offset));
-  const uint64_t stored = index["kernels"][0]["stored_size"], size = index["kernels"][0]["size"];
-  EXPECT_TRUE(error_with_kernel("stored_size", stored + 1).starts_with(kernel + "the zstd frame ends after "));
+  const uint64_t stored = index["kernels"][0]["stored_size"], size = index["kernels"][0]["frame_size"];
+  const auto error_with_frame = [&](const std::string& other, const char* key, uint64_t value) {
+    return error_of(with_index(other, [&](json& i) {
+      for (json& k : i["kernels"]) k[key] = value;
+    }));
+  };
+  EXPECT_TRUE(error_with_frame(file, "frame_size", 5000).starts_with(kernel + "the zstd frame holds "));
+  EXPECT_TRUE(error_with_frame(file, "stored_size", 100).starts_with(kernel + "the zstd frame is damaged: "));
+  EXPECT_TRUE(error_with_frame(file, "stored_size", stored - 1).starts_with(kernel + "the zstd frame is damaged: "));
+  std::string longer = file;
+  longer.insert(64 + stored, "x");
+  longer = with_header(longer, [](Header& h) { ++h.index_offset; });
+  EXPECT_TRUE(error_with_frame(longer, "stored_size", stored + 1).starts_with(kernel + "the zstd frame ends after "));
 
-  // In place of the first kernel, a frame that zstd itself takes.
+  // In place of the kernels, a frame that zstd itself takes.
   const auto replaced = [&](const std::string& frame) {
     std::string other = file;
     other.replace(64, frame.size(), frame);
-    return error_of(with_index(other, [&](json& i) { i["kernels"][0]["stored_size"] = frame.size(); }));
+    return error_with_frame(other, "stored_size", frame.size());
   };
-  const std::string zeros(size, '\0');
-  const auto compressed = [&](int checksum, int content_size) {
-    ZSTD_CCtx* context = ZSTD_createCCtx();
-    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checksum);
-    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, content_size);
-    std::string frame(ZSTD_compressBound(size), '\0');
-    frame.resize(ZSTD_compress2(context, frame.data(), frame.size(), zeros.data(), size));
-    ZSTD_freeCCtx(context);
-    return frame;
-  };
-  EXPECT_EQ(replaced(compressed(1, 1)), kernel + "the code object's CRC32 is wrong");
-  EXPECT_EQ(replaced(compressed(0, 1)), kernel + "the zstd frame has no content checksum");
-  EXPECT_EQ(replaced(compressed(1, 0)), kernel + "the zstd frame does not say its size");
+  const std::vector<std::byte> zeros(size);
+  EXPECT_EQ(replaced(compressed(zeros, 1, 1)), kernel + "the code object's CRC32 is wrong");
+  EXPECT_EQ(replaced(compressed(zeros, 0, 1)), kernel + "the zstd frame has no content checksum");
+  EXPECT_EQ(replaced(compressed(zeros, 1, 0)), kernel + "the zstd frame does not say its size");
   EXPECT_EQ(replaced("no frame"), kernel + "not a zstd frame");
 }
 
