@@ -11,8 +11,10 @@ namespace rapt::cli {
 namespace {
 
 std::string conditions(const char* name, const CellSpan& span) {
-  const std::string least = span.first == 0 ? "" : fmt::format(" {}>={}", name, span.least());
-  return fmt::format("{} {}<{}", least, name, span.below());
+  std::string words;
+  if (span.first > 0) words += fmt::format(" {}>={}", name, span.least());
+  if (span.last < kLastCell) words += fmt::format(" {}<{}", name, span.below());
+  return words;
 }
 
 // The cell whose bound this is; empty if it is none.
@@ -34,8 +36,8 @@ bool read_pair(std::string_view text, Number& first, Number& second) {
   return dots != std::string_view::npos && read(text.substr(0, dots), first) && read(text.substr(dots + 2), second);
 }
 
-// A span's two words, of which the first may be missing.
-bool read_bound(std::string_view word, std::string_view name, CellSpan& span, bool& given) {
+// One of a span's two words, each of which may be missing.
+bool read_bound(std::string_view word, std::string_view name, CellSpan& span) {
   if (!word.starts_with(name)) return false;
   word.remove_prefix(name.size());
   const bool least = word.starts_with(">=");
@@ -45,19 +47,19 @@ bool read_bound(std::string_view word, std::string_view name, CellSpan& span, bo
   if (!cell) return false;
   if (least) return span.first = *cell, true;
   if (*cell == 0) return false;
-  return given = true, span.last = *cell - 1, true;
+  return span.last = *cell - 1, true;
 }
 
 class Reader {
  public:
+  Reader() { row_.seqlen_k = row_.unit_rows = kAll; }
+
   // False where it is no word of a row that TuneRow::text wrote.
   bool word(std::string_view word) {
     const auto value = [&](std::string_view key) { return word.substr(key.size()); };
-    bool given = false;
-    CellSpan rows = row_.rows.value_or(CellSpan());
-    if (read_bound(word, "rows", rows, given)) return row_.rows = rows, true;
-    if (read_bound(word, "seqlen_k", row_.seqlen_k, keys_) || read_bound(word, "unit_rows", row_.unit_rows, units_))
-      return true;
+    CellSpan rows = row_.rows.value_or(kAll);
+    if (read_bound(word, "rows", rows)) return row_.rows = rows, true;
+    if (read_bound(word, "seqlen_k", row_.seqlen_k) || read_bound(word, "unit_rows", row_.unit_rows)) return true;
     for (const auto& [key, text] : {std::pair<std::string_view, std::string&>{"dtype=", row_.dtype},
                                     {"features=", row_.features},
                                     {"mask=", row_.mask},
@@ -73,15 +75,14 @@ class Reader {
   }
   std::optional<TuneRow> take(std::string_view stage) {
     row_.stage = stage;
-    const bool whole = keys_ && units_ && !row_.dtype.empty() && !row_.mask.empty() &&
-                       row_.head_dim_most >= row_.head_dim_least && !row_.by.empty() && row_.rounds > 0 &&
-                       !row_.against.empty();
+    const bool whole = !row_.dtype.empty() && !row_.mask.empty() && row_.head_dim_most >= row_.head_dim_least &&
+                       !row_.by.empty() && row_.rounds > 0 && !row_.against.empty();
     return whole ? std::optional(row_) : std::nullopt;
   }
 
  private:
+  static constexpr CellSpan kAll = {0, kLastCell};
   TuneRow row_;
-  bool keys_ = false, units_ = false;
 };
 
 }  // namespace

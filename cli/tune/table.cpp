@@ -19,7 +19,6 @@ namespace rapt::cli {
 namespace {
 
 constexpr std::string_view kHead = "# Below here `rapt tune` writes. Rows above come first, and stay.";
-constexpr int kLastCell = 29;  // numbers of tables go up to 1e9
 constexpr std::string_view kNote = "# tuned on ";
 constexpr std::string_view kTried = "# tried ";
 
@@ -56,6 +55,23 @@ std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vec
   return row;
 }
 
+// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q: other
+// kernels are made for these.
+void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
+  const auto open = [&](auto axis, bool below) {
+    CellSpan all = axis(row);
+    for (const TuneRow& cell : cells)
+      if (same_kind(cell, row)) all = around(all, axis(cell));
+    CellSpan span = axis(row);
+    if (below && span.first == all.first) span.first = 0;
+    if (span.last == all.last) span.last = kLastCell;
+    return span;
+  };
+  row.seqlen_k = open([](const TuneRow& r) { return r.seqlen_k; }, true);
+  row.unit_rows = open([](const TuneRow& r) { return r.unit_rows; }, true);
+  if (row.rows) row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
+}
+
 std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
   std::vector<TuneRow> rows;
   for (const TuneRow& cell : cells) {
@@ -74,6 +90,7 @@ std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
     }
     rows.push_back(row);
   }
+  for (TuneRow& row : rows) open_at_edges(row, cells);
   return rows;
 }
 
@@ -104,7 +121,7 @@ class FolderLock {
 }  // namespace
 
 double CellSpan::least() const { return first == 0 ? 0 : std::ldexp(0.75, first); }
-double CellSpan::below() const { return std::ldexp(0.75, last + 1); }
+double CellSpan::below() const { return last == kLastCell ? 0 : std::ldexp(0.75, last + 1); }
 
 CellSpan cell_of(double number) {
   int cell = 0;

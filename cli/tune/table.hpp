@@ -13,12 +13,14 @@
 
 namespace rapt::cli {
 
-// Cells first..last of a number's axis. Cell k is around 2^k, from 0.75 x 2^k to 1.5 x 2^k; cell 0 begins at 0.
+// Cells first..last of a number's axis. Cell k is around 2^k, from 0.75 x 2^k to 1.5 x 2^k; the first begins at 0, the
+// last has no end.
+inline constexpr int kLastCell = 29;  // numbers of tables go up to 1e9
 struct CellSpan {
   int first = 0, last = 0;
 
   double least() const;
-  double below() const;
+  double below() const;  // of the last 0, as in rows
   bool operator==(const CellSpan&) const = default;
 };
 CellSpan cell_of(double number);

@@ -97,12 +97,12 @@ void Tuner::remove_wrong(Task& task) {
   else std::erase_if(task.ways.all, [&](const Way& way) { return !verdict(way).empty(); });
 }
 
-void Tuner::tune(Task& task, double seconds) {
-  const auto end = seconds_now() + seconds;
+void Tuner::tune(Task& task, double end, size_t left) {
   remove_wrong(task);
   if (task.ways.all.size() == 1) return;
   WayTimer timer(task.problem, task.op, options_.device, options_.seed);
-  const RaceRules rules{.seconds = end - seconds_now(), .exact = by_ == "simulated", .seed = options_.seed};
+  const double share = (end - seconds_now()) / static_cast<double>(left);
+  const RaceRules rules{.seconds = share, .exact = by_ == "simulated", .seed = options_.seed};
   const RaceResult result = race(
       task.ways.all.size(), rules, [&](size_t way) { return timer.sample(task.ways.all[way].backend); }, seconds_now);
   progress_.clear();
@@ -162,10 +162,9 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
   for (Task& task : tasks) {
     const double left = end - seconds_now();
     if (left <= 0) break;
-    const double share = left / static_cast<double>(tasks.size() - tuned);
     progress_.show(fmt::format("{} of {}, about {:.0f} s left: {} {}", tuned + 1, tasks.size(), left, op_name(task.op),
                                task.problem.text()));
-    tune(task, share);
+    tune(task, end, tasks.size() - tuned);
     ++tuned;
   }
   if (tuned < tasks.size()) fmt::print("{} cells are left: the same command goes on with them\n", tasks.size() - tuned);

@@ -32,7 +32,7 @@ class Tuner {
   std::vector<Task> tasks_of(const std::vector<WantedProblem>& wanted);
   bool is_done(const Task& task) const;
   void remove_wrong(Task& task);
-  void tune(Task& task, double seconds);
+  void tune(Task& task, double end, size_t left);  // `left`: tasks that share the time until `end`, this one included
   void print(const Task& task, const RaceResult& result) const;
   void store(const std::vector<TuneRow>& rows);
   std::string machine() const;

@@ -214,11 +214,26 @@ TEST(TuneTable, CellsWithOneAnswerAreOneRow) {
   const std::string text = text_of({row(512, 100), row(1024, 100), row(2048, 100)});
   EXPECT_EQ(rows_in(text), 1);
   EXPECT_EQ(lines_with(text, "# tried "), 3);
-  EXPECT_EQ(lines_with(text, "seqlen_k>=384 seqlen_k<3072"), 1);
+  // Beyond what was tried, and for lengths between.
+  EXPECT_EQ(lines_with(text, "features=plain rows>=768 use="), 1) << text;
   // Between two cells of a diagonal nothing was tried that says otherwise.
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(1024, 200), row(4096, 800)})), 1);
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(512, 200, "another"), row(512, 400)})), 3);
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(1024, 100, ""), row(2048, 100)})), 2);  // the default is faster there
+}
+
+TEST(TuneTable, RowsEndWhereAnotherAnswerBegins) {
+  const std::string text = text_of({row(512, 100), row(1024, 100), row(2048, 100, "another"), row(4096, 100, "")});
+  EXPECT_EQ(
+      lines_with(text,
+                 "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain rows>=768 seqlen_k<1536 use=forward"),
+      1)
+      << text;
+  EXPECT_EQ(lines_with(text,
+                       "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain rows>=768 seqlen_k>=1536 "
+                       "seqlen_k<3072 use=another"),
+            1)
+      << text;
 }
 
 TEST(TuneTable, ANewAnswerCutsTheOldRow) {

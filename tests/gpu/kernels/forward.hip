@@ -13,6 +13,14 @@ constexpr int kThreads = RAPT_WAVES * 32, kBlockQ = RAPT_WAVES * 16;
 constexpr int kThreads = RAPT_WAVES * 64, kBlockQ = RAPT_WAVES * 32;
 #endif
 
+// Faults, for what must notice them: results that are too large, work done several times.
+#ifndef RAPT_TEST_FACTOR
+#define RAPT_TEST_FACTOR 1
+#endif
+#ifndef RAPT_TEST_REPEAT
+#define RAPT_TEST_REPEAT 1
+#endif
+
 namespace {
 
 struct half {
@@ -164,7 +172,7 @@ __device__ void forward(int group, int thread) {
     Element* to = row<Element>(arguments().out, b, first_q + i, h);
 #pragma unroll
     for (int y = 0; y < kChunk; ++y)
-      if (x + y < arguments().problem.head_dim_v) to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum);
+      if (x + y < arguments().problem.head_dim_v) to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum * RAPT_TEST_FACTOR);
   }
   const auto& lse = arguments().lse;
   if (lse.data)
@@ -177,5 +185,7 @@ __device__ void forward(int group, int thread) {
 
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(kThreads, kThreads))) void RAPT_SYMBOL(
     rapt_forward_args) {
-  forward(static_cast<int>(__builtin_amdgcn_workgroup_id_x()), static_cast<int>(__builtin_amdgcn_workitem_id_x()));
+#pragma nounroll
+  for (int i = 0; i < RAPT_TEST_REPEAT; ++i)
+    forward(static_cast<int>(__builtin_amdgcn_workgroup_id_x()), static_cast<int>(__builtin_amdgcn_workitem_id_x()));
 }

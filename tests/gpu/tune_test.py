@@ -1,0 +1,119 @@
+"""rapt tune and rapt compare on a simulated GPU whose archive has a better kernel, a wrong one and a slow one.
+Usage: tune_test.py RAPT"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+import support
+
+PROBLEMS = [f"b1 hq2 hk2 sq{s} sk{s} d64 bf16 causal" for s in (40, 90, 150)]
+DEFAULT, BETTER = "forward.d64.bf16.plain.k32w2", "forward.d64.bf16.plain.k64w2"
+WRONG, SLOW = "forward.d64.bf16.plain.k16w2", "forward.d64.bf16.plain.k128w2"
+
+
+class Tune(support.CommandTest):
+    def setUp(self):
+        super().setUp()
+        os.environ["RAPT_SIM_TIME"] = "sample"
+
+    def tune(self, *more, code=1):
+        return self.rapt("tune", "--device", "hip:0", "--budget", "300", *more, code=code).stdout
+
+    def table(self):
+        return (self.folder / "table").read_text()
+
+    def explain(self, problem=PROBLEMS[0], table="table"):
+        os.environ["RAPT_TUNING"] = str(self.folder / table)
+        try:
+            return self.rapt("explain", "--device", "hip:0", problem).stdout
+        finally:
+            del os.environ["RAPT_TUNING"]
+
+    def test_finds_the_better_kernel_and_names_the_wrong_one(self):
+        text = self.tune("--simulated", "-o", "table", *PROBLEMS)
+        self.assertRegex(text, rf"wrong: forward b1 hq2 hk2 sq40 sk40 d64 bf16 causal {WRONG}:[0-9a-f]{{8}}: .*FAIL")
+        self.assertEqual(len(re.findall(rf"\* {BETTER} ", text)), len(PROBLEMS))
+        self.assertEqual(text.count(f"  {SLOW} "), len(PROBLEMS))
+        rows = [line for line in self.table().splitlines() if line and not line.startswith("#")]
+        self.assertEqual(len(rows), 1, self.table())  # one answer everywhere
+        self.assertRegex(rows[0], rf"^forward dtype=bf16 head_dim=1..64 mask=causal features=plain .* use={BETTER}:[0-9a-f]{{8}} "
+                                  rf"by=simulated gain=[12][.0-9]+ n=1 against={DEFAULT}:[0-9a-f]{{8}}$")
+        self.assertIn("# tuned on AMD Instinct MI300X, 304 compute units, time model", self.table())
+        for problem in PROBLEMS:
+            self.assertRegex(self.explain(problem), rf"-> +hip +{BETTER} +.*table line 4 fired")
+        self.assertRegex(self.explain("b1 hq2 hk2 sq90 sk90 d64 bf16"), rf"-> +hip +{DEFAULT} ")  # another mask
+
+        before = self.table()
+        again = self.tune("--simulated", "-o", "table", *PROBLEMS, code=0)  # nothing is tried twice
+        self.assertIn("3 were tuned before, 0 to tune", again)
+        self.assertEqual(self.table(), before)
+
+        stale = re.sub(rf"(against={DEFAULT}):[0-9a-f]{{8}}", r"\1:00000000", before)
+        (self.folder / "stale").write_text(stale)
+        self.assertRegex(self.explain(table="stale"), rf"-> +hip +{DEFAULT} .*line 4 was passed over: {DEFAULT} has changed")
+
+    def test_killed_at_any_moment_and_continued(self):
+        problems = [f"b1 hq1 hk1 sq{s} sk{s} d64 bf16" for s in (20, 40, 90, 150)]
+        command = [support.RAPT, "tune", "--device", "hip:0", "--simulated", "-o", "table", *problems]
+        for delay in (0.2, 0.5, 0.8, 1.1):
+            run = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            if (self.folder / "table").exists():
+                self.assertTrue(self.table().startswith("# Below here"))
+                self.assertTrue(self.table().endswith("\n"))
+                self.explain(problems[0])  # it parses
+        self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
+        self.assertEqual(self.table().count("# tried "), len(problems))
+
+    def test_forecasts_need_a_word(self):
+        error = self.rapt("tune", "--device", "hip:0", "-o", "table", PROBLEMS[0], code=2).stderr
+        self.assertIn("--output is table, and hip:0 is a simulated GPU: its times are forecasts, which --simulated allows", error)
+        self.assertFalse((self.folder / "table").exists())
+        self.assertIn("use=" + BETTER, self.tune(PROBLEMS[0]))  # printed, they are
+
+    def test_what_it_refuses(self):
+        self.assertIn("--device is cpu", self.rapt("tune", "--device", "cpu", PROBLEMS[0], code=2).stderr)
+        self.assertIn("there is nothing to tune", self.rapt("tune", "--device", "hip:0", code=2).stderr)
+        (self.folder / "problems").write_text("forward b1 hq2\n")
+        self.assertIn("hk", self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        (self.folder / "problems").write_text("\nsideways b1\n")
+        self.assertIn("problems line 2 is 'sideways b1', must be 'forward PROBLEM'",
+                      self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        os.environ["RAPT_SIM_TIME"] = "0"
+        self.assertIn("RAPT_SIM_TIME=sample asks for forecasts",
+                      self.rapt("tune", "--device", "hip:0", PROBLEMS[0], code=2).stderr)
+
+    def test_what_a_program_ran(self):
+        os.environ["RAPT_RECORD"] = str(self.folder / "problems")
+        try:
+            os.environ["RAPT_SIM_TIME"] = "0"  # or only a sample runs
+            self.rapt("verify", "--device", "hip:0", *PROBLEMS)
+        finally:
+            del os.environ["RAPT_RECORD"]
+        os.environ["RAPT_SIM_TIME"] = "sample"
+        lines = (self.folder / "problems").read_text().splitlines()
+        self.assertEqual(len(lines), len(set(lines)))
+        self.assertIn(f"forward {PROBLEMS[0]} lse", lines)
+        self.assertIn("* " + BETTER, self.tune("--record", "problems"))
+
+    def test_compare_prints_every_kernel(self):
+        text = self.rapt("compare", "--device", "hip:0", *PROBLEMS[:2], "--json", "rows", "--html", "page").stdout
+        self.assertIn("times are forecasts by time model", text)
+        for kernel in (DEFAULT, BETTER, WRONG, SLOW):
+            self.assertIn(kernel.replace(".bf16.", "."), text)
+        self.assertRegex(text, r"fwd +b1 hq2 hk2 sq40 sk40 d64 bf16 causal +.*\*[0-9.]+ \(1\.00x\)")
+        self.assertEqual(len((self.folder / "rows").read_text().splitlines()), 8)
+        self.assertIn("<svg", (self.folder / "page").read_text())
+
+
+if __name__ == "__main__":
+    support.main()
