@@ -172,7 +172,8 @@ __device__ void forward(int group, int thread) {
     Element* to = row<Element>(arguments().out, b, first_q + i, h);
 #pragma unroll
     for (int y = 0; y < kChunk; ++y)
-      if (x + y < arguments().problem.head_dim_v) to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum * RAPT_TEST_FACTOR);
+      if (x + y < arguments().problem.head_dim_v)
+        to[x + y] = Element::of(sum == 0 ? 0 : out[y] / sum * RAPT_TEST_FACTOR);
   }
   const auto& lse = arguments().lse;
   if (lse.data)
