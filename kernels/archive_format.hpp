@@ -9,10 +9,17 @@
 namespace rapt::archive {
 
 inline constexpr char kMagic[8] = {'R', 'A', 'P', 'T', 'K', 'E', 'R', 'N'};
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersionWithoutTriton = 2;   // still written where no kernel needs what 3 says of it
 inline constexpr uint64_t kAlignment = 64;             // of each code object
 inline constexpr uint64_t kMaxIndex = 16ULL << 20;     // bytes; a whole archive's index has some 100 kB
 inline constexpr uint64_t kMaxCodeSize = 64ULL << 20;  // bytes of one code object, decompressed
+
+// Triton's kernels have two pointers after the operation's struct, null here, for scratch memory that they do not need.
+// They assume rows and tensors aligned to 16 bytes, and rows whose distance in elements is below a limit.
+inline constexpr int kTritonArguments = 16;  // bytes
+inline constexpr int kTritonAlignment = 16;
+inline constexpr int kTritonRowStride = 1 << 20;
 
 struct Header {
   char magic[8];

@@ -34,9 +34,11 @@ void Archive::Content::read() {
   if (size < sizeof header) fail(cat("has ", size, " bytes, too few for the header of a kernel archive"));
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, archive::kMagic, sizeof header.magic) != 0) fail("not a kernel archive");
-  if (header.version != archive::kVersion)
-    fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads version ",
-             uint64_t{archive::kVersion}, header.version < archive::kVersion ? ": rebuild it from its sources" : ""),
+  const bool too_old = header.version < archive::kVersionWithoutTriton;
+  if (too_old || header.version > archive::kVersion)
+    fail(cat("is a kernel archive of version ", uint64_t{header.version}, ", this Rapt reads versions ",
+             uint64_t{archive::kVersionWithoutTriton}, " and ", uint64_t{archive::kVersion},
+             too_old ? ": rebuild it from its sources" : ""),
          RAPT_UNSUPPORTED);
   if (header.index_size > archive::kMaxIndex)
     fail(cat("the header says that the index has ", header.index_size, " bytes, at most ", archive::kMaxIndex,

@@ -22,6 +22,9 @@ struct KernelRequirements {
   // In the decode stage, a row is one of q, of all heads that share a head of k.
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
   bool cache = false;  // K and V are a cache, which forward kernels do not read
+  // What Triton's kernels ask about. One head dim: head_dim and head_dim_v are equal.
+  bool one_head_dim = true, sink = false, strides_fit = true;
+  int64_t alignment = 16;
 
   bool operator==(const KernelRequirements&) const = default;
 };
