@@ -40,10 +40,11 @@ deps-test: ## install what testing needs
 .PHONY: build archives dev demo bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
-archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too)
+archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too; TRITON=1: Triton's too)
 	@tools/install-deps kernels
 	$(if $(filter sm_%,$(ARCHS)),@tools/install-deps cuda && tools/install-nvcc build/nvcc)
-	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_BUILD_AOTRITON=ON "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
+	$(if $(TRITON),@tools/install-triton build/triton)
+	cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_BUILD_AOTRITON=ON -DRAPT_TRITON=$(if $(TRITON),ON,OFF) "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" >/dev/null
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
@@ -62,7 +63,8 @@ install: build ## install to PREFIX (/usr/local)
 gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests
 	@tools/install-deps cuda
 	tools/install-nvcc build/nvcc
-	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test
+	$(if $(TRITON),@tools/install-triton build/triton)
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test
 	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
 	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/gpu-tests
 	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
@@ -115,7 +117,7 @@ clean-tree: ## `make demo` in a clean tree of HEAD
 nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
-	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r sim/tests/triton/requirements.txt
+	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
 	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
 	cmake --build --preset sim
 	cmake --build --preset release --target archives_clang_19

@@ -61,6 +61,24 @@ function(rapt_amd_kernel object source arch flags)
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
+# Those of kernels/triton of one architecture: one process, so any edit compiles all of them. Beside each object is a file
+# of what only the compiler knows.
+function(rapt_triton_kernels folder arch kernels)
+  set(objects "")
+  set(facts "")
+  foreach(kernel IN LISTS kernels)
+    string(REGEX REPLACE ":.*" "" name ${kernel})
+    list(APPEND objects ${folder}/${name}.co)
+    list(APPEND facts ${folder}/${name}.json)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/triton/*.py)
+  add_custom_command(OUTPUT ${objects} ${facts}
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${RAPT_TRITON_FOLDER} PYTHONDONTWRITEBYTECODE=1
+      ${RAPT_PYTHON} ${PROJECT_SOURCE_DIR}/kernels/triton/compile.py --arch ${arch} -o ${folder} ${kernels}
+    DEPENDS ${sources} ${RAPT_TRITON_FOLDER}/installed
+    COMMENT "Compiling Triton's kernels of ${arch}" VERBATIM)
+endfunction()
+
 # rapt_kernels(VARIABLE ARCH ARCH MANIFEST FILE SOURCES FOLDER OUTPUT FOLDER COMPILER NAME [FILTER REGEX] [NO_CACHE])
 # Rules for each row that MANIFEST has for ARCH; VARIABLE becomes the code objects, OUTPUT/ARCH/NAME.co. COMPILER is the
 # variable that rapt_device_compiler or rapt_nvcc set.
@@ -70,11 +88,18 @@ function(rapt_kernels variable)
   file(MAKE_DIRECTORY ${folder})
   rapt_rows(rows ${arg_MANIFEST} ${arg_ARCH})
   set(objects "")
+  set(by_triton "")
   foreach(row IN LISTS rows)
     string(REPLACE " " ";" row "${row}")
-    list(POP_FRONT row name operation)
+    list(POP_FRONT row name maker operation)
+    if(maker STREQUAL triton AND NOT RAPT_TRITON)
+      continue()
+    endif()
     if(NOT arg_FILTER OR name MATCHES "${arg_FILTER}")
-      if(rapt_vendor_${arg_ARCH} STREQUAL nvidia)
+      if(maker STREQUAL triton)
+        list(JOIN row "," settings)
+        list(APPEND by_triton ${name}:${operation}:${settings})
+      elseif(rapt_vendor_${arg_ARCH} STREQUAL nvidia)
         rapt_nvidia_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.cu ${arg_ARCH} "${row}")
       else()
         rapt_amd_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.hip ${arg_ARCH} "${row}")
@@ -82,6 +107,9 @@ function(rapt_kernels variable)
       list(APPEND objects ${folder}/${name}.co)
     endif()
   endforeach()
+  if(by_triton)
+    rapt_triton_kernels(${folder} ${arg_ARCH} "${by_triton}")
+  endif()
   set(${variable} ${objects} PARENT_SCOPE)
 endfunction()
 

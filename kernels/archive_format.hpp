@@ -14,6 +14,12 @@ inline constexpr uint64_t kAlignment = 64;                   // of each frame
 inline constexpr uint64_t kMaxIndex = 16ULL << 20;           // bytes; a whole archive's index has some 100 kB
 inline constexpr uint64_t kMaxFrameSize = 64ULL << 20;       // bytes of one frame, decompressed
 
+// Triton's kernels have two pointers after the operation's struct, null here, for scratch memory that they do not need.
+// They assume rows and tensors aligned to 16 bytes, and rows whose distance in elements is below a limit.
+inline constexpr int kTritonArguments = 16;  // bytes
+inline constexpr int kTritonAlignment = 16;
+inline constexpr int kTritonRowStride = 1 << 20;
+
 struct Header {
   char magic[8];
   uint32_t version;

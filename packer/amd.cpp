@@ -54,7 +54,7 @@ class AmdElf : public Elf {
 
 class AmdKernel final : public Compiled {
  public:
-  AmdKernel(const std::string& target, const json& kernel);
+  AmdKernel(const std::string& target, const json& kernel, int given);
   std::vector<std::string> violations(const Row& row, const Architecture& arch) const override;
   ordered_json block(const Row& row, const Architecture& arch) const override;
 
@@ -68,7 +68,7 @@ class AmdKernel final : public Compiled {
   std::vector<std::string> hidden_;  // the kinds of its hidden arguments
 };
 
-AmdKernel::AmdKernel(const std::string& target, const json& kernel)
+AmdKernel::AmdKernel(const std::string& target, const json& kernel, int given)
     : agprs_(kernel.value(".agpr_count", 0)),
       sgprs_(kernel.at(".sgpr_count")),
       vgpr_spills_(kernel.at(".vgpr_spill_count")),
@@ -81,7 +81,7 @@ AmdKernel::AmdKernel(const std::string& target, const json& kernel)
   resources.lanes = kernel.at(".wavefront_size");
   resources.max_threads = kernel.at(".max_flat_workgroup_size");
   resources.registers = kernel.at(".vgpr_count");
-  resources.shared_memory = kernel.at(".group_segment_fixed_size");
+  resources.shared_memory = kernel.at(".group_segment_fixed_size").get<int>() + given;
   resources.spills = vgpr_spills_ + sgpr_spills_;
   resources.argument_size = kernel.at(".kernarg_segment_size");
   for (const json& argument : kernel.value(".args", json::array())) {
@@ -97,7 +97,8 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
     if (value != 0) found.push_back(what + (" is " + number(value)) + ", allowed is 0");
   };
   none("spilled VGPRs", vgpr_spills_);
-  none("spilled SGPRs", sgpr_spills_);
+  if (row.by_triton()) at_most(found, "spilled SGPRs", sgpr_spills_, row.budget.sgpr_spills);
+  else none("spilled SGPRs", sgpr_spills_);
   none("scratch bytes per lane", scratch_);
   if (dynamic_stack_) found.emplace_back("it needs a stack of unknown size");
   if (!hidden_.empty())
@@ -122,13 +123,13 @@ ordered_json AmdKernel::block(const Row& row, const Architecture& arch) const {
 
 }  // namespace
 
-std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> bytes) {
+std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> bytes, int given) {
   const AmdElf elf(name, bytes);
   try {
     const json all = elf.metadata();
     const json& kernels = all.at("amdhsa.kernels");
     if (kernels.size() != 1) elf.fail("has " + std::to_string(kernels.size()) + " kernels, must have one");
-    return std::make_unique<AmdKernel>(all.at("amdhsa.target"), kernels.at(0));
+    return std::make_unique<AmdKernel>(all.at("amdhsa.target"), kernels.at(0), given);
   } catch (const json::exception& e) {
     elf.fail(std::string("its metadata cannot be read: ") + e.what());
   }

@@ -36,8 +36,9 @@ class Compiled {
 };
 
 // Of the one kernel that the code object has. Throws Error, which begins with `name`.
-std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> elf);
-std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> elf, const Row& row);
+// `given` is the shared memory that a launch gives a workgroup, which the code object does not say.
+std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> elf, int given);
+std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> elf, int given);
 
 // Adds a violation if `value` exceeds the budget; -1: no budget.
 void at_most(std::vector<std::string>& violations, const char* what, int value, int budget);

@@ -1,5 +1,6 @@
 #include "packer/gate.hpp"
 
+#include "kernels/archive_format.hpp"
 #include "kernels/operations.hpp"
 
 namespace rapt::archive {
@@ -24,7 +25,8 @@ std::vector<std::string> violations(const Row& row, const Architecture& arch, co
   equal("lanes per wave", r.lanes, static_cast<int>(arch.lanes));
   equal("threads per workgroup", r.max_threads, row.waves * static_cast<int>(arch.lanes));
   if (const Operation* const operation = find_operation(row.operation))
-    equal("bytes of arguments", r.argument_size, static_cast<int>(operation->argument_size));
+    equal("bytes of arguments", r.argument_size,
+          static_cast<int>(operation->argument_size) + (row.by_triton() ? kTritonArguments : 0));
   if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
     found.push_back("shared memory per workgroup is " + std::to_string(r.shared_memory) + ", " +
                     std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));

@@ -1,9 +1,11 @@
 // rapt-archive: checks compiled kernels against the manifest and packs them into one <arch>.rapt.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "common/atomic_file.hpp"
 #include "packer/pack.hpp"
@@ -25,13 +27,25 @@ struct Options {
   std::vector<std::string> objects;
 };
 
+// What Triton's compiler wrote beside a code object.
+int given_shared_memory(const std::vector<Row>& rows, const std::string& name, const std::string& object) {
+  if (std::ranges::none_of(rows, [&](const Row& row) { return row.by_triton() && row.name() == name; })) return 0;
+  const std::string path = std::filesystem::path(object).replace_extension(".json").string();
+  try {
+    return nlohmann::json::parse(read_file(path)).at("shared");
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(path + ": " + e.what());
+  }
+}
+
 void run(Options& o) {
   const std::vector<Row> rows = read_manifest(o.manifest, read_file(o.manifest));
   if (!o.tuning.empty()) o.contents.tuning = read_file(o.tuning);
   for (const std::string& path : o.objects) {
     const std::string code = read_file(path);
     const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
-    o.contents.objects.push_back({std::filesystem::path(path).stem().string(), {bytes, bytes + code.size()}});
+    const std::string name = std::filesystem::path(path).stem().string();
+    o.contents.objects.push_back({name, {bytes, bytes + code.size()}, given_shared_memory(rows, name, path)});
   }
   const std::string file = pack(o.manifest, rows, std::move(o.contents));
   rapt::common::write_file(o.output, file);

@@ -62,17 +62,22 @@ void set(Row& row, const Setting& s) {
   else if (key == "head_slices=") row.head_slices = number(key, value, 1, 32);
   else if (key == "flags=") row.flags = split(value, ",");
   else if (key == "query_tiles=") row.query_tiles = number(key, value, 1, 4);
+  else if (key == "maker=") row.maker = word(key, value, {"triton"});
+  else if (key == "block_q=") row.block_q = number(key, value, 16, 256);
+  else if (key == "stages=") row.stages = number(key, value, 1, 8);
+  else if (key == "mfma=") row.mfma = number(key, value, 16, 32);
   else if (key == "shared=") row.shared_memory = number(key, value, 0, 1 << 20);
   else if (key == "vgprs<=" || key == "registers<=") budget.registers = number(key, value, 0, 1024);
   else if (key == "agprs<=") budget.agprs = number(key, value, 0, 1024);
   else if (key == "sgprs<=") budget.sgprs = number(key, value, 0, 1024);
+  else if (key == "sgpr_spills<=") budget.sgpr_spills = number(key, value, 0, 1024);
   else if (key == "lds<=") budget.lds = number(key, value, 0, 1 << 20);
   else if (key == "occupancy>=") budget.occupancy = number(key, value, 1, 64);
   else throw Error("\"" + key + "\" is not a key of a row");
 }
 
 void check_keys(const Row& row, const std::set<std::string>& seen) {
-  const bool nvidia = row.vendor() == "nvidia";
+  const bool nvidia = row.vendor() == "nvidia", triton = row.by_triton();
   const auto require = [&](std::initializer_list<const char*> keys) {
     for (const char* key : keys)
       if (!seen.contains(key)) throw Error("the row has no \"" + std::string(key) + "\"");
@@ -80,11 +85,21 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
   const auto refuse = [&](std::initializer_list<const char*> keys) {
     for (const char* key : keys)
       if (seen.contains(key))
-        throw Error("\"" + std::string(key) + "\" is no key of rows for " + std::string(row.vendor()));
+        throw Error("\"" + std::string(key) + "\" is no key of rows for " + std::string(row.vendor()) +
+                    (triton ? " by Triton" : ""));
   };
-  require({"dtype=", "head_dim=", "features=", "block_k=", "waves=", "waves_per_eu=", "occupancy>=", "p="});
+  require({"dtype=", "head_dim=", "features=", "block_k=", "waves=", "occupancy>=", "p="});
+  if (triton) {
+    require({"block_q=", "stages="});
+    refuse({"head_slices=", "query_tiles=", "shared="});
+  } else {
+    require({"waves_per_eu="});
+    refuse({"block_q=", "stages=", "mfma=", "sgpr_spills<="});
+  }
   if (nvidia) {
-    require({"registers<=", "shared="});
+    require({"registers<="});
+    if (triton) refuse({"waves_per_eu=", "mfma=", "sgpr_spills<="});
+    else require({"shared="});
     refuse({"vgprs<=", "agprs<=", "sgprs<=", "lds<="});
   } else {
     require({"vgprs<=", "lds<="});
@@ -128,8 +143,10 @@ std::string_view Row::vendor() const { return find_architecture(arches[0])->vend
 bool Row::is_for(std::string_view arch) const { return std::ranges::find(arches, arch) != arches.end(); }
 
 std::string Row::name() const {
-  std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features + ".k" +
-                     std::to_string(block_k) + "w" + std::to_string(waves);
+  std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features +
+                     (by_triton() ? ".tq" + std::to_string(block_q) : ".") + "k" + std::to_string(block_k) + "w" +
+                     std::to_string(waves);
+  if (stages != 1) text += "n" + std::to_string(stages);
   if (head_slices != 1) text += "s" + std::to_string(head_slices);
   if (query_tiles != 1) text += "q" + std::to_string(query_tiles);
   return text;
@@ -142,10 +159,30 @@ std::string Row::symbol() const {
 }
 
 int Row::queries_per_group(const Architecture& arch) const {
+  if (by_triton()) return block_q;
   return waves / head_slices * query_tiles * static_cast<int>(arch.queries_per_wave);
 }
 
+namespace {
+
+std::vector<std::string> triton_settings(const Row& row) {
+  std::vector<std::string> all = {"dtype=" + row.dtype};
+  for (const auto& [key, value] : {std::pair{"head_dim=", row.head_dim},
+                                   {"block_q=", row.block_q},
+                                   {"block_k=", row.block_k},
+                                   {"waves=", row.waves},
+                                   {"waves_per_eu=", row.waves_per_eu},
+                                   {"stages=", row.stages},
+                                   {"mfma=", row.mfma}})
+    all.push_back(key + std::to_string(value));
+  for (const std::string& flag : row.flags) all.push_back("flags=" + flag);
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::string> Row::compiler_flags() const {
+  if (by_triton()) return triton_settings(*this);
   std::vector<std::string> all = {
       "-DRAPT_HEAD_DIM=" + std::to_string(head_dim),
       "-DRAPT_DTYPE=" + dtype,

@@ -19,15 +19,18 @@ class Error : public std::runtime_error {
 // "At most", or "at least" for the occupancy.
 struct Budget {
   int registers = -1, agprs = -1, sgprs = -1, lds = -1, occupancy = -1;  // -1: not given
+  int sgpr_spills = 0;                                                   // to lanes of VGPRs
 };
 
 struct Row {
   int line = 0;
   std::string operation;  // also the source, kernels/<vendor>/attention/<operation>.hip or .cu
+  std::string maker;      // "": the vendor's C++ compiler; "triton": kernels/triton/<operation>.py
   std::vector<std::string> arches;
   std::string dtype, features, p;
   int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1, query_tiles = 1;
   int shared_memory = 0;  // NVIDIA: bytes that a launch adds to a workgroup
+  int block_q = 0, stages = 1, mfma = 0;  // Triton: rows of a workgroup, tiles of keys on their way, rows of a product
   std::vector<std::string> flags;
   Budget budget;
 
@@ -36,7 +39,8 @@ struct Row {
   std::string name() const;    // forward.d128.bf16.plain.k64w8
   std::string symbol() const;  // the same as an identifier
   int queries_per_group(const Architecture& arch) const;
-  std::vector<std::string> compiler_flags() const;  // macros and flags
+  bool by_triton() const { return maker == "triton"; }
+  std::vector<std::string> compiler_flags() const;  // macros and flags; Triton: the keys of compile.py
 };
 
 // `file` begins errors. Reports every wrong row at once.

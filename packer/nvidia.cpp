@@ -21,6 +21,7 @@ constexpr uint8_t kElfAbi = 8;      // EI_ABIVERSION since CUDA 13: e_flags has 
 constexpr uint8_t kSizedValue = 4;  // EIFMT_SVAL: the 16 bits are the size of what follows
 enum Attribute : uint8_t {          // EIATTR_...
   kMaxThreads = 0x05,               // of __launch_bounds__: three numbers
+  kThreads = 0x10,                  // of Triton's kernels, which take no others: three numbers
   kFrameSize = 0x11,                // symbol, bytes of stack
   kParameterBytes = 0x19,
   kRegisters = 0x2f,  // symbol, registers
@@ -83,7 +84,8 @@ class Cubin : public Elf {
         case kRegisters: registers = number(1); break;
         case kFrameSize: stack = number(1); break;
         case kParameterBytes: parameters = value; break;
-        case kMaxThreads: threads = number(0) * number(1) * number(2); break;
+        case kMaxThreads:
+        case kThreads: threads = number(0) * number(1) * number(2); break;
         default: break;
       }
       bytes = bytes.subspan(4 + size);
@@ -96,13 +98,13 @@ class Cubin : public Elf {
 
 class NvidiaKernel final : public Compiled {
  public:
-  NvidiaKernel(const Cubin& cubin, const Row& row) : stack_(cubin.stack), static_shared_(cubin.static_shared) {
+  NvidiaKernel(const Cubin& cubin, int given) : stack_(cubin.stack), static_shared_(cubin.static_shared) {
     resources.target = "sm_" + std::to_string(cubin.processor());
     resources.name = cubin.kernel;
     resources.lanes = 32;
     resources.max_threads = cubin.threads;
     resources.registers = cubin.registers;
-    resources.shared_memory = row.shared_memory;
+    resources.shared_memory = given;
     resources.argument_size = cubin.parameters;
   }
 
@@ -137,8 +139,8 @@ class NvidiaKernel final : public Compiled {
 
 }  // namespace
 
-std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> bytes, const Row& row) {
-  return std::make_unique<NvidiaKernel>(Cubin(name, bytes), row);
+std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> bytes, int given) {
+  return std::make_unique<NvidiaKernel>(Cubin(name, bytes), given);
 }
 
 }  // namespace rapt::archive

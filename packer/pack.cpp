@@ -40,9 +40,10 @@ const Row& row_of(const std::string& manifest, const std::vector<Row>& rows, con
 }
 
 std::unique_ptr<Compiled> read_compiled(const std::string& name, const Architecture& arch, const Row& row,
-                                        std::span<const std::byte> code) {
-  if (arch.vendor == "amd") return read_amd(name, code);
-  if (arch.vendor == "nvidia") return read_nvidia(name, code, row);
+                                        const Object& object) {
+  const int given = row.by_triton() ? object.given : row.shared_memory;
+  if (arch.vendor == "amd") return read_amd(name, object.code, given);
+  if (arch.vendor == "nvidia") return read_nvidia(name, object.code, given);
   throw Error(name + ": the packer cannot read the metadata of " + std::string(arch.vendor) + "'s kernels");
 }
 
@@ -53,7 +54,7 @@ int block_q(const Row& row, const Architecture& arch) {
 
 ordered_json entry(const Row& row, const Architecture& arch, const Compiled& kernel) {
   const Resources& r = kernel.resources;
-  return {
+  ordered_json json = {
       {"name", row.name()},
       {"operation", row.operation},
       {"symbol", row.symbol()},
@@ -71,6 +72,12 @@ ordered_json entry(const Row& row, const Architecture& arch, const Compiled& ker
       {"argument_size", r.argument_size},
       {arch.vendor, kernel.block(row, arch)},
   };
+  if (row.by_triton())
+    json["triton"] = {{"given_shared_memory", r.shared_memory},
+                      {"exact_head_dim", true},
+                      {"alignment", kTritonAlignment},
+                      {"row_stride_below", kTritonRowStride}};
+  return json;
 }
 
 // The code objects as one zstd frame: those of one operation resemble each other.
@@ -105,7 +112,7 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
   for (const Object& object : contents.objects) {
     const Row& row = row_of(manifest, rows, object.name, contents.arch);
     const std::string where = manifest + ":" + std::to_string(row.line) + ": " + object.name + " on " + contents.arch;
-    const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, row, object.code);
+    const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, row, object);
     for (const std::string& violation : violations(row, *arch, *kernel))
       errors.append(errors.empty() ? "" : "\n").append(where).append(": ").append(violation);
     kernels.push_back(entry(row, *arch, *kernel));

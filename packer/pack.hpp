@@ -12,6 +12,7 @@ namespace rapt::archive {
 struct Object {
   std::string name;  // of its row
   std::vector<std::byte> code;
+  int given = 0;  // Triton: bytes of shared memory that a launch gives a workgroup, which only the compiler knows
 };
 
 struct Contents {

@@ -1,4 +1,4 @@
-// Lists the manifest's kernels for an architecture, one per line: "NAME OPERATION FLAG FLAG ...". CMake builds and runs
+// Lists the manifest's kernels for an architecture, one per line: "NAME MAKER OPERATION FLAG FLAG ...". CMake builds and runs
 // this program when it configures. Usage: rows MANIFEST ARCH
 #include <cstdio>
 #include <fstream>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
     throw Error(std::string(argv[2]) + " is not an architecture that Rapt knows");
   for (const Row& row : read_manifest(argv[1], text)) {
     if (!row.is_for(argv[2])) continue;
-    std::printf("%s %s", row.name().c_str(), row.operation.c_str());
+    std::printf("%s %s %s", row.name().c_str(), row.by_triton() ? "triton" : "c++", row.operation.c_str());
     for (const std::string& flag : row.compiler_flags()) std::printf(" %s", flag.c_str());
     std::puts("");
   }

@@ -14,6 +14,13 @@
 
 namespace rapt::gpu {
 
+// What is different about a kernel that Triton compiled. Zeros: it did not.
+struct TritonKernel {
+  int32_t given_shared_memory = 0;  // bytes that a launch gives a workgroup
+  int32_t alignment = 0;            // bytes, of tensors and their rows
+  int64_t row_stride_below = 0;     // elements
+};
+
 // One compiled kernel: what it computes, how it is launched, what resources it uses, and where its code is.
 struct Variant {
   std::string name;       // "forward.d128.bf16.plain.k64w8"
@@ -29,12 +36,15 @@ struct Variant {
   int32_t shared_memory = 0;             // bytes per workgroup
   int32_t spills = 0;                    // spilled registers; the packer refuses kernels with any
   int32_t argument_size = 0;             // bytes
+  TritonKernel triton = {};              // if Triton made it
   rapt_amd_kernel amd = {};              // if the archive's vendor is "amd"
   rapt_nvidia_kernel nvidia = {};        // if it is "nvidia"
   uint64_t offset = 0, stored_size = 0;  // of the zstd frame that has the code object, in the file
   uint64_t frame_size = 0;               // bytes that the frame holds
   uint64_t start = 0, size = 0;          // of the code object, among these
   uint32_t crc32 = 0;                    // of the code object
+
+  bool by_triton() const { return triton.alignment > 0; }
 };
 
 // Copies share the mapped file. All functions may be called from many threads at once.

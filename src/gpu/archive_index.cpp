@@ -62,6 +62,7 @@ class Reader {
   int32_t number(const char* key, int32_t least, int64_t most = kInt32Max) const {
     return static_cast<int32_t>(whole(key, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
   }
+  bool has(const char* key) const { return object_.contains(key); }
   std::optional<DType> dtype(const char* key) const {
     for (const DType type : {DType::fp16, DType::bf16, DType::fp32})
       if (text(key) == dtype_name(type)) return type;
@@ -114,6 +115,16 @@ rapt_amd_kernel read_amd(const Reader& r) {
   return amd;
 }
 
+TritonKernel read_triton(const Reader& r) {
+  if (!r.member("exact_head_dim").is_boolean() || !r.member("exact_head_dim").get<bool>())
+    r.fail("has an \"exact_head_dim\" that is not true");
+  TritonKernel triton;
+  triton.given_shared_memory = r.number("given_shared_memory", 0, 1 << 20);
+  triton.alignment = r.number("alignment", 1, 16);
+  triton.row_stride_below = r.number("row_stride_below", archive::kTritonRowStride);
+  return triton;
+}
+
 // Of two kernels in the order of the file.
 bool overlap(const Variant& a, const Variant& b) {
   if (a.offset != b.offset) return a.offset + a.stored_size > b.offset;
@@ -164,6 +175,7 @@ Index read_index(const std::string& path, std::string_view text, uint32_t versio
     const Reader own(reader.member(index.vendor.c_str()), cat(where, ": \"", index.vendor, "\""));
     if (index.vendor == "amd") v.amd = read_amd(own);
     else v.nvidia = {sizeof v.nvidia, own.number("occupancy", 0, 64)};
+    if (reader.has("triton")) v.triton = read_triton(Reader(reader.member("triton"), cat(where, ": \"triton\"")));
   }
   check_apart(path, index.variants);
   return index;

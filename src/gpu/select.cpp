@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "kernels/archive_format.hpp"
 #include "problem/options.hpp"
 
 namespace rapt::gpu {
@@ -38,12 +39,13 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
     std::from_chars(use.data() + 1, use.data() + dot, tile);
     shape.remove_prefix(dot + 1);
   }
-  const std::vector<size_t> from = of_tile(variants, able, tile);
+  std::vector<size_t> from = of_tile(variants, able, tile);
+  for (const size_t i : from)
+    if (shape_of(variants[i]) == shape) return i;
+  std::erase_if(from, [&](size_t i) { return variants[i].by_triton(); });  // which only a row that names one takes
   if (from.empty()) return std::nullopt;
   if (shape == "largest") return *std::max_element(from.begin(), from.end(), block);
   if (shape == "smallest") return *std::min_element(from.begin(), from.end(), block);
-  for (const size_t i : from)
-    if (shape_of(variants[i]) == shape) return i;
   return std::nullopt;
 }
 
@@ -65,6 +67,27 @@ bool conditions_hold(const TuningRow& row, const KernelRequirements& d, int32_t 
          row.unit_rows.holds(static_cast<double>(d.query_rows) / compute_units);
 }
 
+// Why a kernel by Triton, which assumes more of its tensors, cannot run it.
+std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
+  if (v.head_dim != d.head_dim || !d.one_head_dim)
+    return cat("by Triton: head_dim and head_dim_v must be ", v.head_dim);
+  if (d.sink) return "by Triton: it has no sink";
+  if (d.alignment < v.triton.alignment)
+    return cat("by Triton: tensors and rows must be aligned to ", v.triton.alignment, " bytes, the problem's are to ",
+               d.alignment);
+  if (!d.strides_fit) return cat("by Triton: rows must be less than ", v.triton.row_stride_below, " elements apart");
+  return "";
+}
+
+// Only of stages that have kernels by Triton: other plans do not depend on it.
+void read_layout(const Problem& problem, KernelRequirements& r) {
+  r.one_head_dim = problem.head_dim == problem.head_dim_v;
+  r.sink = problem.has_sink;
+  r.alignment = problem.alignment;
+  const int64_t rows = std::max(problem.heads_q * r.head_dim, problem.row_stride);
+  r.strides_fit = rows < archive::kTritonRowStride;
+}
+
 // Of a stage whose one kernel reads numbers in float32 only.
 KernelRequirements of_float32(Stage stage) {
   KernelRequirements r;
@@ -82,7 +105,8 @@ float scale_log2(const Problem& problem) {
 
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
-               static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32;
+               static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32 | uint64_t{d.one_head_dim} << 33 |
+               uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
@@ -99,6 +123,7 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.batch = problem.batch;
   r.seqlen_k = problem.seqlen_k;
   r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
+  if (stage == Stage::forward) read_layout(problem, r);
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
@@ -204,7 +229,8 @@ bool computes(const Variant& v, Stage stage) {
 std::string of_another_version(const Variant& v) {
   const Operation* const operation = find_operation(v.operation);
   if (operation == nullptr) return cat("it computes ", v.operation, ", which this library does not know");
-  if (v.argument_size == static_cast<int32_t>(operation->argument_size)) return "";
+  const int32_t own = v.argument_size - (v.by_triton() ? archive::kTritonArguments : 0);
+  if (own == static_cast<int32_t>(operation->argument_size)) return "";
   return cat("it takes ", v.argument_size, " bytes of arguments, this library passes ",
              uint64_t{operation->argument_size}, ": they are of different versions");
 }
@@ -215,6 +241,8 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (v.dtype != d.dtype) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < d.head_dim)
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
+  if (v.by_triton())
+    if (std::string why = triton_refusal(v, d); !why.empty()) return why;
   if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)

@@ -23,6 +23,9 @@ struct KernelRequirements {
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
   int64_t seqlen_k = 0, query_rows = 0;  // of the problem; query_rows: of all heads and sequences
   bool cache = false;                    // K and V are a cache, which forward kernels do not read
+  // What Triton's kernels ask about. One head dim: head_dim and head_dim_v are equal.
+  bool one_head_dim = true, sink = false, strides_fit = true;
+  int64_t alignment = 16;
 
   bool operator==(const KernelRequirements&) const = default;
 };

@@ -1,0 +1,38 @@
+"""Online softmax of a tile of rows: kernels/common/softmax.hpp in Triton, in the log2 domain."""
+
+import triton
+import triton.language as tl
+
+LOWEST = tl.constexpr(-3.4028234663852886e38)
+LN2 = tl.constexpr(0.6931471805599453)
+
+
+@triton.jit
+def rounded(p, DTYPE: tl.constexpr, BY_HAND: tl.constexpr):
+    """P for the second product. Without an instruction that rounds to bf16, adding half of the last place to the bits
+    (nearest, ties away from zero) takes half of what the compiler's own rounding does. P has no NaN worth keeping."""
+    if BY_HAND:
+        bits = (p.to(tl.uint32, bitcast=True) + 0x8000) >> 16
+        return bits.to(tl.uint16).to(DTYPE, bitcast=True)
+    else:
+        return p.to(DTYPE)
+
+
+@triton.jit
+def step(s, scale_log2, reference, total, rest, P_EXPONENT: tl.constexpr):
+    """One tile of keys: P, and the factor of what was summed before. P is at most 2^P_EXPONENT, which keeps fp16's out
+    of the range of denormals. The sum's rounding error is in `rest` (Fast2Sum)."""
+    following = tl.maximum(reference, tl.max(s, 1) * scale_log2 - P_EXPONENT)
+    factor = tl.exp2(reference - following)
+    p = tl.exp2(s * scale_log2 - following[:, None])
+    before = total * factor
+    of_tile = tl.sum(p, 1)
+    total = before + of_tile
+    rest = rest * factor + (of_tile - (total - before))
+    return p, factor, following, total, rest
+
+
+@triton.jit
+def inverse(total):
+    """The factor of O: 0 for a row with no keys; NaN stays."""
+    return tl.where(total > 0, 1 / total, total)
