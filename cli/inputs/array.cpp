@@ -62,8 +62,9 @@ Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout, Last l
   std::vector<size_t> order(n);  // from the slowest dimension to the fastest
   for (size_t i = 0; i < n; ++i) order[i] = i;
   const bool swapped = has(layout, Layout::heads_first) && n >= 3, gaps = has(layout, Layout::padded);
+  const bool spaces = has(layout, Layout::spaced);
   if (swapped) std::swap(order[n - 3], order[n - 2]);
-  row_major_ = !swapped && !gaps;
+  row_major_ = !swapped && !gaps && !spaces;
   count_ = 1;
   int64_t stride = gaps && last == Last::strided ? 2 : 1, bytes = 0;
   bool overflow = false;
@@ -73,11 +74,12 @@ Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout, Last l
     overflow |= __builtin_mul_overflow(stride, std::max<int64_t>(shape_[dim], 1), &stride);
     // Odd and even steps: rows lose their alignment.
     if (gaps) overflow |= __builtin_add_overflow(stride, static_cast<int64_t>(3 + 2 * (n - i)), &stride);
+    if (spaces) overflow |= __builtin_add_overflow(stride, int64_t{64}, &stride);
     overflow |= __builtin_mul_overflow(count_, shape_[dim], &count_);
   }
   overflow |= __builtin_mul_overflow(stride, element_bytes(), &bytes);
   if (overflow) throw InputError("a tensor of shape " + shape_text(shape_) + " exceeds 64 bits");
-  start_ = gaps ? 1 : 0;
+  start_ = gaps ? 1 : spaces ? 64 : 0;
   const int64_t elements = count_ > 0 ? offset(count_ - 1) + 1 : 0;
   memory_.assign(static_cast<size_t>(elements * element_bytes()), 0xFF);
 }

@@ -4,7 +4,7 @@ elements, aligned to 16 bytes. docs/design/triton.md says what is different from
 import triton
 import triton.language as tl
 
-from place import end_key, first_key, row_address, row_stride, sequence, turn_of
+from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of
 from softmax import LN2, LOWEST, inverse, rounded, step
 from tiles import add_not_finite, edge_tiles
 
@@ -35,22 +35,17 @@ def forward(
     skip_begin = tl.where(has_whole, whole_begin * (BLOCK_K // EDGE_K), end)
     skip_end = tl.where(has_whole, whole_end * (BLOCK_K // EDGE_K), end)
 
-    row = tl.arange(0, BLOCK_Q)
-    key = tl.arange(0, BLOCK_K)
-    dims = tl.arange(0, HEAD_DIM)
-    rows = first_row + row
+    rows = first_row + tl.arange(0, BLOCK_Q)
     exists = (rows < q_count)[:, None]
-    q_at = row_address(a.q, batch, q_first + first_row, head, 2)
-    q = tl.load(q_at + (row[:, None] * row_stride(a.q, 2) + dims[None, :]), mask=exists, other=0)
+    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_Q, HEAD_DIM, 2)
+    q = tl.load(row_address(a.q, batch, q_first + first_row + q_lowest, head, 2) + q_offsets, mask=exists, other=0)
     head_k = head // p.group
-    k_at = row_address(a.k, batch, k_first, head_k, 2)
-    v_at = row_address(a.v, batch, k_first, head_k, 2)
-    k_stride = row_stride(a.k, 2)
-    v_stride = row_stride(a.v, 2)
-    k_offsets = key[:, None] * k_stride + dims[None, :]
-    v_offsets = key[:, None] * v_stride + dims[None, :]
-    k_step = k_stride.to(tl.int64) * BLOCK_K
-    v_step = v_stride.to(tl.int64) * BLOCK_K
+    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2)
+    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2)
+    k_at = row_address(a.k, batch, k_first + k_lowest, head_k, 2)
+    v_at = row_address(a.v, batch, k_first + v_lowest, head_k, 2)
+    k_step = a.k.seq // 2 * BLOCK_K
+    v_step = a.v.seq // 2 * BLOCK_K
 
     scale_log2 = p.scale_log2
     reference = tl.full([BLOCK_Q], LOWEST, tl.float32)
@@ -58,16 +53,16 @@ def forward(
     rest = tl.zeros([BLOCK_Q], tl.float32)
     o = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
     for n in range(whole_begin, whole_end):
-        k = tl.load(k_at + n * k_step + k_offsets)
+        k = tl.load(k_at + tl.multiple_of(n * k_step, 8) + k_offsets)
         s = tl.dot(q, k.T)
-        v = tl.load(v_at + n * v_step + v_offsets)
+        v = tl.load(v_at + tl.multiple_of(n * v_step, 8) + v_offsets)
         weights, factor, reference, total, rest = step(s, scale_log2, reference, total, rest, P_EXPONENT)
         o = tl.dot(rounded(weights, DTYPE, BY_HAND), v, o * factor[:, None])
 
     low = first_key(p.window_left, diagonal, k_count, rows)[:, None]
     high = end_key(p.window_right, diagonal, k_count, rows)[:, None]
     reference, total, rest, o = edge_tiles(
-        q, k_at, v_at, k_stride, v_stride, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
+        a, q, batch, head_k, k_first, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
         reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, False,
     )  # fmt: skip
 
@@ -85,10 +80,11 @@ def forward(
         rest = tl.zeros([BLOCK_Q], tl.float32)
         o = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
         reference, total, rest, o = edge_tiles(
-            q, k_at, v_at, k_stride, v_stride, k_count, low, high, begin, end, end, end, scale_log2,
+            a, q, batch, head_k, k_first, k_count, low, high, begin, end, end, end, scale_log2,
             reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, True,
         )  # fmt: skip
         o = o * inverse(total + rest)[:, None]
-        o = add_not_finite(o, v_at, v_stride, k_count, low, high, begin, end, EDGE_K, HEAD_DIM)
-    out_at = row_address(a.out, batch, q_first + first_row, head, 2)
-    tl.store(out_at + (row[:, None] * row_stride(a.out, 2) + dims[None, :]), o.to(DTYPE), mask=exists)
+        o = add_not_finite(o, a.v, batch, head_k, k_first, k_count, low, high, begin, end, EDGE_K, HEAD_DIM)
+    out_offsets, out_lowest = tile_offsets(a.out, BLOCK_Q, HEAD_DIM, 2)
+    out_at = row_address(a.out, batch, q_first + first_row + out_lowest, head, 2)
+    tl.store(out_at + out_offsets, o.to(DTYPE), mask=exists)

@@ -68,10 +68,14 @@ def row_address(rows, batch, row, head, SIZE: tl.constexpr):
 
 
 @triton.jit
-def row_stride(rows, SIZE: tl.constexpr):
-    """In elements. Selection refuses larger ones: so 32-bit offsets within a tile are never negative, and become buffer
-    loads. Two assumptions joined by `&` would count for nothing."""
-    stride = tl.multiple_of((rows.seq // SIZE).to(tl.int32), 16 // SIZE)
-    tl.assume(stride >= 0)
-    tl.assume(stride < 1048576)
-    return stride
+def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr):
+    """Where a tile's elements are from the row that is first in memory, and that row's number: the tile's last if rows
+    are in the opposite order there. Selection refuses larger distances: so 32-bit offsets are never negative, and become
+    buffer loads. Two assumptions joined by `&` would count for nothing."""
+    distance = tl.multiple_of((tl.abs(rows.seq) // SIZE).to(tl.int32), 16 // SIZE)
+    tl.assume(distance >= 0)
+    tl.assume(distance < 1048576)
+    row = tl.arange(0, ROWS)
+    order = tl.where(rows.seq < 0, ROWS - 1 - row, row)
+    first = tl.where(rows.seq < 0, ROWS - 1, 0)
+    return order[:, None] * distance + tl.arange(0, HEAD_DIM)[None, :], first

@@ -14,7 +14,8 @@ void launch_stage(const Plan& plan, size_t stage, Function function, const void*
   const bool given = device.id.type == RAPT_CUDA || v.by_triton();
   const LaunchShape shape{.grid = {groups},
                           .block = {static_cast<uint32_t>(v.threads)},
-                          .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0};
+                          .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
+                          .fields_are_arguments = v.by_triton()};
   const auto bytes = static_cast<size_t>(v.argument_size);
   std::array<std::byte, sizeof(rapt_backward_args) + archive::kTritonArguments> longer{};
   if (v.by_triton()) arguments = std::memcpy(longer.data(), arguments, bytes - archive::kTritonArguments);

@@ -1,5 +1,6 @@
 #include "variant_cases.hpp"
 
+#include <cctype>
 #include <sstream>
 
 namespace test {
@@ -130,6 +131,18 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
     all.push_back(filled({lengths(n, n + 37) + " d-5 dv-0 *"}, dtype, tile));
   }
   return all;
+}
+
+Case for_triton(const Case& c, int64_t tile) {
+  std::istringstream words(c.problem);
+  std::string text;
+  for (std::string word; words >> word;) {
+    const auto is_number = [&](size_t at) { return word.size() > at && std::isdigit(word[at]); };
+    if (word == "sink" || (word.starts_with("dv") && is_number(2))) continue;
+    if (word.starts_with("d") && is_number(1)) word = "d" + std::to_string(tile);
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return {text, c.kind, c.layout == padded ? spaced : c.layout};
 }
 
 }  // namespace test

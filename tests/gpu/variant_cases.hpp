@@ -19,4 +19,7 @@ std::vector<Case> decode_cases(const std::string& dtype, int64_t tile, bool gene
 // More options, and lengths around the edges of every block.
 std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool general);
 
+// The same problem in what kernels by Triton take: head_dim and head_dim_v of the tile, no sink, rows that are aligned.
+Case for_triton(const Case& c, int64_t tile);
+
 }  // namespace test

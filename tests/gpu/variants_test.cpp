@@ -34,13 +34,16 @@ namespace {
 struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
-  bool general = false, backward = false;
+  bool general = false, backward = false, triton = false;
   size_t turn = 0;  // takes the problems whose number is equal to it modulo 3
 };
 std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
 
 // The kernel that merges partial results runs with a decode kernel, which the tuning table chooses.
 bool combines(const std::string& name) { return name.starts_with("decode_combine"); }
+
+// "tq128k64w4" is the last word of such a name.
+bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
 // Kernels of one type and tile next to each other, of whatever architecture: they have the same problems.
 std::vector<Variant> all_variants() {
@@ -53,7 +56,7 @@ std::vector<Variant> all_variants() {
       // It reads no tensor of the problem's type: any type whose other kernels are there serves.
       if (k.operation == std::string("backward_dsink") || combines(k.name)) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features == std::string("general"),
-                     std::string(k.operation).starts_with("backward")});
+                     std::string(k.operation).starts_with("backward"), by_triton(k.name)});
     }
   }
   std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });
@@ -277,6 +280,8 @@ TEST_P(EveryVariant, MeetsTheRule) {
     std::ranges::copy(variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
   if (longer && !combines(v.name))
     std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
+  if (v.triton)
+    for (Case& c : cases) c = for_triton(c, v.tile);
   const auto start = std::chrono::steady_clock::now();
   size_t problems = 0;
   for (size_t i = 0; i < cases.size(); ++i) {

@@ -145,7 +145,7 @@ std::string name_of(const Case& c) {
                                                "_masked_rows",
                                                "_poison_unseen",
                                                "_poison_seen"};
-  static constexpr const char* kLayoutNames[] = {"", "_heads_first", "_padded"};
+  static constexpr const char* kLayoutNames[] = {"", "_heads_first", "_padded", "", "_spaced"};
   std::string name;
   for (char x : c.problem) name += std::isalnum(static_cast<unsigned char>(x)) ? x : x == '-' ? 'm' : '_';
   return name + kKindNames[static_cast<size_t>(c.kind)] + kLayoutNames[static_cast<size_t>(c.layout)];

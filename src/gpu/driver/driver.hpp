@@ -56,6 +56,7 @@ struct LaunchShape {
   Extent cluster;                      // workgroups that run together and share memory; 1, 1, 1 is no cluster
   Extent block;                        // threads per workgroup
   uint32_t dynamic_shared_memory = 0;  // bytes per workgroup, in addition to what the kernel declares
+  bool fields_are_arguments = false;   // the kernel has one for each field of the struct, rather than the struct
 };
 
 // All functions may be called from many threads at once. Those that return a Status act on the calling thread's current
@@ -102,7 +103,7 @@ class Driver {
   // `code` must outlive the module. A function may be launched with all the dynamic shared memory that the device has.
   virtual Status load_module(Module*, const void* code) = 0;
   virtual Status find_function(Function*, Module, const char* symbol) = 0;
-  // The kernel's one argument is a struct; the bytes are read before launch() returns.
+  // The kernel's arguments are a struct; the bytes are read before launch() returns.
   virtual Status launch(Function, const LaunchShape&, const void* arguments, size_t bytes, Stream) = 0;
 
   virtual Status create_event(Event*) = 0;

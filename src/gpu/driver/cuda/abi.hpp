@@ -35,6 +35,11 @@ inline constexpr unsigned kCudaMemoryUnknown = 0, kCudaMemoryHost = 1;
 // CUfunction_attribute
 inline constexpr int kCudaFunctionSharedBytes = 1, kCudaFunctionMaxDynamicSharedBytes = 8;
 
+// The keys of cuLaunchKernelEx's `extra`: the arguments as bytes, and their number.
+inline void* const kCudaLaunchBuffer = reinterpret_cast<void*>(1);
+inline void* const kCudaLaunchBufferSize = reinterpret_cast<void*>(2);
+inline void* const kCudaLaunchEnd = reinterpret_cast<void*>(0);
+
 // CUlaunchAttributeID
 inline constexpr int kCudaLaunchClusterDimension = 4;
 

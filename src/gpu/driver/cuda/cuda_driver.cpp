@@ -103,7 +103,8 @@ class CudaDriver final : public Driver {
       return status(error);
     return status(cuda_.cuFuncSetAttribute(*function, kCudaFunctionMaxDynamicSharedBytes, most - declared));
   }
-  Status launch(Function function, const LaunchShape& shape, const void* arguments, size_t, Stream stream) override {
+  Status launch(Function function, const LaunchShape& shape, const void* arguments, size_t bytes,
+                Stream stream) override {
     CudaLaunchAttribute cluster = {};
     cluster.id = kCudaLaunchClusterDimension;
     cluster.value.cluster = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
@@ -118,7 +119,10 @@ class CudaDriver final : public Driver {
                                      .attributes = &cluster,
                                      .attribute_count = shape.cluster == Extent{} ? 0U : 1U};
     void* parameters[] = {const_cast<void*>(arguments)};
-    return status(cuda_.cuLaunchKernelEx(&config, function, parameters, nullptr));
+    void* buffer[] = {kCudaLaunchBuffer, parameters[0], kCudaLaunchBufferSize, &bytes, kCudaLaunchEnd};
+    const bool fields = shape.fields_are_arguments;
+    return status(
+        cuda_.cuLaunchKernelEx(&config, function, fields ? nullptr : parameters, fields ? buffer : nullptr));
   }
 
   Status create_event(Event* event) override { return status(cuda_.cuEventCreate(event, kCudaEventDefault)); }

@@ -19,6 +19,11 @@ inline constexpr HipError kHipErrorOutOfMemory = 2;
 inline constexpr HipError kHipErrorNoDevice = 100;
 inline constexpr HipError kHipErrorNotSupported = 801;
 
+// The keys of hipModuleLaunchKernel's `extra`: the arguments as bytes, and their number.
+inline void* const kHipLaunchBuffer = reinterpret_cast<void*>(1);
+inline void* const kHipLaunchBufferSize = reinterpret_cast<void*>(2);
+inline void* const kHipLaunchEnd = reinterpret_cast<void*>(3);
+
 // hipMemcpyDefault: HIP derives the direction from the pointers.
 inline constexpr int kHipMemcpyDefault = 4;
 

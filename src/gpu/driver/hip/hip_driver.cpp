@@ -84,12 +84,15 @@ class HipDriver final : public Driver {
   Status find_function(Function* function, Module module, const char* symbol) override {
     return status(hip_.hipModuleGetFunction(function, module, symbol));
   }
-  Status launch(Function function, const LaunchShape& shape, const void* arguments, size_t, Stream stream) override {
+  Status launch(Function function, const LaunchShape& shape, const void* arguments, size_t bytes,
+                Stream stream) override {
     if (shape.cluster != Extent{}) return static_cast<Status>(kHipErrorNotSupported);  // no AMD GPU so far has clusters
     void* parameters[] = {const_cast<void*>(arguments)};
+    void* buffer[] = {kHipLaunchBuffer, parameters[0], kHipLaunchBufferSize, &bytes, kHipLaunchEnd};
+    const bool fields = shape.fields_are_arguments;
     return status(hip_.hipModuleLaunchKernel(function, shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x,
                                              shape.block.y, shape.block.z, shape.dynamic_shared_memory, stream,
-                                             parameters, nullptr));
+                                             fields ? nullptr : parameters, fields ? buffer : nullptr));
   }
 
   Status create_event(Event* event) override { return status(hip_.hipEventCreate(event)); }
