@@ -99,7 +99,7 @@ bool wait_for(pid_t pid, double seconds, int& status) {
   return true;
 }
 
-// The first line that says what failed, or else the last one, its spaces made one.
+// The command's error, or else the first line that says what failed, or the last one; its spaces made one.
 std::string what_failed(const std::string& output) {
   std::string chosen;
   for (size_t at = 0; at < output.size();) {
@@ -108,7 +108,7 @@ std::string what_failed(const std::string& output) {
     at = end + 1;
     if (line.find_first_not_of(' ') == std::string::npos) continue;
     chosen = line;
-    if (line.find("FAIL") != std::string::npos) break;
+    if (line.starts_with("rapt: ") || line.find("FAIL") != std::string::npos) break;
   }
   std::string text;
   for (const char c : chosen)
