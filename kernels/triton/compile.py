@@ -67,6 +67,7 @@ def compiled(k, arch):
         "BLOCK_K": int(row["block_k"]),
         "EDGE_K": min(int(row["block_k"]), 32 if arch.startswith("sm_") else 512),
         "P_EXPONENT": 7 if row["dtype"] == "fp16" else 0,
+        "AMD": not arch.startswith("sm_"),
         "BY_HAND": row["dtype"] == "bf16" and not arch.startswith(ROUND_TO_BF16),
     }
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")

@@ -12,7 +12,7 @@ from tiles import add_not_finite, edge_tiles
 @triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
 def forward(
     a, SYMBOL: tl.constexpr, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
-    EDGE_K: tl.constexpr, P_EXPONENT: tl.constexpr, BY_HAND: tl.constexpr,
+    EDGE_K: tl.constexpr, P_EXPONENT: tl.constexpr, BY_HAND: tl.constexpr, AMD: tl.constexpr,
 ):  # fmt: skip
     p = a.problem
     flat_head, tile = turn_of(a.q_tiles, p.heads_q * p.batch, p.xcds, p.heads_at_once, p.units, tl.program_id(0))
@@ -37,11 +37,11 @@ def forward(
 
     rows = first_row + tl.arange(0, BLOCK_Q)
     exists = (rows < q_count)[:, None]
-    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_Q, HEAD_DIM, 2)
+    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_Q, HEAD_DIM, 2, AMD)
     q = tl.load(row_address(a.q, batch, q_first + first_row + q_lowest, head, 2) + q_offsets, mask=exists, other=0)
     head_k = head // p.group
-    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2)
-    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2)
+    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2, AMD)
+    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2, AMD)
     k_at = row_address(a.k, batch, k_first + k_lowest, head_k, 2)
     v_at = row_address(a.v, batch, k_first + v_lowest, head_k, 2)
     k_step = a.k.seq // 2 * BLOCK_K
@@ -63,7 +63,7 @@ def forward(
     high = end_key(p.window_right, diagonal, k_count, rows)[:, None]
     reference, total, rest, o = edge_tiles(
         a, q, batch, head_k, k_first, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
-        reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, False,
+        reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, AMD, False,
     )  # fmt: skip
 
     total += rest
@@ -81,10 +81,10 @@ def forward(
         o = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
         reference, total, rest, o = edge_tiles(
             a, q, batch, head_k, k_first, k_count, low, high, begin, end, end, end, scale_log2,
-            reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, True,
+            reference, total, rest, o, EDGE_K, HEAD_DIM, P_EXPONENT, BY_HAND, AMD, True,
         )  # fmt: skip
         o = o * inverse(total + rest)[:, None]
-        o = add_not_finite(o, a.v, batch, head_k, k_first, k_count, low, high, begin, end, EDGE_K, HEAD_DIM)
-    out_offsets, out_lowest = tile_offsets(a.out, BLOCK_Q, HEAD_DIM, 2)
+        o = add_not_finite(o, a.v, batch, head_k, k_first, k_count, low, high, begin, end, EDGE_K, HEAD_DIM, AMD)
+    out_offsets, out_lowest = tile_offsets(a.out, BLOCK_Q, HEAD_DIM, 2, AMD)
     out_at = row_address(a.out, batch, q_first + first_row + out_lowest, head, 2)
     tl.store(out_at + out_offsets, o.to(DTYPE), mask=exists)

@@ -68,14 +68,17 @@ def row_address(rows, batch, row, head, SIZE: tl.constexpr):
 
 
 @triton.jit
-def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr):
-    """Where a tile's elements are from the row that is first in memory, and that row's number: the tile's last if rows
-    are in the opposite order there. Selection refuses larger distances: so 32-bit offsets are never negative, and become
-    buffer loads. Two assumptions joined by `&` would count for nothing."""
-    distance = tl.multiple_of((tl.abs(rows.seq) // SIZE).to(tl.int32), 16 // SIZE)
-    tl.assume(distance >= 0)
-    tl.assume(distance < 1048576)
+def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr, AMD: tl.constexpr):
+    """Where a tile's elements are from one of its rows, and that row's number. On AMD it is the row that is first in
+    memory: the tile's last, if rows are in the opposite order there. Selection refuses large distances: so 32-bit offsets
+    are never negative, and become buffer loads. Two assumptions joined by `&` would count for nothing."""
     row = tl.arange(0, ROWS)
-    order = tl.where(rows.seq < 0, ROWS - 1 - row, row)
-    first = tl.where(rows.seq < 0, ROWS - 1, 0)
-    return order[:, None] * distance + tl.arange(0, HEAD_DIM)[None, :], first
+    first = 0
+    distance = tl.multiple_of((rows.seq // SIZE).to(tl.int32), 16 // SIZE)
+    if AMD:
+        distance = tl.multiple_of((tl.abs(rows.seq) // SIZE).to(tl.int32), 16 // SIZE)
+        tl.assume(distance >= 0)
+        tl.assume(distance < 1048576)
+        row = tl.where(rows.seq < 0, ROWS - 1 - row, row)
+        first = tl.where(rows.seq < 0, ROWS - 1, 0)
+    return row[:, None] * distance + tl.arange(0, HEAD_DIM)[None, :], first

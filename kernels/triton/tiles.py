@@ -16,13 +16,14 @@ def is_finite(x):
 @triton.jit
 def edge_tiles(
     a, q, batch, head_k, k_first, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
-    reference, total, rest, o, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, P_EXPONENT: tl.constexpr, BY_HAND: tl.constexpr, FINITE: tl.constexpr,
+    reference, total, rest, o, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, P_EXPONENT: tl.constexpr, BY_HAND: tl.constexpr,
+    AMD: tl.constexpr, FINITE: tl.constexpr,
 ):  # fmt: skip
     """Tiles of keys [begin, skip_begin) and [skip_end, end), of which rows attend the keys low <= key < high. FINITE:
     Inf and NaN in V count as 0."""
     key = tl.arange(0, BLOCK_K)
-    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2)
-    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2)
+    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2, AMD)
+    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2, AMD)
     before = skip_begin - begin
     for i in tl.range(0, before + end - skip_end, num_stages=1):
         first = tl.where(i < before, begin + i, skip_end + i - before) * BLOCK_K
@@ -42,11 +43,12 @@ def edge_tiles(
 @triton.jit
 def add_not_finite(
     o, v_rows, batch, head_k, k_first, k_count, low, high, begin, end, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr,
+    AMD: tl.constexpr,
 ):  # fmt: skip
     """Adds Inf and NaN of V to the rows that attend their keys, key by key in the tiles that have any."""
     key = tl.arange(0, BLOCK_K)
     dims = tl.arange(0, HEAD_DIM)
-    offsets, lowest = tile_offsets(v_rows, BLOCK_K, HEAD_DIM, 2)
+    offsets, lowest = tile_offsets(v_rows, BLOCK_K, HEAD_DIM, 2, AMD)
     for n in tl.range(begin, end, num_stages=1):
         first = n * BLOCK_K
         at = row_address(v_rows, batch, k_first + first + lowest, head_k, 2)
