@@ -138,17 +138,14 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
 std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const {
   const TunedKernel &own = ways.all.front().kernel, &best = ways.all[winner].kernel;
   std::vector<TuneRow> rows;
-  const auto add = [&](const std::string& stage, const std::string& use) {
+  for (const std::string stage : stages_of(op)) {
     rows.push_back(cell(problem, op, ways, stage));
-    rows.back().use = use;
-  };
-  if (winner == 0) {
-    add(own.stage, "");
-    return rows;
+    std::string& use = rows.back().use;
+    if (winner == 0) continue;
+    if (stage == best.stage) use = best.text();
+    else if (stage == own.stage && stage == "decode") use = "forward";
+    else if (stage == own.stage && stage == "backward_fused") use = "apart";
   }
-  if (own.stage == "decode" && best.stage == "forward") add("decode", "forward");
-  if (own.stage == "backward_fused" && best.stage != own.stage) add("backward_fused", "apart");
-  add(best.stage, best.text());
   return rows;
 }
 

@@ -42,7 +42,7 @@ class DeviceKernels {
 
   // The cell of the table that the problem is in, for rows of `stage`.
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
-  // The rows that make `winner` run there; with winner 0 the one that says that nothing was faster.
+  // For each stage of the pass the answer there: what makes `winner` run, or that the default stays.
   std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:

@@ -140,13 +140,9 @@ const TuneRow* TuneTable::find(const TuneRow& cell) const {
   return found == cells_.end() ? nullptr : &*found;
 }
 
-void TuneTable::erase(const TuneRow& cell) {
-  std::erase_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
-}
-
 void TuneTable::put(const std::vector<TuneRow>& cells) {
   for (const TuneRow& cell : cells) {
-    erase(cell);
+    std::erase_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
     cells_.push_back(cell);
   }
 }

@@ -52,11 +52,10 @@ class TuneTable {
 
   const TuneRow* find(const TuneRow& cell) const;  // null if it was not tried
   void put(const std::vector<TuneRow>& cells);     // in place of those of the same cells
-  void erase(const TuneRow& cell);
   // A line about where and when, which replaces the one that begins with the same `name`.
   void note(const std::string& name, const std::string& rest);
 
-  size_t size() const { return cells_.size(); }  // in cells
+  size_t size() const { return cells_.size(); }  // in cells of a stage
   std::string text() const;
 
  private:

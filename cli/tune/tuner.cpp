@@ -69,11 +69,8 @@ std::vector<Tuner::Task> Tuner::tasks_of(const std::vector<WantedProblem>& wante
 
 // Tried before, by the same kernels against the same default.
 bool Tuner::is_done(const Task& task) const {
-  for (size_t way = 0; way < task.ways.all.size(); ++way)
-    for (const TuneRow& row : kernels_.rows(task.problem, task.op, task.ways, way))
-      if (const TuneRow* known = table_.find(row))
-        if (known->among == row.among && known->against == row.against && known->by == by_) return true;
-  return false;
+  const TuneRow* known = table_.find(task.cell);
+  return known && known->among == task.cell.among && known->against == task.cell.against && known->by == by_;
 }
 
 void Tuner::remove_wrong(Task& task) {
@@ -120,15 +117,11 @@ void Tuner::tune(Task& task, double end, size_t left) {
     row.gain = gain;
     row.rounds = result.rounds;
   }
-  // A cell that had another answer may have had rows of other stages.
-  for (size_t way = 0; way < task.ways.all.size(); ++way)
-    for (const TuneRow& other : kernels_.rows(task.problem, task.op, task.ways, way)) table_.erase(other);
   store(rows);
 }
 
 void Tuner::store(const std::vector<TuneRow>& rows) {
   const auto add = [&](TuneTable& table) {
-    for (const TuneRow& row : rows) table.erase(row);
     table.put(rows);
     table.note(machine(), fmt::format(", rapt {}, {:%F}", rapt_version_string(), fmt::gmtime(std::time(nullptr))));
   };
@@ -169,7 +162,7 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
   }
   if (tuned < tasks.size()) fmt::print("{} cells are left: the same command goes on with them\n", tasks.size() - tuned);
   if (options_.output.empty()) fmt::print("\n{}", table_.text());
-  else fmt::print("{}: {} cells\n", options_.output, table_.size());
+  else fmt::print("{}: {} answers\n", options_.output, table_.size());
   return wrong_;
 }
 

@@ -72,7 +72,7 @@ class Tune(support.CommandTest):
                 self.assertTrue(self.table().endswith("\n"))
                 self.explain(problems[0])  # it parses
         self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
-        self.assertEqual(self.table().count("# tried "), len(problems))
+        self.assertEqual(self.table().count("# tried "), 2 * len(problems))  # of decode and of forward
 
     def test_forecasts_need_a_word(self):
         error = self.rapt("tune", "--device", "hip:0", "-o", "table", PROBLEMS[0], code=2).stderr
