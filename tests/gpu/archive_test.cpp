@@ -150,10 +150,10 @@ TEST(ArchiveReader, DamageToTheHeaderIsNamed) {
   const std::string file = good_archive();
   EXPECT_EQ(error_of("RAPT"), "a.rapt: has 4 bytes, too few for the header of a kernel archive");
   EXPECT_EQ(error_of(std::string(100, 'x')), "a.rapt: not a kernel archive");
-  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 3; })),
-            "a.rapt: is a kernel archive of version 3, this Rapt reads version 2");
+  EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 4; })),
+            "a.rapt: is a kernel archive of version 4, this Rapt reads versions 2 and 3");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.version = 1; })),
-            "a.rapt: is a kernel archive of version 1, this Rapt reads version 2: rebuild it from its sources");
+            "a.rapt: is a kernel archive of version 1, this Rapt reads versions 2 and 3: rebuild it from its sources");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_crc32 ^= 1; })), "a.rapt: the index's CRC32 is wrong");
   EXPECT_EQ(error_of(with_header(file, [](Header& h) { h.index_size = 1ULL << 40; })),
             "a.rapt: the header says that the index has 1099511627776 bytes, at most 16777216 are allowed");
