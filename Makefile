@@ -9,7 +9,7 @@ BUDGET ?= 30
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
-SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton
+SCRIPTS := tools/draw-bench tools/flash-attn-tests sim/tests/triton kernels/triton tests/gpu/triton
 # The Python whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
@@ -118,7 +118,8 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	@tools/install-deps python
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
-	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	tools/install-triton build/triton
+	cmake --preset sim -DRAPT_TRITON=ON "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
 	cmake --build --preset sim
 	cmake --build --preset release --target archives_clang_19
 	ctest --test-dir build/release -L nightly --output-on-failure

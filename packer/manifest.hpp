@@ -29,7 +29,7 @@ struct Row {
   std::vector<std::string> arches;
   std::string dtype, features, p;
   int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1, query_tiles = 1;
-  int shared_memory = 0;  // NVIDIA: bytes that a launch adds to a workgroup
+  int shared_memory = 0;                  // NVIDIA: bytes that a launch adds to a workgroup
   int block_q = 0, stages = 1, mfma = 0;  // Triton: rows of a workgroup, tiles of keys on their way, rows of a product
   std::vector<std::string> flags;
   Budget budget;

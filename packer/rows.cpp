@@ -1,5 +1,5 @@
-// Lists the manifest's kernels for an architecture, one per line: "NAME MAKER OPERATION FLAG FLAG ...". CMake builds and runs
-// this program when it configures. Usage: rows MANIFEST ARCH
+// Lists the manifest's kernels for an architecture, one per line: "NAME MAKER OPERATION FLAG FLAG ...". CMake builds
+// and runs this program when it configures. Usage: rows MANIFEST ARCH
 #include <cstdio>
 #include <fstream>
 #include <iterator>

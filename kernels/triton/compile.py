@@ -6,12 +6,21 @@ compile.py --arch gfx942 -o FOLDER NAME:OPERATION:KEY=VALUE,KEY=VALUE... ...
 The keys are those of rows of kernels/manifest. A kernel is compiled in a child process: the compiler may abort."""
 
 import argparse
+import ctypes
 import json
 import os
 import sys
 import tempfile
 from collections import namedtuple
 from pathlib import Path
+
+# The compiler orders some things by their addresses: the same bytes need the same addresses.
+NO_RANDOM_ADDRESSES = 0x0040000  # ADDR_NO_RANDOMIZE of personality(2)
+libc = ctypes.CDLL(None)
+if not libc.personality(0xFFFFFFFF) & NO_RANDOM_ADDRESSES:
+    if libc.personality(NO_RANDOM_ADDRESSES) == -1:
+        sys.exit("compile.py: the system does not let a process switch off random addresses (personality)")
+    os.execv(sys.executable, [sys.executable, *sys.argv])
 
 # Before Triton is imported. Line information would have this folder's path.
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"

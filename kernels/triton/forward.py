@@ -69,7 +69,8 @@ def forward(
     total += rest
     if a.lse.data.to(tl.int64) != 0:
         lse_at = a.lse.data + (batch.to(tl.int64) * a.lse.batch + head.to(tl.int64) * a.lse.head) // 4
-        lse = reference * LN2 + tl.log2(total) * LN2
+        # In float64: of a reference of hundreds, float32's product would use up what lse may be wrong by.
+        lse = (reference.to(tl.float64) * LN2 + (tl.log2(total) * LN2).to(tl.float64)).to(tl.float32)
         tl.store(lse_at + (q_first + rows).to(tl.int64) * (a.lse.query // 4), lse, mask=rows < q_count)
     o = o * inverse(total)[:, None]
     zeros = tl.sum(o * 0, 1)  # NaN where an element is not finite

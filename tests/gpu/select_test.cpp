@@ -191,7 +191,8 @@ TEST(Select, ByTritonOnlyWhereItsAssumptionsHold) {
     return refusal(v, requirements_of(Problem::parse(sizes), Stage::forward));
   };
   const std::string exact = "by Triton: head_dim and head_dim_v must be 64";
-  for (const char* able : {"", " causal", " causal-tl window=9,4", " varlen=8:9", " device-lengths=8:9", " stride=1048575"})
+  for (const char* able :
+       {"", " causal", " causal-tl window=9,4", " varlen=8:9", " device-lengths=8:9", " stride=1048575"})
     EXPECT_EQ(why_not(std::string("b1 hq2 hk1 sq8 sk9 d64 bf16") + able), "") << able;
   EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d63 bf16"), exact);
   EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 dv32 bf16"), exact);

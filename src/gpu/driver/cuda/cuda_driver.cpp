@@ -121,8 +121,7 @@ class CudaDriver final : public Driver {
     void* parameters[] = {const_cast<void*>(arguments)};
     void* buffer[] = {kCudaLaunchBuffer, parameters[0], kCudaLaunchBufferSize, &bytes, kCudaLaunchEnd};
     const bool fields = shape.fields_are_arguments;
-    return status(
-        cuda_.cuLaunchKernelEx(&config, function, fields ? nullptr : parameters, fields ? buffer : nullptr));
+    return status(cuda_.cuLaunchKernelEx(&config, function, fields ? nullptr : parameters, fields ? buffer : nullptr));
   }
 
   Status create_event(Event* event) override { return status(cuda_.cuEventCreate(event, kCudaEventDefault)); }
