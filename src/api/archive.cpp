@@ -4,7 +4,7 @@
 #include "api/guard.hpp"
 #include "base/text.hpp"
 #include "gpu/archive.hpp"
-#include "kernels/operations.hpp"
+#include "gpu/select.hpp"
 #include "problem/validator.hpp"
 
 struct rapt_archive {
@@ -41,8 +41,7 @@ rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
   rapt_kernel k = {};
   k.name = v.name.c_str();
   k.operation = v.operation.c_str();
-  const Operation* const operation = find_operation(v.operation);
-  k.stage = operation ? stage_name(operation->stage).data() : "";
+  k.stage = gpu::stage_of(v);
   k.symbol = v.symbol.c_str();
   k.features = v.features.c_str();
   k.p = v.p.c_str();

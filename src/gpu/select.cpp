@@ -226,6 +226,11 @@ bool computes(const Variant& v, Stage stage) {
   return operation && operation->stage == stage;
 }
 
+const char* stage_of(const Variant& v) {
+  const Operation* const operation = find_operation(v.operation);
+  return operation ? stage_name(operation->stage).data() : "";
+}
+
 std::string of_another_version(const Variant& v) {
   const Operation* const operation = find_operation(v.operation);
   if (operation == nullptr) return cat("it computes ", v.operation, ", which this library does not know");

@@ -64,6 +64,7 @@ class Stages {
 std::string unsupported(const Problem& problem);
 
 bool computes(const Variant& variant, Stage stage);
+const char* stage_of(const Variant& variant);  // its name; "" for an operation that this library does not know
 
 // Why this library can pass it no arguments, as no selection does; "" if it can.
 std::string of_another_version(const Variant& variant);
