@@ -20,7 +20,7 @@ libc = ctypes.CDLL(None)
 if not libc.personality(0xFFFFFFFF) & NO_RANDOM_ADDRESSES:
     if libc.personality(NO_RANDOM_ADDRESSES) == -1:
         sys.exit("compile.py: the system does not let a process switch off random addresses (personality)")
-    os.execv(sys.executable, [sys.executable, *sys.argv])
+    os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})
 
 # Before Triton is imported. Line information would have this folder's path.
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
