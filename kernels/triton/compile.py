@@ -27,14 +27,13 @@ os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
 CACHE = tempfile.TemporaryDirectory()
 os.environ["TRITON_CACHE_DIR"] = CACHE.name
 
+import arguments  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
+from forward import forward  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
-
-import arguments  # noqa: E402
-from forward import forward  # noqa: E402
 
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do

@@ -3,7 +3,6 @@ elements, aligned to 16 bytes. docs/design/triton.md says what is different from
 
 import triton
 import triton.language as tl
-
 from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of
 from softmax import LN2, LOWEST, inverse, rounded, step
 from tiles import add_not_finite, edge_tiles
@@ -24,7 +23,7 @@ def forward(
     if first_row >= q_count:
         return
 
-    # Keys [begin_key, keys_end) in tiles of EDGE_K, of which tiles of BLOCK_K are whole: all rows attend all their keys.
+    # Keys from begin to end in tiles of EDGE_K, of which tiles of BLOCK_K are whole: all rows attend all their keys.
     diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
     last_row = tl.minimum(first_row + BLOCK_Q, q_count) - 1
     begin = first_key(p.window_left, diagonal, k_count, first_row) // EDGE_K

@@ -70,8 +70,8 @@ def row_address(rows, batch, row, head, SIZE: tl.constexpr):
 @triton.jit
 def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr, AMD: tl.constexpr):
     """Where a tile's elements are from one of its rows, and that row's number. On AMD it is the row that is first in
-    memory: the tile's last, if rows are in the opposite order there. Selection refuses large distances: so 32-bit offsets
-    are never negative, and become buffer loads. Two assumptions joined by `&` would count for nothing."""
+    memory: the tile's last, if rows are in the opposite order there. Selection refuses large distances: so 32-bit
+    offsets are never negative, and become buffer loads. Two assumptions joined by `&` would count for nothing."""
     row = tl.arange(0, ROWS)
     first = 0
     distance = tl.multiple_of((rows.seq // SIZE).to(tl.int32), 16 // SIZE)

@@ -2,7 +2,6 @@
 
 import triton
 import triton.language as tl
-
 from place import row_address, tile_offsets, within
 from softmax import rounded, step
 
@@ -16,8 +15,8 @@ def is_finite(x):
 @triton.jit
 def edge_tiles(
     a, q, batch, head_k, k_first, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
-    reference, total, rest, o, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, P_EXPONENT: tl.constexpr, BY_HAND: tl.constexpr,
-    AMD: tl.constexpr, FINITE: tl.constexpr,
+    reference, total, rest, o, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, P_EXPONENT: tl.constexpr,
+    BY_HAND: tl.constexpr, AMD: tl.constexpr, FINITE: tl.constexpr,
 ):  # fmt: skip
     """Tiles of keys [begin, skip_begin) and [skip_end, end), of which rows attend the keys low <= key < high. FINITE:
     Inf and NaN in V count as 0."""

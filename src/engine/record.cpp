@@ -25,11 +25,11 @@ class Record {
     const std::lock_guard lock(mutex_);
     if (!written_.insert(line).second) return;
     // Opened for each new problem, which is seldom, and written at once: several processes may share the file.
-    const int file = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     const ssize_t size = static_cast<ssize_t>(line.size());
-    const bool ok = file >= 0 && write(file, line.data(), line.size()) == size;
+    const bool ok = file >= 0 && ::write(file, line.data(), line.size()) == size;
     const int error = errno;
-    if (file >= 0) close(file);
+    if (file >= 0) ::close(file);
     if (!ok)
       throw Error(RAPT_INVALID_ARGUMENT,
                   cat("RAPT_RECORD names ", path_, ", which cannot be written: ", std::strerror(error)));

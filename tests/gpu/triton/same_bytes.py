@@ -1,5 +1,5 @@
-"""Triton's kernels compiled once more, from a copy of the sources in another folder, have the same bytes; the archives beside
-this file are what the build would pack. Usage: same_bytes.py SOURCE BUILD TRITON"""
+"""Triton's kernels compiled once more, from a copy of the sources in another folder, have the same bytes; the archives
+beside this file are what the build would pack. Usage: same_bytes.py SOURCE BUILD TRITON"""
 
 import filecmp
 import os
