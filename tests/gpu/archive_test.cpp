@@ -167,6 +167,33 @@ TEST(ArchiveReader, ReadsVersion2) {
     EXPECT_EQ(archive.code(*variant_of(archive, row.name())), code_of(row));
 }
 
+TEST(ArchiveReader, ReadsWhatTritonsKernelsAssume) {
+  const json good = {{"given_shared_memory", 8192},
+                     {"exact_head_dim", true},
+                     {"alignment", 16},
+                     {"row_stride_below", rapt::archive::kTritonRowStride}};
+  const auto with = [&](const json& triton) {
+    return with_index(good_archive(), [&](json& index) { index["kernels"][0]["triton"] = triton; });
+  };
+  const std::string file = with(good);
+  const Archive archive = Archive::view("a.rapt", bytes_of(file));
+  EXPECT_TRUE(archive.variants()[0].by_triton());
+  EXPECT_EQ(archive.variants()[0].triton.given_shared_memory, 8192);
+  EXPECT_EQ(archive.variants()[0].triton.alignment, 16);
+  EXPECT_FALSE(archive.variants()[1].by_triton());
+  const auto error = [&](const char* key, const json& value) {
+    json triton = good;
+    triton[key] = value;
+    return error_of(with(triton));
+  };
+  const std::string where = "a.rapt: kernel 0 of the index: \"triton\" has ";
+  EXPECT_EQ(error("exact_head_dim", false), where + "an \"exact_head_dim\" that is not true");
+  for (const char* key : {"alignment", "given_shared_memory", "row_stride_below"})
+    EXPECT_TRUE(error(key, -1).starts_with(where)) << key << ": " << error(key, -1);
+  for (const char* key : {"alignment", "given_shared_memory"})
+    EXPECT_TRUE(error(key, 1 << 21).starts_with(where)) << key << ": " << error(key, 1 << 21);
+}
+
 TEST(ArchiveReader, EveryTruncationIsAnError) {
   const std::string file = good_archive();
   for (size_t size = 0; size < file.size(); size += size < 64 ? 1 : 37) {

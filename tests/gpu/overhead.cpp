@@ -48,6 +48,9 @@ int main() try {
   rapt::check(rapt_forward(&call));
   std::printf("%s\n", rapt::describe(kGpu).runtime);
   std::printf("rapt_forward   %7.0f ns\n", nanoseconds([&] { rapt::check(rapt_forward(&call)); }));
+  size_t bytes = 0;
+  std::printf("of it the plan %7.0f ns\n",
+              nanoseconds([&] { rapt::check(rapt_workspace_size(&call, nullptr, &bytes)); }));
   std::printf("rapt::forward  %7.0f ns\n", nanoseconds([&] { rapt::forward(attention, out, lse, how); }));
   // A stride of 0 lets the same memory be as long as it must.
   int64_t length = 64;

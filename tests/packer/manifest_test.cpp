@@ -65,6 +65,34 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
             "m:2: a row begins with an operation and its architectures");
 }
 
+const std::string kByTriton =
+    "forward gfx942 maker=triton dtype=fp16 head_dim=64 features=plain block_q=64 block_k=128 waves=4 stages=2 mfma=16 "
+    "flags=a=b,c vgprs<=184 sgpr_spills<=24 lds<=16384 occupancy>=2 p=nearest";
+
+TEST(Manifest, ARowOfTritonSaysItsTileAndWhatItsCompilerIsTold) {
+  const Row row = read_manifest("m", kByTriton)[0];
+  EXPECT_TRUE(row.by_triton());
+  EXPECT_EQ(row.name(), "forward.d64.fp16.plain.tq64k128w4n2");
+  EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 64);
+  EXPECT_EQ(row.compiler_flags(),
+            (std::vector<std::string>{"dtype=fp16", "head_dim=64", "block_q=64", "block_k=128", "waves=4",
+                                      "waves_per_eu=0", "stages=2", "mfma=16", "flags=a=b", "flags=c"}));
+  EXPECT_EQ(row.budget.sgpr_spills, 24);
+}
+
+TEST(Manifest, KeysOfTritonAndOfCppAreApart) {
+  const auto without = [](std::string text, const std::string& token) {
+    return error_of(text.erase(text.find(token), token.size()));
+  };
+  EXPECT_EQ(without(kByTriton, "maker=triton "), "m:1: the row has no \"waves_per_eu=\"");
+  EXPECT_EQ(without(kByTriton, "block_q=64 "), "m:1: the row has no \"block_q=\"");
+  EXPECT_EQ(without(kByTriton, "stages=2 "), "m:1: the row has no \"stages=\"");
+  EXPECT_EQ(error_of(kGood + " block_q=64"), "m:1: \"block_q=\" is no key of rows for amd");
+  EXPECT_EQ(error_of(kGood + " sgpr_spills<=1"), "m:1: \"sgpr_spills<=\" is no key of rows for amd");
+  EXPECT_EQ(error_of(kByTriton + " query_tiles=2"), "m:1: \"query_tiles=\" is no key of rows for amd by Triton");
+  EXPECT_EQ(error_of(kGood + " maker=mojo"), "m:1: maker= is \"mojo\", must be one of triton");
+}
+
 // As clang's own remarks say: registers to waves per SIMD.
 TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
   const auto waves = [](const char* arch, int vgprs) {
