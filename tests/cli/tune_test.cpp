@@ -142,7 +142,16 @@ TEST(Race, WhoCannotRunIsNamedAndTheRestGoesOn) {
 TEST(Race, TooFewRoundsAreNoVerdict) {
   const RaceResult result = MadeUpGpu({1, 0.5}, 5).race(8);
   EXPECT_EQ(result.winner, 0u);
+  EXPECT_FALSE(result.decided);
   EXPECT_EQ(result.ended, "the time limit");
+  EXPECT_TRUE(MadeUpGpu({1e-3, 0.1}, 5).race(8).decided);  // the other is hopeless, which one call says
+}
+
+TEST(Race, TheFirstCallsKeepTheTimeLimitToo) {
+  MadeUpGpu gpu({1e-3, 5, 5, 5, 5}, 6);
+  const RaceResult result = gpu.race(1);
+  EXPECT_LE(gpu.now(), 12);  // of the first slow one, two calls
+  EXPECT_FALSE(result.decided);
 }
 
 TEST(Race, ForecastsNeedOneCall) {

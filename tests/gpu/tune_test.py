@@ -24,7 +24,8 @@ class Tune(support.CommandTest):
         os.environ["RAPT_SIM_TIME"] = "sample"
 
     def tune(self, *more, code=1):
-        return self.rapt("tune", "--device", "hip:0", "--budget", "300", *more, code=code).stdout
+        budget = [] if "--budget" in more else ["--budget", "300"]
+        return self.rapt("tune", "--device", "hip:0", *budget, *more, code=code).stdout
 
     def table(self):
         return (self.folder / "table").read_text()
@@ -72,7 +73,36 @@ class Tune(support.CommandTest):
                 self.assertTrue(self.table().endswith("\n"))
                 self.explain(problems[0])  # it parses
         self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
-        self.assertEqual(self.table().count("# tried "), 2 * len(problems))  # of decode and of forward
+        self.assertEqual(self.table().count("# tried "), len(problems))
+
+    def test_answers_of_other_stages_stay(self):
+        os.environ["RAPT_KERNEL_PATH"], own = os.environ["RAPT_TEST_ARCHIVES"], os.environ["RAPT_KERNEL_PATH"]
+        try:
+            problem = "b1 hq1 hk1 sq40 sk40 d64 bf16"
+            self.tune("--simulated", "--op", "bwd", "-o", "table", problem, code=0)
+            before = [line for line in self.table().splitlines() if line.startswith("# tried backward_fused ")]
+            self.assertEqual(len(before), 1)
+            self.tune("--simulated", "--op", "bwd", "-o", "table", problem + " det", code=0)
+            self.assertIn(before[0], self.table())
+            again = self.tune("--simulated", "--op", "bwd", "-o", "table", problem, problem + " det", code=0)
+            self.assertIn("2 were tuned before", again)
+        finally:
+            os.environ["RAPT_KERNEL_PATH"] = own
+
+    def test_a_problem_that_cannot_run_leaves_the_others(self):
+        huge, empty = "b1 hq3 hk3 sq500000000 sk500000000 d64 bf16", "b1 hq2 hk2 sq40 sk0 d64 bf16"
+        for command in ("tune", "compare"):
+            text = self.rapt(command, "--device", "hip:0", huge, empty, PROBLEMS[0], code=int(command == "tune")).stdout
+            self.assertRegex(text, rf"left out: (forward )?{huge}: no memory")
+            self.assertIn(f"{empty}: there is nothing to compute", text)
+            self.assertRegex(text, BETTER if command == "tune" else r"\*[0-9.]+ \(1\.00x\)")
+
+    def test_the_budget_holds_for_checks_too(self):
+        start = time.monotonic()
+        text = self.tune("--budget", "1", "b4 hq8 hk2 sq2000 sk2000 d64 bf16 causal", code=0)
+        self.assertLess(time.monotonic() - start, 8)
+        self.assertIn("1 cells are left", text)
+        self.assertNotIn("# tried", text)
 
     def test_forecasts_need_a_word(self):
         error = self.rapt("tune", "--device", "hip:0", "-o", "table", PROBLEMS[0], code=2).stderr
@@ -88,6 +118,9 @@ class Tune(support.CommandTest):
         (self.folder / "problems").write_text("\nsideways b1\n")
         self.assertIn("problems line 2 is 'sideways b1', must be 'forward PROBLEM'",
                       self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        for budget in ("0", "nan", "1e10", "soon"):
+            self.assertIn(f"--budget: is '{budget}', must be 1 to 1e9 seconds",
+                          self.rapt("tune", "--device", "hip:0", "--budget", budget, PROBLEMS[0], code=2).stderr)
         os.environ["RAPT_SIM_TIME"] = "0"
         self.assertIn("RAPT_SIM_TIME=sample asks for forecasts",
                       self.rapt("tune", "--device", "hip:0", PROBLEMS[0], code=2).stderr)
