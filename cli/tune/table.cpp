@@ -55,8 +55,8 @@ std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vec
   return row;
 }
 
-// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q: other
-// kernels are made for these.
+// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q, where
+// other kernels are made for these, and not for many of a decode kernel's, which reads K and V again for every 16.
 void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   const auto open = [&](auto axis, bool below) {
     CellSpan all = axis(row);
@@ -69,7 +69,8 @@ void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   };
   row.seqlen_k = open([](const TuneRow& r) { return r.seqlen_k; }, true);
   row.unit_rows = open([](const TuneRow& r) { return r.unit_rows; }, true);
-  if (row.rows) row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
+  if (row.rows && (row.stage != "decode" || row.use == "forward"))
+    row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
 }
 
 std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {

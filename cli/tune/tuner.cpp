@@ -9,6 +9,7 @@
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/probe/team.hpp"
+#include "cli/tune/forms.hpp"
 #include "cli/tune/timer.hpp"
 #include "cli/tune/trial.hpp"
 
@@ -74,7 +75,7 @@ bool Tuner::is_done(const Task& task) const {
 }
 
 bool Tuner::remove_wrong(Task& task, double end) {
-  const Problem small = small_form(task.problem);
+  const Problem small = small_form(made_form(task.problem));
   std::vector<Way> right;
   for (const Way& way : task.ways.all) {
     const std::string asked = fmt::format("{} {} {}", op_name(task.op), small.text(), way.kernel.text());
@@ -100,7 +101,7 @@ bool Tuner::remove_wrong(Task& task, double end) {
 }
 
 RaceResult Tuner::timed(const Task& task, double end, size_t left) const {
-  WayTimer timer(task.problem, task.op, options_.device, options_.seed);
+  WayTimer timer(made_form(task.problem), task.op, options_.device, options_.seed);
   const double share = (end - seconds_now()) / static_cast<double>(left);
   const RaceRules rules{.seconds = share, .exact = by_ == "simulated", .seed = options_.seed};
   return race(

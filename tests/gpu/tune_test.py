@@ -138,6 +138,12 @@ class Tune(support.CommandTest):
         self.assertIn(f"forward {PROBLEMS[0]} lse", lines)
         self.assertIn("* " + BETTER, self.tune("--record", "problems"))
 
+    def test_tensors_that_are_not_compact(self):
+        for layout in ("align=2", "stride=999", "device-lengths=70:70"):
+            problem = f"b2 hq2 hk2 sq40 sk40 d64 bf16 {layout}"
+            self.assertIn("* " + BETTER, self.tune(problem), layout)
+            self.assertIn("*", self.rapt("compare", "--device", "hip:0", problem).stdout.split("fwd", 1)[1])
+
     def test_compare_prints_every_kernel(self):
         text = self.rapt("compare", "--device", "hip:0", *PROBLEMS[:2], "--json", "rows", "--html", "page").stdout
         self.assertIn("times are forecasts by time model", text)
