@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -95,16 +97,26 @@ std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
   return rows;
 }
 
+// A blank line, a comment, or a row: without this, a file of something else would be taken for rows that people wrote.
+bool may_be_of_a_table(std::string_view line) {
+  line = line.substr(0, line.find('#'));
+  if (line.find('\0') != std::string_view::npos) return false;
+  return line.find_first_not_of(" \t\r") == std::string_view::npos ||
+         (line.find("use=") != std::string_view::npos && line.find("by=") != std::string_view::npos);
+}
+
 std::string without_newline(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   return std::string(line);
 }
 
+std::filesystem::path folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path(); }
+
 // A folder's lock rather than a lock file: nothing is left behind, and the table itself is replaced.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
-    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    const std::filesystem::path folder = folder_of(path);
     fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd_ < 0 || flock(fd_, LOCK_EX) != 0) {
       if (fd_ >= 0) close(fd_);
@@ -156,11 +168,12 @@ void TuneTable::note(const std::string& name, const std::string& rest) {
 
 TuneTable TuneTable::parse(std::string_view text) {
   TuneTable table;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
   bool head = false;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line == kHead) head = true;
+    if (without_newline(line) == kHead) head = true;
     else if (!head) table.kept_.push_back(without_newline(line));
     else if (line.starts_with(kNote)) table.notes_.push_back(without_newline(line));
     else if (line.starts_with(kTried))
@@ -172,11 +185,21 @@ TuneTable TuneTable::parse(std::string_view text) {
 
 TuneTable TuneTable::read(const std::string& path) {
   std::error_code error;
+  if (const auto folder = folder_of(path); access(folder.c_str(), W_OK | X_OK) != 0)
+    throw InputError(fmt::format("the table's path is {}, and nothing can be written to {}: {}", path, folder.string(),
+                                 std::strerror(errno)));
   if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error))
+    throw InputError(fmt::format("the table's path is {}, must be a file", path));
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw InputError(fmt::format("{} cannot be read", path));
-  return parse(text);
+  TuneTable table = parse(text);
+  for (size_t i = 0; i < table.kept_.size(); ++i)
+    if (!may_be_of_a_table(table.kept_[i]))
+      throw InputError(
+          fmt::format("{} line {} is no row of a table: the path must be a table's or a new file's", path, i + 1));
+  return table;
 }
 
 std::string TuneTable::text() const {
@@ -199,7 +222,10 @@ std::string TuneTable::text() const {
   return text;
 }
 
-void update_table(const std::string& path, const std::function<void(TuneTable&)>& change) {
+void update_table(const std::string& given, const std::function<void(TuneTable&)>& change) {
+  std::error_code error;
+  const bool link = std::filesystem::is_symlink(given, error);  // which stays: the file that it names is replaced
+  const std::string path = link ? std::filesystem::weakly_canonical(given).string() : given;
   const FolderLock lock(path);
   TuneTable table = TuneTable::read(path);
   change(table);

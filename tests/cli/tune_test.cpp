@@ -295,6 +295,9 @@ TEST(TuneTable, WhatPeopleWroteStaysAndComesFirst) {
   EXPECT_TRUE(text.starts_with(mine));
   EXPECT_EQ(lines_with(text, "# tuned on a GPU"), 1);
   EXPECT_EQ(TuneTable::parse(text).text(), text);
+  std::string dos;  // as another system's editor saves it
+  for (const char c : text) dos += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(TuneTable::parse(dos).text(), text);
 }
 
 std::string content(const std::filesystem::path& path) {

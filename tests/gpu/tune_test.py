@@ -114,7 +114,12 @@ class Tune(support.CommandTest):
         self.assertIn("--device is cpu", self.rapt("tune", "--device", "cpu", PROBLEMS[0], code=2).stderr)
         self.assertIn("there is nothing to tune", self.rapt("tune", "--device", "hip:0", code=2).stderr)
         (self.folder / "problems").write_text("forward b1 hq2\n")
-        self.assertIn("hk", self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        self.assertIn("problems line 1 is 'forward b1 hq2': problem text, column 7: expected hk",
+                      self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        self.assertIn(f"{self.folder} is a folder, must be a file",
+                      self.rapt("tune", "--device", "hip:0", "--record", self.folder, code=2).stderr)
+        (self.folder / "problems").write_bytes(f"forward {PROBLEMS[0]}\r\n".encode())
+        self.assertIn("* " + BETTER, self.tune("--record", "problems"))
         (self.folder / "problems").write_text("\nsideways b1\n")
         self.assertIn("problems line 2 is 'sideways b1', must be 'forward PROBLEM'",
                       self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
@@ -124,6 +129,26 @@ class Tune(support.CommandTest):
         os.environ["RAPT_SIM_TIME"] = "0"
         self.assertIn("RAPT_SIM_TIME=sample asks for forecasts",
                       self.rapt("tune", "--device", "hip:0", PROBLEMS[0], code=2).stderr)
+
+    def test_where_no_table_can_be_written(self):
+        (self.folder / "problems").write_text(f"forward {PROBLEMS[0]}\n")
+        (self.folder / "bytes").write_bytes(bytes(range(256)))
+        os.mkfifo(self.folder / "pipe")
+        for path, why in (("problems", "problems line 1 is no row of a table"), ("bytes", "bytes line 1 is no row"),
+                          ("pipe", "the table's path is pipe, must be a file"), (".", "is ., must be a file"),
+                          ("missing/table", "missing/table, and nothing can be written to")):
+            before = [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")]
+            result = self.rapt("tune", "--device", "hip:0", "--simulated", "-o", path, PROBLEMS[0], code=2)
+            self.assertIn(why, result.stderr)
+            self.assertEqual(result.stdout, "")  # nothing was tried
+            self.assertEqual(before, [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")])
+
+    def test_a_link_stays_one(self):
+        (self.folder / "table").symlink_to("real")
+        (self.folder / "real").write_text("forward rows<9 use=smallest by=me\n")
+        self.tune("--simulated", "-o", "table", PROBLEMS[0])
+        self.assertTrue((self.folder / "table").is_symlink())
+        self.assertIn("\nforward dtype=bf16", (self.folder / "real").read_text())
 
     def test_what_a_program_ran(self):
         os.environ["RAPT_RECORD"] = str(self.folder / "problems")
