@@ -32,6 +32,7 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
                             const std::string& use) {
   for (const size_t i : able)
     if (variants[i].name == use) return i;
+  if (std::ranges::count(use, '.') > 1) return std::nullopt;  // a whole name
   const auto block = [&](size_t a, size_t b) { return variants[a].block_q < variants[b].block_q; };
   std::string_view shape = use;
   int32_t tile = smallest;
