@@ -68,10 +68,11 @@ std::vector<Tuner::Task> Tuner::tasks_of(const std::vector<WantedProblem>& wante
   return tasks;
 }
 
-// Tried before, by the same kernels against the same default.
+// Tried before, by the same kernels against the same default. A forecast does not replace a measurement.
 bool Tuner::is_done(const Task& task) const {
   const TuneRow* known = table_.find(task.cell);
-  return known && known->among == task.cell.among && known->against == task.cell.against && known->by == by_;
+  return known && known->among == task.cell.among && known->against == task.cell.against &&
+         (known->by == by_ || known->by == "measured");
 }
 
 bool Tuner::remove_wrong(Task& task, double end) {

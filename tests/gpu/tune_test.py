@@ -56,6 +56,9 @@ class Tune(support.CommandTest):
         self.assertIn("3 were tuned before, 0 to tune", again)
         self.assertEqual(self.table(), before)
 
+        (self.folder / "measured").write_text(before.replace("by=simulated", "by=measured"))
+        self.assertIn("0 to tune", self.tune("--simulated", "-o", "measured", *PROBLEMS, code=0))
+
         stale = re.sub(rf"(against={DEFAULT}):[0-9a-f]{{8}}", r"\1:00000000", before)
         (self.folder / "stale").write_text(stale)
         self.assertRegex(self.explain(table="stale"), rf"-> +hip +{DEFAULT} .*line 4 was passed over: {DEFAULT} has changed")
