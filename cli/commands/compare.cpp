@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/seconds.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/tune/compare.hpp"
@@ -43,10 +44,10 @@ int compare_command(const CompareOptions& o) {
     try {
       all.push_back(compare_kernels(kernels, w, device, o.seconds));
       rows.insert(rows.end(), all.back().rows.begin(), all.back().rows.end());
-    } catch (const Error& e) {
-      if (e.status() != RAPT_UNSUPPORTED) throw;
+    } catch (const std::exception& e) {  // no kernel takes it, or no memory: others may do
+      const std::string why = e.what(), text = w.problem.text();
       progress.clear();
-      fmt::print("left out: {}\n", e.what());
+      fmt::print("left out: {}{}\n", why.starts_with(text) ? "" : text + ": ", why);
     }
   }
   progress.clear();
@@ -69,9 +70,7 @@ void add_compare(CLI::App& app, Action& action) {
   sub->add_option("--op", o->op, "fwd, bwd or both, for tables and problems")
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
-  sub->add_option("--seconds", o->seconds, "Seconds of each problem")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "Seconds of each problem")->check(seconds_from(1e-3))->capture_default_str();
   sub->add_option("--json", o->json, "Write one JSON object per line to this file");
   sub->add_option("--html", o->html, "Write a report with plots to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");

@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/seconds.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/tune/tuner.hpp"
@@ -57,7 +58,7 @@ void add_tune(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"fwd", "bwd", "both"}))
       ->capture_default_str();
   sub->add_option("--budget", o->budget, "Seconds in total; the same command goes on with what is left")
-      ->check(CLI::Range(1.0, 1e9))
+      ->check(seconds_from(1))
       ->capture_default_str();
   sub->add_option("-o,--output", o->output,
                   "The table: made, or added to, after each problem. RAPT_TUNING=FILE uses it. Without, it is printed");

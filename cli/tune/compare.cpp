@@ -7,6 +7,7 @@
 #include "cli/core/placement.hpp"
 #include "cli/inputs/dtype.hpp"
 #include "cli/probe/team.hpp"
+#include "cli/tune/forms.hpp"
 #include "cli/tune/race.hpp"
 #include "cli/tune/timer.hpp"
 
@@ -51,7 +52,7 @@ Comparison compare_kernels(const DeviceKernels& kernels, const WantedProblem& wa
   const Ways ways = kernels.ways(wanted.problem, wanted.op);
   Comparison c{wanted, {}};
   for (const Way& way : ways.all) c.rows.push_back(row_of(wanted, device, way));
-  WayTimer timer(wanted.problem, wanted.op, device, 1);
+  WayTimer timer(made_form(wanted.problem), wanted.op, device, 1);
   const bool forecast = describe(device).simulator != 0;
   const RaceRules rules{.seconds = forecast ? kNoBudget : seconds, .everyone_stays = true, .exact = forecast};
   const RaceResult result =

@@ -44,6 +44,10 @@ const char* mask_of(const rapt_problem& p) {
 
 std::string TunedKernel::text() const { return fmt::format("{}:{:08x}", name, crc32); }
 
+bool Ways::has(const std::string& stage) const {
+  return std::ranges::any_of(all, [&](const Way& way) { return way.kernel.stage == stage; });
+}
+
 std::string Ways::among() const {
   std::string names;
   for (const Way& way : all) names += way.kernel.text() + " ";
@@ -82,6 +86,9 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
 }
 
 Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
+  // Each kernel, also one that is wrong, computes nothing right and in no time.
+  if (flops(problem, op) == 0)
+    throw Error(RAPT_UNSUPPORTED, fmt::format("{}: there is nothing to compute", problem.text()));
   const std::string backend = gpu_backend(device_);
   const Explanation e = explain(problem, op, {.backend = backend}, device_);
   if (!e.chosen()) {
@@ -116,6 +123,11 @@ int DeviceKernels::tile_before(const TunedKernel& kernel) const {
   return before;
 }
 
+TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways) const {
+  const auto stages = stages_of(op);
+  return cell(problem, op, ways, *std::ranges::find_if(stages, [&](const char* stage) { return ways.has(stage); }));
+}
+
 TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const {
   const rapt_problem p = problem.c();
   const TunedKernel& own = ways.all.front().kernel;
@@ -137,15 +149,16 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
 
 std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const {
   const TunedKernel &own = ways.all.front().kernel, &best = ways.all[winner].kernel;
-  std::vector<TuneRow> rows;
-  for (const std::string stage : stages_of(op)) {
-    rows.push_back(cell(problem, op, ways, stage));
-    std::string& use = rows.back().use;
-    if (winner == 0) continue;
-    if (stage == best.stage) use = best.text();
-    else if (stage == own.stage && stage == "decode") use = "forward";
-    else if (stage == own.stage && stage == "backward_fused") use = "apart";
+  std::vector<TuneRow> rows = {cell(problem, op, ways)};
+  TuneRow& first = rows.front();
+  if (best.stage == first.stage) {
+    if (winner != 0) first.use = best.text();
+    return rows;
   }
+  if (winner != 0 && first.stage == own.stage && first.stage == "decode") first.use = "forward";
+  if (winner != 0 && first.stage == own.stage && first.stage == "backward_fused") first.use = "apart";
+  rows.push_back(cell(problem, op, ways, best.stage));
+  if (winner != 0) rows.back().use = best.text();
   return rows;
 }
 

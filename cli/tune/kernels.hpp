@@ -29,7 +29,8 @@ struct Ways {
   std::vector<Way> all;         // [0]: the default
   std::optional<bool> general;  // whether the problem needs general kernels; empty: that changes nothing here
 
-  std::string among() const;  // their number, and a checksum of their names and codes
+  bool has(const std::string& stage) const;  // a kernel of it
+  std::string among() const;                 // their number, and a checksum of their names and codes
 };
 
 class DeviceKernels {
@@ -40,12 +41,14 @@ class DeviceKernels {
   // none does.
   Ways ways(const Problem& problem, rapt_op op) const;
 
-  // The cell of the table that the problem is in, for rows of `stage`.
-  TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
-  // For each stage of the pass the answer there: what makes `winner` run, or that the default stays.
+  // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
+  TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
+  // The answers in that cell and of the winner's stage: what makes `winner` run, or that the default stays. Of other
+  // stages the race says nothing: other problems may have an answer there.
   std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:
+  TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
   const TunedKernel* find(const std::string& name) const;
   bool takes(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -27,18 +28,25 @@ class Problems {
 };
 
 void add_record(Problems& problems, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw InputError(fmt::format("{} is a folder, must be a file", path));
   std::ifstream file(path);
   if (!file) throw InputError(fmt::format("{} cannot be read", path));
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
+    if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
     const size_t space = line.find(' ');
     const std::string op = line.substr(0, space);
     if (space == std::string::npos || (op != "forward" && op != "backward"))
       throw InputError(
           fmt::format("{} line {} is '{}', must be 'forward PROBLEM' or 'backward PROBLEM'", path, number, line));
-    problems.add(op == "forward" ? RAPT_FORWARD : RAPT_BACKWARD, line.substr(space + 1));
+    try {
+      problems.add(op == "forward" ? RAPT_FORWARD : RAPT_BACKWARD, line.substr(space + 1));
+    } catch (const Error& e) {
+      throw InputError(fmt::format("{} line {} is '{}': {}", path, number, line, e.what()));
+    }
   }
 }
 

@@ -34,8 +34,7 @@ class Race {
 
   RaceResult run() {
     if (rules_.exact) {
-      round();
-      result_.ended = "one forecast of each";
+      if (round()) result_.ended = "one forecast of each";
     } else {
       open();
       while (result_.ended.empty() && round())
@@ -50,6 +49,7 @@ class Race {
   void open() {
     double of_default = 0;
     for (size_t i = 0; i < result_.entrants.size(); ++i) {
+      if (now_() >= end_ && !rules_.everyone_stays) return;
       double seconds = 0;
       if (!take(i, &seconds) || !take(i, &seconds)) continue;
       if (i == 0) of_default = seconds;
@@ -146,7 +146,9 @@ class Race {
   void finish() {
     for (size_t i = 0; i < result_.entrants.size(); ++i)
       if (!result_.entrants[i].seconds.empty()) result_.entrants[i].gain = ratio(0, i, kConfidence);
-    if (result_.rounds < (rules_.exact ? 1 : kLeastRounds)) return;
+    const bool alone = live_.size() == 1 && !rules_.exact;  // all others left: they are surely slower, or cannot run
+    result_.decided = alone || result_.rounds >= (rules_.exact ? 1 : kLeastRounds);
+    if (!result_.decided || alone) return;
     const size_t fastest = best();
     if (result_.entrants[fastest].gain.low > rules_.least_gain) result_.winner = fastest;
   }

@@ -31,6 +31,7 @@ struct RaceResult {
   std::vector<Entrant> entrants;  // as numbered; 0 is the default
   size_t winner = 0;              // 0 unless another's gain is sure
   int rounds = 0;                 // complete ones
+  bool decided = false;           // the rounds were enough for a verdict
   std::string ended;              // "the gain is known to 0.4 %", "200 rounds", "the time limit"
 };
 

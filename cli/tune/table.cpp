@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -38,7 +40,8 @@ CellSpan around(const CellSpan& a, const CellSpan& b) { return {std::min(a.first
 bool meet(const CellSpan& a, const CellSpan& b) { return a.first <= b.last && b.first <= a.last; }
 
 bool meet(const TuneRow& a, const TuneRow& b) {
-  return (!a.rows || meet(*a.rows, *b.rows)) && meet(a.seqlen_k, b.seqlen_k) && meet(a.unit_rows, b.unit_rows);
+  return (!a.rows || !b.rows || meet(*a.rows, *b.rows)) && meet(a.seqlen_k, b.seqlen_k) &&
+         meet(a.unit_rows, b.unit_rows);
 }
 
 // The row that holds in both and between, unless a cell there has another answer.
@@ -50,13 +53,13 @@ std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vec
   row.unit_rows = around(a.unit_rows, b.unit_rows);
   row.gain = {std::min(a.gain.low, b.gain.low), std::max(a.gain.high, b.gain.high)};
   row.rounds = std::min(a.rounds, b.rounds);
-  for (const TuneRow& cell : cells)
-    if (same_kind(cell, row) && meet(cell, row) && !same_answer(cell, row)) return std::nullopt;
+  for (const TuneRow& cell : cells)  // meeting is rare, and cheaper to ask than the rest
+    if (meet(cell, row) && same_kind(cell, row) && !same_answer(cell, row)) return std::nullopt;
   return row;
 }
 
-// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q: other
-// kernels are made for these.
+// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q, where
+// other kernels are made for these, and not for many of a decode kernel's, which reads K and V again for every 16.
 void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   const auto open = [&](auto axis, bool below) {
     CellSpan all = axis(row);
@@ -69,7 +72,8 @@ void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   };
   row.seqlen_k = open([](const TuneRow& r) { return r.seqlen_k; }, true);
   row.unit_rows = open([](const TuneRow& r) { return r.unit_rows; }, true);
-  if (row.rows) row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
+  if (row.rows && (row.stage != "decode" || row.use == "forward"))
+    row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
 }
 
 std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
@@ -94,16 +98,26 @@ std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
   return rows;
 }
 
+// A blank line, a comment, or a row: without this, a file of something else would be taken for rows that people wrote.
+bool may_be_of_a_table(std::string_view line) {
+  line = line.substr(0, line.find('#'));
+  if (line.find('\0') != std::string_view::npos) return false;
+  return line.find_first_not_of(" \t\r") == std::string_view::npos ||
+         (line.find("use=") != std::string_view::npos && line.find("by=") != std::string_view::npos);
+}
+
 std::string without_newline(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   return std::string(line);
 }
 
+std::filesystem::path folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path(); }
+
 // A folder's lock rather than a lock file: nothing is left behind, and the table itself is replaced.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
-    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    const std::filesystem::path folder = folder_of(path);
     fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd_ < 0 || flock(fd_, LOCK_EX) != 0) {
       if (fd_ >= 0) close(fd_);
@@ -155,11 +169,12 @@ void TuneTable::note(const std::string& name, const std::string& rest) {
 
 TuneTable TuneTable::parse(std::string_view text) {
   TuneTable table;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
   bool head = false;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line == kHead) head = true;
+    if (without_newline(line) == kHead) head = true;
     else if (!head) table.kept_.push_back(without_newline(line));
     else if (line.starts_with(kNote)) table.notes_.push_back(without_newline(line));
     else if (line.starts_with(kTried))
@@ -171,11 +186,21 @@ TuneTable TuneTable::parse(std::string_view text) {
 
 TuneTable TuneTable::read(const std::string& path) {
   std::error_code error;
+  if (const auto folder = folder_of(path); access(folder.c_str(), W_OK | X_OK) != 0)
+    throw InputError(fmt::format("the table's path is {}, and nothing can be written to {}: {}", path, folder.string(),
+                                 std::strerror(errno)));
   if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error))
+    throw InputError(fmt::format("the table's path is {}, must be a file", path));
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw InputError(fmt::format("{} cannot be read", path));
-  return parse(text);
+  TuneTable table = parse(text);
+  for (size_t i = 0; i < table.kept_.size(); ++i)
+    if (!may_be_of_a_table(table.kept_[i]))
+      throw InputError(
+          fmt::format("{} line {} is no row of a table: the path must be a table's or a new file's", path, i + 1));
+  return table;
 }
 
 std::string TuneTable::text() const {
@@ -198,7 +223,10 @@ std::string TuneTable::text() const {
   return text;
 }
 
-void update_table(const std::string& path, const std::function<void(TuneTable&)>& change) {
+void update_table(const std::string& given, const std::function<void(TuneTable&)>& change) {
+  std::error_code error;
+  const bool link = std::filesystem::is_symlink(given, error);  // which stays: the file that it names is replaced
+  const std::string path = link ? std::filesystem::weakly_canonical(given).string() : given;
   const FolderLock lock(path);
   TuneTable table = TuneTable::read(path);
   change(table);

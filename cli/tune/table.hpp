@@ -46,7 +46,7 @@ struct TuneRow {
 
 class TuneTable {
  public:
-  // What `path` has; empty if there is no such file. Throws InputError if it cannot be read.
+  // What `path` has; empty if there is no such file. Throws InputError if it is no table, or none can be written there.
   static TuneTable read(const std::string& path);
   static TuneTable parse(std::string_view text);
 
@@ -66,6 +66,6 @@ class TuneTable {
 
 // Changes the file under a lock of its folder: reads it again, so that of two writers neither loses its rows, and
 // replaces it whole.
-void update_table(const std::string& path, const std::function<void(TuneTable&)>& change);
+void update_table(const std::string& given, const std::function<void(TuneTable&)>& change);
 
 }  // namespace rapt::cli

@@ -9,6 +9,7 @@
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/probe/team.hpp"
+#include "cli/tune/forms.hpp"
 #include "cli/tune/timer.hpp"
 #include "cli/tune/trial.hpp"
 
@@ -31,7 +32,7 @@ struct Tuner::Task {
   rapt_op op;
   Problem problem;
   Ways ways;
-  TuneRow cell;  // of the default's stage
+  TuneRow cell;
 };
 
 Tuner::Tuner(const TuneOptions& options, Progress& progress)
@@ -56,7 +57,7 @@ std::vector<Tuner::Task> Tuner::tasks_of(const std::vector<WantedProblem>& wante
   for (const WantedProblem& w : wanted) {
     try {
       Ways ways = kernels_.ways(w.problem, w.op);
-      TuneRow cell = kernels_.cell(w.problem, w.op, ways, ways.all.front().kernel.stage);
+      TuneRow cell = kernels_.cell(w.problem, w.op, ways);
       const bool known = std::ranges::any_of(tasks, [&](const Task& t) { return t.cell.same_cell(cell); });
       if (!known) tasks.push_back({w.op, w.problem, std::move(ways), std::move(cell)});
     } catch (const Error& e) {
@@ -67,44 +68,62 @@ std::vector<Tuner::Task> Tuner::tasks_of(const std::vector<WantedProblem>& wante
   return tasks;
 }
 
-// Tried before, by the same kernels against the same default.
+// Tried before, by the same kernels against the same default. A forecast does not replace a measurement.
 bool Tuner::is_done(const Task& task) const {
   const TuneRow* known = table_.find(task.cell);
-  return known && known->among == task.cell.among && known->against == task.cell.against && known->by == by_;
+  return known && known->among == task.cell.among && known->against == task.cell.against &&
+         (known->by == by_ || known->by == "measured");
 }
 
-void Tuner::remove_wrong(Task& task) {
-  const Problem small = small_form(task.problem);
-  const auto verdict = [&](const Way& way) {
+bool Tuner::remove_wrong(Task& task, double end) {
+  const Problem small = small_form(made_form(task.problem));
+  std::vector<Way> right;
+  for (const Way& way : task.ways.all) {
     const std::string asked = fmt::format("{} {} {}", op_name(task.op), small.text(), way.kernel.text());
-    for (const auto& [known, what] : verdicts_)
-      if (known == asked) return what;
-    progress_.show(fmt::format("checking {}", asked));
-    std::string what = try_out(small, task.op, options_.device, way.backend, kMostOfACheck);
-    if (!what.empty()) {
-      progress_.clear();
-      fmt::print("wrong: {}: {}\n", asked, what);
-      ++wrong_;
+    auto known = std::ranges::find(verdicts_, asked, [](const auto& verdict) { return verdict.first; });
+    if (known == verdicts_.end()) {
+      progress_.show(fmt::format("checking {}", asked));
+      const double most = std::min(kMostOfACheck, end - seconds_now());
+      std::optional<std::string> what;
+      if (most > 0) what = try_out(small, task.op, options_.device, way.backend, most);
+      if (!what && most < kMostOfACheck) return false;
+      known = verdicts_.insert(known, {asked, what.value_or(fmt::format("its check took more than {:.0f} s", most))});
+      if (!known->second.empty()) {
+        progress_.clear();
+        fmt::print("wrong: {}: {}\n", asked, known->second);
+        ++wrong_;
+      }
     }
-    verdicts_.emplace_back(asked, what);
-    return what;
-  };
-  // A default that is wrong has nothing beside it: its rows would be read as if it could stand in.
-  if (!verdict(task.ways.all.front()).empty()) task.ways.all.resize(1);
-  else std::erase_if(task.ways.all, [&](const Way& way) { return !verdict(way).empty(); });
+    if (known->second.empty()) right.push_back(way);
+    else if (right.empty()) break;  // the default: rows beside it would be read as if it could stand in
+  }
+  task.ways.all = std::move(right);
+  return true;
 }
 
-void Tuner::tune(Task& task, double end, size_t left) {
-  remove_wrong(task);
-  if (task.ways.all.size() == 1) return;
-  WayTimer timer(task.problem, task.op, options_.device, options_.seed);
+RaceResult Tuner::timed(const Task& task, double end, size_t left) const {
+  WayTimer timer(made_form(task.problem), task.op, options_.device, options_.seed);
   const double share = (end - seconds_now()) / static_cast<double>(left);
   const RaceRules rules{.seconds = share, .exact = by_ == "simulated", .seed = options_.seed};
-  const RaceResult result = race(
+  return race(
       task.ways.all.size(), rules, [&](size_t way) { return timer.sample(task.ways.all[way].backend); }, seconds_now);
+}
+
+bool Tuner::tune(Task& task, double end, size_t left) {
+  if (!remove_wrong(task, end)) return false;
+  if (task.ways.all.size() < 2) return true;
+  RaceResult result;
+  try {
+    result = timed(task, end, left);
+  } catch (const std::exception& e) {  // no memory for it, or the default cannot be launched: others may do
+    progress_.clear();
+    fmt::print("left out: {} {}: {}\n", op_name(task.op), task.problem.text(), e.what());
+    ++wrong_;
+    return true;
+  }
   progress_.clear();
   print(task, result);
-  if (result.rounds == 0) return;
+  if (!result.decided) return false;
   std::vector<TuneRow> rows = kernels_.rows(task.problem, task.op, task.ways, result.winner);
   // Of a default that stays: the gain of the fastest other.
   Interval gain = result.entrants[result.winner].gain;
@@ -115,9 +134,10 @@ void Tuner::tune(Task& task, double end, size_t left) {
     row.by = by_;
     row.among = task.cell.among;  // also those that were wrong: they need not be tried again
     row.gain = gain;
-    row.rounds = result.rounds;
+    row.rounds = std::max(result.rounds, 1);  // 0: the others left in their first calls
   }
   store(rows);
+  return true;
 }
 
 void Tuner::store(const std::vector<TuneRow>& rows) {
@@ -151,15 +171,16 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
   fmt::print(
       "{}\n{} problems in {} cells of the table: {} have one kernel, {} were tuned before, {} to tune in {:.0f} s\n",
       machine(), wanted.size(), found, alone, done, tasks.size(), options_.budget);
-  size_t tuned = 0;
+  size_t begun = 0, tuned = 0;
   for (Task& task : tasks) {
     const double left = end - seconds_now();
     if (left <= 0) break;
-    progress_.show(fmt::format("{} of {}, about {:.0f} s left: {} {}", tuned + 1, tasks.size(), left, op_name(task.op),
+    progress_.show(fmt::format("{} of {}, about {:.0f} s left: {} {}", begun + 1, tasks.size(), left, op_name(task.op),
                                task.problem.text()));
-    tune(task, end, tasks.size() - tuned);
-    ++tuned;
+    tuned += tune(task, end, tasks.size() - begun);
+    ++begun;
   }
+  progress_.clear();
   if (tuned < tasks.size()) fmt::print("{} cells are left: the same command goes on with them\n", tasks.size() - tuned);
   if (options_.output.empty()) fmt::print("\n{}", table_.text());
   else fmt::print("{}: {} answers\n", options_.output, table_.size());

@@ -31,8 +31,10 @@ class Tuner {
   struct Task;
   std::vector<Task> tasks_of(const std::vector<WantedProblem>& wanted);
   bool is_done(const Task& task) const;
-  void remove_wrong(Task& task);
-  void tune(Task& task, double end, size_t left);  // `left`: tasks that share the time until `end`, this one included
+  // Both return false where the time until `end` was too short.
+  bool remove_wrong(Task& task, double end);
+  bool tune(Task& task, double end, size_t left);  // `left`: tasks that share the time, this one included
+  RaceResult timed(const Task& task, double end, size_t left) const;
   void print(const Task& task, const RaceResult& result) const;
   void store(const std::vector<TuneRow>& rows);
   std::string machine() const;

@@ -32,11 +32,13 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
                             const std::string& use) {
   for (const size_t i : able)
     if (variants[i].name == use) return i;
+  if (std::ranges::count(use, '.') > 1) return std::nullopt;  // a whole name
   const auto block = [&](size_t a, size_t b) { return variants[a].block_q < variants[b].block_q; };
   std::string_view shape = use;
   int32_t tile = smallest;
   if (const size_t dot = use.find('.'); use.starts_with('d') && dot != std::string::npos) {
-    std::from_chars(use.data() + 1, use.data() + dot, tile);
+    const auto [end, error] = std::from_chars(use.data() + 1, use.data() + dot, tile);
+    if (error != std::errc() || end != use.data() + dot) return std::nullopt;
     shape.remove_prefix(dot + 1);
   }
   std::vector<size_t> from = of_tile(variants, able, tile);
@@ -278,13 +280,15 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
 
 std::string passed_over(const Tuning& tuning, const TuningRow& fired, const KernelRequirements& needed,
                         int32_t compute_units) {
+  constexpr int32_t kNamed = 8;
   std::string text;
+  int32_t count = 0;
   for (const TuningRow& row : tuning.rows) {
     if (&row == &fired) break;
-    if (!row.stale.empty() && conditions_hold(row, needed, std::max(compute_units, 1)))
-      text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
+    if (row.stale.empty() || !conditions_hold(row, needed, std::max(compute_units, 1))) continue;
+    if (++count <= kNamed) text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
   }
-  return text;
+  return count <= kNamed ? text : cat(text, "; and ", count - kNamed, " more were");
 }
 
 }  // namespace rapt::gpu

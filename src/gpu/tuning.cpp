@@ -36,6 +36,9 @@ class RowParser {
     row_.stage = stage(words[0]);
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
+    for (const auto& [name, range] : ranges_)
+      if (range->below != 0 && range->least >= range->below)
+        fail(cat("no number is within ", name, ">= and ", name, "<"));
     if (row_.use.name.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
     if (row_.use.name == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
@@ -70,14 +73,11 @@ class RowParser {
   }
 
   bool range_word(std::string_view text) {
-    for (const auto& [name, range] : {std::pair<std::string_view, TuningRange&>{"rows", row_.rows},
-                                      {"seqlen_k", row_.seqlen_k},
-                                      {"unit_rows", row_.unit_rows},
-                                      {"groups", row_.groups}}) {
+    for (const auto& [name, range] : ranges_) {
       if (!text.starts_with(name)) continue;
       const std::string_view rest = text.substr(name.size());
-      if (rest.starts_with(">=")) return range.least = number(rest.substr(2)), true;
-      if (rest.starts_with("<")) return range.below = number(rest.substr(1)), true;
+      if (rest.starts_with(">=")) return range->least = number(rest.substr(2)), true;
+      if (rest.starts_with("<")) return range->below = number(rest.substr(1)), true;
     }
     return false;
   }
@@ -147,13 +147,15 @@ class RowParser {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e9)
-      fail(cat("'", text, "' must be a number above 0"));
+      fail(cat("'", text, "' must be a number above 0, up to 1e9"));
     return value;
   }
 
   std::string where_;
   std::vector<std::string_view> seen_;  // keys of the row: "dtype=", "groups>="
   TuningRow row_;
+  const std::pair<std::string_view, TuningRange*> ranges_[4] = {
+      {"rows", &row_.rows}, {"seqlen_k", &row_.seqlen_k}, {"unit_rows", &row_.unit_rows}, {"groups", &row_.groups}};
 };
 
 std::string hex(uint32_t value) {
@@ -205,12 +207,15 @@ bool TuningRow::unconditional() const {
 
 Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {
   Tuning table;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
   int32_t line = 0;
   for (size_t at = 0; at < text.size();) {
     ++line;
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string_view row = text.substr(at, end - at);
     row = row.substr(0, row.find('#'));
+    if (row.find('\0') != std::string_view::npos)
+      throw Error(RAPT_INVALID_ARGUMENT, cat(name, " line ", line, " has a byte of 0, must be text"));
     if (row.find_first_not_of(" \t\r") != std::string_view::npos)
       table.rows.push_back(RowParser(row, cat(name, " line ", line)).take());
     at = end + 1;

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cli/tune/forms.hpp"
 #include "cli/tune/race.hpp"
 #include "cli/tune/table.hpp"
 
@@ -142,7 +143,16 @@ TEST(Race, WhoCannotRunIsNamedAndTheRestGoesOn) {
 TEST(Race, TooFewRoundsAreNoVerdict) {
   const RaceResult result = MadeUpGpu({1, 0.5}, 5).race(8);
   EXPECT_EQ(result.winner, 0u);
+  EXPECT_FALSE(result.decided);
   EXPECT_EQ(result.ended, "the time limit");
+  EXPECT_TRUE(MadeUpGpu({1e-3, 0.1}, 5).race(8).decided);  // the other is hopeless, which one call says
+}
+
+TEST(Race, TheFirstCallsKeepTheTimeLimitToo) {
+  MadeUpGpu gpu({1e-3, 5, 5, 5, 5}, 6);
+  const RaceResult result = gpu.race(1);
+  EXPECT_LE(gpu.now(), 12);  // of the first slow one, two calls
+  EXPECT_FALSE(result.decided);
 }
 
 TEST(Race, ForecastsNeedOneCall) {
@@ -150,6 +160,28 @@ TEST(Race, ForecastsNeedOneCall) {
       race(3, {.seconds = 1, .exact = true}, [](size_t i) { return i == 2 ? 0.9 : 1.; }, [] { return 0.; });
   EXPECT_EQ(result.winner, 2u);
   EXPECT_EQ(result.rounds, 1);
+}
+
+TEST(Forms, OfWhatProgramsRunTensorsCanBeMade) {
+  const auto made = [](const std::string& options) {
+    return made_form(Problem::parse("b3 hq4 hk2 sq40 sk50 d64 bf16 " + options)).text();
+  };
+  const std::string sizes = "b3 hq4 hk2 sq40 sk50 d64 bf16";
+  EXPECT_EQ(made("causal"), sizes + " causal");
+  EXPECT_EQ(made("align=2 stride=999"), sizes);
+  EXPECT_EQ(made("device-lengths=70:91"), sizes + " varlen=40:50,15:20,15:21");
+  EXPECT_EQ(made("device-lengths=40:50"), sizes + " varlen=40:50,0:0,0:0");
+  EXPECT_EQ(made("device-lengths=900:900"), sizes + " varlen=40:50,40:50,40:50");
+  EXPECT_EQ(made("cache append=1 leftpad batch-idx"), sizes + " paged=256");
+  EXPECT_EQ(made("paged=64 whole-cache device-lengths=9:90"), sizes + " paged=64");
+}
+
+TEST(Forms, SmallOnesAreFewAndShort) {
+  const auto small = [](const std::string& problem) { return small_form(Problem::parse(problem)).text(); };
+  EXPECT_EQ(small("b9 hq32 hk8 sq4100 sk9000 d64 bf16"), "b2 hq4 hk1 sq516 sk552 d64 bf16");
+  EXPECT_EQ(small("b3 hq2 hk2 sq5000 sk6000 d64 bf16 varlen=1:9,5000:6000,7:8"),
+            "b2 hq2 hk2 sq648 sk624 d64 bf16 varlen=1:9,648:624");
+  EXPECT_EQ(small("b64 hq32 hk8 sq1 sk9000 d64 bf16 paged=64"), "b2 hq4 hk1 sq1 sk9000 d64 bf16 paged=64");
 }
 
 TuneRow row(double seqlen_k, double unit_rows, const std::string& use = "forward.d64.bf16.plain.k32w4:0123abcd") {
@@ -236,6 +268,14 @@ TEST(TuneTable, RowsEndWhereAnotherAnswerBegins) {
       << text;
 }
 
+TEST(TuneTable, DecodeKernelsDoNotGetMoreRowsThanWereTried) {
+  TuneRow r = row(512, 100, "decode.d64.bf16.plain.k32w4:0123abcd");
+  r.stage = "decode";
+  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 rows<1536 use=decode"), 1);
+  r.use = "forward";
+  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 use=forward"), 1);
+}
+
 TEST(TuneTable, ANewAnswerCutsTheOldRow) {
   TuneTable table = TuneTable::parse(text_of({row(512, 100), row(1024, 100), row(2048, 100)}));
   EXPECT_EQ(table.size(), 3u);
@@ -255,6 +295,9 @@ TEST(TuneTable, WhatPeopleWroteStaysAndComesFirst) {
   EXPECT_TRUE(text.starts_with(mine));
   EXPECT_EQ(lines_with(text, "# tuned on a GPU"), 1);
   EXPECT_EQ(TuneTable::parse(text).text(), text);
+  std::string dos;  // as another system's editor saves it
+  for (const char c : text) dos += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(TuneTable::parse(dos).text(), text);
 }
 
 std::string content(const std::filesystem::path& path) {

@@ -129,6 +129,9 @@ TEST(Select, RowsOfKernelsThatHaveChangedArePassedOver) {
                 " has changed since: its checksum was 00000000, it is 1234abcd"));
   EXPECT_EQ(answer(cat("forward use=", use, "9:1234abcd by=x")),
             cat("table line 2; table line 1 was passed over: it is about ", use, "9, which the archive has not"));
+  std::string many;
+  for (int i = 0; i < 10; ++i) many += cat("forward use=", use, ":00000000 by=x\n");
+  EXPECT_TRUE(answer(many).ends_with("it is 1234abcd; and 2 more were")) << answer(many);
   // Elsewhere such a row is not worth a word.
   EXPECT_EQ(answer(cat("forward dtype=fp16 use=", use, ":00000000 by=x")), "table line 2; ");
 }
@@ -179,7 +182,9 @@ TEST(Select, DecodeOrForward) {
 TEST(Select, AnotherTileByName) {
   EXPECT_EQ(chosen("forward use=d128.k64w8 by=x\n" + kLast, needed(64)),
             "forward.d128.bf16.plain.k64w8 by table line 1");
-  EXPECT_EQ(chosen("forward use=k99w9 by=x\n" + kLast, needed(64)), "forward.d64.bf16.plain.k64w4 by table line 2");
+  for (const char* none : {"k99w9", "d.k64w4", "d99999999999.k64w4", "d64x.k64w4"})
+    EXPECT_EQ(chosen(cat("forward use=", none, " by=x\n", kLast), needed(64)),
+              "forward.d64.bf16.plain.k64w4 by table line 2");
 }
 
 // Kernels by Triton assume more of their tensors, and are taken only by a row that names one.
@@ -348,7 +353,11 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
   EXPECT_EQ(error("forward dtype=fp8 use=k by=x"), "t line 1: dtype 'fp8' must be fp16, bf16 or fp32");
   EXPECT_EQ(error("forward mask=some use=k by=x"), "t line 1: mask 'some' must be none, causal or window");
-  EXPECT_EQ(error("forward groups>=many use=k by=x"), "t line 1: 'many' must be a number above 0");
+  EXPECT_EQ(error("forward groups>=many use=k by=x"), "t line 1: 'many' must be a number above 0, up to 1e9");
+  EXPECT_EQ(error("forward rows<1e10 use=k by=x"), "t line 1: '1e10' must be a number above 0, up to 1e9");
+  EXPECT_EQ(error("forward rows>=9 rows<9 use=k by=x"), "t line 1: no number is within rows>= and rows<");
+  EXPECT_EQ(error(std::string("forward use=k\0 by=x", 20)), "t line 1 has a byte of 0, must be text");
+  EXPECT_EQ(error("\xEF\xBB\xBF# a comment\nforward use=smallest by=x"), "");
   EXPECT_EQ(error("forward head_dim=9..3 use=k by=x"), "t line 1: head_dim '9..3' must be LEAST..MOST");
   EXPECT_NE(error("forward speed=9 use=k by=x").find("'speed=9' is unknown"), std::string::npos);
   EXPECT_NE(error("forward dtype=bf16 use=smallest by=x").find("the last row of forward must match every problem"),

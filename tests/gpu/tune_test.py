@@ -24,7 +24,8 @@ class Tune(support.CommandTest):
         os.environ["RAPT_SIM_TIME"] = "sample"
 
     def tune(self, *more, code=1):
-        return self.rapt("tune", "--device", "hip:0", "--budget", "300", *more, code=code).stdout
+        budget = [] if "--budget" in more else ["--budget", "300"]
+        return self.rapt("tune", "--device", "hip:0", *budget, *more, code=code).stdout
 
     def table(self):
         return (self.folder / "table").read_text()
@@ -55,6 +56,9 @@ class Tune(support.CommandTest):
         self.assertIn("3 were tuned before, 0 to tune", again)
         self.assertEqual(self.table(), before)
 
+        (self.folder / "measured").write_text(before.replace("by=simulated", "by=measured"))
+        self.assertIn("0 to tune", self.tune("--simulated", "-o", "measured", *PROBLEMS, code=0))
+
         stale = re.sub(rf"(against={DEFAULT}):[0-9a-f]{{8}}", r"\1:00000000", before)
         (self.folder / "stale").write_text(stale)
         self.assertRegex(self.explain(table="stale"), rf"-> +hip +{DEFAULT} .*line 4 was passed over: {DEFAULT} has changed")
@@ -72,7 +76,36 @@ class Tune(support.CommandTest):
                 self.assertTrue(self.table().endswith("\n"))
                 self.explain(problems[0])  # it parses
         self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
-        self.assertEqual(self.table().count("# tried "), 2 * len(problems))  # of decode and of forward
+        self.assertEqual(self.table().count("# tried "), len(problems))
+
+    def test_answers_of_other_stages_stay(self):
+        os.environ["RAPT_KERNEL_PATH"], own = os.environ["RAPT_TEST_ARCHIVES"], os.environ["RAPT_KERNEL_PATH"]
+        try:
+            problem = "b1 hq1 hk1 sq40 sk40 d64 bf16"
+            self.tune("--simulated", "--op", "bwd", "-o", "table", problem, code=0)
+            before = [line for line in self.table().splitlines() if line.startswith("# tried backward_fused ")]
+            self.assertEqual(len(before), 1)
+            self.tune("--simulated", "--op", "bwd", "-o", "table", problem + " det", code=0)
+            self.assertIn(before[0], self.table())
+            again = self.tune("--simulated", "--op", "bwd", "-o", "table", problem, problem + " det", code=0)
+            self.assertIn("2 were tuned before", again)
+        finally:
+            os.environ["RAPT_KERNEL_PATH"] = own
+
+    def test_a_problem_that_cannot_run_leaves_the_others(self):
+        huge, empty = "b1 hq3 hk3 sq500000000 sk500000000 d64 bf16", "b1 hq2 hk2 sq40 sk0 d64 bf16"
+        for command in ("tune", "compare"):
+            text = self.rapt(command, "--device", "hip:0", huge, empty, PROBLEMS[0], code=int(command == "tune")).stdout
+            self.assertRegex(text, rf"left out: (forward )?{huge}: no memory")
+            self.assertIn(f"{empty}: there is nothing to compute", text)
+            self.assertRegex(text, BETTER if command == "tune" else r"\*[0-9.]+ \(1\.00x\)")
+
+    def test_the_budget_holds_for_checks_too(self):
+        start = time.monotonic()
+        text = self.tune("--budget", "1", "b4 hq8 hk2 sq2000 sk2000 d64 bf16 causal", code=0)
+        self.assertLess(time.monotonic() - start, 8)
+        self.assertIn("1 cells are left", text)
+        self.assertNotIn("# tried", text)
 
     def test_forecasts_need_a_word(self):
         error = self.rapt("tune", "--device", "hip:0", "-o", "table", PROBLEMS[0], code=2).stderr
@@ -84,13 +117,41 @@ class Tune(support.CommandTest):
         self.assertIn("--device is cpu", self.rapt("tune", "--device", "cpu", PROBLEMS[0], code=2).stderr)
         self.assertIn("there is nothing to tune", self.rapt("tune", "--device", "hip:0", code=2).stderr)
         (self.folder / "problems").write_text("forward b1 hq2\n")
-        self.assertIn("hk", self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        self.assertIn("problems line 1 is 'forward b1 hq2': problem text, column 7: expected hk",
+                      self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        self.assertIn(f"{self.folder} is a folder, must be a file",
+                      self.rapt("tune", "--device", "hip:0", "--record", self.folder, code=2).stderr)
+        (self.folder / "problems").write_bytes(f"forward {PROBLEMS[0]}\r\n".encode())
+        self.assertIn("* " + BETTER, self.tune("--record", "problems"))
         (self.folder / "problems").write_text("\nsideways b1\n")
         self.assertIn("problems line 2 is 'sideways b1', must be 'forward PROBLEM'",
                       self.rapt("tune", "--device", "hip:0", "--record", "problems", code=2).stderr)
+        for budget in ("0", "nan", "1e10", "soon"):
+            self.assertIn(f"--budget: is '{budget}', must be 1 to 1e9 seconds",
+                          self.rapt("tune", "--device", "hip:0", "--budget", budget, PROBLEMS[0], code=2).stderr)
         os.environ["RAPT_SIM_TIME"] = "0"
         self.assertIn("RAPT_SIM_TIME=sample asks for forecasts",
                       self.rapt("tune", "--device", "hip:0", PROBLEMS[0], code=2).stderr)
+
+    def test_where_no_table_can_be_written(self):
+        (self.folder / "problems").write_text(f"forward {PROBLEMS[0]}\n")
+        (self.folder / "bytes").write_bytes(bytes(range(256)))
+        os.mkfifo(self.folder / "pipe")
+        for path, why in (("problems", "problems line 1 is no row of a table"), ("bytes", "bytes line 1 is no row"),
+                          ("pipe", "the table's path is pipe, must be a file"), (".", "is ., must be a file"),
+                          ("missing/table", "missing/table, and nothing can be written to")):
+            before = [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")]
+            result = self.rapt("tune", "--device", "hip:0", "--simulated", "-o", path, PROBLEMS[0], code=2)
+            self.assertIn(why, result.stderr)
+            self.assertEqual(result.stdout, "")  # nothing was tried
+            self.assertEqual(before, [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")])
+
+    def test_a_link_stays_one(self):
+        (self.folder / "table").symlink_to("real")
+        (self.folder / "real").write_text("forward rows<9 use=smallest by=me\n")
+        self.tune("--simulated", "-o", "table", PROBLEMS[0])
+        self.assertTrue((self.folder / "table").is_symlink())
+        self.assertIn("\nforward dtype=bf16", (self.folder / "real").read_text())
 
     def test_what_a_program_ran(self):
         os.environ["RAPT_RECORD"] = str(self.folder / "problems")
@@ -104,6 +165,12 @@ class Tune(support.CommandTest):
         self.assertEqual(len(lines), len(set(lines)))
         self.assertIn(f"forward {PROBLEMS[0]} lse", lines)
         self.assertIn("* " + BETTER, self.tune("--record", "problems"))
+
+    def test_tensors_that_are_not_compact(self):
+        for layout in ("align=2", "stride=999", "device-lengths=70:70"):
+            problem = f"b2 hq2 hk2 sq40 sk40 d64 bf16 {layout}"
+            self.assertIn("* " + BETTER, self.tune(problem), layout)
+            self.assertIn("*", self.rapt("compare", "--device", "hip:0", problem).stdout.split("fwd", 1)[1])
 
     def test_compare_prints_every_kernel(self):
         text = self.rapt("compare", "--device", "hip:0", *PROBLEMS[:2], "--json", "rows", "--html", "page").stdout
