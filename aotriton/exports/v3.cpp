@@ -22,11 +22,13 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.lse = p.lse;
   c.lse_form = lse_form;
   c.scale = p.scale;
-  if (p.causal != kNotCausal) c.window = {p.window_left, p.window_right};
+  c.causal = p.causal;
+  c.window = {p.window_left, p.window_right};
   c.dropout = p.dropout;
   c.seed = {0, p.seed.data_ptr()};
   c.offset = {p.offset2, p.offset1.data_ptr()};
-  c.padded = p.varlen == kPadded;
+  c.seed_in_memory = true;
+  c.varlen = p.varlen;
   c.cu_seqlens_q = p.cu_seqlens_q;
   c.cu_seqlens_k = p.cu_seqlens_k;
   if constexpr (requires { p.starts_q; }) {

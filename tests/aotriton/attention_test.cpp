@@ -45,6 +45,7 @@ const Case kWindows[] = {
     {"b3 hq4 hk4 sq40 sk90 d64 bf16 window-tl=12,30 varlen=40:30,12:90,7:7"},
     {"b2 hq4 hk4 sq20 sk33 d64 fp16 causal window=6,0 varlen=20:20,9:33"},
     {"b3 hq4 hk4 sq40 sk90 d128 bf16 causal varlen=40:30,12:90,7:7"},
+    {"b2 hq4 hk4 sq9 sk40 d64 bf16 causal window=12,0 varlen=9:40,3:20"},  // wider than the queries
     {"b2 hq4 hk2 sq33 sk40 d192 dv128 bf16 causal"},
     {"b2 hq4 hk2 sq33 sk70 d64 bf16 drop=0.2", normal, padded},
     {"b2 hq4 hk2 sq33 sk70 d64 fp16 causal-tl bias=bNhN drop=0.4"},

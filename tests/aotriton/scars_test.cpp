@@ -83,6 +83,43 @@ TEST(Scars, BroadcastBias) {
   expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.plain(), Layout::compact), "its gradient");
 }
 
+// Of a batch of 0 and of no queries, PyTorch's tensors are null. The keys' gradients are zeros.
+TEST(Scars, NullBecauseEmpty) {
+  for (const char* problem : {"b2 hq4 hk2 sq0 sk12 d24 bf16", "b0 hq4 hk2 sq9 sk12 d24 bf16"}) {
+    const Inputs in = inputs_of(problem);
+    Results results = make_results(in, Layout::compact, true);
+    Views views(gpus()[0]);
+    const auto null_if_empty = [](const T4& t, const Tensor& of) {
+      return of.count() > 0 ? t : T4(0, t.sizes(), t.strides(), t.dtype());
+    };
+    for (const int32_t version : {1, 6}) {
+      v3::BackwardParams6 p = {};
+      v3::BackwardParams1 p1 = {};
+      const auto fill = [&](auto& to) {
+        to.q = null_if_empty(views.rows(in.q), in.q);
+        to.k = null_if_empty(views.rows(in.k), in.k);
+        to.v = null_if_empty(views.rows(in.v), in.v);
+        to.out = to.dout = null_if_empty(views.rows(in.dout), in.dout);
+        to.dq = null_if_empty(views.rows_written(results.dq), in.q);
+        to.dk = null_if_empty(views.rows_written(results.dk), in.k);
+        to.dv = null_if_empty(views.rows_written(results.dv), in.v);
+        to.lse = T2(0, {static_cast<uint64_t>(in.problem.c.batch * 4), static_cast<uint64_t>(in.problem.c.seqlen_q)},
+                    {static_cast<uint64_t>(in.problem.c.seqlen_q), 1}, kFloat32);
+        to.scale = 1;
+      };
+      fill(p);
+      fill(p1);
+      const void* const params = version == 1 ? static_cast<const void*>(&p1) : &p;
+      EXPECT_EQ(v3::attn_bwd(*static_cast<const v3::attn_bwd_params*>(params), version, nullptr, nullptr), kSuccess)
+          << problem;
+      rapt::check(rapt_device_synchronize(gpus()[0]));
+      views.fetch();
+      for (const Tensor* t : {&results.dk, &results.dv})
+        for (int64_t i = 0; i < t->count(); ++i) EXPECT_EQ(t->at(i), 0);
+    }
+  }
+}
+
 // ROCm/aotriton#224: calls from threads that share no lock, each on a stream of another device.
 TEST(Scars, Threads) {
   using Stream = ihipStream_t*;
