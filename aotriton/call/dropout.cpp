@@ -28,7 +28,7 @@ Error write_mask(const T4& signs, float probability, const DeviceNumber& seed, c
   a.head = stride(1);
   a.row = stride(2);
   a.column = stride(3);
-  a.heads = static_cast<int32_t>(signs.size(1));
+  a.pairs = pairs_of(static_cast<int64_t>(signs.size(0)), static_cast<int64_t>(signs.size(1)));
   a.rows = static_cast<int32_t>(signs.size(2));
   a.columns = static_cast<int32_t>(signs.size(3));
   a.kept = dtype == aotriton::kFloat32 ? 0x3F000000u : dtype == aotriton::kBFloat16 ? 0x3F00u : 0x3800u;
@@ -38,7 +38,7 @@ Error write_mask(const T4& signs, float probability, const DeviceNumber& seed, c
     a.seed = number(seed);
     a.offset = number(offset);
   }
-  const Grid grid = {blocks(a.columns, 1024), blocks(a.rows, 2), static_cast<uint32_t>(signs.size(0) * signs.size(1))};
+  const Grid grid = {blocks(a.columns, 1024), blocks(a.rows, 2), static_cast<uint32_t>(a.pairs.step)};
   return launch(device, stream, grid, a);
 }
 

@@ -74,12 +74,11 @@ Error Lse::convert(const rapt_aot_rows& from, const rapt_aot_rows& to, float fac
   a.from = from;
   a.to = to;
   if (attention_.packed()) a.cu_seqlens = static_cast<const int32_t*>(call_.cu_seqlens_q.data_ptr());
-  a.heads = static_cast<int32_t>(attention_.heads_q());
+  a.pairs = pairs_of(attention_.batch(), attention_.heads_q());
   a.pads = to.first == nullptr;
   a.rows = static_cast<int32_t>(a.pads ? attention_.seqlen_q() : std::min(attention_.seqlen_q(), attention_.total_q()));
   a.factor = factor;
-  const auto rows_of_heads = static_cast<uint32_t>(attention_.heads_q() * attention_.batch());
-  return launch(attention_.device(), call_.stream, {blocks(a.rows, 256), rows_of_heads, 1}, a);
+  return launch(attention_.device(), call_.stream, {blocks(a.rows, 256), static_cast<uint32_t>(a.pairs.step), 1}, a);
 }
 
 Error Lse::prepare_to_write() {

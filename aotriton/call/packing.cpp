@@ -112,11 +112,9 @@ Error Packing::copy(const T4& like, Side side, const rapt_aot_rows& from, const 
   a.from = from;
   a.to = to;
   a.cu_seqlens = static_cast<const int32_t*>(cu_seqlens.data_ptr());
-  a.heads = static_cast<int32_t>(like.size(1));
+  a.pairs = pairs_of(static_cast<int64_t>(cu_seqlens.size(0)) - 1, static_cast<int64_t>(like.size(1)));
   a.halves = static_cast<int32_t>(like.size(3)) * bytes_of(like.dtype()) / 2;
-  const auto sequences = static_cast<uint32_t>(cu_seqlens.size(0) - 1);
-  return launch(device_, call_.stream, {static_cast<uint32_t>(longest), static_cast<uint32_t>(a.heads) * sequences, 1},
-                a);
+  return launch(device_, call_.stream, {static_cast<uint32_t>(longest), static_cast<uint32_t>(a.pairs.step), 1}, a);
 }
 
 }  // namespace rapt::aot

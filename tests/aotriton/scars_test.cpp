@@ -120,6 +120,17 @@ TEST(Scars, NullBecauseEmpty) {
   }
 }
 
+// gfx12 counts workgroups to 65535 beyond a grid's first dimension.
+TEST(Scars, ManyPairsOfBatchAndHead) {
+  Tensor signs(kFp16, {32800, 2, 1, 1});
+  signs.fill([](int64_t) { return NAN; });
+  Views views(gpus()[0]);
+  const T4 to = views.scores_written(signs);
+  ASSERT_EQ(v2::debug_simulate_encoded_softmax(to, 0, {}, {}, 0, nullptr), kSuccess);
+  views.fetch();
+  for (int64_t i = 0; i < signs.count(); ++i) ASSERT_EQ(signs.at(i), 0.5) << i;
+}
+
 // ROCm/aotriton#224: calls from threads that share no lock, each on a stream of another device.
 TEST(Scars, Threads) {
   using Stream = ihipStream_t*;
