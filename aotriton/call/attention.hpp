@@ -28,8 +28,8 @@ class Attention {
   const rapt_execution* execution() const { return &execution_; }
 
  private:
-  void set_lengths();
-  void set_dropout();
+  Error set_lengths();
+  Error set_dropout();
 
   const Call& call_;
   const Device& device_;

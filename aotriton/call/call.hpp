@@ -1,13 +1,12 @@
 // What a caller of AOTriton's functions asks for, in whichever release's form it came.
 #pragma once
 
-#include <optional>
-
 #include "aotriton/abi/params.hpp"
 
 namespace rapt::aot {
 
 using aotriton::Error, aotriton::T0, aotriton::T1, aotriton::T2, aotriton::T4;
+using aotriton::v3::flash::Causal, aotriton::v3::flash::Varlen;
 using HipStream = ihipStream_t*;
 
 // How a release stores lse.
@@ -33,17 +32,20 @@ struct Call {
   T2 lse;
   LseForm lse_form;
   float scale = 1;
-  std::optional<Window> window;
+  Causal causal = aotriton::v3::flash::kNotCausal;
+  Window window = {};  // where `causal` says that there is one
   float dropout = 0;
   DeviceNumber seed, offset;
+  bool seed_in_memory = false;  // it must be given so
   // Of packed sequences; of padded ones, tensors are [batch, heads, longest, head_dim]; of strided ones, sequence b
   // begins at row starts[b].
   T1 cu_seqlens_q, cu_seqlens_k;
-  bool padded = false;
+  Varlen varlen = aotriton::v3::flash::kCompact;
   T1 starts_q, starts_k;
   int32_t max_seqlen_q = 0, max_seqlen_k = 0;
 
-  bool strided() const { return cu_seqlens_q && !padded && starts_q; }
+  bool padded() const { return cu_seqlens_q && varlen == aotriton::v3::flash::kPadded; }
+  bool strided() const { return cu_seqlens_q && !padded() && starts_q; }
 };
 
 struct ForwardCall : Call {

@@ -1,6 +1,9 @@
 #include "aotriton/call/lse.hpp"
 
+#include <algorithm>
 #include <numbers>
+
+#include "aotriton/base/failure.hpp"
 
 namespace rapt::aot {
 
@@ -10,7 +13,7 @@ constexpr int64_t kBytes = sizeof(float);
 
 }  // namespace
 
-bool Lse::padded() const { return attention_.packed() && (call_.lse_form.padded || call_.padded); }
+bool Lse::padded() const { return attention_.packed() && (call_.lse_form.padded || call_.padded()); }
 
 bool Lse::like_rapts() const { return !padded() && !call_.strided(); }
 
@@ -31,13 +34,38 @@ rapt_aot_rows Lse::rapts() const {
   return scratch_.data() == nullptr ? callers() : rows(scratch_.data(), attention_.total_q(), 1, call_.cu_seqlens_q);
 }
 
+// Rapt checks its own form of lse; this is the caller's.
+Error Lse::check_form() const {
+  const T2& t = call_.lse;
+  const bool of_batch = !attention_.packed() || padded();
+  const int64_t heads = attention_.heads_q() * (of_batch ? attention_.batch() : 1);
+  const int64_t rows = of_batch ? attention_.seqlen_q() : attention_.total_q();
+  if (!t && heads * rows > 0) return fail(aotriton::kInvalidValue, "lse is null");
+  if (t.dtype() != aotriton::kFloat32) return fail(aotriton::kInvalidValue, "lse is not fp32");
+  if (static_cast<int64_t>(t.size(0)) == heads && static_cast<int64_t>(t.size(1)) >= rows) return aotriton::kSuccess;
+  return fail(aotriton::kInvalidValue, "lse has shape [%lld, %lld], must be [%lld, %lld]",
+              static_cast<long long>(t.size(0)), static_cast<long long>(t.size(1)), static_cast<long long>(heads),
+              static_cast<long long>(rows));
+}
+
+void Lse::set(const T2& t) {
+  tensor_.set_lse(t, attention_.place(), attention_.batch(), attention_.heads_q(), attention_.packed());
+}
+
+Error Lse::use_callers() {
+  if (const Error e = check_form()) return e;
+  set(call_.lse);
+  return aotriton::kSuccess;
+}
+
 Error Lse::use_scratch() {
+  if (const Error e = check_form()) return e;
   const int64_t rows = attention_.total_q();
   const int64_t heads = attention_.heads_q() * (attention_.packed() ? 1 : attention_.batch());
   if (const Error e = scratch_.allocate(static_cast<size_t>(heads * rows) * sizeof(float))) return e;
   const T2 t(reinterpret_cast<intptr_t>(scratch_.data()), {static_cast<uint64_t>(heads), static_cast<uint64_t>(rows)},
              {static_cast<uint64_t>(rows), 1}, aotriton::kFloat32);
-  tensor_.set_lse(t, attention_.place(), attention_.batch(), attention_.packed());
+  set(t);
   return aotriton::kSuccess;
 }
 
@@ -46,19 +74,16 @@ Error Lse::convert(const rapt_aot_rows& from, const rapt_aot_rows& to, float fac
   a.from = from;
   a.to = to;
   if (attention_.packed()) a.cu_seqlens = static_cast<const int32_t*>(call_.cu_seqlens_q.data_ptr());
-  a.rows = static_cast<int32_t>(attention_.seqlen_q());
-  a.heads = static_cast<int32_t>(attention_.heads_q());
+  a.pairs = pairs_of(attention_.batch(), attention_.heads_q());
   a.pads = to.first == nullptr;
+  a.rows = static_cast<int32_t>(a.pads ? attention_.seqlen_q() : std::min(attention_.seqlen_q(), attention_.total_q()));
   a.factor = factor;
-  const auto rows_of_heads = static_cast<uint32_t>(attention_.heads_q() * attention_.batch());
-  return launch(attention_.device(), call_.stream, {blocks(a.rows, 256), rows_of_heads, 1}, a);
+  return launch(attention_.device(), call_.stream, {blocks(a.rows, 256), static_cast<uint32_t>(a.pairs.step), 1}, a);
 }
 
 Error Lse::prepare_to_write() {
   if (!given(call_.lse)) return aotriton::kSuccess;
-  if (!like_rapts()) return use_scratch();
-  tensor_.set_lse(call_.lse, attention_.place(), attention_.batch(), attention_.packed());
-  return aotriton::kSuccess;
+  return like_rapts() ? use_callers() : use_scratch();
 }
 
 Error Lse::write() {
@@ -69,10 +94,7 @@ Error Lse::write() {
 
 // Rapt's kernels take the +Inf of rows without keys as they take their own -Inf.
 Error Lse::read() {
-  if (!call_.lse_form.log2 && like_rapts()) {
-    if (call_.lse) tensor_.set_lse(call_.lse, attention_.place(), attention_.batch(), attention_.packed());
-    return aotriton::kSuccess;
-  }
+  if (!call_.lse_form.log2 && like_rapts()) return use_callers();
   if (const Error e = use_scratch()) return e;
   return convert(callers(), rapts(), call_.lse_form.log2 ? std::numbers::ln2_v<float> : 1.0f);
 }

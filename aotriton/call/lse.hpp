@@ -21,7 +21,10 @@ class Lse {
  private:
   bool padded() const;
   bool like_rapts() const;  // but for the base
+  Error check_form() const;
+  Error use_callers();
   Error use_scratch();
+  void set(const T2& t);
   Error convert(const rapt_aot_rows& from, const rapt_aot_rows& to, float factor) const;
   rapt_aot_rows rows(void* data, int64_t head, int64_t row, const T1& first) const;
   rapt_aot_rows callers() const;

@@ -6,7 +6,7 @@ namespace rapt::aot {
 
 namespace {
 
-using aotriton::v3::flash::kBottomRight, aotriton::v3::flash::kTopLeft;
+using namespace aotriton::v3::flash;
 
 bool aligned(int32_t side) { return side == kTopLeft || side == kBottomRight; }
 
@@ -21,15 +21,19 @@ Error check_side(const char* name, int32_t side) {
 // AOTriton's numbers count from the query's own. A number beside kBottomRight, which counts from key i + diagonal, has
 // no such frame in Rapt: padded sequences have one diagonal, so it is added; of packed ones, both sides count from each
 // sequence's own diagonal, as in FlashAttention.
-Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask) {
+Error find_mask(const Call& call, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask) {
   mask.rows_without_keys = packed || seqlen_k == 0;
-  if (!window) return aotriton::kSuccess;
-  if (const Error e = check_side("window_left", window->left)) return e;
-  if (const Error e = check_side("window_right", window->right)) return e;
+  if (call.causal == kNotCausal) return aotriton::kSuccess;
+  if (call.causal != kWindow)
+    return fail(aotriton::kNotSupported, "causal_type is %d, must be 0 (none) or 3 (a window)", call.causal);
+  const Window& window = call.window;
+  if (const Error e = check_side("window_left", window.left)) return e;
+  if (const Error e = check_side("window_right", window.right)) return e;
   const int64_t diagonal = seqlen_k - seqlen_q;
-  const bool bottom_right = window->right == kBottomRight;
-  const int64_t left = aligned(window->left) || window->left >= seqlen_q ? -1 : window->left;
-  const int64_t right = window->right == kTopLeft ? 0 : bottom_right || window->right >= seqlen_k ? -1 : window->right;
+  const bool bottom_right = window.right == kBottomRight;
+  const int64_t most_left = packed && bottom_right ? seqlen_k : seqlen_q;
+  const int64_t left = aligned(window.left) || window.left >= most_left ? -1 : window.left;
+  const int64_t right = window.right == kTopLeft ? 0 : bottom_right || window.right >= seqlen_k ? -1 : window.right;
   mask.rows_without_keys |= (left >= 0 && seqlen_q - left > seqlen_k) || (bottom_right && diagonal < 0);
   mask.left = left;
   if (!bottom_right) {
@@ -42,7 +46,7 @@ Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t s
   mask.left = left + diagonal;
   if (mask.left >= 0) return aotriton::kSuccess;
   return fail(aotriton::kNotSupported, "window_left is %d, must be at least the %lld queries that have no key",
-              window->left, static_cast<long long>(-diagonal));
+              window.left, static_cast<long long>(-diagonal));
 }
 
 }  // namespace rapt::aot

@@ -15,6 +15,6 @@ struct Mask {
 };
 
 // The lengths are the longest ones where `packed`.
-Error find_mask(const std::optional<Window>& window, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask);
+Error find_mask(const Call& call, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask);
 
 }  // namespace rapt::aot

@@ -1,6 +1,7 @@
 #include "aotriton/call/memory.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "aotriton/base/failure.hpp"
 #include "aotriton/call/tensors.hpp"
@@ -38,15 +39,20 @@ template <int Rank>
 void fill_tensor(const aotriton::TensorView<Rank>& t, HipStream stream) {
   if (!given(t)) return;
   Dimension dimensions[Rank];
+  char* first = static_cast<char*>(t.data_ptr());
   const auto bytes = static_cast<size_t>(bytes_of(t.dtype()));
   int count = 0;
   for (int i = 0; i < Rank; ++i)
-    if (t.size(i) > 1) dimensions[count++] = {t.size(i), t.stride(i) * bytes};
+    if (t.size(i) > 1) {
+      const auto stride = static_cast<int64_t>(t.stride(i) * bytes);
+      if (stride < 0) first += static_cast<int64_t>(t.size(i) - 1) * stride;
+      dimensions[count++] = {t.size(i), static_cast<size_t>(std::abs(stride))};
+    }
   std::sort(dimensions, dimensions + count, [](const auto& a, const auto& b) { return a.stride < b.stride; });
   size_t width = bytes;
   int merged = 0;
   for (; merged < count && dimensions[merged].stride == width; ++merged) width *= dimensions[merged].size;
-  fill(static_cast<char*>(t.data_ptr()), width, dimensions + merged, count - merged, stream);
+  fill(first, width, dimensions + merged, count - merged, stream);
 }
 
 }  // namespace

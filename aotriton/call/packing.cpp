@@ -1,5 +1,8 @@
 #include "aotriton/call/packing.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "aotriton/base/failure.hpp"
 #include "aotriton/call/tensors.hpp"
 #include "aotriton/hip/kernels.hpp"
@@ -35,14 +38,54 @@ rapt_aot_rows Packing::packed_rows_of(const T4& packed, Side side) const {
           static_cast<int64_t>(packed.stride(2)) * bytes, static_cast<const int32_t*>(cu_seqlens.data_ptr())};
 }
 
-Error Packing::reserve(std::initializer_list<const T4*> tensors) {
+Error Packing::check_lengths() const {
+  const uint64_t size = call_.cu_seqlens_q.size(0);
+  if (size == 0) return fail(aotriton::kInvalidValue, "cu_seqlens_q has 0 elements, must have batch + 1");
   if (!call_.cu_seqlens_k)
     return fail(aotriton::kInvalidValue, "cu_seqlens_k is null, must be given with cu_seqlens_q");
   if (call_.strided() && !call_.starts_k)
     return fail(aotriton::kInvalidValue, "seq_strides_k is null, must be given with seq_strides_q");
+  struct Numbers {
+    const char* name;
+    const T1* tensor;
+    uint64_t least;
+  };
+  for (const auto& [name, t, least] : {Numbers{"cu_seqlens_q", &call_.cu_seqlens_q, size},
+                                       {"cu_seqlens_k", &call_.cu_seqlens_k, size},
+                                       {"seq_strides_q", &call_.starts_q, size - 1},
+                                       {"seq_strides_k", &call_.starts_k, size - 1}}) {
+    if (!*t || (t->dtype() == aotriton::kInt32 && t->size(0) >= least && (t->stride(0) == 1 || t->size(0) < 2)))
+      continue;
+    return fail(aotriton::kInvalidValue, "%s must have at least %llu elements of int32, one after the other", name,
+                static_cast<unsigned long long>(least));
+  }
+  for (const auto& [name, longest] :
+       {std::pair{"max_seqlen_q", call_.max_seqlen_q}, {"max_seqlen_k", call_.max_seqlen_k}})
+    if (longest < 0) return fail(aotriton::kInvalidValue, "%s is %d, must be at least 0", name, longest);
+  return aotriton::kSuccess;
+}
+
+Error Packing::check(const Named& named) const {
+  const auto& [name, tensor] = named;
+  const T4& t = *tensor;
+  const auto size = [&](int i) { return static_cast<long long>(t.size(i)); };
+  if (t.size(3) > 1 && t.stride(3) != 1)
+    return fail(aotriton::kInvalidValue, "%s has stride %lld in its last dimension, must be 1", name,
+                static_cast<long long>(t.stride(3)));
+  const auto sequences = call_.padded() ? static_cast<long long>(call_.cu_seqlens_q.size(0)) - 1 : 1;
+  if (size(0) != sequences)
+    return fail(aotriton::kInvalidValue, "%s has batch %lld, must be %lld", name, size(0), sequences);
+  return aotriton::kSuccess;
+}
+
+Error Packing::reserve(std::initializer_list<Named> tensors) {
+  if (const Error e = check_lengths()) return e;
   size_t bytes = 0;
-  for (const T4* t : tensors)
-    if (*t) bytes += bytes_of_copy(*t);
+  for (const Named& named : tensors) {
+    if (!*named.tensor) continue;
+    if (const Error e = check(named)) return e;
+    bytes += bytes_of_copy(*named.tensor);
+  }
   return scratch_.allocate(bytes);
 }
 
@@ -63,16 +106,15 @@ Error Packing::unpack(const T4& packed, const T4& tensor, Side side) const {
 
 Error Packing::copy(const T4& like, Side side, const rapt_aot_rows& from, const rapt_aot_rows& to) const {
   const T1& cu_seqlens = side == Side::q ? call_.cu_seqlens_q : call_.cu_seqlens_k;
-  const int32_t longest = side == Side::q ? call_.max_seqlen_q : call_.max_seqlen_k;
+  const auto most = static_cast<int64_t>(like.size(2));
+  const int64_t longest = std::min<int64_t>(side == Side::q ? call_.max_seqlen_q : call_.max_seqlen_k, most);
   rapt_aot_copy_rows a = {};
   a.from = from;
   a.to = to;
   a.cu_seqlens = static_cast<const int32_t*>(cu_seqlens.data_ptr());
-  a.heads = static_cast<int32_t>(like.size(1));
+  a.pairs = pairs_of(static_cast<int64_t>(cu_seqlens.size(0)) - 1, static_cast<int64_t>(like.size(1)));
   a.halves = static_cast<int32_t>(like.size(3)) * bytes_of(like.dtype()) / 2;
-  const auto sequences = static_cast<uint32_t>(cu_seqlens.size(0) - 1);
-  return launch(device_, call_.stream, {static_cast<uint32_t>(longest), static_cast<uint32_t>(a.heads) * sequences, 1},
-                a);
+  return launch(device_, call_.stream, {static_cast<uint32_t>(longest), static_cast<uint32_t>(a.pairs.step), 1}, a);
 }
 
 }  // namespace rapt::aot

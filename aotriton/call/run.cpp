@@ -12,7 +12,18 @@ namespace rapt::aot {
 
 namespace {
 
-constexpr const char* kResultsAreNan = "Its results are NaN.";
+const char* consequence(const Device* device) {
+  return device != nullptr ? "Its results are NaN." : "Its results are as they were.";
+}
+
+// The mask of a row is that of its batch and head.
+Error check_mask_of(const Attention& attention, const T4& signs) {
+  const auto batch = static_cast<int64_t>(signs.size(0)), heads = static_cast<int64_t>(signs.size(1));
+  if (batch == attention.batch() && heads == attention.heads_q()) return aotriton::kSuccess;
+  return fail(aotriton::kInvalidValue, "encoded_softmax has batch %lld and %lld heads, must have %lld and q's %lld",
+              static_cast<long long>(batch), static_cast<long long>(heads), static_cast<long long>(attention.batch()),
+              static_cast<long long>(attention.heads_q()));
+}
 
 Error run_packed(const ForwardCall& call, const Device& device) {
   Attention attention(call, device);
@@ -31,6 +42,7 @@ Error run_packed(const ForwardCall& call, const Device& device) {
   if (call.dropout > 0)
     if (const Error e = write_numbers(call, device)) return e;
   if (!given(call.encoded_softmax)) return aotriton::kSuccess;
+  if (const Error e = check_mask_of(attention, call.encoded_softmax)) return e;
   return write_mask(call.encoded_softmax, call.dropout, call.seed, call.offset, device, call.stream);
 }
 
@@ -45,14 +57,18 @@ Error run_packed(const BackwardCall& call, const Device& device) {
   c.execution = attention.execution();
   c.lse = lse.c();
   const auto rows = [&](const T4& from, Tensor& to) {
-    if (from) to.set_rows(from, attention.place(), attention.packed());
+    to.set_rows(from, attention.place(), attention.packed());
     return to.c();
+  };
+  // PyTorch's tensors without elements are null too, and are no less asked for.
+  const auto gradient = [&](const T4& from, const T4& of, Tensor& to) {
+    return from ? rows(from, to) : !given(of) ? rows(of, to) : nullptr;
   };
   c.out = rows(call.out, out);
   c.dout = rows(call.dout, dout);
-  c.dq = rows(call.dq, dq);
-  c.dk = rows(call.dk, dk);
-  c.dv = rows(call.dv, dv);
+  c.dq = gradient(call.dq, call.q, dq);
+  c.dk = gradient(call.dk, call.k, dk);
+  c.dv = gradient(call.dv, call.v, dv);
   if (given(call.dbias)) dbias.set_scores(call.dbias, attention.place());
   c.dbias = dbias.c();
   return from_rapt(rapt_backward(&c));
@@ -69,7 +85,7 @@ Error run(const ForwardCall& call, const Device& device) {
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);
   ForwardCall packed = call;
-  if (const Error e = packing.reserve({&call.q, &call.k, &call.v, &call.out})) return e;
+  if (const Error e = packing.reserve({{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"out", &call.out}})) return e;
   if (const Error e = pack_inputs(packing, packed, false)) return e;
   if (const Error e = run_packed(packed, device)) return e;
   return packing.unpack(packed.out, call.out, Side::q);
@@ -80,7 +96,14 @@ Error run(const BackwardCall& call, const Device& device) {
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);
   BackwardCall packed = call;
-  if (const Error e = packing.reserve({&call.q, &call.k, &call.v, &call.out, &call.dout, &call.dq, &call.dk, &call.dv}))
+  if (const Error e = packing.reserve({{"q", &call.q},
+                                       {"k", &call.k},
+                                       {"v", &call.v},
+                                       {"out", &call.out},
+                                       {"dout", &call.dout},
+                                       {"dq", &call.dq},
+                                       {"dk", &call.dk},
+                                       {"dv", &call.dv}}))
     return e;
   if (const Error e = pack_inputs(packing, packed, true)) return e;
   if (const Error e = packing.pack(packed.dout, Side::q, true)) return e;
@@ -103,8 +126,9 @@ Error forward(const ForwardCall& call) {
     const CurrentDevice current(*device);
     fill_nan(call.out, call.stream);
     fill_nan(call.lse, call.stream);
+    fill_nan(call.encoded_softmax, call.stream);
   }
-  report(call.function, kResultsAreNan);
+  report(call.function, consequence(device));
   return e;
 }
 
@@ -116,7 +140,7 @@ Error backward(const BackwardCall& call) {
     const CurrentDevice current(*device);
     for (const T4* t : {&call.dq, &call.dk, &call.dv, &call.dbias}) fill_nan(*t, call.stream);
   }
-  report(call.function, kResultsAreNan);
+  report(call.function, consequence(device));
   return e;
 }
 
@@ -133,7 +157,7 @@ Error encode_dropout(const char* function, const T4& signs, float dropout, const
     const CurrentDevice current(*device);
     fill_nan(signs, stream);
   }
-  report(function, kResultsAreNan);
+  report(function, consequence(device));
   return e;
 }
 

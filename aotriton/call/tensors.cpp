@@ -57,12 +57,12 @@ void Tensor::set_scores(const T4& t, rapt_device device) {
   for (int i = 0; i < 4; ++i) set_dimension(i, t.size(i), t.stride(i));
 }
 
-void Tensor::set_lse(const T2& t, rapt_device device, int64_t batch, bool packed) {
+void Tensor::set_lse(const T2& t, rapt_device device, int64_t batch, int64_t heads, bool packed) {
   set(t.data_ptr(), t.dtype(), device, packed ? 2 : 3);
-  const uint64_t heads = packed || batch == 0 ? t.size(0) : t.size(0) / static_cast<uint64_t>(batch);
+  const auto count = static_cast<uint64_t>(heads);
   int32_t to = 0;
-  if (!packed) set_dimension(to++, static_cast<uint64_t>(batch), heads * t.stride(0));
-  set_dimension(to++, heads, t.stride(0));
+  if (!packed) set_dimension(to++, static_cast<uint64_t>(batch), count * t.stride(0));
+  set_dimension(to++, count, t.stride(0));
   set_dimension(to, t.size(1), t.stride(1));
 }
 

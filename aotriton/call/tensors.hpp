@@ -18,7 +18,7 @@ class Tensor {
   void set_rows(const T4& t, rapt_device device, bool packed);
   void set_scores(const T4& t, rapt_device device);
   // [batch * heads, seqlen] to [batch, heads, seqlen]; packed, [heads, total] as it is
-  void set_lse(const T2& t, rapt_device device, int64_t batch, bool packed);
+  void set_lse(const T2& t, rapt_device device, int64_t batch, int64_t heads, bool packed);
   void set_lengths(const T1& t, rapt_device device);
   void set_number(const void* data, rapt_device device);  // 64 bits
 

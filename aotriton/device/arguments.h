@@ -12,22 +12,29 @@ struct rapt_aot_rows {
   const int32_t* first;
 };
 
+/* Workgroup w of a dimension with `step` workgroups has w, w + step, ... of the `count` pairs of batch and head: some
+ * GPUs count only to 65535 beyond the first dimension. */
+struct rapt_aot_pairs {
+  int32_t count, step, heads;
+};
+
 /* Writes `from` to `to`, each number times `factor`, and +Inf for -Inf, by which Rapt marks rows that attend nothing.
- * The grid has heads * batch workgroups in y, and in x one for 256 rows. */
+ * The grid has pairs in y, and in x a workgroup for 256 rows. */
 struct rapt_aot_convert_lse {
   struct rapt_aot_rows from, to;
   const int32_t* cu_seqlens; /* null: each sequence has `rows` rows */
-  int32_t rows, heads;       /* of the longest sequence */
-  int32_t pads;              /* 1: past the end of a shorter sequence, `to` becomes +Inf */
+  struct rapt_aot_pairs pairs;
+  int32_t rows; /* of the longest sequence */
+  int32_t pads; /* 1: past the end of a shorter sequence, `to` becomes +Inf */
   float factor;
 };
 
-/* Copies the rows of all sequences. The grid has heads * batch workgroups in y, and in x one for each row of the
- * longest sequence. */
+/* Copies the rows of all sequences. The grid has pairs in y, and in x a workgroup for each row of the longest
+ * sequence. */
 struct rapt_aot_copy_rows {
   struct rapt_aot_rows from, to;
   const int32_t* cu_seqlens;
-  int32_t heads;
+  struct rapt_aot_pairs pairs;
   int32_t halves; /* of a row, 2 bytes each */
 };
 
@@ -43,12 +50,13 @@ struct rapt_aot_write_numbers {
   uint64_t *seed_output, *offset_output; /* null: not wanted */
 };
 
-/* A thread writes 2 rows of 4 columns: the grid has batch * heads workgroups in z, pairs of rows in y, and in x one for
- * 256 * 4 columns. Strides are in bytes. */
+/* A thread writes 2 rows of 4 columns: the grid has pairs in z, in y a workgroup for 2 rows, and in x one for 256 * 4
+ * columns. Strides are in bytes. */
 struct rapt_aot_encode_dropout {
   char* data;
   int64_t batch, head, row, column;
-  int32_t heads, rows, columns;
+  struct rapt_aot_pairs pairs;
+  int32_t rows, columns;
   int32_t element;         /* bytes: 2 or 4 */
   uint32_t kept, dropped;  /* the elements' bits */
   uint32_t keep_threshold; /* of philox.h */

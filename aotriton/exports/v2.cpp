@@ -17,6 +17,7 @@ struct Lengths {
 struct Dropout {
   float probability;
   DeviceNumber seed, offset;
+  bool in_memory;
 };
 
 struct Gradients {
@@ -24,11 +25,11 @@ struct Gradients {
 };
 
 Dropout dropout_by_value(float probability, uint64_t seed, uint64_t offset) {
-  return {probability, {seed, nullptr}, {offset, nullptr}};
+  return {probability, {seed, nullptr}, {offset, nullptr}, false};
 }
 
 Dropout dropout_in_memory(float probability, T0 seed, T0 offset1, int64_t offset2) {
-  return {probability, {0, seed.data_ptr()}, {static_cast<uint64_t>(offset2), offset1.data_ptr()}};
+  return {probability, {0, seed.data_ptr()}, {static_cast<uint64_t>(offset2), offset1.data_ptr()}, true};
 }
 
 template <class Call>
@@ -46,10 +47,12 @@ Call common(const char* function, const T4& q, const T4& k, const T4& v, const T
   c.lse = lse;
   c.lse_form = rapt::aot::lse_form_of(rapt::aot::release());
   c.scale = scale;
-  if (causal) c.window = {kTopLeft, kTopLeft};
+  if (causal) c.causal = v3::flash::kWindow;
+  c.window = {kTopLeft, kTopLeft};
   c.dropout = dropout.probability;
   c.seed = dropout.seed;
   c.offset = dropout.offset;
+  c.seed_in_memory = dropout.in_memory;
   c.cu_seqlens_q = lengths.cu_q;
   c.cu_seqlens_k = lengths.cu_k;
   c.max_seqlen_q = lengths.max_q;

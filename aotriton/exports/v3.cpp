@@ -22,11 +22,13 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.lse = p.lse;
   c.lse_form = lse_form;
   c.scale = p.scale;
-  if (p.causal != kNotCausal) c.window = {p.window_left, p.window_right};
+  c.causal = p.causal;
+  c.window = {p.window_left, p.window_right};
   c.dropout = p.dropout;
   c.seed = {0, p.seed.data_ptr()};
   c.offset = {p.offset2, p.offset1.data_ptr()};
-  c.padded = p.varlen == kPadded;
+  c.seed_in_memory = true;
+  c.varlen = p.varlen;
   c.cu_seqlens_q = p.cu_seqlens_q;
   c.cu_seqlens_k = p.cu_seqlens_k;
   if constexpr (requires { p.starts_q; }) {
@@ -67,6 +69,10 @@ Error unknown_version(const char* function, int32_t version, const char* known) 
   return e;
 }
 
+// The forward pass cannot tell 0.10 from 0.11 but by the file's name, so 0.10's backward pass asks the name too: under
+// another name, both have the natural lse.
+LseForm form_of_10_and_11() { return {.log2 = rapt::aot::release() == 10, .padded = true}; }
+
 }  // namespace
 
 attn_fwd_params::attn_fwd_params() : every_version{} {}
@@ -74,7 +80,7 @@ attn_bwd_params::attn_bwd_params() : every_version{} {}
 
 Error attn_fwd(const attn_fwd_params& params, int32_t version, Stream stream, const attn_options*) {
   switch (version) {
-    case 1: return forward<ForwardParams1>(params, stream, {.log2 = rapt::aot::release() == 10, .padded = true});
+    case 1: return forward<ForwardParams1>(params, stream, form_of_10_and_11());
     case 3: return forward<ForwardParams3>(params, stream, {});
     default: return unknown_version("attn_fwd", version, "1 or 3 (AOTriton 0.10 to 0.13)");
   }
@@ -82,7 +88,7 @@ Error attn_fwd(const attn_fwd_params& params, int32_t version, Stream stream, co
 
 Error attn_bwd(const attn_bwd_params& params, int32_t version, Stream stream, const attn_options* options) {
   switch (version) {
-    case 1: return backward<BackwardParams1>(params, stream, {.log2 = true, .padded = true}, false);
+    case 1: return backward<BackwardParams1>(params, stream, form_of_10_and_11(), false);
     case 3: return backward<BackwardParams3>(params, stream, {.log2 = false, .padded = true}, false);
     case 6: return backward<BackwardParams6>(params, stream, {}, options != nullptr && options->deterministic);
     default: return unknown_version("attn_bwd", version, "1, 3 or 6 (AOTriton 0.10 to 0.13)");

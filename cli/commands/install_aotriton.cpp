@@ -21,21 +21,22 @@ void print_torch(const TorchLibraries& torch) {
 }
 
 int undo_command(const TorchLibraries& torch, bool dry_run) {
-  if (!torch.installed) throw InputError(fmt::format("{} has AOTriton's own library", torch.folder.string()));
+  if (torch.replaced.empty() && torch.leftovers.empty())
+    throw InputError(fmt::format("{} has AOTriton's own library", torch.folder.string()));
   if (!dry_run) undo(torch);
   fmt::print("{} {} as AOTriton made it\n", fmt::join(torch.files, ", "), dry_run ? "would be" : "is again");
   return 0;
 }
 
 int install_command(const InstallOptions& options) {
-  const TorchLibraries torch =
-      find_torch_libraries(options.torch.empty() ? torch_of_python() : fs::path(options.torch));
+  const fs::path folder = library_folder(options.torch.empty() ? torch_of_python() : fs::path(options.torch));
+  const FolderLock lock(folder);
+  const TorchLibraries torch = find_torch_libraries(folder);
   print_torch(torch);
   if (options.undo) return undo_command(torch, options.dry_run);
   const Replacement replacement = find_replacement();
+  check_install(torch, replacement);
   if (!options.dry_run) install(torch, replacement);
-  else if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
-    throw InputError(fmt::format("PyTorch calls {}, which Rapt's library has not", missing[0]));
   fmt::print("{} {} Rapt's, with {} kernel archives beside it; AOTriton's {} kept as *.before-rapt\n",
              fmt::join(torch.files, ", "), options.dry_run ? "would be" : "is now", replacement.archives.size(),
              options.dry_run ? "would be" : "is");

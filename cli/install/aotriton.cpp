@@ -1,7 +1,13 @@
 #include "cli/install/aotriton.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 #include "cli/inputs/error.hpp"
 #include "rapt/rapt.hpp"
@@ -9,9 +15,6 @@
 namespace rapt::cli {
 
 namespace {
-
-constexpr const char* kKept = ".before-rapt";
-constexpr const char* kArchives = "rapt";  // where the library finds its archives, beside itself
 
 fs::path kept(const TorchLibraries& torch, const std::string& file) { return torch.folder / (file + kKept); }
 
@@ -24,16 +27,34 @@ void check_loads(const fs::path& library) {
   if (!has_it) throw InputError(fmt::format("{} has no check_gpu", library.string()));
 }
 
-void put(const fs::path& from, const fs::path& to) { fs::copy_file(from, to, fs::copy_options::overwrite_existing); }
-
-void put_all(const TorchLibraries& torch, const Replacement& replacement) {
-  fs::create_directory(torch.folder / kArchives);
-  for (const fs::path& archive : replacement.archives) put(archive, torch.folder / kArchives / archive.filename());
+void write_part(const TorchLibraries& torch, const Replacement& replacement) {
+  const fs::path part = torch.folder / kPart;
+  fs::create_directories(part / kArchives);
+  for (const fs::path& archive : replacement.archives) fs::copy_file(archive, part / kArchives / archive.filename());
   for (const std::string& file : torch.files) {
-    fs::rename(torch.folder / file, kept(torch, file));
-    put(replacement.library, torch.folder / file);
+    fs::copy_file(replacement.library, part / file);
+    check_loads(part / file);
   }
-  for (const std::string& file : torch.files) check_loads(torch.folder / file);
+}
+
+// By a second name, so that the first is never without a library; where a file has one name, by another one.
+void keep(const fs::path& file, const fs::path& as) {
+  std::error_code no_links;
+  fs::create_hard_link(file, as, no_links);
+  if (no_links) fs::rename(file, as);
+}
+
+// In this order, undo() and install() know afterwards what an installation that was ended has left.
+void move_part(const TorchLibraries& torch) {
+  const fs::path part = torch.folder / kPart;
+  for (const std::string& file : torch.files) keep(torch.folder / file, kept(torch, file));
+  fs::rename(part / kArchives, torch.folder / kArchives);
+  for (const std::string& file : torch.files) fs::rename(part / file, torch.folder / file);
+  fs::remove(part);
+}
+
+void remove_leftovers(const TorchLibraries& torch) {
+  for (const std::string& name : torch.leftovers) fs::remove_all(torch.folder / name);
 }
 
 }  // namespace
@@ -55,26 +76,52 @@ Replacement find_replacement() {
   return found;
 }
 
-void install(const TorchLibraries& torch, const Replacement& replacement) {
-  if (torch.installed)
+void check_install(const TorchLibraries& torch, const Replacement& replacement) {
+  if (!torch.replaced.empty())
     throw InputError(fmt::format("{} has Rapt's library already: `rapt install-aotriton --undo` takes it out",
                                  torch.folder.string()));
   if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
     throw InputError(fmt::format("PyTorch calls {}, which Rapt's library has not", missing[0]));
-  if (const fs::path ours = torch.folder / kArchives; fs::exists(ours))
+  const bool left = std::ranges::find(torch.leftovers, kArchives) != torch.leftovers.end();
+  if (const fs::path ours = torch.folder / kArchives; !left && fs::exists(fs::symlink_status(ours)))
     throw InputError(fmt::format("{} is there already, and not Rapt's", ours.string()));
+}
+
+void install(const TorchLibraries& torch, const Replacement& replacement) {
+  check_install(torch, replacement);
+  remove_leftovers(torch);
   try {
-    put_all(torch, replacement);
+    write_part(torch, replacement);
   } catch (...) {
-    undo(torch);
+    fs::remove_all(torch.folder / kPart);
+    throw;
+  }
+  try {
+    move_part(torch);
+  } catch (...) {
+    undo(find_torch_libraries(torch.folder));
     throw;
   }
 }
 
 void undo(const TorchLibraries& torch) {
-  for (const std::string& file : torch.files)
-    if (fs::exists(kept(torch, file))) fs::rename(kept(torch, file), torch.folder / file);
+  remove_leftovers(torch);
+  if (torch.replaced.empty()) return;
+  for (const std::string& file : torch.replaced)
+    if (!fs::exists(kept(torch, file)))
+      throw InputError(fmt::format("{} is gone, AOTriton's own library comes back with PyTorch's installer",
+                                   kept(torch, file).string()));
   fs::remove_all(torch.folder / kArchives);
+  for (const std::string& file : torch.replaced) fs::rename(kept(torch, file), torch.folder / file);
+}
+
+FolderLock::FolderLock(const fs::path& folder) : directory_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (flock(directory_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw InputError(fmt::format("another process installs in {}", folder.string()));
+}
+
+FolderLock::~FolderLock() {
+  if (directory_ >= 0) close(directory_);
 }
 
 }  // namespace rapt::cli

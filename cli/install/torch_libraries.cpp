@@ -14,8 +14,7 @@ namespace rapt::cli {
 namespace {
 
 constexpr const char* kName = "libaotriton_v2.so";
-constexpr const char* kKept = ".before-rapt";
-constexpr int kNewestMinor = 13;
+constexpr int kOldestMinor = 7, kNewestMinor = 13;
 const std::vector<std::string> kPrefixes = {"_ZN8aotriton", "_ZNK8aotriton"};
 
 bool has_library(const fs::path& folder) {
@@ -25,7 +24,7 @@ bool has_library(const fs::path& folder) {
   return false;
 }
 
-fs::path library_folder(const fs::path& torch) {
+fs::path folder_with_library(const fs::path& torch) {
   for (const fs::path& folder : {torch, torch / "lib", torch / "torch" / "lib"})
     if (has_library(folder)) return folder;
   std::error_code none;
@@ -42,28 +41,61 @@ std::string version_in(const std::string& file) {
   return after.starts_with('.') ? after.substr(1) : after;
 }
 
-void check_release(const std::string& file, const std::string& version) {
+// 11 of "0.11.1"
+int minor_of(const std::string& file, const std::string& version) {
   int minor = 0;
-  if (std::sscanf(version.c_str(), "0.%d", &minor) == 1 && minor <= kNewestMinor) return;
-  throw InputError(
-      fmt::format("{} is of AOTriton {}, this Rapt stands in for 0.7 to 0.{}", file, version, kNewestMinor));
+  const bool numbers = version.find_first_not_of("0123456789.") == std::string::npos;
+  if (numbers && std::sscanf(version.c_str(), "0.%d", &minor) == 1 && minor >= kOldestMinor && minor <= kNewestMinor)
+    return minor;
+  throw InputError(fmt::format("{} is of AOTriton {}, this Rapt stands in for 0.{} to 0.{}", file, version,
+                               kOldestMinor, kNewestMinor));
 }
 
-void add_file(std::string file, TorchLibraries& to) {
-  if (file.ends_with(kKept)) {
-    to.installed = true;
-    file.resize(file.size() - std::string_view(kKept).size());
-  }
-  if (std::ranges::find(to.files, file) != to.files.end()) return;
-  const std::string version = version_in(file);
-  if (!version.empty()) {
-    check_release(file, version);
-    if (!to.release.empty() && to.release != version)
-      throw InputError(fmt::format("{} has AOTriton {} and {}, which of them PyTorch loads is unknown",
-                                   to.folder.string(), to.release, version));
-    to.release = version;
-  }
+// Files of "0.11" and "0.11.1" are those of one release, of which an archive without links has copies.
+void add_file(const std::string& file, TorchLibraries& to) {
   to.files.push_back(file);
+  const std::string version = version_in(file);
+  if (version.empty()) return;
+  const int minor = minor_of(file, version);
+  if (!to.release.empty() && minor_of(file, to.release) != minor)
+    throw InputError(fmt::format("{} has AOTriton {} and {}, which of them PyTorch loads is unknown",
+                                 to.folder.string(), to.release, version));
+  if (version.size() > to.release.size()) to.release = version;
+}
+
+// No release of AOTriton has functions of both 0.9 and 0.10.
+bool is_rapts(const fs::path& library) {
+  const auto defined = elf_symbols(library.string(), kPrefixes).defined;
+  const auto has = [&](const char* name) {
+    return std::ranges::any_of(defined, [&](const std::string& symbol) { return symbol.starts_with(name); });
+  };
+  return has("_ZN8aotriton17getArchFromStream") && has("_ZN8aotriton16getGpuFromStream");
+}
+
+std::string name_of_kept(const std::string& file) {
+  return file.substr(0, file.size() - std::string_view(kKept).size());
+}
+
+// AOTriton's files, by name also where Rapt's are in their place, and what is left of former installations.
+void find_files(TorchLibraries& torch) {
+  std::vector<std::string> files, kept;
+  for (const auto& entry : fs::directory_iterator(torch.folder)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(kName) && entry.is_regular_file() && !entry.is_symlink())
+      (file.ends_with(kKept) ? kept : files).push_back(file);
+  }
+  std::ranges::copy_if(files, std::back_inserter(torch.replaced),
+                       [&](const std::string& file) { return is_rapts(torch.folder / file); });
+  if (files.empty()) {  // nothing else can take the place of those that are kept
+    std::ranges::transform(kept, std::back_inserter(files), name_of_kept);
+    torch.replaced = files;
+  }
+  for (const std::string& file : kept)
+    if (std::ranges::find(torch.replaced, name_of_kept(file)) == torch.replaced.end()) torch.leftovers.push_back(file);
+  if (!torch.leftovers.empty() && torch.replaced.empty()) torch.leftovers.emplace_back(kArchives);
+  if (fs::exists(torch.folder / kPart)) torch.leftovers.emplace_back(kPart);
+  std::ranges::sort(files);
+  for (const std::string& file : files) add_file(file, torch);
 }
 
 void find_callers(TorchLibraries& torch) {
@@ -84,17 +116,19 @@ void find_callers(TorchLibraries& torch) {
 
 }  // namespace
 
-TorchLibraries find_torch_libraries(const fs::path& torch) {
+fs::path library_folder(const fs::path& torch) { return fs::canonical(folder_with_library(torch)); }
+
+TorchLibraries find_torch_libraries(const fs::path& library_folder) {
   TorchLibraries found;
-  found.folder = fs::canonical(library_folder(torch));
-  for (const auto& entry : fs::directory_iterator(found.folder))
-    if (const std::string file = entry.path().filename().string();
-        file.starts_with(kName) && entry.is_regular_file() && !entry.is_symlink())
-      add_file(file, found);
-  std::ranges::sort(found.files);
+  found.folder = library_folder;
+  find_files(found);
   if (found.files.empty()) throw InputError(fmt::format("{} has only links named {}", found.folder.string(), kName));
-  if (found.release.empty()) found.release = "0.7 or before";
   find_callers(found);
+  if (found.release.empty()) {
+    const bool calls_v3 = std::ranges::any_of(
+        found.symbols, [](const std::string& symbol) { return symbol.find("2v35flash") != std::string::npos; });
+    found.release = calls_v3 ? "0.10 or later" : "0.7 or before";
+  }
   if (found.callers.empty()) throw InputError(fmt::format("no library in {} calls AOTriton", found.folder.string()));
   return found;
 }

@@ -203,6 +203,12 @@ class Layout {
   uint64_t places_ = 0;
 };
 
+// By sizes: a bias may be broadcast by strides of 0, but all elements of its gradient are written.
+int32_t shape_of_gradient(const ScoreView& view) {
+  return (view.shape[0] != 1 ? RAPT_PER_BATCH : 0) | (view.shape[1] != 1 ? RAPT_PER_HEAD : 0) |
+         (view.shape[2] != 1 ? RAPT_PER_QUERY : 0);
+}
+
 Layout layout_of(Call& call) {
   Layout layout(call);
   layout.add(call.q, call.heads_q, call.head_dim);
@@ -273,6 +279,7 @@ BackwardCall validate(const rapt_backward_call& given) {
   layout.add(call.dk, call.heads_k, call.head_dim);
   layout.add(call.dv, call.heads_k, call.head_dim_v);
   layout.finish();
+  if (call.dbias) call.bias_shape = shape_of_gradient(call.dbias);
   return call;
 }
 

@@ -112,6 +112,9 @@ struct Common {
     k = views.rows(callers_rows(how, in, in.k, false));
     v = views.rows(callers_rows(how, in, in.v, false));
     if (in.bias) bias = views.scores(in.bias, p);
+    if (how.one_bias)
+      bias = T4(reinterpret_cast<intptr_t>(bias.data_ptr()), bias.sizes(), {0, 0, bias.stride(2), bias.stride(3)},
+                bias.dtype());
     if (in.problem.packed()) {
       cu_q = views.lengths(in.cu_seqlens_q);
       cu_k = views.lengths(in.cu_seqlens_k);

@@ -23,6 +23,7 @@ struct Calling {
   std::optional<std::pair<int32_t, int32_t>> window = {};  // instead of the problem's
   bool log2 = false, padded = false;                       // the form of lse, which tests know by the library's name
   Lengths lengths = Lengths::packed;                       // where the problem has packed sequences
+  bool one_bias = false;  // of a bias that repeats itself, the first part is given, and strides of 0
 };
 
 // The caller's memory: every tensor apart, to the byte.

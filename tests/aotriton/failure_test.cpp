@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "client.hpp"
 
@@ -103,6 +104,98 @@ TEST(Failure, NamesTheArgument) {
     EXPECT_NE(v3::attn_fwd(reinterpret_cast<const v3::attn_fwd_params&>(p), 3, nullptr, nullptr), kSuccess);
   });
   expect_one_line(text, {"q has 4 heads, must be a multiple of k's 3"});
+}
+
+// What AOTriton would read or write beyond a tensor for, or take for something else, without a word.
+TEST(Failure, RefusesTheCall) {
+  Failing f;
+  Tensor encoded(kFp16, {2, 4, 9, 12});
+  const T4 signs = f.views.scores_written(encoded);
+  const T0 number = f.views.number(1);
+  const T1 lengths = f.views.lengths(Tensor(rapt::kInt32, {3}));
+  using Params = v3::ForwardParams3;
+  const auto pack = [&](Params& p, v3::Varlen varlen) {
+    p.varlen = varlen;
+    p.cu_seqlens_q = p.cu_seqlens_k = lengths;
+    p.max_seqlen_q = 9;
+    p.max_seqlen_k = 12;
+  };
+  const auto signs_of = [&](T4::Numbers sizes, aotriton::DType dtype) {
+    return T4(reinterpret_cast<intptr_t>(signs.data_ptr()), sizes, signs.strides(), dtype);
+  };
+  const std::pair<const char*, std::function<void(Params&)>> changes[] = {
+      {"dropout", [&](Params& p) { p.dropout = NAN; }},
+      {"negative dropout", [&](Params& p) { p.dropout = -0.5f; }},
+      {"seed", [&](Params& p) { p.seed = {}; }},
+      {"causal_type", [&](Params& p) { p.causal = v3::Causal{1}; }},
+      {"heads of the encoded softmax", [&](Params& p) { p.encoded_softmax = signs_of({2, 2, 9, 12}, kFloat16); }},
+      {"type of the encoded softmax", [&](Params& p) { p.encoded_softmax = signs_of(signs.sizes(), kInt8); }},
+      {"lse", [&](Params& p) { p.lse = T2(reinterpret_cast<intptr_t>(p.lse.data_ptr()), {7, 9}, {9, 1}, kFloat32); }},
+      {"batch of packed sequences", [&](Params& p) { pack(p, v3::kCompact); }},
+      {"varlen_type", [&](Params& p) { pack(p, v3::Varlen{9}); }},
+      {"starts of strided sequences", [&](Params& p) { pack(p, v3::kStrided); }},
+      {"batch of padded sequences",
+       [&](Params& p) {
+         pack(p, v3::kPadded);
+         p.cu_seqlens_q = p.cu_seqlens_k =
+             T1(reinterpret_cast<intptr_t>(lengths.data_ptr()), {2}, {1}, aotriton::kInt32);
+       }},
+      {"type of padded sequences' lengths",
+       [&](Params& p) {
+         pack(p, v3::kPadded);
+         p.cu_seqlens_k = T1(reinterpret_cast<intptr_t>(lengths.data_ptr()), {3}, {1}, kInt64);
+       }},
+  };
+  for (const auto& [what, change] : changes) {
+    f.results.out.fill([](int64_t) { return 1; });
+    Params p = {};
+    f.fill(p);
+    p.causal = v3::kNotCausal;
+    p.dropout = 0.5f;
+    p.seed = p.offset1 = number;
+    p.encoded_softmax = signs;
+    change(p);
+    printed_by([&] {
+      EXPECT_NE(v3::attn_fwd(reinterpret_cast<const v3::attn_fwd_params&>(p), 3, nullptr, nullptr), kSuccess) << what;
+    });
+    rapt::check(rapt_device_synchronize(gpus()[0]));
+    f.views.fetch();
+    expect_nan(f.results.out);
+  }
+}
+
+// Where lse is converted, Rapt does not see the caller's.
+TEST(Failure, BackwardWithoutLse) {
+  Failing f;
+  v3::BackwardParams1 p = {};
+  f.fill(p);
+  p.causal = v3::kNotCausal;
+  p.dout = f.views.rows(f.in.dout);
+  p.dq = f.views.rows_written(f.results.dq);
+  p.dk = f.views.rows_written(f.results.dk);
+  p.dv = f.views.rows_written(f.results.dv);
+  p.lse = T2::get_null_tensor(kFloat32);
+  const std::string text = printed_by([&] {
+    EXPECT_EQ(v3::attn_bwd(reinterpret_cast<const v3::attn_bwd_params&>(p), 1, nullptr, nullptr), kInvalidValue);
+  });
+  rapt::check(rapt_device_synchronize(gpus()[0]));
+  f.views.fetch();
+  expect_one_line(text, {"attn_bwd", "lse is null"});
+  expect_nan(f.results.dq);
+}
+
+// Rows from the last to the first.
+TEST(Failure, NanInReverse) {
+  Failing f;
+  v3::ForwardParams3 p = {};
+  f.fill(p);
+  constexpr uint64_t kBack = uint64_t{0} - 9;
+  p.lse = T2(reinterpret_cast<intptr_t>(p.lse.data_ptr()) + 7 * 9 * 4, {8, 9}, {kBack, 1}, kFloat32);
+  printed_by(
+      [&] { EXPECT_NE(v3::attn_fwd(reinterpret_cast<const v3::attn_fwd_params&>(p), 3, nullptr, nullptr), kSuccess); });
+  rapt::check(rapt_device_synchronize(gpus()[0]));
+  f.views.fetch();
+  expect_nan(f.lse);
 }
 
 TEST(Failure, UnknownVersion) {

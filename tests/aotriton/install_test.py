@@ -3,6 +3,8 @@
 Usage: install_test.py RAPT TORCH_HIP TORCH_HIP_OF_THE_FUTURE   the command, and two libraries of torch_hip.cpp
 """
 
+import fcntl
+import os
 import pathlib
 import shutil
 import sys
@@ -43,6 +45,7 @@ class Install(CommandTest):
         self.assertEqual(after["libaotriton_v2.so"], after[NAME])  # still a link to it
         self.assertTrue(any(name.startswith("rapt/gfx") for name in after), sorted(after))
         self.install(code=2, says=["has Rapt's library already", "--undo"])
+        self.install("--dry-run", code=2, says=["has Rapt's library already"])
         self.install("--undo", says=["is again as AOTriton made it"])
         self.assertEqual(self.contents(), before)
         self.install("--undo", code=2, says=["has AOTriton's own library"])
@@ -59,9 +62,78 @@ class Install(CommandTest):
     def test_names_without_a_version(self):
         (self.lib / "libaotriton_v2.so").unlink()
         (self.lib / NAME).rename(self.lib / "libaotriton_v2.so")
-        self.install(says=["AOTriton 0.7 or before"])
+        self.install(says=["AOTriton 0.10 or later"])  # by the functions that torch_hip.cpp calls
         self.install("--undo")
         self.assertEqual((self.lib / "libaotriton_v2.so").read_bytes(), ORIGINAL)
+
+    def test_copies_in_place_of_links(self):
+        (self.lib / "libaotriton_v2.so").unlink()
+        for name in ["libaotriton_v2.so", "libaotriton_v2.so.0.11"]:
+            shutil.copy(self.lib / NAME, self.lib / name)
+        before = self.contents()
+        self.install(says=["AOTriton 0.11.1", "libaotriton_v2.so.0.11, "])
+        self.install("--undo")
+        self.assertEqual(self.contents(), before)
+
+    def test_an_installation_that_was_ended(self):
+        before = self.contents()
+
+        def written():
+            shutil.copytree(self.archives, self.lib / "rapt.part" / "rapt")
+
+        def kept():
+            written()
+            (self.lib / (NAME + ".before-rapt")).hardlink_to(self.lib / NAME)
+
+        def half_moved():
+            kept()
+            (self.lib / "rapt.part" / "rapt").rename(self.lib / "rapt")
+
+        self.install()
+        self.archives = self.folder / "archives"
+        shutil.copytree(self.lib / "rapt", self.archives)
+        installed = self.contents()
+        self.install("--undo")
+        for leave in [written, kept, half_moved]:
+            leave()
+            self.install("--undo", says=["is again as AOTriton made it"])
+            self.assertEqual(self.contents(), before)
+            leave()
+            self.install()
+            self.assertEqual(self.contents(), installed)
+            self.install("--undo")
+
+    def test_an_undo_that_was_ended(self):
+        before = self.contents()
+        self.install()
+        shutil.rmtree(self.lib / "rapt")
+        self.install("--undo")
+        self.assertEqual(self.contents(), before)
+
+    def test_a_torch_that_was_installed_anew(self):
+        for name in [NAME, "libaotriton_v2.so.0.12.0"]:
+            self.install()
+            (self.lib / NAME).unlink()
+            (self.lib / name).write_bytes(b"a newer one")
+            self.install("--dry-run", says=["would be Rapt's"])
+            self.install(says=[name, "is now Rapt's"])
+            self.install("--undo", says=[name])
+            self.assertEqual((self.lib / name).read_bytes(), b"a newer one")
+            self.assertFalse(any("rapt" in name for name in self.contents()))
+
+    def test_refuses_while_another_installs(self):
+        folder = os.open(self.lib, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        self.refuses("another process installs in")
+        os.close(folder)
+        self.install()
+
+    def test_refuses_to_undo_what_is_not_kept(self):
+        self.install()
+        (self.lib / (NAME + ".before-rapt")).unlink()
+        installed = self.contents()
+        self.install("--undo", code=2, says=[NAME + ".before-rapt is gone"])
+        self.assertEqual(self.contents(), installed)
 
     def test_the_folder_itself(self):
         self.rapt("install-aotriton", "--torch", "torch/lib", "--dry-run")
@@ -75,6 +147,13 @@ class Install(CommandTest):
     def test_refuses_a_newer_release(self):
         (self.lib / NAME).rename(self.lib / "libaotriton_v2.so.0.14.0")
         self.refuses("libaotriton_v2.so.0.14.0", "0.7 to 0.13")
+
+    def test_refuses_what_is_no_release(self):
+        for version in ["0.3.0", "0.-1", "0.9x", "0.11.1.bak"]:
+            name = self.lib / f"libaotriton_v2.so.{version}"
+            (self.lib / NAME).rename(name)
+            self.refuses(f"is of AOTriton {version}, ")
+            name.rename(self.lib / NAME)
 
     def test_refuses_two_releases(self):
         (self.lib / "libaotriton_v2.so.0.10.0").write_bytes(ORIGINAL)

@@ -75,13 +75,60 @@ TEST(Scars, HeadDim512) {
 // A bias that is broadcast by strides of 0, as PyTorch expands it; its gradient is not summed.
 TEST(Scars, BroadcastBias) {
   Inputs in = inputs_of("b2 hq4 hk4 sq17 sk41 d64 bf16 bias=bNhN");
-  const int64_t per_head = 17 * 41;
-  in.bias.repeat(per_head);
+  in.bias.repeat(17 * 41);
   const Oracle oracle(in);
-  Inputs broadcast = inputs_of("b2 hq4 hk4 sq17 sk41 d64 bf16 bias=b1h1");
-  broadcast.bias = Tensor(in.bias.dtype(), {1, 1, 17, 41});
-  for (int64_t i = 0; i < per_head; ++i) broadcast.bias.set(i, in.bias.at(i));
-  expect_rule(oracle, forward_through({}, gpus()[0], broadcast, Layout::compact), "bias of stride 0");
+  Calling how;
+  how.one_bias = true;
+  expect_rule(oracle, forward_through(how, gpus()[0], in, Layout::compact), "bias of stride 0");
+  expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.plain(), Layout::compact), "its gradient");
+}
+
+// Of a batch of 0 and of no queries, PyTorch's tensors are null. The keys' gradients are zeros.
+TEST(Scars, NullBecauseEmpty) {
+  for (const char* problem : {"b2 hq4 hk2 sq0 sk12 d24 bf16", "b0 hq4 hk2 sq9 sk12 d24 bf16"}) {
+    const Inputs in = inputs_of(problem);
+    Results results = make_results(in, Layout::compact, true);
+    Views views(gpus()[0]);
+    const auto null_if_empty = [](const T4& t, const Tensor& of) {
+      return of.count() > 0 ? t : T4(0, t.sizes(), t.strides(), t.dtype());
+    };
+    for (const int32_t version : {1, 6}) {
+      v3::BackwardParams6 p = {};
+      v3::BackwardParams1 p1 = {};
+      const auto fill = [&](auto& to) {
+        to.q = null_if_empty(views.rows(in.q), in.q);
+        to.k = null_if_empty(views.rows(in.k), in.k);
+        to.v = null_if_empty(views.rows(in.v), in.v);
+        to.out = to.dout = null_if_empty(views.rows(in.dout), in.dout);
+        to.dq = null_if_empty(views.rows_written(results.dq), in.q);
+        to.dk = null_if_empty(views.rows_written(results.dk), in.k);
+        to.dv = null_if_empty(views.rows_written(results.dv), in.v);
+        to.lse = T2(0, {static_cast<uint64_t>(in.problem.c.batch * 4), static_cast<uint64_t>(in.problem.c.seqlen_q)},
+                    {static_cast<uint64_t>(in.problem.c.seqlen_q), 1}, kFloat32);
+        to.scale = 1;
+      };
+      fill(p);
+      fill(p1);
+      const void* const params = version == 1 ? static_cast<const void*>(&p1) : &p;
+      EXPECT_EQ(v3::attn_bwd(*static_cast<const v3::attn_bwd_params*>(params), version, nullptr, nullptr), kSuccess)
+          << problem;
+      rapt::check(rapt_device_synchronize(gpus()[0]));
+      views.fetch();
+      for (const Tensor* t : {&results.dk, &results.dv})
+        for (int64_t i = 0; i < t->count(); ++i) EXPECT_EQ(t->at(i), 0);
+    }
+  }
+}
+
+// gfx12 counts workgroups to 65535 beyond a grid's first dimension.
+TEST(Scars, ManyPairsOfBatchAndHead) {
+  Tensor signs(kFp16, {32800, 2, 1, 1});
+  signs.fill([](int64_t) { return NAN; });
+  Views views(gpus()[0]);
+  const T4 to = views.scores_written(signs);
+  ASSERT_EQ(v2::debug_simulate_encoded_softmax(to, 0, {}, {}, 0, nullptr), kSuccess);
+  views.fetch();
+  for (int64_t i = 0; i < signs.count(); ++i) ASSERT_EQ(signs.at(i), 0.5) << i;
 }
 
 // ROCm/aotriton#224: calls from threads that share no lock, each on a stream of another device.
