@@ -112,11 +112,19 @@ def backward_dkv(
         q_at = row_address(a.q, batch, q_first + q_lowest, head, 2)
         dout_at = row_address(a.dout, batch, q_first + dout_lowest, head, 2)
         statistics_at = statistics_address(a, batch, q_first, head)
-        for n in range(whole_begin, whole_end):
-            q = tl.load(q_at + tl.multiple_of(n * q_step, 8) + q_offsets)
-            dout = tl.load(dout_at + tl.multiple_of(n * dout_step, 8) + dout_offsets)
-            statistics = tl.load(statistics_at + n * BLOCK_K + tl.arange(0, BLOCK_K))
+        # The next tile is loaded before this one's products.
+        q = tl.load(q_at + tl.multiple_of(whole_begin * q_step, 8) + q_offsets, mask=has_whole, other=0)
+        dout = tl.load(dout_at + tl.multiple_of(whole_begin * dout_step, 8) + dout_offsets, mask=has_whole, other=0)
+        statistics = tl.load(statistics_at + whole_begin * BLOCK_K + tl.arange(0, BLOCK_K), mask=has_whole, other=0)
+        for n in tl.range(whole_begin, whole_end, num_stages=1):
+            following = tl.minimum(n + 1, whole_end - 1)
+            next_q = tl.load(q_at + tl.multiple_of(following * q_step, 8) + q_offsets)
+            next_dout = tl.load(dout_at + tl.multiple_of(following * dout_step, 8) + dout_offsets)
+            next_statistics = tl.load(statistics_at + following * BLOCK_K + tl.arange(0, BLOCK_K))
             dk, dv = add_tile(q, dout, statistics, k, v, scale_log2, None, dk, dv, BY_HAND, False, False)
+            q = next_q
+            dout = next_dout
+            statistics = next_statistics
         dk, dv = edge_tiles(
             a, k, v, batch, head, q_first, q_count, low, high, begin, skip_begin, skip_end, end, dk, dv,
             BLOCK_K, HEAD_DIM, BY_HAND, AMD, False,

@@ -114,12 +114,18 @@ def backward_dq(
     scale_log2 = p.scale_log2
     lse_log2 = lse * LOG2E
     dq = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-    for n in range(whole_begin, whole_end):
-        k = tl.load(k_at + tl.multiple_of(n * k_step, 8) + k_offsets)
-        v = tl.load(v_at + tl.multiple_of(n * v_step, 8) + v_offsets)
+    # The next tile is loaded before this one's products.
+    k = tl.load(k_at + tl.multiple_of(whole_begin * k_step, 8) + k_offsets, mask=has_whole, other=0)
+    v = tl.load(v_at + tl.multiple_of(whole_begin * v_step, 8) + v_offsets, mask=has_whole, other=0)
+    for n in tl.range(whole_begin, whole_end, num_stages=1):
+        following = tl.minimum(n + 1, whole_end - 1)
+        next_k = tl.load(k_at + tl.multiple_of(following * k_step, 8) + k_offsets)
+        next_v = tl.load(v_at + tl.multiple_of(following * v_step, 8) + v_offsets)
         of_keys = weights(tl.dot(q, k.T), scale_log2, lse_log2[:, None], None, False)
         ds = score_gradients(of_keys, tl.dot(dout, v.T), delta[:, None], None, False)
         dq = tl.dot(rounded(ds, DTYPE, BY_HAND), k, dq)
+        k = next_k
+        v = next_v
 
     low = first_key(p.window_left, diagonal, k_count, rows)[:, None]
     high = end_key(p.window_right, diagonal, k_count, rows)[:, None]

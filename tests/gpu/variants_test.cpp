@@ -198,8 +198,8 @@ void check_least_bias(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
 }
 
-// K and V, in the backward pass Q and dO too, with rows in the opposite order in memory: 32-bit offsets from a first row
-// would be negative.
+// K and V, in the backward pass Q and dO too, with rows in the opposite order in memory: kernels that address rows by
+// 32-bit offsets must not.
 void check_reversed_rows(const Variant& v) {
   Inputs inputs = Yardstick::made(v, {"b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype});
   for (Tensor* t : {&inputs.k, &inputs.v}) t->reverse_dimension(1);
@@ -208,7 +208,8 @@ void check_reversed_rows(const Variant& v) {
   const Yardstick yardstick(std::move(inputs));
   try {
     const Results results = run(v, yardstick, Layout::compact);
-    for (const Measure& m : yardstick.oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
+    for (const Measure& m : yardstick.oracle.measure(results))
+      EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
   } catch (const rapt::Error& e) {
     ADD_FAILURE() << v << ", reversed rows, " << e.what();
   }
