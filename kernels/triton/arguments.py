@@ -15,6 +15,13 @@ Problem = namedtuple(
     "keep_threshold keep_scale dropout_seed dropout_offset dropout_seed_data dropout_offset_data sink sink_dtype units",
 )
 Forward = namedtuple("Forward", "size q_tiles q k v out lse problem")
+Statistics = namedtuple("Statistics", "data batch head")
+DqSum = namedtuple("DqSum", "data dims")
+Dbias = namedtuple("Dbias", "data batch head query key batches heads queries keys")
+Dsink = namedtuple("Dsink", "data head")
+Backward = namedtuple(
+    "Backward", "size tiles q k v out dout dq dk dv lse statistics dq_sum dbias dsink problem"
+)
 
 ALIGNMENT = 16  # bytes, of tensors and of the distances between their rows
 
@@ -50,6 +57,21 @@ def _rows(dtype):
 def forward(dtype):
     """The types of rapt_forward_args."""
     return Forward("u32", "i32", *[_rows(dtype)] * 4, Lse("*fp32", "i64", "i64", "i64"), _PROBLEM)
+
+
+def backward(dtype):
+    """The types of rapt_backward_args. A row's statistics, two floats, are read and written as one number."""
+    return Backward(
+        "u32",
+        "i32",
+        *[_rows(dtype)] * 8,
+        Lse("*fp32", "i64", "i64", "i64"),
+        Statistics("*i64", "i64", "i64"),
+        DqSum("*fp32", "i64"),
+        Dbias("*i8", *["i64"] * 4, *["i32"] * 4),
+        Dsink("*i8", "i64"),
+        _PROBLEM,
+    )
 
 
 def aligned(types):

@@ -30,11 +30,18 @@ os.environ["TRITON_CACHE_DIR"] = CACHE.name
 import arguments  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
+from backward_dkv import backward_dkv  # noqa: E402
+from backward_dq import backward_dq  # noqa: E402
 from forward import forward  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 
+OPERATIONS = {
+    "forward": (forward, arguments.forward),
+    "backward_dq": (backward_dq, arguments.backward),
+    "backward_dkv": (backward_dkv, arguments.backward),
+}
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do
 Kernel = namedtuple("Kernel", "name operation row")
@@ -66,7 +73,8 @@ def options(row, arch):
 def compiled(k, arch):
     row = k.row
     knobs.nvidia.ptxas = knobs.nvidia.ptxas_blackwell.path  # that of CUDA 13, whose code objects the packer reads
-    types = getattr(arguments, k.operation)(row["dtype"])
+    function, struct = OPERATIONS[k.operation]
+    types = struct(row["dtype"])
     constants = {
         "SYMBOL": k.name.replace(".", "_"),
         "DTYPE": TYPES[row["dtype"]],
@@ -78,8 +86,9 @@ def compiled(k, arch):
         "AMD": not arch.startswith("sm_"),
         "BY_HAND": row["dtype"] == "bf16" and not arch.startswith(ROUND_TO_BF16),
     }
+    constants = {name: value for name, value in constants.items() if name in function.arg_names}
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")
-    source = ASTSource({"forward": forward}[k.operation], signature, constants, arguments.aligned(types))
+    source = ASTSource(function, signature, constants, arguments.aligned(types))
     return triton.compile(source, target=target(arch), options=options(row, arch))
 
 

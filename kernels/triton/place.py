@@ -52,6 +52,16 @@ def end_key(window_right, diagonal, keys, row):
 
 
 @triton.jit
+def first_query(window_right, diagonal, queries, key):
+    return tl.where(window_right < 0, 0, tl.minimum(tl.maximum(key - diagonal - window_right, 0), queries))
+
+
+@triton.jit
+def end_query(window_left, diagonal, queries, key):
+    return tl.where(window_left < 0, queries, tl.minimum(tl.maximum(key - diagonal + window_left + 1, 0), queries))
+
+
+@triton.jit
 def within(key, low, high):
     """Whether low <= key < high, of whose two comparisons one can be left out, because low <= high."""
     return (key - low).to(tl.uint32, bitcast=True) < (high - low).to(tl.uint32, bitcast=True)

@@ -81,7 +81,11 @@ std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
   return "";
 }
 
-// Only of stages that have kernels by Triton: other plans do not depend on it.
+// Stages that have kernels by Triton: plans of others do not depend on the layout.
+bool asks_for_layout(Stage stage) {
+  return stage == Stage::forward || stage == Stage::backward_dq || stage == Stage::backward_dkv;
+}
+
 void read_layout(const Problem& problem, KernelRequirements& r) {
   r.one_head_dim = problem.head_dim == problem.head_dim_v;
   r.sink = problem.has_sink;
@@ -125,7 +129,7 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.batch = problem.batch;
   r.seqlen_k = problem.seqlen_k;
   r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
-  if (stage == Stage::forward) read_layout(problem, r);
+  if (asks_for_layout(stage)) read_layout(problem, r);
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "gpu/select.hpp"
 #include "kernels/architectures.hpp"
+#include "kernels/operations.hpp"
 
 namespace rapt::gpu {
 namespace {
@@ -187,31 +188,44 @@ TEST(Select, AnotherTileByName) {
               "forward.d64.bf16.plain.k64w4 by table line 2");
 }
 
-// Kernels by Triton assume more of their tensors, and are taken only by a row that names one.
-TEST(Select, ByTritonOnlyWhereItsAssumptionsHold) {
-  Variant v = variant("forward.d64.bf16.plain.tq256k64w8", DType::bf16, 64, "plain", 256);
+Variant by_triton(const Operation& operation) {
+  Variant v = variant(std::string(operation.name) + ".d64.bf16.plain.tq256k64w8", DType::bf16, 64, "plain", 256);
+  v.operation = operation.name;
   v.triton = {32768, 16, 1 << 20};
-  v.argument_size += 16;
-  const auto why_not = [&](const std::string& sizes) {
-    return refusal(v, requirements_of(Problem::parse(sizes), Stage::forward));
-  };
-  const std::string exact = "by Triton: head_dim and head_dim_v must be 64";
-  for (const char* able :
-       {"", " causal", " causal-tl window=9,4", " varlen=8:9", " device-lengths=8:9", " stride=1048575"})
-    EXPECT_EQ(why_not(std::string("b1 hq2 hk1 sq8 sk9 d64 bf16") + able), "") << able;
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d63 bf16"), exact);
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 dv32 bf16"), exact);
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d32 dv64 bf16"), exact);
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 align=8"),
-            "by Triton: tensors and rows must be aligned to 16 bytes, the problem's are to 8");
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 stride=1048576"),
-            "by Triton: rows must be less than 1048576 elements apart");
-  EXPECT_EQ(why_not("b1 hq16384 hk1 sq8 sk9 d64 bf16"), "by Triton: rows must be less than 1048576 elements apart");
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 sink"), "by Triton: it has no sink");
-  EXPECT_NE(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 alibi").find("plain kernels lack"), std::string::npos);
-  EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 fp16"), "it is for bf16");
+  v.argument_size = static_cast<int32_t>(operation.argument_size) + 16;
+  return v;
+}
 
-  const std::vector<Variant> both = {kVariants[0], v};
+// Kernels by Triton assume more of their tensors.
+TEST(Select, ByTritonOnlyWhereItsAssumptionsHold) {
+  for (const char* name : {"forward", "backward_dq", "backward_dkv"}) {
+    SCOPED_TRACE(name);
+    const Operation& operation = *find_operation(name);
+    const Variant v = by_triton(operation);
+    const auto why_not = [&](const std::string& sizes) {
+      return refusal(v, requirements_of(Problem::parse(sizes), operation.stage));
+    };
+    const std::string exact = "by Triton: head_dim and head_dim_v must be 64";
+    for (const char* able :
+         {"", " causal", " causal-tl window=9,4", " varlen=8:9", " device-lengths=8:9", " stride=1048575"})
+      EXPECT_EQ(why_not(std::string("b1 hq2 hk1 sq8 sk9 d64 bf16") + able), "") << able;
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d63 bf16"), exact);
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 dv32 bf16"), exact);
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d32 dv64 bf16"), exact);
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 align=8"),
+              "by Triton: tensors and rows must be aligned to 16 bytes, the problem's are to 8");
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 stride=1048576"),
+              "by Triton: rows must be less than 1048576 elements apart");
+    EXPECT_EQ(why_not("b1 hq16384 hk1 sq8 sk9 d64 bf16"), "by Triton: rows must be less than 1048576 elements apart");
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 sink"), "by Triton: it has no sink");
+    EXPECT_NE(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 alibi").find("plain kernels lack"), std::string::npos);
+    EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 fp16"), "it is for bf16");
+  }
+}
+
+// They are taken only by a row that names one.
+TEST(Select, ByTritonOnlyByName) {
+  const std::vector<Variant> both = {kVariants[0], by_triton(*find_operation("forward"))};
   const auto taken = [&](const std::string& table, const std::string& problem) {
     const Tuning tuning = Tuning::parse(table + kLast, "table", Tuning::Extent::whole);
     return select(both, tuning, requirements_of(Problem::parse(problem), Stage::forward), 100)->index;

@@ -82,7 +82,8 @@ struct Yardstick {
   Inputs inputs;
   Oracle oracle;
 
-  Yardstick(const Variant& v, const Case& c) : inputs(made(v, c)), oracle(inputs) {}
+  explicit Yardstick(Inputs given) : inputs(std::move(given)), oracle(inputs) {}
+  Yardstick(const Variant& v, const Case& c) : Yardstick(made(v, c)) {}
 
   static Inputs made(const Variant& v, const Case& c) {
     Inputs inputs = make_inputs(Problem(c.problem), c.kind, c.layout);
@@ -197,15 +198,18 @@ void check_least_bias(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
 }
 
-// K and V with rows in the opposite order in memory: kernels that address rows by 32-bit offsets must not.
+// K and V, in the backward pass Q and dO too, with rows in the opposite order in memory: kernels that address rows by
+// 32-bit offsets must not.
 void check_reversed_rows(const Variant& v) {
-  Inputs inputs = make_inputs(Problem("b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype));
-  inputs.dout = {};
+  Inputs inputs = Yardstick::made(v, {"b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype});
   for (Tensor* t : {&inputs.k, &inputs.v}) t->reverse_dimension(1);
-  const Oracle oracle(inputs);
+  if (v.backward)
+    for (Tensor* t : {&inputs.q, &inputs.dout}) t->reverse_dimension(1);
+  const Yardstick yardstick(std::move(inputs));
   try {
-    const Results results = run_on(devices().at(v.arch), inputs, backend_of(v), Layout::compact);
-    for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
+    const Results results = run(v, yardstick, Layout::compact);
+    for (const Measure& m : yardstick.oracle.measure(results))
+      EXPECT_TRUE(m.ok()) << v << ", reversed rows, " << m.text();
   } catch (const rapt::Error& e) {
     ADD_FAILURE() << v << ", reversed rows, " << e.what();
   }
@@ -250,11 +254,9 @@ void check_row_not_finite(const Variant& v) {
 
 // Rows at odd addresses never reach a kernel that assumes aligned ones.
 void check_refuses_unaligned(const Variant& v) {
-  const std::string problem = "b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype;
-  Inputs inputs = make_inputs(Problem(problem), Kind::normal, Layout::padded);
-  inputs.dout = {};
+  const Case unaligned{"b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype, Kind::normal, Layout::padded};
   try {
-    run_on(devices().at(v.arch), inputs, backend_of(v), Layout::padded);
+    run(v, Yardstick(v, unaligned), Layout::padded);
     ADD_FAILURE() << v << " took rows that are not aligned";
   } catch (const rapt::Error& e) {
     EXPECT_NE(std::string(e.what()).find("must be aligned to 16 bytes"), std::string::npos) << e.what();
@@ -302,7 +304,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     check(v, cases[i]);
     ++problems;
   }
-  if (!v.backward && !combines(v.name)) check_reversed_rows(v), ++problems;
+  if ((!v.backward || v.triton) && !combines(v.name)) check_reversed_rows(v), ++problems;
   if (v.triton) check_refuses_unaligned(v);
   if (!v.backward && v.general) check_least_bias(v), ++problems;
   if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;

@@ -16,12 +16,11 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = Path(temporary)
     shutil.copytree(source / "kernels/triton", folder / "elsewhere")
     for line in (here / "kernels").read_text().splitlines():
-        arch, *names = line.split()
+        arch, *wanted = line.split()
         rows = subprocess.run(
             [build / "kernels/rows", source / "kernels/manifest", arch], check=True, capture_output=True, text=True
         )
         of_name = {row.split()[0]: row.split()[2:] for row in rows.stdout.splitlines()}
-        wanted = ["forward." + name for name in names]
         asked = [f"{name}:{of_name[name][0]}:{','.join(of_name[name][1:])}" for name in wanted]
         command = [sys.executable, folder / "elsewhere/compile.py", "--arch", arch, "-o", folder, *asked]
         subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(triton)})
