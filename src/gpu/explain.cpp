@@ -58,7 +58,8 @@ std::string why_not(const Planned& p, const Variant& v, const Variant& chosen) {
 Candidate explain_one(const Planned& p, const Stages& stages, const Variant& v, size_t index) {
   Candidate c{"", v.name, "", false};
   const auto own = std::ranges::find_if(stages, [&](Stage stage) { return computes(v, stage); });
-  const KernelRequirements needed = requirements_of(p.problem, own == stages.end() ? *stages.begin() : *own);
+  const KernelRequirements needed =
+      requirements_of(p.problem, own == stages.end() ? *stages.begin() : *own, p.plan.of_gradients);
   c.reason = refusal(v, needed);
   if (!c.reason.empty()) return c;
   if (!p.refusal.empty()) {

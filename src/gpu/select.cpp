@@ -28,8 +28,9 @@ std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector
   return plain.empty() ? general : plain;
 }
 
+// Kernels by Triton only where the row names one, or `triton_too`.
 std::optional<size_t> named(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t smallest,
-                            const std::string& use) {
+                            const std::string& use, bool triton_too) {
   for (const size_t i : able)
     if (variants[i].name == use) return i;
   if (std::ranges::count(use, '.') > 1) return std::nullopt;  // a whole name
@@ -44,7 +45,7 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
   std::vector<size_t> from = of_tile(variants, able, tile);
   for (const size_t i : from)
     if (shape_of(variants[i]) == shape) return i;
-  std::erase_if(from, [&](size_t i) { return variants[i].by_triton(); });  // which only a row that names one takes
+  if (!triton_too) std::erase_if(from, [&](size_t i) { return variants[i].by_triton(); });
   if (from.empty()) return std::nullopt;
   if (shape == "largest") return *std::max_element(from.begin(), from.end(), block);
   if (shape == "smallest") return *std::min_element(from.begin(), from.end(), block);
@@ -81,11 +82,9 @@ std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
   return "";
 }
 
-// Stages that have kernels by Triton: plans of others do not depend on the layout.
-bool asks_for_layout(Stage stage) {
-  return stage == Stage::forward || stage == Stage::backward_dq || stage == Stage::backward_dkv;
-}
+bool computes_gradients(Stage stage) { return stage == Stage::backward_dq || stage == Stage::backward_dkv; }
 
+// Only of stages that have kernels by Triton: other plans do not depend on it.
 void read_layout(const Problem& problem, KernelRequirements& r) {
   r.one_head_dim = problem.head_dim == problem.head_dim_v;
   r.sink = problem.has_sink;
@@ -112,7 +111,8 @@ float scale_log2(const Problem& problem) {
 size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32 | uint64_t{d.one_head_dim} << 33 |
-               uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36;
+               uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36 |
+               static_cast<uint64_t>(d.maker) << 41;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
@@ -129,7 +129,7 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.batch = problem.batch;
   r.seqlen_k = problem.seqlen_k;
   r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
-  if (asks_for_layout(stage)) read_layout(problem, r);
+  if (stage == Stage::forward || computes_gradients(stage)) read_layout(problem, r);
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
@@ -173,6 +173,12 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
       r.rows = 1;
       break;
   }
+  return r;
+}
+
+KernelRequirements requirements_of(const Problem& problem, Stage stage, Maker of_gradients) {
+  KernelRequirements r = requirements_of(problem, stage);
+  if (computes_gradients(stage)) r.maker = of_gradients;
   return r;
 }
 
@@ -254,6 +260,8 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
   if (v.by_triton())
     if (std::string why = triton_refusal(v, d); !why.empty()) return why;
+  if (d.maker != Maker::any && (d.maker == Maker::triton) != v.by_triton())
+    return "of backward_dq and backward_dkv, both are by Triton or neither is";
   if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)
@@ -276,7 +284,7 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
       if (!needed.cache) return Selected{&row, std::nullopt};
       continue;
     }
-    const auto index = named(variants, able, smallest, row.use.name);
+    const auto index = named(variants, able, smallest, row.use.name, needed.maker == Maker::triton);
     if (index && row.groups.holds(workgroups(variants[*index], needed) / compute_units)) return Selected{&row, index};
   }
   return std::nullopt;  // not reached: the last row always matches

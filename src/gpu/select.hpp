@@ -11,6 +11,9 @@
 
 namespace rapt::gpu {
 
+// Whose kernels may be taken.
+enum class Maker : uint8_t { any, rapt, triton };
+
 // What a stage of a problem requires of its kernel: everything that selection reads, and the key of cached plans.
 struct KernelRequirements {
   Stage stage = Stage::forward;
@@ -26,6 +29,7 @@ struct KernelRequirements {
   // What Triton's kernels ask about. One head dim: head_dim and head_dim_v are equal.
   bool one_head_dim = true, sink = false, strides_fit = true;
   int64_t alignment = 16;
+  Maker maker = Maker::any;
 
   bool operator==(const KernelRequirements&) const = default;
 };
@@ -33,6 +37,9 @@ struct KernelRequirementsHash {
   size_t operator()(const KernelRequirements& d) const;
 };
 KernelRequirements requirements_of(const Problem& problem, Stage stage);
+// The same of one maker's kernels only, in stages where that matters: backward_dq and backward_dkv compute dP with sums
+// in one order, or rows that attend one key would have gradients.
+KernelRequirements requirements_of(const Problem& problem, Stage stage, Maker of_gradients);
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);

@@ -238,6 +238,28 @@ TEST(Select, ByTritonOnlyByName) {
   EXPECT_EQ(taken(row, problem + " stride=1048576"), 0u);
 }
 
+// backward_dq and backward_dkv by one maker.
+TEST(Select, GradientsByOneMaker) {
+  const Operation& dkv = *find_operation("backward_dkv");
+  Variant own = variant("backward_dkv.d64.bf16.plain.k64w4", DType::bf16, 64, "plain", 512);
+  own.operation = dkv.name;
+  own.argument_size = static_cast<int32_t>(dkv.argument_size);
+  const std::vector<Variant> both = {own, by_triton(dkv)};
+  const auto taken = [&](const std::string& use, Maker maker) {
+    const Tuning tuning = Tuning::parse("backward_dkv use=" + use + " by=x\nbackward_dkv use=largest by=x\n", "table",
+                                        Tuning::Extent::whole);
+    return select(both, tuning, requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), dkv.stage, maker), 100)
+        ->index;
+  };
+  EXPECT_EQ(taken("largest", Maker::rapt), 0u);
+  EXPECT_EQ(taken("tq256k64w8", Maker::rapt), 0u);
+  EXPECT_EQ(taken("largest", Maker::triton), 1u);
+  EXPECT_EQ(taken("k64w4", Maker::triton), 1u);
+  const KernelRequirements forward =
+      requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), Stage::forward, Maker::triton);
+  EXPECT_EQ(refusal(kVariants[0], forward), "");  // other stages have either
+}
+
 TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
   Problem problem;
   EXPECT_FALSE(requirements_of(problem, Stage::forward).general);
