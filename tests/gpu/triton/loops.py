@@ -1,5 +1,5 @@
-"""The loops of Triton's AMD kernels, from their disassembly. In the loop without masks, no scalar register is spilled to
-lanes of a vector register; of gfx942's forward kernels the vector unit's clocks over the matrix unit's are within
+"""The loops of Triton's AMD kernels, from their disassembly. In the loop without masks, no scalar register is spilled
+to lanes of a vector register; of gfx942's forward kernels the vector unit's clocks over the matrix unit's are within
 LIMITS. Usage: loops.py FOLDER..., with the .co files of an architecture each"""
 
 import re
