@@ -5,9 +5,9 @@
 
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
 #include "cli/commands/seconds.hpp"
+#include "cli/commands/wanted_options.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/tune/compare.hpp"
@@ -64,12 +64,7 @@ void add_compare(CLI::App& app, Action& action) {
   auto o = std::make_shared<CompareOptions>();
   CLI::App* sub = app.add_subcommand("compare", "Time every GPU kernel that can run a problem, side by side");
   sub->add_option("what", o->what, "Tables of `rapt bench` or problems as text");
-  sub->add_option("--record", o->record, "Also the problems that a program ran with RAPT_RECORD=FILE");
-  add_device_option(*sub, o->device);
-  sub->get_option("--device")->required();
-  sub->add_option("--op", o->op, "fwd, bwd or both, for tables and problems")
-      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
-      ->capture_default_str();
+  add_wanted_options(*sub, o->record, o->device, o->op);
   sub->add_option("--seconds", o->seconds, "Seconds of each problem")->check(seconds_from(1e-3))->capture_default_str();
   sub->add_option("--json", o->json, "Write one JSON object per line to this file");
   sub->add_option("--html", o->html, "Write a report with plots to this file");

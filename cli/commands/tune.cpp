@@ -7,9 +7,9 @@
 
 #include "cli/bench/tables.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
 #include "cli/commands/seconds.hpp"
+#include "cli/commands/wanted_options.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/tune/tuner.hpp"
@@ -51,12 +51,7 @@ void add_tune(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("tune", "Find the fastest kernels for problems, and write a tuning table");
   sub->add_option("what", o->what,
                   fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")));
-  sub->add_option("--record", o->record, "Also the problems that a program ran with RAPT_RECORD=FILE");
-  add_device_option(*sub, o->device);
-  sub->get_option("--device")->required();
-  sub->add_option("--op", o->op, "fwd, bwd or both, for tables and problems")
-      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
-      ->capture_default_str();
+  add_wanted_options(*sub, o->record, o->device, o->op);
   sub->add_option("--budget", o->budget, "Seconds in total; the same command goes on with what is left")
       ->check(seconds_from(1))
       ->capture_default_str();
