@@ -19,9 +19,7 @@ Statistics = namedtuple("Statistics", "data batch head")
 DqSum = namedtuple("DqSum", "data dims")
 Dbias = namedtuple("Dbias", "data batch head query key batches heads queries keys")
 Dsink = namedtuple("Dsink", "data head")
-Backward = namedtuple(
-    "Backward", "size tiles q k v out dout dq dk dv lse statistics dq_sum dbias dsink problem"
-)
+Backward = namedtuple("Backward", "size tiles q k v out dout dq dk dv lse statistics dq_sum dbias dsink problem")
 
 ALIGNMENT = 16  # bytes, of tensors and of the distances between their rows
 
