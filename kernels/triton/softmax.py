@@ -9,8 +9,9 @@ LN2 = tl.constexpr(0.6931471805599453)
 
 @triton.jit
 def rounded(p, DTYPE: tl.constexpr, BY_HAND: tl.constexpr):
-    """P for the second product. Without an instruction that rounds to bf16, adding half of the last place to the bits
-    (nearest, ties away from zero) takes half of what the compiler's own rounding does. P has no NaN worth keeping."""
+    """P, or its gradient, for the next product. Without an instruction that rounds to bf16, adding half of the last
+    place to the bits (nearest, ties away from zero) takes half of what the compiler's own rounding does. NaN stays:
+    those of exp2 and of products have no low bits."""
     if BY_HAND:
         bits = (p.to(tl.uint32, bitcast=True) + 0x8000) >> 16
         return bits.to(tl.uint16).to(DTYPE, bitcast=True)
