@@ -86,7 +86,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
 }
 
 Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
-  // Each kernel, also one that is wrong, computes nothing right and in no time.
+  // With nothing to compute even a broken kernel is right, and fast.
   if (flops(problem, op) == 0)
     throw Error(RAPT_UNSUPPORTED, fmt::format("{}: there is nothing to compute", problem.text()));
   const std::string backend = gpu_backend(device_);

@@ -37,8 +37,8 @@ struct KernelRequirementsHash {
   size_t operator()(const KernelRequirements& d) const;
 };
 KernelRequirements requirements_of(const Problem& problem, Stage stage);
-// The same of one maker's kernels only, in stages where that matters: backward_dq and backward_dkv compute dP with sums
-// in one order, or rows that attend one key would have gradients.
+// The same, with backward_dq and backward_dkv by one maker: were their sums of dP in different orders, rows that attend
+// one key would have gradients other than 0.
 KernelRequirements requirements_of(const Problem& problem, Stage stage, Maker of_gradients);
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
