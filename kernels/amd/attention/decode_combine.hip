@@ -1,5 +1,5 @@
 // Merges the partial results of a decode kernel.
-#include "kernels/common/combine.hpp"
+#include "kernels/amd/tile/combine.hpp"
 
 namespace rapt::amd {
 

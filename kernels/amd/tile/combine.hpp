@@ -6,7 +6,7 @@
 #include "kernels/common/scores.hpp"
 #include "kernels/common/softmax.hpp"
 
-namespace rapt::RAPT_VENDOR {
+namespace rapt::amd {
 
 inline constexpr int kCombineThreads = 256, kCombineParts = 8, kCombineLanes = kCombineThreads / kCombineParts;
 inline constexpr int kOfLane = 4, kCombineDims = kOfLane * kCombineLanes;  // dimensions at a time
@@ -110,4 +110,4 @@ DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
   }
 }
 
-}  // namespace rapt::RAPT_VENDOR
+}  // namespace rapt::amd
