@@ -117,7 +117,11 @@ struct rapt_abi_partial {
  * or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split first.
  * With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others
  * partial results, and a workgroup of decode_combine merges those of one row of q: the grid has heads_q * seqlen_q *
- * batch workgroups, heads first. */
+ * batch workgroups, heads first.
+ *
+ * NVIDIA: with one split of fewer rows than k has, a workgroup has all splits of split_rows rows, one after another,
+ * and computes what decode_combine would. Kernels can if a row of their tile of K has at most RAPT_FOLDED_ROW_BYTES. */
+#define RAPT_FOLDED_ROW_BYTES 256
 struct rapt_decode_args {
   uint32_t size; /* sizeof(struct rapt_decode_args) */
   int32_t row_tiles, splits, split_rows;

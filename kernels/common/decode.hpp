@@ -85,14 +85,18 @@ DEVICE int64_t partial_row(DecodeArguments& a, const DecodeBlock& b, int row) {
   return (head * p.seqlen_q * p.group + b.first + row) * a.splits + b.split;
 }
 
-// Rows of k that some row of the tile attends, within the split.
-DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b) {
+// Rows of k that some row of the tile attends, within [begin, end).
+DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b, int begin, int end) {
   Problem& p = a.problem;
   const int first_query = divide(b.first, a.by_group), last_query = divide(b.first + kDecodeRows - 1, a.by_group);
   const Keys keys = keys_of(p, b.block(p, 0), first_query, last_query - first_query + 1);
-  const int begin = b.split * a.split_rows, end = begin + a.split_rows;
   const auto row = [&](int key) { return clamp(key + b.first_key, begin, end); };
   return {row(keys.begin), row(keys.end), row(keys.full_begin), row(keys.full_end)};
+}
+// Within the split.
+DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b) {
+  const int begin = b.split * a.split_rows;
+  return decode_keys(a, b, begin, begin + a.split_rows);
 }
 
 // The rows of k or v of one head and sequence.

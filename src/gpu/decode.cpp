@@ -12,7 +12,32 @@ namespace {
 
 // A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q.
 constexpr int64_t kLeastRows = 256;
-constexpr int64_t kWorkgroupsPerUnit = 2;  // so that one loads while another merges its waves' results
+
+// Workgroups of one sequence. AMD: two for each unit, so that one loads while another merges its waves' results.
+// NVIDIA: one has enough copies on their way for its multiprocessor, and more would be more results to merge.
+int64_t splits_wanted(int64_t per_split, const Device& device) {
+  const int64_t units = device.compute_units;
+  return device.id.type == RAPT_CUDA ? std::max<int64_t>(units / per_split, 1)
+                                     : (2 * units + per_split - 1) / per_split;
+}
+
+// Rows that all waves of a workgroup read in turn: NVIDIA's have the same tiles of a split whoever computes the others.
+int64_t rows_of_turn(const Variant& v, const Device& device) {
+  return device.id.type == RAPT_CUDA ? int64_t{v.block_k} * v.waves : v.block_k;
+}
+
+// Whether workgroups have all splits of their rows: they need no merging kernel, and must be enough to keep the memory
+// busy, also at the end. Not where lengths differ, since few workgroups might have a long sequence.
+bool folds(const Problem& problem, const Variant& v, const KernelRequirements& needed, const Device& device) {
+  if (device.id.type != RAPT_CUDA || v.head_dim * dtype_bytes(v.dtype) > RAPT_FOLDED_ROW_BYTES) return false;
+  const bool packed = problem.device_lengths || !problem.varlen.empty();
+  if (packed || problem.has_leftpad || (problem.has_cache && !problem.whole_cache)) return false;
+  const int64_t enough = int64_t{device.compute_units} * 3 / 4;
+  const int64_t at_once = int64_t{device.compute_units} * std::max(v.nvidia.occupancy * 4 / v.waves, 1);
+  const auto all = static_cast<int64_t>(workgroups(v, needed));
+  const int64_t last = all % at_once;  // an idle tenth is less than what partial results cost
+  return last == 0 || last + all / 10 >= enough;
+}
 
 int64_t partial_rows(const Problem& problem) { return problem.batch * problem.heads_q * problem.seqlen_q; }
 
@@ -21,13 +46,14 @@ int64_t partial_rows(const Problem& problem) { return problem.batch * problem.he
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan) {
   const int64_t per_split = std::max<int64_t>(needed.heads * tiles(variant, needed), 1);
-  const int64_t wanted = (kWorkgroupsPerUnit * device.compute_units + per_split - 1) / per_split;
+  const int64_t wanted = splits_wanted(per_split, device), turn = rows_of_turn(variant, device);
   const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
   const int64_t most =
       std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
   const int64_t of_split = std::max((rows + wanted - 1) / wanted, std::max(kLeastRows, (rows + most - 1) / most));
-  plan.split_rows = static_cast<int32_t>((of_split + variant.block_k - 1) / variant.block_k * variant.block_k);
+  plan.split_rows = static_cast<int32_t>((of_split + turn - 1) / turn * turn);
   plan.splits = static_cast<int32_t>((rows + plan.split_rows - 1) / plan.split_rows);
+  if (folds(problem, variant, needed, device)) plan.splits = 1;
 }
 
 int64_t partial_dims(const Problem& problem) { return (problem.head_dim_v + 3) / 4 * 4; }

@@ -247,6 +247,29 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
   EXPECT_EQ(arguments.splits, 19);
 }
 
+// On NVIDIA, where the batch has enough workgroups for 10 compute units, each has all splits of its rows.
+TEST_F(FakeDecode, WorkgroupsFoldSplitsOfALargeBatch) {
+  const rapt::api::DeviceMemory memory(kCuda, size_t{12} * 512 * 64 * 2), results(kCuda, size_t{12} * 4 * 64 * 2);
+  const auto launched = [&](int64_t batch, bool lengths) {
+    const rapt::api::Tensor q(memory.data(), rapt::kBf16, {batch, 1, 4, 64}, {}, kCuda);
+    const rapt::api::Tensor k(memory.data(), rapt::kBf16, {batch, 512, 1, 64}, {}, kCuda);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    if (lengths) a.kv_cache = {.seqused_k = rapt::api::Tensor(memory.data(), rapt::kInt32, {batch}, {}, kCuda)};
+    cuda.launches.clear();
+    rapt::api::forward(a, {results.data(), rapt::kBf16, {batch, 1, 4, 64}, {}, kCuda});
+    rapt_decode_args arguments;
+    std::memcpy(&arguments, cuda.launches.at(0).arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.split_rows, 256) << "whatever the batch";
+    EXPECT_EQ(cuda.launches.size(), arguments.splits == 1 ? 1U : 2U);
+    return std::pair(cuda.launches[0].shape.grid.x, arguments.splits);
+  };
+  EXPECT_EQ(launched(8, false), std::pair(8U, 1));
+  EXPECT_EQ(launched(10, false), std::pair(10U, 1));
+  EXPECT_EQ(launched(8, true), std::pair(16U, 2)) << "one sequence may be long";
+  EXPECT_EQ(launched(6, false), std::pair(12U, 2)) << "too few";
+  EXPECT_EQ(launched(12, false), std::pair(24U, 2)) << "too few at the end";
+}
+
 TEST_F(FakeDecode, DivisorsDivide) {
   decode(6000);
   rapt_decode_args arguments;

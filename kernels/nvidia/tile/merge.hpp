@@ -1,70 +1,79 @@
-// Merges the results of a workgroup's waves, each over other keys of the same 16 rows, in the order of the waves.
+// The end of a split in a decode kernel: the waves' results, each over other keys of the same 16 rows, become one, in
+// the order of the waves. Then it is a partial result, or is folded into the row's.
 #pragma once
 
-#include "kernels/common/softmax.hpp"
+#include "kernels/nvidia/tile/fold.hpp"
 #include "kernels/nvidia/tile/products.hpp"
 
 namespace rapt::nvidia {
 
-template <class T, bool General, int Dims, int Waves>
-struct WaveResults {
-  using Row = Softmax<T, General>;
-  // In float32, so long that a store's halves of a wave do not share banks.
-  static constexpr int kStride = Dims + 8;
-  // Weights are at least this: a weight of 0 would lose an Inf.
-  static constexpr float kLeastWeight = 0x1p-126f;
+// Eight rows of a wave's O pass through shared memory at a time: they fit into one buffer of a ring.
+inline constexpr int kRowsAtOnce = 8;
 
-  struct Part {
-    float reference, sum;
-  };
+template <class T, bool General, int Dims, int Waves>
+struct Merging {
+  using Row = Softmax<T, General>;
+  static constexpr int kExchangeBytes = kRowsAtOnce * Dims * static_cast<int>(sizeof(float));
+
   struct Merged {
     float weights[Waves];
     float sum, factor;  // of all waves' keys; of out
+    FoldWeights of_part, of_row;
+    rapt_abi_partial part, row;  // folded so far
     char* out;
   };
 
-  float o[Waves][kTile][kStride];
-  Part parts[Waves][kTile];
+  rapt_abi_partial results[Waves][kTile];
   Merged rows[kTile];
+  int exchanges[Waves];  // where in shared memory a wave has its rows of O
 
-  // By each wave. A barrier must follow.
-  DEVICE_MEMBER void put(const Row (&softmax)[1][2], const TileC (&accumulators)[1][Dims / 8], int wave, int lane) {
+  // By each wave. Barriers must follow.
+  DEVICE_MEMBER void put_softmax(const Row (&softmax)[1][2], int exchange, int wave, int lane) {
+    exchanges[wave] = exchange;
     for_rows<1>([&](int m, int half) {
-      const int row = row_in_wave(m, half, lane);
       const Row& own = softmax[m][half];
       const float sum = query_sum(own.sum + own.rest);
-      if (lane % 4 == 0) parts[wave][row] = {own.reference, sum};
-#pragma unroll
-      for (int d = 0; d < Dims / 8; ++d)
-        *reinterpret_cast<float2*>(&o[wave][row][d * 8 + lane % 4 * 2]) = {accumulators[m][d][2 * half],
-                                                                           accumulators[m][d][2 * half + 1]};
+      if (lane % 4 == 0) results[wave][row_in_wave(m, half, lane)] = {own.reference, sum};
     });
   }
+  DEVICE void put(const TileC (&accumulators)[1][Dims / 8], int half, char* exchange, int lane) {
+    auto* const to = reinterpret_cast<float*>(exchange);
+#pragma unroll
+    for (int d = 0; d < Dims / 8; ++d)
+      *reinterpret_cast<float2*>(to + place(lane / 4, d * 8 + lane % 4 * 2)) = {accumulators[0][d][2 * half],
+                                                                                accumulators[0][d][2 * half + 1]};
+  }
 
-  // By one thread a row: its weights and softmax.
-  DEVICE_MEMBER Row merge(int row) {
-    Row merged;
+  // By one thread a row: the waves' weights. Returns the split's softmax.
+  DEVICE_MEMBER rapt_abi_partial merge(int row) {
+    rapt_abi_partial merged = no_keys();
 #pragma unroll
     for (int w = 0; w < Waves; ++w)
-      if (parts[w][row].sum != 0) merged.reference = max(merged.reference, parts[w][row].reference);
+      if (results[w][row].sum != 0) merged.reference = max(merged.reference, results[w][row].reference);
 #pragma unroll
     for (int w = 0; w < Waves; ++w) {
-      const Part part = parts[w][row];
-      const float weight = exp2((part.reference - merged.reference) * Row::kPower);
-      rows[row].weights[w] = part.sum != 0 ? max(weight, kLeastWeight) : 0;
-      merged.sum += rows[row].weights[w] * part.sum;
+      const rapt_abi_partial of_wave = results[w][row];
+      rows[row].weights[w] = weight_of(of_wave, merged.reference, Row::kPower);
+      merged.sum += rows[row].weights[w] * of_wave.sum;
     }
     rows[row].sum = merged.sum;
     return merged;
   }
 
   // Element `dim` of a row that is merged.
-  DEVICE_MEMBER float merged(int row, int dim) const {
+  DEVICE_MEMBER float merged(const char* shared, int row, int dim) const {
     float x = 0;
 #pragma unroll
-    for (int w = 0; w < Waves; ++w) x += rows[row].weights[w] * o[w][row][dim];
+    for (int w = 0; w < Waves; ++w) {
+      const float* const o = reinterpret_cast<const float*>(shared + exchanges[w]);
+      x += rows[row].weights[w] * o[place(row % kRowsAtOnce, dim)];
+    }
     return x;
   }
+
+ private:
+  // In an exchange: groups of eight change places with the row, so that half a wave's stores are to different banks.
+  DEVICE int place(int row, int dim) { return row * Dims + (dim ^ row % 4 * 8); }
 };
 
 }  // namespace rapt::nvidia

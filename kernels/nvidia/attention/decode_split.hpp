@@ -1,0 +1,151 @@
+// The end of a split in a decode kernel: the waves' results are merged, and stored as a partial result or as out, or
+// folded into the results of earlier splits.
+#pragma once
+
+#include "kernels/common/scores.hpp"
+#include "kernels/nvidia/attention/decode_tile.hpp"
+
+namespace rapt::nvidia {
+
+inline constexpr int kHalves = kTile / kRowsAtOnce, kOfHalf = kRowsAtOnce * kHeadDim / kThreads;
+
+// The rows' results over the splits so far: a thread's elements of O, `kOfHalf` of each half of the tile.
+struct Folded {
+  float part[kHalves][kOfHalf], row[kHalves][kOfHalf];
+};
+
+// f(i, row, dim) for the thread's elements of a half of the tile.
+template <class F>
+DEVICE void for_elements(int half, int thread, const F& f) {
+#pragma unroll
+  for (int i = 0; i < kOfHalf; ++i) {
+    const int n = thread + i * kThreads;
+    f(i, half * kRowsAtOnce + n / kHeadDim, n % kHeadDim);
+  }
+}
+
+// What a workgroup computes: one split, or all of them.
+struct Splits {
+  bool all;
+  int first, last;
+  Keys keys;
+};
+
+DEVICE Splits splits_of(DecodeArguments& a, const DecodeBlock& b) {
+  const bool all = a.splits == 1;
+  const int begin = b.split * a.split_rows;
+  const Keys keys = decode_keys(a, b, begin, all ? INT32_MAX : begin + a.split_rows);
+  if (!all || !kFolds) return {all, b.split, b.split, keys};
+  return {all, divide(keys.begin, a.by_split_rows), divide(max(keys.end - 1, keys.begin), a.by_split_rows), keys};
+}
+
+// By the thread that has the row: its lse, and the factor of out.
+DEVICE void finish(DecodeArguments& a, const DecodeBlock& b, const rapt_abi_partial& result, Waves& waves, int row) {
+  const DecodeRow of_tile = decode_row(a, b, row);
+  const Block block = b.block(a.problem, of_tile.head);
+  Waves::Row softmax;
+  softmax.reference = result.reference, softmax.sum = result.sum;
+  waves.rows[row].factor =
+      softmax.finish_total(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
+  store_lse(a, block, of_tile.query, softmax.lse());
+}
+
+// By the thread that has the row: merges the waves' softmaxes of a split.
+DEVICE void merge_row(DecodeArguments& a, const DecodeBlock& b, int pass, const Splits& splits, int split,
+                      bool ends_part, Waves& waves, int row) {
+  auto& to = waves.rows[row];
+  if (split == splits.first) {
+    const DecodeRow of_tile = decode_row(a, b, row);
+    to.part = to.row = no_keys();
+    to.out = splits.all ? first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq
+                        : reinterpret_cast<char*>(a.partial.out + partial_row(a, b, row) * a.partial.dims);
+  }
+  const rapt_abi_partial result = waves.merge(row);
+  if (pass >= kAbove) return;
+  if (!splits.all) {
+    a.partial.softmax[partial_row(a, b, row)] = result;
+  } else if constexpr (kFolds) {
+    to.of_part = fold(to.part, result, Waves::Row::kPower);
+    if (!ends_part) return;
+    to.of_row = fold(to.row, to.part, Waves::Row::kPower);
+    to.part = no_keys();
+  } else {
+    finish(a, b, result, waves, row);
+  }
+}
+
+// Merges the waves' results of a split and stores or folds them. Returns true if a row has an Inf or NaN that may come
+// from a key it does not attend. `exchange` is the wave's, in shared memory.
+DEVICE bool end_split(DecodeArguments& a, const DecodeBlock& b, int pass, const Splits& splits, int split, char* shared,
+                      char* exchange, Waves& waves, const Waves::Row (&softmax)[1][2], const TileC (&o)[1][kDimTiles],
+                      Folded& folded) {
+  const int thread = thread_id(), lane = thread % kWave, rows = decode_rows(a.problem, b);
+  const int dims = a.problem.head_dim_v;
+  const bool ends_part = split % kSplitsOfPart == kSplitsOfPart - 1 || split == splits.last;
+  bool again = false;
+  waves.put_softmax(softmax, static_cast<int>(exchange - shared), thread / kWave, lane);
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half) {
+    if (half * kRowsAtOnce >= rows) break;
+    if (half > 0) barrier();  // the other half has been read
+    waves.put(o, half, exchange, lane);
+    barrier();
+    if (half == 0) {
+      if (thread < rows) merge_row(a, b, pass, splits, split, ends_part, waves, thread);
+      barrier();
+    }
+    // Without branches, so that all loads are on their way together.
+    float x[kOfHalf];
+    for_elements(half, thread, [&](int i, int row, int dim) {
+      const float sum = waves.rows[row].sum, merged = waves.merged(shared, row, dim);
+      x[i] = row < rows && sum != 0 ? merged : 0;
+      const float zero = 0 * x[i];
+      again |= zero != zero && sum == sum;
+    });
+    if (splits.all && kFolds && pass < kAbove) {
+      for_elements(half, thread, [&](int i, int row, int) {
+        folded.part[half][i] = waves.rows[row].of_part(folded.part[half][i], x[i]);
+      });
+      if (!ends_part) continue;
+      for_elements(half, thread, [&](int i, int row, int) {
+        folded.row[half][i] = waves.rows[row].of_row(folded.row[half][i], folded.part[half][i]);
+        folded.part[half][i] = 0;
+      });
+      continue;
+    }
+    for_elements(half, thread, [&](int i, int row, int dim) {
+      if (row >= rows || dim >= dims) return;
+      const auto& merged = waves.rows[row];
+      auto* const out = reinterpret_cast<typename T::element*>(merged.out) + dim;
+      float* const partial = reinterpret_cast<float*>(merged.out) + dim;
+      if (pass >= kAbove) {
+        if (x[i] == 0) return;
+        const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
+        if (splits.all) *out = T::round(T::to_float(*out) + infinity);
+        else *partial += infinity;
+      } else if (splits.all) {
+        *out = T::round(x[i] * merged.factor);
+      } else {
+        *partial = x[i];
+      }
+    });
+  }
+  barrier();  // the exchanges have been read
+  return again;
+}
+
+// Stores the rows' results once all splits are folded.
+DEVICE void store(DecodeArguments& a, const DecodeBlock& b, Waves& waves, const Folded& folded) {
+  const int thread = thread_id(), rows = decode_rows(a.problem, b), dims = a.problem.head_dim_v;
+  if (thread < rows) finish(a, b, waves.rows[thread].row, waves, thread);
+  barrier();
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half)
+    for_elements(half, thread, [&](int i, int row, int dim) {
+      if (row >= rows || dim >= dims) return;
+      const auto& merged = waves.rows[row];
+      reinterpret_cast<typename T::element*>(merged.out)[dim] = T::round(folded.row[half][i] * merged.factor);
+    });
+}
+
+}  // namespace rapt::nvidia
