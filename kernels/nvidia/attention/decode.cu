@@ -112,9 +112,8 @@ DEVICE bool store(DecodeArguments& a, int pass, Results& results) {
     float* const partial = reinterpret_cast<float*>(merged.out) + dim;
     if (pass >= kAbove) {
       if (x == 0) continue;
-      const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
-      if (whole) *out = T::round(T::to_float(*out) + infinity);
-      else *partial += infinity;
+      if (whole) *out = T::round(T::to_float(*out) + added<kGeneral>(pass));
+      else *partial += added<kGeneral>(pass);
       continue;
     }
     const float zero = 0 * x;
@@ -185,7 +184,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
     Rounded<T, 1, kKeyTiles> p;
     probabilities<T, kGeneral, 1>(a.problem, pass, partial, row_of, first - b.first_key, lane, s, softmax, o, p);
     wait_for_first();
-    replace(pass, staged(ring.at(0), lane));
+    replace<kGeneral>(pass, staged(ring.at(0), lane));
     add_product<T>(p, staged(ring.at(0), lane), o);
     ring.advance();
   }
@@ -212,6 +211,6 @@ RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
   extern __shared__ __align__(16) char shared[];
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split(arguments);
 #pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::kPasses; ++pass)
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
     if (!rapt::nvidia::decode(arguments, shared, pass)) break;
 }
