@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/seconds.hpp"
 #include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
 
@@ -101,10 +102,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");
   sub->add_option("--budget", o->budget, "Seconds in total; rows that do not fit are listed as left out. 0: no limit")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(seconds_from(0))
       ->capture_default_str();
   sub->add_option("--seconds", o->seconds, "The most seconds of sampling per row and backend")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds_from(1e-6))
       ->capture_default_str();
   sub->add_option("--samples", o->samples, "Enough samples")->check(CLI::Range(1, 1000000))->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random inputs")->capture_default_str();

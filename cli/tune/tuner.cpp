@@ -171,10 +171,13 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
   fmt::print(
       "{}\n{} problems in {} cells of the table: {} have one kernel, {} were tuned before, {} to tune in {:.0f} s\n",
       machine(), wanted.size(), found, alone, done, tasks.size(), options_.budget);
+  const double start = seconds_now();
   size_t begun = 0, tuned = 0;
   for (Task& task : tasks) {
-    const double left = end - seconds_now();
-    if (left <= 0) break;
+    const double now = seconds_now();
+    if (now >= end) break;
+    double left = end - now;
+    if (begun > 0) left = std::min(left, (now - start) * static_cast<double>(tasks.size() - begun) / static_cast<double>(begun));
     progress_.show(fmt::format("{} of {}, about {:.0f} s left: {} {}", begun + 1, tasks.size(), left, op_name(task.op),
                                task.problem.text()));
     tuned += tune(task, end, tasks.size() - begun);

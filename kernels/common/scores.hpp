@@ -116,9 +116,13 @@ DEVICE DropoutNumbers dropout_numbers(Problem& p) {
   return {rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset), offset};
 }
 
-// Zeroes the probabilities that dropout drops. The scale of those kept is applied to the whole row at the end.
+// Zeroes the probabilities that dropout drops, or those that it keeps. The scale of those kept is applied to the whole
+// row at the end.
 template <class Logits>
-DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights) {
+DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights,
+                 bool zero_kept = false) {
+  // The complement of 16 bits is at least 65536 - threshold where they are less than the threshold.
+  const uint32_t flipped = zero_kept ? ~0u : 0, threshold = zero_kept ? 65536 - p.keep_threshold : p.keep_threshold;
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * p.heads_q + b.head);
 #ifndef __CUDACC__
   const DropoutNumbers numbers = dropout_numbers(p);
@@ -129,12 +133,14 @@ DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, 
 #ifdef __CUDACC__
     const DropoutNumbers numbers = dropout_numbers(p);
 #endif
-    const rapt_philox_bits bits =
+    rapt_philox_bits bits =
         rapt_philox(numbers.key, key / 4, row / 2, head, static_cast<uint32_t>(numbers.offset));
+#pragma unroll
+    for (uint32_t& word : bits.word) word ^= flipped;
 #pragma unroll
     for (int i = 0; i < Logits::group; ++i) {
       const uint32_t col = Logits::group % 4 == 0 ? static_cast<uint32_t>(i) : key + static_cast<uint32_t>(i);
-      if (rapt_philox_field(bits, row, col) >= p.keep_threshold) weights.set(first + i, 0);
+      if (rapt_philox_field(bits, row, col) >= threshold) weights.set(first + i, 0);
     }
   }
 }

@@ -10,8 +10,9 @@ namespace rapt::gpu {
 
 namespace {
 
-// A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q.
-constexpr int64_t kLeastRows = 256;
+// A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q; with more of these tiles,
+// which find each other's keys in the cache, more than a quarter of what memory reads.
+constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
 // Workgroups of one sequence. AMD: two for each unit, so that one loads while another merges its waves' results.
 // NVIDIA: one has enough copies on their way for its multiprocessor, and more would be more results to merge.
@@ -45,12 +46,13 @@ int64_t partial_rows(const Problem& problem) { return problem.batch * problem.he
 
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan) {
-  const int64_t per_split = std::max<int64_t>(needed.heads * tiles(variant, needed), 1);
+  const int64_t of_head = tiles(variant, needed), per_split = std::max<int64_t>(needed.heads * of_head, 1);
   const int64_t wanted = splits_wanted(per_split, device), turn = rows_of_turn(variant, device);
   const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
   const int64_t most =
       std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
-  const int64_t of_split = std::max((rows + wanted - 1) / wanted, std::max(kLeastRows, (rows + most - 1) / most));
+  const int64_t least = std::max(kLeastRows, kLeastRowsOfTile * of_head);
+  const int64_t of_split = std::max({(rows + wanted - 1) / wanted, least, (rows + most - 1) / most});
   plan.split_rows = static_cast<int32_t>((of_split + turn - 1) / turn * turn);
   plan.splits = static_cast<int32_t>((rows + plan.split_rows - 1) / plan.split_rows);
   if (folds(problem, variant, needed, device)) plan.splits = 1;

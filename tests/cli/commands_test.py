@@ -35,6 +35,8 @@ class Usage(CommandTest):
             (["bench", "nosuch"], "strix-halo"),
             (["bench", "strix-halo", "--rows", "Tiny..Nosuch"], "XLarge"),
             (["bench", PROBLEM, "--threads", "-1"], "--threads"),
+            (["bench", PROBLEM, "--seconds", "nan"], "--seconds: is 'nan', must be"),
+            (["bench", PROBLEM, "--budget", "nan"], "--budget: is 'nan', must be"),
         ]:
             with self.subTest(arguments):
                 self.rapt(*arguments, code=2, says=[message])

@@ -200,20 +200,20 @@ class FakeDecode : public Fake {
     write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
   }
 
-  void decode(int64_t capacity, const rapt::api::Execution& execution = {}) const {
+  void decode(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1) const {
     char* const data = static_cast<char*>(memory_.data());
-    const rapt::api::Tensor q(data, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
-    const rapt::api::Tensor k(data + kRow, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
-    const rapt::api::Tensor out(data + kBytes - kRow, rapt::kBf16, {1, 1, 4, 64}, {}, kFirst);
+    const rapt::api::Tensor q(data, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
+    const rapt::api::Tensor k(data + kMostRows, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
+    const rapt::api::Tensor out(data + kBytes - kMostRows, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
     rapt::api::Attention a{.q = q, .k = k, .v = k};
-    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - 2 * kRow, rapt::kInt32, {1}, {}, kFirst)};
+    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - kMostRows - 4, rapt::kInt32, {1}, {}, kFirst)};
     rapt::api::forward(a, out, {}, execution);
   }
 
   static constexpr size_t kPartial = size_t{4} * 8 * (64 * 4 + 8);  // 4 rows, 8 splits
 
  private:
-  static constexpr size_t kRow = 512, kBytes = kRow * 3 + size_t{6000} * 64 * 2;
+  static constexpr size_t kMostRows = size_t{32} * 4 * 64 * 2, kBytes = kMostRows * 2 + size_t{6000} * 64 * 2 + 4;
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
@@ -245,6 +245,11 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.split_rows, 320);
   EXPECT_EQ(arguments.splits, 19);
+  hip.launches.clear();
+  decode(1000, {}, 32);  // 64 keys for each of 8 tiles of rows; the compute units had room for three splits
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.split_rows, 512);
+  EXPECT_EQ(arguments.splits, 2);
 }
 
 // On NVIDIA, where the batch has enough workgroups for 10 compute units, each has all splits of its rows.

@@ -83,7 +83,7 @@ const Case kOptions[] = {
     {"b1 hq8 hk4 sq33 sk65 d16 *", identical},
     {"b1 hq8 hk4 sq33 sk165 d16 *", constant_v},
     {"b1 hq8 hk4 sq33 sk33 d16 * causal", poison_seen},
-    {"b2 hq4 hk2 sq33 sk33 d16 * mask=bNh1", poison_seen, padded},
+    {"b2 hq4 hk2 sq33 sk33 d16 * mask=bNh1 drop=0.5", poison_seen, padded},
     // together
     {"b2 hq16 hk8 sq23 sk29 d20 dv12 * causal window=9,0 bias=b1hN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4",
      outliers, padded},

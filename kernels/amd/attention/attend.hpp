@@ -67,11 +67,12 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
       sum += f32x2{s[t][r], s[t][r + 1]};
     }
   softmax.add(sum[0] + sum[1]);
-  if (General && pass < kAbove && opaque_copy(arguments).problem.keep_threshold < 65536) {
+  if (General && drops(pass) && opaque_copy(arguments).problem.keep_threshold < 65536) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
-    for (int t = 0; t < KeyTiles; ++t) drop(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
+    for (int t = 0; t < KeyTiles; ++t)
+      drop(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half}, pass == kDropped);
   }
 }
 
@@ -100,7 +101,7 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Ti
   char* const head = first_row_of(a.out, block.batch, block.q, block.head);
   char* const out = head + row * a.out.seq + part.slice * static_cast<int>(sizeof(typename T::element));
   if (pass >= kAbove) {
-    add_infinities<T>(out, dims, part.lane, pass == kAbove ? __builtin_inff() : -__builtin_inff(), o);
+    add_where_weighted<T>(out, dims, part.lane, added(pass), o);
     return false;
   }
   const float factor = softmax.finish(sink_of<General>(a.problem, block)) * (General ? a.problem.keep_scale : 1);

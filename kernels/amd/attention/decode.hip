@@ -51,7 +51,7 @@ DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::R
     next.multiply_k(q.steps, s);
     if (first + step < end) next.load_k<Whole>(k, first + step);
     row.probabilities(a, first, s);
-    if (row.pass != kAll) next.replace_values(row.pass);
+    if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
     next.multiply_v(s, row.o);
     if (first + step < end) next.load_v<Whole>(v, first + step);
   }
@@ -146,6 +146,6 @@ KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
   using namespace rapt::amd;
   __shared__ static Shared shared;
 #pragma nounroll
-  for (int pass = kAll; pass < kPasses; ++pass)
+  for (int pass = kAll; pass < passes<kGeneral>(arguments<DecodeArguments>().problem); ++pass)
     if (!decode(opaque_copy(arguments<DecodeArguments>()), shared, pass)) break;
 }

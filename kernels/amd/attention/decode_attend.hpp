@@ -201,12 +201,12 @@ struct RowOfWave {
   }
 
   DEVICE_MEMBER void drop_some(DecodeArguments& a, int first, int lane, typename K::Scores& s) const {
-    if (pass >= kAbove || opaque_copy(a).problem.keep_threshold >= 65536) return;
+    if (!drops(pass) || opaque_copy(a).problem.keep_threshold >= 65536) return;
     Problem& p = opaque_copy(a).problem;
     const DecodeBlock block = load_uniform(block_in_lds);
 #pragma unroll
     for (int b = 0; b < K::blocks; ++b)
-      drop(p, block.block(p, head), query, first + b * R::keys - first_key, RowScores<R>{s[b], lane});
+      drop(p, block.block(p, head), query, first + b * R::keys - first_key, RowScores<R>{s[b], lane}, pass == kDropped);
   }
 };
 
@@ -240,20 +240,19 @@ struct ResultRow {
   }
 
   DEVICE_MEMBER void store(DecodeArguments& a, int pass, int dim, float x, float factor) const {
-    if (pass >= kAbove) return add_infinity(a, pass, dim, x);
+    if (pass >= kAbove) return add_where_weighted(a, added(pass), dim, x);
     if (a.splits > 1) element<float>(dim) = x;
     else element<typename T::element>(dim) = T::round(x * factor);
   }
 
  private:
-  DEVICE_MEMBER void add_infinity(DecodeArguments& a, int pass, int dim, float weight) const {
+  DEVICE_MEMBER void add_where_weighted(DecodeArguments& a, float x, int dim, float weight) const {
     if (weight == 0) return;
-    const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
     if (a.splits > 1) {
-      element<float>(dim) += infinity;
+      element<float>(dim) += x;
     } else {
       auto& to = element<typename T::element>(dim);
-      to = T::round(T::to_float(to) + infinity);
+      to = T::round(T::to_float(to) + x);
     }
   }
 

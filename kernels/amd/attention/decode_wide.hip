@@ -66,7 +66,7 @@ DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::R
     if (first + kKeys < end) next.load_k<Whole>(k, first + kKeys);
     add_products(shared.products[turn], s);
     row.probabilities(a, first, s);
-    if (row.pass != kAll) next.replace_values(row.pass);
+    if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
     next.multiply_v(s, row.o);
     if (first + kKeys < end) next.load_v<Whole>(v, first + kKeys);
   }
@@ -125,6 +125,6 @@ KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
   using namespace rapt::amd;
   __shared__ static Shared shared;
 #pragma nounroll
-  for (int pass = kAll; pass < kPasses; ++pass)
+  for (int pass = kAll; pass < passes<kGeneral>(arguments<DecodeArguments>().problem); ++pass)
     if (!decode(opaque_copy(arguments<DecodeArguments>()), shared, pass)) break;
 }

@@ -183,6 +183,6 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
   __shared__ __attribute__((aligned(256))) static char lds[rapt::amd::kLdsBytes];
 #pragma nounroll
-  for (int pass = rapt::amd::kAll; pass < rapt::amd::kPasses; ++pass)
+  for (int pass = rapt::amd::kAll; pass < rapt::amd::kDropped; ++pass)
     if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
 }

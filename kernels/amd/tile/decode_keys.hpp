@@ -87,6 +87,7 @@ struct DecodeKeys {
   }
 
   // For a pass after the first.
+  template <bool Dropout>
   DEVICE_MEMBER void replace_values(int pass) {
 #pragma unroll
     for (int b = 0; b < blocks; ++b)
@@ -97,7 +98,7 @@ struct DecodeKeys {
 #pragma unroll
           for (int e = 0; e < each; ++e) {
             Part& x = v[b][i][c];
-            x[e] = T::round(replaced(pass, T::to_float(x[e])));
+            x[e] = T::round(replaced<Dropout>(pass, T::to_float(x[e])));
           }
   }
 

@@ -48,9 +48,9 @@ DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTi
   return not_finite(o) && softmax.sum == softmax.sum;
 }
 
-// Adds an infinity to the elements of this lane's row of out whose weight is not 0.
+// Adds an infinity or NaN to the elements of this lane's row of out whose weight is not 0.
 template <class T, int Tiles>
-DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const Tile (&weights)[Tiles]) {
+DEVICE void add_where_weighted(char* row, int dims, int lane, float x, const Tile (&weights)[Tiles]) {
   using element = typename T::element;
   constexpr int size = sizeof(element);
 #pragma unroll
@@ -60,7 +60,7 @@ DEVICE void add_infinities(char* row, int dims, int lane, float infinity, const 
       const int dim = t * kTile + Matrix<T>::element(r, lane / kTile);
       if (dim >= dims || weights[t][r] == 0) continue;
       char* const p = row + dim * size;
-      store_unaligned<element, size>(p, T::round(T::to_float(load_unaligned<element, size>(p)) + infinity));
+      store_unaligned<element, size>(p, T::round(T::to_float(load_unaligned<element, size>(p)) + x));
     }
 }
 

@@ -61,9 +61,9 @@ DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf&
       sum += weight;
     }
     softmax[m][half].add(sum);
-    if (General && pass < kAbove && problem.keep_threshold < 65536) {
+    if (General && drops(pass) && problem.keep_threshold < 65536) {
       const ResultRow row = row_of(row_in_wave(m, half, lane));
-      drop(problem, row.block, row.query, first_key, logits);
+      drop(problem, row.block, row.query, first_key, logits, pass == kDropped);
     }
 #pragma unroll
     for (int n = 0; n < KeyTiles; ++n) p[m][n][half] = T::pack(logits.get(2 * n), logits.get(2 * n + 1));

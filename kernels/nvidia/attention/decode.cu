@@ -77,7 +77,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
       Rounded<T, 1, kKeyTiles> p;
       probabilities<T, kGeneral, 1>(a.problem, pass, partial, row_of, first - b.first_key, lane, s, softmax, o, p);
       wait_for_first();
-      replace(pass, Tile{ring.at(0), lane});
+      replace<kGeneral>(pass, Tile{ring.at(0), lane});
       add_product<T>(p, Tile{ring.at(0), lane}, o);
       ring.advance();
     }
@@ -106,6 +106,6 @@ RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
   extern __shared__ __align__(1024) char shared[];
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split(arguments);
 #pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::kPasses; ++pass)
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
     if (!rapt::nvidia::decode(arguments, shared, pass)) break;
 }

@@ -120,9 +120,8 @@ DEVICE bool end_split(DecodeArguments& a, const DecodeBlock& b, int pass, const 
       float* const partial = reinterpret_cast<float*>(merged.out) + dim;
       if (pass >= kAbove) {
         if (x[i] == 0) return;
-        const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
-        if (splits.all) *out = T::round(T::to_float(*out) + infinity);
-        else *partial += infinity;
+        if (splits.all) *out = T::round(T::to_float(*out) + added<kGeneral>(pass));
+        else *partial += added<kGeneral>(pass);
       } else if (splits.all) {
         *out = T::round(x[i] * merged.factor);
       } else {

@@ -35,8 +35,7 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
   for_rows<kQueryTiles>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
     if (pass >= kAbove) {
-      const float infinity = pass == kAbove ? __builtin_inff() : -__builtin_inff();
-      if (row < block.q.count) add_infinities<T>(out + row * a.out.seq, dims, infinity, o[m], half, lane);
+      if (row < block.q.count) add_where_weighted<T>(out + row * a.out.seq, dims, added<kGeneral>(pass), o[m], half, lane);
       return;
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
@@ -105,7 +104,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     wait_for_copies();  // of V
     barrier();          // and K has been read
     if (first + kKeys < keys.end) k.load(first + kKeys);
-    replace(pass, v);
+    replace<kGeneral>(pass, v);
     if (!attends) continue;
     Rounded<T, kQueryTiles, kKeyTiles> p;
     const bool partial = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
@@ -124,6 +123,6 @@ KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
   extern __shared__ __align__(16) char shared[];
 #pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::kPasses; ++pass)
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
     if (!rapt::nvidia::forward(arguments, shared, pass)) break;
 }

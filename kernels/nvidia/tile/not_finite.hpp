@@ -7,27 +7,27 @@
 namespace rapt::nvidia {
 
 // Replaces V, which has just been staged by these threads: a workgroup, or one wave.
-template <int Rows, int Threads, class T, int Dims>
+template <bool Dropout, int Rows, int Threads, class T, int Dims>
 DEVICE void replace(int pass, const SharedRows<T, Dims>& v) {
   if (pass == kAll) return;
 #pragma unroll 1
   for (int n = v.thread; n < Rows * Dims; n += Threads) {
     auto& x = v.at(n / Dims)[n % Dims];
-    x = T::round(replaced(pass, T::to_float(x)));
+    x = T::round(replaced<Dropout>(pass, T::to_float(x)));
   }
   if constexpr (Threads == kWave) wave_barrier();
   else barrier();
 }
-template <class T, int Dims, int Rows, int Threads>
+template <bool Dropout, class T, int Dims, int Rows, int Threads>
 DEVICE void replace(int pass, const StagedRows<T, Dims, Rows, Threads>& v) {
-  replace<Rows, Threads, T, Dims>(pass, v);
+  replace<Dropout, Rows, Threads, T, Dims>(pass, v);
 }
 
 // The same for Inf and NaN in rows that a later product multiplies by zeros: they count as 0.
 template <int Rows, int Threads, class T, int Dims>
 DEVICE void remove_not_finite(const SharedRows<T, Dims>& rows) {
   barrier();  // they have been read
-  replace<Rows, Threads>(kFinite, rows);
+  replace<false, Rows, Threads>(kFinite, rows);
 }
 template <class T, int Dims, int Rows, int Threads>
 DEVICE void remove_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {

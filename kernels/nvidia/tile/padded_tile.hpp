@@ -18,9 +18,9 @@ struct PaddedTile : SharedRows<T, Dims> {
 };
 
 // As in not_finite.hpp, by one wave.
-template <class T, int Dims, int Rows>
+template <bool Dropout, class T, int Dims, int Rows>
 DEVICE void replace(int pass, const PaddedTile<T, Dims, Rows>& v) {
-  replace<Rows, kWave, T, Dims>(pass, v);
+  replace<Dropout, Rows, kWave, T, Dims>(pass, v);
 }
 
 }  // namespace rapt::nvidia

@@ -52,9 +52,9 @@ DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int hal
     }
 }
 
-// Adds an infinity to the lane's elements of a row of out whose weight is not 0; `half` is as in TileLogits.
+// Adds an infinity or NaN to the lane's elements of a row of out whose weight is not 0; `half` is as in TileLogits.
 template <class T, int Tiles>
-DEVICE void add_infinities(char* row, int dims, float infinity, const TileC (&weights)[Tiles], int half, int lane) {
+DEVICE void add_where_weighted(char* row, int dims, float addend, const TileC (&weights)[Tiles], int half, int lane) {
 #pragma unroll
   for (int d = 0; d < Tiles; ++d)
 #pragma unroll
@@ -62,7 +62,7 @@ DEVICE void add_infinities(char* row, int dims, float infinity, const TileC (&we
       const int dim = d * 8 + 2 * (lane % 4) + i;
       if (dim >= dims || weights[d][2 * half + i] == 0) continue;
       auto& x = reinterpret_cast<typename T::element*>(row)[dim];
-      x = T::round(T::to_float(x) + infinity);
+      x = T::round(T::to_float(x) + addend);
     }
 }
 

@@ -79,13 +79,13 @@ struct SwizzledTile {
 };
 
 // As in not_finite.hpp, by one wave.
-template <class T, int Dims, int Rows>
+template <bool Dropout, class T, int Dims, int Rows>
 DEVICE void replace(int pass, const SwizzledTile<T, Dims, Rows>& v) {
   if (pass == kAll) return;
 #pragma unroll 1
   for (int n = v.lane; n < Rows * Dims; n += kWave) {
     auto& x = *v.at(n / Dims, n % Dims);
-    x = T::round(replaced(pass, T::to_float(x)));
+    x = T::round(replaced<Dropout>(pass, T::to_float(x)));
   }
   wave_barrier();
 }
