@@ -41,7 +41,8 @@ TEST_P(Batches, SequencesHaveTheBitsTheyHaveAlone) {
       alone.k = sequence(inputs.k, b);
       alone.v = sequence(inputs.v, b);
       alone.sink = inputs.sink;
-      if (inputs.alibi_slopes) alone.alibi_slopes = sequence(inputs.alibi_slopes, b);
+      const bool of_sequences = inputs.alibi_slopes.shape().size() == 2;
+      alone.alibi_slopes = of_sequences ? sequence(inputs.alibi_slopes, b) : inputs.alibi_slopes;
       const Results expected = run_on(device, alone, backend, Layout::compact);
       EXPECT_TRUE(same_elements(sequence(results.out, b), expected.out)) << rapt::describe(device).arch << ' ' << b;
       EXPECT_TRUE(same_elements(sequence(results.lse, b), expected.lse)) << rapt::describe(device).arch << ' ' << b;
