@@ -177,7 +177,8 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
     const double now = seconds_now();
     if (now >= end) break;
     double left = end - now;
-    if (begun > 0) left = std::min(left, (now - start) * static_cast<double>(tasks.size() - begun) / static_cast<double>(begun));
+    if (begun > 0)
+      left = std::min(left, (now - start) * static_cast<double>(tasks.size() - begun) / static_cast<double>(begun));
     progress_.show(fmt::format("{} of {}, about {:.0f} s left: {} {}", begun + 1, tasks.size(), left, op_name(task.op),
                                task.problem.text()));
     tuned += tune(task, end, tasks.size() - begun);

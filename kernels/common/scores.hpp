@@ -133,8 +133,7 @@ DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, 
 #ifdef __CUDACC__
     const DropoutNumbers numbers = dropout_numbers(p);
 #endif
-    rapt_philox_bits bits =
-        rapt_philox(numbers.key, key / 4, row / 2, head, static_cast<uint32_t>(numbers.offset));
+    rapt_philox_bits bits = rapt_philox(numbers.key, key / 4, row / 2, head, static_cast<uint32_t>(numbers.offset));
 #pragma unroll
     for (uint32_t& word : bits.word) word ^= flipped;
 #pragma unroll

@@ -84,7 +84,7 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     p_every = e / np.where(total == 0, 1, total)
     p = p_every[:, :columns]
     with np.errstate(invalid="ignore"):
-        result = {"out": _weighted(p * keep, v), "lse": lse}
+        result = {"out": _weighted(p * keep, v, p != 0), "lse": lse}
         dp = np.where(p > 0, np.where(p > 0, dout @ v.T, 0) * keep, 0)
     mean = ((p * dp) if out is None else dout * out).sum(axis=1, keepdims=True)
     ds = p * (dp - mean)
@@ -109,12 +109,13 @@ def _attended(distance, causal, window, mask):
     return seen
 
 
-def _weighted(weights, rows):
-    """weights @ rows, where a weight of exactly 0 adds nothing, even if its row has NaN."""
+def _weighted(weights, rows, counts=None):
+    """weights @ rows, where what does not count adds nothing, even if its row has NaN. Weights that are not 0 count."""
+    counts = weights != 0 if counts is None else counts
     bad = ~np.isfinite(rows).all(axis=1)
     total = weights[:, ~bad] @ rows[~bad]
     for x in np.flatnonzero(bad):
-        total = total + np.where(weights[:, x : x + 1] == 0, 0, weights[:, x : x + 1] * rows[x])
+        total = total + np.where(counts[:, x : x + 1], weights[:, x : x + 1] * rows[x], 0)
     return total
 
 

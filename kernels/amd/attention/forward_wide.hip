@@ -78,8 +78,9 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
 }  // namespace rapt::amd
 
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_forward_args) {
-  __shared__ __attribute__((aligned(16))) static char lds[rapt::amd::kLdsBytes];
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
 #pragma nounroll
-  for (int pass = rapt::amd::kAll; pass < rapt::amd::passes<rapt::amd::kGeneral>(rapt::amd::arguments().problem); ++pass)
-    if (!rapt::amd::forward(rapt::amd::opaque_copy(rapt::amd::arguments()), lds, pass)) break;
+  for (int pass = kAll; pass < passes<kGeneral>(arguments().problem); ++pass)
+    if (!forward(opaque_copy(arguments()), lds, pass)) break;
 }

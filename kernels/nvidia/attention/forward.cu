@@ -35,7 +35,8 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
   for_rows<kQueryTiles>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
     if (pass >= kAbove) {
-      if (row < block.q.count) add_where_weighted<T>(out + row * a.out.seq, dims, added<kGeneral>(pass), o[m], half, lane);
+      if (row < block.q.count)
+        add_where_weighted<T>(out + row * a.out.seq, dims, added<kGeneral>(pass), o[m], half, lane);
       return;
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
