@@ -42,6 +42,17 @@ const char* mask_of(const rapt_problem& p) {
 
 }  // namespace
 
+const TunedKernel* Way::of(const std::string& stage) const {
+  if (kernel.stage == stage) return &kernel;
+  const auto found = std::ranges::find(beside, stage, &TunedKernel::stage);
+  return found == beside.end() ? nullptr : &*found;
+}
+
+bool Way::runs(const TunedKernel& other) const {
+  const TunedKernel* own = of(other.stage);
+  return own && own->name == other.name;
+}
+
 std::string TunedKernel::text() const { return fmt::format("{}:{:08x}", name, crc32); }
 
 bool Ways::has(const std::string& stage) const {
@@ -69,10 +80,19 @@ const TunedKernel* DeviceKernels::find(const std::string& name) const {
   return found == kernels_.end() ? nullptr : &*found;
 }
 
-bool DeviceKernels::takes(const Problem& problem, rapt_op op, const TunedKernel& kernel) const {
+std::vector<TunedKernel> DeviceKernels::named(const std::string& running, rapt_op op) const {
+  std::vector<TunedKernel> found;
+  for (const char* stage : stages_of(op))
+    for (const std::string& name : split(running, " + "))
+      if (const TunedKernel* k = find(name); k && k->stage == stage) found.push_back(*k);
+  return found;
+}
+
+std::vector<TunedKernel> DeviceKernels::with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const {
   const std::string backend = fmt::format("{}.{}", gpu_backend(device_), kernel.name);
   const Explanation e = explain(problem, op, {.backend = backend}, device_);
-  return e.chosen() && e.chosen()->backend == backend;
+  if (!e.chosen() || e.chosen()->backend != backend) return {};
+  return named(e.chosen()->kernel, op);
 }
 
 // A plain kernel whose tile would hold the problem takes it unless the problem needs a general one.
@@ -81,7 +101,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
   for (const TunedKernel& k : kernels_)
     if (k.features == "plain" && k.stage == chosen.stage && same(k.dtype, chosen.dtype) &&
         k.head_dim >= chosen.head_dim)
-      return !takes(problem, op, k);
+      return with(problem, op, k).empty();
   return std::nullopt;
 }
 
@@ -97,19 +117,21 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
                 fmt::format("{}: {}", problem.text(), own == e.candidates.end() ? "no backend takes it" : own->reason));
   }
   Ways ways;
-  const std::vector<std::string> running = split(e.chosen()->kernel, " + ");
-  for (const char* stage : stages_of(op))
-    for (const std::string& name : running)
-      if (const TunedKernel* k = find(name); k && k->stage == stage && ways.all.empty())
-        ways.all.push_back({backend, *k});
-  if (ways.all.empty()) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage of it has a choice", problem.text()));
-  const TunedKernel own = ways.all.front().kernel;
+  std::vector<TunedKernel> running = named(e.chosen()->kernel, op);
+  if (running.empty()) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage of it has a choice", problem.text()));
+  const TunedKernel own = running.front();
+  running.erase(running.begin());
+  ways.all.push_back({backend, own, running});
   ways.general = needs_general(problem, op, own);
   for (const TunedKernel& k : kernels_) {
     const bool of_pass = std::ranges::any_of(stages_of(op), [&](const char* stage) { return k.stage == stage; });
-    if (of_pass && k.name != own.name && k.head_dim == own.head_dim && k.features == own.features &&
-        same(k.dtype, own.dtype) && takes(problem, op, k))
-      ways.all.push_back({fmt::format("{}.{}", backend, k.name), k});
+    if (!of_pass || k.name == own.name || k.head_dim != own.head_dim || k.features != own.features ||
+        !same(k.dtype, own.dtype))
+      continue;
+    std::vector<TunedKernel> running_then = with(problem, op, k);
+    if (running_then.empty()) continue;
+    std::erase_if(running_then, [&](const TunedKernel& other) { return other.name == k.name; });
+    ways.all.push_back({fmt::format("{}.{}", backend, k.name), k, running_then});
   }
   return ways;
 }
@@ -148,17 +170,24 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
 }
 
 std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const {
-  const TunedKernel &own = ways.all.front().kernel, &best = ways.all[winner].kernel;
+  const Way &usual = ways.all.front(), &way = ways.all[winner];
+  const TunedKernel &own = usual.kernel, &best = way.kernel;
   std::vector<TuneRow> rows = {cell(problem, op, ways)};
   TuneRow& first = rows.front();
-  if (best.stage == first.stage) {
-    if (winner != 0) first.use = best.text();
-    return rows;
+  if (winner != 0 && best.stage != first.stage) {
+    const TunedKernel* dq = first.stage == "backward_fused" ? way.of("backward_dq") : nullptr;
+    // Only where that kernel runs: with the default's backward_dq the other kernels may be slower than backward_fused.
+    if (dq && !usual.runs(*dq)) first.use = dq->text();
+    else if (first.stage == own.stage) first.use = first.stage == "decode" ? "forward" : "apart";
   }
-  if (winner != 0 && first.stage == own.stage && first.stage == "decode") first.use = "forward";
-  if (winner != 0 && first.stage == own.stage && first.stage == "backward_fused") first.use = "apart";
-  rows.push_back(cell(problem, op, ways, best.stage));
-  if (winner != 0) rows.back().use = best.text();
+  if (best.stage != first.stage) rows.push_back(cell(problem, op, ways, best.stage));
+  if (winner == 0) return rows;
+  rows.back().use = best.text();
+  for (const TunedKernel& k : way.beside) {
+    if (usual.runs(k)) continue;
+    rows.push_back(cell(problem, op, ways, k.stage));
+    rows.back().use = k.text();
+  }
   return rows;
 }
 

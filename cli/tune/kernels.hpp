@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/tune/table.hpp"
@@ -21,8 +22,13 @@ struct TunedKernel {
 
 // One way to run a pass: the tuning table's, or with one kernel by name.
 struct Way {
-  std::string backend;  // "hip", "hip.forward.d64.bf16.plain.k64w4"
-  TunedKernel kernel;   // of the default the one that others would replace
+  std::string backend;                   // "hip", "hip.forward.d64.bf16.plain.k64w4"
+  TunedKernel kernel;                    // of the default the one that others would replace
+  std::vector<TunedKernel> beside = {};  // those of other stages that have a choice
+
+  // Of this stage; null if it runs none.
+  const TunedKernel* of(const std::string& stage) const;
+  bool runs(const TunedKernel& other) const;
 };
 
 struct Ways {
@@ -36,6 +42,8 @@ struct Ways {
 class DeviceKernels {
  public:
   explicit DeviceKernels(rapt_device device);
+  DeviceKernels(rapt_device device, int compute_units, std::vector<TunedKernel> kernels)
+      : device_(device), compute_units_(compute_units), kernels_(std::move(kernels)) {}
 
   // Every kernel of the pass's stages that takes the problem in its smallest tile. Throws Error RAPT_UNSUPPORTED if
   // none does.
@@ -44,13 +52,16 @@ class DeviceKernels {
   // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
   // The answers in that cell and of the winner's stage: what makes `winner` run, or that the default stays. Of other
-  // stages the race says nothing: other problems may have an answer there.
+  // stages the race says nothing, but where the winner does not run with the default's: other problems may have an
+  // answer there.
   std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
   const TunedKernel* find(const std::string& name) const;
-  bool takes(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
+  // What runs if this one is asked for; empty if it cannot.
+  std::vector<TunedKernel> with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
+  std::vector<TunedKernel> named(const std::string& running, rapt_op op) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;
   int tile_before(const TunedKernel& kernel) const;
 

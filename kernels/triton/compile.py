@@ -33,6 +33,8 @@ import triton.language as tl  # noqa: E402
 from backward_dkv import backward_dkv  # noqa: E402
 from backward_dq import backward_dq  # noqa: E402
 from forward import forward  # noqa: E402
+from nvidia_dkv import backward_dkv as nvidia_dkv  # noqa: E402
+from nvidia_dq import backward_dq as nvidia_dq  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
@@ -42,6 +44,7 @@ OPERATIONS = {
     "backward_dq": (backward_dq, arguments.backward),
     "backward_dkv": (backward_dkv, arguments.backward),
 }
+NVIDIA = {"backward_dq": nvidia_dq, "backward_dkv": nvidia_dkv}  # instead of those
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do
 Kernel = namedtuple("Kernel", "name operation row")
@@ -74,6 +77,8 @@ def compiled(k, arch):
     row = k.row
     knobs.nvidia.ptxas = knobs.nvidia.ptxas_blackwell.path  # that of CUDA 13, whose code objects the packer reads
     function, struct = OPERATIONS[k.operation]
+    if arch.startswith("sm_"):
+        function = NVIDIA.get(k.operation, function)
     types = struct(row["dtype"])
     constants = {
         "SYMBOL": k.name.replace(".", "_"),

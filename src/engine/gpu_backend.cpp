@@ -34,6 +34,7 @@ class GpuBackend final : public Backend {
             cat(all.chosen.empty() ? "" : "; ", std::exchange(v.reason, cat("the same as ", name(), " here")));
       v.backend = cat(prefix_, v.kernel);
       v.chosen = v.chosen && v.kernel == named_variant(q);  // and not those of the pass's other stages
+      if (v.chosen) v.kernel = kernel(q, plan);             // which run beside it
       all.variants.push_back(std::move(v));
     }
     return all;

@@ -82,9 +82,17 @@ std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
   return "";
 }
 
+// Whether the kernel of backward_dq that the row of backward_fused names can run the problem.
+bool can_leave(std::span<const Variant> variants, const TuningRow& row, const KernelRequirements& fused) {
+  KernelRequirements needed = fused;
+  needed.stage = Stage::backward_dq;
+  const auto dq = std::ranges::find(variants, row.leaves_to(), &Variant::name);
+  return dq != variants.end() && refusal(*dq, needed).empty();
+}
+
 bool computes_gradients(Stage stage) { return stage == Stage::backward_dq || stage == Stage::backward_dkv; }
 
-// Only of stages that have kernels by Triton: other plans do not depend on it.
+// Only of stages that have kernels by Triton, or may leave the pass to them: other plans do not depend on it.
 void read_layout(const Problem& problem, KernelRequirements& r) {
   r.one_head_dim = problem.head_dim == problem.head_dim_v;
   r.sink = problem.has_sink;
@@ -129,7 +137,7 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.batch = problem.batch;
   r.seqlen_k = problem.seqlen_k;
   r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
-  if (stage == Stage::forward || computes_gradients(stage)) read_layout(problem, r);
+  if (stage == Stage::forward || stage == Stage::backward_fused || computes_gradients(stage)) read_layout(problem, r);
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
@@ -280,8 +288,9 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
   for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
     if (!row.stale.empty() || !conditions_hold(row, needed, compute_units)) continue;
-    if (row.use.name == "forward" || row.use.name == "apart") {
-      if (!needed.cache) return Selected{&row, std::nullopt};
+    if (row.leaves()) {
+      if (!needed.cache && (row.leaves_to().empty() || can_leave(variants, row, needed)))
+        return Selected{&row, std::nullopt};
       continue;
     }
     const auto index = named(variants, able, smallest, row.use.name, needed.maker == Maker::triton);

@@ -44,8 +44,8 @@ class RowParser {
     if (row_.use.name == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
     if (row_.use.name == "apart" && row_.stage != Stage::backward_fused)
       fail("use=apart is for rows of backward_fused");
-    if ((row_.use.name == "forward" || row_.use.name == "apart") && !row_.groups.any())
-      fail(cat("groups are those of the kernel that the row names, use=", row_.use.name, " names none"));
+    if (row_.leaves() && !row_.groups.any())
+      fail(cat("groups are those of the kernel that the row names, use=", row_.use.name, " names none of its stage"));
   }
   TuningRow take() { return std::move(row_); }
 
@@ -204,6 +204,13 @@ bool TuningRow::unconditional() const {
          rows.any() && seqlen_k.any() && unit_rows.any() && groups.any() &&
          (use.name == "largest" || use.name == "smallest");
 }
+
+std::string_view TuningRow::leaves_to() const {
+  const bool is_dq = stage == Stage::backward_fused && use.name.starts_with("backward_dq.");
+  return is_dq ? std::string_view(use.name) : std::string_view();
+}
+
+bool TuningRow::leaves() const { return use.name == "forward" || use.name == "apart" || !leaves_to().empty(); }
 
 Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {
   Tuning table;

@@ -38,7 +38,7 @@ struct TuningRow {
   TuningRange rows, seqlen_k,
       unit_rows;         // KernelRequirements has the first two; unit_rows: its query_rows for each unit
   TuningRange groups;    // workgroups of the kernel that the row names, for each compute unit
-  TuningKernel use;      // "largest", "smallest", "k64w8", "d256.k64w8", a whole name; of decode "forward"
+  TuningKernel use;      // "largest", "smallest", "k64w8", "d256.k64w8", a whole name; or what leaves()
   TuningKernel against;  // what a measured row's kernel was faster than; "" if the row does not say
   std::string by;        // how the row was obtained
   std::string where;     // "tuning/gfx942 line 12"
@@ -46,6 +46,10 @@ struct TuningRow {
   std::string stale;     // why it must be passed over: a kernel that it names has changed; "" if it holds
 
   bool unconditional() const;
+  // Names no kernel of its stage: other stages compute the pass.
+  bool leaves() const;
+  // Of backward_fused: leaves only where this kernel of backward_dq can run; "" if it names none.
+  std::string_view leaves_to() const;
 };
 
 struct Variant;

@@ -254,6 +254,30 @@ TEST(Select, GradientsByOneMaker) {
   EXPECT_EQ(refusal(kVariants[0], forward), "");  // other stages have either
 }
 
+// A row of backward_fused that names a kernel of backward_dq leaves the pass to it only where it can run.
+TEST(Select, FusedLeavesToAKernelThatCanRun) {
+  const Operation& fused = *find_operation("backward_fused");
+  Variant own = variant("backward_fused.d64.bf16.plain.k64w4", DType::bf16, 64, "plain", 64);
+  own.operation = fused.name;
+  own.argument_size = static_cast<int32_t>(fused.argument_size);
+  const Variant dq = by_triton(*find_operation("backward_dq"));
+  const auto leaves = [&](const std::vector<Variant>& variants, const std::string& problem, const char* crc = "") {
+    Tuning tuning = Tuning::parse("backward_fused use=" + dq.name + crc + " by=x\nbackward_fused use=largest by=x\n",
+                                  "table", Tuning::Extent::whole);
+    tuning.compare_checksums(variants);
+    return !select(variants, tuning, requirements_of(Problem::parse(problem), fused.stage), 100)->index.has_value();
+  };
+  const std::string problem = "b1 hq2 hk1 sq8 sk9 d64 bf16";
+  EXPECT_TRUE(leaves({own, dq}, problem));
+  EXPECT_FALSE(leaves({own}, problem));
+  EXPECT_FALSE(leaves({own, dq}, problem + " align=8"));
+  EXPECT_FALSE(leaves({own, dq}, problem + " stride=1048576"));
+  EXPECT_FALSE(leaves({own, dq}, problem + " sink"));
+  EXPECT_FALSE(leaves({own, dq}, "b1 hq2 hk1 sq8 sk9 d63 bf16"));
+  EXPECT_TRUE(leaves({own, dq}, problem, ":00000000"));
+  EXPECT_FALSE(leaves({own, dq}, problem, ":00000001"));
+}
+
 TEST(Select, ScalesThatAreNotPositiveInFloat32AreGeneral) {
   Problem problem;
   EXPECT_FALSE(requirements_of(problem, Stage::forward).general);

@@ -44,6 +44,9 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward use=k use=smallest by=x"), "t line 1: 'use=' is given twice");
   EXPECT_EQ(error("forward use=forward by=x"), "t line 1: use=forward is for rows of decode");
   EXPECT_EQ(error("forward use=apart by=x"), "t line 1: use=apart is for rows of backward_fused");
+  EXPECT_EQ(error("backward_fused groups<2 use=backward_dq.d64.bf16.plain.k64w4 by=x"),
+            "t line 1: groups are those of the kernel that the row names, use=backward_dq.d64.bf16.plain.k64w4 names "
+            "none of its stage");
   EXPECT_NE(error("decode groups>=2 use=forward by=x").find("groups are those of the kernel"), std::string::npos);
   EXPECT_NE(error("decode rows>=17 use=forward by=x").find("the last row of decode must match"), std::string::npos);
   EXPECT_EQ(error("# none\n"), "");
