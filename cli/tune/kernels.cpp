@@ -100,7 +100,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
   if (chosen.features == "plain") return false;
   for (const TunedKernel& k : kernels_)
     if (k.features == "plain" && k.stage == chosen.stage && same(k.dtype, chosen.dtype) &&
-        k.head_dim >= chosen.head_dim)
+        k.head_dim >= std::max(problem.c().head_dim, problem.c().head_dim_v))
       return with(problem, op, k).empty();
   return std::nullopt;
 }
@@ -125,8 +125,8 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
   ways.general = needs_general(problem, op, own);
   for (const TunedKernel& k : kernels_) {
     const bool of_pass = std::ranges::any_of(stages_of(op), [&](const char* stage) { return k.stage == stage; });
-    if (!of_pass || k.name == own.name || k.head_dim != own.head_dim || k.features != own.features ||
-        !same(k.dtype, own.dtype))
+    if (!of_pass || k.name == own.name || k.head_dim > own.head_dim || !same(k.dtype, own.dtype) ||
+        (k.features != own.features && k.features != "plain"))
       continue;
     std::vector<TunedKernel> running_then = with(problem, op, k);
     if (running_then.empty()) continue;
@@ -136,13 +136,11 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
   return ways;
 }
 
-// The largest head_dim that a smaller tile takes.
-int DeviceKernels::tile_before(const TunedKernel& kernel) const {
-  int before = 0;
+std::vector<int> DeviceKernels::tiles(const TunedKernel& like) const {
+  std::vector<int> all;
   for (const TunedKernel& k : kernels_)
-    if (k.stage == kernel.stage && same(k.dtype, kernel.dtype) && k.head_dim < kernel.head_dim)
-      before = std::max(before, k.head_dim);
-  return before;
+    if (k.stage == like.stage && same(k.dtype, like.dtype)) all.push_back(k.head_dim);
+  return all;
 }
 
 TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways) const {
@@ -158,8 +156,11 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
   row.dtype = dtype_name(own.dtype);
   row.features = !ways.general ? "" : *ways.general ? "general" : "plain";
   row.mask = mask_of(p);
-  row.head_dim_least = tile_before(own) + 1;
   row.head_dim_most = own.head_dim;
+  for (const int tile : tiles(own))
+    if (tile >= std::max(p.head_dim, p.head_dim_v)) row.head_dim_most = std::min(row.head_dim_most, tile);
+  for (const int tile : tiles(own))
+    if (tile < row.head_dim_most) row.head_dim_least = std::max(row.head_dim_least, tile + 1);
   if (op == RAPT_FORWARD)
     row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "decode" ? p.heads_q / p.heads_k : 1)));
   row.seqlen_k = cell_of(static_cast<double>(p.seqlen_k));

@@ -45,8 +45,8 @@ class DeviceKernels {
   DeviceKernels(rapt_device device, int compute_units, std::vector<TunedKernel> kernels)
       : device_(device), compute_units_(compute_units), kernels_(std::move(kernels)) {}
 
-  // Every kernel of the pass's stages that takes the problem in its smallest tile. Throws Error RAPT_UNSUPPORTED if
-  // none does.
+  // Every kernel of the pass's stages that takes the problem in the default's tile or a smaller one. Throws Error
+  // RAPT_UNSUPPORTED if none does.
   Ways ways(const Problem& problem, rapt_op op) const;
 
   // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
@@ -63,7 +63,7 @@ class DeviceKernels {
   std::vector<TunedKernel> with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
   std::vector<TunedKernel> named(const std::string& running, rapt_op op) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;
-  int tile_before(const TunedKernel& kernel) const;
+  std::vector<int> tiles(const TunedKernel& like) const;  // of its stage and type
 
   rapt_device device_;
   int compute_units_;

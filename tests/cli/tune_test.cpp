@@ -382,5 +382,23 @@ TEST(TuneRows, APairBesideBackwardFused) {
   EXPECT_EQ(rows(deterministic, 1), "backward_dkv " + wider.text() + "\nbackward_dq " + dq_triton.text() + "\n");
 }
 
+// A default of a larger tile, because the smaller one has kernels by Triton alone: the cell is the smaller one's.
+TEST(TuneRows, HeadDimsOfTheSmallestTile) {
+  const rapt_dtype fp16{RAPT_FLOAT, 16, 1};
+  const auto kernel = [&](const std::string& name, int head_dim) {
+    return TunedKernel{name, "backward_dkv", "general", fp16, head_dim, 7};
+  };
+  const TunedKernel wide = kernel("wide", 512), triton = kernel("triton", 256), small = kernel("small", 128);
+  const DeviceKernels kernels({}, 100, {wide, triton, small});
+  const auto head_dims = [&](const std::string& dims) {
+    const TuneRow cell = kernels.cell(Problem::parse("b1 hq8 hk8 sq512 sk512 " + dims + " fp16"), RAPT_BACKWARD,
+                                      {{{"hip", wide}}, true});
+    return std::pair(cell.head_dim_least, cell.head_dim_most);
+  };
+  EXPECT_EQ(head_dims("d256"), std::pair(129, 256));
+  EXPECT_EQ(head_dims("d200 dv129"), std::pair(129, 256));
+  EXPECT_EQ(head_dims("d8 dv257"), std::pair(257, 512));
+}
+
 }  // namespace
 }  // namespace rapt::cli
