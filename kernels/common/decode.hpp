@@ -110,7 +110,11 @@ class CacheRows {
     pages_ = a.cache.block_table ? a.cache.block_table + b.batch * a.cache.block_table_row : nullptr;
   }
 
-  // Row r, of group r / kRowGroup, is at group(r / kRowGroup) + r * seq.
+  // All rows are a multiple of these strides from it.
+  DEVICE_MEMBER const char* origin() const { return data_; }
+  DEVICE_MEMBER int64_t strides() const { return pages_ == nullptr ? seq : seq | page_bytes_; }
+
+  // Row r, of group r / kRowGroup, is at group(r / kRowGroup) + r * seq. It must exist: its page is read.
   DEVICE_MEMBER char* group(int group) const {
     if (pages_ == nullptr) return data_;
     const int place = divide(group * kRowGroup, cache_.by_page);

@@ -56,6 +56,12 @@ class PointerCheck {
                                              device_text({device_.id.type, place.device}), ", must be in that of ",
                                              device_.text(), " as it says"));
   }
+  // Of numbers that kernels read by scalar loads, which take addresses that are multiples of 4.
+  void numbers(const char* name, const void* data) const {
+    (*this)(name, data, ": copy it there");
+    if (reinterpret_cast<uintptr_t>(data) % 4 != 0)
+      throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", must be at a multiple of 4"));
+  }
 
  private:
   Driver& driver_;
@@ -265,16 +271,16 @@ void check_shared(const PointerCheck& check, const Call& call) {
   check_scores(check, "bias", call.bias);
   check_scores(check, "mask", call.mask);
   check("alibi_slopes", call.alibi.data);
-  check("dropout.seed_tensor", call.dropout_seed_data);
-  check("dropout.offset_tensor", call.dropout_offset_data);
+  check.numbers("dropout.seed_tensor", call.dropout_seed_data);
+  check.numbers("dropout.offset_tensor", call.dropout_offset_data);
   if (call.device_lengths) {
     check("varlen.cu_seqlens_q", call.cu_seqlens_q);
     check("varlen.cu_seqlens_k", call.cu_seqlens_k);
   }
-  check("kv_cache.seqused_k", call.seqused_k);
-  check("kv_cache.cache_batch_idx", call.cache_batch_idx);
-  check("kv_cache.leftpad_k", call.leftpad_k);
-  check("kv_cache.block_table", call.block_table);
+  check.numbers("kv_cache.seqused_k", call.seqused_k);
+  check.numbers("kv_cache.cache_batch_idx", call.cache_batch_idx);
+  check.numbers("kv_cache.leftpad_k", call.leftpad_k);
+  check.numbers("kv_cache.block_table", call.block_table);
   check("kv_cache.new_k", call.new_keys.k.data);
   check("kv_cache.new_v", call.new_keys.v.data);
   check("kv_cache.rotary_cos", call.new_keys.cos);

@@ -15,6 +15,23 @@ constexpr size_t kAlign = 64;
 size_t bytes_of(int64_t batch) { return static_cast<size_t>(batch + 1) * sizeof(int32_t); }
 size_t aligned_bytes_of(int64_t batch) { return (bytes_of(batch) + kAlign - 1) / kAlign * kAlign; }
 
+bool is_capturing(Driver& driver, Stream stream) {
+  bool capturing = false;
+  driver.check(driver.is_capturing(stream, capturing), "asking whether the stream is being captured");
+  return capturing;
+}
+
+// A captured copy is made again by each replay. What the driver does not know may be freed by then.
+void check_replayable(const char* name, const int32_t* lengths, Driver& driver, Stream stream) {
+  if (!is_capturing(driver, stream)) return;
+  MemoryPlace place;
+  driver.check(driver.locate(lengths, place), "asking which memory ", name, " is in");
+  if (place.kind == MemoryKind::unknown)
+    throw Error(RAPT_INVALID_ARGUMENT, cat(name,
+                                           " is in host memory and the stream is being captured, must be in "
+                                           "device or pinned memory, which replays read"));
+}
+
 }  // namespace
 
 size_t lengths_bytes(const Problem& problem) {
@@ -24,8 +41,10 @@ size_t lengths_bytes(const Problem& problem) {
 void copy_lengths(Call& call, char* to, const Device& device, Stream stream) {
   if (lengths_bytes(call) == 0) return;
   Driver& driver = *device.driver;
-  for (const int32_t** lengths : {&call.cu_seqlens_q, &call.cu_seqlens_k}) {
+  for (auto& [name, lengths] :
+       {std::pair{"varlen.cu_seqlens_q", &call.cu_seqlens_q}, std::pair{"varlen.cu_seqlens_k", &call.cu_seqlens_k}}) {
     if (*lengths == nullptr) continue;
+    check_replayable(name, *lengths, driver, stream);
     driver.check(driver.copy_async(to, *lengths, bytes_of(call.batch), stream), "copying cu_seqlens to ",
                  device.text());
     *lengths = reinterpret_cast<const int32_t*>(to);
@@ -35,6 +54,9 @@ void copy_lengths(Call& call, char* to, const Device& device, Stream stream) {
 
 void check_device_lengths(const Call& call, const Device& device, Stream stream) {
   Driver& driver = *device.driver;
+  if (is_capturing(driver, stream))
+    throw Error(RAPT_INVALID_ARGUMENT,
+                "check_device_seqlens is set and the stream is being captured: lengths cannot be waited for");
   const size_t count = static_cast<size_t>(call.batch + 1);
   std::vector<int32_t> q(count), k(call.cu_seqlens_k ? count : 0);
   for (auto& [to, from] : {std::pair{&q, call.cu_seqlens_q}, std::pair{&k, call.cu_seqlens_k}})

@@ -153,6 +153,20 @@ TEST_F(Fake, FailureToFreeLengths) {
   EXPECT_TRUE(both.starts_with("launching forward.d64.bf16.plain.k64w4 on hip:1")) << both;
 }
 
+TEST_F(Fake, LengthsThatNoReplayCouldRead) {
+  const Tensors t(kFirst);
+  rapt::api::preload(kFirst);
+  hip.capturing.insert(nullptr);
+  EXPECT_EQ(
+      error_of([&] { t.forward_packed(); }, RAPT_INVALID_ARGUMENT),
+      "varlen.cu_seqlens_q is in host memory and the stream is being captured, must be in device or pinned memory, "
+      "which replays read");
+  EXPECT_EQ(error_of([&] { t.forward_checked(); }, RAPT_INVALID_ARGUMENT),
+            "check_device_seqlens is set and the stream is being captured: lengths cannot be waited for");
+  EXPECT_TRUE(hip.launches.empty());
+  EXPECT_EQ(hip.allocated, 1);  // the tensors
+}
+
 TEST_F(Fake, FailuresOfCheckedLengths) {
   const Tensors t(kSecond);
   for (const auto& [function, says] : {std::pair{"copy_async", "copying cu_seqlens from hip:1"},

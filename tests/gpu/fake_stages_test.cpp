@@ -200,13 +200,14 @@ class FakeDecode : public Fake {
     write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
   }
 
-  void decode(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1) const {
+  void decode(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1,
+              int used_at = -4) const {
     char* const data = static_cast<char*>(memory_.data());
     const rapt::api::Tensor q(data, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
     const rapt::api::Tensor k(data + kMostRows, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
     const rapt::api::Tensor out(data + kBytes - kMostRows, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
     rapt::api::Attention a{.q = q, .k = k, .v = k};
-    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - kMostRows - 4, rapt::kInt32, {1}, {}, kFirst)};
+    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - kMostRows + used_at, rapt::kInt32, {1}, {}, kFirst)};
     rapt::api::forward(a, out, {}, execution);
   }
 
@@ -273,6 +274,13 @@ TEST_F(FakeDecode, WorkgroupsFoldSplitsOfALargeBatch) {
   EXPECT_EQ(launched(8, true), std::pair(16U, 2)) << "one sequence may be long";
   EXPECT_EQ(launched(6, false), std::pair(12U, 2)) << "too few";
   EXPECT_EQ(launched(12, false), std::pair(24U, 2)) << "too few at the end";
+}
+
+TEST_F(FakeDecode, NumbersAreAligned) {
+  const std::string error = error_of([&] { decode(2000, {}, 1, -6); }, RAPT_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.starts_with("kv_cache.seqused_k is at 0x")) << error;
+  EXPECT_TRUE(error.ends_with(", must be at a multiple of 4")) << error;
+  EXPECT_TRUE(hip.launches.empty());
 }
 
 TEST_F(FakeDecode, DivisorsDivide) {

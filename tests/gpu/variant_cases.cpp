@@ -28,6 +28,7 @@ const Case kPlain[] = {
     {"b1 hq10 hk10 sq1 sk200 d-0 *", normal, heads_first},
     {"b1 hq4 hk4 sq33 sk65 d-0 * causal", large},
     {"b1 hq4 hk2 sq33 sk65 d-0 *", identical},
+    {"b1 hq4 hk2 sq64 sk1 d-0 * scale=8"},  // lse far below 0, and keys that do not exist
     {"b1 hq16 hk2 sq33 sk165 d-0 * scale=0.3", constant_v},
 };
 

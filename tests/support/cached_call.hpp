@@ -17,6 +17,7 @@ enum class Rotary { none, halves, interleaved };
 struct CacheSetup {
   rapt_dtype dtype = kFp32;
   bool causal = false, paged = false, leftpad = false, indexed = false, all_used = false;
+  bool empty_last = false;  // the last sequence's padding is the capacity
   int64_t seqlen_q = 3, seqlen_new = 0, rotary_dim = 16;
   Rotary rotary = Rotary::none;
   int64_t capacity = 48, page = 8, head_dim = 48, head_dim_v = 40;
@@ -29,7 +30,8 @@ struct CacheSetup {
                                    {paged, " paged"},
                                    {leftpad, " leftpad"},
                                    {indexed, " indexed"},
-                                   {all_used, " all_used"}})
+                                   {all_used, " all_used"},
+                                   {empty_last, " empty_last"}})
       if (is) out += name;
     out += " sq" + std::to_string(seqlen_q) + " new" + std::to_string(seqlen_new);
     if (rotary != Rotary::none) out += rotary == Rotary::halves ? " halves" : " interleaved";
@@ -52,7 +54,7 @@ class CachedCall {
     new_k = normal({kBatch, setup.seqlen_new, kHeadsK, setup_.head_dim}, setup.dtype);
     new_v = normal({kBatch, setup.seqlen_new, kHeadsK, setup_.head_dim_v}, setup.dtype);
     used = ints({setup.capacity / 2 - 3, setup.all_used ? setup.capacity - setup.seqlen_new : 0, setup.capacity - 15});
-    leftpad = ints({0, 0, 7});
+    leftpad = ints({0, 0, setup.empty_last ? setup.capacity : 7});
     index = ints({4, 0, 2});
     block_table = Tensor(kInt32, {kBatch, setup_.capacity / setup_.page});
     block_table.fill([&](int64_t i) { return static_cast<double>((i * 7 + 5) % blocks); });
@@ -256,6 +258,7 @@ inline const CacheSetup kSetups[] = {
     {.causal = true, .paged = true},
     {.paged = true, .leftpad = true},
     {.causal = true, .paged = true, .leftpad = true, .all_used = true},
+    {.paged = true, .leftpad = true, .all_used = true, .empty_last = true},  // no row of the page table has its keys
     {.causal = true, .leftpad = true, .indexed = true},
     {.indexed = true, .seqlen_q = 1},
     {.causal = true, .seqlen_new = 3},

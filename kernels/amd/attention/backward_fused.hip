@@ -242,7 +242,9 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   const int thread = opaque_thread_id(), lane = thread % kWave, half = lane / kTile, wave = uniform(thread / kWave);
   const int first_key = block.first_row + wave * kTile;
   const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
-  const Queries own = queries_of(a.problem, block, first_key, kTile);
+  Queries own = queries_of(a.problem, block, first_key, kTile);
+  // The dS of keys that do not exist meets their zeros of K, and may be infinite: it must be excluded.
+  if (first_key + kTile > block.k.count) own.full_begin = own.end;
   const Queries attending = queries_of(a.problem, block, first_key + lane % kTile, 1);
   int first = rows.begin;
   const Keys range = {rows.begin, rows.end, 0, 0};

@@ -31,9 +31,9 @@ class DecodeRows {
 
   // The kernel's tile has `tile_dims` dimensions.
   DEVICE_MEMBER DecodeRows(const CacheRows& rows, int dims, int tile_dims, const Keys& keys, int first_dim)
-      : access(!aligned(rows.group(keys.begin / kRowGroup), rows.seq) || dims % At_once != 0 ? kElements
-               : dims == tile_dims                                                           ? kWhole
-                                                                                             : kVectors),
+      : access(!aligned(rows.origin(), rows.strides()) || dims % At_once != 0 ? kElements
+               : dims == tile_dims                                            ? kWhole
+                                                                              : kVectors),
         rows_(rows),
         dims_(dims - first_dim),
         first_byte_(first_dim * size),
