@@ -40,6 +40,8 @@ const char* mask_of(const rapt_problem& p) {
   return p.causal != RAPT_NOT_CAUSAL || (p.has_window && p.window_right >= 0) ? "causal" : "none";
 }
 
+int largest_head_dim(const rapt_problem& p) { return static_cast<int>(std::max(p.head_dim, p.head_dim_v)); }
+
 }  // namespace
 
 const TunedKernel* Way::of(const std::string& stage) const {
@@ -100,7 +102,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
   if (chosen.features == "plain") return false;
   for (const TunedKernel& k : kernels_)
     if (k.features == "plain" && k.stage == chosen.stage && same(k.dtype, chosen.dtype) &&
-        k.head_dim >= std::max(problem.c().head_dim, problem.c().head_dim_v))
+        k.head_dim >= largest_head_dim(problem.c()))
       return with(problem, op, k).empty();
   return std::nullopt;
 }
@@ -156,10 +158,11 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
   row.dtype = dtype_name(own.dtype);
   row.features = !ways.general ? "" : *ways.general ? "general" : "plain";
   row.mask = mask_of(p);
+  const std::vector<int> head_dims = tiles(own);
   row.head_dim_most = own.head_dim;
-  for (const int tile : tiles(own))
-    if (tile >= std::max(p.head_dim, p.head_dim_v)) row.head_dim_most = std::min(row.head_dim_most, tile);
-  for (const int tile : tiles(own))
+  for (const int tile : head_dims)
+    if (tile >= largest_head_dim(p)) row.head_dim_most = std::min(row.head_dim_most, tile);
+  for (const int tile : head_dims)
     if (tile < row.head_dim_most) row.head_dim_least = std::max(row.head_dim_least, tile + 1);
   if (op == RAPT_FORWARD)
     row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "decode" ? p.heads_q / p.heads_k : 1)));

@@ -51,15 +51,15 @@ class DeviceKernels {
 
   // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
-  // The answers in that cell and of the winner's stage: what makes `winner` run, or that the default stays. Of other
-  // stages the race says nothing, but where the winner does not run with the default's: other problems may have an
-  // answer there.
+  // What to write into the table: what makes `winner` run, or that the default stays. Rows are of that cell, of the
+  // winner's stage, and of the stages whose default kernels do not run beside the winner. Other stages keep their
+  // answers, which the race says nothing about.
   std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
   const TunedKernel* find(const std::string& name) const;
-  // What runs if this one is asked for; empty if it cannot.
+  // What runs if this kernel is asked for; empty if it cannot run.
   std::vector<TunedKernel> with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
   std::vector<TunedKernel> named(const std::string& running, rapt_op op) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;

@@ -116,8 +116,8 @@ typedef struct rapt_dropout {
  * [batch + 1], starting at 0, not decreasing. In host memory they are validated; device memory is never read back
  * unless `check_device_seqlens` asks for it, which waits for the stream: kernels clamp what they find there to
  * max_seqlen and total. With GPU tensors, cu_seqlens may be in host memory: they are copied in stream order to the
- * workspace, or without one to memory that the stream allocates; in pinned memory they must not change until then,
- * nor be freed before the last replay if the stream is captured, when other host memory is refused.
+ * workspace, or without one to memory that the stream allocates; in pinned memory they must not change until then.
+ * Each replay of a captured stream copies them again: they must then be in pinned memory that is not yet freed.
  * cu_seqlens_k is NULL if a KV cache is given. */
 typedef struct rapt_varlen {
   size_t struct_size;

@@ -5,8 +5,8 @@
 //   finite   Inf and NaN in V count as 0: O of the other keys
 //   above    the weight of keys with +Inf or NaN: where it is not 0, +Inf is added to the result
 //   below    the same for -Inf and NaN; where both were added, the result is NaN
-//   dropped  only with dropout: the weight of keys with Inf or NaN that it drops, which is 0 otherwise; where it is not
-//            0, the result is NaN, as 0 times Inf is
+//   dropped  only with dropout: the weight, before dropout, of dropped keys with Inf or NaN; where it is not 0, the
+//            result is NaN, as 0 times Inf is
 #pragma once
 
 #include "kernels/common/isa.hpp"
@@ -15,6 +15,7 @@ namespace rapt::RAPT_VENDOR {
 
 enum Pass { kAll, kFinite, kAbove, kBelow, kDropped, kPasses };
 
+// After the last pass that a kernel may need.
 template <bool General>
 DEVICE int passes(const Problem& p) {
   return General && p.keep_threshold < 65536 ? kPasses : kDropped;
@@ -25,7 +26,7 @@ DEVICE bool drops(int pass) { return pass < kAbove || pass == kDropped; }
 
 DEVICE bool is_infinite(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 
-// What replaces an element of V in a pass after the first. Kernels without `Dropout` have no pass kDropped.
+// What replaces an element of V in a pass after the first. `Dropout`: the kernel may have a pass kDropped.
 template <bool Dropout = true>
 DEVICE float replaced(int pass, float x) {
   const bool nan = x != x, infinite = is_infinite(x);

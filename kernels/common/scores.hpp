@@ -116,12 +116,12 @@ DEVICE DropoutNumbers dropout_numbers(Problem& p) {
   return {rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset), offset};
 }
 
-// Zeroes the probabilities that dropout drops, or those that it keeps. The scale of those kept is applied to the whole
-// row at the end.
+// Zeroes the probabilities that dropout drops, or with `zero_kept` those that it keeps. The scale 1 / (1 - p) is
+// applied to the whole row at the end.
 template <class Logits>
 DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights,
                  bool zero_kept = false) {
-  // The complement of 16 bits is at least 65536 - threshold where they are less than the threshold.
+  // 16 bits are below the threshold exactly where their complement is at least 65536 - threshold.
   const uint32_t flipped = zero_kept ? ~0u : 0, threshold = zero_kept ? 65536 - p.keep_threshold : p.keep_threshold;
   const uint32_t row = static_cast<uint32_t>(query.row), head = static_cast<uint32_t>(b.batch * p.heads_q + b.head);
 #ifndef __CUDACC__

@@ -15,15 +15,9 @@ constexpr size_t kAlign = 64;
 size_t bytes_of(int64_t batch) { return static_cast<size_t>(batch + 1) * sizeof(int32_t); }
 size_t aligned_bytes_of(int64_t batch) { return (bytes_of(batch) + kAlign - 1) / kAlign * kAlign; }
 
-bool is_capturing(Driver& driver, Stream stream) {
-  bool capturing = false;
-  driver.check(driver.is_capturing(stream, capturing), "asking whether the stream is being captured");
-  return capturing;
-}
-
-// A captured copy is made again by each replay. What the driver does not know may be freed by then.
+// A captured copy is made again by each replay, when memory that the driver has not pinned may be freed.
 void check_replayable(const char* name, const int32_t* lengths, Driver& driver, Stream stream) {
-  if (!is_capturing(driver, stream)) return;
+  if (!driver.captures(stream)) return;
   MemoryPlace place;
   driver.check(driver.locate(lengths, place), "asking which memory ", name, " is in");
   if (place.kind == MemoryKind::unknown)
@@ -54,7 +48,7 @@ void copy_lengths(Call& call, char* to, const Device& device, Stream stream) {
 
 void check_device_lengths(const Call& call, const Device& device, Stream stream) {
   Driver& driver = *device.driver;
-  if (is_capturing(driver, stream))
+  if (driver.captures(stream))
     throw Error(RAPT_INVALID_ARGUMENT,
                 "check_device_seqlens is set and the stream is being captured: lengths cannot be waited for");
   const size_t count = static_cast<size_t>(call.batch + 1);

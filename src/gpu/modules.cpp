@@ -106,9 +106,7 @@ Function Modules::load(size_t index, Stream stream) {
   Loaded& slot = loaded_[index];
   if (const Function known = slot.function.load()) return known;
   Driver& driver = this->driver();
-  bool capturing = false;
-  driver.check(driver.is_capturing(stream, capturing), "asking whether the stream is being captured");
-  if (capturing)
+  if (driver.captures(stream))
     throw Error(RAPT_INVALID_ARGUMENT, cat(v.name, " is not loaded on ", device_.text(),
                                            " yet and the stream is being captured: call rapt_preload before"));
   std::vector<std::byte> code = archive_.code(v);

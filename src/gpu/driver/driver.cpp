@@ -27,6 +27,12 @@ Driver& driver_of(int32_t type) {
 
 void install_driver(Driver& driver) { installed(driver.type()).store(&driver, std::memory_order_release); }
 
+bool Driver::captures(Stream stream) {
+  bool capturing = false;
+  check(is_capturing(stream, capturing), "asking whether the stream is being captured");
+  return capturing;
+}
+
 void Driver::fail(Status status, const std::string& what) const {
   throw Error(RAPT_DEVICE_ERROR, cat(what, " failed: ", describe(status)));
 }

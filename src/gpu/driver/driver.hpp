@@ -117,6 +117,8 @@ class Driver {
   void check(Status status, const Pieces&... what) const {
     if (status != Status::success) fail(status, cat(what...));
   }
+  // Whether the stream is being captured. Throws Error if the library fails.
+  bool captures(Stream stream);
   // As check(), for a sentence that is written only where needed: this is on the path of every call.
   [[noreturn]] void fail(Status status, const std::string& what) const;
 };
