@@ -32,10 +32,12 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
   fill_normal(*dout_, a_.seed, kDoutStream);
   const Array dout64 = dout_->converted(kFp64);
   const Array out64 = (gradients_of_plain_out(a_.q.dtype()) ? plain_.out : exact_.out).converted(kFp64);
+  lse_ = exact_.lse.converted(plain_.lse.dtype());
+  const Array lse64 = lse_->converted(kFp64);
   plain_gradients_.emplace(a_);
   exact_gradients_.emplace(a64_);
-  rapt::backward(a_.view(), plain_.out.tensor(), plain_.lse.tensor(), dout_->tensor(), plain_gradients_->view(), math);
-  rapt::backward(a64_.view(), out64.tensor(), exact_.lse.tensor(), dout64.tensor(), exact_gradients_->view(), math);
+  rapt::backward(a_.view(), plain_.out.tensor(), lse_->tensor(), dout_->tensor(), plain_gradients_->view(), math);
+  rapt::backward(a64_.view(), out64.tensor(), lse64.tensor(), dout64.tensor(), exact_gradients_->view(), math);
 }
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
@@ -67,9 +69,9 @@ std::vector<CheckRow> Checker::check_backward(const std::string& backend) const 
   Placement place(device_);
   const rapt::Attention attention = a_.view(place);
   Gradients g(a_);
-  const Tensor plain_out = place.in(plain_.out), plain_lse = place.in(plain_.lse), dout = place.in(*dout_);
+  const Tensor plain_out = place.in(plain_.out), lse = place.in(*lse_), dout = place.in(*dout_);
   const rapt::Gradients gradients = g.view(place);
-  rapt::backward(attention, plain_out, plain_lse, dout, gradients, execution);
+  rapt::backward(attention, plain_out, lse, dout, gradients, execution);
   place.fetch();
   std::vector<CheckRow> rows;
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
@@ -80,7 +82,7 @@ std::vector<CheckRow> Checker::check_backward(const std::string& backend) const 
   gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
   if (g.dbias) gradient("dbias", g.dbias, plain_gradients_->dbias, exact_gradients_->dbias);
   if (g.dsink) gradient("dsink", g.dsink, plain_gradients_->dsink, exact_gradients_->dsink);
-  return named(std::move(rows), backend, explain(attention, plain_out, plain_lse, dout, gradients, execution));
+  return named(std::move(rows), backend, explain(attention, plain_out, lse, dout, gradients, execution));
 }
 
 }  // namespace rapt::cli

@@ -1,6 +1,6 @@
 // Compares a backend's results with the oracle's, by the rule of cli/rule/rule.hpp: X64 is the math backend in fp64 on
-// the same values, X_plain the math backend in the tensors' own type. Every backend's backward pass gets the out and
-// lse of X_plain.
+// the same values, X_plain the math backend in the tensors' own type. Every backward pass gets X_plain's out and
+// X64's lse, rounded to float32.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ class Checker {
   Attention a64_;
   double largest_logit_;
   Forward plain_, exact_;
-  std::optional<Array> dout_;
+  std::optional<Array> dout_, lse_;
   std::optional<Gradients> plain_gradients_, exact_gradients_;
 };
 

@@ -139,12 +139,13 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
     # X_plain is the math backend's, on the CPU: the plain formula in the tensors' own precision.
     at_home = [_tensor(x, dtype, "cpu") for x in arrays]
     options = {name: _option(name, value, "cpu") for name, value in given.items()}
-    out, lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
-    gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
-    plain = {"out": out, "lse": lse, **gradients._asdict()}
+    out, plain_lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
     # Rounding out to 16 bits changes every backend's gradients in the same way, so it is not their error.
     rounded = None if dtype == "fp32" else _array(out)
     exact, largest_logit = attention_float64(*arrays, **given, out=rounded)
+    lse = _tensor(exact["lse"], "fp32", "cpu")  # every backward pass gets this one
+    gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
+    plain = {"out": out, "lse": plain_lse, **gradients._asdict()}
 
     q, k, v, dout, out, lse = (_moved(x, device) for x in (*at_home, out, lse))
     backward = (dout, q, k, v, out, lse)

@@ -32,7 +32,7 @@ TEST(Scars, MinusOneIsUnbounded) {
     Calling how;
     how.window = window;
     expect_rule(oracle, forward_through(how, gpus()[0], in, Layout::compact), problem);
-    expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.plain(), Layout::compact), problem);
+    expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.given(), Layout::compact), problem);
   }
 }
 
@@ -40,7 +40,7 @@ TEST(Scars, MinusOneIsUnbounded) {
 TEST(Scars, GradientsAreInTheirOwnTensors) {
   const Inputs in = inputs_of("b1 hq4 hk2 sq33 sk20 d64 dv32 bf16 causal-tl window=5,0");
   const Oracle oracle(in);
-  expect_rule(oracle, backward_through({}, gpus()[0], in, oracle.plain(), Layout::compact), "gradients");
+  expect_rule(oracle, backward_through({}, gpus()[0], in, oracle.given(), Layout::compact), "gradients");
 }
 
 // pytorch#156012: lse is natural from 0.11 on. q, k and v are the identity, so its value is known.
@@ -59,7 +59,7 @@ TEST(Scars, TailsOfHeadDims) {
     const Oracle oracle(in);
     for (const rapt_device device : gpus()) {
       expect_rule(oracle, forward_through({}, device, in, Layout::padded), problem);
-      expect_rule(oracle, backward_through({}, device, in, oracle.plain(), Layout::padded), problem);
+      expect_rule(oracle, backward_through({}, device, in, oracle.given(), Layout::padded), problem);
     }
   }
 }
@@ -80,7 +80,7 @@ TEST(Scars, BroadcastBias) {
   Calling how;
   how.one_bias = true;
   expect_rule(oracle, forward_through(how, gpus()[0], in, Layout::compact), "bias of stride 0");
-  expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.plain(), Layout::compact), "its gradient");
+  expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.given(), Layout::compact), "its gradient");
 }
 
 // Of a batch of 0 and of no queries, PyTorch's tensors are null. The keys' gradients are zeros.

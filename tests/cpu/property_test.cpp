@@ -49,7 +49,7 @@ TEST_P(Property, PermutingKeysPermutesNothing) {
   permuted.k = rows_from(inputs.k, order);
   permuted.v = rows_from(inputs.v, order);
   for (const std::string& backend : backends(problem)) {
-    Results results = run(permuted, {.backend = backend, .given = &oracle.plain()});
+    Results results = run(permuted, {.backend = backend, .given = &oracle.given()});
     results.dk = rows_from(results.dk, back);
     results.dv = rows_from(results.dv, back);
     expect_rule(oracle, results, backend);
@@ -92,7 +92,7 @@ TEST_P(Property, AWindowOfTheWholeLengthIsNone) {
     Inputs windowed(Problem(sizes + window));
     std::tie(windowed.q, windowed.k, windowed.v, windowed.dout) = std::tie(inputs.q, inputs.k, inputs.v, inputs.dout);
     for (const std::string& backend : backends(inputs.problem))
-      expect_rule(oracle, run(windowed, {.backend = backend, .given = &oracle.plain()}), backend + window);
+      expect_rule(oracle, run(windowed, {.backend = backend, .given = &oracle.given()}), backend + window);
   }
 }
 
@@ -103,7 +103,7 @@ TEST_P(Property, AWindowToTheLeftWithRightZeroIsCausal) {
   std::tie(windowed.q, windowed.k, windowed.v, windowed.dout) = std::tie(causal.q, causal.k, causal.v, causal.dout);
   const Oracle oracle(causal);
   for (const std::string& backend : backends(causal.problem))
-    expect_rule(oracle, run(windowed, {.backend = backend, .given = &oracle.plain()}), backend);
+    expect_rule(oracle, run(windowed, {.backend = backend, .given = &oracle.given()}), backend);
 }
 
 TEST_P(Property, SharedHeadsAreRepeatedHeads) {
@@ -121,7 +121,7 @@ TEST_P(Property, SharedHeadsAreRepeatedHeads) {
   repeated.v = repeat(inputs.v);
   repeated.dout = inputs.dout;
   for (const std::string& backend : backends(shared)) {
-    Results results = run(repeated, {.backend = backend, .given = &oracle.plain()});
+    Results results = run(repeated, {.backend = backend, .given = &oracle.given()});
     const auto gather = [&](const Tensor& t) {
       Tensor out(kFp64, {1, 50, 2, 24});
       out.fill([&](int64_t i) {

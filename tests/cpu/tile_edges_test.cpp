@@ -20,7 +20,7 @@ void check(const std::string& text, Layout layout) {
   const Oracle oracle(inputs);
   for (const std::string& backend : tile_backends(problem))
     for (const Measure& m :
-         oracle.measure(run(inputs, {.backend = backend, .layout = layout, .given = &oracle.plain()})))
+         oracle.measure(run(inputs, {.backend = backend, .layout = layout, .given = &oracle.given()})))
       EXPECT_TRUE(m.ok()) << backend << ", " << text << ", " << m.text();
 }
 

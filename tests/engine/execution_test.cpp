@@ -81,7 +81,7 @@ TEST(Execution, EachGradientAlone) {
       Results one = results;
       for (Tensor Results::* gradient : gradients)
         if (gradient != wanted) one.*gradient = Tensor();
-      ASSERT_EQ(backward(inputs, one, {.backend = backend, .given = &oracle.plain()}), RAPT_OK) << rapt_last_error();
+      ASSERT_EQ(backward(inputs, one, {.backend = backend, .given = &oracle.given()}), RAPT_OK) << rapt_last_error();
       results.*wanted = one.*wanted;
       const std::string name = one.named().back().first;
       for (const Measure& m : oracle.measure(results))

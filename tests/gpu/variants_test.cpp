@@ -167,7 +167,7 @@ std::string backend_of(const Variant& v) {
 
 Results run(const Variant& v, const Yardstick& yardstick, Layout layout) {
   const rapt_device device = devices().at(v.arch);
-  return v.backward ? run_backward_on(device, yardstick.inputs, yardstick.oracle.plain(), backend_of(v), layout)
+  return v.backward ? run_backward_on(device, yardstick.inputs, yardstick.oracle.given(), backend_of(v), layout)
                     : run_on(device, yardstick.inputs, backend_of(v), layout);
 }
 
@@ -235,7 +235,7 @@ void check_rows_without_keys(const Variant& v) {
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem});
   for (int64_t i = 0; i < 35 * 2 * v.tile; ++i) inputs.dout.set(i, std::nan(""));
   const Oracle oracle(inputs);
-  const Results results = run_backward_on(devices().at(v.arch), inputs, oracle.plain(), backend_of(v), Layout::compact);
+  const Results results = run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact);
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", rows without keys, " << m.text();
 }
 
@@ -248,7 +248,7 @@ void check_row_not_finite(const Variant& v) {
   inputs.dout.set(row + 2, std::numeric_limits<double>::infinity());
   inputs.dout.set(row + v.tile + 2, -std::numeric_limits<double>::infinity());  // of the other head: dv is NaN there
   const Oracle oracle(inputs);
-  const Results results = run_backward_on(devices().at(v.arch), inputs, oracle.plain(), backend_of(v), Layout::compact);
+  const Results results = run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact);
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", a row not finite, " << m.text();
 }
 

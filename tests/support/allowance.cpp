@@ -12,15 +12,20 @@ void require(rapt_status status) {
 
 }  // namespace
 
-Oracle::Oracle(const Inputs& in) : largest_logit_(rapt::cli::largest_logit(in.problem.c, in)), plain_(run(in, How{})) {
+Oracle::Oracle(const Inputs& in) : largest_logit_(rapt::cli::largest_logit(in.problem.c, in)) {
   const Inputs wide = in.as(kFp64);
+  plain_ = make_results(in, Layout::compact, differentiable(in));
   exact_ = make_results(wide, Layout::compact, differentiable(wide));
+  require(forward(in, plain_, How{}));
   require(forward(wide, exact_, How{}));
   if (!exact_.dq) return;
-  Results given;
-  given.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? plain_.out.converted(kFp64) : exact_.out;
-  given.lse = exact_.lse;
-  require(backward(wide, exact_, {.given = &given}));
+  given_.out = plain_.out;
+  given_.lse = exact_.lse.converted(plain_.lse.dtype());
+  require(backward(in, plain_, {.given = &given_}));
+  Results given64;
+  given64.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? given_.out.converted(kFp64) : exact_.out;
+  given64.lse = given_.lse.converted(kFp64);
+  require(backward(wide, exact_, {.given = &given64}));
 }
 
 std::vector<Measure> Oracle::measure(const Results& results) const {

@@ -1,5 +1,6 @@
 // What the correctness rule of cli/rule/rule.hpp compares with: X64 from the math backend in float64, and X_plain from
-// the math backend in the tensors' own type. The gradients to be measured are those of plain()'s out and lse.
+// the math backend in the tensors' own type. The gradients to be measured are those of given()'s out
+// and lse.
 #pragma once
 
 #include <vector>
@@ -19,11 +20,12 @@ class Oracle {
   std::vector<Measure> measure(const Results& results) const;
   const Results& exact() const { return exact_; }  // X64
   const Results& plain() const { return plain_; }  // X_plain
+  const Results& given() const { return given_; }  // out and lse that all backward passes get
   double largest_logit() const { return largest_logit_; }
 
  private:
   double largest_logit_;
-  Results plain_, exact_;
+  Results plain_, exact_, given_;
 };
 
 }  // namespace test
