@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
@@ -166,7 +165,7 @@ class Verifier {
       if (may_be_left_out && options_.op != "bwd" && !taken(problem, backend, RAPT_FORWARD)) continue;
       if (may_be_left_out && backward) backward = taken(with_gradients(problem, a), backend, RAPT_BACKWARD);
       if (!backward && options_.op == "bwd") continue;
-      if (!checker) checker.emplace(Problem::parse(problem), a, backward, team_.executor(), device_);
+      if (!checker) checker.emplace(Problem::parse(with_gradients(problem, a)), a, backward, team_.executor(), device_);
       const auto add = [&](std::vector<CheckRow> more) {
         rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
       };
@@ -176,15 +175,10 @@ class Verifier {
     return rows;
   }
 
-  // The problem with the gradients that a check computes: all that there are, whatever its text asks for.
+  // The problem with the gradients that a check computes: those that its text names, or all that there are.
   static std::string with_gradients(const std::string& problem, const Attention& a) {
-    std::istringstream words(problem);
-    std::vector<std::string> kept;
-    for (std::string word; words >> word;)
-      if (!word.starts_with("grads=")) kept.push_back(word);
-    if (a.bias || a.sink)
-      kept.push_back(fmt::format("grads=dq,dk,dv{}{}", a.bias ? ",dbias" : "", a.sink ? ",dsink" : ""));
-    return fmt::format("{}", fmt::join(kept, " "));
+    if (!(a.bias || a.sink) || problem.find(" grads=") != std::string::npos) return problem;
+    return fmt::format("{} grads=dq,dk,dv{}{}", problem, a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
   }
 
   // Does the GPU take it? What it does not take is listed.

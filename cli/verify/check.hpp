@@ -20,7 +20,7 @@ struct CheckRow : Measure {
 class Checker {
  public:
   // Computes the reference results on the host; dout is random, from the attention's seed. The backends run on the
-  // device. `problem` is the attention's.
+  // device. `problem` is the attention's, with the gradients to compute.
   Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
           rapt_device device = kHost);
   std::vector<CheckRow> check_forward(const std::string& backend) const;
@@ -34,6 +34,7 @@ class Checker {
   const rapt_executor* executor_;
   rapt_device device_;
   bool deterministic_;
+  int32_t gradients_;  // rapt_gradient_bits that are computed
   Attention a64_;
   double largest_logit_;
   Forward plain_, exact_;

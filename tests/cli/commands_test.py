@@ -90,6 +90,9 @@ class Verify(CommandTest):
         self.assertNotIn(" lse ", text)
         for tensor in ("dq", "dk", "dv", "dbias", "dsink"):
             self.assertIn(f" {tensor} ", text)
+        text = self.rapt("verify", f"{problem} grads=dk,dbias", "--backend", "cpu", "--op", "bwd", says=["2 checks"]).stdout
+        for tensor in ("dk", "dbias"):
+            self.assertIn(f" {tensor} ", text)
         self.rapt("verify", "b2 hq4 hk2 sq2 sk33 d16 fp16 causal paged=8", "--input-kind", "outliers",
                   says=["outliers"])
         self.rapt("verify", "b1 hq1 hk1 sq4 sk4 d8 fp64", code=2, says=["nothing was checked"])
