@@ -53,7 +53,7 @@ void set(Row& row, const Setting& s) {
   const auto& [key, value] = s;
   Budget& budget = row.budget;
   if (key == "dtype=") row.dtype = word(key, value, {"fp16", "bf16", "fp32"});
-  else if (key == "features=") row.features = word(key, value, {"plain", "general"});
+  else if (key == "features=") row.features = word(key, value, {"plain", "scores", "general"});
   else if (key == "p=") row.p = word(key, value, {"nearest", "truncated", "exact"});
   else if (key == "head_dim=") row.head_dim = number(key, value, 1, 512);
   else if (key == "block_k=") row.block_k = number(key, value, 1, 65536);
@@ -96,9 +96,11 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
     require({"waves_per_eu="});
     refuse({"block_q=", "stages=", "mfma=", "sgpr_spills<="});
   }
+  if (row.features == "scores" && !(triton && nvidia))
+    throw Error("features= is \"scores\", which only kernels by Triton for nvidia have");
   if (nvidia) {
     require({"registers<="});
-    if (triton) refuse({"waves_per_eu=", "mfma=", "sgpr_spills<="});
+    if (triton) refuse({"mfma=", "sgpr_spills<="});
     else require({"shared="});
     refuse({"vgprs<=", "agprs<=", "sgprs<=", "lds<="});
   } else {
@@ -166,7 +168,7 @@ int Row::queries_per_group(const Architecture& arch) const {
 namespace {
 
 std::vector<std::string> triton_settings(const Row& row) {
-  std::vector<std::string> all = {"dtype=" + row.dtype};
+  std::vector<std::string> all = {"dtype=" + row.dtype, "features=" + row.features};
   for (const auto& [key, value] : {std::pair{"head_dim=", row.head_dim},
                                    {"block_q=", row.block_q},
                                    {"block_k=", row.block_k},

@@ -74,7 +74,10 @@ Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout, Last l
     overflow |= __builtin_mul_overflow(stride, std::max<int64_t>(shape_[dim], 1), &stride);
     // Odd and even steps: rows lose their alignment.
     if (gaps) overflow |= __builtin_add_overflow(stride, static_cast<int64_t>(3 + 2 * (n - i)), &stride);
-    if (spaces) overflow |= __builtin_add_overflow(stride, int64_t{64}, &stride);
+    if (spaces) {
+      overflow |= __builtin_add_overflow(stride, int64_t{64 + 15}, &stride);
+      stride -= stride % 16;
+    }
     overflow |= __builtin_mul_overflow(count_, shape_[dim], &count_);
   }
   overflow |= __builtin_mul_overflow(stride, element_bytes(), &bytes);

@@ -19,7 +19,7 @@ enum class Layout {
   compact = 0,
   heads_first = 1,  // the two dimensions before head_dim swapped: [batch, seqlen, heads, d] stored as BHSD
   padded = 2,       // gaps everywhere, rows that are not aligned, a byte offset
-  spaced = 4,       // gaps everywhere, of 64 elements: rows stay aligned
+  spaced = 4,       // gaps everywhere, of 64 elements or more: rows are aligned
 };
 constexpr Layout layout_of(bool heads_first, bool padded) {
   return static_cast<Layout>((heads_first ? 1 : 0) | (padded ? 2 : 0));

@@ -132,7 +132,7 @@ class Maker {
     };
     const rapt_dtype wider = p_.dtype.bits == 64 ? p_.dtype : kFp32;
     if (p_.has_bias) {
-      t_.bias = scores(mixed && p_.bias_shape % 2 ? wider : p_.dtype, score_shape(p_, p_.bias_shape));
+      t_.bias = scores(p_.bias_fp32 || (mixed && p_.bias_shape % 2) ? wider : p_.dtype, score_shape(p_, p_.bias_shape));
       fill_normal(t_.bias, seed_, kBias);
       change_bias();
     }

@@ -128,7 +128,7 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
   for (const TunedKernel& k : kernels_) {
     const bool of_pass = std::ranges::any_of(stages_of(op), [&](const char* stage) { return k.stage == stage; });
     if (!of_pass || k.name == own.name || k.head_dim > own.head_dim || !same(k.dtype, own.dtype) ||
-        (k.features != own.features && k.features != "plain"))
+        (k.features != "plain" && own.features == "plain"))
       continue;
     std::vector<TunedKernel> running_then = with(problem, op, k);
     if (running_then.empty()) continue;

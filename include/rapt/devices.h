@@ -86,7 +86,7 @@ typedef struct rapt_kernel {
   const char* name;      /* "forward.d128.bf16.plain.k64w8" */
   const char* operation; /* "forward" */
   const char* symbol;    /* in the code object */
-  const char* features;  /* "plain", or "general": with all options of scores and dropout */
+  const char* features;  /* "plain", "scores": with bias, mask, ALiBi and softcap, "general": with dropout too */
   const char* p;         /* how P is rounded: "nearest", "truncated", "exact" */
   rapt_dtype dtype;
   int32_t head_dim;                 /* the tile: the largest head_dim and head_dim_v */

@@ -277,6 +277,7 @@ typedef struct rapt_problem {
   int64_t alignment;              /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
   int64_t row_stride;             /* the largest, in elements; 0: no larger than rows of all heads */
   int32_t window_top_left;
+  int32_t bias_fp32; /* the bias is float32, q is not */
 } rapt_problem;
 
 /* An option of problems. `form` is its token in a text, "softcap=<x>" or "causal|causal-tl". */

@@ -26,7 +26,7 @@ struct Variant {
   std::string name;       // "forward.d128.bf16.plain.k64w8"
   std::string operation;  // "forward", "forward_wide"
   std::string symbol;     // the kernel's name in its code object
-  std::string features;   // "plain" or "general"
+  std::string features;   // "plain", "scores" or "general"
   std::string p;          // how P is rounded: "nearest", "truncated", "exact"
   DType dtype = DType::fp16;
   int32_t head_dim = 0;                  // the tile: the largest head_dim and head_dim_v

@@ -52,11 +52,11 @@ std::optional<size_t> named(std::span<const Variant> variants, const std::vector
   return std::nullopt;
 }
 
-// "bias, mask, ... or softmax_scale <= 0": the options that only general kernels have.
-std::string general_options() {
+// "bias, mask, ... or softmax_scale <= 0": the options that kernels with these features lack.
+std::string lacking(KernelSupport features) {
   std::string names;
   for (const Option& option : options())
-    if (option.gpu == KernelSupport::general) names += cat(option.name, ", ");
+    if (option.gpu > features) names += cat(option.name, ", ");
   return names + "or a softmax_scale that is not positive in float32, one of which the problem has";
 }
 
@@ -75,6 +75,7 @@ std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
   if (v.head_dim != d.head_dim || !d.one_head_dim)
     return cat("by Triton: head_dim and head_dim_v must be ", v.head_dim);
   if (d.sink) return "by Triton: it has no sink";
+  if (d.bias_gradient) return "by Triton: it has no gradient of a bias";
   if (d.alignment < v.triton.alignment)
     return cat("by Triton: tensors and rows must be aligned to ", v.triton.alignment, " bytes, the problem's are to ",
                d.alignment);
@@ -120,7 +121,7 @@ size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32 | uint64_t{d.one_head_dim} << 33 |
                uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36 |
-               static_cast<uint64_t>(d.maker) << 41;
+               static_cast<uint64_t>(d.maker) << 41 | uint64_t{d.only_scores} << 43 | uint64_t{d.bias_gradient} << 44;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
@@ -132,12 +133,18 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   r.dtype = problem.dtype;
   r.mask = problem.window_left >= 0 ? MaskKind::window : problem.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
   // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
-  r.general = general_given(problem) || (problem.softmax_scale && scale_log2(problem) < FLT_MIN);
+  const bool any_scale = problem.softmax_scale && scale_log2(problem) < FLT_MIN;
+  const KernelSupport support = support_for(problem);
+  r.general = any_scale || support != KernelSupport::every;
   r.head_dim = std::max(problem.head_dim, problem.head_dim_v);
   r.batch = problem.batch;
   r.seqlen_k = problem.seqlen_k;
   r.query_rows = problem.batch * problem.heads_q * problem.seqlen_q;
-  if (stage == Stage::forward || stage == Stage::backward_fused || computes_gradients(stage)) read_layout(problem, r);
+  if (stage == Stage::forward || stage == Stage::backward_fused || computes_gradients(stage)) {
+    read_layout(problem, r);
+    r.only_scores = !any_scale && support == KernelSupport::scores;
+    r.bias_gradient = stage != Stage::forward && (problem.gradients & gradient::bias);
+  }
   switch (stage) {
     case Stage::forward:
     case Stage::backward_dq:
@@ -270,7 +277,9 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
     if (std::string why = triton_refusal(v, d); !why.empty()) return why;
   if (d.maker != Maker::any && (d.maker == Maker::triton) != v.by_triton())
     return "of backward_dq and backward_dkv, both are by Triton or neither is";
-  if (d.general && v.features != "general") return cat("plain kernels lack ", general_options());
+  if (d.general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
+  if (d.general && v.features == "scores" && !d.only_scores)
+    return cat("kernels with features scores lack ", lacking(KernelSupport::scores));
   const double threads = workgroups(v, d) * v.threads;
   if (threads >= 0x1p32)
     return cat("it needs ", workgroups(v, d), " workgroups of ", v.threads, " threads, a launch has less than 2^32");

@@ -19,7 +19,7 @@ struct KernelRequirements {
   Stage stage = Stage::forward;
   DType dtype = DType::fp16;
   MaskKind mask = MaskKind::none;
-  bool general = false;  // an option that only general kernels have
+  bool general = false;  // an option that plain kernels lack
   int64_t head_dim = 0;  // the larger of head_dim and head_dim_v
   // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
   // In the decode stage, a row is one of q, of all heads that share a head of k.
@@ -28,6 +28,7 @@ struct KernelRequirements {
   bool cache = false;                    // K and V are a cache, which forward kernels do not read
   // What Triton's kernels ask about. One head dim: head_dim and head_dim_v are equal.
   bool one_head_dim = true, sink = false, strides_fit = true;
+  bool only_scores = false, bias_gradient = false;  // only_scores: kernels with features scores have all options
   int64_t alignment = 16;
   Maker maker = Maker::any;
 

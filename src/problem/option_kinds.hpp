@@ -71,7 +71,7 @@ constexpr Option number(std::string_view name, std::string_view help, KernelSupp
 // Which dimensions of a bias or mask have their full size.
 template <Text form, auto field, auto c_given, auto c_field>
 constexpr Option scores(std::string_view name, std::string_view help) {
-  Option o = row(name, kForm<form>.view(), help, KernelSupport::general);
+  Option o = row(name, kForm<form>.view(), help, KernelSupport::scores);
   o.given = [](const Problem& p) { return (p.*field).has_value(); };
   o.print = [](const Problem& p) { return cat(kForm<form>.prefix(), broadcast_text(*(p.*field))); };
   o.parse = [](Problem& p, const Token& t) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace option_kinds;
 
-constexpr auto kEvery = KernelSupport::every, kGeneral = KernelSupport::general;
+constexpr auto kEvery = KernelSupport::every, kScores = KernelSupport::scores, kGeneral = KernelSupport::general;
 
 constexpr Option of_cache(Option o) {
   o.forward_only = true;
@@ -90,9 +90,19 @@ constexpr Option window() {
   return o;
 }
 
+constexpr Option bias_fp32() {
+  Option o = flag<"bias-fp32", &Problem::bias_fp32, &rapt_problem::bias_fp32>(
+      "bias_fp32", "the bias is float32, and q is not", kGeneral);
+  o.check = [](const Problem& p, Violations& bad) {
+    if (p.bias_fp32 && !p.bias_shape) bad.add("bias_fp32 is set, but there is no bias");
+    if (p.bias_fp32 && p.dtype == DType::fp32) bad.add("bias_fp32 is set, and q is fp32 too: leave it out");
+  };
+  return o;
+}
+
 constexpr Option softcap() {
   Option o = number<"softcap=<x>", &Problem::softcap, &rapt_problem::softcap>(
-      "softcap", "caps logits smoothly at this magnitude: x * tanh(logit / x)", kGeneral);
+      "softcap", "caps logits smoothly at this magnitude: x * tanh(logit / x)", kScores);
   o.check = [](const Problem& p, Violations& bad) {
     if (!(p.softcap >= 0) || std::isinf(p.softcap))
       bad.add(cat("softcap is ", p.softcap, ", must be finite and at least 0"));
@@ -305,9 +315,10 @@ constexpr std::array kOptions = {
     window(),
     scores<"bias=<shape>", &Problem::bias_shape, &rapt_problem::has_bias, &rapt_problem::bias_shape>(
         "bias", "added to the logits; b1hN: one for all sequences, one per head"),
+    bias_fp32(),
     scores<"mask=<shape>", &Problem::mask_shape, &rapt_problem::has_mask, &rapt_problem::mask_shape>(
         "mask", "nonzero attends; shapes as of bias"),
-    flag<"alibi", &Problem::has_alibi, &rapt_problem::has_alibi>("alibi", "ALiBi slopes", kGeneral),
+    flag<"alibi", &Problem::has_alibi, &rapt_problem::has_alibi>("alibi", "ALiBi slopes", kScores),
     softcap(),
     flag<"sink", &Problem::has_sink, &rapt_problem::has_sink>("sink", "attention sinks", kEvery),
     dropout(),
@@ -361,12 +372,13 @@ void check_options(const Problem& problem, Violations& bad) {
   each_row([&](auto row) { kOptions[row].check(problem, bad); });
 }
 
-bool general_given(const Problem& problem) {
-  bool given = false;
+KernelSupport support_for(const Problem& problem) {
+  auto needed = KernelSupport::every;
   each_row([&](auto row) {
-    if constexpr (kOptions[row].gpu == KernelSupport::general) given = given || kOptions[row].given(problem);
+    if constexpr (kOptions[row].gpu != KernelSupport::every)
+      if (kOptions[row].given(problem)) needed = std::max(needed, kOptions[row].gpu);
   });
-  return given;
+  return needed;
 }
 
 std::string broadcast_text(int32_t bits) {

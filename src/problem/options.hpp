@@ -23,9 +23,9 @@ struct Token {
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
 };
 
-// Which GPU kernels compute it: all (of a cache, all decode kernels), or only those with `features` general. The math
-// and cpu backends compute every option.
-enum class KernelSupport : uint8_t { every, general };
+// Which GPU kernels compute it: all (of a cache, all decode kernels), those with `features` scores and general, or only
+// general ones. The math and cpu backends compute every option.
+enum class KernelSupport : uint8_t { every, scores, general };
 
 struct Option {
   std::string_view name;  // of the field in rapt_problem, and of the command line's option
@@ -50,7 +50,7 @@ std::span<const Option> options();  // in the order in which they are printed
 // What every call does with the table, compiled row by row so that a null entry costs nothing.
 void read_options(const rapt_attention& from, Problem& to);  // from_call of those that have it
 void check_options(const Problem& problem, Violations& bad);
-bool general_given(const Problem& problem);  // whether an option is given that only general kernels compute
+KernelSupport support_for(const Problem& problem);  // the kernels that compute all options that are given
 
 inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
 std::string broadcast_text(int32_t bits);  // "b1hNq1"

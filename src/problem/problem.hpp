@@ -41,6 +41,7 @@ struct Problem {
   int64_t window_left = -1, window_right = -1;    // -1: unbounded
   bool window_top_left = false;                   // it counts from key i, also without causality
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
+  bool bias_fp32 = false;                         // and q is not
   bool has_alibi = false;
   double softcap = 0;
   bool has_sink = false;

@@ -180,6 +180,14 @@ class Layout {
     if (stride > heads * dim) call_.row_stride = std::max(call_.row_stride, stride);
   }
 
+  // Rows of a bias or mask are along the keys. Where these are not neighbours, each element is a row.
+  void add(const ScoreView& view, int64_t bytes) {
+    if (!view) return;
+    const int64_t key = view.key == 1 ? 0 : 1;
+    places_ |= static_cast<uint64_t>(reinterpret_cast<uintptr_t>(view.data)) |
+               static_cast<uint64_t>((view.batch | view.head | view.query | key) * bytes);
+  }
+
   void finish() const {
     const uint64_t aligned = places_ == 0 ? 16 : places_ & ~(places_ - 1);  // its lowest bit
     call_.alignment = static_cast<int64_t>(std::min<uint64_t>(aligned, 16));
@@ -189,6 +197,7 @@ class Layout {
     };
     call_.bias_shape = shape(call_.bias);
     call_.mask_shape = shape(call_.mask);
+    call_.bias_fp32 = call_.bias && call_.bias.dtype == DType::fp32 && call_.dtype != DType::fp32;
     call_.has_alibi = static_cast<bool>(call_.alibi);
     call_.has_sink = static_cast<bool>(call_.sink);
     if (!call_.cu_seqlens_q || call_.device_lengths) return;
@@ -214,6 +223,8 @@ Layout layout_of(Call& call) {
   layout.add(call.q, call.heads_q, call.head_dim);
   layout.add(call.k, call.heads_k, call.head_dim);
   layout.add(call.v, call.heads_k, call.head_dim_v);
+  layout.add(call.bias, dtype_bytes(call.bias.dtype));
+  layout.add(call.mask, 1);
   return layout;
 }
 

@@ -182,8 +182,8 @@ TEST(Select, AnotherTileByName) {
               "forward.d64.bf16.plain.k64w4 by table line 2");
 }
 
-Variant by_triton(const Operation& operation) {
-  Variant v = variant(std::string(operation.name) + ".d64.bf16.plain.tq256k64w8", DType::bf16, 64, "plain", 256);
+Variant by_triton(const Operation& operation, const char* features = "plain") {
+  Variant v = variant(cat(operation.name, ".d64.bf16.", features, ".tq256k64w8"), DType::bf16, 64, features, 256);
   v.operation = operation.name;
   v.triton = {32768, 16, 1 << 20};
   v.argument_size = static_cast<int32_t>(operation.argument_size) + 16;
@@ -215,6 +215,39 @@ TEST(Select, ByTritonOnlyWhereItsAssumptionsHold) {
     EXPECT_NE(why_not("b1 hq2 hk1 sq8 sk9 d64 bf16 alibi").find("plain kernels lack"), std::string::npos);
     EXPECT_EQ(why_not("b1 hq2 hk1 sq8 sk9 d64 fp16"), "it is for bf16");
   }
+}
+
+// Kernels with features scores have all options of plain and general ones but a few.
+TEST(Select, ScoresLackAFewOptions) {
+  const Problem like = Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 bias=b1hN mask=bNh1 alibi softcap=30");
+  for (const char* name : {"forward", "backward_dq", "backward_dkv"}) {
+    SCOPED_TRACE(name);
+    const Operation& operation = *find_operation(name);
+    const Variant v = by_triton(operation, "scores");
+    const auto why_not = [&](const std::string& options) {
+      return refusal(v, requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16" + options), operation.stage));
+    };
+    EXPECT_EQ(refusal(v, requirements_of(like, operation.stage)), "");
+    for (const char* able : {"", " bias=b1hN", " mask=bNh1q1", " causal alibi", " softcap=20 window=9,4", " scale=2"})
+      EXPECT_EQ(why_not(able), "") << able;
+    const std::string lacking =
+        "kernels with features scores lack bias_fp32, dropout, or a softmax_scale that is not positive in float32, one "
+        "of which the problem has";
+    for (const char* unable :
+         {" drop=0.1", " bias=b1hN drop=0.1", " bias=b1hN bias-fp32", " alibi scale=-1", " scale=0"})
+      EXPECT_EQ(why_not(unable), lacking) << unable;
+    EXPECT_EQ(why_not(" bias=b1hN align=2"),
+              "by Triton: tensors and rows must be aligned to 16 bytes, the problem's are to 2");
+    EXPECT_EQ(why_not(" alibi sink"), "by Triton: it has no sink");
+  }
+  Problem with_gradient = like;
+  with_gradient.gradients |= gradient::bias;
+  const auto of_gradient = [&](const char* name) {
+    const Operation& operation = *find_operation(name);
+    return refusal(by_triton(operation, "scores"), requirements_of(with_gradient, operation.stage));
+  };
+  EXPECT_EQ(of_gradient("forward"), "");
+  EXPECT_EQ(of_gradient("backward_dq"), "by Triton: it has no gradient of a bias");
 }
 
 // They are taken only by a row that names one.

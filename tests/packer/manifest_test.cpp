@@ -75,9 +75,24 @@ TEST(Manifest, ARowOfTritonSaysItsTileAndWhatItsCompilerIsTold) {
   EXPECT_EQ(row.name(), "forward.d64.fp16.plain.tq64k128w4n2");
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 64);
   EXPECT_EQ(row.compiler_flags(),
-            (std::vector<std::string>{"dtype=fp16", "head_dim=64", "block_q=64", "block_k=128", "waves=4",
-                                      "waves_per_eu=0", "stages=2", "mfma=16", "flags=a=b", "flags=c"}));
+            (std::vector<std::string>{"dtype=fp16", "features=plain", "head_dim=64", "block_q=64", "block_k=128",
+                                      "waves=4", "waves_per_eu=0", "stages=2", "mfma=16", "flags=a=b", "flags=c"}));
   EXPECT_EQ(row.budget.sgpr_spills, 24);
+}
+
+TEST(Manifest, KernelsWithScoresAreTritonsForNvidia) {
+  const std::string by_triton =
+      "forward sm_90 maker=triton dtype=bf16 head_dim=64 features=scores block_q=64 block_k=64 waves=4 stages=2 "
+      "waves_per_eu=3 registers<=168 occupancy>=3 p=nearest";
+  const Row row = read_manifest("m", by_triton)[0];
+  EXPECT_EQ(row.name(), "forward.d64.bf16.scores.tq64k64w4n2");
+  EXPECT_EQ(row.waves_per_eu, 3);
+  const auto with_scores = [](std::string text) {
+    return error_of(text.replace(text.find("features=plain"), 14, "features=scores"));
+  };
+  const std::string why = "m:1: features= is \"scores\", which only kernels by Triton for nvidia have";
+  EXPECT_EQ(with_scores(kGood), why);
+  EXPECT_EQ(with_scores(kByTriton), why);
 }
 
 TEST(Manifest, KeysOfTritonAndOfCppAreApart) {

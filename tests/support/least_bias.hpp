@@ -1,4 +1,4 @@
-// Additive masks often use float32's lowest number for -inf. Next to other keys it has no weight. A row of
+// Additive masks often use the lowest number of float32 or bf16 for -inf. Next to other keys it has no weight. A row of
 // only such keys has equal logits, because q k^T is lost when added: out is the mean of V, and lse is that number.
 #pragma once
 
@@ -7,7 +7,8 @@
 namespace test {
 
 struct LeastBias {
-  explicit LeastBias(const std::string& problem);  // with a bias of one row a query, batch 1
+  // With a bias of one row a query, batch 1.
+  explicit LeastBias(const std::string& problem, rapt_dtype of_bias = kFp32);
 
   Inputs inputs;
   Inputs like;  // of the same weights, without such numbers: a row of nothing else has q = 0 and no bias
@@ -19,6 +20,9 @@ struct LeastBias {
 
  private:
   void fill_bias(Inputs& to, double of_row, double of_key) const;
+
+  rapt_dtype of_bias_;
+  double least_;
 };
 
 }  // namespace test
