@@ -90,7 +90,7 @@ gpu: ## every GPU kernel of every architecture on the simulator, with its saniti
 cuda: ## NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
 	@tools/install-deps test cuda
 	tools/install-nvcc build/nvcc
-	cmake --preset cuda -DRAPT_KERNEL_FILTER= >/dev/null && cmake --build --preset cuda && ctest --preset cuda
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=OFF >/dev/null && cmake --build --preset cuda && ctest --preset cuda
 python: ## the Python package: its tests, with GPU tensors on the simulator, and its wheel in an empty environment
 	@tools/install-deps sim python
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
@@ -122,6 +122,7 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	cmake --preset sim -DRAPT_TRITON=ON "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
 	cmake --build --preset sim
 	cmake --build --preset release --target archives_clang_19
+	cmake --preset cuda -DRAPT_TRITON=ON >/dev/null && cmake --build --preset cuda --target archives
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	for name in correctness math property; do \

@@ -72,7 +72,9 @@ def backward(dtype):
     )
 
 
-def aligned(types):
+def aligned(types, path=(0,)):
     """What the compiler may assume of an argument at position 0: Triton's attributes by path."""
-    paths = [(0, i, field) for i, part in enumerate(types) if isinstance(part, Rows) for field in range(len(part))]
-    return {path: [["tt.divisibility", ALIGNMENT]] for path in paths}
+    if isinstance(types, (Rows, Scores)):
+        return {(*path, field): [["tt.divisibility", ALIGNMENT]] for field in range(4)}  # all but the distance of keys
+    parts = enumerate(types) if isinstance(types, tuple) else []
+    return {at: attribute for i, part in parts for at, attribute in aligned(part, (*path, i)).items()}

@@ -33,11 +33,15 @@ import triton.language as tl  # noqa: E402
 from backward_dkv import backward_dkv  # noqa: E402
 from backward_dq import backward_dq  # noqa: E402
 from forward import forward  # noqa: E402
+from hopper_dkv import backward_dkv as hopper_dkv  # noqa: E402
+from hopper_dq import backward_dq as hopper_dq  # noqa: E402
+from hopper_forward import forward as hopper_forward  # noqa: E402
 from nvidia_dkv import backward_dkv as nvidia_dkv  # noqa: E402
 from nvidia_dq import backward_dq as nvidia_dq  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
+from triton.experimental.gluon._runtime import GluonASTSource  # noqa: E402
 
 OPERATIONS = {
     "forward": (forward, arguments.forward),
@@ -45,6 +49,7 @@ OPERATIONS = {
     "backward_dkv": (backward_dkv, arguments.backward),
 }
 NVIDIA = {"backward_dq": nvidia_dq, "backward_dkv": nvidia_dkv}  # instead of those
+HOPPER = {"forward": hopper_forward, "backward_dq": hopper_dq, "backward_dkv": hopper_dkv}  # of features scores
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do
 Kernel = namedtuple("Kernel", "name operation row")
@@ -64,7 +69,8 @@ def target(arch):
 def options(row, arch):
     common = {"num_warps": int(row["waves"]), "num_stages": int(row["stages"]), "enable_fp_fusion": True}
     if arch.startswith("sm_"):
-        return common
+        waves = int(row["waves_per_eu"])
+        return common | ({"maxnreg": 65536 // (waves * 128) // 8 * 8} if waves else {})
     return common | {
         "matrix_instr_nonkdim": int(row["mfma"]),
         "waves_per_eu": int(row["waves_per_eu"]),
@@ -79,6 +85,10 @@ def compiled(k, arch):
     function, struct = OPERATIONS[k.operation]
     if arch.startswith("sm_"):
         function = NVIDIA.get(k.operation, function)
+    make_source = ASTSource
+    if row["features"] == "scores":
+        function = HOPPER[k.operation]
+        make_source = GluonASTSource
     types = struct(row["dtype"])
     constants = {
         "SYMBOL": k.name.replace(".", "_"),
@@ -93,7 +103,7 @@ def compiled(k, arch):
     }
     constants = {name: value for name, value in constants.items() if name in function.arg_names}
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")
-    source = ASTSource(function, signature, constants, arguments.aligned(types))
+    source = make_source(function, signature, constants, arguments.aligned(types))
     return triton.compile(source, target=target(arch), options=options(row, arch))
 
 

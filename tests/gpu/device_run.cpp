@@ -72,8 +72,9 @@ Results run_on(rapt_device device, const Inputs& in, const std::string& backend,
 }
 
 Results run_backward_on(rapt_device device, const Inputs& in, const Results& given, const std::string& backend,
-                        Layout layout) {
+                        Layout layout, bool bias_gradient) {
   Results results = make_results(in, layout, true);
+  if (!bias_gradient) results.dbias = {};
   results.out = given.out;
   results.lse = given.lse;
   Attention attention(in);

@@ -52,8 +52,9 @@ class Copies {
 // past the end. Lengths of packed sequences are on the device too. Throws rapt::Error.
 Results run_on(rapt_device device, const Inputs& inputs, const std::string& backend, Layout layout);
 
-// The backward pass of a forward pass whose out and lse are `given`, and are among the results.
+// The backward pass of a forward pass whose out and lse are `given`, and are among the results. A bias has a gradient,
+// if `bias_gradient`.
 Results run_backward_on(rapt_device device, const Inputs& inputs, const Results& given, const std::string& backend,
-                        Layout layout);
+                        Layout layout, bool bias_gradient = true);
 
 }  // namespace test

@@ -139,11 +139,14 @@ Case for_triton(const Case& c, int64_t tile) {
   std::string text;
   for (std::string word; words >> word;) {
     const auto is_number = [&](size_t at) { return word.size() > at && std::isdigit(word[at]); };
-    if (word == "sink" || (word.starts_with("dv") && is_number(2))) continue;
+    if (word == "sink" || word.starts_with("drop=") || word.starts_with("scale=-") || word == "scale=0" ||
+        (word.starts_with("dv") && is_number(2)))
+      continue;
     if (word.starts_with("d") && is_number(1)) word = "d" + std::to_string(tile);
     text += (text.empty() ? "" : " ") + word;
   }
-  return {text, c.kind, c.layout == padded ? spaced : c.layout};
+  const bool scores = text.find(" bias=") != text.npos || text.find(" mask=") != text.npos;
+  return {text, c.kind, scores || c.layout == padded ? spaced : c.layout};
 }
 
 }  // namespace test

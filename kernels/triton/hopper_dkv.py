@@ -1,0 +1,228 @@
+"""dk and dv, with options, on Hopper: nvidia_dkv.py whose logits options.py makes. The tiles of all heads of a group
+are one loop."""
+
+from collections import namedtuple
+
+from gradients import LOG2E, statistics_address
+from hopper import (
+    addresses,
+    copy_rows,
+    copy_scores,
+    first_address,
+    head_and_batch,
+    make_finite,
+    product_layout,
+    score_address,
+    swizzled,
+    with_scores,
+)  # fmt: skip
+from nvidia_tiles import not_finite, unknown_zero
+from options import EXCLUDED, capped_too, options_of, slope_of
+from place import end_query, first_query, sequence, turn_of, within
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    async_copy,
+    fence_async_shared,
+    warpgroup_mma,
+    warpgroup_mma_init,
+    warpgroup_mma_wait,
+)  # fmt: skip
+
+Tiles = namedtuple("Tiles", "q dout lse delta bias mask")
+
+
+@gluon.jit
+def copy_tile(
+    a, tiles, at, batch, head, first_row, k_count, q_first, q_count, first, exists,
+    BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
+):  # fmt: skip
+    """Starts to copy a tile of queries, if it exists, as a group of its own."""
+    if exists:
+        zero = unknown_zero()
+        batch += zero
+        head += zero
+        first += zero
+        p = a.problem
+        row = q_first + first
+        rows = q_count - first
+        copy_rows(tiles.q.index(at), a.q, first_address(a.q, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+        copy_rows(tiles.dout.index(at), a.dout, first_address(a.dout, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+        layout: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0])
+        query = first + (gl.arange(0, BLOCK_K, layout) + zero)
+        statistics = statistics_address(a, batch, q_first + query, head).to(gl.pointer_type(gl.float32), bitcast=True)
+        async_copy.async_load(tiles.lse.index(at), statistics, mask=query < q_count)
+        async_copy.async_load(tiles.delta.index(at), statistics + 1, mask=query < q_count)
+        keys = k_count - first_row
+        if p.bias.data.to(gl.int64) != 0:
+            bias_at = score_address(p.bias, batch, head, first, first_row, a.q.data.dtype.element_ty)
+            copy_scores(tiles.bias.index(at), p.bias, bias_at, rows, keys, zero, BLOCK_K, BLOCK_Q)
+        if p.mask.data.to(gl.int64) != 0:
+            mask_at = score_address(p.mask, batch, head, first, first_row, gl.int8)
+            copy_scores(tiles.mask.index(at), p.mask, mask_at, rows, keys, zero, BLOCK_K, BLOCK_Q)
+    async_copy.commit_group()
+
+
+@gluon.jit
+def sum_gradients(
+    a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
+    of_dv, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+):  # fmt: skip
+    """dk without softmax_scale, and dv. AGAIN: only one of them, and Inf and NaN in Q or dO count as 0 in its product,
+    and reach no other key."""
+    p = a.problem
+    warps: gl.constexpr = gl.num_warps()
+    s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
+    sum_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+    operand: gl.constexpr = gl.DotOperandLayout(0, sum_layout, 2)
+    rows = first_row + gl.arange(0, BLOCK_Q, gl.SliceLayout(1, s_layout))
+    columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))
+    if AGAIN:
+        columns += unknown_zero()
+    diagonal = gl.where(p.top_left != 0, 0, k_count - q_count)
+    last_row = gl.minimum(first_row + BLOCK_Q, k_count) - 1
+    begin = first_query(p.window_right, diagonal, q_count, first_row) // BLOCK_K
+    end = (end_query(p.window_left, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
+    whole_begin = first_query(p.window_right, diagonal, q_count, last_row)
+    whole_end = end_query(p.window_left, diagonal, q_count, first_row)
+
+    dk_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout))
+    dv_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout))
+    all_tiles = gl.maximum(end - begin, 0) * p.group
+    head = head_k * p.group
+    tile = begin
+    if not AGAIN:
+        copy_tile(
+            a, tiles, 0, batch, head, first_row, k_count, q_first, q_count, tile * BLOCK_K, all_tiles > 0, BLOCK_Q,
+            BLOCK_K, HEAD_DIM,
+        )  # fmt: skip
+    o = options_of(p)
+    at = 0
+    for n in range(0, all_tiles):
+        first = tile * BLOCK_K
+        dk, dv = warpgroup_mma_wait(0, deps=[dk_sum, dv_sum])
+        if AGAIN:
+            gl.barrier()
+            copy_tile(
+                a, tiles, 0, batch, head, first_row, k_count, q_first, q_count, first, True, BLOCK_Q, BLOCK_K, HEAD_DIM,
+            )  # fmt: skip
+        async_copy.wait_group(0)
+        fence_async_shared()
+        gl.barrier()
+        slope = slope_of(p, batch, head)
+        q = tiles.q.index(at)
+        dout = tiles.dout.index(at)
+        of_lse = tiles.lse.index(at)
+        of_delta = tiles.delta.index(at)
+        bias = tiles.bias.index(at)
+        mask = tiles.mask.index(at)
+        is_last = tile + 1 >= end  # of its head
+        head = gl.where(is_last, head + 1, head)
+        tile = gl.where(is_last, begin, tile + 1)
+        if not AGAIN:
+            at = 1 - at
+            copy_tile(
+                a, tiles, at, batch, head, first_row, k_count, q_first, q_count, tile * BLOCK_K,
+                n + 1 < all_tiles, BLOCK_Q, BLOCK_K, HEAD_DIM,
+            )  # fmt: skip
+        zeros = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
+        products = warpgroup_mma(k, q.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        dp_products = warpgroup_mma(v, dout.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        s = warpgroup_mma_wait(1, deps=[products])
+        dp = warpgroup_mma_wait(0, deps=[dp_products])
+        if AGAIN:
+            if of_dv:
+                make_finite(q, dout)
+            else:
+                make_finite(q, q)
+        of_query: gl.constexpr = gl.SliceLayout(0, s_layout)
+        s, change = capped_too(o, s, dp - of_delta.load(of_query)[None, :])
+        distance = (rows - (first + diagonal))[:, None]
+        s = with_scores(o, s, bias.permute([1, 0]), mask.permute([1, 0]), slope, distance, -columns[None, :])
+        if (first < whole_begin) | (first + BLOCK_K > whole_end):  # rows that do not exist are in none that is whole
+            zero = unknown_zero()
+            low = first_query(p.window_right, diagonal, q_count, rows + zero)[:, None]
+            high = end_query(p.window_left, diagonal, q_count, rows + zero)[:, None]
+            s = gl.where(within(columns[None, :] + zero, low - first, high - first), s, EXCLUDED)
+        weights = gl.exp2((s - of_lse.load(of_query)[None, :]) * LOG2E)
+        if AGAIN:
+            of_keys = gl.where(s == EXCLUDED, 0.0, weights)
+        else:
+            of_values = gl.convert_layout(weights.to(k.dtype), operand)
+        ds = weights * change
+        if AGAIN:
+            ds = gl.where(of_dv, of_keys, gl.where(s == EXCLUDED, 0.0, ds))
+        of_products = gl.convert_layout(ds.to(k.dtype), operand)
+        if not AGAIN:
+            dv_sum = warpgroup_mma(of_values, dout, dv, is_async=True)
+        else:
+            fence_async_shared()
+            gl.barrier()
+        dk_sum = warpgroup_mma(of_products, q, dk, is_async=True)
+    return warpgroup_mma_wait(0, deps=[dk_sum, dv_sum])
+
+
+@gluon.jit
+def store(to, x, batch, row, head, exists, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    if to.data.to(gl.int64) != 0:
+        at, _ = addresses(to, batch, row, head, x.type.layout, BLOCK_Q, HEAD_DIM)
+        gl.store(at, x.to(at.dtype.element_ty), mask=exists[:, None])
+
+
+@gluon.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
+def backward_dkv(
+    a, SYMBOL: gl.constexpr, DTYPE: gl.constexpr, HEAD_DIM: gl.constexpr, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
+):  # fmt: skip
+    p = a.problem
+    flat_head, tile = turn_of(a.tiles, p.heads_k * p.batch, p.xcds, p.heads_at_once, p.units, gl.program_id(0))
+    head_k, batch = head_and_batch(p, flat_head, p.heads_k)
+    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
+    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
+    first_row = tile * BLOCK_Q
+    if first_row < k_count:
+        warps: gl.constexpr = gl.num_warps()
+        sum_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+        k_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_Q, HEAD_DIM], DTYPE)
+        q_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_K, HEAD_DIM], DTYPE)
+        k = gl.allocate_shared_memory(DTYPE, [BLOCK_Q, HEAD_DIM], k_layout)
+        v = gl.allocate_shared_memory(DTYPE, [BLOCK_Q, HEAD_DIM], k_layout)
+        plain: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+        tiles = Tiles(
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, HEAD_DIM], q_layout),
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, HEAD_DIM], q_layout),
+            gl.allocate_shared_memory(gl.float32, [2, BLOCK_K], plain),
+            gl.allocate_shared_memory(gl.float32, [2, BLOCK_K], plain),
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, BLOCK_Q], swizzled(BLOCK_Q, 2)),
+            gl.allocate_shared_memory(gl.int8, [2, BLOCK_K, BLOCK_Q], swizzled(BLOCK_Q, 1)),
+        )  # fmt: skip
+        row = k_first + first_row
+        copy_rows(k, a.k, first_address(a.k, batch, row, head_k), k_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        copy_rows(v, a.v, first_address(a.v, batch, row, head_k), k_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        dk, dv = sum_gradients(
+            a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
+            False, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
+        )  # fmt: skip
+        dk = dk * p.scale
+        i = gl.arange(0, BLOCK_Q, gl.SliceLayout(1, sum_layout))
+        exists = first_row + (i + unknown_zero()) < k_count
+        # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends; for other keys, and one
+        # in dO for keys that do not attend its row, it met only zeros. Keys that do keep the dv of the first time.
+        again = (not_finite(dk) | not_finite(dv)) & exists
+        any_again = gl.max(again.to(gl.int32), 0) != 0
+        store(a.dk, dk, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
+        store(a.dv, dv, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
+        if any_again:
+            keeps = exists
+            for of_dv in range(0, 2):
+                zero = unknown_zero()
+                gl.barrier()
+                sums, _ = sum_gradients(
+                    a, k, v, tiles, batch + zero, head_k + zero, first_row + zero, q_first + zero, q_count + zero,
+                    k_count + zero, of_dv == 1, BLOCK_Q, BLOCK_K, HEAD_DIM, True,
+                )  # fmt: skip
+                still = first_row + (i + zero) < k_count
+                if of_dv == 0:
+                    store(a.dk, sums * p.scale, batch, row, head_k, still, BLOCK_Q, HEAD_DIM)
+                    keeps = not_finite(sums)
+                else:
+                    store(a.dv, sums, batch, row, head_k, still & ~keeps, BLOCK_Q, HEAD_DIM)

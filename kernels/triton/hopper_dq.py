@@ -1,0 +1,194 @@
+"""dq and the statistics of rows, with options, on Hopper: nvidia_dq.py whose logits options.py makes."""
+
+from gradients import LOG2E, statistics_address, store_statistics
+from hopper import (
+    Tiles,
+    addresses,
+    copy_rows,
+    copy_tile,
+    first_address,
+    following,
+    head_and_batch,
+    keys_of,
+    make_finite,
+    of_second_run,
+    places_of,
+    product_layout,
+    swizzled,
+    with_scores,
+)  # fmt: skip
+from nvidia_tiles import AGAIN_K, not_finite, unknown_zero
+from options import EXCLUDED, capped_too, options_of, slope_of
+from place import end_key, first_key, sequence, turn_of, within
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    async_copy,
+    fence_async_shared,
+    warpgroup_mma,
+    warpgroup_mma_init,
+    warpgroup_mma_wait,
+)  # fmt: skip
+
+
+@gluon.jit
+def make_statistics(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q: gl.constexpr):
+    """As in nvidia_dq.py: delta is summed in the order of dP."""
+    layout: gl.constexpr = product_layout(BLOCK_Q, gl.num_warps())
+    of_row: gl.constexpr = gl.SliceLayout(1, layout)
+    i = gl.arange(0, BLOCK_Q, of_row)
+    j = gl.arange(0, BLOCK_Q, gl.SliceLayout(0, layout))
+    products = warpgroup_mma(
+        dout, out.permute([1, 0]), gl.zeros([BLOCK_Q, BLOCK_Q], gl.float32, layout), use_acc=False, is_async=True
+    )
+    products = warpgroup_mma_wait(0, deps=[products])
+    delta = gl.sum(gl.where(i[:, None] == j[None, :], products, 0.0), 1)
+    lse_at = a.lse.data + (batch.to(gl.int64) * a.lse.batch + head.to(gl.int64) * a.lse.head) // 4
+    exists = first_row + i < q_count
+    lse = gl.load(lse_at + (row + i).to(gl.int64) * (a.lse.query // 4), mask=exists, other=float("-inf"))
+    attends = lse != float("-inf")
+    lse = gl.where(attends, lse, float("inf"))
+    delta = gl.where(attends, delta, 0.0)
+    store_statistics(statistics_address(a, batch, row + i, head), lse, delta, exists)
+    return lse, delta
+
+
+@gluon.jit
+def sum_dq(
+    a, o, q, dout, tiles, lse, delta, batch, head, first_row, q_count, k_first,
+    k_count, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+):  # fmt: skip
+    """dq. AGAIN: Inf and NaN in K count as 0 in the last product, and reach no other row."""
+    p = a.problem
+    warps: gl.constexpr = gl.num_warps()
+    s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
+    dq_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+    of_row: gl.constexpr = gl.SliceLayout(1, s_layout)
+    rows = first_row + gl.arange(0, BLOCK_Q, of_row)
+    zero = 0
+    if AGAIN:
+        zero = unknown_zero()
+    columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))[None, :] + zero
+    diagonal, begin, end, whole_begin, whole_end = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
+
+    dq_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, dq_layout))
+    first = begin * BLOCK_K
+    keys = gl.where(begin < end, k_count - first, 0)
+    places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
+    slope = slope_of(p, batch, head)
+    lse = gl.convert_layout(lse, of_row)
+    delta = gl.convert_layout(delta, of_row)
+    if not AGAIN:
+        copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+        async_copy.commit_group()
+    at = 0
+    for n in range(begin, end):
+        first = n * BLOCK_K
+        dq = warpgroup_mma_wait(0, deps=[dq_sum])
+        if AGAIN:
+            gl.barrier()
+            copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+            async_copy.commit_group()
+        async_copy.wait_group(0)
+        fence_async_shared()
+        gl.barrier()
+        k = tiles.k.index(at)
+        v = tiles.v.index(0)
+        bias = tiles.bias.index(at)
+        mask = tiles.mask.index(at)
+        places = following(a, places, BLOCK_K)
+        keys = gl.where(n + 1 < end, keys - BLOCK_K, 0)
+        if not AGAIN:
+            at = 1 - at
+            copy_tile(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, False)
+        zeros = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
+        products = warpgroup_mma(q, k.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        dp_products = warpgroup_mma(dout, v.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        s = warpgroup_mma_wait(1, deps=[products])
+        dp = warpgroup_mma_wait(0, deps=[dp_products])
+        if not AGAIN:
+            gl.barrier()
+            if keys > 0:
+                copy_rows(tiles.v.index(0), a.v, places.v, keys, unknown_zero(), BLOCK_K, HEAD_DIM)
+            async_copy.commit_group()
+        if AGAIN:
+            make_finite(k, k)
+        s, change = capped_too(o, s, dp - delta[:, None])
+        s = with_scores(o, s, bias, mask, slope, first - (rows + diagonal)[:, None], columns)
+        if (first < whole_begin) | (first + BLOCK_K > whole_end):
+            later = unknown_zero()
+            low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
+            high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
+            s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
+        weights = gl.exp2((s - lse[:, None]) * LOG2E)
+        ds = weights * change
+        if AGAIN:
+            ds = gl.where(s == EXCLUDED, 0.0, ds)
+        ds = gl.convert_layout(ds.to(q.dtype), gl.DotOperandLayout(0, dq_layout, 2))
+        if AGAIN:
+            fence_async_shared()
+            gl.barrier()
+        dq_sum = warpgroup_mma(ds, k, dq, is_async=True)
+    return warpgroup_mma_wait(0, deps=[dq_sum]) * p.scale
+
+
+@gluon.jit
+def store(a, dq, batch, q_first, first_row, head, q_count, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    at, row = addresses(a.dq, batch, q_first + first_row, head, dq.type.layout, BLOCK_Q, HEAD_DIM)
+    gl.store(at, dq.to(at.dtype.element_ty), mask=(first_row + row < q_count)[:, None])
+
+
+@gluon.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
+def backward_dq(
+    a, SYMBOL: gl.constexpr, DTYPE: gl.constexpr, HEAD_DIM: gl.constexpr, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
+):  # fmt: skip
+    p = a.problem
+    flat_head, tile = turn_of(a.tiles, p.heads_q * p.batch, p.xcds, p.heads_at_once, p.units, gl.program_id(0))
+    head, batch = head_and_batch(p, flat_head, p.heads_q)
+    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
+    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
+    first_row = gl.where(p.heads_at_once > 0, a.tiles - 1 - tile, tile) * BLOCK_Q
+    if first_row < q_count:
+        warps: gl.constexpr = gl.num_warps()
+        dq_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+        k_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_K, HEAD_DIM], DTYPE)
+        q_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_Q, HEAD_DIM], DTYPE)
+        q = gl.allocate_shared_memory(DTYPE, [BLOCK_Q, HEAD_DIM], q_layout)
+        dout = gl.allocate_shared_memory(DTYPE, [BLOCK_Q, HEAD_DIM], q_layout)
+        tiles = Tiles(
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, HEAD_DIM], k_layout),
+            gl.allocate_shared_memory(DTYPE, [1, BLOCK_K, HEAD_DIM], k_layout),
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_Q, BLOCK_K], swizzled(BLOCK_K, 2)),
+            gl.allocate_shared_memory(gl.int8, [2, BLOCK_Q, BLOCK_K], swizzled(BLOCK_K, 1)),
+        )  # fmt: skip
+        o = options_of(p)
+        row = q_first + first_row
+        out = tiles.k.reinterpret(DTYPE, [BLOCK_Q, HEAD_DIM], q_layout)
+        copy_rows(q, a.q, first_address(a.q, batch, row, head), q_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        copy_rows(dout, a.dout, first_address(a.dout, batch, row, head), q_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        copy_rows(out, a.out, first_address(a.out, batch, row, head), q_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        async_copy.commit_group()
+        async_copy.wait_group(0)
+        gl.barrier()
+        fence_async_shared()
+        lse, delta = make_statistics(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q)
+        gl.barrier()
+        if a.dq.data.to(gl.int64) != 0:
+            dq = sum_dq(
+                a, o, q, dout, tiles, lse, delta, batch, head, first_row, q_count,
+                k_first, k_count, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
+            )  # fmt: skip
+            # An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it met only zeros.
+            of_dq: gl.constexpr = gl.SliceLayout(1, dq_layout)
+            exists = first_row + (gl.arange(0, BLOCK_Q, of_dq) + unknown_zero()) < q_count
+            again = not_finite(dq) & gl.convert_layout(lse == lse, of_dq) & exists
+            any_again = gl.max(again.to(gl.int32), 0) != 0
+            store(a, dq, batch, q_first, first_row, head, q_count, BLOCK_Q, HEAD_DIM)
+            if any_again:
+                zero = unknown_zero()
+                gl.barrier()
+                finite = sum_dq(
+                    a, o, q, dout, of_second_run(tiles, BLOCK_Q, HEAD_DIM), lse, delta, batch + zero, head + zero,
+                    first_row + zero, q_count + zero, k_first + zero, k_count + zero, BLOCK_Q, AGAIN_K, HEAD_DIM, True,
+                )  # fmt: skip
+                store(a, finite, batch, q_first, first_row, head, q_count, BLOCK_Q, HEAD_DIM)

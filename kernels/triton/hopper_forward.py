@@ -1,0 +1,196 @@
+"""Forward attention with options on Hopper: forward.py whose logits options.py makes."""
+
+from gradients import LOG2E
+from hopper import (
+    Tiles,
+    addresses,
+    copy_layout,
+    copy_rows,
+    copy_tile,
+    first_address,
+    following,
+    head_and_batch,
+    keys_of,
+    of_second_run,
+    places_of,
+    product_layout,
+    swizzled,
+    with_scores,
+)  # fmt: skip
+from nvidia_tiles import AGAIN_K, unknown_zero
+from options import EXCLUDED, capped, options_of, slope_of
+from place import end_key, first_key, sequence, turn_of, within
+from softmax import LN2, LOWEST, inverse
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    async_copy,
+    fence_async_shared,
+    warpgroup_mma,
+    warpgroup_mma_init,
+    warpgroup_mma_wait,
+)  # fmt: skip
+
+
+@gluon.jit
+def natural_step(s, reference, total, rest, P_EXPONENT: gl.constexpr):
+    """softmax.step for natural logits."""
+    following = gl.maximum(reference, gl.max(s, 1) - P_EXPONENT * LN2)
+    factor = gl.exp2((reference - following) * LOG2E)
+    p = gl.exp2((s - following[:, None]) * LOG2E)
+    before = total * factor
+    of_tile = gl.sum(p, 1)
+    total = before + of_tile
+    rest = rest * factor + (of_tile - (total - before))
+    return p, factor, following, total, rest
+
+
+@gluon.jit
+def replaced(v, turn):
+    """V in a later run. Turn 1: 0 for Inf and NaN; 2: 1 for +Inf and NaN, else 0; 3: 1 for -Inf and NaN, else 0."""
+    wide = v.to(gl.float32)
+    other = wide - wide != 0
+    counts = other & ((wide != wide) | ((wide > 0) == (turn == 2)))
+    return gl.where(turn == 1, gl.where(other, 0.0, wide), counts.to(gl.float32)).to(v.dtype)
+
+
+@gluon.jit
+def attend(
+    a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, turn, P_EXPONENT: gl.constexpr,
+    BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+):  # fmt: skip
+    """The rows' softmax and O, not divided by the sum. AGAIN: with V replaced by its turn."""
+    p = a.problem
+    warps: gl.constexpr = gl.num_warps()
+    s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
+    o_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+    of_row: gl.constexpr = gl.SliceLayout(1, s_layout)
+    rows = first_row + gl.arange(0, BLOCK_Q, of_row)
+    zero = 0
+    if AGAIN:
+        zero = unknown_zero()
+    columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))[None, :] + zero
+    diagonal, begin, end, whole_begin, whole_end = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
+
+    reference = gl.full([BLOCK_Q], LOWEST, gl.float32, of_row)
+    total = gl.zeros([BLOCK_Q], gl.float32, of_row)
+    rest = gl.zeros([BLOCK_Q], gl.float32, of_row)
+    out_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, o_layout))
+    first = begin * BLOCK_K
+    keys = gl.where(begin < end, k_count - first, 0)
+    places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
+    slope = slope_of(p, batch, head)
+    if not AGAIN:
+        copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+        async_copy.commit_group()
+    at = 0
+    for n in range(begin, end):
+        first = n * BLOCK_K
+        out = warpgroup_mma_wait(0, deps=[out_sum])
+        if AGAIN:
+            gl.barrier()
+            copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+            async_copy.commit_group()
+        async_copy.wait_group(0)
+        fence_async_shared()
+        gl.barrier()
+        k = tiles.k.index(at)
+        v = tiles.v.index(at)
+        bias = tiles.bias.index(at)
+        mask = tiles.mask.index(at)
+        places = following(a, places, BLOCK_K)
+        keys = gl.where(n + 1 < end, keys - BLOCK_K, 0)
+        if AGAIN:
+            layout: gl.constexpr = copy_layout(HEAD_DIM, 2, warps)
+            v.store(replaced(v.load(layout), turn))
+            fence_async_shared()
+            gl.barrier()
+        else:
+            at = 1 - at
+            copy_tile(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+            async_copy.commit_group()
+        no_products = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
+        products = warpgroup_mma(q, k.permute([1, 0]), no_products, use_acc=False, is_async=True)
+        s = warpgroup_mma_wait(0, deps=[products])
+        s = capped(o, s)
+        s = with_scores(o, s, bias, mask, slope, first - (rows + diagonal)[:, None], columns)
+        if (first < whole_begin) | (first + BLOCK_K > whole_end):
+            later = unknown_zero()
+            low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
+            high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
+            s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
+        weights, factor, reference, total, rest = natural_step(s, reference, total, rest, P_EXPONENT)
+        if AGAIN:
+            weights = gl.where((turn > 1) & (s != EXCLUDED), 1.0, weights)
+        weights = gl.convert_layout(weights.to(q.dtype), gl.DotOperandLayout(0, o_layout, 2))
+        factor = gl.convert_layout(factor, gl.SliceLayout(1, o_layout))
+        out_sum = warpgroup_mma(weights, v, out * factor[:, None], is_async=True)
+    return reference, total, rest, warpgroup_mma_wait(0, deps=[out_sum])
+
+
+@gluon.jit
+def store(a, out, batch, q_first, first_row, head, q_count, turn, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    """In turns after the first an infinity is added where `out` is not 0."""
+    at, row = addresses(a.out, batch, q_first + first_row, head, out.type.layout, BLOCK_Q, HEAD_DIM)
+    exists = (first_row + row < q_count)[:, None]
+    out = out.to(at.dtype.element_ty)
+    if turn > 1:
+        added = gl.where(out.to(gl.float32) > 0, gl.where(turn == 2, float("inf"), float("-inf")), 0.0)
+        out = (gl.load(at, mask=exists, other=0).to(gl.float32) + added).to(out.dtype)
+    gl.store(at, out, mask=exists)
+
+
+@gluon.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
+def forward(
+    a, SYMBOL: gl.constexpr, DTYPE: gl.constexpr, HEAD_DIM: gl.constexpr, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
+    P_EXPONENT: gl.constexpr,
+):  # fmt: skip
+    p = a.problem
+    flat_head, tile = turn_of(a.q_tiles, p.heads_q * p.batch, p.xcds, p.heads_at_once, p.units, gl.program_id(0))
+    head, batch = head_and_batch(p, flat_head, p.heads_q)
+    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
+    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
+    first_row = gl.where(p.heads_at_once > 0, a.q_tiles - 1 - tile, tile) * BLOCK_Q
+    if first_row < q_count:
+        warps: gl.constexpr = gl.num_warps()
+        s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
+        o_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+        of_out: gl.constexpr = gl.SliceLayout(1, o_layout)
+        k_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_K, HEAD_DIM], DTYPE)
+        q_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([BLOCK_Q, HEAD_DIM], DTYPE)
+        q = gl.allocate_shared_memory(DTYPE, [BLOCK_Q, HEAD_DIM], q_layout)
+        tiles = Tiles(
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, HEAD_DIM], k_layout),
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_K, HEAD_DIM], k_layout),
+            gl.allocate_shared_memory(DTYPE, [2, BLOCK_Q, BLOCK_K], swizzled(BLOCK_K, 2)),
+            gl.allocate_shared_memory(gl.int8, [2, BLOCK_Q, BLOCK_K], swizzled(BLOCK_K, 1)),
+        )  # fmt: skip
+        o = options_of(p)
+        q_at = first_address(a.q, batch, q_first + first_row, head)
+        copy_rows(q, a.q, q_at, q_count - first_row, 0, BLOCK_Q, HEAD_DIM)
+        reference, total, rest, out = attend(
+            a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, 0,
+            P_EXPONENT, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
+        )  # fmt: skip
+        total += rest
+        if a.lse.data.to(gl.int64) != 0:
+            rows = first_row + gl.arange(0, BLOCK_Q, gl.SliceLayout(1, s_layout))
+            lse_at = a.lse.data + (batch.to(gl.int64) * a.lse.batch + head.to(gl.int64) * a.lse.head) // 4
+            lse_at += (q_first + rows).to(gl.int64) * (a.lse.query // 4)
+            gl.store(lse_at, reference + gl.log2(total) * LN2, mask=rows < q_count)
+        out = out * gl.convert_layout(inverse(total), of_out)[:, None]
+        zeros = gl.sum(out * 0, 1)  # NaN where an element is not finite
+        has_total = gl.convert_layout(total == total, of_out)
+        exists = first_row + gl.arange(0, BLOCK_Q, of_out) < q_count
+        again = (zeros != zeros) & has_total & exists
+        any_again = gl.max(again.to(gl.int32), 0) != 0
+        store(a, out, batch, q_first, first_row, head, q_count, 1, BLOCK_Q, HEAD_DIM)
+        if any_again:
+            for turn in range(1, 4):
+                zero = unknown_zero()
+                _, new_total, new_rest, sums = attend(
+                    a, o, q, of_second_run(tiles, BLOCK_Q, HEAD_DIM), batch + zero, head + zero, first_row + zero,
+                    q_count + zero, k_first + zero, k_count + zero, turn, P_EXPONENT, BLOCK_Q, AGAIN_K, HEAD_DIM, True,
+                )  # fmt: skip
+                sums = sums * gl.convert_layout(inverse(new_total + new_rest), of_out)[:, None]
+                store(a, sums, batch, q_first, first_row, head, q_count, turn, BLOCK_Q, HEAD_DIM)
