@@ -55,8 +55,9 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   }
 }
 
-// Two such products side by side: twice as many instructions that do not wait for one another.
-template <class T, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
+// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each has the
+// sums of B A^T, to the last bit.
+template <class T, bool Exchanged = false, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
 DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a_of,
                                 const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
 #pragma unroll
@@ -75,10 +76,10 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
       const Fragment rows = b.operands_b(n * 8, dim), other_rows = other_b.operands_b(n * 8, dim);
 #pragma unroll
       for (int m = 0; m < Tiles; ++m) {
-        multiply(s[m][n], a[m], rows.x[0], rows.x[1], T());
-        multiply(other[m][n], other_a[m], other_rows.x[0], other_rows.x[1], T());
-        multiply(s[m][n + 1], a[m], rows.x[2], rows.x[3], T());
-        multiply(other[m][n + 1], other_a[m], other_rows.x[2], other_rows.x[3], T());
+        multiply<Exchanged>(s[m][n], a[m], rows.x[0], rows.x[1], T());
+        multiply<Exchanged>(other[m][n], other_a[m], other_rows.x[0], other_rows.x[1], T());
+        multiply<Exchanged>(s[m][n + 1], a[m], rows.x[2], rows.x[3], T());
+        multiply<Exchanged>(other[m][n + 1], other_a[m], other_rows.x[2], other_rows.x[3], T());
       }
     }
   }
