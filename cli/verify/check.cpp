@@ -34,11 +34,10 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
   const Array dout64 = dout_->converted(kFp64);
   const Array out64 = (gradients_of_plain_out(a_.q.dtype()) ? plain_.out : exact_.out).converted(kFp64);
   lse_ = exact_.lse.converted(plain_.lse.dtype());
-  const Array lse64 = lse_->converted(kFp64);
   plain_gradients_.emplace(a_);
   exact_gradients_.emplace(a64_);
   rapt::backward(a_.view(), plain_.out.tensor(), lse_->tensor(), dout_->tensor(), plain_gradients_->view(), math);
-  rapt::backward(a64_.view(), out64.tensor(), lse64.tensor(), dout64.tensor(), exact_gradients_->view(), math);
+  rapt::backward(a64_.view(), out64.tensor(), exact_.lse.tensor(), dout64.tensor(), exact_gradients_->view(), math);
 }
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,

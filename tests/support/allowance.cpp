@@ -24,7 +24,7 @@ Oracle::Oracle(const Inputs& in) : largest_logit_(rapt::cli::largest_logit(in.pr
   require(backward(in, plain_, {.given = &given_}));
   Results given64;
   given64.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? given_.out.converted(kFp64) : exact_.out;
-  given64.lse = given_.lse.converted(kFp64);
+  given64.lse = exact_.lse;
   require(backward(wide, exact_, {.given = &given64}));
 }
 
