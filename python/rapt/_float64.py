@@ -35,7 +35,8 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     for b, h in np.ndindex(batch, heads_q):
         found, top = head_float64(
             q[b, :, h], k[b, :, h // group], v[b, :, h // group], dout[b, :, h],
-            scale=q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale, causal=causal, softcap=softcap, window=window,
+            scale=q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale,
+            causal=causal, softcap=softcap, window=window,
             bias=None if bias is None else parts[0][b, h], mask=None if mask is None else parts[1][b, h],
             slope=None if slopes is None else slopes[b, h], sink=None if sink is None else sink[h],
             out=None if out is None else out[b, :, h],
