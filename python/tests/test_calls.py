@@ -142,7 +142,8 @@ def test_explain():
     assert "bwd" in backward.chosen.kernel
     assert rapt.explain(backward.problem, op="backward").chosen == backward.chosen
     bias = np.zeros((1, 4, 6, 6), np.float32)
-    assert rapt.explain(Q, Q, Q, op="backward", bias=bias).problem.endswith("fp32 bias=b1hN grads=dq,dk,dv,dbias")
+    of_bias = rapt.explain(Q, Q, Q, op="backward", bias=bias).problem
+    assert of_bias.endswith("fp32 bias=b1hN grads=dq,dk,dv,dbias align=8")
     assert rapt.explain("b1 hq1 hk1 sq9999 sk9999 d64 fp64").chosen is None
     assert rapt.explain("b1 hq1 hk1 sq9999 sk9999 d64 fp64", allow_math=True).chosen.backend == "math"
     assert rapt.explain(Q, Q, Q, backend="cpu.portable").chosen.backend == "cpu.portable"
