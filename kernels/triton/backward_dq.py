@@ -3,17 +3,15 @@ kernels/amd/attention/backward_dq.hip, for rows of exactly HEAD_DIM elements, al
 
 import triton
 import triton.language as tl
-from gradients import LOG2E, score_gradients, statistics_address, store_statistics, weights
+from gradients import LOG2E, make_statistics, score_gradients, weights
 from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of, within
 from softmax import rounded
 from tiles import is_finite
 
 
 @triton.jit
-def make_statistics(a, dout, batch, head, q_first, first_row, q_count, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr,
-                    AMD: tl.constexpr):  # fmt: skip
-    """lse and delta of the rows, also in the workspace. A row without keys has an lse of +Inf, and what its dout has
-    counts for nothing."""
+def statistics_of(a, dout, batch, head, q_first, first_row, q_count, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr,
+                  AMD: tl.constexpr):  # fmt: skip
     row = tl.arange(0, BLOCK_Q)
     exists = first_row + row < q_count
     offsets, lowest = tile_offsets(a.out, BLOCK_Q, HEAD_DIM, 2, AMD)
@@ -21,14 +19,7 @@ def make_statistics(a, dout, batch, head, q_first, first_row, q_count, BLOCK_Q: 
     out = tl.load(at + offsets, mask=exists[:, None], other=0)
     # By the instruction that makes dP, whose sums have the same order: dP is delta where a row attends one key.
     delta = tl.sum(tl.where(row[:, None] == row[None, :], tl.dot(dout, out.T), 0.0), 1)
-    lse_at = a.lse.data + (batch.to(tl.int64) * a.lse.batch + head.to(tl.int64) * a.lse.head) // 4
-    rows = q_first + first_row + row
-    lse = tl.load(lse_at + rows.to(tl.int64) * (a.lse.query // 4), mask=exists, other=float("-inf"))
-    attends = lse != float("-inf")
-    lse = tl.where(attends, lse, float("inf"))
-    delta = tl.where(attends, delta, 0.0)
-    store_statistics(statistics_address(a, batch, rows, head), lse, delta, exists)
-    return lse, delta
+    return make_statistics(a, delta, batch, head, q_first + first_row + row, exists)
 
 
 @triton.jit
@@ -87,7 +78,7 @@ def backward_dq(
     dout_offsets, dout_lowest = tile_offsets(a.dout, BLOCK_Q, HEAD_DIM, 2, AMD)
     dout_at = row_address(a.dout, batch, q_first + first_row + dout_lowest, head, 2)
     dout = tl.load(dout_at + dout_offsets, mask=exists, other=0)
-    lse, delta = make_statistics(a, dout, batch, head, q_first, first_row, q_count, BLOCK_Q, HEAD_DIM, AMD)
+    lse, delta = statistics_of(a, dout, batch, head, q_first, first_row, q_count, BLOCK_Q, HEAD_DIM, AMD)
     if a.dq_sum.data.to(tl.int64) != 0:
         clear_sums(a, batch, head, q_first, first_row, q_count, BLOCK_Q)
     if a.dq.data.to(tl.int64) == 0:

@@ -21,6 +21,19 @@ def store_statistics(at, lse, delta, exists):
 
 
 @triton.jit
+def make_statistics(a, delta, batch, head, rows, exists):
+    """lse and delta of rows, also in the workspace. A row without keys has an lse of +Inf, and what its dout has counts
+    for nothing."""
+    lse_at = a.lse.data + (batch.to(tl.int64) * a.lse.batch + head.to(tl.int64) * a.lse.head) // 4
+    lse = tl.load(lse_at + rows.to(tl.int64) * (a.lse.query // 4), mask=exists, other=float("-inf"))
+    attends = lse != float("-inf")
+    lse = tl.where(attends, lse, float("inf"))
+    delta = tl.where(attends, delta, 0.0)
+    store_statistics(statistics_address(a, batch, rows, head), lse, delta, exists)
+    return lse, delta
+
+
+@triton.jit
 def unpacked(statistics):
     """lse in the log2 domain, and delta."""
     lse = statistics.to(tl.int32).to(tl.float32, bitcast=True)

@@ -20,7 +20,7 @@ from hopper import (
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped, options_of, slope_of
 from place import end_key, first_key, sequence, turn_of, within
-from softmax import LN2, LOWEST, inverse
+from softmax import LN2, LOWEST, added, inverse
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -38,10 +38,7 @@ def natural_step(s, reference, total, rest, P_EXPONENT: gl.constexpr):
     following = gl.maximum(reference, gl.max(s, 1) - P_EXPONENT * LN2)
     factor = gl.exp2((reference - following) * LOG2E)
     p = gl.exp2((s - following[:, None]) * LOG2E)
-    before = total * factor
-    of_tile = gl.sum(p, 1)
-    total = before + of_tile
-    rest = rest * factor + (of_tile - (total - before))
+    total, rest = added(p, factor, total, rest)
     return p, factor, following, total, rest
 
 

@@ -4,14 +4,14 @@ next ones are on their way."""
 import triton
 import triton.language as tl
 from backward_dq import clear_sums
-from gradients import LOG2E, score_gradients, statistics_address, store_statistics, weights
+from gradients import LOG2E, make_statistics, score_gradients, weights
 from nvidia_tiles import AGAIN_K, addresses, not_finite, unknown_zero
 from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of, within
 from tiles import is_finite
 
 
 @triton.jit
-def make_statistics(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
+def statistics_of(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
     """As in backward_dq.py, in parts of the head dimension: their order is that of dP too."""
     PART: tl.constexpr = min(HEAD_DIM, 64)
     i = tl.arange(0, BLOCK_Q)
@@ -22,13 +22,7 @@ def make_statistics(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM
         out = tl.load(addresses(a.out, batch, row, head, zero, BLOCK_Q, PART) + first, mask=exists[:, None], other=0)
         products = tl.dot(dout, out.T, products)
     delta = tl.sum(tl.where(i[:, None] == i[None, :], products, 0.0), 1)
-    lse_at = a.lse.data + (batch.to(tl.int64) * a.lse.batch + head.to(tl.int64) * a.lse.head) // 4
-    lse = tl.load(lse_at + (row + i).to(tl.int64) * (a.lse.query // 4), mask=exists, other=float("-inf"))
-    attends = lse != float("-inf")
-    lse = tl.where(attends, lse, float("inf"))
-    delta = tl.where(attends, delta, 0.0)
-    store_statistics(statistics_address(a, batch, row + i, head), lse, delta, exists)
-    return lse, delta
+    return make_statistics(a, delta, batch, head, row + i, exists)
 
 
 @triton.jit
@@ -90,7 +84,7 @@ def backward_dq(
         return
 
     row = q_first + first_row
-    lse, delta = make_statistics(
+    lse, delta = statistics_of(
         a, batch, head, row, first_row + tl.arange(0, BLOCK_Q) < q_count, BLOCK_Q, HEAD_DIM
     )  # fmt: skip
     lse_log2 = lse * LOG2E

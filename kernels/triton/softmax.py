@@ -20,16 +20,22 @@ def rounded(p, DTYPE: tl.constexpr, BY_HAND: tl.constexpr):
 
 
 @triton.jit
-def step(s, scale_log2, reference, total, rest, P_EXPONENT: tl.constexpr):
-    """One tile of keys: P, and the factor of what was summed before. P is at most 2^P_EXPONENT, which keeps fp16's out
-    of the range of denormals. The sum's rounding error is in `rest` (Fast2Sum)."""
-    following = tl.maximum(reference, tl.max(s, 1) * scale_log2 - P_EXPONENT)
-    factor = tl.exp2(reference - following)
-    p = tl.exp2(s * scale_log2 - following[:, None])
+def added(p, factor, total, rest):
+    """The rows' sums with a tile's P, and their rounding errors in `rest` (Fast2Sum)."""
     before = total * factor
     of_tile = tl.sum(p, 1)
     total = before + of_tile
-    rest = rest * factor + (of_tile - (total - before))
+    return total, rest * factor + (of_tile - (total - before))
+
+
+@triton.jit
+def step(s, scale_log2, reference, total, rest, P_EXPONENT: tl.constexpr):
+    """One tile of keys: P, and the factor of what was summed before. P is at most 2^P_EXPONENT, which keeps fp16's out
+    of the range of denormals."""
+    following = tl.maximum(reference, tl.max(s, 1) * scale_log2 - P_EXPONENT)
+    factor = tl.exp2(reference - following)
+    p = tl.exp2(s * scale_log2 - following[:, None])
+    total, rest = added(p, factor, total, rest)
     return p, factor, following, total, rest
 
 

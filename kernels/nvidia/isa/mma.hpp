@@ -22,7 +22,7 @@ struct Fragment {  // of A, 16 by kStep, or of two operands B side by side, each
   uint32_t x[4];
 };
 
-// c += a * b. Exchanged: the sum of b * a, to the last bit; of 16-bit types it always is.
+// c += a * b. Exchanged: equal to the last bit to the product of b and a, as 16-bit products always are.
 template <bool Exchanged = false>
 DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp16) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "

@@ -55,8 +55,8 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   }
 }
 
-// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each has the
-// sums of B A^T, to the last bit.
+// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each is equal
+// to the last bit to that of B and A, transposed.
 template <class T, bool Exchanged = false, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
 DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a_of,
                                 const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
