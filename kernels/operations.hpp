@@ -58,6 +58,8 @@ inline constexpr Operation kTable[] = {
     {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dq_halves", Stage::backward_dq, sizeof(rapt_backward_args)},
+    {"backward_dkv_halves", Stage::backward_dkv, sizeof(rapt_backward_args)},
     {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args)},  // dkv, and adds to dq
     {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},

@@ -1,6 +1,6 @@
-// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, and transposed; Buffers tiles of each. A lane loads blocks
-// of 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers, the
-// columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
+// Tiles of 32 rows of Q, K or dO in LDS twice: as they are, RowTiles of them, and transposed, ColumnTiles. A lane loads
+// blocks of 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers,
+// the columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
 //
 // No access has bank conflicts. 16 lanes that write together have all rows of a column of blocks and 8 dimensions.
 #pragma once
@@ -11,7 +11,7 @@
 namespace rapt::amd {
 
 // Where they are, and a lane's fragments of them.
-template <class T, int HeadDim, int Buffers = 2>
+template <class T, int HeadDim, int RowTiles = 2, int ColumnTiles = RowTiles>
 class BothWaysFragments {
   using M = Matrix<T>;
 
@@ -20,7 +20,7 @@ class BothWaysFragments {
   static_assert(sizeof(typename T::element) == 2 && kTile == 32 && kRowBytes % 128 == 0);
 
  public:
-  static constexpr int kTileBytes = kTile * kRowBytes, bytes = 2 * Buffers * kTileBytes;
+  static constexpr int kTileBytes = kTile * kRowBytes, bytes = (RowTiles + ColumnTiles) * kTileBytes;
 
   DEVICE_MEMBER BothWaysFragments(char* lds, int lane) : lds_(lds) {
 #pragma unroll
@@ -42,7 +42,7 @@ class BothWaysFragments {
 
  protected:
   DEVICE_MEMBER char* row_tile(int buffer) const { return lds_ + buffer * kTileBytes; }
-  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (Buffers + buffer) * kTileBytes; }
+  DEVICE_MEMBER char* column_tile(int buffer) const { return lds_ + (RowTiles + buffer) * kTileBytes; }
 
   DEVICE int row_place(int slot, int at) { return slot * kRowBytes + (at ^ ((slot ^ slot >> 3) & 7) * 16); }
   // Two columns side by side.
@@ -59,16 +59,19 @@ class BothWaysFragments {
   int row_fragment_[kRowPlaces], column_fragment_[kColumnPlaces];
 };
 
-template <class T, int HeadDim, int Waves, int Buffers = 2>
-class BothWays : public BothWaysFragments<T, HeadDim, Buffers> {
+template <class T, int HeadDim, int Waves, int RowTiles = 2, int ColumnTiles = RowTiles>
+class BothWays : public BothWaysFragments<T, HeadDim, RowTiles, ColumnTiles> {
   using M = Matrix<T>;
   using element = typename T::element;
-  using Places = BothWaysFragments<T, HeadDim, Buffers>;
+  using Places = BothWaysFragments<T, HeadDim, RowTiles, ColumnTiles>;
   using Places::row_tile, Places::column_tile, Places::row_place, Places::column_place;
+  using Places::kColumnBytes;
   static constexpr int kThreads = Waves * kWave;
+  static constexpr int kBlocks = (HeadDim / kTile + Waves - 1) / Waves, kBlockDims = Waves * kTile;  // of a lane
+  static_assert(kBlocks == 1 || HeadDim % kBlockDims == 0);
 
  public:
-  static constexpr int kParts = 4;  // of a lane: loads of a tile, writes of its rows, and of its columns
+  static constexpr int kParts = 4 * kBlocks;  // of a lane: loads of a tile, writes of its rows, and of its columns
 
   // Wave first_wave has the first 32 dimensions, the next one the next.
   DEVICE_MEMBER BothWays(const char* rows, int64_t seq, int dims, const Keys& attended, char* lds, int thread,
@@ -79,8 +82,9 @@ class BothWays : public BothWaysFragments<T, HeadDim, Buffers> {
     const int lane = thread % kWave, row = lane % 8 * 4;
     const int dim = uniform((thread / kWave + Waves - first_wave) % Waves) * kTile + lane / 8 * 4;
 #pragma unroll
+    for (int j = 0; j < kParts; ++j) from_[j] = rows_.offset(row + j % 4, dim + j / 4 * kBlockDims);
+#pragma unroll
     for (int j = 0; j < 4; ++j) {
-      from_[j] = rows_.offset(row + j, dim);
       to_row_[j] = row_place(M::slot(row + j), dim * 2);
       to_column_[j] = column_place(M::slot(dim + j), row * 2);
     }
@@ -95,10 +99,14 @@ class BothWays : public BothWaysFragments<T, HeadDim, Buffers> {
     if (has_block()) part_[set][j] = __builtin_amdgcn_raw_buffer_load_b64(tile, static_cast<int>(from_[j]), 0, 0);
   }
   DEVICE_MEMBER void store_row_part(int set, int buffer, int j) const {
-    if (has_block()) *reinterpret_cast<u32x2*>(row_tile(buffer) + to_row_[j]) = part_[set][j];
+    if (has_block())
+      *reinterpret_cast<u32x2*>(row_tile(buffer) + j / 4 * kBlockDims * 2 + to_row_[j % 4]) = part_[set][j];
   }
   DEVICE_MEMBER void store_column_part(int set, int buffer, int j) const {
-    if (has_block()) *reinterpret_cast<u32x2*>(column_tile(buffer) + to_column_[j]) = column(part_[set], j);
+    if (!has_block()) return;
+    const int block = j / 4;
+    char* const tile = column_tile(buffer) + block * kBlockDims * kColumnBytes;
+    *reinterpret_cast<u32x2*>(tile + to_column_[j % 4]) = column(part_[set] + 4 * block, j % 4);
   }
   DEVICE_MEMBER void load(int set) {
     const auto tile = next();
@@ -132,11 +140,11 @@ class BothWays : public BothWaysFragments<T, HeadDim, Buffers> {
   }
 
  private:
-  DEVICE_MEMBER bool has_block() const { return HeadDim / kTile == Waves || has_block_; }
+  DEVICE_MEMBER bool has_block() const { return HeadDim % kBlockDims == 0 || has_block_; }
 
   BufferRows<T, kTile> rows_;
   const bool has_block_;
-  uint32_t from_[4];
+  uint32_t from_[kParts];
   int to_row_[4], to_column_[4];
   u32x2 part_[2][kParts];
 };
