@@ -5,6 +5,7 @@
 #include "gpu/gpu.hpp"
 #include "gpu/lengths.hpp"
 #include "gpu/workspace.hpp"
+#include "kernels/architectures.hpp"
 
 namespace rapt::gpu {
 
@@ -14,12 +15,23 @@ namespace {
 // which find each other's keys in the cache, more than a quarter of what memory reads.
 constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
-// Workgroups of one sequence. AMD: two for each unit, so that one loads while another merges its waves' results.
-// NVIDIA: one has enough copies on their way for its multiprocessor, and more would be more results to merge.
+// How many splits a sequence gets, which has `per_split` workgroups for each. NVIDIA: one workgroup has enough copies on
+// their way for its multiprocessor, and more would be more results to merge.
+//
+// AMD: up to two for each unit, so that one loads while another merges its waves' results. The units that have most
+// decide when all are done. Above kManyUnits a unit's share of the bandwidth is so small that one does.
 int64_t splits_wanted(int64_t per_split, const Device& device) {
+  constexpr int64_t kManyUnits = 200;
   const int64_t units = device.compute_units;
-  return device.id.type == RAPT_CUDA ? std::max<int64_t>(units / per_split, 1)
-                                     : (2 * units + per_split - 1) / per_split;
+  if (device.id.type == RAPT_CUDA) return std::max<int64_t>(units / per_split, 1);
+  const int64_t places = units / find_architecture(device.arch)->units_per_multiprocessor;
+  const auto of_one_place = [&](int64_t splits) { return (splits * per_split + places - 1) / places; };
+  int64_t best = (2 * units + per_split - 1) / per_split;
+  for (int64_t splits = best - 1; splits >= std::max<int64_t>(units / per_split, 1); --splits) {
+    const int64_t time = of_one_place(splits) * best, of_best = of_one_place(best) * splits;
+    if (time < of_best || (time == of_best && units > kManyUnits)) best = splits;
+  }
+  return best;
 }
 
 // Rows that all waves of a workgroup read in turn: NVIDIA's have the same tiles of a split whoever computes the others.

@@ -251,6 +251,10 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.split_rows, 512);
   EXPECT_EQ(arguments.splits, 2);
+  hip.launches.clear();
+  decode(6000, {}, 24);  // of 6 tiles; 4 splits would give some of 10 units three workgroups, and most of them two
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.splits, 3);
 }
 
 // On NVIDIA, where the batch has enough workgroups for 10 compute units, each has all splits of its rows.
