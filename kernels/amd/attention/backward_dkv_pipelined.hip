@@ -132,18 +132,16 @@ DEVICE void turn(Head& head, State& state, int buffer, float scale, Products& cu
   if (last) stage.begin_loads();
   fence();
 
-#pragma unroll
-  for (int n = 0; n < kProductsA; ++n) {
-    const int i = n / M::parts, part = i / kSides * M::parts + n % M::parts;
+  unrolled<0, kProductsA>([&](auto product) {
+    constexpr int n = product.value, i = n / M::parts, part = i / kSides * M::parts + n % M::parts;
     if (n % M::parts == 0) read(i + kAhead);
     M::multiply_to_vector(M::part(fragment[i], n % M::parts), i % kSides == 0 ? other.k[part] : other.v[part],
                           i % kSides == 0 ? next.s : next.dp, part == 0);
     share<kElementTasks, kProductsA>(n, [&](int task) { gradients.probability(task); });
     fence();
-  }
-#pragma unroll
-  for (int n = 0; n < kProductsB; ++n) {
-    const int i = n / M::parts, part = i / kDimTiles;
+  });
+  unrolled<0, kProductsB>([&](auto product) {
+    constexpr int n = product.value, i = n / M::parts, part = i / kDimTiles;
     if (n % M::parts == 0) read(kReadsA + i + kAhead);
     own.dv[i % kDimTiles] = M::multiply_one(M::part(fragment[kReadsA + i], n % M::parts),
                                             M::part(gradients.p[part], n % M::parts), own.dv[i % kDimTiles]);
@@ -151,16 +149,15 @@ DEVICE void turn(Head& head, State& state, int buffer, float scale, Products& cu
     if (first) share<2 * Stage::kParts, kProductsB>(n, [&](int j) { stage.columns(j); });
     if (last) share<Statistics::kLoads, kProductsB>(n, [&](int j) { stage.statistics(j); });
     fence();
-  }
-#pragma unroll
-  for (int n = 0; n < kProductsB; ++n) {
-    const int i = n / M::parts, part = i / kDimTiles;
+  });
+  unrolled<0, kProductsB>([&](auto product) {
+    constexpr int n = product.value, i = n / M::parts, part = i / kDimTiles;
     if (n % M::parts == 0) read(kReadsA + kReadsB / kSides + i + kAhead);
     own.dk[i % kDimTiles] = M::multiply_one(M::part(fragment[kReadsA + kReadsB / kSides + i], n % M::parts),
                                             M::part(gradients.ds[part], n % M::parts), own.dk[i % kDimTiles]);
     if (last) share<4 * Stage::kParts, kProductsB>(n, [&](int j) { stage.rows_and_loads(j); });
     fence();
-  }
+  });
 }
 
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. The block is

@@ -26,7 +26,11 @@ template <class X>
 DEVICE void in_accumulators(X& sum) {
   asm volatile("" : "+a"(sum));
 }
+#ifdef __gfx908__
+DEVICE void settle(Tile&) {}
+#else
 DEVICE void settle(Tile& product) { asm volatile("s_nop 15\n\ts_nop 1" : "+v"(product)); }
+#endif
 #define RAPT_MFMA_TO_VECTOR(name, a, b, c, first)                                       \
   if (first) asm("v_mfma_f32_32x32" name " %0, %1, %2, 0" : "=&v"(c) : "v"(a), "a"(b)); \
   else asm("v_mfma_f32_32x32" name " %0, %1, %2, %0" : "+v"(c) : "v"(a), "a"(b))
@@ -91,7 +95,11 @@ struct Matrix<fp16> : Matrix16<fp16> {
     using h4 = vec<_Float16, 4>;
     return RAPT_MFMA(x8f16, __builtin_bit_cast(h4, a), __builtin_bit_cast(h4, b), c);
   }
+#ifdef __gfx908__
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) { c = multiply_one(a, b, first ? Tile{} : c); }
+#else
   DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) { RAPT_MFMA_TO_VECTOR("x8f16", a, b, c, first); }
+#endif
 #endif
   DEVICE Tile multiply_part(A a, B b, int i, Tile c) { return multiply_one(part(a, i), part(b, i), c); }
   DEVICE Tile multiply(A a, B b, Tile c) { return multiply_parts<Matrix>(a, b, c); }
@@ -118,6 +126,7 @@ struct Matrix<bf16> : Matrix16<bf16> {
     using s2 = vec<short, 2>;
     return RAPT_MFMA(x4bf16, __builtin_bit_cast(s2, a), __builtin_bit_cast(s2, b), c);
   }
+  DEVICE void multiply_to_vector(Part a, Part b, Tile& c, bool first) { c = multiply_one(a, b, first ? Tile{} : c); }
 #else
   static constexpr int parts = 2;
   using Part = u32x2;
