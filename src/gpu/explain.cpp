@@ -28,7 +28,8 @@ std::string nvidia_resources(const Variant& v) {
 }
 
 std::string facts(const Variant& v) {
-  return cat("tile ", v.block_q, " queries x ", v.block_k, " keys, ", v.waves,
+  const bool keys = computes(v, Stage::backward_dkv) || computes(v, Stage::backward_fused);
+  return cat("tile ", v.block_q, keys ? " keys x " : " queries x ", v.block_k, keys ? " queries, " : " keys, ", v.waves,
              v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ",
              v.nvidia.struct_size != 0 ? nvidia_resources(v) : amd_resources(v), ", P ",
              v.p == "exact"       ? "as fp32"

@@ -67,7 +67,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
     if (problem.deterministic && computes(v, Stage::backward_fused))
       return cat(variant, ": deterministic is asked for, and it adds to dq in any order");
     if (std::ranges::none_of(stages, [&](Stage stage) { return computes(v, stage); }))
-      return cat(variant, ": it computes ", v.operation);
+      return cat(variant, ": it computes ", v.operation, ", which the problem does not need");
     if (problem.has_cache && computes(v, Stage::forward)) return cat(variant, ": it takes no KV cache");
   }
   plan.modules = &modules;

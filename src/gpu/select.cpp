@@ -57,7 +57,7 @@ std::string lacking(KernelSupport features) {
   std::string names;
   for (const Option& option : options())
     if (option.gpu > features) names += cat(option.name, ", ");
-  return names + "or a softmax_scale that is not positive in float32, one of which the problem has";
+  return names + "or a softmax_scale below float32's least normal number, one of which the problem has";
 }
 
 // All but those on the workgroups of the kernel that the row names.

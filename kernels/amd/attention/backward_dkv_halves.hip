@@ -307,6 +307,7 @@ KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backwar
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
   BackwardArguments& a = arguments<BackwardArguments>();
   const Block block = key_block_of(a.problem, a.tiles, kKeys / 2);
+  if (block.first_row >= block.k.count) return;
   const bool first = block.first_row % kKeys == 0, alone = first && block.first_row + kKeys / 2 >= block.k.count;
   if (first) run_until_finite<backward<true>>(lds);
   if (!first || alone) run_until_finite<backward<false>>(lds);
