@@ -15,8 +15,8 @@ namespace {
 // which find each other's keys in the cache, more than a quarter of what memory reads.
 constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
-// How many splits a sequence gets, which has `per_split` workgroups for each. NVIDIA: one workgroup has enough copies on
-// their way for its multiprocessor, and more would be more results to merge.
+// How many splits a sequence gets, which has `per_split` workgroups for each. NVIDIA: one workgroup has enough copies
+// on their way for its multiprocessor, and more would be more results to merge.
 //
 // AMD: up to two for each unit, so that one loads while another merges its waves' results. The units that have most
 // decide when all are done. Above kManyUnits a unit's share of the bandwidth is so small that one does.

@@ -26,7 +26,8 @@ Tuning tuning_of(const Archive& archive) {
   for (const auto& [stage, name] : operations::kStages)
     if (own.last_of(stage) == nullptr)
       add(Tuning::parse(stage == Stage::decode ? std::string(kDecodeRows) : cat(name, " use=largest by=default"),
-                        cat("default rows (the table of ", archive.path(), " has none of ", name, ")"), Tuning::Extent::whole));
+                        cat("default rows (the table of ", archive.path(), " has none of ", name, ")"),
+                        Tuning::Extent::whole));
   all.compare_checksums(archive.variants());
   return all;
 }

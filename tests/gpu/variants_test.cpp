@@ -247,8 +247,8 @@ void check_rows_without_keys(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", rows without keys, " << m.text();
 }
 
-// Inf and NaN in a row of dout reach the gradients of that row and of the keys that it attends, and no others. Of packed
-// sequences, too, of which another has many more keys.
+// Inf and NaN in a row of dout reach the gradients of that row and of the keys that it attends, and no others. Of
+// packed sequences, too, of which another has many more keys.
 void check_row_not_finite(const Variant& v, const std::string& sizes, const std::string& lengths) {
   const std::string problem = sizes + " d" + std::to_string(v.tile) + " " + v.dtype + " causal";
   const std::string options = v.general ? problem + " bias=b1h1 mask=bNh1" : problem;

@@ -1,6 +1,6 @@
-// Like backward_dkv_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp), and whose
-// dK and dV do not fit in registers together: of two neighbouring workgroups, which have the same RAPT_WAVES * kTile
-// keys, one computes dK, with three products, and one dV, with two. S is computed twice.
+// Like backward_dkv_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp), and
+// whose dK and dV do not fit in registers together: of two neighbouring workgroups, which have the same RAPT_WAVES *
+// kTile keys, one computes dK, with three products, and one dV, with two. S is computed twice.
 //
 // Both run again without Inf and NaN in Q and dO as in backward_dkv.hip. There dV is kept where dK is not finite; here,
 // where a row that the key attends has a delta that is not finite, of which dK has no finite number either.
@@ -192,12 +192,11 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   auto &of_columns = OfK ? a.q : a.dout, &of_rows = OfK ? a.dout : a.q;
   const int dims = OfK ? a.problem.head_dim : a.problem.head_dim_v;
   const int other_dims = OfK ? a.problem.head_dim_v : a.problem.head_dim;
-  Head<OfK> head = {
-      StagedColumns<OfK>(first_row_of(of_columns, block.batch, block.q, block.head), of_columns.seq, dims, range, lds,
-                         thread, 0, finite ? kFinite : kAll),
-      StagedRows(first_row_of(of_rows, block.batch, block.q, block.head), of_rows.seq, other_dims, range,
-                 lds + StagedColumns<OfK>::bytes, thread),
-      StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, thread % kWave)};
+  Head<OfK> head = {StagedColumns<OfK>(first_row_of(of_columns, block.batch, block.q, block.head), of_columns.seq, dims,
+                                       range, lds, thread, 0, finite ? kFinite : kAll),
+                    StagedRows(first_row_of(of_rows, block.batch, block.q, block.head), of_rows.seq, other_dims, range,
+                               lds + StagedColumns<OfK>::bytes, thread),
+                    StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, thread % kWave)};
 
   head.columns.load(0);
   head.rows.start();

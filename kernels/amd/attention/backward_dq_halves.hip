@@ -1,6 +1,6 @@
 // Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp): while the
-// matrix unit computes the next tile's S and dP, the vector unit makes this tile's dS; while dQ is computed, the rows of
-// the tile after the next go to LDS.
+// matrix unit computes the next tile's S and dP, the vector unit makes this tile's dS; while dQ is computed, the rows
+// of the tile after the next go to LDS.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/both_ways.hpp"
 #include "kernels/amd/tile/buffered_keys.hpp"

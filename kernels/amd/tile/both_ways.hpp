@@ -1,6 +1,6 @@
 // Tiles of 32 rows of Q, K or dO in LDS twice: as they are, RowTiles of them, and transposed, ColumnTiles. A lane loads
-// blocks of 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same registers,
-// the columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
+// blocks of 4 rows by 4 dimensions and writes them both ways: first the rows, and a tile later, from the same
+// registers, the columns. Another tile is on its way from memory meanwhile, so there are two sets of registers.
 //
 // No access has bank conflicts. 16 lanes that write together have all rows of a column of blocks and 8 dimensions.
 #pragma once
@@ -64,8 +64,8 @@ class BothWays : public BothWaysFragments<T, HeadDim, RowTiles, ColumnTiles> {
   using M = Matrix<T>;
   using element = typename T::element;
   using Places = BothWaysFragments<T, HeadDim, RowTiles, ColumnTiles>;
-  using Places::row_tile, Places::column_tile, Places::row_place, Places::column_place;
   using Places::kColumnBytes;
+  using Places::row_tile, Places::column_tile, Places::row_place, Places::column_place;
   static constexpr int kThreads = Waves * kWave;
   static constexpr int kBlocks = (HeadDim / kTile + Waves - 1) / Waves, kBlockDims = Waves * kTile;  // of a lane
   static_assert(kBlocks == 1 || HeadDim % kBlockDims == 0);

@@ -30,7 +30,14 @@ class DqSums {
   }
   DEVICE_MEMBER void add(const __amdgpu_buffer_rsrc_t& tile, const Tile& dq, int r) const {
     const int row = M::element(r, 0);  // 12 bits of the offset are in the instruction
-    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, row / 8 * 8 * kRowBytes, 0);
+    const int of_eight = row / 8 * 8 * kRowBytes;
+#ifdef __gfx908__  // the builtin is for GPUs whose instruction can return the old value. A move to %0 takes two wait
+                   // states
+    asm volatile("s_nop 1\n\tbuffer_atomic_add_f32 %0, %1, %2, %3 offen offset:%4" ::"v"(dq[r]), "v"(at_), "s"(tile),
+                 "s"(of_eight), "n"(row % 8 * kRowBytes));
+#else
+    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, of_eight, 0);
+#endif
   }
 
  private:
