@@ -274,7 +274,11 @@ DEVICE bool backward(BackwardArguments& a, char* lds, bool finite) {
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.k[i] = M::part(k[i / M::parts], i % M::parts);
-    if constexpr (OfK) state.v[i] = M::part(v[i / M::parts], i % M::parts);
+    in_accumulators(state.k[i]);  // clang 19 would move it there for each product
+    if constexpr (OfK) {
+      state.v[i] = M::part(v[i / M::parts], i % M::parts);
+      in_accumulators(state.v[i]);
+    }
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.sum[d]);

@@ -211,6 +211,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.q[i] = M::part(q[i / M::parts], i % M::parts);
     state.dout[i] = M::part(dout[i / M::parts], i % M::parts);
+    in_accumulators(state.q[i]), in_accumulators(state.dout[i]);  // clang 19 would move them there for each product
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
