@@ -288,6 +288,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
     for (int i = 0; i < kSteps * M::parts; ++i) {
       own.k[i] = M::part(k[i / M::parts], i % M::parts);
       own.v[i] = M::part(v[i / M::parts], i % M::parts);
+      in_accumulators(own.k[i]), in_accumulators(own.v[i]);  // clang 19 would move them there for each product
     }
 #pragma unroll
     for (int d = 0; d < kDimTiles; ++d) in_accumulators(own.dk[d]), in_accumulators(own.dv[d]);

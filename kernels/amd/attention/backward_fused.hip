@@ -353,6 +353,7 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.k[i] = M::part(k[i / M::parts], i % M::parts);
     state.v[i] = M::part(v[i / M::parts], i % M::parts);
+    in_accumulators(state.k[i]), in_accumulators(state.v[i]);  // clang 19 would move them there for each product
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dk[d]), in_accumulators(state.dv[d]);

@@ -31,12 +31,13 @@ class DqSums {
   DEVICE_MEMBER void add(const __amdgpu_buffer_rsrc_t& tile, const Tile& dq, int r) const {
     const int row = M::element(r, 0);  // 12 bits of the offset are in the instruction
     const int of_eight = row / 8 * 8 * kRowBytes;
-#ifdef __gfx908__  // the builtin is for GPUs whose instruction can return the old value. A move to %0 takes two wait
-                   // states
+#if __has_builtin(__builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32) && !defined(__gfx908__)
+    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, of_eight, 0);
+#else
+    // clang 19 lacks the builtin, and 22 has it for GPUs only whose instruction can return the old value. The compiler
+    // does not know that the move to %0 takes two wait states.
     asm volatile("s_nop 1\n\tbuffer_atomic_add_f32 %0, %1, %2, %3 offen offset:%4" ::"v"(dq[r]), "v"(at_), "s"(tile),
                  "s"(of_eight), "n"(row % 8 * kRowBytes));
-#else
-    __builtin_amdgcn_raw_ptr_buffer_atomic_fadd_f32(dq[r], tile, at_ + row % 8 * kRowBytes, of_eight, 0);
 #endif
   }
 
