@@ -17,9 +17,10 @@ from hopper import (
     swizzled,
     with_scores,
 )  # fmt: skip
-from nvidia_tiles import AGAIN_K, not_finite, unknown_zero
+from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
 from place import end_key, first_key, sequence, turn_of, within
+from tiles import not_finite
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
