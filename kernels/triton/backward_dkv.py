@@ -6,7 +6,7 @@ import triton.language as tl
 from gradients import ATTENDS_NOTHING, score_gradients, statistics_address, unpacked, weights
 from place import end_query, first_query, row_address, sequence, tile_offsets, turn_of, within
 from softmax import rounded
-from tiles import is_finite
+from tiles import is_finite, not_finite
 
 
 @triton.jit
@@ -54,13 +54,6 @@ def store_rows(to, x, batch, row, head, exists, DTYPE: tl.constexpr, BLOCK_Q: tl
     if to.data.to(tl.int64) != 0:
         offsets, lowest = tile_offsets(to, BLOCK_Q, HEAD_DIM, 2, AMD)
         tl.store(row_address(to, batch, row + lowest, head, 2) + offsets, x.to(DTYPE), mask=exists[:, None])
-
-
-@triton.jit
-def not_finite(x):
-    """Of each row, whether an element is."""
-    zeros = tl.sum(x * 0, 1)
-    return zeros != zeros
 
 
 @triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])

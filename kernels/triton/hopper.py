@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 
+from gradients import LOG2E
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, with_alibi
 from place import end_key, first_key
@@ -84,17 +85,22 @@ def head_and_batch(p, flat_head, heads):
 
 
 @gluon.jit
-def with_scores(o, s, bias, mask, slope, distance, columns):
-    """The products q k, which softcap may have capped, become logits. Keys are distance + columns from the queries."""
-    layout: gl.constexpr = s.type.layout
-    if o.has_bias:  # noqa: SIM108 - a branch
-        s = s * o.factor + bias.load(layout).to(gl.float32)
-    else:
-        s = s * o.factor
-    s = with_alibi(o, s, slope, distance, columns)
+def with_mask(o, s, mask):
     if o.has_mask:
-        s = gl.where(mask.load(layout) != 0, s, EXCLUDED)
+        s = gl.where(mask.load(s.type.layout) != 0, s, EXCLUDED)
     return s
+
+
+@gluon.jit
+def exponents(o, s, reference, bias, mask, slope, distance, columns):
+    """log2 of P in the backward pass, from the products q k, which softcap may have capped, and the rows' lse in its
+    domain: without a bias one instruction. Keys are distance + columns from the queries."""
+    if o.has_bias:
+        s = (s * o.factor + bias.load(s.type.layout).to(gl.float32) - reference) * LOG2E
+    else:
+        s = s * (o.factor * LOG2E) - reference
+    s = with_alibi(o, s, slope * LOG2E, distance, columns)
+    return with_mask(o, s, mask)
 
 
 KeyRange = namedtuple("KeyRange", "diagonal begin end whole_begin whole_end")
@@ -154,16 +160,21 @@ def of_second_run(tiles, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
 
 
 @gluon.jit
-def copy_tile(
-    a, o, tiles, at, places, rows, keys, zero, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
-    WITH_V: gl.constexpr,
+def copy_keys(
+    a, tiles, at, places, keys, zero, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, WITH_V: gl.constexpr,
 ):  # fmt: skip
-    """Starts to copy a tile of keys, of which so many rows and keys exist."""
-    if keys > 0:
+    """Starts to copy a tile of keys, of which so many exist, while wgmma runs: before a branch it would end."""
+    zero += unknown_zero()
+    copy_rows(tiles.k.index(at), a.k, places.k, keys, zero, BLOCK_K, HEAD_DIM)
+    if WITH_V:
+        copy_rows(tiles.v.index(at), a.v, places.v, keys, zero, BLOCK_K, HEAD_DIM)
+
+
+@gluon.jit
+def copy_options(a, o, tiles, at, places, rows, keys, zero, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr):
+    """Starts to copy the tile of bias and mask, of which so many rows exist."""
+    if (keys > 0) & (o.has_bias | o.has_mask):
         zero += unknown_zero()
-        copy_rows(tiles.k.index(at), a.k, places.k, keys, zero, BLOCK_K, HEAD_DIM)
-        if WITH_V:
-            copy_rows(tiles.v.index(at), a.v, places.v, keys, zero, BLOCK_K, HEAD_DIM)
         if o.has_bias:
             copy_scores(tiles.bias.index(at), a.problem.bias, places.bias, rows, keys, zero, BLOCK_Q, BLOCK_K)
         if o.has_mask:

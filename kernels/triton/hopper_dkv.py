@@ -3,22 +3,23 @@ are one loop."""
 
 from collections import namedtuple
 
-from gradients import LOG2E, statistics_address
+from gradients import statistics_address
 from hopper import (
     addresses,
     copy_rows,
     copy_scores,
+    exponents,
     first_address,
     head_and_batch,
     make_finite,
     product_layout,
     score_address,
     swizzled,
-    with_scores,
 )  # fmt: skip
-from nvidia_tiles import not_finite, unknown_zero
+from nvidia_tiles import unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
 from place import end_query, first_query, sequence, turn_of, within
+from tiles import not_finite
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -33,26 +34,34 @@ Tiles = namedtuple("Tiles", "q dout lse delta bias mask")
 
 
 @gluon.jit
-def copy_tile(
-    a, tiles, at, batch, head, first_row, k_count, q_first, q_count, first, exists,
-    BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
+def copy_queries(
+    a, tiles, at, batch, head, q_first, q_count, first, exists, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
 ):  # fmt: skip
-    """Starts to copy a tile of queries, if it exists, as a group of its own."""
-    if exists:
+    """Starts to copy a tile of queries, if it exists, while wgmma runs: before a branch it would end."""
+    zero = unknown_zero()
+    row = q_first + first
+    rows = gl.where(exists, q_count - first, 0)
+    copy_rows(tiles.q.index(at), a.q, first_address(a.q, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+    copy_rows(tiles.dout.index(at), a.dout, first_address(a.dout, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+    layout: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0])
+    i = gl.arange(0, BLOCK_K, layout) + zero
+    statistics = statistics_address(a, batch, row + i, head).to(gl.pointer_type(gl.float32), bitcast=True)
+    async_copy.async_load(tiles.lse.index(at), statistics, mask=i < rows)
+    async_copy.async_load(tiles.delta.index(at), statistics + 1, mask=i < rows)
+
+
+@gluon.jit
+def copy_options(
+    a, tiles, at, batch, head, first_row, k_count, q_count, first, exists, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
+):  # fmt: skip
+    """Starts to copy the tile of bias and mask."""
+    p = a.problem
+    if exists & ((p.bias.data.to(gl.int64) != 0) | (p.mask.data.to(gl.int64) != 0)):
         zero = unknown_zero()
         batch += zero
         head += zero
         first += zero
-        p = a.problem
-        row = q_first + first
         rows = q_count - first
-        copy_rows(tiles.q.index(at), a.q, first_address(a.q, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
-        copy_rows(tiles.dout.index(at), a.dout, first_address(a.dout, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
-        layout: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0])
-        query = first + (gl.arange(0, BLOCK_K, layout) + zero)
-        statistics = statistics_address(a, batch, q_first + query, head).to(gl.pointer_type(gl.float32), bitcast=True)
-        async_copy.async_load(tiles.lse.index(at), statistics, mask=query < q_count)
-        async_copy.async_load(tiles.delta.index(at), statistics + 1, mask=query < q_count)
         keys = k_count - first_row
         if p.bias.data.to(gl.int64) != 0:
             bias_at = score_address(p.bias, batch, head, first, first_row, a.q.data.dtype.element_ty)
@@ -60,7 +69,6 @@ def copy_tile(
         if p.mask.data.to(gl.int64) != 0:
             mask_at = score_address(p.mask, batch, head, first, first_row, gl.int8)
             copy_scores(tiles.mask.index(at), p.mask, mask_at, rows, keys, zero, BLOCK_K, BLOCK_Q)
-    async_copy.commit_group()
 
 
 @gluon.jit
@@ -92,10 +100,10 @@ def sum_gradients(
     head = head_k * p.group
     tile = begin
     if not AGAIN:
-        copy_tile(
-            a, tiles, 0, batch, head, first_row, k_count, q_first, q_count, tile * BLOCK_K, all_tiles > 0, BLOCK_Q,
-            BLOCK_K, HEAD_DIM,
-        )  # fmt: skip
+        first = tile * BLOCK_K
+        copy_options(a, tiles, 0, batch, head, first_row, k_count, q_count, first, all_tiles > 0, BLOCK_Q, BLOCK_K)
+        copy_queries(a, tiles, 0, batch, head, q_first, q_count, first, all_tiles > 0, BLOCK_K, HEAD_DIM)
+        async_copy.commit_group()
     o = options_of(p)
     at = 0
     for n in range(0, all_tiles):
@@ -103,9 +111,9 @@ def sum_gradients(
         dk, dv = warpgroup_mma_wait(0, deps=[dk_sum, dv_sum])
         if AGAIN:
             gl.barrier()
-            copy_tile(
-                a, tiles, 0, batch, head, first_row, k_count, q_first, q_count, first, True, BLOCK_Q, BLOCK_K, HEAD_DIM,
-            )  # fmt: skip
+            copy_options(a, tiles, 0, batch, head, first_row, k_count, q_count, first, True, BLOCK_Q, BLOCK_K)
+            copy_queries(a, tiles, 0, batch, head, q_first, q_count, first, True, BLOCK_K, HEAD_DIM)
+            async_copy.commit_group()
         async_copy.wait_group(0)
         fence_async_shared()
         gl.barrier()
@@ -121,13 +129,18 @@ def sum_gradients(
         tile = gl.where(is_last, begin, tile + 1)
         if not AGAIN:
             at = 1 - at
-            copy_tile(
-                a, tiles, at, batch, head, first_row, k_count, q_first, q_count, tile * BLOCK_K,
-                n + 1 < all_tiles, BLOCK_Q, BLOCK_K, HEAD_DIM,
+            copy_options(
+                a, tiles, at, batch, head, first_row, k_count, q_count, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_Q,
+                BLOCK_K,
             )  # fmt: skip
         zeros = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
         products = warpgroup_mma(k, q.permute([1, 0]), zeros, use_acc=False, is_async=True)
         dp_products = warpgroup_mma(v, dout.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        if not AGAIN:
+            copy_queries(
+                a, tiles, at, batch, head, q_first, q_count, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_K, HEAD_DIM
+            )  # fmt: skip
+            async_copy.commit_group()
         s = warpgroup_mma_wait(1, deps=[products])
         dp = warpgroup_mma_wait(0, deps=[dp_products])
         if AGAIN:
@@ -138,13 +151,16 @@ def sum_gradients(
         of_query: gl.constexpr = gl.SliceLayout(0, s_layout)
         s, change = capped_too(o, s, dp - of_delta.load(of_query)[None, :])
         distance = (rows - (first + diagonal))[:, None]
-        s = with_scores(o, s, bias.permute([1, 0]), mask.permute([1, 0]), slope, distance, -columns[None, :])
+        s = exponents(
+            o, s, (of_lse.load(of_query) * o.domain)[None, :], bias.permute([1, 0]), mask.permute([1, 0]),
+            slope, distance, -columns[None, :],
+        )  # fmt: skip
         if (first < whole_begin) | (first + BLOCK_K > whole_end):  # rows that do not exist are in none that is whole
             zero = unknown_zero()
             low = first_query(p.window_right, diagonal, q_count, rows + zero)[:, None]
             high = end_query(p.window_left, diagonal, q_count, rows + zero)[:, None]
             s = gl.where(within(columns[None, :] + zero, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2((s - of_lse.load(of_query)[None, :]) * LOG2E)
+        weights = gl.exp2(s)
         if AGAIN:
             of_keys = gl.where(s == EXCLUDED, 0.0, weights)
         else:

@@ -1,11 +1,13 @@
 """dq and the statistics of rows, with options, on Hopper: nvidia_dq.py whose logits options.py makes."""
 
-from gradients import LOG2E, statistics_address, store_statistics
+from gradients import make_statistics
 from hopper import (
     Tiles,
     addresses,
+    copy_keys,
+    copy_options,
     copy_rows,
-    copy_tile,
+    exponents,
     first_address,
     following,
     head_and_batch,
@@ -15,11 +17,11 @@ from hopper import (
     places_of,
     product_layout,
     swizzled,
-    with_scores,
 )  # fmt: skip
-from nvidia_tiles import AGAIN_K, not_finite, unknown_zero
+from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
 from place import end_key, first_key, sequence, turn_of, within
+from tiles import not_finite
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -32,7 +34,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 
 
 @gluon.jit
-def make_statistics(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q: gl.constexpr):
+def statistics_of(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q: gl.constexpr):
     """As in nvidia_dq.py: delta is summed in the order of dP."""
     layout: gl.constexpr = product_layout(BLOCK_Q, gl.num_warps())
     of_row: gl.constexpr = gl.SliceLayout(1, layout)
@@ -43,14 +45,7 @@ def make_statistics(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q:
     )
     products = warpgroup_mma_wait(0, deps=[products])
     delta = gl.sum(gl.where(i[:, None] == j[None, :], products, 0.0), 1)
-    lse_at = a.lse.data + (batch.to(gl.int64) * a.lse.batch + head.to(gl.int64) * a.lse.head) // 4
-    exists = first_row + i < q_count
-    lse = gl.load(lse_at + (row + i).to(gl.int64) * (a.lse.query // 4), mask=exists, other=float("-inf"))
-    attends = lse != float("-inf")
-    lse = gl.where(attends, lse, float("inf"))
-    delta = gl.where(attends, delta, 0.0)
-    store_statistics(statistics_address(a, batch, row + i, head), lse, delta, exists)
-    return lse, delta
+    return make_statistics(a, delta, batch, head, row + i, first_row + i < q_count)
 
 
 @gluon.jit
@@ -76,10 +71,11 @@ def sum_dq(
     keys = gl.where(begin < end, k_count - first, 0)
     places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
     slope = slope_of(p, batch, head)
-    lse = gl.convert_layout(lse, of_row)
+    reference = gl.convert_layout(lse * o.domain, of_row)
     delta = gl.convert_layout(delta, of_row)
     if not AGAIN:
-        copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+        copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
+        copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
         async_copy.commit_group()
     at = 0
     for n in range(begin, end):
@@ -87,7 +83,8 @@ def sum_dq(
         dq = warpgroup_mma_wait(0, deps=[dq_sum])
         if AGAIN:
             gl.barrier()
-            copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+            copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
+            copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
             async_copy.commit_group()
         async_copy.wait_group(0)
         fence_async_shared()
@@ -100,10 +97,12 @@ def sum_dq(
         keys = gl.where(n + 1 < end, keys - BLOCK_K, 0)
         if not AGAIN:
             at = 1 - at
-            copy_tile(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, False)
+            copy_options(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
         zeros = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
         products = warpgroup_mma(q, k.permute([1, 0]), zeros, use_acc=False, is_async=True)
         dp_products = warpgroup_mma(dout, v.permute([1, 0]), zeros, use_acc=False, is_async=True)
+        if not AGAIN:
+            copy_keys(a, tiles, at, places, keys, zero, BLOCK_K, HEAD_DIM, False)
         s = warpgroup_mma_wait(1, deps=[products])
         dp = warpgroup_mma_wait(0, deps=[dp_products])
         if not AGAIN:
@@ -114,13 +113,14 @@ def sum_dq(
         if AGAIN:
             make_finite(k, k)
         s, change = capped_too(o, s, dp - delta[:, None])
-        s = with_scores(o, s, bias, mask, slope, first - (rows + diagonal)[:, None], columns)
+        distance = first - (rows + diagonal)[:, None]
+        s = exponents(o, s, reference[:, None], bias, mask, slope, distance, columns)
         if (first < whole_begin) | (first + BLOCK_K > whole_end):
             later = unknown_zero()
             low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
             high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
             s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2((s - lse[:, None]) * LOG2E)
+        weights = gl.exp2(s)
         ds = weights * change
         if AGAIN:
             ds = gl.where(s == EXCLUDED, 0.0, ds)
@@ -171,7 +171,7 @@ def backward_dq(
         async_copy.wait_group(0)
         gl.barrier()
         fence_async_shared()
-        lse, delta = make_statistics(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q)
+        lse, delta = statistics_of(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q)
         gl.barrier()
         if a.dq.data.to(gl.int64) != 0:
             dq = sum_dq(

@@ -1,12 +1,12 @@
 """Forward attention with options on Hopper: forward.py whose logits options.py makes."""
 
-from gradients import LOG2E
 from hopper import (
     Tiles,
     addresses,
+    copy_keys,
     copy_layout,
+    copy_options,
     copy_rows,
-    copy_tile,
     first_address,
     following,
     head_and_batch,
@@ -15,10 +15,10 @@ from hopper import (
     places_of,
     product_layout,
     swizzled,
-    with_scores,
+    with_mask,
 )  # fmt: skip
 from nvidia_tiles import AGAIN_K, unknown_zero
-from options import EXCLUDED, capped, options_of, slope_of
+from options import EXCLUDED, capped, options_of, slope_of, with_alibi
 from place import end_key, first_key, sequence, turn_of, within
 from softmax import LN2, LOWEST, added, inverse
 from triton.experimental import gluon
@@ -31,13 +31,36 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )  # fmt: skip
 
+HUGE = gl.constexpr(2e38)  # of a natural logit: in log2 a float32 overflows
+
 
 @gluon.jit
-def natural_step(s, reference, total, rest, P_EXPONENT: gl.constexpr):
-    """softmax.step for natural logits."""
-    following = gl.maximum(reference, gl.max(s, 1) - P_EXPONENT * LN2)
-    factor = gl.exp2((reference - following) * LOG2E)
-    p = gl.exp2((s - following[:, None]) * LOG2E)
+def with_scores(o, s, bias, mask, slope, distance, columns):
+    """The products q k, which softcap may have capped, become logits in o.unit: natural ones where something is added
+    to them. Keys are distance + columns from the queries."""
+    if o.has_bias:
+        s = s * o.factor + bias.load(s.type.layout).to(gl.float32)
+    elif o.has_slope:
+        s = s * o.factor
+    s = with_alibi(o, s, slope, distance, columns)
+    return with_mask(o, s, mask)
+
+
+@gluon.jit
+def in_log2(o, reference, P_EXPONENT: gl.constexpr):
+    """The unit of each row, and the number that becomes P = 1. A bias may be the lowest float32: differences from a
+    huge reference are 0 or huge in any unit, and in this one it does not overflow."""
+    unit = gl.where(gl.abs(reference) > HUGE, 0.5, o.unit)
+    return unit, reference * unit - P_EXPONENT
+
+
+@gluon.jit
+def step(o, s, reference, total, rest, P_EXPONENT: gl.constexpr):
+    """softmax.step for logits in o.unit."""
+    following = gl.maximum(reference, gl.max(s, 1))
+    unit, one = in_log2(o, following, P_EXPONENT)
+    factor = gl.exp2(reference * unit - (one + P_EXPONENT))
+    p = gl.exp2(s * unit[:, None] - one[:, None])
     total, rest = added(p, factor, total, rest)
     return p, factor, following, total, rest
 
@@ -78,7 +101,8 @@ def attend(
     places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
     slope = slope_of(p, batch, head)
     if not AGAIN:
-        copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+        copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
+        copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
         async_copy.commit_group()
     at = 0
     for n in range(begin, end):
@@ -86,7 +110,8 @@ def attend(
         out = warpgroup_mma_wait(0, deps=[out_sum])
         if AGAIN:
             gl.barrier()
-            copy_tile(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
+            copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
+            copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
             async_copy.commit_group()
         async_copy.wait_group(0)
         fence_async_shared()
@@ -104,10 +129,12 @@ def attend(
             gl.barrier()
         else:
             at = 1 - at
-            copy_tile(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM, True)
-            async_copy.commit_group()
+            copy_options(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
         no_products = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
         products = warpgroup_mma(q, k.permute([1, 0]), no_products, use_acc=False, is_async=True)
+        if not AGAIN:
+            copy_keys(a, tiles, at, places, keys, zero, BLOCK_K, HEAD_DIM, True)
+            async_copy.commit_group()
         s = warpgroup_mma_wait(0, deps=[products])
         s = capped(o, s)
         s = with_scores(o, s, bias, mask, slope, first - (rows + diagonal)[:, None], columns)
@@ -116,7 +143,7 @@ def attend(
             low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
             high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
             s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
-        weights, factor, reference, total, rest = natural_step(s, reference, total, rest, P_EXPONENT)
+        weights, factor, reference, total, rest = step(o, s, reference, total, rest, P_EXPONENT)
         if AGAIN:
             weights = gl.where((turn > 1) & (s != EXCLUDED), 1.0, weights)
         weights = gl.convert_layout(weights.to(q.dtype), gl.DotOperandLayout(0, o_layout, 2))
@@ -174,7 +201,9 @@ def forward(
             rows = first_row + gl.arange(0, BLOCK_Q, gl.SliceLayout(1, s_layout))
             lse_at = a.lse.data + (batch.to(gl.int64) * a.lse.batch + head.to(gl.int64) * a.lse.head) // 4
             lse_at += (q_first + rows).to(gl.int64) * (a.lse.query // 4)
-            gl.store(lse_at, reference + gl.log2(total) * LN2, mask=rows < q_count)
+            _, one = in_log2(o, reference, P_EXPONENT)
+            natural = gl.where(gl.abs(reference) > HUGE, reference, one * LN2)
+            gl.store(lse_at, natural + gl.log2(total) * LN2, mask=rows < q_count)
         out = out * gl.convert_layout(inverse(total), of_out)[:, None]
         zeros = gl.sum(out * 0, 1)  # NaN where an element is not finite
         has_total = gl.convert_layout(total == total, of_out)

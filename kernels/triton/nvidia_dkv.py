@@ -5,9 +5,9 @@ gradient: of two neighbours, which have the keys of both, one computes dv, the o
 import triton
 import triton.language as tl
 from gradients import LOG2E, score_gradients, statistics_address, weights
-from nvidia_tiles import AGAIN_K, addresses, not_finite, unknown_zero
+from nvidia_tiles import AGAIN_K, addresses, unknown_zero
 from place import end_query, first_query, row_address, sequence, tile_offsets, turn_of, within
-from tiles import is_finite
+from tiles import is_finite, not_finite
 
 
 @triton.jit

@@ -5,9 +5,9 @@ import triton
 import triton.language as tl
 from backward_dq import clear_sums
 from gradients import LOG2E, make_statistics, score_gradients, weights
-from nvidia_tiles import AGAIN_K, addresses, not_finite, unknown_zero
+from nvidia_tiles import AGAIN_K, addresses, unknown_zero
 from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of, within
-from tiles import is_finite
+from tiles import is_finite, not_finite
 
 
 @triton.jit

@@ -24,10 +24,3 @@ def addresses(rows, batch, row, head, zero, ROWS: tl.constexpr, HEAD_DIM: tl.con
         + head.to(tl.int64) * tl.multiple_of((rows.head + zero) // 2, 8)
     )
     return first + ((tl.arange(0, ROWS) + zero)[:, None] * seq.to(tl.int32) + tl.arange(0, HEAD_DIM)[None, :])
-
-
-@triton.jit
-def not_finite(x):
-    """Of each row, whether an element is."""
-    zeros = tl.sum(x * 0, 1)
-    return zeros != zeros

@@ -5,18 +5,23 @@ from collections import namedtuple
 
 import triton
 import triton.language as tl
+from gradients import LOG2E
 from nvidia_tiles import unknown_zero
 
 EXCLUDED = tl.constexpr(float("-inf"))
-Options = namedtuple("Options", "factor softcap of_softcap has_slope has_bias has_mask")
+Options = namedtuple("Options", "factor softcap of_softcap has_slope has_bias has_mask unit domain")
 
 
 @triton.jit
 def options_of(p):
-    """What all heads' logits are computed with."""
+    """What all heads' logits are computed with. unit: that of the forward pass's logits, in log2. domain: a backward
+    pass's lse is so many times natural."""
+    factor = tl.where(p.softcap > 0, p.softcap, p.scale)
+    has_slope = p.alibi.data.to(tl.int64) != 0
+    has_bias = p.bias.data.to(tl.int64) != 0
     return Options(
-        tl.where(p.softcap > 0, p.softcap, p.scale), p.softcap, p.scale / p.softcap, p.alibi.data.to(tl.int64) != 0,
-        p.bias.data.to(tl.int64) != 0, p.mask.data.to(tl.int64) != 0,
+        factor, p.softcap, p.scale / p.softcap, has_slope, has_bias, p.mask.data.to(tl.int64) != 0,
+        LOG2E * tl.where(has_bias | has_slope, 1.0, factor), tl.where(has_bias, 1.0, LOG2E),
     )  # fmt: skip
 
 
@@ -51,6 +56,12 @@ def tanh(x):
 
 
 @triton.jit
+def rough_tanh(twice_x):
+    """Wrong by up to 2.4e-7, also near 0. twice_x is in log2."""
+    return 1 - 2 * reciprocal(tl.exp2(twice_x) + 1)
+
+
+@triton.jit
 def capped(o, s):
     """The products q k as softcap leaves them, to be multiplied by o.factor."""
     if o.softcap > 0:
@@ -60,9 +71,10 @@ def capped(o, s):
 
 @triton.jit
 def capped_too(o, s, gradient):
-    """The same, and softcap's derivative as a factor of the gradient."""
+    """The same, and softcap's derivative as a factor of the gradient. P and its gradient are rounded to 16 bits, where
+    up to kMostSoftcap (src/gpu/select.cpp) times the error of a rough tanh is lost."""
     if o.softcap > 0:
-        s = tanh(s * o.of_softcap)
+        s = rough_tanh(s * (o.of_softcap * (2 * LOG2E)))
         gradient *= 1 - s * s
     return s, gradient
 

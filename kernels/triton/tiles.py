@@ -13,6 +13,13 @@ def is_finite(x):
 
 
 @triton.jit
+def not_finite(x):
+    """Of each row, whether an element is."""
+    zeros = tl.sum(x * 0, 1)
+    return zeros != zeros
+
+
+@triton.jit
 def edge_tiles(
     a, q, batch, head_k, k_first, k_count, low, high, begin, skip_begin, skip_end, end, scale_log2,
     reference, total, rest, o, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, P_EXPONENT: tl.constexpr,

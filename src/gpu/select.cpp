@@ -16,6 +16,9 @@ namespace rapt::gpu {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
+// Triton's backward kernels have a tanh that is wrong by 2^-22: with this softcap, P by an eighth of what fp16 rounds
+// off.
+constexpr double kMostSoftcap = 128;
 
 // "k64w8" of "forward.d128.bf16.plain.k64w8".
 std::string_view shape_of(const Variant& v) { return std::string_view(v.name).substr(v.name.rfind('.') + 1); }
@@ -79,6 +82,7 @@ std::string triton_refusal(const Variant& v, const KernelRequirements& d) {
   if (d.alignment < v.triton.alignment)
     return cat("by Triton: tensors and rows must be aligned to ", v.triton.alignment, " bytes, the problem's are to ",
                d.alignment);
+  if (!d.softcap_fits) return cat("by Triton: the backward pass takes a softcap of at most ", kMostSoftcap);
   if (!d.strides_fit) return cat("by Triton: rows must be less than ", v.triton.row_stride_below, " elements apart");
   return "";
 }
@@ -97,6 +101,7 @@ bool computes_gradients(Stage stage) { return stage == Stage::backward_dq || sta
 void read_layout(const Problem& problem, KernelRequirements& r) {
   r.one_head_dim = problem.head_dim == problem.head_dim_v;
   r.sink = problem.has_sink;
+  r.softcap_fits = r.stage == Stage::forward || problem.softcap <= kMostSoftcap;
   r.alignment = problem.alignment;
   const int64_t rows = std::max(problem.heads_q * r.head_dim, problem.row_stride);
   r.strides_fit = rows < archive::kTritonRowStride;
@@ -121,7 +126,8 @@ size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32 | uint64_t{d.one_head_dim} << 33 |
                uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36 |
-               static_cast<uint64_t>(d.maker) << 41 | uint64_t{d.only_scores} << 43 | uint64_t{d.bias_gradient} << 44;
+               static_cast<uint64_t>(d.maker) << 41 | uint64_t{d.only_scores} << 43 | uint64_t{d.bias_gradient} << 44 |
+               uint64_t{d.softcap_fits} << 45;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;

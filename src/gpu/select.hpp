@@ -27,7 +27,7 @@ struct KernelRequirements {
   int64_t seqlen_k = 0, query_rows = 0;  // of the problem; query_rows: of all heads and sequences
   bool cache = false;                    // K and V are a cache, which forward kernels do not read
   // What Triton's kernels ask about. One head dim: head_dim and head_dim_v are equal.
-  bool one_head_dim = true, sink = false, strides_fit = true;
+  bool one_head_dim = true, sink = false, strides_fit = true, softcap_fits = true;
   bool only_scores = false, bias_gradient = false;  // only_scores: kernels with features scores have all options
   int64_t alignment = 16;
   Maker maker = Maker::any;

@@ -240,6 +240,9 @@ TEST(Select, ScoresLackAFewOptions) {
     EXPECT_EQ(why_not(" bias=b1hN align=2"),
               "by Triton: tensors and rows must be aligned to 16 bytes, the problem's are to 2");
     EXPECT_EQ(why_not(" alibi sink"), "by Triton: it has no sink");
+    EXPECT_EQ(why_not(" softcap=128"), "");
+    EXPECT_EQ(why_not(" softcap=129"),
+              operation.stage == Stage::forward ? "" : "by Triton: the backward pass takes a softcap of at most 128");
   }
   Problem with_gradient = like;
   with_gradient.gradients |= gradient::bias;

@@ -50,7 +50,8 @@ const Case kGeneral[] = {
     {"b3 hq4 hk4 sq21 sk30 d-0 * causal window=6,0 alibi varlen=21:21,4:30,20:9", normal, heads_first},
     {"b2 hq16 hk8 sq23 sk70 d-0 dv-3 * causal window=9,0 bias=b1hN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4",
      outliers, padded},
-    {"b1 hq1 hk1 sq33 sk37 d4 * drop=0.85"},  // P must be scaled before it is rounded
+    {"b1 hq1 hk1 sq33 sk37 d4 * drop=0.85"},     // P must be scaled before it is rounded
+    {"b1 hq4 hk4 sq33 sk70 d-0 * softcap=128"},  // far above all logits, where a rough tanh is wrong by the most
 };
 
 // Few queries, long KV: several splits, of 256 keys or more.

@@ -64,7 +64,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
       load_k(first + kAhead, kBuffers - 1);
       wait_for_first();
       TileC s[1][kKeyTiles];
-      multiply_transposed<T>(
+      multiply_logits<T>(
           [&](int, int dim) {
             if constexpr (kKeepQ) return kept_q[dim / kStep<T>];
             else return Tile{shared_q, lane}.operand_a(0, dim);
@@ -79,6 +79,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
       wait_for_first();
       replace<kGeneral>(pass, Tile{ring.at(0), lane});
       add_product<T>(p, Tile{ring.at(0), lane}, o);
+      if constexpr (kTwoParts) add_rest<T>(s, p, Tile{ring.at(0), lane}, o);
       ring.advance();
     }
     if constexpr (!kFolds) barrier();  // all waves have read their tiles: the rings are free

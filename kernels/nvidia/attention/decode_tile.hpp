@@ -33,6 +33,9 @@ inline constexpr int kRingBytes = kBuffers * Tile::kBytes;
 inline constexpr int kQBytes = RAPT_SHARED_BYTES - kMergingBytes - kWaves * kRingBytes;
 inline constexpr bool kKeepQ = kQBytes == 0;  // in registers
 static_assert(kKeepQ || kQBytes == Tile::kBytes, "shared= of the row");
+// Whether P is two numbers of 16 bits: in bf16 at head_dim 256 one is not enough for the rule. With q there are no
+// registers.
+inline constexpr bool kTwoParts = std::is_same_v<T, bf16> && kHeadDim == 256 && !kKeepQ;
 static_assert(Waves::kExchangeBytes <= Tile::kBytes && sizeof(Waves) <= Tile::kBytes);
 inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeysOfWaves;  // keys
 

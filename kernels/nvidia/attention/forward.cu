@@ -96,7 +96,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     const bool attends = rows.attends(first, kKeys);
     TileC s[kQueryTiles][kKeyTiles];
     if (attends)
-      multiply_transposed<T>(
+      multiply_logits<T>(
           [&](int m, int dim) {
             if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
             else return q.operand_a(wave_row + m * kTile, dim);

@@ -2,6 +2,8 @@
 // shared rows into registers serves all of them.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/nvidia/tile/staged_rows.hpp"
 
 namespace rapt::nvidia {
@@ -29,23 +31,18 @@ DEVICE Fragment operand_of(const Rounded<T, Tiles, Columns>& p, int m, int n) {
   else return {{bits(p[m][n][0].x), bits(p[m][n][1].x), bits(p[m][n][0].y), bits(p[m][n][1].y)}};
 }
 
-// S = A B^T. `a_of(m, dim)` is operand A of tile m, the columns of S are the rows of `b`.
-template <class T, int Tiles, int Columns, class A, class B>
-DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns]) {
+// S += A B^T, of columns `column` and on of S, which are rows of `b`, and of elements First to Last of the rows.
+// `a_of(m, dim)` is operand A of tile m.
+template <class T, int First, int Last, int Tiles, int Columns, class A, class B>
+DEVICE void add_transposed(const A& a_of, const B& b, int column, TileC (&s)[Tiles][Columns]) {
 #pragma unroll
-  for (int m = 0; m < Tiles; ++m)
-#pragma unroll
-    for (int n = 0; n < Columns; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) s[m][n][i] = 0;
-#pragma unroll
-  for (int dim = 0; dim < B::kDims; dim += kStep<T>) {
+  for (int dim = First; dim < Last; dim += kStep<T>) {
     Fragment a[Tiles];
 #pragma unroll
     for (int m = 0; m < Tiles; ++m) a[m] = a_of(m, dim);
 #pragma unroll
     for (int n = 0; n < Columns; n += 2) {
-      const Fragment rows = b.operands_b(n * 8, dim);
+      const Fragment rows = b.operands_b(column + n * 8, dim);
 #pragma unroll
       for (int m = 0; m < Tiles; ++m) {
         multiply(s[m][n], a[m], rows.x[0], rows.x[1], T());
@@ -55,17 +52,54 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   }
 }
 
-// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each is equal
-// to the last bit to that of B and A, transposed.
-template <class T, bool Exchanged = false, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
-DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a_of,
-                                const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
+template <int Tiles, int Columns>
+DEVICE void clear(TileC (&s)[Tiles][Columns]) {
 #pragma unroll
   for (int m = 0; m < Tiles; ++m)
 #pragma unroll
     for (int n = 0; n < Columns; ++n)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) s[m][n][i] = other[m][n][i] = 0;
+      for (int i = 0; i < 4; ++i) s[m][n][i] = 0;
+}
+
+// Whether products of logits are sums of two halves: with 16 steps in one, lse of bf16's outliers misses the rule.
+template <class T, int Dims>
+inline constexpr bool kInHalves = std::is_same_v<T, bf16> && Dims == 256;
+
+// S = A B^T
+template <class T, int Tiles, int Columns, class A, class B>
+DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns]) {
+  clear(s);
+  add_transposed<T, 0, B::kDims>(a_of, b, 0, s);
+}
+
+// The same for logits. The matrix unit truncates its sums: each half of the rows is a sum of its own, and the second is
+// added outside it, of 16 columns at once, because registers do not hold more.
+template <class T, int Tiles, int Columns, class A, class B>
+DEVICE void multiply_logits(const A& a_of, const B& b, TileC (&s)[Tiles][Columns]) {
+  if constexpr (!kInHalves<T, B::kDims>) return multiply_transposed<T>(a_of, b, s);
+  clear(s);
+  add_transposed<T, 0, B::kDims / 2>(a_of, b, 0, s);
+#pragma unroll
+  for (int n = 0; n < Columns; n += 2) {
+    TileC rest[Tiles][2] = {};
+    add_transposed<T, B::kDims / 2, B::kDims>(a_of, b, n * 8, rest);
+#pragma unroll
+    for (int m = 0; m < Tiles; ++m)
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) s[m][n + j][i] += rest[m][j][i];
+  }
+}
+
+// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each is equal
+// to the last bit to that of B and A, transposed.
+template <class T, bool Exchanged = false, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
+DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a_of,
+                                const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
+  clear(s);
+  clear(other);
 #pragma unroll
   for (int dim = 0; dim < B::kDims; dim += kStep<T>) {
     Fragment a[Tiles], other_a[Tiles];
@@ -109,6 +143,22 @@ DEVICE void add_product(const A& a_of, const B& b, TileC (&o)[Tiles][DimTiles]) 
 template <class T, int Tiles, int Columns, int DimTiles, class B>
 DEVICE void add_product(const Rounded<T, Tiles, Columns>& p, const B& b, TileC (&o)[Tiles][DimTiles]) {
   add_product<T, 8 * Columns>([&](int m, int row) { return operand_of<T, Tiles, Columns>(p, m, row / 8); }, b, o);
+}
+
+// O += (P - rounded) B, for 16-bit types.
+template <class T, int Tiles, int Columns, int DimTiles, class B>
+DEVICE void add_rest(const TileC (&p)[Tiles][Columns], const Rounded<T, Tiles, Columns>& rounded, const B& b,
+                     TileC (&o)[Tiles][DimTiles]) {
+  Rounded<T, Tiles, Columns> rest;
+  for_rows<Tiles>([&](int m, int half) {
+#pragma unroll
+    for (int n = 0; n < Columns; ++n) {
+      const uint32_t pair = rounded[m][n][half];
+      rest[m][n][half] = T::pack(p[m][n][2 * half] - T::to_float(static_cast<uint16_t>(pair)),
+                                 p[m][n][2 * half + 1] - T::to_float(static_cast<uint16_t>(pair >> 16)));
+    }
+  });
+  add_product<T>(rest, b, o);
 }
 
 }  // namespace rapt::nvidia
