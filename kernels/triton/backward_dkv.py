@@ -1,142 +1,190 @@
-"""dk and dv in Triton: the plain features of kernels/amd/attention/backward_dkv.hip, for rows of exactly HEAD_DIM
-elements, aligned to 16 bytes. BLOCK_Q is the workgroup's rows of k, BLOCK_K the queries of a step."""
+"""dk and dv in Triton for NVIDIA: the plain features of kernels/nvidia/attention/backward_dkv.cu, for rows of exactly
+HEAD_DIM elements, aligned to 16 bytes. BLOCK_Q is the workgroup's rows of k, BLOCK_K the queries of a step. Tiles of
+queries are in shared memory, of which the next ones are on their way. The whole tiles of all heads of a group are one
+loop. At head dims beyond 128 registers hold the sums of one gradient: of two neighbours, which have the keys of both,
+one computes dv, the other dk."""
 
 import triton
 import triton.language as tl
-from gradients import ATTENDS_NOTHING, score_gradients, statistics_address, unpacked, weights
+from gradients import LOG2E, score_gradients, statistics_address, weights
+from nvidia_tiles import AGAIN_K, addresses, unknown_zero
 from place import end_query, first_query, row_address, sequence, tile_offsets, turn_of, within
-from softmax import rounded
 from tiles import is_finite, not_finite
 
 
 @triton.jit
-def add_tile(q, dout, statistics, k, v, scale_log2, attends, dk, dv, BY_HAND: tl.constexpr, MASKED: tl.constexpr,
-             FINITE: tl.constexpr):  # fmt: skip
-    """What a tile of queries adds. FINITE: Inf and NaN in Q and dO count as 0 in the last two products."""
-    lse_log2, delta = unpacked(statistics)
-    p = weights(tl.dot(k, q.T), scale_log2, lse_log2[None, :], attends, MASKED)
-    ds = score_gradients(p, tl.dot(v, dout.T), delta[None, :], attends, MASKED)
-    if FINITE:
-        q = tl.where(is_finite(q), q, 0.0)
-        dout = tl.where(is_finite(dout), dout, 0.0)
-    dv = tl.dot(rounded(p, q.dtype, BY_HAND), dout, dv)
-    dk = tl.dot(rounded(ds, q.dtype, BY_HAND), q, dk)
-    return dk, dv
-
-
-@triton.jit
-def edge_tiles(
-    a, k, v, batch, head, q_first, q_count, low, high, begin, skip_begin, skip_end, end, dk, dv, BLOCK_K: tl.constexpr,
-    HEAD_DIM: tl.constexpr, BY_HAND: tl.constexpr, AMD: tl.constexpr, FINITE: tl.constexpr,
-):  # fmt: skip
-    """Tiles of queries [begin, skip_begin) and [skip_end, end), of which those from low to high attend a key."""
-    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2, AMD)
-    dout_offsets, dout_lowest = tile_offsets(a.dout, BLOCK_K, HEAD_DIM, 2, AMD)
-    before = skip_begin - begin
-    for i in tl.range(0, before + end - skip_end, num_stages=1):
-        first = tl.where(i < before, begin + i, skip_end + i - before) * BLOCK_K
-        queries = first + tl.arange(0, BLOCK_K)
-        exists = queries < q_count
-        q_at = row_address(a.q, batch, q_first + first + q_lowest, head, 2)
-        dout_at = row_address(a.dout, batch, q_first + first + dout_lowest, head, 2)
-        q = tl.load(q_at + q_offsets, mask=exists[:, None], other=0)
-        dout = tl.load(dout_at + dout_offsets, mask=exists[:, None], other=0)
-        at = statistics_address(a, batch, q_first + queries, head)
-        statistics = tl.load(at, mask=exists, other=ATTENDS_NOTHING)
-        attends = within(queries[None, :], low, high)
-        dk, dv = add_tile(q, dout, statistics, k, v, a.problem.scale_log2, attends, dk, dv, BY_HAND, True, FINITE)
-    return dk, dv
-
-
-@triton.jit
-def store_rows(to, x, batch, row, head, exists, DTYPE: tl.constexpr, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr,
-               AMD: tl.constexpr):  # fmt: skip
-    if to.data.to(tl.int64) != 0:
-        offsets, lowest = tile_offsets(to, BLOCK_Q, HEAD_DIM, 2, AMD)
-        tl.store(row_address(to, batch, row + lowest, head, 2) + offsets, x.to(DTYPE), mask=exists[:, None])
-
-
-@triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
-def backward_dkv(
-    a, SYMBOL: tl.constexpr, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
-    BY_HAND: tl.constexpr, AMD: tl.constexpr,
-):  # fmt: skip
-    p = a.problem
-    flat_head, tile = turn_of(a.tiles, p.heads_k * p.batch, p.xcds, p.heads_at_once, p.units, tl.program_id(0))
-    head_k = flat_head % p.heads_k
-    batch = flat_head // p.heads_k
-    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
-    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
-    first_row = tile * BLOCK_Q
-    if first_row >= k_count:
-        return
-
-    # Queries from begin to end in tiles, of which those from whole_begin to whole_end attend all keys.
+def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Tiles of queries from begin to end, of which those from whole_begin to whole_end attend all keys."""
     diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
     last_row = tl.minimum(first_row + BLOCK_Q, k_count) - 1
     begin = first_query(p.window_right, diagonal, q_count, first_row) // BLOCK_K
     end = (end_query(p.window_left, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
     whole_begin = (first_query(p.window_right, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
     whole_end = end_query(p.window_left, diagonal, q_count, first_row) // BLOCK_K
-    has_whole = whole_begin < whole_end
-    skip_begin = tl.where(has_whole, whole_begin, end)
-    skip_end = tl.where(has_whole, whole_end, end)
+    return begin, end, whole_begin, tl.maximum(whole_end, whole_begin)
 
-    rows = first_row + tl.arange(0, BLOCK_Q)
-    exists = rows < k_count
-    k_offsets, k_lowest = tile_offsets(a.k, BLOCK_Q, HEAD_DIM, 2, AMD)
-    v_offsets, v_lowest = tile_offsets(a.v, BLOCK_Q, HEAD_DIM, 2, AMD)
-    k_at = row_address(a.k, batch, k_first + first_row + k_lowest, head_k, 2)
-    v_at = row_address(a.v, batch, k_first + first_row + v_lowest, head_k, 2)
-    k = tl.load(k_at + k_offsets, mask=exists[:, None], other=0)
-    v = tl.load(v_at + v_offsets, mask=exists[:, None], other=0)
+
+@triton.jit
+def add_edges(
+    a, k, v, batch, head_k, q_first, q_count, k_count, first_row, dk, dv, meets, BLOCK_Q: tl.constexpr,
+    BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, OF_DK: tl.constexpr, OF_DV: tl.constexpr, AGAIN: tl.constexpr,
+):  # fmt: skip
+    """What the tiles add that are not whole. AGAIN: all tiles, Inf and NaN in Q and dO as 0 in the last products, and
+    in `meets` the keys that a row of dO with any attends, where there is no dk to tell."""
+    p = a.problem
+    begin, end, skip_begin, skip_end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    if AGAIN or skip_begin == skip_end:
+        skip_begin = end
+        skip_end = end
+    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    zero = unknown_zero()
+    rows = first_row + (tl.arange(0, BLOCK_Q) + zero)
     low = first_query(p.window_right, diagonal, q_count, rows)[:, None]
     high = end_query(p.window_left, diagonal, q_count, rows)[:, None]
+    before = skip_begin - begin
+    of_head = before + end - skip_end
+    for i in tl.range(0, of_head * p.group, num_stages=1 if AGAIN else None):
+        head = head_k * p.group + i // of_head
+        turn = i % of_head
+        first = tl.where(turn < before, begin + turn, skip_end + turn - before) * BLOCK_K
+        queries = first + (tl.arange(0, BLOCK_K) + zero)
+        exists = queries < q_count
+        row = q_first + first
+        q = tl.load(addresses(a.q, batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
+        dout = tl.load(addresses(a.dout, batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
+        at = statistics_address(a, batch, row, head).to(tl.pointer_type(tl.float32)) + 2 * tl.arange(0, BLOCK_K)
+        lse_log2 = tl.load(at, mask=exists, other=float("inf")) * LOG2E  # a row that does not exist attends nothing
+        delta = tl.load(at + 1, mask=exists, other=0)
+        attends = within(queries[None, :], low, high)
+        of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], attends, True)
+        if OF_DK:
+            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
+            if AGAIN:
+                q = tl.where(is_finite(q), q, 0.0)
+            dk = tl.dot(ds.to(q.dtype), q, dk)
+        if OF_DV:
+            if AGAIN and not OF_DK:
+                has_other = tl.min(is_finite(dout).to(tl.int32), 1) == 0
+                meets |= tl.max((attends & has_other[None, :]).to(tl.int32), 1)
+            if AGAIN:
+                dout = tl.where(is_finite(dout), dout, 0.0)
+            dv = tl.dot(of_keys.to(dout.dtype), dout, dv)
+    return dk, dv, meets
 
-    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2, AMD)
-    dout_offsets, dout_lowest = tile_offsets(a.dout, BLOCK_K, HEAD_DIM, 2, AMD)
-    q_step = a.q.seq // 2 * BLOCK_K
-    dout_step = a.dout.seq // 2 * BLOCK_K
-    scale_log2 = p.scale_log2
+
+@triton.jit
+def store(to, x, batch, row, head, exists, zero, DTYPE: tl.constexpr, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
+    if to.data.to(tl.int64) != 0:
+        tl.store(addresses(to, batch, row, head, zero, BLOCK_Q, HEAD_DIM), x.to(DTYPE), mask=exists[:, None])
+
+
+@triton.jit
+def gradients_of_keys(
+    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr,
+    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, OF_DK: tl.constexpr, OF_DV: tl.constexpr,
+):  # fmt: skip
+    p = a.problem
+    exists = (first_row + tl.arange(0, BLOCK_Q) < k_count)[:, None]
+    k = tl.load(addresses(a.k, batch, k_first + first_row, head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
+    v = k
+    if OF_DK:
+        v = tl.load(addresses(a.v, batch, k_first + first_row, head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
+    _, _, begin, end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    tiles = end - begin
+    first = q_first + begin * BLOCK_K
+    q_offsets, _ = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2, False)
+    dout_offsets, _ = tile_offsets(a.dout, BLOCK_K, HEAD_DIM, 2, False)
+    q_at = row_address(a.q, batch, first, head_k * p.group, 2)
+    dout_at = row_address(a.dout, batch, first, head_k * p.group, 2)
+    statistics_at = statistics_address(a, batch, first, head_k * p.group).to(tl.pointer_type(tl.float32))
+    q_step = tl.multiple_of(a.q.seq // 2 * BLOCK_K, 8)
+    dout_step = tl.multiple_of(a.dout.seq // 2 * BLOCK_K, 8)
+    q_next_head = tl.multiple_of(a.q.head // 2 - q_step * (tiles - 1), 8)
+    dout_next_head = tl.multiple_of(a.dout.head // 2 - dout_step * (tiles - 1), 8)
+    statistics_next_head = 2 * (a.statistics.head - (tiles - 1) * BLOCK_K)
     dk = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
     dv = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-    for g in tl.range(0, p.group, num_stages=1):
-        head = head_k * p.group + g
-        q_at = row_address(a.q, batch, q_first + q_lowest, head, 2)
-        dout_at = row_address(a.dout, batch, q_first + dout_lowest, head, 2)
-        statistics_at = statistics_address(a, batch, q_first, head)
-        # The next tile is loaded before this one's products.
-        q = tl.load(q_at + tl.multiple_of(whole_begin * q_step, 8) + q_offsets, mask=has_whole, other=0)
-        dout = tl.load(dout_at + tl.multiple_of(whole_begin * dout_step, 8) + dout_offsets, mask=has_whole, other=0)
-        statistics = tl.load(statistics_at + whole_begin * BLOCK_K + tl.arange(0, BLOCK_K), mask=has_whole, other=0)
-        for n in tl.range(whole_begin, whole_end, num_stages=1):
-            following = tl.minimum(n + 1, whole_end - 1)
-            next_q = tl.load(q_at + tl.multiple_of(following * q_step, 8) + q_offsets)
-            next_dout = tl.load(dout_at + tl.multiple_of(following * dout_step, 8) + dout_offsets)
-            next_statistics = tl.load(statistics_at + following * BLOCK_K + tl.arange(0, BLOCK_K))
-            dk, dv = add_tile(q, dout, statistics, k, v, scale_log2, None, dk, dv, BY_HAND, False, False)
-            q = next_q
-            dout = next_dout
-            statistics = next_statistics
-        dk, dv = edge_tiles(
-            a, k, v, batch, head, q_first, q_count, low, high, begin, skip_begin, skip_end, end, dk, dv,
-            BLOCK_K, HEAD_DIM, BY_HAND, AMD, False,
-        )  # fmt: skip
+    of_head = 0
+    for _ in range(0, tiles * p.group):
+        q = tl.load(q_at + q_offsets)
+        dout = tl.load(dout_at + dout_offsets)
+        lse_log2 = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K)) * LOG2E
+        delta = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K) + 1)
+        of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], None, False)
+        if OF_DK:
+            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], None, False)
+        if OF_DV:
+            dv = tl.dot(of_keys.to(DTYPE), dout, dv)
+        if OF_DK:
+            dk = tl.dot(ds.to(DTYPE), q, dk)
+        of_head += 1
+        is_last = of_head == tiles
+        q_at += tl.multiple_of(tl.where(is_last, q_next_head, q_step), 8)
+        dout_at += tl.multiple_of(tl.where(is_last, dout_next_head, dout_step), 8)
+        statistics_at += tl.where(is_last, statistics_next_head, 2 * BLOCK_K)
+        of_head = tl.where(is_last, 0, of_head)
 
+    zero = unknown_zero()
+    dk, dv, _ = add_edges(
+        a, k, v, batch + zero, head_k + zero, q_first + zero, q_count + zero, k_count + zero, first_row + zero, dk, dv,
+        tl.zeros([BLOCK_Q], tl.int32), BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False,
+    )  # fmt: skip
+    zero = unknown_zero()
+    batch += zero
+    head_k += zero
+    k_count += zero
+    first_row += zero
     row = k_first + first_row
-    store_rows(a.dk, dk * p.scale, batch, row, head_k, exists, DTYPE, BLOCK_Q, HEAD_DIM, AMD)
-    store_rows(a.dv, dv, batch, row, head_k, exists, DTYPE, BLOCK_Q, HEAD_DIM, AMD)
-    # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends; for other keys it met only
-    # zeros of dS. One in dO reaches dk of all keys that the row attends: their dv is that of the first time.
-    again = (not_finite(dk) | not_finite(dv)) & exists
-    if tl.max(again.to(tl.int32), 0) != 0:
-        dk = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-        dv = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-        for g in tl.range(0, p.group, num_stages=1):
-            dk, dv = edge_tiles(
-                a, k, v, batch, head_k * p.group + g, q_first, q_count, low, high, begin, end, end, end, dk, dv,
-                BLOCK_K, HEAD_DIM, BY_HAND, AMD, True,
+    exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
+    if OF_DK:
+        store(a.dk, dk * p.scale, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+    if OF_DV:
+        store(a.dv, dv, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+    # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends; for other keys, and one in dO
+    # for keys that do not attend its row, it met only zeros. Keys that do keep the dv of the first time.
+    again = not_finite(dk) | not_finite(dv) if OF_DK and OF_DV else not_finite(dk if OF_DK else dv)
+    if tl.max((again & exists).to(tl.int32), 0) != 0:
+        dk, dv, meets = add_edges(
+            a, k, v, batch, head_k, q_first + zero, q_count + zero, k_count, first_row,
+            tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32), tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32),
+            tl.zeros([BLOCK_Q], tl.int32), BLOCK_Q, AGAIN_K, HEAD_DIM, OF_DK, OF_DV, True,
+        )  # fmt: skip
+        zero = unknown_zero()
+        exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
+        if OF_DK:
+            store(a.dk, dk * p.scale, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+        if OF_DV:
+            keeps = not_finite(dk) if OF_DK else meets != 0
+            store(a.dv, dv, batch, row, head_k, exists & ~keeps, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+
+
+@triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
+def backward_dkv(
+    a, SYMBOL: tl.constexpr, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr
+):
+    p = a.problem
+    flat_head, tile = turn_of(a.tiles, p.heads_k * p.batch, p.xcds, p.heads_at_once, p.units, tl.program_id(0))
+    head_k = flat_head % p.heads_k
+    batch = flat_head // p.heads_k
+    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
+    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
+    if HEAD_DIM <= 128:
+        first_row = tile * BLOCK_Q
+        if first_row < k_count:
+            gradients_of_keys(
+                a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K,
+                True, True,
             )  # fmt: skip
-        store_rows(a.dk, dk * p.scale, batch, row, head_k, exists, DTYPE, BLOCK_Q, HEAD_DIM, AMD)
-        keeps_dv = not_finite(dk)
-        store_rows(a.dv, dv, batch, row, head_k, exists & ~keeps_dv, DTYPE, BLOCK_Q, HEAD_DIM, AMD)
+    else:
+        first_row = tile // 2 * (2 * BLOCK_Q)
+        if first_row < k_count:
+            if tile % 2 == 0:
+                gradients_of_keys(
+                    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, 2 * BLOCK_Q,
+                    BLOCK_K, False, True,
+                )  # fmt: skip
+            if tile % 2 == 1 or tile + 1 == a.tiles:  # the last one may have no neighbour
+                gradients_of_keys(
+                    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, 2 * BLOCK_Q,
+                    BLOCK_K, True, False,
+                )  # fmt: skip

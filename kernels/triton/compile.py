@@ -36,8 +36,6 @@ from forward import forward  # noqa: E402
 from hopper_dkv import backward_dkv as hopper_dkv  # noqa: E402
 from hopper_dq import backward_dq as hopper_dq  # noqa: E402
 from hopper_forward import forward as hopper_forward  # noqa: E402
-from nvidia_dkv import backward_dkv as nvidia_dkv  # noqa: E402
-from nvidia_dq import backward_dq as nvidia_dq  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
@@ -48,8 +46,7 @@ OPERATIONS = {
     "backward_dq": (backward_dq, arguments.backward),
     "backward_dkv": (backward_dkv, arguments.backward),
 }
-NVIDIA = {"backward_dq": nvidia_dq, "backward_dkv": nvidia_dkv}  # instead of those
-HOPPER = {"forward": hopper_forward, "backward_dq": hopper_dq, "backward_dkv": hopper_dkv}  # of features scores
+HOPPER = {"forward": hopper_forward, "backward_dq": hopper_dq, "backward_dkv": hopper_dkv}  # features scores instead
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do
 Kernel = namedtuple("Kernel", "name operation row")
@@ -83,8 +80,6 @@ def compiled(k, arch):
     row = k.row
     knobs.nvidia.ptxas = knobs.nvidia.ptxas_blackwell.path  # that of CUDA 13, whose code objects the packer reads
     function, struct = OPERATIONS[k.operation]
-    if arch.startswith("sm_"):
-        function = NVIDIA.get(k.operation, function)
     make_source = ASTSource
     if row["features"] == "scores":
         function = HOPPER[k.operation]

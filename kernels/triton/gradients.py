@@ -5,7 +5,6 @@ import triton
 import triton.language as tl
 
 LOG2E = tl.constexpr(1.4426950408889634)
-ATTENDS_NOTHING = tl.constexpr(0x7F800000)  # an lse of +Inf and a delta of 0
 
 
 @triton.jit
@@ -31,13 +30,6 @@ def make_statistics(a, delta, batch, head, rows, exists):
     delta = tl.where(attends, delta, 0.0)
     store_statistics(statistics_address(a, batch, rows, head), lse, delta, exists)
     return lse, delta
-
-
-@triton.jit
-def unpacked(statistics):
-    """lse in the log2 domain, and delta."""
-    lse = statistics.to(tl.int32).to(tl.float32, bitcast=True)
-    return lse * LOG2E, (statistics >> 32).to(tl.int32).to(tl.float32, bitcast=True)
 
 
 @triton.jit
