@@ -29,8 +29,8 @@ struct Plan {
   size_t workspace = 0;  // bytes
   // Of the decode stage: the keys' rows are cut into so many splits of split_rows each.
   int32_t splits = 1, split_rows = 0;
-  Maker of_gradients = Maker::any;  // whose backward_dq and backward_dkv run
-  int32_t dq_sum_dims = 0;          // of a row of backward_fused's sums; 0: the plan has no such stage
+  Sums of_gradients = Sums::any;  // of backward_dq and backward_dkv
+  int32_t dq_sum_dims = 0;        // of a row of backward_fused's sums; 0: the plan has no such stage
 
   const Variant& variant(size_t stage) const { return modules->variants()[stages[stage].variant]; }
 };

@@ -40,18 +40,20 @@ size_t variant_named(const Modules& modules, std::string_view name) {
                                          name, "\", ", modules.archive_path(), " has no such variant; it has ", names));
 }
 
-Maker maker_of(const Variant& v) { return v.by_triton() ? Maker::triton : Maker::rapt; }
-
-// Whose kernels compute the gradients: the named kernel's, else those that the row of backward_dq takes, where they can
+// Those of the named kernel, else those of the kernel that the row of backward_dq takes, where kernels with them can
 // compute the other stages too.
-Maker maker_of_gradients(const Problem& problem, Modules& modules, const Stages& stages, const Variant* named) {
-  if (named != nullptr) return maker_of(*named);
+Sums sums_of_gradients(const Problem& problem, Modules& modules, const Stages& stages, const Variant* named) {
+  if (named != nullptr && sums_of(*named) != Sums::any) return sums_of(*named);
   const auto dq = modules.select(requirements_of(problem, Stage::backward_dq));
-  if (!dq || maker_of(modules.variants()[*dq]) == Maker::rapt) return Maker::rapt;
-  const auto can = [&](Stage stage) {
-    return stage != Stage::backward_fused && modules.select(requirements_of(problem, stage, Maker::triton)).has_value();
-  };
-  return std::all_of(stages.begin(), stages.end(), can) ? Maker::triton : Maker::rapt;
+  const Sums preferred = dq ? sums_of(modules.variants()[*dq]) : Sums::whole;
+  for (const Sums sums : {preferred, Sums::whole, Sums::in_slices}) {
+    const auto can = [&](Stage stage) {
+      return (stage != Stage::backward_fused || sums == Sums::whole) &&
+             modules.select(requirements_of(problem, stage, sums)).has_value();
+    };
+    if (std::all_of(stages.begin(), stages.end(), can)) return sums;
+  }
+  return preferred;
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
   }
   plan.modules = &modules;
   if (op == RAPT_BACKWARD)
-    plan.of_gradients = maker_of_gradients(problem, modules, stages, named ? &modules.variants()[*named] : nullptr);
+    plan.of_gradients = sums_of_gradients(problem, modules, stages, named ? &modules.variants()[*named] : nullptr);
   plan.workspace = lengths_bytes(problem) + (op == RAPT_BACKWARD ? statistics_bytes(problem) : 0);
   for (const Stage stage : stages) {
     if (stage == Stage::decode_combine && plan.splits == 1) break;

@@ -126,7 +126,7 @@ size_t KernelRequirementsHash::operator()(const KernelRequirements& d) const {
   uint64_t h = static_cast<uint64_t>(d.dtype) | static_cast<uint64_t>(d.mask) << 8 | uint64_t{d.general} << 16 |
                static_cast<uint64_t>(d.stage) << 24 | uint64_t{d.cache} << 32 | uint64_t{d.one_head_dim} << 33 |
                uint64_t{d.sink} << 34 | uint64_t{d.strides_fit} << 35 | static_cast<uint64_t>(d.alignment) << 36 |
-               static_cast<uint64_t>(d.maker) << 41 | uint64_t{d.only_scores} << 43 | uint64_t{d.bias_gradient} << 44 |
+               static_cast<uint64_t>(d.sums) << 41 | uint64_t{d.only_scores} << 43 | uint64_t{d.bias_gradient} << 44 |
                uint64_t{d.softcap_fits} << 45;
   for (const int64_t part : {d.head_dim, d.batch, d.heads, d.rows, d.columns, d.seqlen_k, d.query_rows})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
@@ -197,9 +197,15 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
   return r;
 }
 
-KernelRequirements requirements_of(const Problem& problem, Stage stage, Maker of_gradients) {
+Sums sums_of(const Variant& v) {
+  if (!computes(v, Stage::backward_dq) && !computes(v, Stage::backward_dkv)) return Sums::any;
+  if (v.by_triton()) return Sums::triton;
+  return v.operation.ends_with("_wide") ? Sums::in_slices : Sums::whole;
+}
+
+KernelRequirements requirements_of(const Problem& problem, Stage stage, Sums of_gradients) {
   KernelRequirements r = requirements_of(problem, stage);
-  if (computes_gradients(stage)) r.maker = of_gradients;
+  if (computes_gradients(stage)) r.sums = of_gradients;
   return r;
 }
 
@@ -273,6 +279,12 @@ std::string of_another_version(const Variant& v) {
              uint64_t{operation->argument_size}, ": they are of different versions");
 }
 
+std::string_view order_text(Sums sums) {
+  return sums == Sums::triton      ? "that of Triton's kernels"
+         : sums == Sums::in_slices ? "that of backward_*_wide"
+                                   : "neither that of backward_*_wide nor that of Triton's kernels";
+}
+
 std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (std::string why = of_another_version(v); !why.empty()) return why;
   if (!computes(v, d.stage)) return cat("it computes ", v.operation);
@@ -281,8 +293,8 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
     return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", d.head_dim);
   if (v.by_triton())
     if (std::string why = triton_refusal(v, d); !why.empty()) return why;
-  if (d.maker != Maker::any && (d.maker == Maker::triton) != v.by_triton())
-    return "of backward_dq and backward_dkv, both are by Triton or neither is";
+  if (d.sums != Sums::any && d.sums != sums_of(v))
+    return cat("backward_dq and backward_dkv of a pass add up in the same order, here ", order_text(d.sums));
   if (d.general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
   if (d.general && v.features == "scores" && !d.only_scores)
     return cat("kernels with features scores lack ", lacking(KernelSupport::scores));
@@ -308,7 +320,7 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
         return Selected{&row, std::nullopt};
       continue;
     }
-    const auto index = named(variants, able, smallest, row.use.name, needed.maker == Maker::triton);
+    const auto index = named(variants, able, smallest, row.use.name, needed.sums == Sums::triton);
     if (index && row.groups.holds(workgroups(variants[*index], needed) / compute_units)) return Selected{&row, index};
   }
   return std::nullopt;  // not reached: the last row always matches

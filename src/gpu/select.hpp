@@ -11,8 +11,9 @@
 
 namespace rapt::gpu {
 
-// Whose kernels may be taken.
-enum class Maker : uint8_t { any, rapt, triton };
+// In which order a kernel of the backward pass adds up dP and delta: Rapt's own the whole head dimension or, where
+// waves share it, slice by slice.
+enum class Sums : uint8_t { any, whole, in_slices, triton };
 
 // What a stage of a problem requires of its kernel: everything that selection reads, and the key of cached plans.
 struct KernelRequirements {
@@ -30,7 +31,7 @@ struct KernelRequirements {
   bool one_head_dim = true, sink = false, strides_fit = true, softcap_fits = true;
   bool only_scores = false, bias_gradient = false;  // only_scores: kernels with features scores have all options
   int64_t alignment = 16;
-  Maker maker = Maker::any;
+  Sums sums = Sums::any;
 
   bool operator==(const KernelRequirements&) const = default;
 };
@@ -38,9 +39,10 @@ struct KernelRequirementsHash {
   size_t operator()(const KernelRequirements& d) const;
 };
 KernelRequirements requirements_of(const Problem& problem, Stage stage);
-// The same, with backward_dq and backward_dkv by one maker: were their sums of dP in different orders, rows that attend
-// one key would have gradients other than 0.
-KernelRequirements requirements_of(const Problem& problem, Stage stage, Maker of_gradients);
+// The same, with backward_dq and backward_dkv that have such sums: were they in different orders, rows that attend one
+// key would have gradients other than 0.
+KernelRequirements requirements_of(const Problem& problem, Stage stage, Sums of_gradients);
+Sums sums_of(const Variant& v);  // any: it computes no dP
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);

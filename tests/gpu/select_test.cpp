@@ -269,25 +269,30 @@ TEST(Select, ByTritonOnlyByName) {
   EXPECT_EQ(taken(row, problem + " stride=1048576"), 0u);
 }
 
-// backward_dq and backward_dkv by one maker.
-TEST(Select, GradientsByOneMaker) {
+// backward_dq and backward_dkv add up in one order.
+TEST(Select, GradientsInOneOrder) {
   const Operation& dkv = *find_operation("backward_dkv");
   Variant own = variant("backward_dkv.d64.bf16.plain.k64w4", DType::bf16, 64, "plain", 512);
   own.operation = dkv.name;
   own.argument_size = static_cast<int32_t>(dkv.argument_size);
-  const std::vector<Variant> both = {own, by_triton(dkv)};
-  const auto taken = [&](const std::string& use, Maker maker) {
+  Variant wide = variant("backward_dkv_wide.d64.bf16.plain.k64w4s2", DType::bf16, 64, "plain", 512);
+  wide.operation = "backward_dkv_wide";
+  wide.argument_size = own.argument_size;
+  const std::vector<Variant> all = {own, by_triton(dkv), wide};
+  const auto taken = [&](const std::string& use, Sums sums) {
     const Tuning tuning = Tuning::parse("backward_dkv use=" + use + " by=x\nbackward_dkv use=largest by=x\n", "table",
                                         Tuning::Extent::whole);
-    return select(both, tuning, requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), dkv.stage, maker), 100)
+    return select(all, tuning, requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), dkv.stage, sums), 100)
         ->index;
   };
-  EXPECT_EQ(taken("largest", Maker::rapt), 0u);
-  EXPECT_EQ(taken("tq256k64w8", Maker::rapt), 0u);
-  EXPECT_EQ(taken("largest", Maker::triton), 1u);
-  EXPECT_EQ(taken("k64w4", Maker::triton), 1u);
+  EXPECT_EQ(taken("largest", Sums::whole), 0u);
+  EXPECT_EQ(taken("tq256k64w8", Sums::whole), 0u);
+  EXPECT_EQ(taken("k64w4s2", Sums::whole), 0u);
+  EXPECT_EQ(taken("largest", Sums::triton), 1u);
+  EXPECT_EQ(taken("k64w4", Sums::triton), 1u);
+  EXPECT_EQ(taken("k64w4", Sums::in_slices), 2u);
   const KernelRequirements forward =
-      requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), Stage::forward, Maker::triton);
+      requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), Stage::forward, Sums::triton);
   EXPECT_EQ(refusal(kVariants[0], forward), "");  // other stages have either
 }
 
