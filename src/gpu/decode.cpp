@@ -5,7 +5,6 @@
 #include "gpu/gpu.hpp"
 #include "gpu/lengths.hpp"
 #include "gpu/workspace.hpp"
-#include "kernels/architectures.hpp"
 
 namespace rapt::gpu {
 
@@ -19,12 +18,13 @@ constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 // on their way for its multiprocessor, and more would be more results to merge.
 //
 // AMD: up to two for each unit, so that one loads while another merges its waves' results. The units that have most
-// decide when all are done. Above kManyUnits a unit's share of the bandwidth is so small that one does.
-int64_t splits_wanted(int64_t per_split, const Device& device) {
+// decide when all are done; on RDNA, whose waves have 32 lanes, two units run a workgroup together. Above kManyUnits a
+// unit's share of the bandwidth is so small that one does.
+int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device) {
   constexpr int64_t kManyUnits = 200;
   const int64_t units = device.compute_units;
   if (device.id.type == RAPT_CUDA) return std::max<int64_t>(units / per_split, 1);
-  const int64_t places = units / find_architecture(device.arch)->units_per_multiprocessor;
+  const int64_t places = std::max<int64_t>(v.threads / v.waves == 32 ? units / 2 : units, 1);
   const auto of_one_place = [&](int64_t splits) { return (splits * per_split + places - 1) / places; };
   int64_t best = (2 * units + per_split - 1) / per_split;
   for (int64_t splits = best - 1; splits >= std::max<int64_t>(units / per_split, 1); --splits) {
@@ -59,7 +59,7 @@ int64_t partial_rows(const Problem& problem) { return problem.batch * problem.he
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan) {
   const int64_t of_head = tiles(variant, needed), per_split = std::max<int64_t>(needed.heads * of_head, 1);
-  const int64_t wanted = splits_wanted(per_split, device), turn = rows_of_turn(variant, device);
+  const int64_t wanted = splits_wanted(per_split, variant, device), turn = rows_of_turn(variant, device);
   const int64_t rows = std::max<int64_t>(problem.seqlen_k, 1);
   const int64_t most =
       std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(workgroups(variant, needed), 1.0) / variant.threads), 1);
