@@ -40,8 +40,8 @@ size_t variant_named(const Modules& modules, std::string_view name) {
                                          name, "\", ", modules.archive_path(), " has no such variant; it has ", names));
 }
 
-// Those of the named kernel, else those of the kernel that the row of backward_dq takes, where kernels with them can
-// compute the other stages too.
+// The order of the named kernel, or else of the kernel that the row of backward_dq takes, if every stage has a kernel
+// of that order; or else another order of which every stage has one.
 Sums sums_of_gradients(const Problem& problem, Modules& modules, const Stages& stages, const Variant* named) {
   if (named != nullptr && sums_of(*named) != Sums::any) return sums_of(*named);
   const auto dq = modules.select(requirements_of(problem, Stage::backward_dq));

@@ -279,12 +279,6 @@ std::string of_another_version(const Variant& v) {
              uint64_t{operation->argument_size}, ": they are of different versions");
 }
 
-std::string_view order_text(Sums sums) {
-  return sums == Sums::triton      ? "that of Triton's kernels"
-         : sums == Sums::in_slices ? "that of backward_*_wide"
-                                   : "neither that of backward_*_wide nor that of Triton's kernels";
-}
-
 std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (std::string why = of_another_version(v); !why.empty()) return why;
   if (!computes(v, d.stage)) return cat("it computes ", v.operation);
@@ -294,7 +288,7 @@ std::string refusal(const Variant& v, const KernelRequirements& d) {
   if (v.by_triton())
     if (std::string why = triton_refusal(v, d); !why.empty()) return why;
   if (d.sums != Sums::any && d.sums != sums_of(v))
-    return cat("backward_dq and backward_dkv of a pass add up in the same order, here ", order_text(d.sums));
+    return "backward_dq and backward_dkv of a pass add up dP in the same order, and this kernel has another";
   if (d.general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
   if (d.general && v.features == "scores" && !d.only_scores)
     return cat("kernels with features scores lack ", lacking(KernelSupport::scores));

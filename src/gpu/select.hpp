@@ -39,10 +39,10 @@ struct KernelRequirementsHash {
   size_t operator()(const KernelRequirements& d) const;
 };
 KernelRequirements requirements_of(const Problem& problem, Stage stage);
-// The same, with backward_dq and backward_dkv that have such sums: were they in different orders, rows that attend one
-// key would have gradients other than 0.
+// The same, for backward_dq and backward_dkv with kernels of this order: with two orders, rows that attend one key
+// would have gradients other than 0.
 KernelRequirements requirements_of(const Problem& problem, Stage stage, Sums of_gradients);
-Sums sums_of(const Variant& v);  // any: it computes no dP
+Sums sums_of(const Variant& v);  // any: it is neither backward_dq nor backward_dkv
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);

@@ -232,8 +232,7 @@ TEST(Select, ScoresLackAFewOptions) {
       EXPECT_EQ(why_not(able), "") << able;
     const std::string lacking =
         "kernels with features scores lack bias_fp32, dropout, or a softmax_scale below float32's least normal number, "
-        "one "
-        "of which the problem has";
+        "one of which the problem has";
     for (const char* unable :
          {" drop=0.1", " bias=b1hN drop=0.1", " bias=b1hN bias-fp32", " alibi scale=-1", " scale=0"})
       EXPECT_EQ(why_not(unable), lacking) << unable;
