@@ -39,12 +39,12 @@ struct RowWords {
 
 // The products of rows `row` and on of `dout`, which is staged, with those of out. Each lane receives those of its two
 // rows.
-template <class T, class Staged>
-DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Staged::kDims>& out, float (&products)[2]) {
+template <class T, int Dims, class Rows>
+DEVICE void row_products(const Rows& dout, int row, const RowWords<T, Dims>& out, float (&products)[2]) {
   const int own = thread_id() % kWave / 4;
   TileC c[2] = {};
 #pragma unroll
-  for (int dim = 0; dim < Staged::kDims; dim += kStep<T>) {
+  for (int dim = 0; dim < Dims; dim += kStep<T>) {
     const Fragment a = dout.operand_a(row, dim);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {

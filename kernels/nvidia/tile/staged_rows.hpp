@@ -67,7 +67,8 @@ struct StagedRows : SharedRows<T, Dims> {
   using typename Base::element;
   static constexpr int kBytes = Rows * kStride;
   // A wave's copies are of whole groups of `kAcross` times 16 bytes of a row.
-  static constexpr int kAcross = kRowBytes % 128 == 0 ? 8 : 4, kDown = Threads / kAcross;
+  static constexpr int kAcross = Threads > 8 * Rows ? Threads / Rows : kRowBytes % 128 == 0 ? 8 : 4;
+  static constexpr int kDown = Threads / kAcross;
   static_assert(Rows % kDown == 0 && kRowBytes % (16 * kAcross) == 0);
 
   const char* data;  // row 0 of the sequence

@@ -1,0 +1,147 @@
+// Like backward_dq.cu, for rows that do not fit in one wave's registers: all waves share 16 rows, each with a slice of
+// the head dimension of q, dO and dq. The products of the slices are summed through shared memory, and each wave
+// computes the same gradients of the logits.
+#include "kernels/common/score_gradients.hpp"
+#include "kernels/nvidia/tile/logits.hpp"
+#include "kernels/nvidia/tile/not_finite.hpp"
+#include "kernels/nvidia/tile/row_product.hpp"
+#include "kernels/nvidia/tile/slices.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kSlice = kHeadDim / kWaves, kRows = kTile, kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+static_assert(RAPT_HEAD_SLICES == kWaves);
+using StagedQueries = StagedRows<T, kHeadDim, kRows, kThreads>;
+using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
+using Part = WavePart<kWaves, kSlice>;
+using Sums = SliceSums<2 * kKeyTiles, kWaves>;  // of S and dP
+static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes,
+              "shared= of the row");
+static_assert(kWaves * kTile * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
+
+using Statistics = rapt_abi_row_statistics[1][2];
+
+// Of the lane's rows. `dout` is staged.
+DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part& part, const StagedQueries& dout,
+                            const Sums& sums, Statistics& statistics) {
+  const int dims = part.dims(a.problem.head_dim_v);
+  const char* const of_head = part.at<T>(first_row_of(a.out, block.batch, block.q, block.head));
+  const char* const lse_of_head =
+      reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
+  const char* rows[2];
+  float lse[2];
+  for_rows<1>([&](int m, int half) {
+    const int row = block.first_row + row_in_wave(m, half, part.lane);
+    const bool there = row < block.q.count;
+    rows[half] = there ? of_head + row * a.out.seq : nullptr;
+    lse[half] = -__builtin_inff();
+    if (there) lse[half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
+  });
+  RowWords<T, kSlice> out;
+  out.load(rows, dims, aligned(of_head, a.out.seq) && dims % 2 == 0);
+  float delta[2];
+  row_products<T>(dout.from(0, part.dim), 0, out, delta);
+  TileC products[1][1] = {{{delta[0], delta[1]}}};
+  sums.put(products);
+  barrier();
+  sums.get(products);
+  for_rows<1>([&](int m, int half) {
+    const int row = block.first_row + row_in_wave(m, half, part.lane);
+    statistics[m][half] = {lse[half] == -__builtin_inff() ? __builtin_inff() : lse[half], products[0][0][half]};
+    if (row < block.q.count && part.first_slice() && part.lane % 4 == 0)
+      statistics_of(a, block.batch, block.q, block.head)[row] = statistics[m][half];
+  });
+}
+
+// Returns whether it must run again, without Inf and NaN in K.
+DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
+  Problem& p = a.problem;
+  const Block block = block_of(p, a.tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id(), head_k = block.head / p.group;
+  const Part part = Part::of(thread);
+  const WaveRows rows = {block.first_row, keys_of(p, block, block.first_row, kRows)};
+  const Keys& keys = rows.keys;
+  const auto queries = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
+    return StagedQueries(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count,
+                         at, thread);
+  };
+  const auto staged_keys = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
+    return StagedKeys(first_row_of(tensor, block.batch, block.k, head_k), tensor.seq, head_dim, keys.begin, keys.end,
+                      at, thread);
+  };
+  char* const after_rows = shared + 2 * StagedQueries::kBytes;
+  const StagedQueries q = queries(a.q, p.head_dim, shared);
+  const StagedQueries dout = queries(a.dout, p.head_dim_v, shared + StagedQueries::kBytes);
+  const StagedKeys k = staged_keys(a.k, p.head_dim, after_rows);
+  const StagedKeys v = staged_keys(a.v, p.head_dim_v, after_rows + StagedKeys::kBytes);
+  const Sums sums = {after_rows + 2 * StagedKeys::kBytes, part.wave, part.lane};
+  const int begin = keys.begin / kKeys * kKeys;
+  dout.load(block.first_row);
+  if (a.dq.data != nullptr) {
+    q.load(block.first_row);
+    if (begin < keys.end) {
+      k.load(begin);
+      v.load(begin);
+    }
+  }
+  wait_for_copies();
+  barrier();
+  Statistics statistics;
+  make_statistics(a, block, part, dout, sums, statistics);
+  if (a.dq.data == nullptr) return false;
+
+  TileC dq[1][kDimTiles] = {};
+#pragma unroll 1
+  for (int first = begin; first < keys.end; first += kKeys) {
+    wait_for_copies();
+    barrier();  // and the last sums have been read
+    TileC s[1][kKeyTiles], ds[1][kKeyTiles];
+    multiply_slice<T, kSlice>(part.dim < p.head_dim, operands_of(q, part.dim), k.from(0, part.dim), s);
+    multiply_slice<T, kSlice>(part.dim < p.head_dim_v, operands_of(dout, part.dim), v.from(0, part.dim), ds);
+    sums.put(s);
+    sums.put(ds, kKeyTiles);
+    barrier();  // V has been read, and the sums are there
+    if (first + kKeys < keys.end) v.load(first + kKeys);
+    if (finite) remove_not_finite(k);
+    sums.get(s);
+    sums.get(ds, kKeyTiles);
+    const bool masked = first < keys.full_begin || first + kKeys > keys.full_end;
+    Rounded<T, 1, kKeyTiles> rounded;
+    for_rows<1>([&](int m, int half) {
+      const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{ds[m], half, part.lane};
+      score_gradients<kGeneral>(
+          p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, part.lane)); },
+          statistics[m][half], logits, gradients);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
+    });
+    add_product<T>(rounded, k.from(0, part.dim), dq);
+    barrier();  // K has been read
+    if (first + kKeys < keys.end) k.load(first + kKeys);
+  }
+
+  barrier();  // everything has been read
+  const auto gathered = part.gathered<T>(shared, thread);
+  bool again = false;
+  for_rows<1>([&](int m, int half) {
+    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
+    stage<T>(gathered.at(row_in_wave(m, half, part.lane)), dq[m], half, part.lane, p.scale);
+  });
+  store_rows<kTile>(gathered, 0, part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq),
+                    a.dq.seq, block.q.count - block.first_row, part.dims(p.head_dim));
+  return any_thread(again) && !finite;
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
+RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
+  extern __shared__ __align__(16) char shared[];
+#pragma unroll 1
+  for (bool finite = false; rapt::nvidia::backward_dq(arguments, shared, finite); finite = true) {
+  }
+}

@@ -1,0 +1,163 @@
+// Like decode.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice of
+// the head dimension. Each multiplies its slice of q and K, the products are summed through shared memory, and each wave
+// computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
+//
+// K and V of a tile pass in turn through one ring of buffers in shared memory.
+#include "kernels/common/append.hpp"
+#include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/tile/fold.hpp"
+#include "kernels/nvidia/tile/slices.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kSlice = kHeadDim / kWaves, kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+// P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %, and reading K and V takes longer.
+inline constexpr bool kTwoParts = sizeof(T::element) == 2;
+static_assert(RAPT_HEAD_SLICES == kWaves && kKeys == kRowGroup && kTile == kDecodeRows);
+using Tile = StagedRows<T, kHeadDim, kKeys, kThreads>;
+using Part = WavePart<kWaves, kSlice>;
+using Sums = SliceSums<kKeyTiles, kWaves>;
+
+// One is multiplied, the others are being copied.
+inline constexpr int kBuffers = (RAPT_SHARED_BYTES - kWaves * Sums::kWaveBytes) / Tile::kBytes;
+static_assert(kBuffers % 2 == 1 && kBuffers >= 3, "K is copied into the place of V, and V into that of K");
+static_assert(RAPT_SHARED_BYTES == kBuffers * Tile::kBytes + kWaves * Sums::kWaveBytes, "shared= of the row");
+inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeys;
+
+using Accumulators = TileC[1][kDimTiles];
+using Softmaxes = Softmax<T, kGeneral>[1][2];
+
+// Stores a wave's slice of the rows: out, or a partial result. Returns whether it has an Inf or NaN that may come from
+// a key that its row does not attend.
+DEVICE bool store(DecodeArguments& a, const DecodeBlock& b, int pass, const Part& part, Softmaxes& softmax,
+                  Accumulators& o) {
+  Problem& p = a.problem;
+  const int rows = decode_rows(p, b), dims = part.dims(p.head_dim_v);
+  bool again = false;
+  for_rows<1>([&](int m, int half) {
+    const int row = row_in_wave(m, half, part.lane);
+    Softmax<T, kGeneral>& own = softmax[m][half];
+    own.sum = query_sum(own.sum + own.rest);
+    const float sum = own.sum;
+    if (row >= rows) return;
+    const bool first_lane = part.first_slice() && part.lane % 4 == 0 && pass < kAbove;
+    const auto put = [&]<class To>(To, char* to) {
+      if (pass >= kAbove) return add_where_weighted<To>(to, dims, added<kGeneral>(pass), o[m], half, part.lane);
+      again |= not_finite(o[m], half) && sum == sum;
+      store_elements<To>(to, dims, o[m], half, part.lane);
+    };
+    if (a.splits > 1) {
+      const int64_t at = partial_row(a, b, row);
+      if (first_lane) a.partial.softmax[at] = {own.reference, sum};
+      return put(fp32(), part.at<fp32>(reinterpret_cast<char*>(a.partial.out + at * a.partial.dims)));
+    }
+    const DecodeRow of_tile = decode_row(a, b, row);
+    const Block block = b.block(p, of_tile.head);
+    if (pass < kAbove) {
+      const float factor = own.finish_total(sink_of<kGeneral>(p, block)) * (kGeneral ? p.keep_scale : 1);
+#pragma unroll
+      for (int d = 0; d < kDimTiles; ++d) o[m][d][2 * half] *= factor, o[m][d][2 * half + 1] *= factor;
+      if (first_lane) store_lse(a, block, of_tile.query, own.lse());
+    }
+    put(T(), part.at<T>(first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq));
+  });
+  return again;
+}
+
+// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
+  Problem& p = a.problem;
+  const DecodeBlock b = decode_block(a, workgroup_id());
+  if (decode_rows(p, b) <= 0) return false;
+  const int thread = thread_id(), split_begin = b.split * a.split_rows;
+  const Part part = Part::of(thread);
+  const Keys keys = decode_keys(a, b, split_begin, a.splits == 1 ? INT32_MAX : split_begin + a.split_rows);
+  if (a.splits > 1 && keys.begin >= keys.end) {
+    if (thread < decode_rows(p, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
+    return false;
+  }
+  const CacheRows k(a, b, a.k), v(a, b, a.v);
+  int next = 0;  // the buffer of the next copy
+  const auto tile = [&](int buffer, const CacheRows& rows, int dims, int first) {
+    const char* const data = first < keys.end ? rows.group(first / kRowGroup) : rows.origin();
+    return Tile(data, rows.seq, dims, keys.begin, keys.end, shared + buffer * Tile::kBytes, thread);
+  };
+  // Starts to copy a tile, as one group.
+  const auto load = [&](const CacheRows& rows, int dims, int first) {
+    if (first < keys.end) tile(next, rows, dims, first).load(first);
+    end_group();
+    next = next + 1 < kBuffers ? next + 1 : 0;
+  };
+
+  const int begin = keys.begin / kKeys * kKeys;
+#pragma unroll 1
+  for (int first = begin; first < begin + kAhead; first += kKeys) {
+    load(k, p.head_dim, first);
+    load(v, p.head_dim_v, first);
+  }
+  // Through the one buffer that is free.
+  const SharedRows<T, kHeadDim> staged_q = {shared + (kBuffers - 1) * Tile::kBytes, thread};
+  stage_q<T, kHeadDim, kThreads>(a, b, thread, [&](int row, int x) { return staged_q.at(row) + x; });
+  barrier();
+  KeptSlice<T, kSlice> q;
+  q.load(staged_q, 0, part.dim);
+
+  const Sums sums = {shared + kBuffers * Tile::kBytes, part.wave, part.lane};
+  const auto row_of = [&](int i) {
+    const DecodeRow row = decode_row(a, b, i);
+    const Block block = b.block(p, row.head);
+    return ResultRow{block, query_of(p, block, row.query)};
+  };
+  Accumulators o = {};
+  Softmaxes softmax;
+  for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
+  int current = 0;
+  const auto rows_of_current = [&] { return SharedRows<T, kHeadDim>{shared + current * Tile::kBytes, thread}; };
+  const auto advance = [&] { current = current + 1 < kBuffers ? current + 1 : 0; };
+#pragma unroll 1
+  for (int first = begin; first < keys.end; first += kKeys) {
+    wait_for_groups<kBuffers - 2>();  // of K
+    barrier();                        // and the last tile's V and sums have been read
+    load(k, p.head_dim, first + kAhead);
+    TileC s[1][kKeyTiles];
+    multiply_slice<T, kSlice>(part.dim < p.head_dim, q, rows_of_current().from(0, part.dim), s);
+    sums.put(s);
+    advance();
+    wait_for_groups<kBuffers - 2>();  // of V
+    barrier();                        // K has been read, and the sums are there
+    load(v, p.head_dim_v, first + kAhead);
+    replace<kGeneral, kKeys, kThreads>(pass, rows_of_current());
+    sums.get(s);
+    Rounded<T, 1, kKeyTiles> weights;
+    const bool partial = first < keys.full_begin || first + kKeys > keys.full_end;
+    probabilities<T, kGeneral, 1>(p, pass, partial, row_of, first - b.first_key, part.lane, s, softmax, o, weights);
+    const auto values = rows_of_current().from(0, part.dim);
+    add_product<T>(weights, values, o);
+    if constexpr (kTwoParts) add_rest<T>(s, weights, values, o);
+    advance();
+  }
+
+  const bool again = store(a, b, pass, part, softmax, o);
+  return any_thread(again) || pass != kAll;
+}
+
+DEVICE void append_split(DecodeArguments& a) {
+  const DecodeBlock b = decode_block(a, workgroup_id());
+  const int begin = b.split * a.split_rows, end = a.splits == 1 ? INT32_MAX : begin + a.split_rows;
+  append<T, kThreads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, end);
+  barrier();  // of global memory too
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
+RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
+  extern __shared__ __align__(16) char shared[];
+  if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split(arguments);
+#pragma unroll 1
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
+    if (!rapt::nvidia::decode(arguments, shared, pass)) break;
+}

@@ -1,0 +1,120 @@
+// Like forward.cu, for rows of q and O that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share 16 rows,
+// each with a slice of the head dimension. Each multiplies its slice of q and K, the products are summed through shared
+// memory, and each wave computes the same softmax and its own slice of O.
+#include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/tile/slices.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kSlices = RAPT_HEAD_SLICES, kSlice = kHeadDim / kSlices, kRows = kWaves / kSlices * kTile;
+inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
+inline constexpr bool kGeneral = RAPT_GENERAL;
+using StagedQ = StagedRows<T, kHeadDim, kRows, kThreads>;
+using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
+using Part = WavePart<kSlices, kSlice>;
+using Sums = SliceSums<kKeyTiles, kSlices>;
+static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes, "shared= of the row");
+static_assert(StagedQ::kBytes <= 2 * StagedKeys::kBytes && kTile * kWaves * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
+
+using Accumulators = TileC[1][kDimTiles];
+using Softmaxes = Softmax<T, kGeneral>[1][2];
+
+// Stores a pass's result. Returns true if a row has an Inf or NaN that may come from a key it does not attend.
+DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, char* shared) {
+  const Block block = block_of(a.problem, a.q_tiles, kRows);
+  const int thread = thread_id();
+  const Part part = Part::of(thread);
+  const int first_row = block.first_row + part.row, dims = part.dims(a.problem.head_dim_v);
+  const auto gathered = part.gathered<T>(shared, thread);
+  char* const out = part.at<T>(first_row_of(a.out, block.batch, block.q, block.head) + first_row * a.out.seq);
+  bool again = false;
+  for_rows<1>([&](int m, int half) {
+    const int row = row_in_wave(m, half, part.lane);
+    const bool exists = first_row + row < block.q.count;
+    if (pass >= kAbove) {
+      if (exists) add_where_weighted<T>(out + row * a.out.seq, dims, added<kGeneral>(pass), o[m], half, part.lane);
+      return;
+    }
+    Softmax<T, kGeneral>& own = softmax[m][half];
+    const float factor = own.finish(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
+    if (exists) {
+      again |= not_finite(o[m], half) && own.sum == own.sum;
+      if (part.first_slice() && part.lane % 4 == 0) store_lse(a, block, first_row + row, own.lse());
+    }
+    stage<T>(gathered.at(row), o[m], half, part.lane, factor);
+  });
+  if (pass < kAbove) store_rows<kTile>(gathered, 0, out, a.out.seq, block.q.count - first_row, dims);
+  return again;
+}
+
+// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+DEVICE bool forward(Arguments& a, char* shared, int pass) {
+  Problem& p = a.problem;
+  const Block block = block_of(p, a.q_tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = thread_id(), head_k = block.head / p.group;
+  const Part part = Part::of(thread);
+  const int first_row = block.first_row + part.row;
+  const Keys keys = keys_of(p, block, block.first_row, kRows);  // of the workgroup
+  const WaveRows rows = {first_row, keys_of(p, block, first_row, kTile)};
+  const StagedKeys k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, p.head_dim, keys.begin, keys.end, shared,
+                     thread);
+  const StagedKeys v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, p.head_dim_v, keys.begin, keys.end,
+                     shared + StagedKeys::kBytes, thread);
+  const Sums sums = {shared + 2 * StagedKeys::kBytes, part.wave, part.lane};
+
+  // Through the place of K and V.
+  const StagedQ staged_q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, p.head_dim, 0, block.q.count,
+                         shared, thread);
+  staged_q.load(block.first_row);
+  wait_for_copies();
+  barrier();
+  KeptSlice<T, kSlice> q;
+  q.load(staged_q, part.row, part.dim);
+  barrier();
+
+  Accumulators o = {};
+  Softmaxes softmax;
+  for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
+  const int begin = keys.begin / kKeys * kKeys;
+  if (begin < keys.end) k.load(begin);
+#pragma unroll 1
+  for (int first = begin; first < keys.end; first += kKeys) {
+    wait_for_copies();  // of K
+    barrier();          // and the last tile's V and sums have been read
+    v.load(first);
+    const bool attends = rows.attends(first, kKeys);
+    TileC s[1][kKeyTiles];
+    if (attends) {
+      multiply_slice<T, kSlice>(part.dim < p.head_dim, q, k.from(0, part.dim), s);
+      sums.put(s);
+    }
+    wait_for_copies();  // of V
+    barrier();          // K has been read, and the sums are there
+    if (first + kKeys < keys.end) k.load(first + kKeys);
+    replace<kGeneral>(pass, v);
+    if (!attends) continue;
+    sums.get(s);
+    Rounded<T, 1, kKeyTiles> weights;
+    const bool partial = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+    const auto row_of = [&](int row) { return ResultRow{block, rows.query(p, block, row)}; };
+    probabilities<T, kGeneral, 2>(p, pass, partial, row_of, first, part.lane, s, softmax, o, weights);
+    add_product<T>(weights, v.from(0, part.dim), o);
+  }
+
+  barrier();  // V has been read
+  const bool again = store(a, pass, softmax, o, shared);
+  return any_thread(again) || pass != kAll;
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
+RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
+  extern __shared__ __align__(16) char shared[];
+#pragma unroll 1
+  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
+    if (!rapt::nvidia::forward(arguments, shared, pass)) break;
+}

@@ -1,0 +1,100 @@
+// Rows too long for one wave's registers: `Slices` waves share 16 of them, each with a slice of the head dimension. A
+// product over the head dimension is the sum of theirs, through shared memory.
+#pragma once
+
+#include "kernels/nvidia/tile/products.hpp"
+#include "kernels/nvidia/tile/result.hpp"
+
+namespace rapt::nvidia {
+
+// A wave's rows, from `row` of the workgroup's on, and its slice of `Dims` elements, from `dim` on.
+template <int Slices, int Dims>
+struct WavePart {
+  int wave, lane, row, dim;
+
+  DEVICE WavePart of(int thread) {
+    const int wave = thread / kWave;
+    return {wave, thread % kWave, wave / Slices * kTile, wave % Slices * Dims};
+  }
+  DEVICE_MEMBER bool first_slice() const { return dim == 0; }
+  // Elements of the slice that exist, of rows of `dims`.
+  DEVICE_MEMBER int dims(int dims) const { return clamp(dims - dim, 0, Dims); }
+
+  // The wave's part of a row.
+  template <class T>
+  DEVICE_MEMBER char* at(char* row) const {
+    return row + dim * static_cast<int>(sizeof(typename T::element));
+  }
+  // Where in shared memory a wave gathers its part of a result before it is stored.
+  template <class T>
+  using Gathered = SharedRows<T, Dims>;
+  template <class T>
+  DEVICE_MEMBER Gathered<T> gathered(char* shared, int thread) const {
+    return {shared + wave * kTile * Gathered<T>::kStride, thread};
+  }
+};
+
+// S = A B^T of the first `Dims` elements of rows, which are a wave's slice; 0 if no element of the slice exists.
+template <class T, int Dims, int Columns, class A, class B>
+DEVICE void multiply_slice(bool exists, const A& a_of, const B& b, TileC (&s)[1][Columns]) {
+  clear(s);
+  if (exists) add_transposed<T, 0, Dims>(a_of, b, 0, s);
+}
+
+// 16 rows in shared memory, from element `first_dim` on, as operands A.
+template <class Rows>
+DEVICE auto operands_of(const Rows& rows, int first_dim) {
+  return [rows, first_dim](int, int dim) { return rows.operand_a(0, first_dim + dim); };
+}
+
+// The products of each wave, `Tiles` of 16 by 8, in shared memory.
+template <int Tiles, int Slices>
+struct SliceSums {
+  static constexpr int kWaveBytes = Tiles * kWave * static_cast<int>(sizeof(TileC));
+
+  char* shared;
+  int wave, lane;
+
+  // Tiles from `first` on. A barrier must follow.
+  template <int Columns>
+  DEVICE_MEMBER void put(const TileC (&s)[1][Columns], int first = 0) const {
+#pragma unroll
+    for (int n = 0; n < Columns; ++n) *part(wave, first + n) = {s[0][n][0], s[0][n][1], s[0][n][2], s[0][n][3]};
+  }
+
+  // Every wave adds in the same order, so all have the same sums.
+  template <int Columns>
+  DEVICE_MEMBER void get(TileC (&s)[1][Columns], int first = 0) const {
+    const int group = wave / Slices * Slices;
+#pragma unroll
+    for (int n = 0; n < Columns; ++n) {
+      float4 sum = *part(group, first + n);
+#pragma unroll
+      for (int i = 1; i < Slices; ++i) {
+        const float4 x = *part(group + i, first + n);
+        sum = {sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w};
+      }
+      s[0][n][0] = sum.x, s[0][n][1] = sum.y, s[0][n][2] = sum.z, s[0][n][3] = sum.w;
+    }
+  }
+
+ private:
+  DEVICE_MEMBER float4* part(int of_wave, int tile) const {
+    return reinterpret_cast<float4*>(shared + of_wave * kWaveBytes) + tile * kWave + lane;
+  }
+};
+
+// A wave's slice of 16 rows in registers, as operands A.
+template <class T, int Dims>
+struct KeptSlice {
+  Fragment x[Dims / kStep<T>];
+
+  template <class Rows>
+  DEVICE_MEMBER void load(const Rows& rows, int row, int first_dim) {
+#pragma unroll
+    for (int dim = 0; dim < Dims; dim += kStep<T>) x[dim / kStep<T>] = rows.operand_a(row, first_dim + dim);
+  }
+  DEVICE_MEMBER const Fragment& operator()(int, int dim) const { return x[dim / kStep<T>]; }
+};
+
+}  // namespace rapt::nvidia
