@@ -60,14 +60,17 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 
-gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests
+gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests (WHEEL=, FLASH_ATTN_TESTS=: its Python tests too)
 	@tools/install-deps cuda
 	tools/install-nvcc build/nvcc
 	$(if $(TRITON),@tools/install-triton build/triton)
-	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test
+	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test gpu_overhead
 	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
-	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/gpu-tests
+	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/cuda/tests/gpu/gpu_overhead build/gpu-tests
 	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
+	$(if $(WHEEL),rm -rf build/gpu-tests/python && python3 -m zipfile -e $(WHEEL) build/gpu-tests/python)
+	$(if $(WHEEL),rm -rf build/gpu-tests/python-tests && cp -r python/tests build/gpu-tests/python-tests && cp tools/flash-attn-tests build/gpu-tests)
+	$(if $(FLASH_ATTN_TESTS),cp $(FLASH_ATTN_TESTS) build/gpu-tests/test_flash_attn.py)
 
 .PHONY: test test-nightly
 test: deps-test ## what must pass before a change lands

@@ -7,7 +7,7 @@ import sys
 from rapt import _core
 from rapt._explain import explain
 
-_ROCM = 10
+_GPUS = {"hip": ("HIP", 10), "cuda": ("CUDA", 2)}  # DLPack's numbers
 
 
 def doctor() -> str:
@@ -19,7 +19,7 @@ def doctor() -> str:
     for name, available in _core.cpu_tiers():
         lines.append(f"  {name:<12} {'used' if name == best else 'available' if available else 'not on this machine'}")
     lines += [f"  {c.reason}" for c in explain("b1 hq1 hk1 sq1 sk1 d64 bf16").candidates if c.backend == "cpu"]
-    lines += ["", "GPUs", *(_gpus() or ["  HIP finds none"]), "", "kernel archives"]
+    lines += ["", "GPUs", *(line for name in _GPUS for line in _gpus(name)), "", "kernel archives"]
     lines += [f"  {path}: {contents}" for path, contents in _core.archives()] or [
         "  none in RAPT_KERNEL_PATH or next to the library"
     ]
@@ -31,11 +31,13 @@ def _library(name):
     return f"{name} {module.__version__}" if module else f"{name} not imported"
 
 
-def _gpus():
+def _gpus(name):
+    library, number = _GPUS[name]
     try:
-        return [
-            f"  hip:{number} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
-            for number, d in enumerate(_core.devices(_ROCM))
-        ]
+        found = _core.devices(number)
     except RuntimeError as error:
-        return [f"  no HIP: {error}"]
+        return [f"  no {library}: {error}"]
+    return [
+        f"  {name}:{i} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
+        for i, d in enumerate(found)
+    ] or [f"  {library} finds none"]

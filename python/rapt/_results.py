@@ -46,10 +46,14 @@ _Memory = type(_core.empty((1,), numpy.empty(1), False))
 
 
 def handed_over(memory, like):
-    """The memory, once it is written, as an array of `like`'s library if that has an array namespace.
+    """The memory, once it is written, as an array of `like`'s library if that has a from_dlpack.
 
     It cannot be one before: JAX's arrays cannot be written.
     """
-    if type(memory) is not _Memory or not hasattr(like, "__array_namespace__"):
+    if type(memory) is not _Memory:
         return memory
-    return like.__array_namespace__().from_dlpack(memory)
+    if hasattr(like, "__array_namespace__"):
+        library = like.__array_namespace__()
+    else:  # CuPy's arrays do not name theirs
+        library = sys.modules.get(type(like).__module__.partition(".")[0])
+    return library.from_dlpack(memory) if hasattr(library, "from_dlpack") else memory

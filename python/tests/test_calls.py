@@ -160,4 +160,5 @@ def test_explain():
 def test_doctor():
     text = rapt.doctor()
     assert f"rapt {rapt.__version__}" in text and f"torch {torch.__version__}" in text
+    assert all(library in text for library in ("HIP", "CUDA"))
     assert "portable" in text and " used" in text and "kernel archives" in text

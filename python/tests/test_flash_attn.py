@@ -354,5 +354,8 @@ def test_what_is_not_there_is_refused():
     with pytest.raises(ValueError, match="kv has the shape"):
         fa.flash_attn_kvpacked_func(q, k)
     table = torch.zeros(1, 1, dtype=torch.int32)
-    with pytest.raises(RuntimeError, match="block_table"):
-        fa.flash_attn_with_kvcache(q, k, v, cache_seqlens=9, block_table=table)
+    for length in (9, torch.tensor([9], dtype=torch.int32)):
+        with pytest.raises(RuntimeError, match="block_table"):
+            fa.flash_attn_with_kvcache(q, k, v, cache_seqlens=length, block_table=table)
+    with pytest.raises(ValueError, match="cache_seqlens is 8, with 1 new keys must be in 0 to 8"):
+        fa.flash_attn_with_kvcache(q, k, v, k[:, :1], v[:, :1], cache_seqlens=8)

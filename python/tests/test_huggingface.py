@@ -35,12 +35,12 @@ MODELS = {
 OTHERS = {"llama": ["eager", "sdpa"], "gemma2": ["eager"], "gpt_oss": ["eager"], "bert": ["eager", "sdpa"]}
 
 
-def models(make, config, implementations):
+def models(make, config, implementations, device):
     """The same weights with each implementation."""
     torch.manual_seed(0)
     first, found = None, []
     for name in implementations:
-        model = make._from_config(copy.deepcopy(config), attn_implementation=name)
+        model = make._from_config(copy.deepcopy(config), attn_implementation=name).to(device)
         first = first or model
         model.load_state_dict(first.state_dict())
         assert model.config._attn_implementation == name
@@ -48,13 +48,14 @@ def models(make, config, implementations):
     return found
 
 
-def padded(side):
+def padded(side, device):
     """Tokens [3, 12] and their mask; rows of 12, 7 and 3 tokens."""
     tokens = torch.randint(1, 97, (3, 12), generator=torch.Generator().manual_seed(1))
     mask = torch.arange(12)[None] < torch.tensor([12, 7, 3])[:, None]
     if side == "left":
         mask = mask.flip(1)
-    return tokens * mask, mask.long() if side != "none" else torch.ones(3, 12, dtype=torch.long)
+    mask = mask.long() if side != "none" else torch.ones(3, 12, dtype=torch.long)
+    return (tokens * mask).to(device), mask.to(device)
 
 
 def logits_and_gradients(model, kept, **inputs):
@@ -81,20 +82,20 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize("side", ["none", "left", "right"])
 @pytest.mark.parametrize("name", MODELS)
-def test_text_models(name, side, calls):
+def test_text_models(name, side, device, calls):
     make, config = MODELS[name]
-    ours, *others = models(make, config, ["rapt", *OTHERS[name]])
-    tokens, mask = padded(side)
+    ours, *others = models(make, config, ["rapt", *OTHERS[name]], device)
+    tokens, mask = padded(side, device)
     found = logits_and_gradients(ours, mask.bool(), input_ids=tokens, attention_mask=mask)
     assert len(calls) == config.num_hidden_layers
     for other in others:
         assert_same(logits_and_gradients(other, mask.bool(), input_ids=tokens, attention_mask=mask), found)
 
 
-def test_vit():
+def test_vit(device):
     config = ViTConfig(**SIZES, image_size=32, patch_size=8, num_labels=5)
-    ours, *others = models(ViTForImageClassification, config, ["rapt", "eager", "sdpa"])
-    images = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(2))
+    ours, *others = models(ViTForImageClassification, config, ["rapt", "eager", "sdpa"], device)
+    images = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(2)).to(device)
     found = logits_and_gradients(ours, None, pixel_values=images)
     for other in others:
         assert_same(logits_and_gradients(other, None, pixel_values=images), found)
@@ -102,26 +103,27 @@ def test_vit():
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "gpt_oss"])
 @pytest.mark.parametrize("cache", ["dynamic", "static"])
-def test_generate_with_a_cache(name, cache, calls):
+def test_generate_with_a_cache(name, cache, device, calls):
     make, config = MODELS[name]
-    tokens, mask = padded("left")
+    tokens, mask = padded("left", device)
     options = {"max_new_tokens": 8, "do_sample": False, "cache_implementation": cache, "pad_token_id": 0}
     generated = [
         model.generate(input_ids=tokens, attention_mask=mask, eos_token_id=None, disable_compile=True, **options)
-        for model in models(make, config, ["rapt", *OTHERS[name]])
+        for model in models(make, config, ["rapt", *OTHERS[name]], device)
     ]
     assert generated[0].shape == (3, 20) and len(calls) == 8 * config.num_hidden_layers
     for other in generated[1:]:
         assert torch.equal(generated[0], other)
 
 
-def test_a_position_bias_gets_its_gradient():
+def test_a_position_bias_gets_its_gradient(device):
     q, k, v, bias = (
-        torch.randn(s, requires_grad=True) for s in ((2, 4, 5, 16), (2, 2, 5, 16), (2, 2, 5, 16), (1, 4, 5, 5))
+        torch.randn(s, requires_grad=True, device=device)
+        for s in ((2, 4, 5, 16), (2, 2, 5, 16), (2, 2, 5, 16), (1, 4, 5, 5))
     )
     module = torch.nn.Module()
     out, _ = rapt.huggingface.attention(module, q, k, v, None, scaling=0.5, is_causal=True, position_bias=bias)
-    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    mask = torch.ones(5, 5, dtype=torch.bool, device=device).tril()
     expected = torch.nn.functional.scaled_dot_product_attention(
         q, k, v, bias.masked_fill(~mask, -torch.inf), scale=0.5, enable_gqa=True
     ).transpose(1, 2)

@@ -1,5 +1,8 @@
 """Where tensors come from: NumPy, PyTorch, and anything else that has __dlpack__."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 import rapt
@@ -89,6 +92,13 @@ def test_any_library_with_dlpack(versioned):
     assert all((np.from_dlpack(x) == y).all() for x, y in zip(gradients[:3], expected[:3], strict=True))
     with pytest.raises(ValueError, match=r"q has the shape \(6, 4, 8, 2, 2\)|q has 5 dimensions"):
         rapt.attention(Foreign(np.zeros((6, 4, 8, 2, 2), np.float32)), k, v)
+
+
+def test_results_are_arrays_of_a_library_without_array_namespaces(monkeypatch):
+    monkeypatch.setitem(sys.modules, "foreign", types.SimpleNamespace(from_dlpack=lambda memory: ("foreign", memory)))
+    monkeypatch.setattr(Foreign, "__module__", "foreign.arrays")
+    library, memory = rapt.attention(*(Foreign(x) for x in (Q, K, V)), causal=True)
+    assert library == "foreign" and (np.from_dlpack(memory) == OUT).all()
 
 
 def test_mixed_libraries_and_torch_subclasses():

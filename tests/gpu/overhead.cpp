@@ -1,26 +1,46 @@
-// What a forward call costs on the host, over a HIP library whose functions return at once: Rapt's own part of a call,
-// which is on top of hipModuleLaunchKernel; with a cached plan, and where the problem is new and a kernel is selected.
+// What a forward call costs on the host; with a cached plan, and where the problem is new and a kernel is selected.
+// Over a HIP library whose functions return at once: Rapt's own part of a call. On cuda:0: all of it, and beside it
+// cuLaunchKernel of an empty kernel with as many bytes of arguments.
 // Usage: RAPT_HIP_LIBRARY=... RAPT_KERNEL_PATH=... [RAPT_TUNING=...] gpu_overhead
+//        RAPT_KERNEL_PATH=... gpu_overhead cuda
+#include <dlfcn.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <vector>
+
+#include "kernels/abi.h"
 
 #include "rapt/rapt.hpp"
 
 namespace {
 
-// The least of many batches: what it costs where nothing else runs.
+double user_nanoseconds() {
+  rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return 1e9 * static_cast<double>(usage.ru_utime.tv_sec) + 1e3 * static_cast<double>(usage.ru_utime.tv_usec);
+}
+
+// The least of many batches: what it costs where nothing else runs. A GPU's queue holds a thousand launches, and is
+// empty when a batch begins.
 template <class Body>
-double nanoseconds(const Body& body) {
+double nanoseconds(rapt_device gpu, const char* name, const Body& body) {
   using Clock = std::chrono::steady_clock;
-  double least = 1e9;
-  for (int batch = 0; batch < 200; ++batch) {
-    constexpr int kCalls = 500;
+  constexpr int kBatches = 400, kCalls = 250;
+  double least = 1e9, user = 0;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    rapt::synchronize(gpu);
+    const double user_start = user_nanoseconds();
     const auto start = Clock::now();
     for (int i = 0; i < kCalls; ++i) body();
     least = std::min(least, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kCalls);
+    user += user_nanoseconds() - user_start;
   }
+  std::printf("%-14s %7.0f ns, on average %7.0f ns of user time\n", name, least, user / kBatches / kCalls);
   return least;
 }
 
@@ -31,35 +51,81 @@ double nanoseconds_once(const Body& body) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
+template <class... Arguments>
+auto* libcuda(const char* name) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  auto* const found = reinterpret_cast<int (*)(Arguments...)>(library ? dlsym(library, name) : nullptr);
+  if (!found) throw std::runtime_error(std::string("there is no libcuda.so.1 with ") + name);
+  return found;
+}
+
+template <class... Arguments>
+void cuda(const char* name, Arguments... arguments) {
+  if (const int status = libcuda<Arguments...>(name)(arguments...))
+    throw std::runtime_error(std::string(name) + " gives " + std::to_string(status));
+}
+
+double nanoseconds_of_a_launch(rapt_device gpu) {
+  rapt_forward_args arguments = {};
+  const std::string code =
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry empty(.param .align 8 .b8 a[" +
+      std::to_string(sizeof arguments) + "]) { ret; }\n";
+  void *module = nullptr, *kernel = nullptr;
+  cuda("cuModuleLoadData", &module, code.c_str());
+  cuda("cuModuleGetFunction", &kernel, module, "empty");
+  void* parameters[] = {&arguments};
+  using Size = unsigned;
+  auto* const launch =
+      libcuda<void*, Size, Size, Size, Size, Size, Size, Size, void*, void**, void**>("cuLaunchKernel");
+  int failed = 0;
+  const double each = nanoseconds(
+      gpu, "cuLaunchKernel", [&] { failed |= launch(kernel, 1, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr); });
+  if (failed != 0) throw std::runtime_error("cuLaunchKernel fails");
+  return each;
+}
+
+// Makes the primary context the thread's, as the CUDA run-time library, and so PyTorch, does.
+void enter_cuda() {
+  void* context = nullptr;
+  cuda("cuInit", 0U);
+  cuda("cuDevicePrimaryCtxRetain", &context, 0);
+  cuda("cuCtxSetCurrent", context);
+}
+
 }  // namespace
 
-int main() try {
-  constexpr rapt_device kGpu = {RAPT_ROCM, 0};
-  std::vector<uint16_t> memory(size_t{4} * 64 * 64 * 2);
+int main(int count, char** arguments) try {
+  const bool on_cuda = count > 1 && std::string(arguments[1]) == "cuda";
+  const rapt_device gpu = {on_cuda ? RAPT_CUDA : RAPT_ROCM, 0};
+  if (on_cuda) enter_cuda();
+  const double launch = on_cuda ? nanoseconds_of_a_launch(gpu) : 0;
+  const rapt::DeviceMemory device_memory(gpu, size_t{2} * 4 * 64 * 64 * 2);
+  auto* const memory = static_cast<uint16_t*>(device_memory.data());
   const auto tensor = [&](size_t part) {
-    return rapt::Tensor(memory.data() + part * 64 * 64, rapt::kBf16, {1, 64, 1, 64}, {}, kGpu);
+    return rapt::Tensor(memory + part * 64 * 64, rapt::kBf16, {1, 64, 1, 64}, {}, gpu);
   };
   const rapt::Attention attention{.q = tensor(0), .k = tensor(1), .v = tensor(2), .causal = RAPT_CAUSAL};
   const rapt::Tensor out = tensor(3);
-  const std::optional lse = rapt::Tensor(memory.data() + 4 * 64 * 64, rapt::kFp32, {1, 1, 64}, {}, kGpu);
+  const std::optional lse = rapt::Tensor(memory + 4 * 64 * 64, rapt::kFp32, {1, 1, 64}, {}, gpu);
   const rapt::Execution how;
   rapt::detail::Structs structs(attention, how);
   const rapt_forward_call call = structs.forward(out, lse);
   rapt::check(rapt_forward(&call));
-  std::printf("%s\n", rapt::describe(kGpu).runtime);
-  std::printf("rapt_forward   %7.0f ns\n", nanoseconds([&] { rapt::check(rapt_forward(&call)); }));
+  std::printf("%s\n", rapt::describe(gpu).runtime);
+  const double forward = nanoseconds(gpu, "rapt_forward", [&] { rapt::check(rapt_forward(&call)); });
+  if (on_cuda) std::printf("above a launch %7.0f ns\n", forward - launch);
   size_t bytes = 0;
-  std::printf("of it the plan %7.0f ns\n",
-              nanoseconds([&] { rapt::check(rapt_workspace_size(&call, nullptr, &bytes)); }));
-  std::printf("rapt::forward  %7.0f ns\n", nanoseconds([&] { rapt::forward(attention, out, lse, how); }));
+  nanoseconds(gpu, "of it the plan", [&] { rapt::check(rapt_workspace_size(&call, nullptr, &bytes)); });
+  nanoseconds(gpu, "rapt::forward", [&] { rapt::forward(attention, out, lse, how); });
   // A stride of 0 lets the same memory be as long as it must.
   int64_t length = 64;
   std::vector<double> first;
   for (int i = 0; i < 2000; ++i) {
     const auto longer = [&](size_t part, int64_t rows) {
-      return rapt::Tensor(memory.data() + part * 64 * 64, rapt::kBf16, {1, rows, 1, 64}, {64 * 64, 0, 64, 1}, kGpu);
+      return rapt::Tensor(memory + part * 64 * 64, rapt::kBf16, {1, rows, 1, 64}, {64 * 64, 0, 64, 1}, gpu);
     };
     const rapt::Attention next{.q = tensor(0), .k = longer(1, ++length), .v = longer(2, length)};
+    if (i % 250 == 0) rapt::synchronize(gpu);
     first.push_back(nanoseconds_once([&] { rapt::forward(next, out, lse, how); }));
   }
   std::ranges::sort(first);

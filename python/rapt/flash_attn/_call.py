@@ -41,6 +41,7 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
     if seqused_k is None and cache["block_table"] is None:
         seqused_k = k_cache.shape[1]
     if isinstance(seqused_k, int):
+        _check_length(seqused_k, k_cache, new_k, cache["block_table"])
         seqused_k = torch.full((len(q),), seqused_k, dtype=torch.int32, device=q.device)
     options = _mask_options(**mask) | cache | {"seqused_k": seqused_k, "deterministic": deterministic}
     if new_k is not None and new_v is not None:
@@ -49,6 +50,15 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
         raise InvalidArgument("k and v must be given together")
     out, lse = _attend_to_rows(q, k_cache, v_cache, options)
     return out, _flash_lse(lse)
+
+
+def _check_length(length, k_cache, new_k, block_table):
+    """Of all sequences. Lengths in a GPU's memory are not looked at: kernels clamp them."""
+    rows = k_cache.shape[1] * (1 if block_table is None else block_table.shape[-1])
+    new = 0 if new_k is None else new_k.shape[1]
+    if not 0 <= length <= rows - new:
+        of_pages = "" if block_table is None else ", the rows of block_table's pages"
+        raise InvalidArgument(f"cache_seqlens is {length}, with {new} new keys must be in 0 to {rows}{of_pages}")
 
 
 def _attend_to_rows(q, k, v, options):

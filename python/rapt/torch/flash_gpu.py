@@ -86,6 +86,8 @@ def _no_random_numbers(device):
 def _options(is_causal, scale):
     # on torch's current stream
     options = {"backend": "hip" if torch.version.hip else "cuda", "_heads_first": True}
+    if torch.are_deterministic_algorithms_enabled():
+        options["deterministic"] = True
     if is_causal:
         options["causal"] = "top-left"
     if scale is not None:

@@ -45,6 +45,15 @@ def test_results_are_as_torch_promises(on_cpu, causal):
     assert counts.taken == {"forward": 1, "backward": 1} and not counts.refused
 
 
+def test_deterministic_algorithms_are_asked_for():
+    assert "deterministic" not in flash_gpu._options(False, None)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert flash_gpu._options(False, None)["deterministic"]
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 @pytest.mark.parametrize(
     "tensors, dropout, causal, reason",
     [(inputs(), 0.1, False, "dropout"), (inputs(30), 0.0, True, "seqlen_q != seqlen_k"), (inputs(), 0.0, True, "cuda")],
