@@ -3,7 +3,7 @@
 // gradient.
 #pragma once
 
-#include "kernels/nvidia/tile/staged_rows.hpp"
+#include "kernels/nvidia/tile/float_products.hpp"
 
 namespace rapt::nvidia {
 
@@ -39,12 +39,12 @@ struct RowWords {
 
 // The products of rows `row` and on of `dout`, which is staged, with those of out. Each lane receives those of its two
 // rows.
-template <class T, class Staged>
-DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Staged::kDims>& out, float (&products)[2]) {
+template <class T, int Dims, class Staged>
+DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Dims>& out, float (&products)[2]) {
   const int own = thread_id() % kWave / 4;
   TileC c[2] = {};
 #pragma unroll
-  for (int dim = 0; dim < Staged::kDims; dim += kStep<T>) {
+  for (int dim = 0; dim < Dims; dim += kStep<T>) {
     const Fragment a = dout.operand_a(row, dim);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -56,6 +56,23 @@ DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Staged::
 #pragma unroll
   for (int half = 0; half < 2; ++half)
     products[half] = __shfl_sync(~0u, own % 2 ? c[half][2 * half + 1] : c[half][2 * half], own * 4 + own / 2);
+}
+
+// Of float32, by the sums of add_float_products(): each of the four lanes that share a row has the whole sum.
+template <int Dims, class Staged>
+DEVICE void row_products(const Staged& dout, int row, const RowWords<fp32, Dims>& out, float (&products)[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float* const own = dout.at(row + half * 8 + thread_id() % kWave / 4);
+    products[half] = 0;
+#pragma unroll
+    for (int dim = 0; dim < Dims; dim += 4) {
+      const uint32_t word = out.x[dim / kStep<fp32>][half][dim % kStep<fp32> / 4];
+      const auto of_lane = [&](int lane) { return from_bits(__shfl_sync(~0u, word, lane, 4)); };
+      const float4 others = {of_lane(0), of_lane(1), of_lane(2), of_lane(3)};
+      products[half] = add_products(*reinterpret_cast<const float4*>(own + dim), others, products[half]);
+    }
+  }
 }
 
 }  // namespace rapt::nvidia
