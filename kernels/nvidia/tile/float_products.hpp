@@ -7,39 +7,46 @@
 
 namespace rapt::nvidia {
 
-// Adds the products of four elements, in order.
-DEVICE float add_products(const float4& a, const float4& b, float sum) {
-  sum = __builtin_fmaf(a.x, b.x, sum);
-  sum = __builtin_fmaf(a.y, b.y, sum);
-  sum = __builtin_fmaf(a.z, b.z, sum);
-  return __builtin_fmaf(a.w, b.w, sum);
-}
+struct alignas(16) Four {
+  float x[4];
+};
 
 // S += A B^T, of the first `Dims` elements of rows. Of both operands row 0 is the first: `from` gives others.
 template <int Dims, int Tiles, int Columns, class A, class B>
 DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
   const int lane = a.thread % kWave;
   const auto load = [](const auto& rows, int row, int dim) {
-    return *reinterpret_cast<const float4*>(rows.at(row) + dim);
+    return *reinterpret_cast<const Four*>(rows.at(row) + dim);
   };
 #pragma unroll 4
   for (int dim = 0; dim < Dims; dim += 4) {
-    float4 own[Tiles][2];
+    Four own[Tiles][2];
 #pragma unroll
     for (int m = 0; m < Tiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) own[m][half] = load(a, m * kTile + half * 8 + lane / 4, dim);
 #pragma unroll
-    for (int n = 0; n < Columns; ++n)
+    for (int n = 0; n < Columns; n += 2) {
+      Four others[2][2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float4 other = load(b, n * 8 + lane % 4 * 2 + i, dim);
+      for (int j = 0; j < 2; ++j)
 #pragma unroll
-        for (int m = 0; m < Tiles; ++m)
+        for (int i = 0; i < 2; ++i) others[j][i] = load(b, (n + j) * 8 + lane % 4 * 2 + i, dim);
+      // One dimension after another: instructions that follow one another are of different sums.
 #pragma unroll
-          for (int half = 0; half < 2; ++half)
-            s[m][n][2 * half + i] = add_products(own[m][half], other, s[m][n][2 * half + i]);
-      }
+      for (int d = 0; d < 4; ++d)
+#pragma unroll
+        for (int j = 0; j < 2; ++j)
+#pragma unroll
+          for (int i = 0; i < 2; ++i)
+#pragma unroll
+            for (int m = 0; m < Tiles; ++m)
+#pragma unroll
+              for (int half = 0; half < 2; ++half) {
+                float& sum = s[m][n + j][2 * half + i];
+                sum = __builtin_fmaf(own[m][half].x[d], others[j][i].x[d], sum);
+              }
+    }
   }
 }
 

@@ -3,7 +3,7 @@
 // gradient.
 #pragma once
 
-#include "kernels/nvidia/tile/float_products.hpp"
+#include "kernels/nvidia/tile/staged_rows.hpp"
 
 namespace rapt::nvidia {
 
@@ -66,11 +66,9 @@ DEVICE void row_products(const Staged& dout, int row, const RowWords<fp32, Dims>
     const float* const own = dout.at(row + half * 8 + thread_id() % kWave / 4);
     products[half] = 0;
 #pragma unroll
-    for (int dim = 0; dim < Dims; dim += 4) {
+    for (int dim = 0; dim < Dims; ++dim) {
       const uint32_t word = out.x[dim / kStep<fp32>][half][dim % kStep<fp32> / 4];
-      const auto of_lane = [&](int lane) { return from_bits(__shfl_sync(~0u, word, lane, 4)); };
-      const float4 others = {of_lane(0), of_lane(1), of_lane(2), of_lane(3)};
-      products[half] = add_products(*reinterpret_cast<const float4*>(own + dim), others, products[half]);
+      products[half] = __builtin_fmaf(own[dim], from_bits(__shfl_sync(~0u, word, dim % 4, 4)), products[half]);
     }
   }
 }
