@@ -44,8 +44,8 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   wait_for_copies();
   barrier();
   TileC s[1][kKeyTiles], ds[1][kKeyTiles];
-  multiply_transposed<T>([&](int, int dim) { return q.operand_a(wave_row, dim); }, k, s);
-  multiply_transposed<T>([&](int, int dim) { return dout.operand_a(wave_row, dim); }, v, ds);
+  multiply_rows<T>(wave_row, q, k, s);
+  multiply_rows<T>(wave_row, dout, v, ds);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + wave_row + row_in_wave(m, half, lane);

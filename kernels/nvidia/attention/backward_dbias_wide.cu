@@ -46,8 +46,8 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   wait_for_copies();
   barrier();
   TileC s[1][kKeyTiles], ds[1][kKeyTiles];
-  multiply_slice<T, kSlice>(part.dim < p.head_dim, operands_of(q, part.dim), k.from(0, part.dim), s);
-  multiply_slice<T, kSlice>(part.dim < p.head_dim_v, operands_of(dout, part.dim), v.from(0, part.dim), ds);
+  multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
+  multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
   of_waves.put(s);
   of_waves.put(ds, kKeyTiles);
   barrier();

@@ -97,11 +97,9 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
     const bool attends = step.first < own.end && step.first + kQueries > own.begin;
     Tiles s, ds = {};
     if (attends) {
-      const auto k_of = [&](int m, int dim) { return k.operand_a(wave_key + m * kTile, dim); };
-      const auto v_of = [&](int m, int dim) { return v.operand_a(wave_key + m * kTile, dim); };
       // dP and delta, which backward_dq computed, have equal sums: a row that attends one key has no gradient.
-      if (wants_dk) multiply_transposed<T, true>(k_of, q, s, v_of, dout, ds);
-      else multiply_transposed<T>(k_of, q, s);
+      if (wants_dk) multiply_rows<T>(wave_key, k, q, s, v, dout, ds);
+      else multiply_rows<T>(wave_key, k, q, s);
     }
     if (finite) remove_not_finite<2 * kQueries, kThreads>(q.from(0, 0));  // dO is behind Q
     if (attends) {

@@ -73,8 +73,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
     barrier();  // and the last sums have been read
     const auto q = steps.q(step, 0, thread).from(0, part.dim), dout = steps.dout(step, 0, thread).from(0, part.dim);
     Tiles s, ds;
-    multiply_slice<T, kSlice>(part.dim < p.head_dim, operands_of(k, part.dim), q, s);
-    multiply_slice<T, kSlice>(part.dim < p.head_dim_v, operands_of(v, part.dim), dout, ds);
+    multiply_slices<T, kSlice>(part.dim < p.head_dim, k.from(0, part.dim), q, s);
+    multiply_slices<T, kSlice>(part.dim < p.head_dim_v, v.from(0, part.dim), dout, ds);
     sums.put(s);
     sums.put(ds, kQueryTiles);
     barrier();  // the sums are there

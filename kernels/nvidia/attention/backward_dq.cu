@@ -61,7 +61,7 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_r
 #pragma unroll
   for (int m = 0; m < kQueryTiles; ++m) {
     float delta[2];
-    row_products<T>(dout, wave_row + m * kTile, rows.out[m], delta);
+    row_products(dout, wave_row + m * kTile, rows.out[m], delta);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
@@ -128,13 +128,11 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
     TileC s[kQueryTiles][kKeyTiles], ds[kQueryTiles][kKeyTiles];
     const bool attends = rows.attends(first, kKeys);
     if (attends) {
-      const auto q_of = [&](int m, int dim) { return q.operand_a(wave_row + m * kTile, dim); };
-      const auto dout_of = [&](int m, int dim) { return dout.operand_a(wave_row + m * kTile, dim); };
       if constexpr (kQueryTiles * kHeadDim <= 128) {
-        multiply_transposed<T>(q_of, k, s, dout_of, v, ds);
+        multiply_rows<T>(wave_row, q, k, s, dout, v, ds);
       } else {  // fewer operands at once
-        multiply_transposed<T>(q_of, k, s);
-        multiply_transposed<T>(dout_of, v, ds);
+        multiply_rows<T>(wave_row, q, k, s);
+        multiply_rows<T>(wave_row, dout, v, ds);
       }
     }
     if (finite) remove_not_finite(k);

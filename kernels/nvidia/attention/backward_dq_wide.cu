@@ -43,7 +43,7 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part
   RowWords<T, kSlice> out;
   out.load(rows, dims, aligned(of_head, a.out.seq) && dims % 2 == 0);
   float delta[2];
-  row_products<T>(dout.from(0, part.dim), 0, out, delta);
+  row_products(dout.from(0, part.dim), 0, out, delta);
   TileC products[1][1] = {{{delta[0], delta[1]}}};
   sums.put(products);
   barrier();
@@ -100,8 +100,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
     wait_for_copies();
     barrier();  // and the last sums have been read
     TileC s[1][kKeyTiles], ds[1][kKeyTiles];
-    multiply_slice<T, kSlice>(part.dim < p.head_dim, operands_of(q, part.dim), k.from(0, part.dim), s);
-    multiply_slice<T, kSlice>(part.dim < p.head_dim_v, operands_of(dout, part.dim), v.from(0, part.dim), ds);
+    multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
+    multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
     sums.put(s);
     sums.put(ds, kKeyTiles);
     barrier();  // V has been read, and the sums are there

@@ -123,7 +123,8 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
     barrier();                        // and the last tile's V and sums have been read
     load(k, p.head_dim, first + kAhead);
     TileC s[1][kKeyTiles];
-    multiply_slice<T, kSlice>(part.dim < p.head_dim, q, rows_of_current().from(0, part.dim), s);
+    clear(s);
+    if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, rows_of_current().from(0, part.dim), 0, s);
     sums.put(s);
     advance();
     wait_for_groups<kBuffers - 2>();  // of V

@@ -88,7 +88,8 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     const bool attends = rows.attends(first, kKeys);
     TileC s[1][kKeyTiles];
     if (attends) {
-      multiply_slice<T, kSlice>(part.dim < p.head_dim, q, k.from(0, part.dim), s);
+      clear(s);
+    if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, k.from(0, part.dim), 0, s);
       sums.put(s);
     }
     wait_for_copies();  // of V

@@ -22,15 +22,13 @@ struct Fragment {  // of A, 16 by kStep, or of two operands B side by side, each
   uint32_t x[4];
 };
 
-// c += a * b. Exchanged: equal to the last bit to the product of b and a, as 16-bit products always are.
-template <bool Exchanged = false>
+// c += a * b
 DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp16) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
 }
-template <bool Exchanged = false>
 DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, bf16) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
@@ -60,7 +58,6 @@ DEVICE void multiply_tf32(TileC& c, const uint32_t (&a)[4], uint32_t b0, uint32_
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-template <bool Exchanged = false>
 DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp32) {
   uint32_t high[4], low[4];
 #pragma unroll
@@ -71,9 +68,8 @@ DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp32
   }
   const Split s0 = split(b0), s1 = split(b1);
   TileC sum = {};
-  if constexpr (Exchanged) multiply_tf32(sum, high, s0.low, s1.low);
   multiply_tf32(sum, low, s0.high, s1.high);
-  if constexpr (!Exchanged) multiply_tf32(sum, high, s0.low, s1.low);
+  multiply_tf32(sum, high, s0.low, s1.low);
   multiply_tf32(sum, high, s0.high, s1.high);
 #pragma unroll
   for (int i = 0; i < 4; ++i) c[i] += sum[i];

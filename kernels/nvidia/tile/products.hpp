@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "kernels/nvidia/tile/staged_rows.hpp"
+#include "kernels/nvidia/tile/float_products.hpp"
 
 namespace rapt::nvidia {
 
@@ -93,9 +93,8 @@ DEVICE void multiply_logits(const A& a_of, const B& b, TileC (&s)[Tiles][Columns
   }
 }
 
-// Two such products side by side: twice as many instructions that do not wait for one another. Exchanged: each is equal
-// to the last bit to that of B and A, transposed.
-template <class T, bool Exchanged = false, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
+// Two such products side by side: twice as many instructions that do not wait for one another.
+template <class T, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
 DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a_of,
                                 const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
   clear(s);
@@ -110,12 +109,37 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
       const Fragment rows = b.operands_b(n * 8, dim), other_rows = other_b.operands_b(n * 8, dim);
 #pragma unroll
       for (int m = 0; m < Tiles; ++m) {
-        multiply<Exchanged>(s[m][n], a[m], rows.x[0], rows.x[1], T());
-        multiply<Exchanged>(other[m][n], other_a[m], other_rows.x[0], other_rows.x[1], T());
-        multiply<Exchanged>(s[m][n + 1], a[m], rows.x[2], rows.x[3], T());
-        multiply<Exchanged>(other[m][n + 1], other_a[m], other_rows.x[2], other_rows.x[3], T());
+        multiply(s[m][n], a[m], rows.x[0], rows.x[1], T());
+        multiply(other[m][n], other_a[m], other_rows.x[0], other_rows.x[1], T());
+        multiply(s[m][n + 1], a[m], rows.x[2], rows.x[3], T());
+        multiply(other[m][n + 1], other_a[m], other_rows.x[2], other_rows.x[3], T());
       }
     }
+  }
+}
+
+// S = A B^T of rows in shared memory, those of A from `row` on. It is equal to the last bit to the product of B and A,
+// transposed.
+template <class T, int Tiles, int Columns, class A, class B>
+DEVICE void multiply_rows(int row, const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
+  if constexpr (std::is_same_v<T, fp32>) {
+    clear(s);
+    add_float_products<B::kDims>(a.from(row, 0), b, s);
+  } else {
+    multiply_transposed<T>([&](int m, int dim) { return a.operand_a(row + m * kTile, dim); }, b, s);
+  }
+}
+
+// Two of them, of 16-bit types side by side.
+template <class T, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
+DEVICE void multiply_rows(int row, const A& a, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a,
+                          const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
+  if constexpr (std::is_same_v<T, fp32>) {
+    multiply_rows<T>(row, a, b, s);
+    multiply_rows<T>(row, other_a, other_b, other);
+  } else {
+    multiply_transposed<T>([&](int m, int dim) { return a.operand_a(row + m * kTile, dim); }, b, s,
+                           [&](int m, int dim) { return other_a.operand_a(row + m * kTile, dim); }, other_b, other);
   }
 }
 

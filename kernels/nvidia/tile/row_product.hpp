@@ -39,8 +39,8 @@ struct RowWords {
 
 // The products of rows `row` and on of `dout`, which is staged, with those of out. Each lane receives those of its two
 // rows.
-template <class T, int Dims, class Rows>
-DEVICE void row_products(const Rows& dout, int row, const RowWords<T, Dims>& out, float (&products)[2]) {
+template <class T, int Dims, class Staged>
+DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Dims>& out, float (&products)[2]) {
   const int own = thread_id() % kWave / 4;
   TileC c[2] = {};
 #pragma unroll
@@ -56,6 +56,21 @@ DEVICE void row_products(const Rows& dout, int row, const RowWords<T, Dims>& out
 #pragma unroll
   for (int half = 0; half < 2; ++half)
     products[half] = __shfl_sync(~0u, own % 2 ? c[half][2 * half + 1] : c[half][2 * half], own * 4 + own / 2);
+}
+
+// Of float32, by the sums of add_float_products(): each of the four lanes that share a row has the whole sum.
+template <int Dims, class Staged>
+DEVICE void row_products(const Staged& dout, int row, const RowWords<fp32, Dims>& out, float (&products)[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float* const own = dout.at(row + half * 8 + thread_id() % kWave / 4);
+    products[half] = 0;
+#pragma unroll
+    for (int dim = 0; dim < Dims; ++dim) {
+      const uint32_t word = out.x[dim / kStep<fp32>][half][dim % kStep<fp32> / 4];
+      products[half] = __builtin_fmaf(own[dim], from_bits(__shfl_sync(~0u, word, dim % 4, 4)), products[half]);
+    }
+  }
 }
 
 }  // namespace rapt::nvidia

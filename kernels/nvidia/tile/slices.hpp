@@ -34,17 +34,13 @@ struct WavePart {
   }
 };
 
-// S = A B^T of the first `Dims` elements of rows, which are a wave's slice; 0 if no element of the slice exists.
-template <class T, int Dims, int Columns, class A, class B>
-DEVICE void multiply_slice(bool exists, const A& a_of, const B& b, TileC (&s)[1][Columns]) {
+// S = A B^T of a slice of rows in shared memory; 0 if none of its elements exists. 16 rows of A.
+template <class T, int Dims, int Columns, class Rows>
+DEVICE void multiply_slices(bool exist, const Rows& a, const Rows& b, TileC (&s)[1][Columns]) {
   clear(s);
-  if (exists) add_transposed<T, 0, Dims>(a_of, b, 0, s);
-}
-
-// 16 rows in shared memory, from element `first_dim` on, as operands A.
-template <class Rows>
-DEVICE auto operands_of(const Rows& rows, int first_dim) {
-  return [rows, first_dim](int, int dim) { return rows.operand_a(0, first_dim + dim); };
+  if (!exist) return;
+  if constexpr (std::is_same_v<T, fp32>) add_float_products<Dims>(a, b, s);
+  else add_transposed<T, 0, Dims>([&](int, int dim) { return a.operand_a(0, dim); }, b, 0, s);
 }
 
 // The products of each wave, `Tiles` of 16 by 8, in shared memory.

@@ -1,0 +1,53 @@
+// Products of float32 rows in shared memory by fused multiply-adds. Three products of TF32 (mma.hpp) have 22 bits, too
+// few for the backward pass under very large logits. Each sum is over the dimensions in order, so A B^T and B A^T are
+// equal to the last bit, and dO V^T to what row_product.hpp computes of the same rows.
+#pragma once
+
+#include "kernels/nvidia/tile/staged_rows.hpp"
+
+namespace rapt::nvidia {
+
+struct alignas(16) Four {
+  float x[4];
+};
+
+// S += A B^T, of the first `Dims` elements of rows. Of both operands row 0 is the first: `from` gives others.
+template <int Dims, int Tiles, int Columns, class A, class B>
+DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
+  const int lane = a.thread % kWave;
+  const auto load = [](const auto& rows, int row, int dim) {
+    return *reinterpret_cast<const Four*>(rows.at(row) + dim);
+  };
+#pragma unroll 4
+  for (int dim = 0; dim < Dims; dim += 4) {
+    Four own[Tiles][2];
+#pragma unroll
+    for (int m = 0; m < Tiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) own[m][half] = load(a, m * kTile + half * 8 + lane / 4, dim);
+#pragma unroll
+    for (int n = 0; n < Columns; n += 2) {
+      Four others[2][2];
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) others[j][i] = load(b, (n + j) * 8 + lane % 4 * 2 + i, dim);
+      // One dimension after another: instructions that follow one another are of different sums.
+#pragma unroll
+      for (int d = 0; d < 4; ++d)
+#pragma unroll
+        for (int j = 0; j < 2; ++j)
+#pragma unroll
+          for (int i = 0; i < 2; ++i)
+#pragma unroll
+            for (int m = 0; m < Tiles; ++m)
+#pragma unroll
+              for (int half = 0; half < 2; ++half) {
+                float& sum = s[m][n + j][2 * half + i];
+                sum = __builtin_fmaf(own[m][half].x[d], others[j][i].x[d], sum);
+              }
+    }
+  }
+}
+
+}  // namespace rapt::nvidia
