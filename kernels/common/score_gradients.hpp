@@ -56,28 +56,4 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
   else compute([](int) { return false; });
 }
 
-// The same for plain kernels in two steps, so that a product can be computed between them. First the products q k
-// become P, with -0 where a key is excluded.
-template <class Logits, class QueryOf>
-DEVICE void plain_weights(Problem& p, const Block& b, int first_key, bool masked, const QueryOf& query,
-                          const rapt_abi_row_statistics& row, const Logits& s) {
-  if (masked) exclude(s, query().begin - first_key, query().end - first_key);
-  const float lse_log2 = row.lse * kLog2e;
-#pragma unroll
-  for (int i = 0; i < Logits::count; ++i) {
-    const float weight = exp2(s.get(i) * p.scale_log2 - lse_log2);
-    s.set(i, masked && s.get(i) == kMasked ? -0.0f : weight);
-  }
-}
-// Then dP becomes the gradient.
-template <class Logits>
-DEVICE void plain_gradients(bool masked, const rapt_abi_row_statistics& row, const Logits& weights, const Logits& dp) {
-#pragma unroll
-  for (int i = 0; i < Logits::count; ++i) {
-    const float weight = weights.get(i);
-    const bool excluded = masked && bits(weight) == 0x80000000u;
-    dp.set(i, weight * (excluded ? 0 : dp.get(i) - row.delta));
-  }
-}
-
 }  // namespace rapt::RAPT_VENDOR

@@ -77,7 +77,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
     multiply_slices<T, kSlice>(part.dim < p.head_dim_v, v.from(0, part.dim), dout, ds);
     sums.put(s);
     sums.put(ds, kQueryTiles);
-    barrier();  // the sums are there
+    barrier();                                                                                   // the sums are there
     if (finite) remove_not_finite<2 * kQueries, kThreads>(steps.q(step, 0, thread).from(0, 0));  // dO is behind Q
     sums.get(s);
     sums.get(ds, kQueryTiles);

@@ -7,7 +7,6 @@
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
 #include "kernels/common/score_gradients.hpp"
-#include "kernels/nvidia/tile/dq_sums.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -105,7 +104,6 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   }
   Rows own;
   own.load(a, block, wave_row);
-  if (a.dq_sum.data != nullptr) clear_dq_sums<kRows, kThreads>(a, block);
   wait_for_copies();
   barrier();
   Statistics statistics;

@@ -131,7 +131,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
     stage<T>(gathered.at(row_in_wave(m, half, part.lane)), dq[m], half, part.lane, p.scale);
   });
-  store_rows<kTile>(gathered, 0, part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq),
+  store_rows<kTile>(gathered, 0,
+                    part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq),
                     a.dq.seq, block.q.count - block.first_row, part.dims(p.head_dim));
   return any_thread(again) && !finite;
 }

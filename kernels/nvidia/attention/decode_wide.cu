@@ -1,6 +1,6 @@
-// Like decode.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice of
-// the head dimension. Each multiplies its slice of q and K, the products are summed through shared memory, and each wave
-// computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
+// Like decode.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
+// of the head dimension. Each multiplies its slice of q and K, the products are summed through shared memory, and each
+// wave computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
 //
 // K and V of a tile pass in turn through one ring of buffers in shared memory.
 #include "kernels/common/append.hpp"

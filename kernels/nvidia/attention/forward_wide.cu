@@ -16,7 +16,8 @@ using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Part = WavePart<kSlices, kSlice>;
 using Sums = SliceSums<kKeyTiles, kSlices>;
 static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes, "shared= of the row");
-static_assert(StagedQ::kBytes <= 2 * StagedKeys::kBytes && kTile * kWaves * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
+static_assert(StagedQ::kBytes <= 2 * StagedKeys::kBytes &&
+              kTile * kWaves * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
 
 using Accumulators = TileC[1][kDimTiles];
 using Softmaxes = Softmax<T, kGeneral>[1][2];
@@ -89,7 +90,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     TileC s[1][kKeyTiles];
     if (attends) {
       clear(s);
-    if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, k.from(0, part.dim), 0, s);
+      if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, k.from(0, part.dim), 0, s);
       sums.put(s);
     }
     wait_for_copies();  // of V

@@ -77,15 +77,6 @@ DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp32
 
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// The dynamic shared memory of a workgroup, by an address that is kept in a register: the compiler would compute it
-// anew at each use, from a special register.
-DEVICE char* dynamic_shared() {
-  extern __shared__ __align__(16) char all[];
-  uint32_t address;
-  asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(shared_address(all)));
-  return static_cast<char*>(__cvta_shared_to_generic(address));
-}
-
 // Four 8 by 8 matrices: lane l passes the address of row l % 8 of matrix l / 8, 16 bytes, and receives of matrix i in
 // x[i] the elements at row l / 4, columns 2 (l % 4) and the next.
 DEVICE Fragment load_matrices(uint32_t address) {
@@ -103,18 +94,6 @@ DEVICE Fragment load_transposed(uint32_t address) {  // rows and columns exchang
                : "r"(address)
                : "memory");
   return f;
-}
-
-// The inverse of load_matrices(): where a lane has its elements, on GPUs without the instruction, is `own`.
-DEVICE void store_matrices(uint32_t address, uint32_t (&own)[4], const Fragment& f) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(f.x[0]),
-               "r"(f.x[1]), "r"(f.x[2]), "r"(f.x[3])
-               : "memory");
-#else
-#pragma unroll
-  for (int i = 0; i < 4; ++i) asm volatile("st.shared.b32 [%0], %1;" ::"r"(own[i]), "r"(f.x[i]) : "memory");
-#endif
 }
 
 // Starts the copy of 16 bytes from global to shared memory; zeros if not `there`.

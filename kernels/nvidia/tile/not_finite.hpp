@@ -34,23 +34,6 @@ DEVICE void remove_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
   remove_not_finite<Rows, Threads, T, Dims>(rows);
 }
 
-// By all threads of a workgroup: whether staged rows have an Inf or NaN.
-template <class T, int Dims, int Rows, int Threads>
-DEVICE bool any_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
-  using Staged = StagedRows<T, Dims, Rows, Threads>;
-  constexpr int kChunk = 16 / Staged::kSize, kChunks = Dims / kChunk;
-  float zero = 0;  // 0 times each element: NaN if one is not finite
-#pragma unroll
-  for (int n = 0; n < Rows * kChunks; n += Threads) {
-    const int chunk = n + rows.thread;
-    alignas(16) typename T::element x[kChunk];
-    *reinterpret_cast<uint4*>(x) = *reinterpret_cast<const uint4*>(rows.at(chunk / kChunks) + chunk % kChunks * kChunk);
-#pragma unroll
-    for (int i = 0; i < kChunk; ++i) zero += 0 * T::to_float(x[i]);
-  }
-  return any_thread(zero != zero);
-}
-
 // Whether an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.
 template <int Tiles>
 DEVICE bool not_finite(const TileC (&o)[Tiles], int half) {

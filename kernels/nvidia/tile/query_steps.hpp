@@ -57,28 +57,16 @@ struct QuerySteps {
     return shared + buffer * kBytes + 2 * Staged::kBytes + row * static_cast<int>(sizeof(rapt_abi_row_statistics));
   }
 
-  // Starts to copy a step's rows of q with their statistics, zeros of rows that do not exist; or those of dout. `block`
-  // and `rows`, which may be in shared memory, are read before.
-  DEVICE_MEMBER void load_q(const Step& step, int buffer, int thread) const {
-    const Block of_keys = block;
-    const ::rapt::nvidia::Queries attending = rows;
-    const QuerySteps here = {a, of_keys, attending, shared};
+  // Starts to copy a step's rows of q and dout and their statistics; zeros where rows do not exist.
+  DEVICE_MEMBER void load(const Step& step, int buffer, int thread) const {
     if (thread < Queries) {
       const int row = step.first + thread;
-      const bool there = row < of_keys.q.count;
-      const rapt_abi_row_statistics* const of_head = statistics_of(a, of_keys.batch, of_keys.q, step.head);
+      const bool there = row < block.q.count;
+      const rapt_abi_row_statistics* const of_head = statistics_of(a, block.batch, block.q, step.head);
       copy_async_8(shared_address(statistics(buffer, thread)), of_head + (there ? row : 0), there);
     }
-    here.q(step, buffer, thread).load(step.first);
-  }
-  DEVICE_MEMBER void load_dout(const Step& step, int buffer, int thread) const {
-    const Block of_keys = block;
-    const ::rapt::nvidia::Queries attending = rows;
-    QuerySteps{a, of_keys, attending, shared}.dout(step, buffer, thread).load(step.first);
-  }
-  DEVICE_MEMBER void load(const Step& step, int buffer, int thread) const {
-    load_q(step, buffer, thread);
-    load_dout(step, buffer, thread);
+    q(step, buffer, thread).load(step.first);
+    dout(step, buffer, thread).load(step.first);
   }
 
  private:
@@ -116,27 +104,6 @@ DEVICE void transposed_gradients(Problem& p, const Block& block, int first_key, 
     score_gradients<General>(
         p, block, first_key, masked, [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row,
         Column{s, n, column, lane}, Column{ds, n, column, lane});
-  });
-}
-
-// The same of plain kernels in two steps: S^T becomes P^T, then dP^T becomes dS^T.
-template <int KeyTiles, int QueryTiles>
-DEVICE void transposed_weights(Problem& p, const Block& block, int first_key, int first_row, bool masked,
-                               const char* statistics, TileC (&s)[KeyTiles][QueryTiles]) {
-  const int lane = thread_id() % kWave;
-  for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
-    plain_weights(
-        p, block, first_key, masked, [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row,
-        ColumnLogits<KeyTiles, QueryTiles>{s, n, column, lane});
-  });
-}
-template <int KeyTiles, int QueryTiles>
-DEVICE void transposed_gradients(bool masked, const char* statistics, TileC (&weights)[KeyTiles][QueryTiles],
-                                 TileC (&ds)[KeyTiles][QueryTiles]) {
-  const int lane = thread_id() % kWave;
-  using Column = ColumnLogits<KeyTiles, QueryTiles>;
-  for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
-    plain_gradients(masked, row, Column{weights, n, column, lane}, Column{ds, n, column, lane});
   });
 }
 

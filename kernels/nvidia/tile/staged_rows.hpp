@@ -25,19 +25,6 @@ struct SharedRows {
   DEVICE_MEMBER Fragment operand_a(int row, int dim) const {
     return load_matrices(base(lane() % 16, lane() / 16) + offset(row, dim));
   }
-  // The inverse of operand_a().
-  DEVICE_MEMBER void store_a(int row, int dim, const Fragment& f) const {
-    uint32_t own[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      own[i] = shared_address(shared) + offset(row + lane() / 4 + i % 2 * 8, dim + lane() % 4 * 2 + i / 2 * 8);
-    store_matrices(base(lane() % 16, lane() / 16) + offset(row, dim), own, f);
-  }
-  // As operand A whose rows are elements: 16 elements from `dim` on, its columns are 16 rows.
-  DEVICE_MEMBER Fragment operand_a_transposed(int row, int dim) const {
-    static_assert(kSize == 2);
-    return load_transposed(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
-  }
   // As two operands B: their columns are rows 0 to 7 and 8 to 15.
   DEVICE_MEMBER Fragment operands_b(int row, int dim) const {
     return load_matrices(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
