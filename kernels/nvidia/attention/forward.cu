@@ -95,13 +95,18 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     v.load(first);
     const bool attends = rows.attends(first, kKeys);
     TileC s[kQueryTiles][kKeyTiles];
-    if (attends)
-      multiply_logits<T>(
-          [&](int m, int dim) {
-            if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
-            else return q.operand_a(wave_row + m * kTile, dim);
-          },
-          k, s);
+    if (attends) {
+      if constexpr (std::is_same_v<T, fp32>) {
+        multiply_rows<T>(wave_row, q, k, s);
+      } else {
+        multiply_logits<T>(
+            [&](int m, int dim) {
+              if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
+              else return q.operand_a(wave_row + m * kTile, dim);
+            },
+            k, s);
+      }
+    }
     wait_for_copies();  // of V
     barrier();          // and K has been read
     if (first + kKeys < keys.end) k.load(first + kKeys);

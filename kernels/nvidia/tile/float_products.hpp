@@ -1,6 +1,6 @@
 // Products of float32 rows in shared memory by fused multiply-adds. Three products of TF32 (mma.hpp) have 22 bits, too
-// few for the backward pass under very large logits. Each sum is over the dimensions in order, so A B^T and B A^T are
-// equal to the last bit, and dO V^T to what row_product.hpp computes of the same rows.
+// few for the backward pass under very large logits, and take longer. Each sum is over the dimensions in order, so A
+// B^T and B A^T are equal to the last bit, and dO V^T to what row_product.hpp computes of the same rows.
 #pragma once
 
 #include "kernels/nvidia/tile/staged_rows.hpp"

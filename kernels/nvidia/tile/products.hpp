@@ -119,9 +119,9 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
 }
 
 // S = A B^T of rows in shared memory, those of A from `row` on. It is equal to the last bit to the product of B and A,
-// transposed.
+// transposed. `row` is a reference because nvcc computes the addresses of 16-bit operands in more registers otherwise.
 template <class T, int Tiles, int Columns, class A, class B>
-DEVICE void multiply_rows(int row, const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
+DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
   if constexpr (std::is_same_v<T, fp32>) {
     clear(s);
     add_float_products<B::kDims>(a.from(row, 0), b, s);
@@ -132,7 +132,7 @@ DEVICE void multiply_rows(int row, const A& a, const B& b, TileC (&s)[Tiles][Col
 
 // Two of them, of 16-bit types side by side.
 template <class T, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
-DEVICE void multiply_rows(int row, const A& a, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a,
+DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a,
                           const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
   if constexpr (std::is_same_v<T, fp32>) {
     multiply_rows<T>(row, a, b, s);
