@@ -31,27 +31,31 @@ std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector
   return plain.empty() ? general : plain;
 }
 
-// Kernels by Triton only where the row names one, or `triton_too`.
-std::optional<size_t> named(std::span<const Variant> variants, const std::vector<size_t>& able, int32_t smallest,
-                            const std::string& use, bool triton_too) {
+// The kernel that a row names. Kernels by Triton only by a name, or `triton_too`.
+std::optional<size_t> named(std::span<const Variant> variants, std::vector<size_t> able, const std::string& use,
+                            bool triton_too) {
   for (const size_t i : able)
     if (variants[i].name == use) return i;
   if (std::ranges::count(use, '.') > 1) return std::nullopt;  // a whole name
-  const auto block = [&](size_t a, size_t b) { return variants[a].block_q < variants[b].block_q; };
+  const auto block = [&](size_t i) { return variants[i].block_q; };
+  const auto smallest_tile = [&] {
+    return variants[*std::ranges::min_element(able, {}, [&](size_t i) { return variants[i].head_dim; })].head_dim;
+  };
   std::string_view shape = use;
-  int32_t tile = smallest;
+  std::optional<int32_t> tile;
   if (const size_t dot = use.find('.'); use.starts_with('d') && dot != std::string::npos) {
-    const auto [end, error] = std::from_chars(use.data() + 1, use.data() + dot, tile);
+    const auto [end, error] = std::from_chars(use.data() + 1, use.data() + dot, tile.emplace());
     if (error != std::errc() || end != use.data() + dot) return std::nullopt;
     shape.remove_prefix(dot + 1);
   }
-  std::vector<size_t> from = of_tile(variants, able, tile);
-  for (const size_t i : from)
+  for (const size_t i : of_tile(variants, able, tile.value_or(smallest_tile())))
     if (shape_of(variants[i]) == shape) return i;
-  if (!triton_too) std::erase_if(from, [&](size_t i) { return variants[i].by_triton(); });
+  if (!triton_too) std::erase_if(able, [&](size_t i) { return variants[i].by_triton(); });
+  if (able.empty()) return std::nullopt;
+  const std::vector<size_t> from = of_tile(variants, able, tile.value_or(smallest_tile()));
   if (from.empty()) return std::nullopt;
-  if (shape == "largest") return *std::max_element(from.begin(), from.end(), block);
-  if (shape == "smallest") return *std::min_element(from.begin(), from.end(), block);
+  if (shape == "largest") return *std::ranges::max_element(from, {}, block);
+  if (shape == "smallest") return *std::ranges::min_element(from, {}, block);
   return std::nullopt;
 }
 
@@ -305,8 +309,6 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
   for (size_t i = 0; i < variants.size(); ++i)
     if (refusal(variants[i], needed).empty()) able.push_back(i);
   if (able.empty()) return std::nullopt;
-  int32_t smallest = INT32_MAX;
-  for (const size_t i : able) smallest = std::min(smallest, variants[i].head_dim);
   for (const TuningRow& row : tuning.rows) {
     if (!row.stale.empty() || !conditions_hold(row, needed, compute_units)) continue;
     if (row.leaves()) {
@@ -314,7 +316,7 @@ std::optional<Selected> select(std::span<const Variant> variants, const Tuning& 
         return Selected{&row, std::nullopt};
       continue;
     }
-    const auto index = named(variants, able, smallest, row.use.name, needed.sums == Sums::triton);
+    const auto index = named(variants, able, row.use.name, needed.sums == Sums::triton);
     if (index && row.groups.holds(workgroups(variants[*index], needed) / compute_units)) return Selected{&row, index};
   }
   return std::nullopt;  // not reached: the last row always matches

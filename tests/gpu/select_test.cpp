@@ -268,6 +268,23 @@ TEST(Select, ByTritonOnlyByName) {
   EXPECT_EQ(taken(row, problem + " stride=1048576"), 0u);
 }
 
+// Where the smallest tile that fits has no other kernels, rows that name none take the next one.
+TEST(Select, ATileThatOnlyTritonHas) {
+  const std::vector<Variant> both = {by_triton(*find_operation("forward"), "scores"), kVariants[4]};
+  const auto taken = [&](const std::string& use) {
+    const Tuning tuning =
+        Tuning::parse("forward use=" + use + " by=x\nforward use=largest by=x\n", "table", Tuning::Extent::whole);
+    return select(both, tuning, requirements_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 alibi"), Stage::forward),
+                  100);
+  };
+  for (const char* use : {"largest", "smallest", "d256.k32w4"}) {
+    ASSERT_TRUE(taken(use)) << use;
+    EXPECT_EQ(taken(use)->index, 1u) << use;
+  }
+  EXPECT_EQ(taken("tq256k64w8")->index, 0u);
+  EXPECT_EQ(taken("d64.largest")->index, 1u);  // by the second row
+}
+
 // backward_dq and backward_dkv add up in one order.
 TEST(Select, GradientsInOneOrder) {
   const Operation& dkv = *find_operation("backward_dkv");
