@@ -7,6 +7,8 @@
 // permuted too: rows 0 to 3 are the even columns of C, rows 4 to 7 the odd ones.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/nvidia/isa/numbers.hpp"
 
 namespace rapt::nvidia {
@@ -38,41 +40,68 @@ DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, bf16
 
 // float32 by three products of TF32, which has 11 bits: x = high + low to 22 bits, and low * low is left out. The
 // matrix unit truncates its sums, so c is added afterwards, rounded to nearest (Ootomo and Yokota, "Recovering single
-// precision accuracy from Tensor Cores", 2022).
+// precision accuracy from Tensor Cores", 2022). It truncates `low` too, of which that takes the last of 12 bits.
 struct Split {
-  uint32_t high, low;
+  Fragment high, low;
 };
-DEVICE uint32_t to_tf32(float x) {
-  uint32_t y;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
-  return y;
+DEVICE Split split(const Fragment& f) {
+  Split s;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    uint32_t x = f.x[i];
+    // Of an operand that a loop keeps, the parts are not kept too: registers do not hold both.
+    asm volatile("" : "+r"(x));
+    s.high.x[i] = (x + 0x1000) & 0xFFFFE000;  // to nearest; of some NaN 0, but then `low` is NaN
+    const float rest = from_bits(x) - from_bits(s.high.x[i]);
+    const bool infinite = __builtin_fabsf(from_bits(x)) == __builtin_inff();
+    s.low.x[i] = infinite ? 0 : bits(rest);  // not Inf less Inf
+  }
+  return s;
 }
-DEVICE Split split(uint32_t x) {
-  const uint32_t high = to_tf32(from_bits(x));
-  const float rest = from_bits(x) - from_bits(high);
-  return {high, rest == rest ? to_tf32(rest) : 0};  // Inf less Inf: its product is that of `high`
-}
-DEVICE void multiply_tf32(TileC& c, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+DEVICE void multiply_tf32(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
       "%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+      : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
 }
-DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, fp32) {
-  uint32_t high[4], low[4];
+
+// What products of T are computed from.
+template <class T>
+using Operand = std::conditional_t<std::is_same_v<T, fp32>, Split, Fragment>;
+template <class T>
+DEVICE Operand<T> operand(const Fragment& f) {
+  if constexpr (std::is_same_v<T, fp32>) return split(f);
+  else return f;
+}
+
+// c[m][n] += a[m] * b[0] and c[m][n + 1] += a[m] * b[1], where b has two operands B.
+template <class T, int Tiles, int Columns>
+DEVICE void multiply(TileC (&c)[Tiles][Columns], int n, const Fragment (&a)[Tiles], const Fragment& b, T type) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const Split s = split(a.x[i]);
-    high[i] = s.high;
-    low[i] = s.low;
+  for (int m = 0; m < Tiles; ++m) {
+    multiply(c[m][n], a[m], b.x[0], b.x[1], type);
+    multiply(c[m][n + 1], a[m], b.x[2], b.x[3], type);
   }
-  const Split s0 = split(b0), s1 = split(b1);
-  TileC sum = {};
-  multiply_tf32(sum, low, s0.high, s1.high);
-  multiply_tf32(sum, high, s0.low, s1.low);
-  multiply_tf32(sum, high, s0.high, s1.high);
+}
+// Of float32: instructions that follow one another do not wait for one another.
+template <int Tiles, int Columns>
+DEVICE void multiply(TileC (&c)[Tiles][Columns], int n, const Split (&a)[Tiles], const Split& b, fp32) {
+  TileC sums[Tiles][2] = {};
+  const auto add = [&](Fragment Split::* of_a, Fragment Split::* of_b) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) c[i] += sum[i];
+    for (int j = 0; j < 2; ++j)
+#pragma unroll
+      for (int m = 0; m < Tiles; ++m) multiply_tf32(sums[m][j], a[m].*of_a, (b.*of_b).x[2 * j], (b.*of_b).x[2 * j + 1]);
+  };
+  add(&Split::low, &Split::high);
+  add(&Split::high, &Split::low);
+  add(&Split::high, &Split::high);
+#pragma unroll
+  for (int m = 0; m < Tiles; ++m)
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) c[m][n + j][i] += sums[m][j][i];
 }
 
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }

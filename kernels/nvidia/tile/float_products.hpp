@@ -18,7 +18,7 @@ DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns
   const auto load = [](const auto& rows, int row, int dim) {
     return *reinterpret_cast<const Four*>(rows.at(row) + dim);
   };
-#pragma unroll 4
+#pragma unroll 2
   for (int dim = 0; dim < Dims; dim += 4) {
     Four own[Tiles][2];
 #pragma unroll
@@ -26,26 +26,22 @@ DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns
 #pragma unroll
       for (int half = 0; half < 2; ++half) own[m][half] = load(a, m * kTile + half * 8 + lane / 4, dim);
 #pragma unroll
-    for (int n = 0; n < Columns; n += 2) {
-      Four others[2][2];
+    for (int n = 0; n < Columns; ++n) {
+      Four others[2];
 #pragma unroll
-      for (int j = 0; j < 2; ++j)
-#pragma unroll
-        for (int i = 0; i < 2; ++i) others[j][i] = load(b, (n + j) * 8 + lane % 4 * 2 + i, dim);
+      for (int i = 0; i < 2; ++i) others[i] = load(b, n * 8 + lane % 4 * 2 + i, dim);
       // One dimension after another: instructions that follow one another are of different sums.
 #pragma unroll
       for (int d = 0; d < 4; ++d)
 #pragma unroll
-        for (int j = 0; j < 2; ++j)
+        for (int i = 0; i < 2; ++i)
 #pragma unroll
-          for (int i = 0; i < 2; ++i)
+          for (int m = 0; m < Tiles; ++m)
 #pragma unroll
-            for (int m = 0; m < Tiles; ++m)
-#pragma unroll
-              for (int half = 0; half < 2; ++half) {
-                float& sum = s[m][n + j][2 * half + i];
-                sum = __builtin_fmaf(own[m][half].x[d], others[j][i].x[d], sum);
-              }
+            for (int half = 0; half < 2; ++half) {
+              float& sum = s[m][n][2 * half + i];
+              sum = __builtin_fmaf(own[m][half].x[d], others[i].x[d], sum);
+            }
     }
   }
 }

@@ -37,18 +37,11 @@ template <class T, int First, int Last, int Tiles, int Columns, class A, class B
 DEVICE void add_transposed(const A& a_of, const B& b, int column, TileC (&s)[Tiles][Columns]) {
 #pragma unroll
   for (int dim = First; dim < Last; dim += kStep<T>) {
-    Fragment a[Tiles];
+    Operand<T> a[Tiles];
 #pragma unroll
-    for (int m = 0; m < Tiles; ++m) a[m] = a_of(m, dim);
+    for (int m = 0; m < Tiles; ++m) a[m] = operand<T>(a_of(m, dim));
 #pragma unroll
-    for (int n = 0; n < Columns; n += 2) {
-      const Fragment rows = b.operands_b(column + n * 8, dim);
-#pragma unroll
-      for (int m = 0; m < Tiles; ++m) {
-        multiply(s[m][n], a[m], rows.x[0], rows.x[1], T());
-        multiply(s[m][n + 1], a[m], rows.x[2], rows.x[3], T());
-      }
-    }
+    for (int n = 0; n < Columns; n += 2) multiply(s, n, a, operand<T>(b.operands_b(column + n * 8, dim)), T());
   }
 }
 
@@ -148,18 +141,11 @@ template <class T, int Rows, int Tiles, int DimTiles, class A, class B>
 DEVICE void add_product(const A& a_of, const B& b, TileC (&o)[Tiles][DimTiles]) {
 #pragma unroll
   for (int row = 0; row < Rows; row += kStep<T>) {
-    Fragment a[Tiles];
+    Operand<T> a[Tiles];
 #pragma unroll
-    for (int m = 0; m < Tiles; ++m) a[m] = a_of(m, row);
+    for (int m = 0; m < Tiles; ++m) a[m] = operand<T>(a_of(m, row));
 #pragma unroll
-    for (int d = 0; d < DimTiles; d += 2) {
-      const Fragment rows = b.operands_b_transposed(row, d * 8);
-#pragma unroll
-      for (int m = 0; m < Tiles; ++m) {
-        multiply(o[m][d], a[m], rows.x[0], rows.x[1], T());
-        multiply(o[m][d + 1], a[m], rows.x[2], rows.x[3], T());
-      }
-    }
+    for (int d = 0; d < DimTiles; d += 2) multiply(o, d, a, operand<T>(b.operands_b_transposed(row, d * 8)), T());
   }
 }
 
