@@ -21,12 +21,12 @@ inline void narrow_strip(const BackwardScratch& w, int64_t lane0, int64_t j, int
         store16(p + (r + 1) * kQueryBlock + i * kLanes, load(from_p + kGroupLanes));
         store16(ds + (r + 1) * kQueryBlock + i * kLanes, b);
       }
-      store(w.ds_pairs + (j + r) / 2 * kQueryBlock + lane0 + i * kLanes, pack_pairs(a, b));
+      store(w.ds_pairs + (j + r) / 2 * kBlockRow + lane0 + i * kLanes, pack_pairs(a, b));
     }
   }
   if constexpr (kHasTiles)  // dQ sums over whole strips
     for (int64_t pair = (j + rows + 1) / 2; pair < (j + kStrip) / 2; ++pair)
-      std::memset(w.ds_pairs + pair * kQueryBlock + lane0, 0, kGroupLanes * sizeof(float));
+      std::memset(w.ds_pairs + pair * kBlockRow + lane0, 0, kGroupLanes * sizeof(float));
 }
 #else
 inline void narrow_strip(const BackwardScratch&, int64_t, int64_t, int64_t) {}
@@ -52,15 +52,15 @@ inline void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_
 #if defined(__AMX_BF16__)
 // delta = rowsum(dO * O) in the order in which tiles sum dP = V dO^T: of each group the diagonal of O dO^T. Null rows
 // of O are zeros.
-inline void tile_deltas(const BackwardScratch& w, const Bf16* const* out, int64_t dim) {
+inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, const Bf16* const* out, int64_t dim) {
   const int64_t row = padded(words<true>(dim));
   float *rows = w.p_block, *products = w.s;
   for (int64_t at = 0; at < w.lanes->groups * kGroupLanes; at += kGroupLanes) {
     for (int64_t i = 0; i < kGroupLanes; ++i)
       for (int64_t x = 0; x < row; x += kLanes)
         store(rows + i * row + x, out[at + i] ? load_words<true>(out[at + i], x, dim) : F{});
-    tile_product<false>(kGroupLanes, rows, row, w.do_lanes + at * row, kGroupLanes, row, products, kGroupLanes);
-    for (int64_t i = 0; i < kGroupLanes; ++i) w.delta[at + i] = products[i * kGroupLanes + i];
+    tile_product<false>(kGroupLanes, rows, row, queries.do_lanes + at * row, kGroupLanes, row, products, kGroupLanes);
+    for (int64_t i = 0; i < kGroupLanes; ++i) queries.delta[at + i] = products[i * kGroupLanes + i];
   }
 }
 

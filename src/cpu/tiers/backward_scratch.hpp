@@ -7,61 +7,74 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kQueryBlock = 128;
-inline constexpr int64_t kStrip = 32;  // keys whose S and dP stay in L1 together
+inline constexpr int64_t kBlockRow = apart(kQueryBlock);  // words of P and dS from one key to the next
+inline constexpr int64_t kStrip = 32;                     // keys whose S and dP stay in L1 together
 inline int64_t backward_queries(const Call& call) { return widest_head(call) > 256 ? kQueryBlock / 2 : kQueryBlock; }
 
-// Floats from one row of dQ, dK and dV, and of Q and dO row-major, to the next: whole columns where tiles add to them.
+// Floats from one row of dQ, dK and dV to the next: whole columns where tiles add to them.
 constexpr int64_t gradient_row(int64_t dim) {
   return kHasTiles ? (dim + kGroupLanes - 1) / kGroupLanes * kGroupLanes : padded(dim);
 }
 
-struct BackwardScratch {
+// What is made of a block of queries before it meets keys.
+struct QueryOperands {
   float *q_lanes, *do_lanes;  // lanes are queries
-  float *q_rows, *do_rows;    // [queries][gradient_row]; bf16: [queries / 2][gradient_row] pairs
-  float *s, *ds;              // [keys of a strip][kGroupLanes]
-  float *p_block, *ds_block;  // [keys][kQueryBlock] words of floats; bf16: elements
-  float* ds_pairs;            // bf16: [keys / 2][kQueryBlock]
-  float *keys, *key_pairs;    // key_pairs: bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
-  float *values, *added, *factors, *capped;
+  float *q_rows, *do_rows;    // [queries][apart(gradient_row)]; bf16: [queries / 2][apart(gradient_row)] pairs
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
-  bool* excluded;             // [keys][kQueryBlock]
+
+  QueryOperands(const Call& call, Scratch& carve) {
+    const int64_t n = backward_queries(call), d = gradient_row(call.head_dim), dv = gradient_row(call.head_dim_v);
+    q_lanes = carve.take<float>(n * d);
+    do_lanes = carve.take<float>(n * dv);
+    q_rows = carve.take<float>(n * apart(d));
+    do_rows = carve.take<float>(n * apart(dv));
+    lse = carve.take<float>(n);
+    shift = carve.take<float>(n);
+    shift_rest = carve.take<float>(n);
+    delta = carve.take<float>(n);
+  }
+
+  // Zeros where rows are not written: from the last element to whole tiles.
+  void clear(const Call& call) const {
+    const auto zero = [&](float* lanes, float* rows, int64_t dim) {
+      if (dim % kGroupLanes == 0) return;
+      const int64_t row = backward_queries(call) * static_cast<int64_t>(sizeof(float));
+      std::memset(lanes, 0, static_cast<size_t>(row * gradient_row(dim)));
+      std::memset(rows, 0, static_cast<size_t>(row * apart(gradient_row(dim))));
+    };
+    zero(q_lanes, q_rows, call.head_dim);
+    zero(do_lanes, do_rows, call.head_dim_v);
+  }
+};
+
+struct BackwardScratch {
+  QueryOperands queries;
+  float *s, *ds;              // [keys of a strip][kGroupLanes]
+  float *p_block, *ds_block;  // [keys][kBlockRow] floats; bf16: [keys][kQueryBlock] elements
+  float* ds_pairs;            // bf16: [keys / 2][kBlockRow]
+  float *keys, *key_pairs;    // key_pairs: bf16: [keys / 2][gradient_row]; with tiles [head_dim][keys / 2]
+  float *values, *added, *factors, *capped;
+  bool* excluded;  // [keys][kQueryBlock]
   QueryLanes* lanes;
   Alibi* alibi;
 
-  BackwardScratch(const Call& call, Scratch& carve) {
-    const int64_t nq = backward_queries(call), nk = key_block(call), d = gradient_row(call.head_dim),
-                  dv = gradient_row(call.head_dim_v);
-    q_lanes = carve.take<float>(nq * d);
-    do_lanes = carve.take<float>(nq * dv);
-    q_rows = carve.take<float>(nq * d);
-    do_rows = carve.take<float>(nq * dv);
+  BackwardScratch(const Call& call, Scratch& carve) : queries(call, carve) {
+    const int64_t nk = key_block(call), d = gradient_row(call.head_dim), dv = gradient_row(call.head_dim_v);
     s = carve.take<float>(nk * kGroupLanes);
     ds = carve.take<float>(nk * kGroupLanes);
-    p_block = carve.take<float>(nk * kQueryBlock);
-    ds_block = carve.take<float>(nk * kQueryBlock);
-    ds_pairs = carve.take<float>(nk / 2 * kQueryBlock);
-    keys = carve.take<float>(nk * d);
+    p_block = carve.take<float>(nk * kBlockRow);
+    ds_block = carve.take<float>(nk * kBlockRow);
+    ds_pairs = carve.take<float>(nk / 2 * kBlockRow);
+    keys = carve.take<float>(nk * apart(d));
     key_pairs = carve.take<float>(nk / 2 * d);
-    values = carve.take<float>(nk * dv);
+    values = carve.take<float>(nk * apart(dv));
     added = carve.take<float>(nk * kGroupLanes);
     factors = carve.take<float>(nk * kGroupLanes);
     capped = carve.take<float>(nk * kGroupLanes);
-    lse = carve.take<float>(nq);
-    shift = carve.take<float>(nq);
-    shift_rest = carve.take<float>(nq);
-    delta = carve.take<float>(nq);
     excluded = carve.take<bool>(nk * kQueryBlock);
     lanes = carve.take<QueryLanes>(1);
     alibi = carve.take<Alibi>(1);
-  }
-
-  // Zeros in the operands made of Q and dO, whose rows are not written from the last element to whole tiles.
-  void clear(const Call& call) const {
-    const int64_t bytes = backward_queries(call) * static_cast<int64_t>(sizeof(float));
-    for (float* to : {q_lanes, q_rows}) std::memset(to, 0, static_cast<size_t>(bytes * gradient_row(call.head_dim)));
-    for (float* to : {do_lanes, do_rows})
-      std::memset(to, 0, static_cast<size_t>(bytes * gradient_row(call.head_dim_v)));
   }
 };
 

@@ -3,7 +3,7 @@
 //   S^T = K Q^T, P = exp(S - lse), dP^T = V dO^T, dS = P (dP - delta)
 //   dV += P^T dO, dK += dS^T Q, dQ^T += K^T dS^T
 // Q^T, dO^T, dQ^T [groups][words or dim][kGroupLanes]; Q, dO [queries][dim], bf16: pairs of rows; P, dS
-// [keys][kQueryBlock], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
+// [keys][kBlockRow], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
 #pragma once
 
 #include "cpu/tiers/backward_operands.hpp"
@@ -27,14 +27,18 @@ class BackwardTile {
         words_v_(lane_words(call.head_dim_v)),
         row_(gradient_row(call.head_dim)),
         row_v_(gradient_row(call.head_dim_v)),
+        q_row_(apart(row_)),
+        do_row_(apart(row_v_)),
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
-        options_(has_score_options(call)) {
-    if constexpr (kTiles) w_.clear(call);
-  }
+        options_(has_score_options(call)) {}
 
-  // The tile's queries from now on: [first, first + n) of a head.
-  void begin(int64_t head, int64_t first, int64_t n) {
-    prepare(head, first, n);
+  // The tile's queries from now on: [first, first + n) of a head. Their operands are made, unless they were before.
+  void begin(int64_t head, int64_t first, int64_t n, const QueryOperands& operands, bool make) {
+    o_ = &operands;
+    w_.lanes->set(call_, s_, {head, 1}, first, n);
+    w_.alibi->set(call_, s_, *w_.lanes);
+    queries_finite_ = -1;
+    if (make) make_operands(head, n);
     for (int64_t g = 0; g < w_.lanes->groups; ++g) range_[g] = key_range(*w_.lanes, g);
   }
 
@@ -52,23 +56,11 @@ class BackwardTile {
     }
   }
 
-  // dQ times `factor`; row_of(query) is where its row goes.
-  template <class Element, class RowOf>
-  void write_dq(const float* dq, float factor, const RowOf& row_of) const {
-    const QueryLanes& lanes = *w_.lanes;
-    for (int64_t at = 0; at < lanes.groups * kGroupLanes; at += kLanes) {
-      Element* row[kLanes];
-      for (int i = 0; i < kLanes; ++i) row[i] = at + i < lanes.count ? row_of(lanes.query[at + i]) : nullptr;
-      untranspose_rows(dq + at / kGroupLanes * dq_floats() + at % kGroupLanes, kGroupLanes, splat(factor),
-                       call_.head_dim, row);
-    }
-  }
-
   // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta.
   double sink_sum(float sink) const {
     double total = 0;
     for (int64_t at = 0; at < w_.lanes->count; ++at)
-      total += static_cast<double>(std::exp(sink - w_.lse[at])) * static_cast<double>(w_.delta[at]);
+      total += static_cast<double>(std::exp(sink - o_->lse[at])) * static_cast<double>(o_->delta[at]);
     return total;
   }
 
@@ -82,10 +74,9 @@ class BackwardTile {
   }
 
   // Rows that attend nothing (lse -inf) count as zero rows: P is finite and all its factors are 0.
-  void prepare(int64_t head, int64_t first, int64_t n) {
-    QueryLanes& lanes = *w_.lanes;
-    lanes.set(call_, s_, {head, 1}, first, n);
-    w_.alibi->set(call_, s_, lanes);
+  void make_operands(int64_t head, int64_t n) {
+    if constexpr (kTiles) o_->clear(call_);
+    const QueryLanes& lanes = *w_.lanes;
     const float* lse = reinterpret_cast<const float*>(call_.lse.data);
     const int64_t all = lanes.groups * kGroupLanes;
     for (int64_t lane = 0; lane < n; ++lane) {
@@ -101,24 +92,23 @@ class BackwardTile {
       dout[at] = used ? query_row(call_.dout, at) : nullptr;
       out[at] = used ? query_row(call_.out, at) : nullptr;
       const double exact = static_cast<double>(value) * 1.4426950408889634;
-      w_.lse[at] = used ? value : INFINITY;  // P is 0
-      w_.shift[at] = used ? static_cast<float>(exact) : INFINITY;
-      w_.shift_rest[at] =
-          used && std::isfinite(w_.shift[at]) ? static_cast<float>(exact - static_cast<double>(w_.shift[at])) : 0;
+      o_->lse[at] = used ? value : INFINITY;  // P is 0
+      o_->shift[at] = used ? static_cast<float>(exact) : INFINITY;
+      o_->shift_rest[at] =
+          used && std::isfinite(o_->shift[at]) ? static_cast<float>(exact - static_cast<double>(o_->shift[at])) : 0;
     }
     for (int64_t at = 0; at < all; at += kLanes) {
       const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
-      transpose_rows<kDot>(q + at, call_.head_dim, w_.q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
-      float* do_lanes = w_.do_lanes + group * words_v_ * kGroupLanes + lane;
+      transpose_rows<kDot>(q + at, call_.head_dim, o_->q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
+      float* do_lanes = o_->do_lanes + group * words_v_ * kGroupLanes + lane;
       transpose_rows<kDot>(dout + at, call_.head_dim_v, do_lanes, kGroupLanes);
-      if constexpr (!kTiles) store(w_.delta + at, row_products(out + at, do_lanes));
+      if constexpr (!kTiles) store(o_->delta + at, row_products(out + at, do_lanes));
     }
 #if defined(__AMX_BF16__)
-    if constexpr (kTiles) tile_deltas(w_, out, call_.head_dim_v);
+    if constexpr (kTiles) tile_deltas(w_, *o_, out, call_.head_dim_v);
 #endif
-    gather_rows<kDot>(q, all, call_.head_dim, row_, w_.q_rows);
-    gather_rows<kDot>(dout, all, call_.head_dim_v, row_v_, w_.do_rows);
-    queries_finite_ = -1;
+    gather_rows<kDot>(q, all, call_.head_dim, q_row_, o_->q_rows);
+    gather_rows<kDot>(dout, all, call_.head_dim_v, do_row_, o_->do_rows);
   }
 
   // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
@@ -145,7 +135,7 @@ class BackwardTile {
   bool lanes_finite(const View& view, int64_t dim) const {
     F seen = F{};
     for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
-      for (int64_t x = 0; x < dim && w_.lse[lane] != INFINITY; x += kLanes) {
+      for (int64_t x = 0; x < dim && o_->lse[lane] != INFINITY; x += kLanes) {
         const F v = load_words<false>(query_row(view, lane), x, dim);
         seen = seen + (v - v);
       }
@@ -186,7 +176,7 @@ class BackwardTile {
   };
   Strip strip_of(float* own, float* block, int64_t g, int64_t j) const {
     if constexpr (kDot) return {own, kGroupLanes};
-    return {block + j * kQueryBlock + g * kGroupLanes, kQueryBlock};
+    return {block + j * kBlockRow + g * kGroupLanes, kBlockRow};
   }
 
   // Products along head_dim of rows of K or V with the lanes of a group; with tiles 16 rows at a time, or the order of
@@ -205,16 +195,16 @@ class BackwardTile {
   void strip(int64_t g, int64_t j, int64_t rows, const Rows& k, const Rows& v) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const Strip s = strip_of(w_.s, w_.p_block, g, j), ds = strip_of(w_.ds, w_.ds_block, g, j);
-    dots(rows, k.data + j * k.row, k.row, w_.q_lanes + g * words_ * kGroupLanes, call_.head_dim, s);
-    dots(rows, v.data + j * v.row, v.row, w_.do_lanes + g * words_v_ * kGroupLanes, call_.head_dim_v, ds);
+    dots(rows, k.data + j * k.row, k.row, o_->q_lanes + g * words_ * kGroupLanes, call_.head_dim, s);
+    dots(rows, v.data + j * v.row, v.row, o_->do_lanes + g * words_v_ * kGroupLanes, call_.head_dim_v, ds);
     if (options_ || careful_ || masked(g, key, rows) || call_.dropout != 0) {
       special_strip(g, j, rows, s, ds);
     } else {
       F shift[kVectors], rest[kVectors], delta[kVectors];
       for (int i = 0; i < kVectors; ++i) {
-        shift[i] = load(w_.shift + lane0 + i * kLanes);
-        rest[i] = load(w_.shift_rest + lane0 + i * kLanes);
-        delta[i] = load(w_.delta + lane0 + i * kLanes);
+        shift[i] = load(o_->shift + lane0 + i * kLanes);
+        rest[i] = load(o_->shift_rest + lane0 + i * kLanes);
+        delta[i] = load(o_->delta + lane0 + i * kLanes);
       }
       const F c = splat(scale_log2_);
       _Pragma("GCC unroll 2") for (int64_t r = 0; r < rows; ++r) {
@@ -239,14 +229,14 @@ class BackwardTile {
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
         const int64_t lane = lane0 + i * kLanes;
-        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(w_.lse + lane)) * splat(kLog2e));
+        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(o_->lse + lane)) * splat(kLog2e));
         F dropped = p, dp = load(ds.at(r, i));
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
           dropped = p * keep;
           dp = keep == F{} ? F{} : dp * keep;
         }
-        const F gradient = p * varies[i] * (dp - load(w_.delta + lane));
+        const F gradient = p * varies[i] * (dp - load(o_->delta + lane));
         store(s.at(r, i), dropped);
         store(ds.at(r, i), logit == splat(-INFINITY) ? F{} : gradient);
         if (careful_)
@@ -285,7 +275,7 @@ class BackwardTile {
   // A strip is skipped for groups that do not attend it. The groups that attend a strip are contiguous, because ranges
   // grow with the query.
   void products(int64_t j0, int64_t count, const Rows& k) {
-    const int64_t block_row = kDot ? kQueryBlock / 2 : kQueryBlock, groups = w_.lanes->groups;
+    const int64_t block_row = kDot ? kQueryBlock / 2 : kBlockRow, groups = w_.lanes->groups;
     for (int64_t j = 0; j < count;) {
       const auto run_of = [&](int64_t at) {
         const int64_t rows = std::min(kStrip, count - at);
@@ -299,10 +289,10 @@ class BackwardTile {
       while (end < count && run_of(end) == std::pair{first, last}) end = std::min(end + kStrip, count);
       const int64_t skip = first * kGroupLanes / (kDot ? 2 : 1), depth = (last - first) * kGroupLanes / (kDot ? 2 : 1);
       const int64_t from = j * block_row + skip, at = j0 + j - sums_.first_key;
-      accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, w_.do_rows + skip * row_v_, row_v_,
+      accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, o_->do_rows + skip * do_row_, do_row_,
                        depth, sums_.dv + at * row_v_, row_v_);
-      accumulate<kDot>(end - j, row_ / kLanes, w_.ds_block + from, block_row, 1, w_.q_rows + skip * row_, row_, depth,
-                       sums_.dk + at * row_, row_);
+      accumulate<kDot>(end - j, row_ / kLanes, w_.ds_block + from, block_row, 1, o_->q_rows + skip * q_row_, q_row_,
+                       depth, sums_.dk + at * row_, row_);
       j = end;
     }
     add_dq(j0, count, k);
@@ -329,7 +319,7 @@ class BackwardTile {
       while (first < last && !attends(g, j0 + (last - 1) / kStrip * kStrip, kStrip))
         last = (last - 1) / kStrip * kStrip;
       const int64_t skip = kDot ? first / 2 : first, depth = kDot ? (last - first + 1) / 2 : last - first;
-      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kQueryBlock + g * kGroupLanes;
+      const float* ds = (kDot ? w_.ds_pairs : w_.ds_block) + skip * kBlockRow + g * kGroupLanes;
       float* dq = part_->sum + g * dq_floats();
       if (first < last)
         begun_ ? group_dq<Out::add>(keys, skip, depth, ds, dq) : group_dq<Out::begin>(keys, skip, depth, ds, dq);
@@ -342,11 +332,10 @@ class BackwardTile {
   RAPT_INLINE void group_dq(const Rows& keys, int64_t skip, int64_t depth, const float* ds, float* dq) const {
 #if defined(__AMX_BF16__)
     if constexpr (kTiles)
-      return column_of_tiles<kOut>(call_.head_dim, keys.data + skip, keys.row, ds, kQueryBlock,
+      return column_of_tiles<kOut>(call_.head_dim, keys.data + skip, keys.row, ds, kBlockRow,
                                    (depth + kTileWords - 1) / kTileWords * kTileWords, dq, kGroupLanes);
 #endif
-    column<kDot, kOut>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kQueryBlock, depth, dq,
-                       kGroupLanes);
+    column<kDot, kOut>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kBlockRow, depth, dq, kGroupLanes);
   }
 
   // What the part completes in the tree, while a group's sum is in L1.
@@ -364,8 +353,9 @@ class BackwardTile {
       for (int64_t lane = 0; lane < w_.lanes->count; ++lane) {
         const int64_t at = j * kQueryBlock + lane;
         if (w_.excluded[at]) continue;
-        const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[at];
-        const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[at];
+        const int64_t word = j * kBlockRow + lane;
+        const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[word];
+        const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[word];
         const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
         float* dq = part_->sum + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
         for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
@@ -383,10 +373,11 @@ class BackwardTile {
   const int64_t head_k_;
   const BackwardScratch& w_;
   const BackwardSums& sums_;
-  const int64_t words_, words_v_, row_, row_v_;
+  const int64_t words_, words_v_, row_, row_v_, q_row_, do_row_;
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
+  const QueryOperands* o_ = nullptr;  // of the tile's queries
   const SumTree::Part* part_ = nullptr;
   bool begun_ = false, ends_ = false;  // blocks of the part before this one, and whether it is the last
   int64_t block_first_ = 0, block_count_ = 0;

@@ -40,7 +40,10 @@ struct ForwardCut {
                                  std::max<int64_t>(call.seqlen_k / least, 1));
     const int64_t each = call.window_right < 0 ? kItemsPerThread : kCausalItemsPerThread,
                   wanted = concurrency > 1 ? each * concurrency : 0;
-    while (!decode && block > kLeastQueries && items() < wanted) {
+    // Blocks that are large only to save conversions of K and V are for where there are many of them all the same.
+    const bool wide = widens(call) && widest_head(call) > 64;
+    const auto few = [&] { return items() < (wide && block > 128 ? 2 : 1) * wanted; };
+    while (!decode && block > kLeastQueries && few()) {
       block /= 2;
       blocks = (all_rows + block - 1) / block;
     }

@@ -10,8 +10,13 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
+// Are K and V copied as floats for every block of queries?
+inline bool widens(const Call& call) {
+  return call.dtype == DType::fp16 || (call.dtype == DType::bf16 && !kHasBf16Dot);
+}
 inline int64_t forward_queries(const Call& call) {
   const int64_t row_bytes = widest_head(call) * (call.dtype == DType::bf16 && kHasBf16Dot ? 2 : 4);
+  if (kHasTiles && widens(call) && row_bytes <= 512) return 256;  // L2 has 2 MiB
   return row_bytes <= 256 ? 256 : row_bytes <= 1024 ? 128 : 64;
 }
 
@@ -34,8 +39,8 @@ struct ForwardScratch {
     o = carve.take<float>(nq * call.head_dim_v);
     s = carve.take<float>(nk * kGroupLanes);
     p = carve.take<float>(nk / 2 * kGroupLanes);
-    keys = carve.take<float>(nk * padded(call.head_dim));
-    values = carve.take<float>(nk * padded(call.head_dim_v));
+    keys = carve.take<float>(nk * apart(padded(call.head_dim)));
+    values = carve.take<float>(nk * apart(padded(call.head_dim_v)));
     added = carve.take<float>(nk * kGroupLanes);
     factors = carve.take<float>(nk * kGroupLanes);
     m = carve.take<float>(nq);

@@ -189,6 +189,14 @@ __attribute__((noinline)) void accumulate(int64_t rows, int64_t vectors, const f
     return;
   }
 #endif
+  if constexpr (kHasTiles) {  // B's column of up to 16 KiB stays in L1, and A is read once per column
+    int64_t n = 0;
+    for (; n + kVectors <= vectors; n += kVectors)
+      column<kDot, Out::add, kVectors>(rows, a, a_row, a_depth, b + n * kLanes, b_row, depth, c + n * kLanes, c_row);
+    for (; n < vectors; ++n)
+      column<kDot, Out::add, 1>(rows, a, a_row, a_depth, b + n * kLanes, b_row, depth, c + n * kLanes, c_row);
+    return;
+  }
   for (int64_t m = 0; m < rows; m += kRows) {
     const int64_t count = rows - m < kRows ? rows - m : kRows;
     int64_t n = 0;

@@ -56,6 +56,7 @@ RAPT_INLINE I bits_of(F v) { return reinterpret_cast<I>(v); }
 RAPT_INLINE F float_of(I v) { return reinterpret_cast<F>(v); }
 RAPT_INLINE void prefetch(const char* p) { __builtin_prefetch(p, 0, 3); }
 RAPT_INLINE void prefetch_far(const char* p) { __builtin_prefetch(p, 0, 2); }
+RAPT_INLINE void prefetch_for_writing(const float* p) { __builtin_prefetch(p, 1, 3); }
 
 #if defined(__AVX512F__)
 
