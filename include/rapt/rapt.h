@@ -184,7 +184,7 @@ RAPT_API void rapt_pool_destroy(rapt_executor* executor);
 
 typedef struct rapt_execution {
   size_t struct_size;
-  const char* backend;   /* NULL or "auto", or a name that rapt_explain lists: "cpu", "hip", "math", "hip.<kernel>" */
+  const char* backend;   /* NULL or "auto", or what rapt_explain lists: "cpu", "cuda", "hip", "math", "cuda.<kernel>" */
   int32_t deterministic; /* 1: bitwise reproducible results */
   int32_t allow_math;    /* 1: "auto" may choose the slow math backend for any size */
   const rapt_executor* executor; /* CPU tensors; NULL: Rapt's own pool */

@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
     dropout_seed: int | None
     """in [0, 2^64); needed with dropout: the same seed and offset give the same mask, on every device"""
     dropout_offset: int | None
-    """in [0, 2^32), default 0"""
+    """in [0, 2^64), default 0"""
 
     cu_seqlens_q: Tensor | None
     """int32 [batch + 1]: sequence b is rows cu_seqlens_q[b] to cu_seqlens_q[b + 1] - 1"""
@@ -75,7 +75,7 @@ class Options(TypedDict, total=False):
     """True: pairs (0, 1), (2, 3), ...; default False: pairs (x, x + rotary_dim / 2)"""
 
     backend: str | None
-    """default "auto", or a name that `explain` lists: "cpu", "hip", "math", "hip.<kernel>" """
+    """default "auto", or a name that `explain` lists: "cpu", "cuda", "hip", "math", "cuda.<kernel>", "hip.<kernel>" """
     deterministic: bool | None
     """bitwise the same result every time"""
     allow_math: bool | None

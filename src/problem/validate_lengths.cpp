@@ -42,11 +42,12 @@ int64_t with_given_max(Validator& v, const char* name, int64_t given, int64_t lo
   return std::max(given, longest);
 }
 
-// The longest sequence if the lengths are in device memory, which is not read: at most all rows.
+// The longest sequence if the lengths are in device memory, which is not read. It may be more than all rows, as where
+// lengths are in host memory: a bias has its size.
 int64_t promised_max(Validator& v, const char* name, int64_t given, int64_t total) {
   if (given < 0 || (given == 0 && total > 0))
     v.bad.add(cat(name, " is ", given, ", must be the longest sequence where cu_seqlens are in device memory"));
-  return std::min(given, total);
+  return given;
 }
 
 }  // namespace

@@ -205,6 +205,26 @@ TEST(Gpu, LengthsOnTheDevice) {
   checked.expect_right();
 }
 
+// A bias has the size that was promised, wherever the lengths are.
+TEST(Gpu, ThePromisedLengthMayBeMoreThanAllRows) {
+  Packed p;
+  std::vector<float> bias(size_t{50} * 60);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i % 7) / 4;
+  const rapt::DeviceMemory on_device = p.t.copy(bias);
+  rapt::Attention a = p.attention(true);
+  a.varlen->max_seqlen_q = 50;
+  a.varlen->max_seqlen_k = 60;
+  a.bias = rapt::Tensor(on_device.data(), rapt::kFp32, {1, 1, 50, 60}, {}, kGpu);
+  p.t.run(a);
+  rapt::Attention expected{.causal = RAPT_CAUSAL};
+  expected.varlen = {.cu_seqlens_q = rapt::Tensor(p.cu_q.data(), rapt::kInt32, {4}),
+                     .cu_seqlens_k = rapt::Tensor(p.cu_k.data(), rapt::kInt32, {4}),
+                     .max_seqlen_q = 50,
+                     .max_seqlen_k = 60};
+  expected.bias = rapt::Tensor(bias.data(), rapt::kFp32, {1, 1, 50, 60});
+  p.t.expect_right(expected);
+}
+
 TEST(Gpu, LengthsOnTheDeviceAreCheckedWhereAsked) {
   Packed p;
   p.cu_k = {0, 9, 8, 57};
