@@ -27,6 +27,12 @@ std::string nvidia_resources(const Variant& v) {
              v.nvidia.occupancy == 1 ? " warp" : " warps", " per partition");
 }
 
+// Float32 has no matrix instruction of its own; the two kernels left out multiply no matrices.
+std::string nvidia_products(const Variant& v) {
+  const bool multiplies = !computes(v, Stage::decode_combine) && !computes(v, Stage::backward_dsink);
+  return v.dtype == DType::fp32 && multiplies ? ", products of the matrix unit by three of TF32" : "";
+}
+
 std::string facts(const Variant& v) {
   const bool keys = computes(v, Stage::backward_dkv) || computes(v, Stage::backward_fused);
   return cat("tile ", v.block_q, keys ? " keys x " : " queries x ", v.block_k, keys ? " queries, " : " keys, ", v.waves,
@@ -34,7 +40,8 @@ std::string facts(const Variant& v) {
              v.nvidia.struct_size != 0 ? nvidia_resources(v) : amd_resources(v), ", P ",
              v.p == "exact"       ? "as fp32"
              : v.p == "truncated" ? "truncated"
-                                  : "rounded to nearest");
+                                  : "rounded to nearest",
+             v.nvidia.struct_size != 0 ? nvidia_products(v) : "");
 }
 
 std::string why_chosen(const Planned& p, const Variant& v, const KernelRequirements& needed) {
