@@ -6,6 +6,7 @@
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/products.hpp"
+#include "kernels/nvidia/tile/staged_tensors.hpp"
 
 namespace rapt::nvidia {
 
@@ -24,19 +25,13 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   const int head_k = block.head / p.group;
   const Keys keys = keys_of(p, block, block.first_row, kRows);
   if (first_key >= keys.end || first_key + kKeys <= keys.begin) return;
-  const auto queries = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
-    return StagedQueries(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count,
-                         at, thread);
-  };
-  const auto staged_keys = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
-    return StagedKeys(first_row_of(tensor, block.batch, block.k, head_k), tensor.seq, head_dim, keys.begin, keys.end,
-                      at, thread);
-  };
   char* const after_rows = shared + 2 * StagedQueries::kBytes;
-  const StagedQueries q = queries(a.q, p.head_dim, shared);
-  const StagedQueries dout = queries(a.dout, p.head_dim_v, shared + StagedQueries::kBytes);
-  const StagedKeys k = staged_keys(a.k, p.head_dim, after_rows);
-  const StagedKeys v = staged_keys(a.v, p.head_dim_v, after_rows + StagedKeys::kBytes);
+  const StagedQueries q = staged_queries<StagedQueries>(a.q, p.head_dim, block, shared, thread);
+  const StagedQueries dout =
+      staged_queries<StagedQueries>(a.dout, p.head_dim_v, block, shared + StagedQueries::kBytes, thread);
+  const StagedKeys k = staged_keys<StagedKeys>(a.k, p.head_dim, block, head_k, keys, after_rows, thread);
+  const StagedKeys v =
+      staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, after_rows + StagedKeys::kBytes, thread);
   q.load(block.first_row);
   dout.load(block.first_row);
   k.load(first_key);

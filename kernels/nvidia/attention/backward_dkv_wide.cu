@@ -111,7 +111,5 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-#pragma unroll 1
-  for (bool finite = false; rapt::nvidia::backward_dkv(arguments, shared, finite); finite = true) {
-  }
+  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dkv>(arguments, shared);
 }

@@ -12,6 +12,7 @@
 #include "kernels/nvidia/tile/products.hpp"
 #include "kernels/nvidia/tile/result.hpp"
 #include "kernels/nvidia/tile/row_product.hpp"
+#include "kernels/nvidia/tile/staged_tensors.hpp"
 
 namespace rapt::nvidia {
 
@@ -82,17 +83,13 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   const Keys keys = keys_of(p, block, block.first_row, kRows);  // of the workgroup
   const WaveRows rows = {first_row, keys_of(p, block, first_row, kWaveRows)};
 
-  const auto queries = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
-    return StagedQueries(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count,
-                         at, thread);
-  };
   char* const after_rows = shared + 2 * StagedQueries::kBytes;
-  const StagedQueries q = queries(a.q, p.head_dim, shared);
-  const StagedQueries dout = queries(a.dout, p.head_dim_v, shared + StagedQueries::kBytes);
-  StagedKeys next_k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, p.head_dim, keys.begin, keys.end,
-                    after_rows, thread);
-  StagedKeys next_v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, p.head_dim_v, keys.begin, keys.end,
-                    after_rows + StagedKeys::kBytes, thread);
+  const StagedQueries q = staged_queries<StagedQueries>(a.q, p.head_dim, block, shared, thread);
+  const StagedQueries dout =
+      staged_queries<StagedQueries>(a.dout, p.head_dim_v, block, shared + StagedQueries::kBytes, thread);
+  StagedKeys next_k = staged_keys<StagedKeys>(a.k, p.head_dim, block, head_k, keys, after_rows, thread);
+  StagedKeys next_v =
+      staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, after_rows + StagedKeys::kBytes, thread);
   const int begin = keys.begin / kKeys * kKeys;
   dout.load(block.first_row);
   if (a.dq.data != nullptr) {
@@ -165,7 +162,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-#pragma unroll 1
-  for (bool finite = false; rapt::nvidia::backward_dq(arguments, shared, finite); finite = true) {
-  }
+  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dq>(arguments, shared);
 }

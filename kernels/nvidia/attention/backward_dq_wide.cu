@@ -6,6 +6,7 @@
 #include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/row_product.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
+#include "kernels/nvidia/tile/staged_tensors.hpp"
 
 namespace rapt::nvidia {
 
@@ -65,19 +66,13 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   const Part part = Part::of(thread);
   const WaveRows rows = {block.first_row, keys_of(p, block, block.first_row, kRows)};
   const Keys& keys = rows.keys;
-  const auto queries = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
-    return StagedQueries(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count,
-                         at, thread);
-  };
-  const auto staged_keys = [&](const rapt_abi_rows& tensor, int head_dim, char* at) {
-    return StagedKeys(first_row_of(tensor, block.batch, block.k, head_k), tensor.seq, head_dim, keys.begin, keys.end,
-                      at, thread);
-  };
   char* const after_rows = shared + 2 * StagedQueries::kBytes;
-  const StagedQueries q = queries(a.q, p.head_dim, shared);
-  const StagedQueries dout = queries(a.dout, p.head_dim_v, shared + StagedQueries::kBytes);
-  const StagedKeys k = staged_keys(a.k, p.head_dim, after_rows);
-  const StagedKeys v = staged_keys(a.v, p.head_dim_v, after_rows + StagedKeys::kBytes);
+  const StagedQueries q = staged_queries<StagedQueries>(a.q, p.head_dim, block, shared, thread);
+  const StagedQueries dout =
+      staged_queries<StagedQueries>(a.dout, p.head_dim_v, block, shared + StagedQueries::kBytes, thread);
+  const StagedKeys k = staged_keys<StagedKeys>(a.k, p.head_dim, block, head_k, keys, after_rows, thread);
+  const StagedKeys v =
+      staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, after_rows + StagedKeys::kBytes, thread);
   const Sums sums = {after_rows + 2 * StagedKeys::kBytes, part.wave, part.lane};
   const int begin = keys.begin / kKeys * kKeys;
   dout.load(block.first_row);
@@ -142,7 +137,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-#pragma unroll 1
-  for (bool finite = false; rapt::nvidia::backward_dq(arguments, shared, finite); finite = true) {
-  }
+  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dq>(arguments, shared);
 }

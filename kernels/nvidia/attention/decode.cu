@@ -7,6 +7,7 @@
 // it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/nvidia/attention/attend.hpp"
 #include "kernels/nvidia/attention/decode_split.hpp"
+#include "kernels/nvidia/tile/appended_rows.hpp"
 
 namespace rapt::nvidia {
 
@@ -93,20 +94,11 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   return any_thread(again) || pass != kAll;
 }
 
-DEVICE void append_split(DecodeArguments& a) {
-  const DecodeBlock b = decode_block(a, workgroup_id());
-  const int begin = b.split * a.split_rows, end = a.splits == 1 ? INT32_MAX : begin + a.split_rows;
-  append<T, kThreads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, end);
-  barrier();  // of global memory too
-}
-
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
   extern __shared__ __align__(1024) char shared[];
-  if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split(arguments);
-#pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
-    if (!rapt::nvidia::decode(arguments, shared, pass)) break;
+  if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::decode>(arguments, shared);
 }

@@ -3,8 +3,8 @@
 // wave computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
 //
 // K and V of a tile pass in turn through one ring of buffers in shared memory.
-#include "kernels/common/append.hpp"
 #include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/tile/appended_rows.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
 
@@ -81,13 +81,11 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
   int next = 0;  // the buffer of the next copy
-  const auto tile = [&](int buffer, const CacheRows& rows, int dims, int first) {
-    const char* const data = first < keys.end ? rows.group(first / kRowGroup) : rows.origin();
-    return Tile(data, rows.seq, dims, keys.begin, keys.end, shared + buffer * Tile::kBytes, thread);
-  };
   // Starts to copy a tile, as one group.
   const auto load = [&](const CacheRows& rows, int dims, int first) {
-    if (first < keys.end) tile(next, rows, dims, first).load(first);
+    if (first < keys.end)
+      Tile(rows.group(first / kRowGroup), rows.seq, dims, keys.begin, keys.end, shared + next * Tile::kBytes, thread)
+          .load(first);
     end_group();
     next = next + 1 < kBuffers ? next + 1 : 0;
   };
@@ -145,20 +143,11 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   return any_thread(again) || pass != kAll;
 }
 
-DEVICE void append_split(DecodeArguments& a) {
-  const DecodeBlock b = decode_block(a, workgroup_id());
-  const int begin = b.split * a.split_rows, end = a.splits == 1 ? INT32_MAX : begin + a.split_rows;
-  append<T, kThreads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, end);
-  barrier();  // of global memory too
-}
-
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split(arguments);
-#pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
-    if (!rapt::nvidia::decode(arguments, shared, pass)) break;
+  if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::decode>(arguments, shared);
 }

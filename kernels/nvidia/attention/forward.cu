@@ -128,7 +128,5 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-#pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
-    if (!rapt::nvidia::forward(arguments, shared, pass)) break;
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::forward>(arguments, shared);
 }

@@ -3,6 +3,7 @@
 // memory, and each wave computes the same softmax and its own slice of O.
 #include "kernels/nvidia/attention/attend.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
+#include "kernels/nvidia/tile/staged_tensors.hpp"
 
 namespace rapt::nvidia {
 
@@ -60,15 +61,12 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   const int first_row = block.first_row + part.row;
   const Keys keys = keys_of(p, block, block.first_row, kRows);  // of the workgroup
   const WaveRows rows = {first_row, keys_of(p, block, first_row, kTile)};
-  const StagedKeys k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, p.head_dim, keys.begin, keys.end, shared,
-                     thread);
-  const StagedKeys v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, p.head_dim_v, keys.begin, keys.end,
-                     shared + StagedKeys::kBytes, thread);
+  const auto k = staged_keys<StagedKeys>(a.k, p.head_dim, block, head_k, keys, shared, thread);
+  const auto v = staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, shared + StagedKeys::kBytes, thread);
   const Sums sums = {shared + 2 * StagedKeys::kBytes, part.wave, part.lane};
 
   // Through the place of K and V.
-  const StagedQ staged_q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, p.head_dim, 0, block.q.count,
-                         shared, thread);
+  const auto staged_q = staged_queries<StagedQ>(a.q, p.head_dim, block, shared, thread);
   staged_q.load(block.first_row);
   wait_for_copies();
   barrier();
@@ -116,7 +114,5 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-#pragma unroll 1
-  for (int pass = rapt::nvidia::kAll; pass < rapt::nvidia::passes<rapt::nvidia::kGeneral>(arguments.problem); ++pass)
-    if (!rapt::nvidia::forward(arguments, shared, pass)) break;
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::forward>(arguments, shared);
 }

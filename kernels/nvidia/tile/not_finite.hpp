@@ -2,9 +2,26 @@
 #pragma once
 
 #include "kernels/common/not_finite.hpp"
+#include "kernels/nvidia/isa/arguments.hpp"
 #include "kernels/nvidia/tile/staged_rows.hpp"
 
 namespace rapt::nvidia {
+
+// Runs a forward or decode kernel's passes, until one says that no other must follow.
+template <bool General, auto Pass, class KernelArguments>
+DEVICE void run_passes(KernelArguments& arguments, char* shared) {
+#pragma unroll 1
+  for (int pass = kAll; pass < passes<General>(arguments.problem); ++pass)
+    if (!Pass(arguments, shared, pass)) break;
+}
+
+// Runs a kernel of the backward pass, and again without Inf and NaN if it says that it must.
+template <auto Run>
+DEVICE void run_until_finite(BackwardArguments& arguments, char* shared) {
+#pragma unroll 1
+  for (bool finite = false; Run(arguments, shared, finite); finite = true) {
+  }
+}
 
 // Replaces V, which has just been staged by these threads: a workgroup, or one wave.
 template <bool Dropout, int Rows, int Threads, class T, int Dims>
