@@ -31,16 +31,17 @@ std::vector<size_t> of_tile(std::span<const Variant> variants, const std::vector
   return plain.empty() ? general : plain;
 }
 
+// Of kernels, of which there is at least one.
+int32_t smallest_tile(std::span<const Variant> variants, const std::vector<size_t>& kernels) {
+  return variants[*std::ranges::min_element(kernels, {}, [&](size_t i) { return variants[i].head_dim; })].head_dim;
+}
+
 // The kernel that a row names. Kernels by Triton only by a name, or `triton_too`.
-std::optional<size_t> named(std::span<const Variant> variants, std::vector<size_t> able, const std::string& use,
+std::optional<size_t> named(std::span<const Variant> variants, const std::vector<size_t>& able, const std::string& use,
                             bool triton_too) {
   for (const size_t i : able)
     if (variants[i].name == use) return i;
   if (std::ranges::count(use, '.') > 1) return std::nullopt;  // a whole name
-  const auto block = [&](size_t i) { return variants[i].block_q; };
-  const auto smallest_tile = [&] {
-    return variants[*std::ranges::min_element(able, {}, [&](size_t i) { return variants[i].head_dim; })].head_dim;
-  };
   std::string_view shape = use;
   std::optional<int32_t> tile;
   if (const size_t dot = use.find('.'); use.starts_with('d') && dot != std::string::npos) {
@@ -48,12 +49,14 @@ std::optional<size_t> named(std::span<const Variant> variants, std::vector<size_
     if (error != std::errc() || end != use.data() + dot) return std::nullopt;
     shape.remove_prefix(dot + 1);
   }
-  for (const size_t i : of_tile(variants, able, tile.value_or(smallest_tile())))
+  for (const size_t i : of_tile(variants, able, tile.value_or(smallest_tile(variants, able))))
     if (shape_of(variants[i]) == shape) return i;
-  if (!triton_too) std::erase_if(able, [&](size_t i) { return variants[i].by_triton(); });
-  if (able.empty()) return std::nullopt;
-  const std::vector<size_t> from = of_tile(variants, able, tile.value_or(smallest_tile()));
+  std::vector<size_t> from = able;
+  if (!triton_too) std::erase_if(from, [&](size_t i) { return variants[i].by_triton(); });
   if (from.empty()) return std::nullopt;
+  from = of_tile(variants, from, tile.value_or(smallest_tile(variants, from)));
+  if (from.empty()) return std::nullopt;
+  const auto block = [&](size_t i) { return variants[i].block_q; };
   if (shape == "largest") return *std::ranges::max_element(from, {}, block);
   if (shape == "smallest") return *std::ranges::min_element(from, {}, block);
   return std::nullopt;
