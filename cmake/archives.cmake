@@ -36,7 +36,7 @@ function(rapt_nvidia_kernel object source arch flags)
   string(REPLACE "sm_" "compute_" virtual ${arch})
   cmake_path(GET object STEM LAST_ONLY name)
   add_custom_command(OUTPUT ${object}
-    COMMAND ${${arg_COMPILER}} ${RAPT_NVCC_FLAGS} -gencode=arch=${virtual},code=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
+    COMMAND ${${arg_COMPILER}_PREFIX} ${${arg_COMPILER}} ${RAPT_NVCC_FLAGS} -gencode=arch=${virtual},code=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
       -MD -MF ${object}.d -MT ${object} -o ${object} ${source}
     DEPENDS ${source} ${${arg_COMPILER}} DEPFILE ${object}.d
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
