@@ -24,6 +24,7 @@ DEVICE int passes(const Problem& p) {
 // Whether dropout zeroes probabilities in a pass.
 DEVICE bool drops(int pass) { return pass < kAbove || pass == kDropped; }
 
+DEVICE bool is_finite(float x) { return __builtin_fabsf(x) < __builtin_inff(); }
 DEVICE bool is_infinite(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 
 // What replaces an element of V in a pass after the first. `Dropout`: the kernel may have a pass kDropped.

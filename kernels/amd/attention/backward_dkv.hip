@@ -6,14 +6,14 @@
 // gradients, the first half of the waves computes dv, the other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk or dv is not finite, the workgroup runs again without Inf and NaN in the last two products' Q and
-// dO. An Inf or NaN in dO reaches dk of all keys that the row attends: their dv is the first run's.
+// zeros of dS: if dk or dv is not finite, the workgroup runs again (runs.hpp).
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/key_gradients.hpp"
 #include "kernels/amd/tile/small_operands.hpp"
 #include "kernels/amd/tile/staged_rows.hpp"
 #include "kernels/amd/tile/values.hpp"
+#include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
 
@@ -36,7 +36,7 @@ struct Scales {
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool wants_dk, bool finite, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps],
+                     bool wants_dk, int run, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps],
                      Scales& scales, Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
@@ -45,9 +45,9 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   Staged q(q_rows, a.q.seq, a.problem.head_dim, range, lds, thread);
   Staged dout(dout_rows, a.dout.seq, a.problem.head_dim_v, range, lds + Staged::bytes, thread);
   char* const transposed = lds + 2 * Staged::bytes;
-  Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, finite ? kFinite : kAll);
+  Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, pass_of(run));
   Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread,
-                    finite ? kFinite : kAll);
+                    pass_of(run));
   auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(transposed + 2 * Transposed::bytes);
   const auto load = [&](int first) {
     q.load(first);
@@ -63,7 +63,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     dout.store(first);
     qt.store(first);
     dout_t.store(first);
-    stage_statistics<kQueries>(a, block, first, statistics);
+    stage_statistics<T, kQueries>(a, block, first, run, statistics);
     barrier();
     const bool attends = first < own.end && first + kQueries > own.begin;
     Tile s[kQueryTiles], ds[kQueryTiles];
@@ -82,7 +82,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     }
     if (first + kQueries < rows.end) load(first + kQueries);
     if (!attends) continue;
-    const bool masked = first < own.full_begin || first + kQueries > own.full_end;
+    const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;
     key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, statistics, s, ds);
     if constexpr (kBoth) {
       scales.dv.apply(s, dv);
@@ -98,19 +98,8 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   }
 }
 
-// `x` of the wave that computes dk of the same keys.
-DEVICE bool where_dk_is(bool x, char* lds) {
-  if (kBoth) return x;
-  const int thread = opaque_thread_id();
-  auto* const of_threads = reinterpret_cast<bool*>(lds);
-  barrier();
-  of_threads[thread] = x;
-  barrier();
-  return of_threads[kWaves * kWave + thread % (kWaves * kWave)];
-}
-
-// Returns whether it must run again, without Inf and NaN in Q and dO.
-DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again.
+DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
   const int thread = opaque_thread_id(), lane = thread % kWave, wave = uniform(thread / kWave);
@@ -135,19 +124,19 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
     of_head.head = block.head * a.problem.group + g;
-    add_head(a, of_head, rows, own, first_key, wants_dk, finite, lds, k, v, scales, dk, dv);
+    // What follows from a copy of `run` is computed again for each head: scalar registers are few.
+    add_head(a, of_head, rows, own, first_key, wants_dk, opaque_uniform(run), lds, k, v, scales, dk, dv);
   }
 
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
   if (wants_dk && key < block.k.count && a.dk.data != nullptr)
-    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
-                    a.problem.scale * scales.dk.undo(), dk);
-  const bool keeps_dv = finite && where_dk_is(not_finite(dk), lds);
-  if (wants_dv && key < block.k.count && a.dv.data != nullptr && !keeps_dv)
+    store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
+                 a.problem.scale * scales.dk.undo(), dk);
+  if (wants_dv && key < block.k.count && a.dv.data != nullptr && !is_scaled<T>(run))
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, scales.dv.undo(),
                     dv);
-  return vote<RAPT_WAVES>(not_finite(dk) || not_finite(dv), lds) && !finite;
+  return vote<RAPT_WAVES>(not_finite(dk) || not_finite(dv), lds);
 }
 
 }  // namespace rapt::amd
@@ -155,5 +144,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-  run_until_finite<backward_dkv>(lds);
+  if (!run_until_finite<T, backward_dkv>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, kGeneral, kKeys, RAPT_WAVES>(a, key_block_of(a.problem, a.tiles, kKeys));
 }

@@ -2,13 +2,13 @@
 // whose dK and dV do not fit in registers together: of two neighbouring workgroups, which have the same RAPT_WAVES *
 // kTile keys, one computes dK, with three products, and one dV, with two. S is computed twice.
 //
-// Both run again without Inf and NaN in Q and dO as in backward_dkv.hip. There dV is kept where dK is not finite; here,
-// where a row that the key attends has a delta that is not finite, of which dK has no finite number either.
+// Both run again as in backward_dkv.hip, each if its own result is not finite.
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/both_ways.hpp"
 #include "kernels/amd/tile/buffered_keys.hpp"
 #include "kernels/amd/tile/statistics.hpp"
 #include "kernels/amd/tile/two_halves.hpp"
+#include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
 
@@ -80,18 +80,17 @@ struct Weights {
   }
 };
 
-// Makes P and dS 0 for the queries of a tile that do not attend the lane's key: all but [begin, begin + count). In the
-// second run dV of a key that attends a row whose delta is not finite becomes NaN.
+// Makes P and dS 0 for the queries of a tile that do not attend the lane's key: all but [begin, begin + count). Adds to
+// the lse of the others.
 template <bool OfK>
-DEVICE void exclude(int begin, int count, int half, bool finite, Products<OfK>& x, Statistics& rows) {
+DEVICE void exclude(int begin, int count, int half, float added, Products<OfK>& x, Statistics& rows) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
-    const bool attends = static_cast<uint32_t>(Matrix<T>::element(r, half) - begin) < size;
-    const float lse = !OfK && finite ? rows.lse(r) + 0 * rows.delta(r) : rows.lse(r);
+    const bool attends = static_cast<uint32_t>(Matrix<T>::element(r, half) - begin) < size && x.s[r] != kMasked;
     x.s[r] = attends ? x.s[r] : 0;
     if constexpr (OfK) x.dp[r] = attends ? x.dp[r] : 0;
-    rows.set(r, attends ? lse : __builtin_inff(), attends ? rows.delta(r) : 0);
+    rows.set(r, attends ? rows.lse(r) + added : __builtin_inff(), attends ? rows.delta(r) : 0);
   }
 }
 
@@ -177,7 +176,7 @@ DEVICE Block shared_block(BackwardArguments& a) {
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. Some query
 // must attend a key.
 template <bool OfK>
-DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State<OfK>& state) {
+DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, State<OfK>& state) {
   using M = Matrix<T>;
   Block block = shared_block(a);
   block.head = block.head * a.problem.group + of_group;
@@ -193,7 +192,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   const int dims = OfK ? a.problem.head_dim : a.problem.head_dim_v;
   const int other_dims = OfK ? a.problem.head_dim_v : a.problem.head_dim;
   Head<OfK> head = {StagedColumns<OfK>(first_row_of(of_columns, block.batch, block.q, block.head), of_columns.seq, dims,
-                                       range, lds, thread, 0, finite ? kFinite : kAll),
+                                       range, lds, thread, 0, pass_of(run)),
                     StagedRows(first_row_of(of_rows, block.batch, block.q, block.head), of_rows.seq, other_dims, range,
                                lds + StagedColumns<OfK>::bytes, thread),
                     StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, thread % kWave)};
@@ -234,8 +233,9 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
 
   const auto advance = [&](int set, Products<OfK>& current, Products<OfK>& next) {
     barrier();
-    if (first < own.full_begin || first + kQueries > own.full_end || (!OfK && finite))
-      exclude<OfK>(attending.begin - first, attending.end - attending.begin, half, finite, current, state.statistics);
+    if (run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end)
+      exclude<OfK>(attending.begin - first, attending.end - attending.begin, half, added_to_lse<T>(run), current,
+                   state.statistics);
     Step<OfK> step(head, state, set, scale, current, next);
     run_halves(step);
     if (!head.vectors()) {
@@ -253,9 +253,9 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   } while (first < rows.end);
 }
 
-// dK or dV of the keys. Returns whether it must run again, without Inf and NaN in Q and dO.
+// dK or dV of the keys. Returns whether it must run again (runs.hpp).
 template <bool OfK>
-DEVICE bool backward(BackwardArguments& a, char* lds, bool finite) {
+DEVICE bool backward(BackwardArguments& a, char* lds, int run) {
   using M = Matrix<T>;
   const Block block = shared_block(a);
   auto& result = OfK ? a.dk : a.dv;
@@ -286,7 +286,7 @@ DEVICE bool backward(BackwardArguments& a, char* lds, bool finite) {
     int g = 0;
 #pragma nounroll
     do {
-      add_head<OfK>(opaque_copy(a), g, finite, lds, state);
+      add_head<OfK>(opaque_copy(a), g, run, lds, state);
     } while (++g < opaque_copy(a).problem.group);
   }
 
@@ -296,11 +296,10 @@ DEVICE bool backward(BackwardArguments& a, char* lds, bool finite) {
   const int own_lane = opaque_thread_id() % kWave;
   const int own_key = same.first_row + uniform(opaque_thread_id() / kWave) * kTile + own_lane % kTile;
   char* const rows = first_row_of(to, same.batch, same.k, same.head);
-  const bool lost = not_finite(state.sum);
-  if (own_key < same.k.count && (OfK || !(finite && lost)))
-    store_result<T>(rows + own_key * to.seq, OfK ? again.problem.head_dim : again.problem.head_dim_v,
-                    aligned(rows, to.seq), own_lane, OfK ? again.problem.scale : 1, state.sum);
-  return vote<kWaves>(lost, lds) && !finite;
+  if (own_key < same.k.count && (OfK || !is_scaled<T>(run)))
+    store_run<T>(run, rows + own_key * to.seq, OfK ? again.problem.head_dim : again.problem.head_dim_v,
+                 aligned(rows, to.seq), own_lane, OfK ? again.problem.scale : 1, state.sum);
+  return vote<kWaves>(not_finite(state.sum), lds);
 }
 
 }  // namespace rapt::amd
@@ -312,6 +311,7 @@ KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backwar
   const Block block = key_block_of(a.problem, a.tiles, kKeys / 2);
   if (block.first_row >= block.k.count) return;
   const bool first = block.first_row % kKeys == 0, alone = first && block.first_row + kKeys / 2 >= block.k.count;
-  if (first) run_until_finite<backward<true>>(lds);
-  if (!first || alone) run_until_finite<backward<false>>(lds);
+  if (first) run_until_finite<T, backward<true>>(lds);
+  if ((!first || alone) && run_until_finite<T, backward<false>>(lds))
+    add_infinite_rows<T, false, kKeys, kWaves>(opaque_copy(a), shared_block(opaque_copy(a)));
 }

@@ -8,6 +8,7 @@
 #include "kernels/amd/tile/both_ways.hpp"
 #include "kernels/amd/tile/interleave.hpp"
 #include "kernels/amd/tile/statistics.hpp"
+#include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
 
@@ -67,15 +68,16 @@ struct Gradients {
   }
 };
 
-// Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
-DEVICE void exclude(int begin, int count, int half, Products& x, Statistics& rows) {
+// Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count). Adds to
+// the lse of the others.
+DEVICE void exclude(int begin, int count, int half, float added, Products& x, Statistics& rows) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
-    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
+    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size && x.s[r] != kMasked;
     x.s[r] = attends ? x.s[r] : 0;
     x.dp[r] = attends ? x.dp[r] : 0;
-    rows.set(r, attends ? rows.lse(r) : __builtin_inff(), attends ? rows.delta(r) : 0);
+    rows.set(r, attends ? rows.lse(r) + added : __builtin_inff(), attends ? rows.delta(r) : 0);
   }
 }
 
@@ -162,7 +164,7 @@ DEVICE void turn(Head& head, State& state, int buffer, float scale, Products& cu
 
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. The block is
 // computed again for each: keeping it would take scalar registers that the loop needs. Some query must attend a key.
-DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State& state) {
+DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, State& state) {
   Block block = key_block_of(a.problem, a.tiles, kKeys);
   block.head = block.head * a.problem.group + of_group;
   const int thread = opaque_thread_id(), half = thread % kWave / kTile;
@@ -178,9 +180,9 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   const Keys range = {rows.begin, rows.end, 0, 0};
   const float scale = a.problem.scale_log2;
   Head head = {Staged(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds,
-                      thread, 0, finite ? kFinite : kAll),
+                      thread, 0, pass_of(run)),
                Staged(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                      lds + Staged::bytes, thread, kWaves - kHeadDim / kTile, finite ? kFinite : kAll),
+                      lds + Staged::bytes, thread, kWaves - kHeadDim / kTile, pass_of(run)),
                StatisticsRows<T>(statistics_of(a, block.batch, block.q, block.head), range, thread % kWave)};
   const bool vectors = head.q.vectors() && head.dout.vectors();
 
@@ -219,9 +221,10 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
     constexpr int t = decltype(key_tile)::value;
     if constexpr (t < kKeyTiles) {
       barrier();
-      const bool edge = first < own[t].full_begin || first + kQueries > own[t].full_end;
+      const bool edge = run != kFirstRun || first < own[t].full_begin || first + kQueries > own[t].full_end;
       if (edge)
-        exclude(attending[t].begin - first, attending[t].end - attending[t].begin, half, current, state.statistics);
+        exclude(attending[t].begin - first, attending[t].end - attending[t].begin, half, added_to_lse<T>(run), current,
+                state.statistics);
       turn<t>(head, state, buffer, scale, current, next);
       if (edge && t + 1 < kKeyTiles) head.statistics.load_again(state.statistics);  // the other tile's keys have others
     }
@@ -249,7 +252,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   } while (first < rows.end);
 }
 
-DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
+DEVICE void store(BackwardArguments& a, int run, const State& state) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int thread = opaque_thread_id(), lane = thread % kWave;
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
@@ -259,16 +262,16 @@ DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
     const int key = block.first_row + uniform(thread / kWave) * kWaveKeys + t * kTile + lane % kTile;
     if (key >= block.k.count) return;
     if (a.dk.data != nullptr)
-      store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
-                      state.tiles[t].dk);
-    if (a.dv.data != nullptr && !(finite && not_finite(state.tiles[t].dk)))
+      store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
+                   state.tiles[t].dk);
+    if (a.dv.data != nullptr && !is_scaled<T>(run))
       store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1,
                       state.tiles[t].dv);
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip).
-DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
   const int thread = opaque_thread_id(), lane = thread % kWave;
@@ -297,14 +300,14 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
     int g = 0;
 #pragma nounroll
     do {
-      add_head(opaque_copy(a), g, finite, lds, state);
+      add_head(opaque_copy(a), g, run, lds, state);
     } while (++g < opaque_copy(a).problem.group);
   }
-  store(opaque_copy(a), finite, state);
+  store(opaque_copy(a), run, state);
   bool again = false;
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t) again |= not_finite(state.tiles[t].dk) || not_finite(state.tiles[t].dv);
-  return vote<kWaves>(again, lds) && !finite;
+  return vote<kWaves>(again, lds);
 }
 
 }  // namespace rapt::amd
@@ -312,5 +315,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  run_until_finite<backward_dkv>(lds);
+  if (!run_until_finite<T, backward_dkv>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
 }

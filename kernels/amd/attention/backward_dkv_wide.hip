@@ -7,6 +7,7 @@
 #include "kernels/amd/tile/small_operands.hpp"
 #include "kernels/amd/tile/slice_products.hpp"
 #include "kernels/amd/tile/values.hpp"
+#include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
 
@@ -31,7 +32,7 @@ struct WaveKeys {
 // Adds what the queries of one head contribute. `block.head` is a head of q. Addresses are made again in each step: all
 // of them together need more scalar registers than there are.
 DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Queries& rows, const Queries& own,
-                     int first_key, int slice, bool finite, char* lds, WaveKeys& keys) {
+                     int first_key, int slice, int run, char* lds, WaveKeys& keys) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
   auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(lds + kExchangeBytes);
@@ -52,9 +53,9 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
       sums.store(s);
       sums.store(ds, kQueryTiles);
     }
-    stage_statistics<kQueries>(a, block, first, statistics);
+    stage_statistics<T, kQueries>(a, block, first, run, statistics);
     Transposed dout(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                    lds, thread, finite ? kFinite : kAll);
+                    lds, thread, pass_of(run));
     dout.load(first);
     barrier();
     if (attends) {
@@ -64,11 +65,11 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
     barrier();
     dout.store(first);
     Transposed q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds, thread,
-                 finite ? kFinite : kAll);
+                 pass_of(run));
     q.load(first);
     barrier();
     if (attends) {
-      const bool masked = first < own.full_begin || first + kQueries > own.full_end;
+      const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;
       key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, statistics, s, ds);
       keys.dv_scale.apply(s, keys.dv);
       accumulate_in_order<T>(s, lane, dout, slice, keys.dv);
@@ -82,8 +83,8 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip).
-DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
   const auto part = WavePart<kSlices, kSlice>::of(opaque_thread_id());
@@ -103,15 +104,16 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
     of_head.head = block.head * a.problem.group + g;
-    add_head(a, of_head, rows, own, first_key, slice, finite, lds, keys);
+    add_head(a, of_head, rows, own, first_key, slice, run, lds, keys);
   }
 
   const SliceRows<T> dk = slice_rows<T>(a.dk, block.batch, block.k, block.head, slice, a.problem.head_dim);
   const SliceRows<T> dv = slice_rows<T>(a.dv, block.batch, block.k, block.head, slice, a.problem.head_dim_v);
-  if (key < block.k.count && a.dk.data != nullptr) dk.store(key, lane, a.problem.scale * keys.dk_scale.undo(), keys.dk);
-  const bool keeps_dv = finite && not_finite(keys.dk);
-  if (key < block.k.count && a.dv.data != nullptr && !keeps_dv) dv.store(key, lane, keys.dv_scale.undo(), keys.dv);
-  return vote<kWaves>(not_finite(keys.dk) || not_finite(keys.dv), lds) && !finite;
+  if (key < block.k.count && a.dk.data != nullptr)
+    dk.store(run, key, lane, a.problem.scale * keys.dk_scale.undo(), keys.dk);
+  if (key < block.k.count && a.dv.data != nullptr && !is_scaled<T>(run))
+    dv.store(run, key, lane, keys.dv_scale.undo(), keys.dv);
+  return vote<kWaves>(not_finite(keys.dk) || not_finite(keys.dv), lds);
 }
 
 }  // namespace rapt::amd
@@ -119,5 +121,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-  run_until_finite<backward_dkv>(lds);
+  if (!run_until_finite<T, backward_dkv>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, kGeneral, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
 }

@@ -4,7 +4,7 @@
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, in tiles of RAPT_BLOCK_K keys.
 //
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
-// a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
+// a row's result is not finite, the workgroup runs again (runs.hpp).
 #include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/kept_rows.hpp"
 #include "kernels/amd/tile/small_operands.hpp"
@@ -25,8 +25,8 @@ using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
 
-// Returns whether it must run again, without Inf and NaN in K.
-DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Block block = block_of(a.problem, a.tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
@@ -46,15 +46,16 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
                       own_offset<M, Own>(lane), dout);
   }
-  const rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
+  rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
+  statistics.lse += added_to_lse<T>(run);
 
   const int head_k = block.head / a.problem.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
   Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread);
   Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
            thread);
-  Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, finite ? kFinite : kAll);
+  Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, pass_of(run));
   const auto load = [&](int first) {
     k.load(first);
     v.load(first);
@@ -97,9 +98,9 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 
   char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
   if (row < block.q.count)
-    store_result<T>(head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane,
-                    a.problem.scale * scale.undo(), dq);
-  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
+    store_run<T>(run, head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane,
+                 a.problem.scale * scale.undo(), dq);
+  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds);
 }
 
 }  // namespace rapt::amd
@@ -107,5 +108,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-  run_until_finite<backward_dq>(lds);
+  run_until_finite<T, backward_dq>(lds);
 }

@@ -124,7 +124,7 @@ DEVICE void step(StagedK& k, StagedV& v, State& state, int buffer, float scale, 
 }
 
 // Adds what the keys contribute; there must be some.
-DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state) {
+DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   const Block block = block_of(a.problem, a.tiles, kRows);
   const int thread = opaque_thread_id(), half = thread % kWave / kTile;
   const int first_row = block.first_row + uniform(thread / kWave) * kTile, head_k = block.head / a.problem.group;
@@ -134,7 +134,7 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   const float scale = a.problem.scale_log2;
   int first = keys.begin;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, 0,
-            finite ? kFinite : kAll);
+            pass_of(run));
   StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes,
             thread);
   const bool vectors = k.vectors() && v.vectors();
@@ -188,8 +188,8 @@ DEVICE void add_keys(BackwardArguments& a, bool finite, char* lds, State& state)
   } while (first < keys.end);
 }
 
-// Returns whether it must run again, without Inf and NaN in K.
-DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Block block = block_of(a.problem, a.tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id(), lane = thread % kWave;
@@ -208,7 +208,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   if (a.dq.data == nullptr) return false;
 
   State state = {};
-  state.lse_log2 = statistics.lse * kLog2e;
+  state.lse_log2 = (statistics.lse + added_to_lse<T>(run)) * kLog2e;
   state.delta = statistics.delta;
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
@@ -218,16 +218,16 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
   if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)
-    add_keys(opaque_copy(a), finite, lds, state);
+    add_keys(opaque_copy(a), run, lds, state);
 
   BackwardArguments& again = opaque_copy(a);
   const Block same = block_of(again.problem, again.tiles, kRows);  // again, as scalar registers are few
   const int again_row = same.first_row + opaque_thread_id() / kWave * kTile + opaque_thread_id() % kTile;
   char* const head = first_row_of(again.dq, same.batch, same.q, same.head);
   if (again_row < same.q.count)
-    store_result<T>(head + again_row * again.dq.seq, again.problem.head_dim, aligned(head, again.dq.seq),
-                    opaque_thread_id() % kWave, again.problem.scale, state.dq);
-  return vote<kWaves>(not_finite(state.dq) && state.lse_log2 == state.lse_log2, lds) && !finite;
+    store_run<T>(run, head + again_row * again.dq.seq, again.problem.head_dim, aligned(head, again.dq.seq),
+                 opaque_thread_id() % kWave, again.problem.scale, state.dq);
+  return vote<kWaves>(not_finite(state.dq) && state.lse_log2 == state.lse_log2, lds);
 }
 
 }  // namespace rapt::amd
@@ -235,5 +235,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  run_until_finite<backward_dq>(lds);
+  run_until_finite<T, backward_dq>(lds);
 }

@@ -33,8 +33,8 @@ DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block
   return statistics_from<T>(a, block, first_row, sums.lane, slice == 0, products[0]);
 }
 
-// Returns whether it must run again, without Inf and NaN in K.
-DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Block block = block_of(a.problem, a.tiles, kRows);
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
@@ -52,13 +52,14 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
     dout_rows.load(row, M::kept_offset(lane), dout);
   }
   const Sums sums = {lds, uniform(thread / kWave), lane};
-  const rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
+  rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
   if (a.dq.data == nullptr) return false;
+  statistics.lse += added_to_lse<T>(run);
 
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
   const SliceRows<T> v = slice_rows<T>(a.v, block.batch, block.k, head_k, slice, a.problem.head_dim_v);
-  Transposed kt(k.data, a.k.seq, a.problem.head_dim, keys, lds, thread, finite ? kFinite : kAll);
+  Transposed kt(k.data, a.k.seq, a.problem.head_dim, keys, lds, thread, pass_of(run));
   OperandScale<T> scale;
   Tile dq[kDimTiles] = {};
   const int begin = keys.begin / kKeys * kKeys;
@@ -99,8 +100,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
   }
 
   const SliceRows<T> result = slice_rows<T>(a.dq, block.batch, block.q, block.head, slice, a.problem.head_dim);
-  if (row < block.q.count) result.store(row, lane, a.problem.scale * scale.undo(), dq);
-  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds) && !finite;
+  if (row < block.q.count) result.store(run, row, lane, a.problem.scale * scale.undo(), dq);
+  return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds);
 }
 
 }  // namespace rapt::amd
@@ -108,5 +109,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(16))) static char lds[kLdsBytes];
-  run_until_finite<backward_dq>(lds);
+  run_until_finite<T, backward_dq>(lds);
 }

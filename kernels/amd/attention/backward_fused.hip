@@ -15,6 +15,7 @@
 #include "kernels/amd/tile/interleave.hpp"
 #include "kernels/amd/tile/kept_columns.hpp"
 #include "kernels/amd/tile/staged_statistics.hpp"
+#include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
 
@@ -74,14 +75,14 @@ struct Head {
 };
 
 // Makes P and dS 0 for the queries of a step that do not attend the lane's key: all but [begin, begin + count).
-DEVICE void exclude(int begin, int count, int half, Products& x, State& state) {
+DEVICE void exclude(int begin, int count, int half, float added, Products& x, State& state) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
-    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
+    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size && x.s[r] != kMasked;
     x.s[r] = attends ? x.s[r] : 0;
     x.dp[r] = attends ? x.dp[r] : 0;
-    state.negative_lse[r] = attends ? state.negative_lse[r] : kMasked;
+    state.negative_lse[r] = attends ? state.negative_lse[r] - added * kLog2e : kMasked;
     state.delta[r] = attends ? state.delta[r] : 0;
   }
 }
@@ -236,7 +237,7 @@ DEVICE void finish(Head& head, State& state) {
 // Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k, and adds to
 // their dQ. The block is computed again for each: keeping it would take scalar registers that the loop needs. Some
 // query must attend a key.
-DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds, State& state) {
+DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, State& state) {
   Block block = key_block_of(a.problem, a.tiles, kKeys);
   block.head = block.head * a.problem.group + of_group;
   const int thread = opaque_thread_id(), lane = thread % kWave, half = lane / kTile, wave = uniform(thread / kWave);
@@ -254,7 +255,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
     const char* const dout = first_row_of(a.dout, block.batch, block.q, block.head);
     return Staged(of_dout ? dout : q, of_dout ? a.dout.seq : a.q.seq,
                   of_dout ? a.problem.head_dim_v : a.problem.head_dim, range, lds + (of_dout ? Staged::bytes : 0),
-                  thread % (kDimTiles * kWave), 0, finite ? kFinite : kAll);
+                  thread % (kDimTiles * kWave), 0, pass_of(run));
   };
   const bool own_is_dout = kTensors == 1 && wave >= kDimTiles;
   char* const after_tiles = lds + 2 * Staged::bytes;
@@ -265,7 +266,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
                Statistics(statistics_of(a, block.batch, block.q, block.head), range,
                           after_tiles + Exchanged::bytes + wave * Statistics::bytes, lane),
                Exchanged(after_tiles, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
-               Sums(sums_of(a, block.batch, block.q, block.head), rows, !finite, lane, wave % kDimTiles),
+               Sums(sums_of(a, block.batch, block.q, block.head), rows, run == kFirstRun, lane, wave % kDimTiles),
                {}};
   const bool vectors = head.own.vectors() && head.other.vectors();
 
@@ -305,8 +306,8 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   if (kTensors == 2) head.of.other = head.other.next();
 
   const auto advance = [&](int set, Products& current, Products& next) {
-    if (__builtin_expect(first < own.full_begin || first + kQueries > own.full_end, false))
-      exclude(attending.begin - first, attending.end - attending.begin, half, current, state);
+    if (__builtin_expect(run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end, false))
+      exclude(attending.begin - first, attending.end - attending.begin, half, added_to_lse<T>(run), current, state);
     step(head, state, set, scale, vectors, current, next);
     first += kQueries;
   };
@@ -319,7 +320,7 @@ DEVICE void add_head(BackwardArguments& a, int of_group, bool finite, char* lds,
   finish(head, state);
 }
 
-DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
+DEVICE void store(BackwardArguments& a, int run, const State& state) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const int key = block.first_row + uniform(thread / kWave) * kTile + lane % kTile;
@@ -327,14 +328,14 @@ DEVICE void store(BackwardArguments& a, bool finite, const State& state) {
   char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
   if (a.dk.data != nullptr)
-    store_result<T>(dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
-                    state.dk);
-  if (a.dv.data != nullptr && !(finite && not_finite(state.dk)))
+    store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
+                 state.dk);
+  if (a.dv.data != nullptr && !is_scaled<T>(run))
     store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1, state.dv);
 }
 
-// Returns whether it must run again, without Inf and NaN in Q and dO (backward_dkv.hip); it then adds nothing to dQ.
-DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
+// Returns whether it must run again (runs.hpp); it then adds nothing to dQ.
+DEVICE bool backward_fused(BackwardArguments& a, char* lds, int run) {
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
   const int thread = opaque_thread_id(), lane = thread % kWave;
@@ -361,11 +362,11 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
     int g = 0;
 #pragma nounroll
     do {
-      add_head(opaque_copy(a), g, finite, lds, state);
+      add_head(opaque_copy(a), g, run, lds, state);
     } while (++g < opaque_copy(a).problem.group);
   }
-  store(opaque_copy(a), finite, state);
-  return vote<kWaves>(not_finite(state.dk) || not_finite(state.dv), lds) && !finite;
+  store(opaque_copy(a), run, state);
+  return vote<kWaves>(not_finite(state.dk) || not_finite(state.dv), lds);
 }
 
 }  // namespace rapt::amd
@@ -373,5 +374,7 @@ DEVICE bool backward_fused(BackwardArguments& a, char* lds, bool finite) {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  run_until_finite<backward_fused>(lds);
+  if (!run_until_finite<T, backward_fused>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
 }

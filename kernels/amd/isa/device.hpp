@@ -107,14 +107,19 @@ DEVICE constexpr int min(int a, int b) { return a < b ? a : b; }
 DEVICE int max(int a, int b) { return a > b ? a : b; }
 DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
 
-// True in every lane if x is true in any.
-DEVICE bool any_lane(bool x) {
+// A set of a wave's lanes, as bits.
 #ifdef RAPT_CDNA
-  return __builtin_amdgcn_ballot_w64(x) != 0;
+using Lanes = uint64_t;
+DEVICE Lanes lanes_where(bool x) { return __builtin_amdgcn_ballot_w64(x); }
+DEVICE int first_of(Lanes x) { return __builtin_ctzll(x); }
 #else
-  return __builtin_amdgcn_ballot_w32(x) != 0;
+using Lanes = uint32_t;
+DEVICE Lanes lanes_where(bool x) { return __builtin_amdgcn_ballot_w32(x); }
+DEVICE int first_of(Lanes x) { return __builtin_ctz(x); }
 #endif
-}
+
+// True in every lane if x is true in any.
+DEVICE bool any_lane(bool x) { return lanes_where(x) != 0; }
 
 // The value of the lane half a wave away, which owns the same query.
 template <class T>

@@ -2,17 +2,20 @@
 #pragma once
 
 #include "kernels/amd/tile/logits.hpp"
+#include "kernels/common/runs.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
 
 // Of a step's rows, from `first` on; of rows that do not exist those of rows that attend nothing.
-template <int Queries>
-DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, rapt_abi_row_statistics* staged) {
+template <class T, int Queries>
+DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, int run,
+                             rapt_abi_row_statistics* staged) {
   const int thread = opaque_thread_id(), row = first + thread;
   if (thread >= Queries) return;
   rapt_abi_row_statistics s = {__builtin_inff(), 0};
   if (row < block.q.count) s = statistics_of(a, block.batch, block.q, block.head)[row];
+  s.lse += added_to_lse<T>(run);
   staged[thread] = s;
 }
 

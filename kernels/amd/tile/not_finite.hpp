@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
-#include "kernels/common/not_finite.hpp"
+#include "kernels/common/runs.hpp"
 #include "kernels/common/softmax.hpp"
 
 namespace rapt::amd {
@@ -64,12 +64,30 @@ DEVICE void add_where_weighted(char* row, int dims, int lane, float x, const Til
     }
 }
 
-// Runs a backward kernel, and where it returns that it must, again without Inf and NaN in its last product.
-template <auto Kernel>
-DEVICE void run_until_finite(char* lds) {
+// Stores this lane's row of a run's result, as store_result() does; of a scaled run only what replaces Inf and NaN.
+template <class T, int Tiles>
+DEVICE void store_run(int run, char* row, int dims, bool aligned, int lane, float factor, const Tile (&o)[Tiles]) {
+  using element = typename T::element;
+  constexpr int size = sizeof(element);
+  if (!is_scaled<T>(run)) return store_result<T>(row, dims, aligned, lane, factor, o);
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t)
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) {
+      const int dim = t * kTile + Matrix<T>::element(r, lane / kTile);
+      char* const p = row + dim * size;
+      if (dim < dims && !is_finite(T::to_float(load_unaligned<element, size>(p))))
+        store_unaligned<element, size>(p, T::round(o[t][r] * (factor * unscaled<T>(run))));
+    }
+}
+
+// Does a backward kernel's runs, until one says that no other must follow. Returns whether there was a second one.
+template <class T, auto Kernel>
+DEVICE bool run_until_finite(char* lds) {
+  int run = kFirstRun;
 #pragma nounroll
-  for (bool finite = false; Kernel(opaque_copy(arguments<BackwardArguments>()), lds, finite); finite = true) {
-  }
+  while (run < kRuns<T> && Kernel(opaque_copy(arguments<BackwardArguments>()), lds, run)) ++run;
+  return run > kFirstRun;
 }
 
 // True in every lane of a workgroup if `yes` is true in any. Waves exchange it through LDS, whose contents are lost.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/block.hpp"
 
 namespace rapt::amd {
@@ -26,10 +27,10 @@ struct SliceRows {
     load_fragments<T>(at(row), dims - slice, aligned(data, seq), offset, fragments);
   }
 
-  // Stores a lane's row, a column of `o`.
+  // Stores a lane's row of a run's result, a column of `o`.
   template <int Tiles>
-  DEVICE_MEMBER void store(int row, int lane, float factor, const Tile (&o)[Tiles]) const {
-    store_result<T>(at(row), dims - slice, aligned(data, seq), lane, factor, o);
+  DEVICE_MEMBER void store(int run, int row, int lane, float factor, const Tile (&o)[Tiles]) const {
+    store_run<T>(run, at(row), dims - slice, aligned(data, seq), lane, factor, o);
   }
 
   // products += rows own^T, of the rows from `first` on. Those past the last one are masked later, so any row will do

@@ -7,8 +7,8 @@
 // other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
-// zeros of dS: if dk or dv is not finite, the workgroup runs again without those in the last two products' Q and dO.
-#include "kernels/nvidia/tile/not_finite.hpp"
+// zeros of dS: if dk or dv is not finite, the workgroup runs again (runs.hpp).
+#include "kernels/common/infinite_rows.hpp"
 #include "kernels/nvidia/tile/query_steps.hpp"
 #include "kernels/nvidia/tile/result.hpp"
 
@@ -40,33 +40,22 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedK
                         tensor.seq, block.k.count - first, dims);
 }
 
-// Bit 2 * m + half: whether that row of dk is not finite. Waves that compute dv get it from those of the same keys' dk.
-DEVICE int rows_not_finite(const Accumulators& dk, char* shared) {
-  int rows = 0;
-  for_rows<kKeyTiles>([&](int m, int half) { rows |= not_finite(dk[m], half) << (2 * m + half); });
-  if (kBoth) return rows;
-  constexpr int kKeyThreads = kWaves * kWave;
-  shared[thread_id()] = static_cast<char>(rows);
-  barrier();
-  return shared[kKeyThreads + thread_id() % kKeyThreads];
-}
-
-// Stores the wave's rows of dv except for `kept`, bits as above. What the kernel knows is computed again, because
-// keeping it for this would take registers that the loop needs.
-DEVICE void store_others(BackwardArguments& a, int kept, const Accumulators& dv) {
-  if (a.dv.data == nullptr) return;
+// Stores what a scaled run replaces of the wave's rows of dk. What the kernel knows is computed again, because keeping
+// it for this would take registers that the loop needs.
+DEVICE void replace_dk(BackwardArguments& a, const Accumulators& dk, float factor) {
+  if (a.dk.data == nullptr) return;
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   const int lane = thread_id() % kWave, first_key = block.first_row + thread_id() / kWave % kWaves * kWaveKeys;
-  char* const rows = first_row_of(a.dv, block.batch, block.k, block.head);
+  char* const rows = first_row_of(a.dk, block.batch, block.k, block.head);
   for_rows<kKeyTiles>([&](int m, int half) {
     const int key = first_key + row_in_wave(m, half, lane);
-    if (key < block.k.count && !(kept >> (2 * m + half) & 1))
-      store_elements<T>(rows + key * a.dv.seq, a.problem.head_dim_v, dv[m], half, lane);
+    if (key < block.k.count)
+      replace_not_finite<T>(rows + key * a.dk.seq, a.problem.head_dim, dk[m], half, lane, factor);
   });
 }
 
-// Returns whether it must run again, without Inf and NaN in Q and dO.
-DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
+// Returns whether it must run again.
+DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = key_block_of(p, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -101,11 +90,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
       if (wants_dk) multiply_rows<T>(wave_key, k, q, s, v, dout, ds);
       else multiply_rows<T>(wave_key, k, q, s);
     }
-    if (finite) remove_not_finite<2 * kQueries, kThreads>(q.from(0, 0));  // dO is behind Q
+    steps.prepare(run, step, buffer, thread);
     if (attends) {
       Block of_head = block;
       of_head.head = step.head;
-      const bool masked = step.first < own.full_begin || step.first + kQueries > own.full_end;
+      const bool masked =
+          run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
       // Masked and other tiles apart: the instructions of one kind's columns can be interleaved.
       const auto compute = [&](bool some_masked) {
@@ -124,12 +114,11 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 
   wait_for_copies();
   barrier();  // K and V have been read
-  if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
-  if (finite) {
-    const int kept = rows_not_finite(dk, steps.shared);
-    if (wants_dv) store_others(a, kept, dv);
+  if (run == kScaledRun) {
+    if (wants_dk) replace_dk(a, dk, p.scale * unscaled<T>(run));
     return false;
   }
+  if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
   if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);
   bool again = false;
   for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
@@ -141,5 +130,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dkv>(arguments, shared);
+  using namespace rapt::nvidia;
+  if (run_until_finite<T, backward_dkv>(arguments, shared))
+    add_infinite_rows<T, kGeneral, kKeys, RAPT_WAVES>(arguments,
+                                                      key_block_of(arguments.problem, arguments.tiles, kKeys));
 }

@@ -1,7 +1,7 @@
 // Like backward_dkv.cu, for rows that do not fit in one wave's registers: all waves share 16 keys, each with a slice of
 // the head dimension of k, v and their gradients. The products of the slices are summed through shared memory, and each
 // wave computes the same P^T and dS^T.
-#include "kernels/nvidia/tile/not_finite.hpp"
+#include "kernels/common/infinite_rows.hpp"
 #include "kernels/nvidia/tile/query_steps.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
 
@@ -35,20 +35,20 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const Part& p
   store_rows<kTile>(gathered, 0, part.at<T>(rows), tensor.seq, block.k.count - block.first_row, part.dims(head_dim));
 }
 
-// Stores the wave's slice of dv, but for keys whose dk is not finite.
-DEVICE void store_others(BackwardArguments& a, const Block& block, const Part& part, const Accumulators& dk,
-                         const Accumulators& dv) {
-  if (a.dv.data == nullptr) return;
-  char* const rows = part.at<T>(first_row_of(a.dv, block.batch, block.k, block.head));
+// Stores what a scaled run replaces of the wave's slice of dk.
+DEVICE void replace_dk(BackwardArguments& a, const Block& block, const Part& part, const Accumulators& dk,
+                       float factor) {
+  if (a.dk.data == nullptr) return;
+  char* const rows = part.at<T>(first_row_of(a.dk, block.batch, block.k, block.head));
   for_rows<1>([&](int m, int half) {
     const int key = block.first_row + row_in_wave(m, half, part.lane);
-    if (key < block.k.count && !not_finite(dk[m], half))
-      store_elements<T>(rows + key * a.dv.seq, part.dims(a.problem.head_dim_v), dv[m], half, part.lane);
+    if (key < block.k.count)
+      replace_not_finite<T>(rows + key * a.dk.seq, part.dims(a.problem.head_dim), dk[m], half, part.lane, factor);
   });
 }
 
-// Returns whether it must run again, without Inf and NaN in Q and dO.
-DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = key_block_of(p, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
@@ -77,13 +77,14 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
     multiply_slices<T, kSlice>(part.dim < p.head_dim_v, v.from(0, part.dim), dout, ds);
     sums.put(s);
     sums.put(ds, kQueryTiles);
-    barrier();                                                                                   // the sums are there
-    if (finite) remove_not_finite<2 * kQueries, kThreads>(steps.q(step, 0, thread).from(0, 0));  // dO is behind Q
+    barrier();  // the sums are there
+    steps.prepare(run, step, 0, thread);
     sums.get(s);
     sums.get(ds, kQueryTiles);
     Block of_head = block;
     of_head.head = step.head;
-    const bool masked = step.first < rows.full_begin || step.first + kQueries > rows.full_end;
+    const bool masked =
+        run != kFirstRun || step.first < rows.full_begin || step.first + kQueries > rows.full_end;
     transposed_gradients<kGeneral>(p, of_head, block.first_row, step.first, masked, steps.statistics(0, 0), s, ds);
     Rounded<T, 1, kQueryTiles> weights, rounded;
     round_tiles<T>(s, weights);
@@ -95,11 +96,11 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 
   wait_for_copies();
   barrier();  // everything has been read
-  store(a.dk, block, part, dk, p.scale, p.head_dim, shared);
-  if (finite) {
-    store_others(a, block, part, dk, dv);
+  if (run == kScaledRun) {
+    replace_dk(a, block, part, dk, p.scale * unscaled<T>(run));
     return false;
   }
+  store(a.dk, block, part, dk, p.scale, p.head_dim, shared);
   store(a.dv, block, part, dv, 1, p.head_dim_v, shared);
   bool again = false;
   for_rows<1>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
@@ -111,5 +112,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dkv>(arguments, shared);
+  using namespace rapt::nvidia;
+  if (run_until_finite<T, backward_dkv>(arguments, shared))
+    add_infinite_rows<T, kGeneral, kKeys, kWaves>(arguments, key_block_of(arguments.problem, arguments.tiles, kKeys));
 }

@@ -5,7 +5,7 @@
 // RAPT_BLOCK_K keys; the next tile is copied meanwhile.
 //
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
-// a row's result is not finite, the workgroup runs again without Inf and NaN in the third product's K.
+// a row's result is not finite, the workgroup runs again (runs.hpp).
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -73,8 +73,8 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_r
   }
 }
 
-// Returns whether it must run again, without Inf and NaN in K.
-DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
+// Returns whether it must run again.
+DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = block_of(p, a.tiles, kRows);
   if (block.first_row >= block.q.count) return false;
@@ -106,6 +106,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   Statistics statistics;
   make_statistics(a, block, wave_row, dout, own, statistics);
   if (a.dq.data == nullptr) return false;
+  for_rows<kQueryTiles>([&](int m, int half) { statistics[m][half].lse += added_to_lse<T>(run); });
 
   TileC dq[kQueryTiles][kDimTiles] = {};
 #pragma unroll 1
@@ -130,7 +131,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
         multiply_rows<T>(wave_row, dout, v, ds);
       }
     }
-    if (finite) remove_not_finite(k);
+    if (run != kFirstRun) remove_not_finite(k);
     if (!attends) continue;
     const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
     Rounded<T, kQueryTiles, kKeyTiles> rounded;
@@ -146,15 +147,23 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
     add_product<T>(rounded, k, dq);
   }
 
-  const int lane = thread_id() % kWave;
+  const int lane = thread_id() % kWave, rows_left = block.q.count - first_row;
+  char* const to = first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq;
+  if (run == kScaledRun) {
+    for_rows<kQueryTiles>([&](int m, int half) {
+      const int row = row_in_wave(m, half, lane);
+      if (row < rows_left)
+        replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
+    });
+    return false;
+  }
   bool again = false;
   for_rows<kQueryTiles>([&](int m, int half) {
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
     stage<T>(q.at(wave_row + row_in_wave(m, half, lane)), dq[m], half, lane, p.scale);
   });
-  store_rows<kWaveRows>(q, wave_row, first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq,
-                        a.dq.seq, block.q.count - first_row, p.head_dim);
-  return !finite && any_thread(again);
+  store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
+  return any_thread(again);
 }
 
 }  // namespace rapt::nvidia
@@ -162,5 +171,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dq>(arguments, shared);
+  rapt::nvidia::run_until_finite<rapt::nvidia::T, rapt::nvidia::backward_dq>(arguments, shared);
 }

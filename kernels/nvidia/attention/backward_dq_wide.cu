@@ -57,8 +57,8 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part
   });
 }
 
-// Returns whether it must run again, without Inf and NaN in K.
-DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
+// Returns whether it must run again (runs.hpp).
+DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = block_of(p, a.tiles, kRows);
   if (block.first_row >= block.q.count) return false;
@@ -88,6 +88,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   Statistics statistics;
   make_statistics(a, block, part, dout, sums, statistics);
   if (a.dq.data == nullptr) return false;
+  for_rows<1>([&](int m, int half) { statistics[m][half].lse += added_to_lse<T>(run); });
 
   TileC dq[1][kDimTiles] = {};
 #pragma unroll 1
@@ -101,7 +102,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
     sums.put(ds, kKeyTiles);
     barrier();  // V has been read, and the sums are there
     if (first + kKeys < keys.end) v.load(first + kKeys);
-    if (finite) remove_not_finite(k);
+    if (run != kFirstRun) remove_not_finite(k);
     sums.get(s);
     sums.get(ds, kKeyTiles);
     const bool masked = first < keys.full_begin || first + kKeys > keys.full_end;
@@ -120,16 +121,24 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
   }
 
   barrier();  // everything has been read
+  char* const to = part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq);
+  const int rows_left = block.q.count - block.first_row, dims = part.dims(p.head_dim);
+  if (run == kScaledRun) {
+    for_rows<1>([&](int m, int half) {
+      const int row = row_in_wave(m, half, part.lane);
+      if (row < rows_left)
+        replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
+    });
+    return false;
+  }
   const auto gathered = part.gathered<T>(shared, thread);
   bool again = false;
   for_rows<1>([&](int m, int half) {
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
     stage<T>(gathered.at(row_in_wave(m, half, part.lane)), dq[m], half, part.lane, p.scale);
   });
-  store_rows<kTile>(gathered, 0,
-                    part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq),
-                    a.dq.seq, block.q.count - block.first_row, part.dims(p.head_dim));
-  return any_thread(again) && !finite;
+  store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
+  return any_thread(again);
 }
 
 }  // namespace rapt::nvidia
@@ -137,5 +146,5 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, bool finite) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_backward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  rapt::nvidia::run_until_finite<rapt::nvidia::backward_dq>(arguments, shared);
+  rapt::nvidia::run_until_finite<rapt::nvidia::T, rapt::nvidia::backward_dq>(arguments, shared);
 }

@@ -36,6 +36,10 @@ DEVICE void wave_barrier() { __syncwarp(); }
 // True in every thread of a workgroup if it is true in any.
 DEVICE bool any_thread(bool x) { return __syncthreads_or(x) != 0; }
 DEVICE bool any_lane(bool x) { return __any_sync(~0u, x) != 0; }
+// A set of a wave's lanes, as bits.
+using Lanes = uint32_t;
+DEVICE Lanes lanes_where(bool x) { return __ballot_sync(~0u, x); }
+DEVICE int first_of(Lanes x) { return __ffs(static_cast<int>(x)) - 1; }
 
 DEVICE float exp2(float x) {  // within 2 ulp; denormal results are 0
   float y;

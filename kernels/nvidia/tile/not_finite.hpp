@@ -1,7 +1,7 @@
 // What later passes over the keys do: kernels/common/not_finite.hpp.
 #pragma once
 
-#include "kernels/common/not_finite.hpp"
+#include "kernels/common/runs.hpp"
 #include "kernels/nvidia/isa/arguments.hpp"
 #include "kernels/nvidia/tile/staged_rows.hpp"
 
@@ -15,12 +15,13 @@ DEVICE void run_passes(KernelArguments& arguments, char* shared) {
     if (!Pass(arguments, shared, pass)) break;
 }
 
-// Runs a kernel of the backward pass, and again without Inf and NaN if it says that it must.
-template <auto Run>
-DEVICE void run_until_finite(BackwardArguments& arguments, char* shared) {
+// Does a kernel's runs (runs.hpp), until one says that no other must follow. Returns whether there was a second one.
+template <class T, auto Run>
+DEVICE bool run_until_finite(BackwardArguments& arguments, char* shared) {
+  int run = kFirstRun;
 #pragma unroll 1
-  for (bool finite = false; Run(arguments, shared, finite); finite = true) {
-  }
+  while (run < kRuns<T> && Run(arguments, shared, run)) ++run;
+  return run > kFirstRun;
 }
 
 // Replaces V, which has just been staged by these threads: a workgroup, or one wave.

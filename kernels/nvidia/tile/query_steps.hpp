@@ -3,6 +3,7 @@
 
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
+#include "kernels/nvidia/tile/not_finite.hpp"
 #include "kernels/nvidia/tile/products.hpp"
 
 namespace rapt::nvidia {
@@ -67,6 +68,14 @@ struct QuerySteps {
     }
     q(step, buffer, thread).load(step.first);
     dout(step, buffer, thread).load(step.first);
+  }
+
+  // What a step's rows are in the last products, and its statistics (runs.hpp). All products before have been made.
+  DEVICE_MEMBER void prepare(int run, const Step& step, int buffer, int thread) const {
+    if (run == kFirstRun) return;
+    if (thread < Queries)
+      reinterpret_cast<rapt_abi_row_statistics*>(statistics(buffer, thread))->lse += added_to_lse<T>(run);
+    remove_not_finite<2 * Queries, Threads>(q(step, buffer, thread).from(0, 0));  // dO is behind Q
   }
 
  private:

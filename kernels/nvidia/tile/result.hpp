@@ -52,6 +52,20 @@ DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int hal
     }
 }
 
+// Stores those in place of which Inf or NaN has been stored.
+template <class T, int Tiles>
+DEVICE void replace_not_finite(char* row, int dims, const TileC (&o)[Tiles], int half, int lane, float factor) {
+#pragma unroll
+  for (int d = 0; d < Tiles; ++d)
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int dim = d * 8 + 2 * (lane % 4) + i;
+      if (dim >= dims) continue;
+      auto& x = reinterpret_cast<typename T::element*>(row)[dim];
+      if (!is_finite(T::to_float(x))) x = T::round(o[d][2 * half + i] * factor);
+    }
+}
+
 // Adds an infinity or NaN to the lane's elements of a row of out whose weight is not 0; `half` is as in TileLogits.
 template <class T, int Tiles>
 DEVICE void add_where_weighted(char* row, int dims, float addend, const TileC (&weights)[Tiles], int half, int lane) {

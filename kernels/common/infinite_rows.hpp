@@ -1,0 +1,144 @@
+// What rows of dO with Inf or NaN add to dV, which the runs of a kernel left out (runs.hpp): to each element of a key
+// that the row attends, the row's Inf or NaN; NaN where dropout dropped the key, as 0 times Inf is.
+//
+// A wave computes kWave keys by kWave elements. Each lane finds out whether a row attends its key, and then adds its
+// element of the row to all keys that it attends. Few rows are looked at: those whose delta = dO . O is not finite.
+#pragma once
+
+#include "kernels/common/runs.hpp"
+#include "kernels/common/scores.hpp"
+
+namespace rapt::RAPT_VENDOR {
+
+// The logit of one query and one key.
+struct OneLogit {
+  static constexpr int count = 1, group = 1;
+
+  float& s;
+
+  DEVICE_MEMBER float get(int) const { return s; }
+  DEVICE_MEMBER void set(int, float x) const { s = x; }
+  DEVICE_MEMBER void scale(float factor) const { s *= factor; }
+  DEVICE_MEMBER int key(int) const { return 0; }
+  DEVICE_MEMBER int first_key() const { return 0; }
+  DEVICE int step(int) { return 0; }
+};
+
+template <class T>
+DEVICE float element_of(const char* row, int dim) {
+  constexpr int size = sizeof(typename T::element);
+  return T::to_float(load_unaligned<typename T::element, size>(row + dim * size));
+}
+
+template <class T>
+DEVICE bool is_finite(const char* row, int dims) {
+  float zero = 0;  // 0 times each element: NaN if it is not finite
+#pragma unroll 1
+  for (int dim = 0; dim < dims; ++dim) zero += 0 * element_of<T>(row, dim);
+  return zero == zero;
+}
+
+template <class T>
+DEVICE float product_of(const char* q, const char* k, int dims) {
+  float sum = 0;
+#pragma unroll 1
+  for (int dim = 0; dim < dims; ++dim) sum += element_of<T>(q, dim) * element_of<T>(k, dim);
+  return sum;
+}
+
+// A wave's keys, one for each lane, and one element of their dV in each lane.
+template <class T, bool General>
+struct InfiniteSums {
+  BackwardArguments& a;
+  Block block;  // its head is one of q
+  int key, dim;
+  bool exists;     // the key
+  const char* k;   // its row
+  bool k_finite;
+  Lanes above, below;  // keys to which +Inf and -Inf, or as both NaN, were added
+
+  // Adds a row's element. All lanes have the same row.
+  DEVICE_MEMBER void add(int row, float lse) {
+    Problem& p = a.problem;
+    const Query query = query_of(p, block, row);
+    bool attends = exists && query.begin <= key && key < query.end, dropped = false;
+    if (attends) {
+      // Keys whose logit is -Inf are excluded: by a bias or mask, or by an Inf in q or K.
+      float s = 0;
+      if (!k_finite || !is_finite(lse)) {
+        const char* const q = first_row_of(a.q, block.batch, block.q, block.head) + row * a.q.seq;
+        s = product_of<T>(q, k, p.head_dim);
+      }
+      if constexpr (General) {
+        transform_logits(p, block, query, key, OneLogit{s});
+        float kept = 1;
+        if (p.keep_threshold < 65536) drop(p, block, query, key, OneLogit{kept});
+        dropped = kept == 0;
+      }
+      attends = s != kMasked;
+    }
+    const Lanes attending = lanes_where(attends), without = lanes_where(attends && dropped);
+    float x = 0;
+    if (dim < p.head_dim_v)
+      x = element_of<T>(first_row_of(a.dout, block.batch, block.q, block.head) + row * a.dout.seq, dim);
+    if (is_finite(x)) return;
+    above |= x < 0 ? without : attending;
+    below |= x > 0 ? without : attending;
+  }
+
+  // Whether all elements are NaN already.
+  DEVICE_MEMBER bool complete() const {
+    const Lanes all = lanes_where(exists);
+    return !any_lane(dim < a.problem.head_dim_v && (above & below) != all);
+  }
+
+  DEVICE_MEMBER void add_to(char* rows, int64_t seq) const {
+    if (dim >= a.problem.head_dim_v) return;
+    const int first_key = key - thread_id() % kWave;
+    for (Lanes left = above | below; left != 0; left &= left - 1) {
+      const int i = first_of(left);
+      auto* const element = reinterpret_cast<typename T::element*>(rows + (first_key + i) * seq) + dim;
+      float x = T::to_float(*element);
+      if (above >> i & 1) x += __builtin_inff();
+      if (below >> i & 1) x -= __builtin_inff();
+      *element = T::round(x);
+    }
+  }
+};
+
+// For the workgroup's keys, `Keys` from block.first_row on, of the block's head of k, whose dV has been stored.
+template <class T, bool General, int Keys, int Waves>
+DEVICE void add_infinite_rows(BackwardArguments& a, const Block& block) {
+  if (a.dv.data == nullptr) return;
+  global_barrier();
+  Problem& p = a.problem;
+  const int lane = thread_id() % kWave, end = min(block.first_row + Keys, block.k.count);
+  constexpr int groups = (Keys + kWave - 1) / kWave;
+#pragma unroll 1
+  for (int part = uniform(thread_id() / kWave); part < groups * ((p.head_dim_v + kWave - 1) / kWave); part += Waves) {
+    const int first_key = block.first_row + part % groups * kWave, key = first_key + lane;
+    if (first_key >= end) continue;
+    const char* const k = first_row_of(a.k, block.batch, block.k, block.head) + min(key, end - 1) * a.k.seq;
+    InfiniteSums<T, General> sums = {
+        a, block, key, part / groups * kWave + lane, key < end, k, is_finite<T>(k, p.head_dim), 0, 0};
+    const Queries rows = queries_of(p, block, first_key, min(kWave, end - first_key));
+#pragma unroll 1
+    for (int g = 0; g < p.group && !sums.complete(); ++g) {
+      sums.block.head = block.head * p.group + g;
+      const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, sums.block.head);
+#pragma unroll 1
+      for (int first = rows.begin; first < rows.end && !sums.complete(); first += kWave) {
+        const int row = min(first + lane, rows.end - 1);
+        Lanes left = lanes_where(first + lane < rows.end && !is_finite(statistics[row].delta));
+#pragma unroll 1
+        for (; left != 0 && !sums.complete(); left &= left - 1) {
+          const int next = first + first_of(left);
+          sums.add(next, statistics[next].lse);
+        }
+      }
+    }
+    sums.add_to(first_row_of(a.dv, block.batch, block.k, block.head), a.dv.seq);
+  }
+}
+
+}  // namespace rapt::RAPT_VENDOR
