@@ -27,17 +27,6 @@ def statistics_of(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM: 
 
 
 @triton.jit
-def clear_sums(a, batch, head, q_first, first_row, q_count, BLOCK_Q: tl.constexpr):
-    """Of the rows' dq, for backward_fused, which adds to them."""
-    row = batch.to(tl.int64) * a.statistics.batch + head.to(tl.int64) * a.statistics.head + q_first + first_row
-    at = a.dq_sum.data + row * a.dq_sum.dims
-    count = tl.minimum(q_count - first_row, BLOCK_Q) * a.dq_sum.dims.to(tl.int32)
-    for first in tl.range(0, count, 1024, num_stages=1):
-        element = first + tl.arange(0, 1024)
-        tl.store(at + element, tl.zeros([1024], tl.float32), mask=element < count)
-
-
-@triton.jit
 def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
     """Tiles of keys from begin to end, of which those from whole_begin to whole_end are attended by all rows."""
     diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
@@ -100,8 +89,6 @@ def backward_dq(
         a, batch, head, row, first_row + tl.arange(0, BLOCK_Q) < q_count, BLOCK_Q, HEAD_DIM
     )  # fmt: skip
     lse_log2 = lse * LOG2E
-    if a.dq_sum.data.to(tl.int64) != 0:
-        clear_sums(a, batch, head, q_first, first_row, q_count, BLOCK_Q)
     if a.dq.data.to(tl.int64) == 0:
         return
 
