@@ -7,9 +7,11 @@ one computes dv, the other dk."""
 import triton
 import triton.language as tl
 from gradients import LOG2E, score_gradients, statistics_address, weights
+from not_finite import ABOVE, END, FINITE, REST, begun, first_turn, in_range, infinity, replaced
 from nvidia_tiles import AGAIN_K, addresses, unknown_zero
+from options import EXCLUDED
 from place import end_query, first_query, row_address, sequence, tile_offsets, turn_of, within
-from tiles import is_finite, not_finite
+from tiles import not_finite
 
 
 @triton.jit
@@ -26,11 +28,11 @@ def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.
 
 @triton.jit
 def add_edges(
-    a, k, v, batch, head_k, q_first, q_count, k_count, first_row, dk, dv, meets, BLOCK_Q: tl.constexpr,
+    a, k, v, batch, head_k, q_first, q_count, k_count, first_row, dk, dv, turn, BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, OF_DK: tl.constexpr, OF_DV: tl.constexpr, AGAIN: tl.constexpr,
 ):  # fmt: skip
-    """What the tiles add that are not whole. AGAIN: all tiles, Inf and NaN in Q and dO as 0 in the last products, and
-    in `meets` the keys that a row of dO with any attends, where there is no dk to tell."""
+    """What the tiles add that are not whole. AGAIN: what all tiles add in a pass of not_finite.py, to dk also what is
+    of dv."""
     p = a.problem
     begin, end, skip_begin, skip_end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
     if AGAIN or skip_begin == skip_end:
@@ -45,8 +47,8 @@ def add_edges(
     of_head = before + end - skip_end
     for i in tl.range(0, of_head * p.group, num_stages=1 if AGAIN else None):
         head = head_k * p.group + i // of_head
-        turn = i % of_head
-        first = tl.where(turn < before, begin + turn, skip_end + turn - before) * BLOCK_K
+        tile = i % of_head
+        first = tl.where(tile < before, begin + tile, skip_end + tile - before) * BLOCK_K
         queries = first + (tl.arange(0, BLOCK_K) + zero)
         exists = queries < q_count
         row = q_first + first
@@ -56,26 +58,45 @@ def add_edges(
         lse_log2 = tl.load(at, mask=exists, other=float("inf")) * LOG2E  # a row that does not exist attends nothing
         delta = tl.load(at + 1, mask=exists, other=0)
         attends = within(queries[None, :], low, high)
-        of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], attends, True)
-        if OF_DK:
-            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
-            if AGAIN:
-                q = tl.where(is_finite(q), q, 0.0)
-            dk = tl.dot(ds.to(q.dtype), q, dk)
-        if OF_DV:
-            if AGAIN and not OF_DK:
-                has_other = tl.min(is_finite(dout).to(tl.int32), 1) == 0
-                meets |= tl.max((attends & has_other[None, :]).to(tl.int32), 1)
-            if AGAIN:
-                dout = tl.where(is_finite(dout), dout, 0.0)
-            dv = tl.dot(of_keys.to(dout.dtype), dout, dv)
-    return dk, dv, meets
+        s = tl.dot(k, q.T)
+        if AGAIN:
+            attends = attends & (s * p.scale_log2 != EXCLUDED)
+        of_keys = weights(s, p.scale_log2, lse_log2[None, :], attends, True)
+        if AGAIN:
+            x = tl.where(turn <= FINITE, of_keys, attends.to(tl.float32))
+            if OF_DK:
+                ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
+                x = tl.where(turn <= REST, in_range(ds, turn, q.dtype), x)
+            with_x = tl.where(turn <= REST, q, dout) if OF_DK and OF_DV else (q if OF_DK else dout)
+            dk = tl.dot(x.to(q.dtype), replaced(with_x, tl.maximum(turn, FINITE)), dk)
+        else:
+            if OF_DK:
+                ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
+                dk = tl.dot(ds.to(q.dtype), q, dk)
+            if OF_DV:
+                dv = tl.dot(of_keys.to(dout.dtype), dout, dv)
+    return dk, dv
 
 
 @triton.jit
 def store(to, x, batch, row, head, exists, zero, DTYPE: tl.constexpr, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
     if to.data.to(tl.int64) != 0:
         tl.store(addresses(to, batch, row, head, zero, BLOCK_Q, HEAD_DIM), x.to(DTYPE), mask=exists[:, None])
+
+
+@triton.jit
+def store_again(
+    a, sums, turn, batch, row, head, exists, zero, DTYPE: tl.constexpr, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr
+):
+    """What a pass summed: an infinity is added where ABOVE or BELOW have no 0."""
+    if turn == REST:
+        store(a.dk, sums * a.problem.scale, batch, row, head, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+    if turn >= FINITE:
+        at = addresses(a.dv, batch, row, head, zero, BLOCK_Q, HEAD_DIM)
+        if turn >= ABOVE:
+            stored = tl.load(at, mask=exists[:, None], other=0).to(tl.float32)
+            sums = stored + tl.where(sums > 0, infinity(turn), 0.0)
+        tl.store(at, sums.to(DTYPE), mask=exists[:, None])
 
 
 @triton.jit
@@ -125,9 +146,9 @@ def gradients_of_keys(
         of_head = tl.where(is_last, 0, of_head)
 
     zero = unknown_zero()
-    dk, dv, _ = add_edges(
+    dk, dv = add_edges(
         a, k, v, batch + zero, head_k + zero, q_first + zero, q_count + zero, k_count + zero, first_row + zero, dk, dv,
-        tl.zeros([BLOCK_Q], tl.int32), BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False,
+        REST, BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False,
     )  # fmt: skip
     zero = unknown_zero()
     batch += zero
@@ -140,22 +161,23 @@ def gradients_of_keys(
         store(a.dk, dk * p.scale, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
     if OF_DV:
         store(a.dv, dv, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
-    # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends; for other keys, and one in dO
-    # for keys that do not attend its row, it met only zeros. Keys that do keep the dv of the first time.
+    # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it met only
+    # zeros, as one in dO did.
     again = not_finite(dk) | not_finite(dv) if OF_DK and OF_DV else not_finite(dk if OF_DK else dv)
     if tl.max((again & exists).to(tl.int32), 0) != 0:
-        dk, dv, meets = add_edges(
-            a, k, v, batch, head_k, q_first + zero, q_count + zero, k_count, first_row,
-            tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32), tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32),
-            tl.zeros([BLOCK_Q], tl.int32), BLOCK_Q, AGAIN_K, HEAD_DIM, OF_DK, OF_DV, True,
-        )  # fmt: skip
-        zero = unknown_zero()
-        exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
-        if OF_DK:
-            store(a.dk, dk * p.scale, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
-        if OF_DV:
-            keeps = not_finite(dk) if OF_DK else meets != 0
-            store(a.dv, dv, batch, row, head_k, exists & ~keeps, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+        sums = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
+        begin = tl.where(OF_DK & (a.dk.data.to(tl.int64) != 0), first_turn(DTYPE), FINITE)
+        end = tl.where(OF_DV & (a.dv.data.to(tl.int64) != 0), END, FINITE)
+        for turn in tl.range(begin, end, num_stages=1):
+            zero = unknown_zero()
+            tl.debug_barrier()  # what another pass stored may be another thread's
+            sums, dv = add_edges(
+                a, k, v, batch, head_k, q_first + zero, q_count, k_count, first_row,
+                begun(sums, turn), dv, turn, BLOCK_Q, AGAIN_K, HEAD_DIM, OF_DK, OF_DV, True,
+            )  # fmt: skip
+            zero = unknown_zero()
+            exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
+            store_again(a, sums, turn, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
 
 
 @triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])

@@ -5,9 +5,11 @@ in shared memory, of which the next ones are on their way."""
 import triton
 import triton.language as tl
 from gradients import LOG2E, make_statistics, score_gradients, weights
+from not_finite import FINITE, REST, begun, first_turn, in_range, replaced
 from nvidia_tiles import AGAIN_K, addresses, unknown_zero
+from options import EXCLUDED
 from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of, within
-from tiles import is_finite, not_finite
+from tiles import not_finite
 
 
 @triton.jit
@@ -27,17 +29,6 @@ def statistics_of(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM: 
 
 
 @triton.jit
-def clear_sums(a, batch, head, q_first, first_row, q_count, BLOCK_Q: tl.constexpr):
-    """Of the rows' dq, for backward_fused, which adds to them."""
-    row = batch.to(tl.int64) * a.statistics.batch + head.to(tl.int64) * a.statistics.head + q_first + first_row
-    at = a.dq_sum.data + row * a.dq_sum.dims
-    count = tl.minimum(q_count - first_row, BLOCK_Q) * a.dq_sum.dims.to(tl.int32)
-    for first in tl.range(0, count, 1024, num_stages=1):
-        element = first + tl.arange(0, 1024)
-        tl.store(at + element, tl.zeros([1024], tl.float32), mask=element < count)
-
-
-@triton.jit
 def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
     """Tiles of keys from begin to end, of which those from whole_begin to whole_end are attended by all rows."""
     diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
@@ -51,10 +42,10 @@ def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.
 
 @triton.jit
 def add_edges(
-    a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, dq, BLOCK_Q: tl.constexpr,
+    a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, dq, turn, BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, AGAIN: tl.constexpr,
 ):  # fmt: skip
-    """What the tiles add that are not whole; AGAIN: all tiles, Inf and NaN in K as 0 in the last product."""
+    """What the tiles add that are not whole; AGAIN: what all tiles add in a pass of not_finite.py."""
     p = a.problem
     begin, end, skip_begin, skip_end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
     if AGAIN or skip_begin == skip_end:
@@ -73,10 +64,14 @@ def add_edges(
         k = tl.load(addresses(a.k, batch, k_first + first, head_k, zero, BLOCK_K, HEAD_DIM), mask=inside, other=0)
         v = tl.load(addresses(a.v, batch, k_first + first, head_k, zero, BLOCK_K, HEAD_DIM), mask=inside, other=0)
         attends = within(keys[None, :], low, high)
-        of_keys = weights(tl.dot(q, k.T), p.scale_log2, lse_log2[:, None], attends, True)
+        s = tl.dot(q, k.T)
+        if AGAIN:
+            attends = attends & (s * p.scale_log2 != EXCLUDED)
+        of_keys = weights(s, p.scale_log2, lse_log2[:, None], attends, True)
         ds = score_gradients(of_keys, tl.dot(dout, v.T), delta[:, None], attends, True)
         if AGAIN:
-            k = tl.where(is_finite(k), k, 0.0)
+            ds = in_range(ds, turn, k.dtype)
+            k = replaced(k, FINITE)
         dq = tl.dot(ds.to(k.dtype), k, dq)
     return dq
 
@@ -100,8 +95,6 @@ def backward_dq(
         a, batch, head, row, first_row + tl.arange(0, BLOCK_Q) < q_count, BLOCK_Q, HEAD_DIM
     )  # fmt: skip
     lse_log2 = lse * LOG2E
-    if a.dq_sum.data.to(tl.int64) != 0:
-        clear_sums(a, batch, head, q_first, first_row, q_count, BLOCK_Q)
     if a.dq.data.to(tl.int64) == 0:
         return
 
@@ -139,16 +132,18 @@ def backward_dq(
     k_count += zero
     first_row += zero
     dq = add_edges(
-        a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, dq, BLOCK_Q, BLOCK_K,
+        a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, dq, REST, BLOCK_Q, BLOCK_K,
         HEAD_DIM, False,
     )  # fmt: skip
     # An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it met only zeros of dS.
     again = not_finite(dq) & (lse_log2 == lse_log2) & (first_row + (tl.arange(0, BLOCK_Q) + unknown_zero()) < q_count)
     if tl.max(again.to(tl.int32), 0) != 0:
-        dq = add_edges(
-            a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row,
-            tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32), BLOCK_Q, AGAIN_K, HEAD_DIM, True,
-        )  # fmt: skip
+        dq = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
+        for turn in tl.range(first_turn(DTYPE), FINITE, num_stages=1):
+            dq = add_edges(
+                a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, begun(dq, turn), turn,
+                BLOCK_Q, AGAIN_K, HEAD_DIM, True,
+            )  # fmt: skip
     zero = unknown_zero()
     exists = (first_row + (tl.arange(0, BLOCK_Q) + zero) < q_count)[:, None]
     at = addresses(a.dq, batch, q_first + first_row, head, zero, BLOCK_Q, HEAD_DIM)

@@ -3,10 +3,10 @@
 from collections import namedtuple
 
 from gradients import LOG2E
+from not_finite import replaced
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, with_alibi
 from place import end_key, first_key
-from tiles import is_finite
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import async_copy
@@ -103,6 +103,16 @@ def exponents(o, s, reference, bias, mask, slope, distance, columns):
     return with_mask(o, s, mask)
 
 
+@gluon.jit
+def logits(o, s, bias, mask, slope, distance, columns):
+    """Natural ones, for a second run: they are -inf for excluded keys only, whatever the lse and however low a bias."""
+    s = s * o.factor
+    if o.has_bias:
+        s += bias.load(s.type.layout).to(gl.float32)
+    s = with_alibi(o, s, slope, distance, columns)
+    return with_mask(o, s, mask)
+
+
 KeyRange = namedtuple("KeyRange", "diagonal begin end whole_begin whole_end")
 
 
@@ -191,8 +201,8 @@ def following(a, places, BLOCK_K: gl.constexpr):
 
 
 @gluon.jit
-def make_finite(to, tile):
-    """Writes a tile in shared memory, with 0 for Inf and NaN, to itself or another one."""
+def replace(to, tile, turn):
+    """Writes a tile in shared memory as a pass has it to itself or another one."""
     x = tile.load(copy_layout(tile.shape[1], 2, gl.num_warps()))
     gl.barrier()
-    to.store(gl.where(is_finite(x), x, 0.0))
+    to.store(replaced(x, turn))

@@ -3,7 +3,8 @@ are one loop."""
 
 from collections import namedtuple
 
-from gradients import statistics_address
+from arguments import Rows
+from gradients import LOG2E, statistics_address
 from hopper import (
     addresses,
     copy_rows,
@@ -11,12 +12,14 @@ from hopper import (
     exponents,
     first_address,
     head_and_batch,
-    make_finite,
+    logits,
     product_layout,
+    replace,
     score_address,
     swizzled,
 )  # fmt: skip
-from nvidia_tiles import unknown_zero
+from not_finite import ABOVE, END, FINITE, REST, begun, first_turn, in_range, infinity
+from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
 from place import end_query, first_query, sequence, turn_of, within
 from tiles import not_finite
@@ -31,6 +34,21 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )  # fmt: skip
 
 Tiles = namedtuple("Tiles", "q dout lse delta bias mask")
+
+
+@gluon.jit
+def of_second_run(tiles, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    """The same memory for tiles of few queries, so that the second run, which is rare, has few registers."""
+    dtype: gl.constexpr = tiles.q.dtype
+    rows: gl.constexpr = gl.NVMMASharedLayout.get_default_for([AGAIN_K, HEAD_DIM], dtype)
+    return Tiles(
+        tiles.q.reinterpret(dtype, [1, AGAIN_K, HEAD_DIM], rows),
+        tiles.dout.reinterpret(dtype, [1, AGAIN_K, HEAD_DIM], rows),
+        tiles.lse.reinterpret(gl.float32, [1, AGAIN_K], tiles.lse.layout),
+        tiles.delta.reinterpret(gl.float32, [1, AGAIN_K], tiles.delta.layout),
+        tiles.bias.reinterpret(dtype, [1, AGAIN_K, BLOCK_Q], swizzled(BLOCK_Q, 2)),
+        tiles.mask.reinterpret(gl.int8, [1, AGAIN_K, BLOCK_Q], swizzled(BLOCK_Q, 1)),
+    )
 
 
 @gluon.jit
@@ -74,10 +92,9 @@ def copy_options(
 @gluon.jit
 def sum_gradients(
     a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
-    of_dv, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+    sums, turn, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
 ):  # fmt: skip
-    """dk without softmax_scale, and dv. AGAIN: only one of them, and Inf and NaN in Q or dO count as 0 in its product,
-    and reach no other key."""
+    """Adds to dk without softmax_scale, and dv. AGAIN: to one of them, in a pass of not_finite.py."""
     p = a.problem
     warps: gl.constexpr = gl.num_warps()
     s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
@@ -94,7 +111,7 @@ def sum_gradients(
     whole_begin = first_query(p.window_right, diagonal, q_count, last_row)
     whole_end = end_query(p.window_left, diagonal, q_count, first_row)
 
-    dk_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout))
+    dk_sum = warpgroup_mma_init(sums)
     dv_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout))
     all_tiles = gl.maximum(end - begin, 0) * p.group
     head = head_k * p.group
@@ -144,30 +161,32 @@ def sum_gradients(
         s = warpgroup_mma_wait(1, deps=[products])
         dp = warpgroup_mma_wait(0, deps=[dp_products])
         if AGAIN:
-            if of_dv:
-                make_finite(q, dout)
+            if turn <= REST:
+                replace(q, q, gl.maximum(turn, FINITE))
             else:
-                make_finite(q, q)
+                replace(q, dout, gl.maximum(turn, FINITE))
         of_query: gl.constexpr = gl.SliceLayout(0, s_layout)
         s, change = capped_too(o, s, dp - of_delta.load(of_query)[None, :])
         distance = (rows - (first + diagonal))[:, None]
-        s = exponents(
-            o, s, (of_lse.load(of_query) * o.domain)[None, :], bias.permute([1, 0]), mask.permute([1, 0]),
-            slope, distance, -columns[None, :],
-        )  # fmt: skip
+        if AGAIN:
+            s = logits(o, s, bias.permute([1, 0]), mask.permute([1, 0]), slope, distance, -columns[None, :])
+        else:
+            s = exponents(
+                o, s, (of_lse.load(of_query) * o.domain)[None, :], bias.permute([1, 0]), mask.permute([1, 0]),
+                slope, distance, -columns[None, :],
+            )  # fmt: skip
         if (first < whole_begin) | (first + BLOCK_K > whole_end):  # rows that do not exist are in none that is whole
             zero = unknown_zero()
             low = first_query(p.window_right, diagonal, q_count, rows + zero)[:, None]
             high = end_query(p.window_left, diagonal, q_count, rows + zero)[:, None]
             s = gl.where(within(columns[None, :] + zero, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2(s)
-        if AGAIN:
-            of_keys = gl.where(s == EXCLUDED, 0.0, weights)
-        else:
+        weights = gl.exp2((s - of_lse.load(of_query)[None, :]) * LOG2E if AGAIN else s)
+        if not AGAIN:
             of_values = gl.convert_layout(weights.to(k.dtype), operand)
         ds = weights * change
         if AGAIN:
-            ds = gl.where(of_dv, of_keys, gl.where(s == EXCLUDED, 0.0, ds))
+            of_dv = gl.where(turn == FINITE, weights, 1.0)
+            ds = gl.where(s == EXCLUDED, 0.0, gl.where(turn <= REST, in_range(ds, turn, k.dtype), of_dv))
         of_products = gl.convert_layout(ds.to(k.dtype), operand)
         if not AGAIN:
             dv_sum = warpgroup_mma(of_values, dout, dv, is_async=True)
@@ -179,10 +198,25 @@ def sum_gradients(
 
 
 @gluon.jit
-def store(to, x, batch, row, head, exists, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+def store(to, x, turn, batch, row, head, exists, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    """In ABOVE and BELOW an infinity is added where x is not 0."""
     if to.data.to(gl.int64) != 0:
+        if turn >= ABOVE:
+            at, _ = addresses(to, batch, row, head, x.type.layout, BLOCK_Q, HEAD_DIM)
+            stored = gl.load(at, mask=exists[:, None], other=0).to(gl.float32)
+            x = stored + gl.where(x > 0, infinity(turn), 0.0)
         at, _ = addresses(to, batch, row, head, x.type.layout, BLOCK_Q, HEAD_DIM)
         gl.store(at, x.to(at.dtype.element_ty), mask=exists[:, None])
+
+
+@gluon.jit
+def of_turn(a, turn):
+    """Where a pass's result is."""
+    dk, dv = a.dk, a.dv
+    return Rows(
+        gl.where(turn <= REST, dk.data, dv.data), gl.where(turn <= REST, dk.batch, dv.batch),
+        gl.where(turn <= REST, dk.seq, dv.seq), gl.where(turn <= REST, dk.head, dv.head),
+    )  # fmt: skip
 
 
 @gluon.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
@@ -216,29 +250,30 @@ def backward_dkv(
         copy_rows(v, a.v, first_address(a.v, batch, row, head_k), k_count - first_row, 0, BLOCK_Q, HEAD_DIM)
         dk, dv = sum_gradients(
             a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
-            False, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
+            gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout), REST, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
         )  # fmt: skip
         dk = dk * p.scale
         i = gl.arange(0, BLOCK_Q, gl.SliceLayout(1, sum_layout))
         exists = first_row + (i + unknown_zero()) < k_count
-        # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends; for other keys, and one
-        # in dO for keys that do not attend its row, it met only zeros. Keys that do keep the dv of the first time.
+        # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it met
+        # only zeros, as one in dO did.
         again = (not_finite(dk) | not_finite(dv)) & exists
         any_again = gl.max(again.to(gl.int32), 0) != 0
-        store(a.dk, dk, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
-        store(a.dv, dv, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
+        store(a.dk, dk, REST, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
+        store(a.dv, dv, FINITE, batch, row, head_k, exists, BLOCK_Q, HEAD_DIM)
         if any_again:
-            keeps = exists
-            for of_dv in range(0, 2):
+            async_copy.wait_group(0)  # the zeros of a tile behind the last one
+            sums = gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout)
+            begin = gl.where(a.dk.data.to(gl.int64) != 0, first_turn(DTYPE), FINITE)
+            end = gl.where(a.dv.data.to(gl.int64) != 0, END, FINITE)
+            for turn in range(begin, end):
                 zero = unknown_zero()
                 gl.barrier()
                 sums, _ = sum_gradients(
-                    a, k, v, tiles, batch + zero, head_k + zero, first_row + zero, q_first + zero, q_count + zero,
-                    k_count + zero, of_dv == 1, BLOCK_Q, BLOCK_K, HEAD_DIM, True,
+                    a, k, v, of_second_run(tiles, BLOCK_Q, HEAD_DIM), batch + zero, head_k + zero, first_row + zero,
+                    q_first + zero, q_count + zero, k_count + zero, begun(sums, turn), turn,
+                    BLOCK_Q, AGAIN_K, HEAD_DIM, True,
                 )  # fmt: skip
-                still = first_row + (i + zero) < k_count
-                if of_dv == 0:
-                    store(a.dk, sums * p.scale, batch, row, head_k, still, BLOCK_Q, HEAD_DIM)
-                    keeps = not_finite(sums)
-                else:
-                    store(a.dv, sums, batch, row, head_k, still & ~keeps, BLOCK_Q, HEAD_DIM)
+                stored = (first_row + (i + zero) < k_count) & (turn >= REST)
+                scaled = sums * gl.where(turn == REST, p.scale, 1.0)
+                store(of_turn(a, turn), scaled, turn, batch, row, head_k, stored, BLOCK_Q, HEAD_DIM)

@@ -1,6 +1,6 @@
 """dq and the statistics of rows, with options, on Hopper: nvidia_dq.py whose logits options.py makes."""
 
-from gradients import make_statistics
+from gradients import LOG2E, make_statistics
 from hopper import (
     Tiles,
     addresses,
@@ -12,12 +12,14 @@ from hopper import (
     following,
     head_and_batch,
     keys_of,
-    make_finite,
+    logits,
     of_second_run,
     places_of,
     product_layout,
+    replace,
     swizzled,
 )  # fmt: skip
+from not_finite import FINITE, REST, begun, first_turn, in_range
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
 from place import end_key, first_key, sequence, turn_of, within
@@ -51,9 +53,9 @@ def statistics_of(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q: g
 @gluon.jit
 def sum_dq(
     a, o, q, dout, tiles, lse, delta, batch, head, first_row, q_count, k_first,
-    k_count, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+    k_count, sums, turn, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
 ):  # fmt: skip
-    """dq. AGAIN: Inf and NaN in K count as 0 in the last product, and reach no other row."""
+    """Adds to dq, without softmax_scale. AGAIN: in a pass of not_finite.py."""
     p = a.problem
     warps: gl.constexpr = gl.num_warps()
     s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
@@ -66,12 +68,12 @@ def sum_dq(
     columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))[None, :] + zero
     diagonal, begin, end, whole_begin, whole_end = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
 
-    dq_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, dq_layout))
+    dq_sum = warpgroup_mma_init(sums)
     first = begin * BLOCK_K
     keys = gl.where(begin < end, k_count - first, 0)
     places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
     slope = slope_of(p, batch, head)
-    reference = gl.convert_layout(lse * o.domain, of_row)
+    reference = gl.convert_layout(lse if AGAIN else lse * o.domain, of_row)
     delta = gl.convert_layout(delta, of_row)
     if not AGAIN:
         copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
@@ -111,29 +113,33 @@ def sum_dq(
                 copy_rows(tiles.v.index(0), a.v, places.v, keys, unknown_zero(), BLOCK_K, HEAD_DIM)
             async_copy.commit_group()
         if AGAIN:
-            make_finite(k, k)
+            replace(k, k, FINITE)
         s, change = capped_too(o, s, dp - delta[:, None])
         distance = first - (rows + diagonal)[:, None]
-        s = exponents(o, s, reference[:, None], bias, mask, slope, distance, columns)
+        if AGAIN:
+            s = logits(o, s, bias, mask, slope, distance, columns)
+        else:
+            s = exponents(o, s, reference[:, None], bias, mask, slope, distance, columns)
         if (first < whole_begin) | (first + BLOCK_K > whole_end):
             later = unknown_zero()
             low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
             high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
             s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2(s)
+        weights = gl.exp2((s - reference[:, None]) * LOG2E if AGAIN else s)
         ds = weights * change
         if AGAIN:
-            ds = gl.where(s == EXCLUDED, 0.0, ds)
+            ds = gl.where(s == EXCLUDED, 0.0, in_range(ds, turn, q.dtype))
         ds = gl.convert_layout(ds.to(q.dtype), gl.DotOperandLayout(0, dq_layout, 2))
         if AGAIN:
             fence_async_shared()
             gl.barrier()
         dq_sum = warpgroup_mma(ds, k, dq, is_async=True)
-    return warpgroup_mma_wait(0, deps=[dq_sum]) * p.scale
+    return warpgroup_mma_wait(0, deps=[dq_sum])
 
 
 @gluon.jit
 def store(a, dq, batch, q_first, first_row, head, q_count, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
+    dq = dq * a.problem.scale
     at, row = addresses(a.dq, batch, q_first + first_row, head, dq.type.layout, BLOCK_Q, HEAD_DIM)
     gl.store(at, dq.to(at.dtype.element_ty), mask=(first_row + row < q_count)[:, None])
 
@@ -176,7 +182,8 @@ def backward_dq(
         if a.dq.data.to(gl.int64) != 0:
             dq = sum_dq(
                 a, o, q, dout, tiles, lse, delta, batch, head, first_row, q_count,
-                k_first, k_count, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
+                k_first, k_count, gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, dq_layout), REST,
+                BLOCK_Q, BLOCK_K, HEAD_DIM, False,
             )  # fmt: skip
             # An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it met only zeros.
             of_dq: gl.constexpr = gl.SliceLayout(1, dq_layout)
@@ -185,10 +192,14 @@ def backward_dq(
             any_again = gl.max(again.to(gl.int32), 0) != 0
             store(a, dq, batch, q_first, first_row, head, q_count, BLOCK_Q, HEAD_DIM)
             if any_again:
-                zero = unknown_zero()
-                gl.barrier()
-                finite = sum_dq(
-                    a, o, q, dout, of_second_run(tiles, BLOCK_Q, HEAD_DIM), lse, delta, batch + zero, head + zero,
-                    first_row + zero, q_count + zero, k_first + zero, k_count + zero, BLOCK_Q, AGAIN_K, HEAD_DIM, True,
-                )  # fmt: skip
-                store(a, finite, batch, q_first, first_row, head, q_count, BLOCK_Q, HEAD_DIM)
+                async_copy.wait_group(0)  # the zeros of a tile behind the last one
+                sums = gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, dq_layout)
+                for turn in range(first_turn(DTYPE), FINITE):
+                    zero = unknown_zero()
+                    gl.barrier()
+                    sums = sum_dq(
+                        a, o, q, dout, of_second_run(tiles, BLOCK_Q, HEAD_DIM), lse, delta, batch + zero, head + zero,
+                        first_row + zero, q_count + zero, k_first + zero, k_count + zero, begun(sums, turn), turn,
+                        BLOCK_Q, AGAIN_K, HEAD_DIM, True,
+                    )  # fmt: skip
+                store(a, sums, batch, q_first, first_row, head, q_count, BLOCK_Q, HEAD_DIM)

@@ -17,6 +17,7 @@ from hopper import (
     swizzled,
     with_mask,
 )  # fmt: skip
+from not_finite import ABOVE, END, FINITE, infinity, replaced
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped, options_of, slope_of, with_alibi
 from place import end_key, first_key, sequence, turn_of, within
@@ -66,20 +67,11 @@ def step(o, s, reference, total, rest, P_EXPONENT: gl.constexpr):
 
 
 @gluon.jit
-def replaced(v, turn):
-    """V in a later run. Turn 1: 0 for Inf and NaN; 2: 1 for +Inf and NaN, else 0; 3: 1 for -Inf and NaN, else 0."""
-    wide = v.to(gl.float32)
-    other = wide - wide != 0
-    counts = other & ((wide != wide) | ((wide > 0) == (turn == 2)))
-    return gl.where(turn == 1, gl.where(other, 0.0, wide), counts.to(gl.float32)).to(v.dtype)
-
-
-@gluon.jit
 def attend(
     a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, turn, P_EXPONENT: gl.constexpr,
     BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
 ):  # fmt: skip
-    """The rows' softmax and O, not divided by the sum. AGAIN: with V replaced by its turn."""
+    """The rows' softmax and O, not divided by the sum. AGAIN: a pass of not_finite.py."""
     p = a.problem
     warps: gl.constexpr = gl.num_warps()
     s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
@@ -145,7 +137,7 @@ def attend(
             s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
         weights, factor, reference, total, rest = step(o, s, reference, total, rest, P_EXPONENT)
         if AGAIN:
-            weights = gl.where((turn > 1) & (s != EXCLUDED), 1.0, weights)
+            weights = gl.where((turn >= ABOVE) & (s != EXCLUDED), 1.0, weights)
         weights = gl.convert_layout(weights.to(q.dtype), gl.DotOperandLayout(0, o_layout, 2))
         factor = gl.convert_layout(factor, gl.SliceLayout(1, o_layout))
         out_sum = warpgroup_mma(weights, v, out * factor[:, None], is_async=True)
@@ -154,12 +146,12 @@ def attend(
 
 @gluon.jit
 def store(a, out, batch, q_first, first_row, head, q_count, turn, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
-    """In turns after the first an infinity is added where `out` is not 0."""
+    """In ABOVE and BELOW an infinity is added where `out` is not 0."""
     at, row = addresses(a.out, batch, q_first + first_row, head, out.type.layout, BLOCK_Q, HEAD_DIM)
     exists = (first_row + row < q_count)[:, None]
     out = out.to(at.dtype.element_ty)
-    if turn > 1:
-        added = gl.where(out.to(gl.float32) > 0, gl.where(turn == 2, float("inf"), float("-inf")), 0.0)
+    if turn >= ABOVE:
+        added = gl.where(out.to(gl.float32) > 0, infinity(turn), 0.0)
         out = (gl.load(at, mask=exists, other=0).to(gl.float32) + added).to(out.dtype)
     gl.store(at, out, mask=exists)
 
@@ -193,7 +185,7 @@ def forward(
         q_at = first_address(a.q, batch, q_first + first_row, head)
         copy_rows(q, a.q, q_at, q_count - first_row, 0, BLOCK_Q, HEAD_DIM)
         reference, total, rest, out = attend(
-            a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, 0,
+            a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, FINITE,
             P_EXPONENT, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
         )  # fmt: skip
         total += rest
@@ -210,9 +202,9 @@ def forward(
         exists = first_row + gl.arange(0, BLOCK_Q, of_out) < q_count
         again = (zeros != zeros) & has_total & exists
         any_again = gl.max(again.to(gl.int32), 0) != 0
-        store(a, out, batch, q_first, first_row, head, q_count, 1, BLOCK_Q, HEAD_DIM)
+        store(a, out, batch, q_first, first_row, head, q_count, FINITE, BLOCK_Q, HEAD_DIM)
         if any_again:
-            for turn in range(1, 4):
+            for turn in range(FINITE, END):
                 zero = unknown_zero()
                 _, new_total, new_rest, sums = attend(
                     a, o, q, of_second_run(tiles, BLOCK_Q, HEAD_DIM), batch + zero, head + zero, first_row + zero,
