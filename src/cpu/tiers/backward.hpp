@@ -4,6 +4,8 @@
 // shared by batches or heads, one item computes them all, so it is summed in fixed order too.
 #pragma once
 
+#include <sched.h>
+
 #include <bit>
 
 #include "base/parallel.hpp"
@@ -17,6 +19,8 @@ inline constexpr int64_t kPartKeys = kKeyBlock;
 // Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
 inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32;
 inline constexpr int64_t kManyThreads = 8;
+// The last items of many threads are computed this many pieces each, or all would wait for whoever is slow and late.
+inline constexpr int64_t kLatePieces = 4;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20, kMostSharedBytes = int64_t{64} << 20;
 
 struct BackwardCut {
@@ -25,6 +29,8 @@ struct BackwardCut {
   int64_t range_parts, ranges;  // parts of a range: a power of two
   int64_t slots;                // blocks of queries of one head in all sequences, or a few more
   bool shares;                  // the operands that several ranges make of a block of queries are made once
+  bool packs;                   // a range's K and V are made words once, not for each block of queries
+  int64_t late = 0;             // items at the end that are handed out in pieces of their queries
 
   BackwardCut(const BackwardCall& call, int32_t concurrency) {
     join_batches = call.dbias && call.dbias.shape[0] == 1;
@@ -32,17 +38,20 @@ struct BackwardCut {
     batches = join_batches ? std::min<int64_t>(call.batch, 1) : call.batch;
     heads = join_heads ? 1 : call.heads_k;
     const int64_t all_heads = std::max<int64_t>(batches * heads, 1);
-    const int64_t long_ranges = std::clamp<int64_t>(
-        kWantedBackwardItems / all_heads, 1, std::clamp<int64_t>(call.seqlen_k / kLongRange, 1, kMostLongRanges));
+    // Dot products and tiles take so little time that what a range costs by itself counts.
+    const bool fast = kHasBf16Dot && call.dtype == DType::bf16, many = concurrency >= kManyThreads && !fast;
+    // On one thread of a processor with AMX, ranges that exceed its L2 anyhow are longer.
+    const int64_t range =
+                      kHasTiles && concurrency == 1 && !fast && widest_head(call) > 64 ? 4 * kLongRange : kLongRange,
+                  long_ranges = std::clamp<int64_t>(kWantedBackwardItems / all_heads, 1,
+                                                    std::clamp<int64_t>(call.seqlen_k / range, 1, kMostLongRanges));
     const bool one = call.dbias && call.dbias.shape[3] == 1;  // all keys' dBias is one sum
     set_ranges(call, one ? 1 : long_ranges);
     const int64_t block = backward_queries(call), blocks = (call.seqlen_q + block - 1) / block;
     slots = call.cu_seqlens_q ? call.total_q / block + call.batch : call.batch * blocks;
     const int64_t dq_bytes = slots * call.heads_q * block * call.head_dim * 4;
     // Fewer items than threads are cut in any case; for equal shares (causal items have unequal lengths, and one of
-    // many threads is always late) ranges that are cut anyway, while they are not short. Dot products and tiles take so
-    // little time that what a range costs by itself counts.
-    const bool fast = kHasBf16Dot && call.dtype == DType::bf16, many = concurrency >= kManyThreads && !fast;
+    // many threads is always late) ranges that are cut anyway, while they are not short.
     const int64_t wanted = (call.window_right < 0 && !many ? 2 : 4) * concurrency,
                   least = many ? kPartKeys : 2 * kPartKeys;
     const auto cut = [&] {
@@ -52,6 +61,12 @@ struct BackwardCut {
       set_ranges(call, 2 * ranges);
     while (ranges > 1 && ranges * dq_bytes > kMostPartialDqBytes) set_ranges(call, ranges / 2);
     shares = ranges > 2 && slots * call.heads_q * operand_bytes(call) <= kMostSharedBytes;
+    const auto lies = [&](const View& v, int64_t dim) {
+      return call.dtype == DType::fp32 && words_in_place<false, float>(call, v, kPartKeys, dim);
+    };
+    packs = !fast && call.group() * blocks > 1 &&
+            ((kHasTiles && many) || !lies(call.k, call.head_dim) || !lies(call.v, call.head_dim_v));
+    if (many && !call.dbias && !call.dsink && items() >= 2 * concurrency) late = concurrency;
   }
   static int64_t operand_bytes(const Call& call) {
     Scratch size(nullptr);
@@ -65,6 +80,7 @@ struct BackwardCut {
     return head * slots + before + first / block;
   }
   int64_t items() const { return batches * heads * ranges; }
+  int64_t pieces() const { return items() + late * (kLatePieces - 1); }
   int64_t range_keys() const { return kPartKeys * range_parts; }
 
  private:
@@ -92,10 +108,13 @@ struct KeySpan {
 struct BackwardMemory {
   size_t per_task = 0, bytes = 0;
   char* tasks = nullptr;
-  float* partial_dq = nullptr;  // [ranges][slots][groups][head_dim][kGroupLanes], not scaled
-  char* operands = nullptr;     // QueryOperands of each slot
-  double* dsink = nullptr;      // [batch][heads_q]
-  float* dbias = nullptr;       // compact, the shape of dbias
+  float* partial_dq = nullptr;   // [ranges][slots][groups][head_dim][kGroupLanes], not scaled
+  char* operands = nullptr;      // QueryOperands of each slot
+  char* late_sums = nullptr;     // dK and dV of each late item
+  int32_t* late_done = nullptr;  // its pieces that are done
+  size_t sums_bytes = 0;
+  double* dsink = nullptr;  // [batch][heads_q]
+  float* dbias = nullptr;   // compact, the shape of dbias
   int64_t dbias_count = 0;
 
   BackwardMemory(const BackwardCall& call, const BackwardCut& cut, int32_t concurrency, char* base) {
@@ -103,15 +122,23 @@ struct BackwardMemory {
     BackwardScratch(call, task);
     SumTree(task, dq_floats(call), cut.range_parts);
     const int64_t keys = std::min(cut.range_keys(), call.seqlen_k);
+    const size_t before = task.used();
     task.take<float>(keys * gradient_row(call.head_dim));
     task.take<float>(keys * gradient_row(call.head_dim_v));
+    sums_bytes = task.used() - before;
+    if (cut.packs) {
+      task.take<float>(keys * apart(padded(call.head_dim)));
+      task.take<float>(keys * apart(padded(call.head_dim_v)));
+    }
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
     tasks = carve.take<char>(static_cast<int64_t>(per_task) *
-                             task_count(width, std::max(cut.items(), cut.shares ? blocks(call) : 0)));
+                             task_count(width, std::max(cut.pieces(), cut.shares ? blocks(call) : 0)));
     if (cut.ranges > 1) partial_dq = carve.take<float>(cut.ranges * cut.slots * call.heads_q * dq_floats(call));
     if (cut.shares) operands = carve.take<char>(cut.slots * call.heads_q * BackwardCut::operand_bytes(call));
+    late_sums = carve.take<char>(static_cast<int64_t>(sums_bytes) * cut.late);
+    late_done = carve.take<int32_t>(cut.late);
     dsink = carve.take<double>(call.batch * call.heads_q);
     if (call.dbias) {
       dbias_count = 1;
@@ -134,6 +161,8 @@ class Backward {
 
   void run(const rapt_executor& executor) const {
     std::fill(memory_.dbias, memory_.dbias + memory_.dbias_count, 0.f);
+    if (call_.dsink) std::fill(memory_.dsink, memory_.dsink + call_.batch * call_.heads_q, 0.0);
+    std::fill(memory_.late_done, memory_.late_done + cut_.late, 0);
     const auto for_blocks = [&](const auto& body) {
       const int64_t blocks = (call_.seqlen_q + block_ - 1) / block_;
       parallel_items(executor, BackwardMemory::blocks(call_), [&](int64_t task, int64_t i) {
@@ -144,7 +173,7 @@ class Backward {
     };
     if (cut_.shares)
       for_blocks([&](int64_t task, const Sequence& s, const QueryBlock& q) { make_operands(task, s, q); });
-    parallel_items(executor, cut_.items(), [&](int64_t task, int64_t item) { item_step(task, item); });
+    parallel_items(executor, cut_.pieces(), [&](int64_t task, int64_t piece) { piece_step(task, piece); });
     if (cut_.ranges > 1 && call_.dq) for_blocks([&](int64_t, const Sequence& s, const QueryBlock& q) { sum_dq(s, q); });
     if (call_.dsink) write_dsink();
     if (call_.dbias) write_dbias();
@@ -168,23 +197,43 @@ class Backward {
     [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
     // other cores have read what was there before: their copies are dropped many at a time
     const QueryOperands operands = shared_operands(s, q);
-    for (int64_t x = 0; x < BackwardCut::operand_bytes(call_) / 4; x += 16) prefetch_for_writing(operands.q_lanes + x);
-    const BackwardSums none = {};
+    for (int64_t x = 0; x < BackwardCut::operand_bytes(call_) / 4; x += kFloatsOfLine)
+      prefetch_for_writing(operands.q_lanes + x);
+    const BackwardRange none = {};
     BackwardTile<T>(call_, s, q.head / call_.group(), scratch, none).begin(q.head, q.first, q.n, operands, true);
   }
 
-  void item_step(int64_t task, int64_t item) const {
+  // What of an item's queries a task computes.
+  struct Piece {
+    int64_t index, count;
+    char* sums;  // dK and dV of an item in several pieces
+  };
+
+  // Whole items, then the late ones' first pieces, their second ones, and so on.
+  void piece_step(int64_t task, int64_t piece) const {
+    const int64_t whole = cut_.items() - cut_.late, late = piece - whole;
+    if (late < 0) return item_step(task, piece, {0, 1, nullptr});
+    const int64_t which = late % cut_.late, index = late / cut_.late;
+    char* sums = memory_.late_sums + which * static_cast<int64_t>(memory_.sums_bytes);
+    // Pieces begin in order: the one before was taken long ago, by a task that is at work.
+    int32_t* done = memory_.late_done + which;
+    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < index) sched_yield();
+    item_step(task, whole + which, {index, kLatePieces, sums});
+    __atomic_store_n(done, static_cast<int32_t>(index + 1), __ATOMIC_RELEASE);
+  }
+
+  void item_step(int64_t task, int64_t item, const Piece& piece) const {
     // of a causal problem, the longest first
     const int64_t all_heads = cut_.batches * cut_.heads, range = item / all_heads, head = item % cut_.heads,
                   batch = item % all_heads / cut_.heads;
     const int64_t batch_end = cut_.join_batches ? call_.batch : batch + 1,
                   head_end = cut_.join_heads ? call_.heads_k : head + 1;
     for (int64_t b = batch; b < batch_end; ++b)
-      for (int64_t h = head; h < head_end; ++h) key_head(task, b, h, range);
+      for (int64_t h = head; h < head_end; ++h) key_head(task, b, h, range, piece);
   }
 
   // All gradients of one key head that come from one range of its keys.
-  void key_head(int64_t task, int64_t b, int64_t head_k, int64_t range) const {
+  void key_head(int64_t task, int64_t b, int64_t head_k, int64_t range, const Piece& piece) const {
     const Sequence s = sequence(call_, b);
     const int64_t first = std::min(range * cut_.range_keys(), s.seqlen_k),
                   last = std::min(first + cut_.range_keys(), s.seqlen_k);
@@ -193,27 +242,44 @@ class Backward {
     const BackwardScratch scratch(call_, carve);
     SumTree dq(carve, BackwardMemory::dq_floats(call_), cut_.range_parts);
     const int64_t row = gradient_row(call_.head_dim), row_v = gradient_row(call_.head_dim_v);
-    BackwardSums sums = {carve.take<float>((last - first) * row), carve.take<float>((last - first) * row_v), first};
-    std::fill(sums.dk, sums.dk + (last - first) * row, 0.f);
-    std::fill(sums.dv, sums.dv + (last - first) * row_v, 0.f);
-    add_dbias_strides(sums);
-    [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
-    BackwardTile<T> tile(call_, s, head_k, scratch, sums);
-    for (int64_t head = head_k * call_.group(); head < (head_k + 1) * call_.group(); ++head) {
-      double sink = 0;
-      for (int64_t i = 0; i < s.seqlen_q; i += block_) {
-        const int64_t n = std::min(block_, s.seqlen_q - i);
-        const bool sinks = call_.dsink && range == 0;
-        const QueryBlock q = {head, i, n};
-        const QueryOperands operands = cut_.shares ? shared_operands(s, q) : scratch.queries;
-        const bool attended = add_block(tile, dq, s, q, operands, first, last, sinks);
-        if (call_.dq && !attended && cut_.ranges == 1) write_zeros(s, head, i, n);
-        if (sinks) sink += tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
-      }
-      if (call_.dsink && range == 0) memory_.dsink[b * call_.heads_q + head] = sink;
+    const int64_t count = last - first, dk_floats = count * row, dv_floats = count * row_v;
+    Scratch kept(piece.sums), &place = piece.sums ? kept : carve;
+    float *dk = place.take<float>(dk_floats), *dv = place.take<float>(dv_floats);
+    if (piece.index == 0) {
+      std::fill(dk, dk + dk_floats, 0.f);
+      std::fill(dv, dv + dv_floats, 0.f);
     }
-    write_key_rows(call_.dk, s, head_k, sums.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
-    write_key_rows(call_.dv, s, head_k, sums.dv, first, last, call_.head_dim_v, 1.f);
+    BackwardRange keys = {dk, dv, nullptr, nullptr, first};
+    if (cut_.packs) {
+      keys.k = packed(call_.k, s, head_k, first, count, call_.head_dim, carve);
+      keys.v = packed(call_.v, s, head_k, first, count, call_.head_dim_v, carve);
+    }
+    add_dbias_strides(keys);
+    [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
+    BackwardTile<T> tile(call_, s, head_k, scratch, keys);
+    const int64_t blocks = (s.seqlen_q + block_ - 1) / block_, steps = call_.group() * blocks;
+    for (int64_t step = steps * piece.index / piece.count; step < steps * (piece.index + 1) / piece.count; ++step) {
+      const int64_t head = head_k * call_.group() + step / blocks, i = step % blocks * block_;
+      const QueryBlock q = {head, i, std::min(block_, s.seqlen_q - i)};
+      const bool sinks = call_.dsink && range == 0;
+      const QueryOperands operands = cut_.shares ? shared_operands(s, q) : scratch.queries;
+      const bool attended = add_block(tile, dq, s, q, operands, first, last, sinks);
+      if (call_.dq && !attended && cut_.ranges == 1) write_zeros(s, head, i, q.n);
+      if (sinks)
+        memory_.dsink[b * call_.heads_q + head] +=
+            tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
+    }
+    if (piece.index + 1 < piece.count) return;
+    write_key_rows(call_.dk, s, head_k, keys.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
+    write_key_rows(call_.dv, s, head_k, keys.dv, first, last, call_.head_dim_v, 1.f);
+  }
+
+  // Rows of K or V as words, in the task's memory.
+  const float* packed(const View& view, const Sequence& s, int64_t head_k, int64_t first, int64_t count, int64_t dim,
+                      Scratch& carve) const {
+    float* rows = carve.take<float>(count * apart(padded(dim)));
+    copy_rows<false, T>(call_, view, s, first, count, head_k, dim, rows);
+    return rows;
   }
 
   // A block of queries against those of keys [first, last) that it attends; false if there are none.
@@ -224,6 +290,7 @@ class Backward {
     if (from < to || always_begin) tile.begin(q.head, q.first, q.n, operands, !cut_.shares);
     if (from >= to) return false;
     dq.begin();
+    if (call_.dq && cut_.ranges > 1) tile.fetch(partial(s, q, first / cut_.range_keys()), lane_floats(q));
     for (int64_t part = (from - first) / kPartKeys; first + part * kPartKeys < to; ++part) {
       const int64_t low = first + part * kPartKeys;
       tile.keys(std::max(from, low), std::min(to, low + kPartKeys), dq.next(part));
@@ -263,7 +330,7 @@ class Backward {
       for (int64_t x = 0; x < call_.head_dim; x += kLanes) store_elements(dq_row(s, head, i), x, call_.head_dim, F{});
   }
 
-  void add_dbias_strides(BackwardSums& sums) const {
+  void add_dbias_strides(BackwardRange& sums) const {
     if (!call_.dbias) return;
     const int64_t* n = call_.dbias.shape;
     sums.dbias = memory_.dbias;

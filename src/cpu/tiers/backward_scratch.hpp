@@ -78,10 +78,12 @@ struct BackwardScratch {
   }
 };
 
-// Where a tile's results go, all fp32. dk and dv begin at key `first_key`; rows are gradient_row(dim) apart.
-struct BackwardSums {
+// A range of keys from `first_key` on, and where its gradients go, all fp32: rows of dk and dv are gradient_row(dim)
+// apart. k and v, if not null, are the range's rows as words, apart(padded(dim)) apart.
+struct BackwardRange {
   float* dk;
   float* dv;
+  const float *k, *v;
   int64_t first_key;
   float* dbias;  // of the whole un-broadcast bias, or null
   int64_t dbias_batch, dbias_head, dbias_query, dbias_key;

@@ -17,12 +17,12 @@ class BackwardTile {
 
  public:
   BackwardTile(const BackwardCall& call, const Sequence& s, int64_t head_k, const BackwardScratch& scratch,
-               const BackwardSums& sums)
+               const BackwardRange& keys)
       : call_(call),
         s_(s),
         head_k_(head_k),
         w_(scratch),
-        sums_(sums),
+        keys_(keys),
         words_(lane_words(call.head_dim)),
         words_v_(lane_words(call.head_dim_v)),
         row_(gradient_row(call.head_dim)),
@@ -54,6 +54,13 @@ class BackwardTile {
       key_block_step(j, next - j);
       begun_ = true;
     }
+  }
+
+  // Memory that is written after the next keys. Other cores have read it, so each line is asked for early, one at a
+  // time between exponentials.
+  void fetch(const float* memory, int64_t floats) {
+    fetch_ = memory;
+    fetch_end_ = memory + floats;
   }
 
   // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta.
@@ -145,8 +152,8 @@ class BackwardTile {
   void key_block_step(int64_t j0, int64_t count) {
     block_first_ = j0;
     block_count_ = count;
-    const Rows k = block_rows<kDot, T, kTiles>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
-    const Rows v = block_rows<kDot, T, kTiles>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v, w_.values);
+    const Rows k = rows_of(call_.k, keys_.k, j0, count, call_.head_dim, w_.keys),
+               v = rows_of(call_.v, keys_.v, j0, count, call_.head_dim_v, w_.values);
     bool any_masked = options_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
     careful_ =
@@ -156,6 +163,12 @@ class BackwardTile {
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
     careful_ ? careful_products(j0, count) : products(j0, count, k);
+  }
+
+  Rows rows_of(const View& view, const float* of_range, int64_t j0, int64_t count, int64_t dim, float* scratch) const {
+    if (!of_range) return block_rows<kDot, T, kTiles>(call_, view, s_, j0, count, head_k_, dim, scratch);
+    const int64_t row = apart(padded(dim));
+    return {of_range + (j0 - keys_.first_key) * row, row};
   }
 
   // Does some lane of the group attend some of these keys?
@@ -208,6 +221,10 @@ class BackwardTile {
       }
       const F c = splat(scale_log2_);
       _Pragma("GCC unroll 2") for (int64_t r = 0; r < rows; ++r) {
+        if (fetch_ < fetch_end_) {
+          prefetch_for_writing(fetch_);
+          fetch_ += kFloatsOfLine;
+        }
         RAPT_UNROLL for (int i = 0; i < kVectors; ++i) {
           const F x = load(s.at(r, i)), p = exp2_subnormal(fms(x, c, shift[i]) - rest[i]);
           store(s.at(r, i), p);
@@ -242,7 +259,7 @@ class BackwardTile {
         if (careful_)
           for (int at = 0; at < kLanes; ++at) w_.excluded[(j + r) * kQueryBlock + lane + at] = logit[at] == -INFINITY;
       }
-    if (sums_.dbias) add_dbias(g, key, rows, ds);
+    if (keys_.dbias) add_dbias(g, key, rows, ds);
     cap_gradient(call_, w_.capped, ds.data, ds.row, rows);
   }
 
@@ -266,9 +283,9 @@ class BackwardTile {
     for (int64_t lane = 0; lane < kGroupLanes; ++lane) {
       const int64_t at = g * kGroupLanes + lane;
       if (at >= w_.lanes->count) break;
-      float* to = sums_.dbias + s_.index * sums_.dbias_batch + w_.lanes->head[at] * sums_.dbias_head +
-                  w_.lanes->query[at] * sums_.dbias_query + key * sums_.dbias_key;
-      for (int64_t r = 0; r < rows; ++r) to[r * sums_.dbias_key] += ds.data[r * ds.row + lane];
+      float* to = keys_.dbias + s_.index * keys_.dbias_batch + w_.lanes->head[at] * keys_.dbias_head +
+                  w_.lanes->query[at] * keys_.dbias_query + key * keys_.dbias_key;
+      for (int64_t r = 0; r < rows; ++r) to[r * keys_.dbias_key] += ds.data[r * ds.row + lane];
     }
   }
 
@@ -288,11 +305,11 @@ class BackwardTile {
       int64_t end = std::min(j + kStrip, count);
       while (end < count && run_of(end) == std::pair{first, last}) end = std::min(end + kStrip, count);
       const int64_t skip = first * kGroupLanes / (kDot ? 2 : 1), depth = (last - first) * kGroupLanes / (kDot ? 2 : 1);
-      const int64_t from = j * block_row + skip, at = j0 + j - sums_.first_key;
+      const int64_t from = j * block_row + skip, at = j0 + j - keys_.first_key;
       accumulate<kDot>(end - j, row_v_ / kLanes, w_.p_block + from, block_row, 1, o_->do_rows + skip * do_row_, do_row_,
-                       depth, sums_.dv + at * row_v_, row_v_);
+                       depth, keys_.dv + at * row_v_, row_v_);
       accumulate<kDot>(end - j, row_ / kLanes, w_.ds_block + from, block_row, 1, o_->q_rows + skip * q_row_, q_row_,
-                       depth, sums_.dk + at * row_, row_);
+                       depth, keys_.dk + at * row_, row_);
       j = end;
     }
     add_dq(j0, count, k);
@@ -349,7 +366,7 @@ class BackwardTile {
     if (!begun_) std::memset(part_->sum, 0, static_cast<size_t>(floats) * sizeof(float));
     for (int64_t j = 0; j < count; ++j) {
       const T* k = key_row<T>(call_, call_.k, s_, j0 + j, head_k_);
-      float *dk = sums_.dk + (j0 + j - sums_.first_key) * row_, *dv = sums_.dv + (j0 + j - sums_.first_key) * row_v_;
+      float *dk = keys_.dk + (j0 + j - keys_.first_key) * row_, *dv = keys_.dv + (j0 + j - keys_.first_key) * row_v_;
       for (int64_t lane = 0; lane < w_.lanes->count; ++lane) {
         const int64_t at = j * kQueryBlock + lane;
         if (w_.excluded[at]) continue;
@@ -372,13 +389,14 @@ class BackwardTile {
   const Sequence& s_;
   const int64_t head_k_;
   const BackwardScratch& w_;
-  const BackwardSums& sums_;
+  const BackwardRange& keys_;
   const int64_t words_, words_v_, row_, row_v_, q_row_, do_row_;
   const float scale_log2_;
   const bool options_;
   KeyRange range_[kMostGroups];
   const QueryOperands* o_ = nullptr;  // of the tile's queries
   const SumTree::Part* part_ = nullptr;
+  const float *fetch_ = nullptr, *fetch_end_ = nullptr;
   bool begun_ = false, ends_ = false;  // blocks of the part before this one, and whether it is the last
   int64_t block_first_ = 0, block_count_ = 0;
   int queries_finite_ = -1;  // of the current block: unknown, no, yes

@@ -19,6 +19,9 @@ inline constexpr int kRows = 6, kVectors = 2;  // 12 of 16
 inline constexpr int kRows = 4, kVectors = 2;
 #endif
 
+// Steps of depth between two branches: on Intel the instructions of the loop itself take ports of the FMAs.
+inline constexpr int kDepthUnroll = kHasTiles ? 8 : 2;
+
 enum class Out {
   store,      // C = product
   begin,      // the same before joins; a separate value, so that compilers still specialise `store` for its one user
@@ -51,7 +54,7 @@ RAPT_INLINE void micro(const float* __restrict a, int64_t a_row, int64_t a_depth
       else acc[m][n] = F{};
     }
   }
-  _Pragma("GCC unroll 2") for (int64_t k = 0; k < depth; ++k) {
+  _Pragma("GCC unroll kDepthUnroll") for (int64_t k = 0; k < depth; ++k) {
     F bk[NR];
     RAPT_UNROLL for (int n = 0; n < NR; ++n) bk[n] = load(b + k * b_row + n * kLanes);
     RAPT_UNROLL for (int m = 0; m < MR; ++m) {

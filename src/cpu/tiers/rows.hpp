@@ -24,11 +24,12 @@ constexpr int64_t words(int64_t dim) {
 }
 constexpr int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
+inline constexpr int64_t kFloatsOfLine = 16;  // of a cache line
+
 // Words from one row of a scratch operand to the next. On processors with AMX an odd number of cache lines: rows of
 // 512 bytes would share an eighth of L1's sets. (Zen 4 is up to 2 % slower so.)
 constexpr int64_t apart(int64_t words) {
-  constexpr int64_t kLine = 16;
-  return kHasTiles ? ((words + kLine - 1) / kLine | 1) * kLine : words;
+  return kHasTiles ? ((words + kFloatsOfLine - 1) / kFloatsOfLine | 1) * kFloatsOfLine : words;
 }
 
 // Words [w, w + kLanes) of a row; zeros past the row's end, where nothing is read.
@@ -155,25 +156,38 @@ RAPT_INLINE const T* key_row(const Call& call, const View& view, const Sequence&
 // Rows further apart than this map to few cache sets, so a block of them is copied together.
 inline constexpr int64_t kFarRowBytes = 1024;
 
-// Rows [j, j + count) as words: in place where the layout allows it, otherwise copied to `scratch`
-// [count][apart(padded words)]. For products of whole tiles, zeros follow the last row and the last word of a row.
+// Whether `count` rows of K or V are words as they lie.
 template <bool kDot, class T, bool kTiles = false>
-inline Rows block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
-                       int64_t dim, float* scratch) {
+inline bool words_in_place(const Call& call, const View& view, int64_t count, int64_t dim) {
   constexpr bool kSameWords = std::is_same_v<T, float> || kDot;
-  const int64_t bytes = view.seq * static_cast<int64_t>(sizeof(T));
   const bool even = !kDot || (view.seq % 2 == 0 && dim % 2 == 0);
   const bool whole = !kTiles || (count % kTileRows == 0 && dim % (2 * kTileWords) == 0);
-  if (kSameWords && even && whole && !call.block_table && bytes <= kFarRowBytes)
-    return {reinterpret_cast<const float*>(key_row<T>(call, view, s, j, h)), kDot ? view.seq / 2 : view.seq};
+  return kSameWords && even && whole && !call.block_table && view.seq * static_cast<int64_t>(sizeof(T)) <= kFarRowBytes;
+}
+
+// Rows [j, j + count) as words, to `out` [count][apart(padded words)].
+template <bool kDot, class T>
+inline void copy_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
+                      int64_t dim, float* out) {
   const int64_t row = apart(padded(words<kDot>(dim)));
   for (int64_t i = 0; i < count; ++i) {
     // The stores would wait for one line of L2 after the other. (Zen 4 gains nothing.)
     constexpr int64_t kRowsAhead = 8;
     if (kHasTiles && i + kRowsAhead < count)
-      for (int64_t x = 0; x < row; x += kLanes) prefetch_for_writing(scratch + (i + kRowsAhead) * row + x);
-    copy_row<kDot>(key_row<T>(call, view, s, j + i, h), dim, scratch + i * row);
+      for (int64_t x = 0; x < row; x += kLanes) prefetch_for_writing(out + (i + kRowsAhead) * row + x);
+    copy_row<kDot>(key_row<T>(call, view, s, j + i, h), dim, out + i * row);
   }
+}
+
+// Rows [j, j + count) as words: in place where the layout allows it, otherwise copied to `scratch`
+// [count][apart(padded words)]. For products of whole tiles, zeros follow the last row and the last word of a row.
+template <bool kDot, class T, bool kTiles = false>
+inline Rows block_rows(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
+                       int64_t dim, float* scratch) {
+  if (words_in_place<kDot, T, kTiles>(call, view, count, dim))
+    return {reinterpret_cast<const float*>(key_row<T>(call, view, s, j, h)), kDot ? view.seq / 2 : view.seq};
+  const int64_t row = apart(padded(words<kDot>(dim)));
+  copy_rows<kDot, T>(call, view, s, j, count, h, dim, scratch);
   if constexpr (kTiles)
     std::memset(scratch + count * row, 0, static_cast<size_t>(-count & (kTileRows - 1)) * static_cast<size_t>(row) * 4);
   return {scratch, row};
