@@ -31,14 +31,16 @@ function(rapt_rows variable manifest arch)
   set(${variable} ${lines} PARENT_SCOPE)
 endfunction()
 
-# NVIDIA's kernels: one call of nvcc, which the compiler cache does not know well.
+# NVIDIA's kernels: one call of nvcc, which the compiler cache does not know well. The output's path is relative: ptxas's
+# code depends on its length (device_compiler.cmake).
 function(rapt_nvidia_kernel object source arch flags)
   string(REPLACE "sm_" "compute_" virtual ${arch})
   cmake_path(GET object STEM LAST_ONLY name)
+  cmake_path(RELATIVE_PATH object BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} OUTPUT_VARIABLE relative)
   add_custom_command(OUTPUT ${object}
     COMMAND ${${arg_COMPILER}_PREFIX} ${${arg_COMPILER}} ${RAPT_NVCC_FLAGS} -gencode=arch=${virtual},code=${arch} ${flags} -I${PROJECT_SOURCE_DIR}
-      -MD -MF ${object}.d -MT ${object} -o ${object} ${source}
-    DEPENDS ${source} ${${arg_COMPILER}} DEPFILE ${object}.d
+      -MD -MF ${object}.d -MT ${object} -o ${relative} ${source}
+    DEPENDS ${source} ${${arg_COMPILER}} DEPFILE ${object}.d WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 

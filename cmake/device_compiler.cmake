@@ -99,7 +99,7 @@ function(rapt_nvcc variable)
   set(${variable} ${path} PARENT_SCOPE)
   set(${variable}_NAME "NVIDIA nvcc ${CMAKE_MATCH_1}" PARENT_SCOPE)
   # The order of some of ptxas's instructions for sm_120 follows addresses (13.5). Without their random part a command
-  # gives the same bytes each time; in a folder with a longer name, 9 of 66 kernels still have others.
+  # gives the same bytes each time, and in any folder if the output's path is relative (archives.cmake).
   execute_process(COMMAND setarch -R true OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE result)
   if(result EQUAL 0)
     set(${variable}_PREFIX setarch -R PARENT_SCOPE)

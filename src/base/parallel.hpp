@@ -1,5 +1,6 @@
 // Work items on an executor: at most `concurrency` tasks take items from one counter, so a task's index identifies its
-// scratch memory. Items must not depend on each other or on the task that runs them.
+// scratch memory. Items must not depend on the task that runs them, and on another item only by waiting for an earlier
+// one: a task is at work on it, or was.
 #pragma once
 
 #include <algorithm>
