@@ -43,7 +43,7 @@ DEVICE void multiply_slices(bool exist, const Rows& a, const Rows& b, TileC (&s)
   else add_transposed<T, 0, Dims>([&](int, int dim) { return a.operand_a(0, dim); }, b, 0, s);
 }
 
-// The products of each wave, `Tiles` of 16 by 8, in shared memory.
+// The products of each wave, `Tiles` of 16 by 8 at once, in shared memory.
 template <int Tiles, int Slices>
 struct SliceSums {
   static constexpr int kWaveBytes = Tiles * kWave * static_cast<int>(sizeof(TileC));
@@ -57,24 +57,36 @@ struct SliceSums {
 #pragma unroll
     for (int n = 0; n < Columns; ++n) *part(wave, first + n) = {s[0][n][0], s[0][n][1], s[0][n][2], s[0][n][3]};
   }
+  // The sums of tiles one after another, where shared memory has room for one.
+  template <int Columns>
+  DEVICE_MEMBER void exchange(TileC (&s)[1][Columns]) const {
+#pragma unroll
+    for (int n = 0; n < Columns; ++n) {
+      *part(wave, 0) = {s[0][n][0], s[0][n][1], s[0][n][2], s[0][n][3]};
+      barrier();
+      add_up(0, s[0][n]);
+      barrier();  // they have been read
+    }
+  }
 
   // Every wave adds in the same order, so all have the same sums.
   template <int Columns>
   DEVICE_MEMBER void get(TileC (&s)[1][Columns], int first = 0) const {
-    const int group = wave / Slices * Slices;
 #pragma unroll
-    for (int n = 0; n < Columns; ++n) {
-      float4 sum = *part(group, first + n);
-#pragma unroll
-      for (int i = 1; i < Slices; ++i) {
-        const float4 x = *part(group + i, first + n);
-        sum = {sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w};
-      }
-      s[0][n][0] = sum.x, s[0][n][1] = sum.y, s[0][n][2] = sum.z, s[0][n][3] = sum.w;
-    }
+    for (int n = 0; n < Columns; ++n) add_up(first + n, s[0][n]);
   }
 
  private:
+  DEVICE_MEMBER void add_up(int tile, TileC& to) const {
+    const int group = wave / Slices * Slices;
+    float4 sum = *part(group, tile);
+#pragma unroll
+    for (int i = 1; i < Slices; ++i) {
+      const float4 x = *part(group + i, tile);
+      sum = {sum.x + x.x, sum.y + x.y, sum.z + x.z, sum.w + x.w};
+    }
+    to[0] = sum.x, to[1] = sum.y, to[2] = sum.z, to[3] = sum.w;
+  }
   DEVICE_MEMBER float4* part(int of_wave, int tile) const {
     return reinterpret_cast<float4*>(shared + of_wave * kWaveBytes) + tile * kWave + lane;
   }
