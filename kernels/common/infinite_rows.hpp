@@ -52,8 +52,8 @@ struct InfiniteSums {
   BackwardArguments& a;
   Block block;  // its head is one of q
   int key, dim;
-  bool exists;     // the key
-  const char* k;   // its row
+  bool exists;    // the key
+  const char* k;  // its row
   bool k_finite;
   Lanes above, below;  // keys to which +Inf and -Inf, or as both NaN, were added
 

@@ -36,8 +36,8 @@ struct Scales {
 
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
-                     bool wants_dk, int run, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps],
-                     Scales& scales, Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
+                     bool wants_dk, int run, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps], Scales& scales,
+                     Tile (&dk)[kDimTiles], Tile (&dv)[kDimTiles]) {
   const int thread = opaque_thread_id(), lane = thread % kWave;
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);

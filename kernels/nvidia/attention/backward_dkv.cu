@@ -94,8 +94,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     if (attends) {
       Block of_head = block;
       of_head.head = step.head;
-      const bool masked =
-          run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
+      const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
       // Masked and other tiles apart: the instructions of one kind's columns can be interleaved.
       const auto compute = [&](bool some_masked) {
