@@ -237,8 +237,8 @@ void check_no_keys(const Variant& v) {
 Layout layout_for(const Variant& v) { return v.scores ? Layout::spaced : Layout::compact; }
 
 // What dout has in rows that attend nothing, here the first 35, reaches no result.
-void check_rows_without_keys(const Variant& v) {
-  const std::string problem = "b1 hq2 hk1 sq40 sk5 d" + std::to_string(v.tile) + " " + v.dtype + " causal";
+void check_rows_without_keys(const Variant& v, const std::string& option = "") {
+  const std::string problem = "b1 hq2 hk1 sq40 sk5 d" + std::to_string(v.tile) + " " + v.dtype + " causal" + option;
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
   for (int64_t i = 0; i < 35 * 2 * v.tile; ++i) inputs.dout.set(i, std::nan(""));
   const Oracle oracle(inputs);
@@ -248,7 +248,7 @@ void check_rows_without_keys(const Variant& v) {
 }
 
 // A problem with Inf and NaN in a row of dout: made once, as those of Yardsticks. With `keys_too`, a key that the row
-// does not attend has NaN in V, and the logits of one that it would attend are -Inf.
+// does not attend has NaN in V, and one that it would attend too, but the logits of that one are -Inf.
 const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bool keys_too) {
   static std::map<std::tuple<std::string, Layout, bool, bool>, std::unique_ptr<Yardstick>> made;
   std::unique_ptr<Yardstick>& one = made[{problem, layout_for(v), flushes(v.arch, v.dtype), keys_too}];
@@ -260,6 +260,7 @@ const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bo
   inputs.dout.set(row + v.tile + 2, -std::numeric_limits<double>::infinity());  // of the other head: dv is NaN there
   if (keys_too) {
     inputs.v.set(30 * v.tile, std::nan(""));
+    inputs.v.set(5 * v.tile, std::nan(""));
     inputs.k.set(5 * v.tile + 3, -std::numeric_limits<double>::infinity());
     for (int64_t i = 3; i < inputs.q.count(); i += v.tile) inputs.q.set(i, 1);
   }
@@ -361,6 +362,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
   if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;
   if (v.backward && !v.name.starts_with("backward_dsink")) {
     check_rows_without_keys(v);
+    if (!v.triton) check_rows_without_keys(v, " sink"), ++problems;
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", "");
     check_row_not_finite(v, "b2 hq2 hk1 sq40 sk70", " varlen=40:40,9:70");
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", v.general && !v.scores ? " drop=0.2" : "", true);

@@ -85,7 +85,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     if (first + kKeys < keys.end) load(first + kKeys);
     if (!attends) continue;
     BackwardArguments& again = opaque_copy(a);
-    const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+    const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
 #pragma unroll
     for (int t = 0; t < kKeyTiles; ++t)
       score_gradients<kGeneral>(

@@ -79,7 +79,7 @@ DEVICE void exclude(int begin, int count, int half, Products& x) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
-    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size;
+    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size && x.s[r] != kMasked;
     x.s[r] = attends ? x.s[r] : kMasked;
     x.dp[r] = attends ? x.dp[r] : 0;
   }
@@ -169,7 +169,7 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
 
   const auto advance = [&](int buffer, Products& current, Products& next) {
     barrier();
-    if (first < own.full_begin || first + kKeys > own.full_end)
+    if (run != kFirstRun || first < own.full_begin || first + kKeys > own.full_end)
       exclude(query.begin - first, query.end - query.begin, half, current);
     step(k, v, state, buffer, scale, current, next);
     if (!vectors) {
@@ -209,7 +209,9 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 
   State state = {};
   state.lse_log2 = (statistics.lse + added_to_lse<T>(run)) * kLog2e;
-  state.delta = statistics.delta;
+  // A row without keys has no gradient, whatever its dO is, though with a sink it has an lse.
+  const Query query = query_of(a.problem, block, row);
+  state.delta = query.begin < query.end && statistics.lse != __builtin_inff() ? statistics.delta : 0;
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.q[i] = M::part(q[i / M::parts], i % M::parts);

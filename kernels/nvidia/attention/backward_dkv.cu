@@ -113,12 +113,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
 
   wait_for_copies();
   barrier();  // K and V have been read
-  if (run == kScaledRun) {
+  if (run >= kScaledRun) {
     if (wants_dk) replace_dk(a, dk, p.scale * unscaled<T>(run));
-    return false;
+  } else {
+    if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
+    if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);
   }
-  if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
-  if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);
   bool again = false;
   for_rows<kKeyTiles>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
   return any_thread(again);

@@ -103,12 +103,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
 
   wait_for_copies();
   barrier();  // everything has been read
-  if (run == kScaledRun) {
+  if (run >= kScaledRun) {
     replace_dk(a, block, part, dk, p.scale * unscaled<T>(run));
-    return false;
+  } else {
+    store(a.dk, block, part, dk, p.scale, p.head_dim, shared);
+    store(a.dv, block, part, dv, 1, p.head_dim_v, shared);
   }
-  store(a.dk, block, part, dk, p.scale, p.head_dim, shared);
-  store(a.dv, block, part, dv, 1, p.head_dim_v, shared);
   bool again = false;
   for_rows<1>([&](int m, int half) { again |= not_finite(dk[m], half) || not_finite(dv[m], half); });
   return any_thread(again);

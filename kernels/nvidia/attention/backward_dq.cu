@@ -133,7 +133,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
     }
     if (run != kFirstRun) remove_not_finite(k);
     if (!attends) continue;
-    const bool masked = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+    const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
     Rounded<T, kQueryTiles, kKeyTiles> rounded;
     const int lane = thread_id() % kWave;
     for_rows<kQueryTiles>([&](int m, int half) {
@@ -149,20 +149,15 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
 
   const int lane = thread_id() % kWave, rows_left = block.q.count - first_row;
   char* const to = first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq;
-  if (run == kScaledRun) {
-    for_rows<kQueryTiles>([&](int m, int half) {
-      const int row = row_in_wave(m, half, lane);
-      if (row < rows_left)
-        replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
-    });
-    return false;
-  }
   bool again = false;
   for_rows<kQueryTiles>([&](int m, int half) {
+    const int row = row_in_wave(m, half, lane);
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
-    stage<T>(q.at(wave_row + row_in_wave(m, half, lane)), dq[m], half, lane, p.scale);
+    if (run < kScaledRun) stage<T>(q.at(wave_row + row), dq[m], half, lane, p.scale);
+    else if (row < rows_left)
+      replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
   });
-  store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
+  if (run < kScaledRun) store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
   return any_thread(again);
 }
 

@@ -113,7 +113,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
       sums.get(s);
       sums.get(ds, kKeyTiles);
     }
-    const bool masked = first < keys.full_begin || first + kKeys > keys.full_end;
+    const bool masked = run != kFirstRun || first < keys.full_begin || first + kKeys > keys.full_end;
     Rounded<T, 1, kKeyTiles> rounded;
     for_rows<1>([&](int m, int half) {
       const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{ds[m], half, part.lane};
@@ -131,21 +131,16 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   barrier();  // everything has been read
   char* const to = part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq);
   const int rows_left = block.q.count - block.first_row, dims = part.dims(p.head_dim);
-  if (run == kScaledRun) {
-    for_rows<1>([&](int m, int half) {
-      const int row = row_in_wave(m, half, part.lane);
-      if (row < rows_left)
-        replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
-    });
-    return false;
-  }
   const auto gathered = part.gathered<T>(shared, thread);
   bool again = false;
   for_rows<1>([&](int m, int half) {
+    const int row = row_in_wave(m, half, part.lane);
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
-    stage<T>(gathered.at(row_in_wave(m, half, part.lane)), dq[m], half, part.lane, p.scale);
+    if (run < kScaledRun) stage<T>(gathered.at(row), dq[m], half, part.lane, p.scale);
+    else if (row < rows_left)
+      replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
   });
-  store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
+  if (run < kScaledRun) store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
   return any_thread(again);
 }
 
