@@ -15,8 +15,8 @@ static_assert(RAPT_HEAD_SLICES == kWaves);
 using StagedQueries = StagedRows<T, kHeadDim, kRows, kThreads>;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Part = WavePart<kWaves, kSlice>;
-inline constexpr bool kInTurn = kKeys == 8;                   // shared memory has room for the sums of one tile
-using Sums = SliceSums<kInTurn ? 1 : 2 * kKeyTiles, kWaves>;  // of S and dP
+inline constexpr bool kInTurn = kKeys == 8;              // shared memory has room for the sums of one tile
+using Sums = SliceSums<2 * kKeyTiles, kWaves, kInTurn>;  // of S and dP
 static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes,
               "shared= of the row");
 
@@ -44,16 +44,9 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   TileC s[1][kKeyTiles], ds[1][kKeyTiles];
   multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
   multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
-  if constexpr (kInTurn) {
-    of_waves.exchange(s);
-    of_waves.exchange(ds);
-  } else {
-    of_waves.put(s);
-    of_waves.put(ds, kKeyTiles);
-    barrier();
-    of_waves.get(s);
-    of_waves.get(ds, kKeyTiles);
-  }
+  of_waves.put(s, ds);
+  barrier();
+  of_waves.get(s, ds);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + row_in_wave(m, half, part.lane);

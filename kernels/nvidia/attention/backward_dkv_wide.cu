@@ -15,8 +15,8 @@ static_assert(RAPT_HEAD_SLICES == kWaves);
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Steps = QuerySteps<T, kHeadDim, kQueries, kThreads>;
 using Part = WavePart<kWaves, kSlice>;
-inline constexpr bool kInTurn = kQueries == 8;                  // shared memory has room for the sums of one tile
-using Sums = SliceSums<kInTurn ? 1 : 2 * kQueryTiles, kWaves>;  // of S^T and dP^T
+inline constexpr bool kInTurn = kQueries == 8;             // shared memory has room for the sums of one tile
+using Sums = SliceSums<2 * kQueryTiles, kWaves, kInTurn>;  // of S^T and dP^T
 static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + Steps::kBytes + kWaves * Sums::kWaveBytes,
               "shared= of the row");
 static_assert(kWaves * kTile * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
@@ -76,19 +76,10 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     Tiles s, ds;
     multiply_slices<T, kSlice>(part.dim < p.head_dim, k.from(0, part.dim), q, s);
     multiply_slices<T, kSlice>(part.dim < p.head_dim_v, v.from(0, part.dim), dout, ds);
-    if constexpr (kInTurn) {
-      sums.exchange(s);
-      sums.exchange(ds);
-    } else {
-      sums.put(s);
-      sums.put(ds, kQueryTiles);
-      barrier();  // the sums are there
-    }
+    sums.put(s, ds);
+    barrier();  // the sums are there
     steps.prepare(run, step, 0, thread);
-    if constexpr (!kInTurn) {
-      sums.get(s);
-      sums.get(ds, kQueryTiles);
-    }
+    sums.get(s, ds);
     Block of_head = block;
     of_head.head = step.head;
     const bool masked = run != kFirstRun || step.first < rows.full_begin || step.first + kQueries > rows.full_end;

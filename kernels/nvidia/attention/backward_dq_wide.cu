@@ -18,8 +18,8 @@ static_assert(RAPT_HEAD_SLICES == kWaves);
 using StagedQueries = StagedRows<T, kHeadDim, kRows, kThreads>;
 using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Part = WavePart<kWaves, kSlice>;
-inline constexpr bool kInTurn = kKeys == 8;                   // shared memory has room for the sums of one tile
-using Sums = SliceSums<kInTurn ? 1 : 2 * kKeyTiles, kWaves>;  // of S and dP
+inline constexpr bool kInTurn = kKeys == 8;              // shared memory has room for the sums of one tile
+using Sums = SliceSums<2 * kKeyTiles, kWaves, kInTurn>;  // of S and dP
 static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes,
               "shared= of the row");
 static_assert(kWaves * kTile * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
@@ -99,20 +99,11 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
     TileC s[1][kKeyTiles], ds[1][kKeyTiles];
     multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
     multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
-    if constexpr (kInTurn) {
-      sums.exchange(s);
-      sums.exchange(ds);
-    } else {
-      sums.put(s);
-      sums.put(ds, kKeyTiles);
-      barrier();  // V has been read, and the sums are there
-    }
+    sums.put(s, ds);
+    barrier();  // V has been read, and the sums are there
     if (first + kKeys < keys.end) v.load(first + kKeys);
     if (run != kFirstRun) remove_not_finite(k);
-    if constexpr (!kInTurn) {
-      sums.get(s);
-      sums.get(ds, kKeyTiles);
-    }
+    sums.get(s, ds);
     const bool masked = run != kFirstRun || first < keys.full_begin || first + kKeys > keys.full_end;
     Rounded<T, 1, kKeyTiles> rounded;
     for_rows<1>([&](int m, int half) {

@@ -21,7 +21,7 @@ using Tile = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Part = WavePart<kWaves, kSlice>;
 // With the sums of both tiles, three buffers of fp32 are more than a workgroup of most architectures may have.
 inline constexpr bool kInTurn = RAPT_SHARED_BYTES < 3 * Tile::kBytes + kWaves * kKeyTiles * kWave * 16;
-using Sums = SliceSums<kInTurn ? 1 : kKeyTiles, kWaves>;
+using Sums = SliceSums<kKeyTiles, kWaves, kInTurn>;
 
 // One is multiplied, the others are being copied.
 inline constexpr int kBuffers = (RAPT_SHARED_BYTES - kWaves * Sums::kWaveBytes) / Tile::kBytes;
@@ -125,14 +125,13 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
     TileC s[1][kKeyTiles];
     clear(s);
     if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, rows_of_current().from(0, part.dim), 0, s);
-    if constexpr (kInTurn) sums.exchange(s);
-    else sums.put(s);
+    sums.put(s);
     advance();
     wait_for_groups<kBuffers - 2>();  // of V
     barrier();                        // K has been read, and the sums are there
     load(v, p.head_dim_v, first + kAhead);
     replace<kGeneral, kKeys, kThreads>(pass, rows_of_current());
-    if constexpr (!kInTurn) sums.get(s);
+    sums.get(s);
     Rounded<T, 1, kKeyTiles> weights;
     const bool partial = first < keys.full_begin || first + kKeys > keys.full_end;
     probabilities<T, kGeneral, 1>(p, pass, partial, row_of, first - b.first_key, part.lane, s, softmax, o, weights);

@@ -43,40 +43,44 @@ DEVICE void multiply_slices(bool exist, const Rows& a, const Rows& b, TileC (&s)
   else add_transposed<T, 0, Dims>([&](int, int dim) { return a.operand_a(0, dim); }, b, 0, s);
 }
 
-// The products of each wave, `Tiles` of 16 by 8 at once, in shared memory.
-template <int Tiles, int Slices>
+// The products of each wave, `Tiles` of 16 by 8, in shared memory; with `InTurn`, where it has room for one tile, of
+// one after another.
+template <int Tiles, int Slices, bool InTurn = false>
 struct SliceSums {
-  static constexpr int kWaveBytes = Tiles * kWave * static_cast<int>(sizeof(TileC));
+  static constexpr int kWaveBytes = (InTurn ? 1 : Tiles) * kWave * static_cast<int>(sizeof(TileC));
 
   char* shared;
   int wave, lane;
 
-  // Tiles from `first` on. A barrier must follow.
-  template <int Columns>
-  DEVICE_MEMBER void put(const TileC (&s)[1][Columns], int first = 0) const {
-#pragma unroll
-    for (int n = 0; n < Columns; ++n) *part(wave, first + n) = {s[0][n][0], s[0][n][1], s[0][n][2], s[0][n][3]};
-  }
-  // The sums of tiles one after another, where shared memory has room for one.
-  template <int Columns>
-  DEVICE_MEMBER void exchange(TileC (&s)[1][Columns]) const {
-#pragma unroll
-    for (int n = 0; n < Columns; ++n) {
-      *part(wave, 0) = {s[0][n][0], s[0][n][1], s[0][n][2], s[0][n][3]};
-      barrier();
-      add_up(0, s[0][n]);
-      barrier();  // they have been read
-    }
+  // Matrices of `Tiles` tiles in all. A barrier must follow, and then get() of the same.
+  template <int... Columns>
+  DEVICE_MEMBER void put(TileC (&... s)[1][Columns]) const {
+    int tile = 0;
+    (each(s,
+          [&](TileC& x) {
+            *part(wave, InTurn ? 0 : tile++) = {x[0], x[1], x[2], x[3]};
+            if (!InTurn) return;
+            barrier();
+            add_up(0, x);
+            barrier();  // it has been read
+          }),
+     ...);
   }
 
   // Every wave adds in the same order, so all have the same sums.
-  template <int Columns>
-  DEVICE_MEMBER void get(TileC (&s)[1][Columns], int first = 0) const {
-#pragma unroll
-    for (int n = 0; n < Columns; ++n) add_up(first + n, s[0][n]);
+  template <int... Columns>
+  DEVICE_MEMBER void get(TileC (&... s)[1][Columns]) const {
+    if (InTurn) return;
+    int tile = 0;
+    (each(s, [&](TileC& x) { add_up(tile++, x); }), ...);
   }
 
  private:
+  template <int Columns, class F>
+  DEVICE void each(TileC (&s)[1][Columns], const F& f) {
+#pragma unroll
+    for (int n = 0; n < Columns; ++n) f(s[0][n]);
+  }
   DEVICE_MEMBER void add_up(int tile, TileC& to) const {
     const int group = wave / Slices * Slices;
     float4 sum = *part(group, tile);
