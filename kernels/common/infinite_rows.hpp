@@ -60,12 +60,17 @@ struct InfiniteSums {
   // Adds a row's element. All lanes have the same row.
   DEVICE_MEMBER void add(int row, float lse) {
     Problem& p = a.problem;
+    float x = 0;
+    if (dim < p.head_dim_v)
+      x = element_of<T>(first_row_of(a.dout, block.batch, block.q, block.head) + row * a.dout.seq, dim);
+    if (!any_lane(!is_finite(x))) return;
     const Query query = query_of(p, block, row);
     bool attends = exists && query.begin <= key && key < query.end, dropped = false;
     if (attends) {
-      // Keys whose logit is -Inf are excluded: by a bias or mask, or by an Inf in q or K.
+      // Keys whose logit is -Inf are excluded: by a bias or mask, or by an Inf in q or K. By one in q all keys may be,
+      // and then lse is finite only if there is a sink.
       float s = 0;
-      if (!k_finite || !is_finite(lse)) {
+      if (!k_finite || !is_finite(lse) || p.sink.data != nullptr) {
         const char* const q = first_row_of(a.q, block.batch, block.q, block.head) + row * a.q.seq;
         s = product_of<T>(q, k, p.head_dim);
       }
@@ -78,9 +83,6 @@ struct InfiniteSums {
       attends = s != kMasked;
     }
     const Lanes attending = lanes_where(attends), without = lanes_where(attends && dropped);
-    float x = 0;
-    if (dim < p.head_dim_v)
-      x = element_of<T>(first_row_of(a.dout, block.batch, block.q, block.head) + row * a.dout.seq, dim);
     if (is_finite(x)) return;
     above |= x < 0 ? without : attending;
     below |= x > 0 ? without : attending;

@@ -1,7 +1,7 @@
 // Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp): while the
 // matrix unit computes the next tile's S and dP, the vector unit makes this tile's dS; while dQ is computed, the rows
 // of the tile after the next go to LDS.
-#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/attention/dq_excluded.hpp"
 #include "kernels/amd/tile/both_ways.hpp"
 #include "kernels/amd/tile/buffered_keys.hpp"
 #include "kernels/amd/tile/row_products.hpp"
@@ -49,16 +49,6 @@ struct Gradients {
     else pack(pair);
   }
 };
-
-DEVICE void exclude(int begin, int count, int half, Products& x) {
-  const auto size = static_cast<uint32_t>(max(count, 0));
-#pragma unroll
-  for (int r = 0; r < kRegisters; ++r) {
-    const bool attends = static_cast<uint32_t>(M::element(r, half) - begin) < size && x.s[r] != kMasked;
-    x.s[r] = attends ? x.s[r] : kMasked;
-    x.dp[r] = attends ? x.dp[r] : 0;
-  }
-}
 
 // The tile whose products are in `current`, and whose K is in set `set` of a lane's registers: its dQ, and the products
 // of the next one, whose rows are in LDS. K is loaded two tiles ahead, V three.
@@ -127,7 +117,8 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   const int first_row = block.first_row + uniform(thread / kWave) * kTile, head_k = block.head / a.problem.group;
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
   const Keys own = keys_of(a.problem, block, first_row, kTile);
-  const Query query = query_of(a.problem, block, first_row + thread % kTile);
+  const int row = first_row + thread % kTile;
+  const Query query = query_of(a.problem, block, row);
   const float scale = a.problem.scale_log2;
   int first = keys.begin;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, 0,
@@ -166,8 +157,9 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
 
   const auto advance = [&](int set, Products& current, Products& next) {
     barrier();
+    if (run != kFirstRun) subtract_delta<M>(a, block, row, query, current);
     if (run != kFirstRun || first < own.full_begin || first + kKeys > own.full_end)
-      exclude(query.begin - first, query.end - query.begin, half, current);
+      exclude<M>(query.begin - first, query.end - query.begin, half, current);
     Step step(k, v, state, set, scale, current, next);
     run_halves(step);
     if (!vectors) {
@@ -206,9 +198,9 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 
   State state = {};
   state.lse_log2 = (statistics.lse + added_to_lse<T>(run)) * kLog2e;
-  // A row without keys has no gradient, whatever its dO is, though with a sink it has an lse.
+  // In later runs delta comes before keys are excluded (subtract_delta).
   const Query query = query_of(a.problem, block, row);
-  state.delta = query.begin < query.end && statistics.lse != __builtin_inff() ? statistics.delta : 0;
+  state.delta = run == kFirstRun ? delta_of(statistics, query) : 0;
 #pragma unroll
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.q[i] = M::part(q[i / M::parts], i % M::parts);
