@@ -204,6 +204,7 @@ def forward(
         any_again = gl.max(again.to(gl.int32), 0) != 0
         store(a, out, batch, q_first, first_row, head, q_count, FINITE, BLOCK_Q, HEAD_DIM)
         if any_again:
+            async_copy.wait_group(0)  # the first run's last one, to tiles that the next one fills
             for turn in range(FINITE, END):
                 zero = unknown_zero()
                 _, new_total, new_rest, sums = attend(

@@ -51,10 +51,11 @@ DEVICE Split split(const Fragment& f) {
     uint32_t x = f.x[i];
     // Of an operand that a loop keeps, the parts are not kept too: registers do not hold both.
     asm volatile("" : "+r"(x));
-    s.high.x[i] = (x + 0x1000) & 0xFFFFE000;  // to nearest; of some NaN 0, but then `low` is NaN
-    const float rest = from_bits(x) - from_bits(s.high.x[i]);
-    const bool infinite = __builtin_fabsf(from_bits(x)) == __builtin_inff();
-    s.low.x[i] = infinite ? 0 : bits(rest);  // not Inf less Inf
+    // To nearest. Inf, and what rounds to it, is in `low` alone, which meets only the other operand's `high`, whose sign
+    // is the operand's. Of some NaN `high` is 0, but then `low` is NaN.
+    const uint32_t rounded = (x + 0x1000) & 0xFFFFE000;
+    s.high.x[i] = __builtin_fabsf(from_bits(rounded)) == __builtin_inff() ? 0 : rounded;
+    s.low.x[i] = bits(from_bits(x) - from_bits(s.high.x[i]));
   }
   return s;
 }
