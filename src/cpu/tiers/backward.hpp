@@ -121,7 +121,7 @@ class Backward {
       std::fill(dk, dk + dk_floats, 0.f);
       std::fill(dv, dv + dv_floats, 0.f);
     }
-    BackwardRange keys = {dk, dv, nullptr, nullptr, first};
+    BackwardRange keys = {dk, dv, nullptr, nullptr, first, count};
     if (cut_.packs) {
       keys.k = packed(call_.k, s, head_k, first, count, call_.head_dim, carve);
       keys.v = packed(call_.v, s, head_k, first, count, call_.head_dim_v, carve);

@@ -96,6 +96,10 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
     o.shift_rest[at] =
         used && std::isfinite(o.shift[at]) ? static_cast<float>(exact - static_cast<double>(o.shift[at])) : 0;
   }
+  F seen = F{};
+  for (int64_t at = 0; at < n; ++at)
+    if (q[at]) seen = seen + zero_if_finite(q[at], dim) + zero_if_finite(dout[at], dim_v);
+  *o.finite = sum(seen) == 0;
   for (int64_t at = 0; at < all; at += kLanes) {
     const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
     float *q_lanes = o.q_lanes + group * lane_words<T>(dim) * kGroupLanes + lane,

@@ -22,6 +22,7 @@ struct QueryOperands {
   float *q_rows, *do_rows;    // [queries][apart(gradient_row)]; bf16: [queries / 2][apart(gradient_row)] pairs
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
+  bool* finite;               // whether q and dO hold no Inf or NaN
 
   QueryOperands(const Call& call, Scratch& carve) {
     const int64_t n = backward_queries(call), d = gradient_row(call.head_dim), dv = gradient_row(call.head_dim_v);
@@ -33,6 +34,7 @@ struct QueryOperands {
     shift = carve.take<float>(n);
     shift_rest = carve.take<float>(n);
     delta = carve.take<float>(n);
+    finite = carve.take<bool>(1);
   }
 
   // Zeros where rows are not written: from the last element to whole tiles.
@@ -78,13 +80,13 @@ struct BackwardScratch {
   }
 };
 
-// A range of keys from `first_key` on, and where its gradients go, all fp32: rows of dk and dv are gradient_row(dim)
+// `count` keys from `first_key` on, and where its gradients go, all fp32: rows of dk and dv are gradient_row(dim)
 // apart. k and v, if not null, are the range's rows as words, apart(padded(dim)) apart.
 struct BackwardRange {
   float* dk;
   float* dv;
   const float *k, *v;
-  int64_t first_key;
+  int64_t first_key, count;
   float* dbias;  // of the whole un-broadcast bias, or null
   int64_t dbias_batch, dbias_head, dbias_query, dbias_key;
 };

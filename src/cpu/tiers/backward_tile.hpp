@@ -38,7 +38,6 @@ class BackwardTile {
     o_ = &operands;
     w_.lanes->set(call_, s_, {head, 1}, first, n);
     w_.alibi->set(call_, s_, *w_.lanes);
-    queries_finite_ = -1;
     if (make) make_operands<T>(call_, s_, w_, *o_, head, n);
     for (int64_t g = 0; g < w_.lanes->groups; ++g) range_[g] = key_range(*w_.lanes, g);
   }
@@ -77,19 +76,14 @@ class BackwardTile {
 
   const T* query(const View& view, int64_t lane) const { return query_row<T>(view, s_, *w_.lanes, lane); }
 
-  bool queries_finite() {
-    if (queries_finite_ < 0)
-      queries_finite_ = lanes_finite(call_.q, call_.head_dim) && lanes_finite(call_.dout, call_.head_dim_v);
-    return queries_finite_ != 0;
-  }
-  bool lanes_finite(const View& view, int64_t dim) const {
-    F seen = F{};
-    for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
-      for (int64_t x = 0; x < dim && o_->lse[lane] != INFINITY; x += kLanes) {
-        const F v = load_words<false>(query(view, lane), x, dim);
-        seen = seen + (v - v);
-      }
-    return sum(seen) == 0;
+  // Whether these keys' K and V hold no Inf or NaN. The whole range is looked at first, once.
+  bool keys_finite(int64_t j0, int64_t count) {
+    const auto finite = [&](int64_t first, int64_t n) {
+      return rows_finite<T>(call_, call_.k, s_, first, n, head_k_, call_.head_dim) &&
+             rows_finite<T>(call_, call_.v, s_, first, n, head_k_, call_.head_dim_v);
+    };
+    if (range_finite_ < 0) range_finite_ = finite(keys_.first_key, keys_.count);
+    return range_finite_ != 0 || finite(j0, count);
   }
 
   void key_block_step(int64_t j0, int64_t count) {
@@ -97,15 +91,12 @@ class BackwardTile {
     block_count_ = count;
     const Rows k = rows_of(call_.k, keys_.k, j0, count, call_.head_dim, w_.keys),
                v = rows_of(call_.v, keys_.v, j0, count, call_.head_dim_v, w_.values);
-    bool any_masked = options_;
-    for (int64_t g = 0; g < w_.lanes->groups; ++g) any_masked |= masked(g, j0, count);
-    careful_ =
-        any_masked && !(queries_finite() && rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
-                        rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
+    careful_ = !(*o_->finite && keys_finite(j0, count));
+    excludes_ = false;
     for (int64_t g = 0; g < w_.lanes->groups; ++g)
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
-    careful_ ? careful_products(j0, count) : products(j0, count, k);
+    excludes_ ? careful_products(j0, count) : products(j0, count, k);
   }
 
   Rows rows_of(const View& view, const float* of_range, int64_t j0, int64_t count, int64_t dim, float* scratch) const {
@@ -189,7 +180,9 @@ class BackwardTile {
     for (int64_t r = 0; r < rows; ++r)
       for (int i = 0; i < kVectors; ++i) {
         const int64_t lane = lane0 + i * kLanes;
-        const F logit = load(s.at(r, i)), p = exp2_subnormal((logit - load(o_->lse + lane)) * splat(kLog2e));
+        const F logit = load(s.at(r, i)), lse = load(o_->lse + lane);
+        const I excluded = (logit == splat(-INFINITY)) | (lse == splat(INFINITY));
+        const F p = excluded ? F{} : exp2_subnormal((logit - lse) * splat(kLog2e));
         F dropped = p, dp = load(ds.at(r, i));
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
@@ -198,12 +191,18 @@ class BackwardTile {
         }
         const F gradient = p * varies[i] * (dp - load(o_->delta + lane));
         store(s.at(r, i), dropped);
-        store(ds.at(r, i), logit == splat(-INFINITY) ? F{} : gradient);
-        if (careful_)
-          for (int at = 0; at < kLanes; ++at) w_.excluded[(j + r) * kQueryBlock + lane + at] = logit[at] == -INFINITY;
+        store(ds.at(r, i), excluded ? F{} : gradient);
+        if (careful_) note_excluded(excluded, w_.excluded + (j + r) * kQueryBlock + lane);
       }
     if (keys_.dbias) add_dbias(g, key, rows, ds);
     cap_gradient(call_, w_.capped, ds.data, ds.row, rows);
+  }
+
+  void note_excluded(I excluded, bool* to) {
+    for (int at = 0; at < kLanes; ++at) {
+      to[at] = excluded[at] != 0;
+      excludes_ |= to[at];
+    }
   }
 
   // 0 in rows that attend one key, whose probability is 1 whatever the logit, else 1. Only dropout needs it in float32:
@@ -216,9 +215,7 @@ class BackwardTile {
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
     keep_tanh(call_, s.data, s.row, rows, w_.capped);
-    const bool adds = call_.bias || call_.mask;
-    if (adds) added_scores(call_, s_, *w_.lanes, g, key, rows, w_.added);
-    apply_score_options(call_, *w_.alibi, g, key, rows, adds ? w_.added : nullptr, s.data, s.row);
+    apply_score_options(call_, s_, *w_.lanes, *w_.alibi, g, key, rows, w_.added, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
   }
 
@@ -342,8 +339,9 @@ class BackwardTile {
   const float *fetch_ = nullptr, *fetch_end_ = nullptr;
   bool begun_ = false, ends_ = false;  // blocks of the part before this one, and whether it is the last
   int64_t block_first_ = 0, block_count_ = 0;
-  int queries_finite_ = -1;  // of the current block: unknown, no, yes
-  bool careful_ = false;
+  int range_finite_ = -1;  // unknown, no, yes
+  bool careful_ = false;   // the block's queries or keys hold Inf or NaN
+  bool excludes_ = false;  // and some pair of them must not be read
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

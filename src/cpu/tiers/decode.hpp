@@ -116,7 +116,7 @@ class Decode {
       }
   }
 
-  // Turns scaled products into logits. True if some key may be excluded.
+  // Turns scaled products into logits. True if some key may be excluded: by options, an edge, or an Inf in q or K.
   bool finish_logits() {
     if (options_) score_options();
     const int64_t all = (rows_.count + W - 1) / W * W;
@@ -128,7 +128,9 @@ class Decode {
       for (int64_t j = 0; j < begin; ++j) w_.scores[at(r, j)] = -INFINITY;
       for (int64_t j = std::clamp<int64_t>(end, 0, rows_.count); j < all; ++j) w_.scores[at(r, j)] = -INFINITY;
     }
-    return excludes;
+    F most = splat(-INFINITY);  // of the logits' opposites
+    for (int64_t i = 0; i < score_count(); i += kLanes) most = max(-load(w_.scores + i), most);
+    return excludes || part_max<kLanes>(most)[0] == INFINITY;
   }
 
   __attribute__((noinline)) void score_options() {
@@ -140,10 +142,8 @@ class Decode {
     float* s = w_.scores;
     if (call_.bias) {
       const int64_t from = score_offset(call_.bias, s_, query(r), head(r)) + j0_ * call_.bias.key;
-      for (int64_t j = 0; j < rows_.count; ++j) {
-        const float b = read_float(call_.bias.data, call_.bias.dtype, from + j * call_.bias.key);
-        s[at(r, j)] = b == -INFINITY ? b : s[at(r, j)] + b;
-      }
+      for (int64_t j = 0; j < rows_.count; ++j)
+        s[at(r, j)] += read_float(call_.bias.data, call_.bias.dtype, from + j * call_.bias.key);
     }
     if (call_.alibi) {
       const float slope =

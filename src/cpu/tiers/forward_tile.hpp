@@ -70,30 +70,40 @@ class ForwardTile {
   // `partial` if given (row index: within this block), otherwise out and lse. The sink counts only if `with_sink`.
   void run(const QueryRows& rows, int64_t first, int64_t n, int64_t key_first, int64_t key_last, bool with_sink,
            const PartialRows* partial) {
-    prepare(rows, first, n, with_sink);
-    int64_t begin = key_last, end = key_first;
+    prepare(rows, first, n);
+    keys_first_ = key_first;
+    keys_last_ = key_last;
+    again_ = false;
+    std::fill(wanted_, wanted_ + kMostGroups, true);
+    attend(with_sink);
+    for (int64_t g = 0; g < w_.lanes->groups; ++g) again_ |= wanted_[g] = !result_finite(g);
+    if (again_) attend(with_sink);
+    partial ? write_partial(*partial) : write_result();
+  }
+
+ private:
+  // All keys, for the groups that are wanted.
+  void attend(bool with_sink) {
+    int64_t begin = keys_last_, end = keys_first_;
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
-      KeyRange& r = range_[g] = key_range(*w_.lanes, g);
-      r.begin = std::max(r.begin, key_first);
-      r.end = std::min(r.end, key_last);
+      KeyRange& r = range_[g] = wanted_[g] ? key_range(*w_.lanes, g) : KeyRange{};
+      r.begin = std::max(r.begin, keys_first_);
+      r.end = std::min(r.end, keys_last_);
+      if (wanted_[g]) begin_group(g, with_sink);
       if (r.begin >= r.end) continue;
       begin = std::min(begin, r.begin);
       end = std::max(end, r.end);
     }
     const int64_t step = key_block(call_);
-    keys_first_ = key_first;
-    keys_last_ = key_last;
     keys_end_ = end;
-    begin -= (begin - key_first) % 2;  // V's rows come in pairs
+    begin -= (begin - keys_first_) % 2;  // V's rows come in pairs
     for (int64_t j = begin, next; j < end; j = next) {
-      next = std::min(j + step - (j - key_first) % step, end);
+      next = std::min(j + step - (j - keys_first_) % step, end);
       key_block_step(j, next - j);
     }
-    partial ? write_partial(*partial) : write_result();
   }
 
- private:
-  void prepare(const QueryRows& rows, int64_t first, int64_t n, bool with_sink) {
+  void prepare(const QueryRows& rows, int64_t first, int64_t n) {
     QueryLanes& lanes = *w_.lanes;
     lanes.set(call_, s_, rows, first, n);
     w_.alibi->set(call_, s_, lanes);
@@ -104,13 +114,15 @@ class ForwardTile {
       const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
       transpose_rows<kDot>(row, call_.head_dim, w_.q + group * words_ * kGroupLanes + lane, kGroupLanes);
     }
-    for (int64_t at = 0; at < lanes.groups * kGroupLanes; ++at) {
+  }
+  void begin_group(int64_t g, bool with_sink) {
+    for (int64_t at = g * kGroupLanes; at < (g + 1) * kGroupLanes; ++at) {
       const float sink =
-          with_sink ? read_float(call_.sink.data, call_.sink.dtype, lanes.head[at] * call_.sink.head) : -INFINITY;
+          with_sink ? read_float(call_.sink.data, call_.sink.dtype, w_.lanes->head[at] * call_.sink.head) : -INFINITY;
       w_.m[at] = options_ ? sink : sink * kLog2e;
       w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
     }
-    std::fill(fresh_, fresh_ + kMostGroups, true);
+    fresh_[g] = true;
   }
 
   template <class Element>
@@ -148,7 +160,7 @@ class ForwardTile {
   bool pipelines(int64_t g, int64_t low, int64_t rows) const {
     const bool edges = low < range_[g].all_begin || low + rows > range_[g].all_end;
     constexpr int64_t kWhole = 2 * kTileRows;
-    return !options_ && call_.dropout == 0 && !edges && rows % kWhole == 0 && call_.head_dim % kWhole == 0 &&
+    return !options_ && call_.dropout == 0 && !edges && !again_ && rows % kWhole == 0 && call_.head_dim % kWhole == 0 &&
            dim_v_ % kWhole == 0;
   }
   PipelinedGroup pipelined(int64_t g, int64_t rows, const Rows& k, const Rows& v) {
@@ -209,8 +221,7 @@ class ForwardTile {
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
     raise_maximum(most, factor, maximum_log2(call_), m, shift, alpha);
-    const bool careful = (edges || options_) && !values_finite();
-    if (careful) note_excluded(rows);
+    const bool careful = (edges || options_ || again_) && !values_finite() && note_excluded(rows);
     const bool narrow_later = kDot && (call_.dropout != 0 || careful);  // P stays in floats until then
     if (options_ && narrow_later) exponentials<false, true>(w_.s, rows, factor, shift, block_sum, nullptr);
     else if (options_) exponentials<kDot, true>(w_.s, rows, factor, shift, block_sum, w_.p);
@@ -246,9 +257,7 @@ class ForwardTile {
     const KeyRange& r = range_[g];
     if (options_) {
       column_of_dots<kDot, Out::store>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes);
-      const bool adds = call_.bias || call_.mask;
-      if (adds) added_scores(call_, s_, *w_.lanes, g, low, rows, w_.added);
-      apply_score_options(call_, *w_.alibi, g, low, rows, adds ? w_.added : nullptr, w_.s, kGroupLanes);
+      apply_score_options(call_, s_, *w_.lanes, *w_.alibi, g, low, rows, w_.added, w_.s, kGroupLanes);
       apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
       fold_max(w_.s, rows, kGroupLanes, most);
       return;
@@ -271,7 +280,15 @@ class ForwardTile {
 
   // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
   // are detected once per key block, whole whatever of it these queries attend, and use a plain loop over the attended
-  // pairs.
+  // pairs. Where no mask excludes keys, an Inf in q or K may, by a logit of -Inf: a group whose result is not finite is
+  // computed again with that in mind.
+  bool result_finite(int64_t g) const {
+    if (fresh_[g]) return true;
+    F seen = F{};
+    const float* o = w_.o + g * dim_v_ * kGroupLanes;
+    for (int64_t x = 0; x < dim_v_ * kGroupLanes; x += kLanes) seen = seen + (load(o + x) - load(o + x));
+    return sum(seen) == 0;
+  }
   bool values_finite() {
     if (values_finite_ < 0) {
       const int64_t step = key_block(call_), first = block_first_ - (block_first_ - keys_first_) % step;
@@ -279,8 +296,11 @@ class ForwardTile {
     }
     return values_finite_ != 0;
   }
-  void note_excluded(int64_t rows) {
-    for (int64_t i = 0; i < rows * kGroupLanes; ++i) w_.excluded[i] = w_.s[i] == -INFINITY;
+  // Whether there are any among these keys.
+  bool note_excluded(int64_t rows) {
+    bool any = false;
+    for (int64_t i = 0; i < rows * kGroupLanes; ++i) any |= w_.excluded[i] = w_.s[i] == -INFINITY;
+    return any;
   }
   __attribute__((noinline)) void careful_values(int64_t g, int64_t low, int64_t rows, const F* alpha) {
     float* o = w_.o + g * dim_v_ * kGroupLanes;
@@ -342,6 +362,7 @@ class ForwardTile {
   const bool options_;
   KeyRange range_[kMostGroups];
   bool fresh_[kMostGroups];                                // O of the group is not initialised yet
+  bool wanted_[kMostGroups], again_ = false;               // groups to compute, and whether for the second time
   int64_t keys_first_ = 0, keys_last_ = 0, keys_end_ = 0;  // the item's; of these, the attended ones end at keys_end_
   int64_t block_first_ = 0, block_count_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes

@@ -45,27 +45,19 @@ inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t qu
   return s.index * view.batch + head * view.head + query * view.query;
 }
 
-// The addend of the logits of keys [j0, j0 + rows): the bias, and -inf where the boolean mask excludes.
-// tile: [rows][kGroupLanes].
-inline void added_scores(const Call& call, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
-                         int64_t rows, float* tile) {
+// One number for each query and each of keys [j0, j0 + rows), from a bias or a mask: tile [rows][kGroupLanes]. read(i)
+// is the view's element i.
+template <class Read>
+void gather_scores(const ScoreView& view, const Sequence& s, const QueryLanes& lanes, int64_t group, int64_t j0,
+                   int64_t rows, const Read& read, float* tile) {
   for (int v = 0; v < kVectors; ++v)
     for (int64_t j = 0; j < rows; j += kLanes) {
       const int64_t n = std::min<int64_t>(kLanes, rows - j);
       alignas(64) float block[kLanes][kLanes] = {};  // [lane][key]
       for (int lane = 0; lane < kLanes; ++lane) {
         const int64_t at = group * kGroupLanes + v * kLanes + lane;
-        if (call.bias) {
-          const int64_t from = score_offset(call.bias, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.bias.key;
-          for (int64_t x = 0; x < n; ++x)
-            block[lane][x] = read_float(call.bias.data, call.bias.dtype, from + x * call.bias.key);
-        }
-        if (call.mask) {
-          const char* from =
-              call.mask.data + score_offset(call.mask, s, lanes.query[at], lanes.head[at]) + (j0 + j) * call.mask.key;
-          for (int64_t x = 0; x < n; ++x)
-            if (from[x * call.mask.key] == 0) block[lane][x] = -INFINITY;
-        }
+        const int64_t from = score_offset(view, s, lanes.query[at], lanes.head[at]) + (j0 + j) * view.key;
+        for (int64_t x = 0; x < n; ++x) block[lane][x] = read(from + x * view.key);
       }
       F r[kLanes];
       for (int i = 0; i < kLanes; ++i) r[i] = load(block[i]);
@@ -115,25 +107,36 @@ inline void cap_gradient(const Call& call, const float* tanhs, float* ds, int64_
     }
 }
 
-// The strip s [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into logits in place, -inf where
-// excluded. `added` is added_scores' tile or null.
-inline void apply_score_options(const Call& call, const Alibi& alibi, int64_t group, int64_t j0, int64_t rows,
-                                const float* added, float* s, int64_t row) {
+// The strip [rows][row] holds products; keys are j0, j0 + 1, ... Turns them into logits in place, -inf where the mask
+// excludes, even if K is Inf or NaN there. scratch: [rows][kGroupLanes].
+inline void apply_score_options(const Call& call, const Sequence& s, const QueryLanes& lanes, const Alibi& alibi,
+                                int64_t group, int64_t j0, int64_t rows, float* scratch, float* strip, int64_t row) {
   const F scale = splat(static_cast<float>(call.scale));
   const F cap = splat(static_cast<float>(call.softcap)), per_cap = splat(1 / static_cast<float>(call.softcap));
+  if (call.bias)
+    gather_scores(
+        call.bias, s, lanes, group, j0, rows,
+        [&](int64_t i) { return read_float(call.bias.data, call.bias.dtype, i); }, scratch);
   for (int64_t j = 0; j < rows; ++j)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lane = group * kGroupLanes + v * kLanes;
-      F x = load(s + j * row + v * kLanes) * scale;
+      F x = load(strip + j * row + v * kLanes) * scale;
       if (call.softcap != 0) x = cap * tanh(x * per_cap);
-      if (added) x = x + load(added + j * kGroupLanes + v * kLanes);
+      if (call.bias) x = x + load(scratch + j * kGroupLanes + v * kLanes);
       if (call.alibi) {
         const F distance = load(alibi.center + lane) - splat(static_cast<float>(j0 + j));
         x = x - load(alibi.slope + lane) * float_of(bits_of(distance) & 0x7FFFFFFF);
       }
-      // excluded by the boolean mask or a bias of -inf, even if K is Inf or NaN there
-      if (added) x = load(added + j * kGroupLanes + v * kLanes) == splat(-INFINITY) ? splat(-INFINITY) : x;
-      store(s + j * row + v * kLanes, x);
+      store(strip + j * row + v * kLanes, x);
+    }
+  if (!call.mask) return;
+  const auto excludes = [&](int64_t i) { return call.mask.data[i] == 0 ? -INFINITY : 0.f; };
+  gather_scores(call.mask, s, lanes, group, j0, rows, excludes, scratch);
+  for (int64_t j = 0; j < rows; ++j)
+    for (int v = 0; v < kVectors; ++v) {
+      float* x = strip + j * row + v * kLanes;
+      const F of_mask = load(scratch + j * kGroupLanes + v * kLanes);
+      store(x, of_mask == F{} ? load(x) : of_mask);
     }
 }
 

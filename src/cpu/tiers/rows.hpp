@@ -200,18 +200,23 @@ RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
   for (int64_t x = 0; x < dim * static_cast<int64_t>(sizeof(T)); x += 64) prefetch(bytes + x);
 }
 
+// 0 in every lane, but NaN if the row holds Inf or NaN.
+template <class T>
+RAPT_INLINE F zero_if_finite(const T* row, int64_t dim) {
+  F seen = F{};
+  for (int64_t w = 0; w < dim; w += kLanes) {
+    const F v = load_words<false>(row, w, dim);
+    seen = seen + (v - v);
+  }
+  return seen;
+}
+
 // True if rows [j, j + count) hold no Inf or NaN.
 template <class T>
 inline bool rows_finite(const Call& call, const View& view, const Sequence& s, int64_t j, int64_t count, int64_t h,
                         int64_t dim) {
   F seen = F{};
-  for (int64_t i = 0; i < count; ++i) {
-    const T* row = key_row<T>(call, view, s, j + i, h);
-    for (int64_t w = 0; w < dim; w += kLanes) {
-      const F v = load_words<false>(row, w, dim);
-      seen = seen + (v - v);  // 0, or NaN for Inf and NaN
-    }
-  }
+  for (int64_t i = 0; i < count; ++i) seen = seen + zero_if_finite(key_row<T>(call, view, s, j + i, h), dim);
   return sum(seen) == 0;
 }
 
