@@ -1,4 +1,4 @@
-// Operands of the backward pass that are bf16: P and dS as its three sums read them, and what tiles need besides.
+// Operands of the backward pass that are bf16: P and dS as its three sums read them, and the keys of dQ.
 #pragma once
 
 #include "cpu/tiers/backward_scratch.hpp"
@@ -32,38 +32,7 @@ inline void narrow_strip(const BackwardScratch& w, int64_t lane0, int64_t j, int
 inline void narrow_strip(const BackwardScratch&, int64_t, int64_t, int64_t) {}
 #endif
 
-// Rows (null: zeros) row-major as the second operand of dK and dV.
-template <bool kDot, class T>
-inline void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_t row, float* out) {
-  if constexpr (kDot) {
-#if defined(__AVX512BF16__)
-    static constexpr Bf16 kZeros[kMaxHeadDim] = {};
-    for (int64_t i = 0; i < count; i += 2)
-      interleave_rows(rows[i] ? rows[i] : kZeros, rows[i + 1] ? rows[i + 1] : kZeros, dim, out + i / 2 * row);
-#endif
-  } else {
-    for (int64_t i = 0; i < count; ++i) {
-      if (rows[i]) copy_row<false>(rows[i], dim, out + i * row);
-      else std::memset(out + i * row, 0, static_cast<size_t>(row) * sizeof(float));
-    }
-  }
-}
-
 #if defined(__AMX_BF16__)
-// delta = rowsum(dO * O) in the order in which tiles sum dP = V dO^T: of each group the diagonal of O dO^T. Null rows
-// of O are zeros.
-inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, const Bf16* const* out, int64_t dim) {
-  const int64_t row = padded(words<true>(dim));
-  float *rows = w.p_block, *products = w.s;
-  for (int64_t at = 0; at < w.lanes->groups * kGroupLanes; at += kGroupLanes) {
-    for (int64_t i = 0; i < kGroupLanes; ++i)
-      for (int64_t x = 0; x < row; x += kLanes)
-        store(rows + i * row + x, out[at + i] ? load_words<true>(out[at + i], x, dim) : F{});
-    tile_product<false>(kGroupLanes, rows, row, queries.do_lanes + at * row, kGroupLanes, row, products, kGroupLanes);
-    for (int64_t i = 0; i < kGroupLanes; ++i) queries.delta[at + i] = products[i * kGroupLanes + i];
-  }
-}
-
 // Keys [j0, j0 + count) as dQ^T's first operand: [head_dim][pairs of keys].
 inline Rows transposed_keys(const Call& call, const Sequence& s, int64_t j0, int64_t count, int64_t head_k,
                             float* out) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cpu/tiers/backward_operands.hpp"
+#include "cpu/tiers/backward_queries.hpp"
 #include "cpu/tiers/sum_tree.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -23,8 +24,8 @@ class BackwardTile {
         head_k_(head_k),
         w_(scratch),
         keys_(keys),
-        words_(lane_words(call.head_dim)),
-        words_v_(lane_words(call.head_dim_v)),
+        words_(lane_words<T>(call.head_dim)),
+        words_v_(lane_words<T>(call.head_dim_v)),
         row_(gradient_row(call.head_dim)),
         row_v_(gradient_row(call.head_dim_v)),
         q_row_(apart(row_)),
@@ -38,7 +39,7 @@ class BackwardTile {
     w_.lanes->set(call_, s_, {head, 1}, first, n);
     w_.alibi->set(call_, s_, *w_.lanes);
     queries_finite_ = -1;
-    if (make) make_operands(head, n);
+    if (make) make_operands<T>(call_, s_, w_, *o_, head, n);
     for (int64_t g = 0; g < w_.lanes->groups; ++g) range_[g] = key_range(*w_.lanes, g);
   }
 
@@ -72,67 +73,9 @@ class BackwardTile {
   }
 
  private:
-  // Words of a query as operand of S and dP; with tiles whole ones.
-  static constexpr int64_t lane_words(int64_t dim) { return kTiles ? padded(words<kDot>(dim)) : words<kDot>(dim); }
   int64_t dq_floats() const { return call_.head_dim * kGroupLanes; }  // of one group
 
-  const T* query_row(const View& view, int64_t lane) const {
-    return reinterpret_cast<const T*>(view.data) + query_offset(view, s_, w_.lanes->query[lane], w_.lanes->head[lane]);
-  }
-
-  // Rows that attend nothing (lse -inf) count as zero rows: P is finite and all its factors are 0.
-  void make_operands(int64_t head, int64_t n) {
-    if constexpr (kTiles) o_->clear(call_);
-    const QueryLanes& lanes = *w_.lanes;
-    const float* lse = reinterpret_cast<const float*>(call_.lse.data);
-    const int64_t all = lanes.groups * kGroupLanes;
-    for (int64_t lane = 0; lane < n; ++lane) {
-      prefetch_row(query_row(call_.q, lane), call_.head_dim);
-      prefetch_row(query_row(call_.dout, lane), call_.head_dim_v);
-      prefetch_row(query_row(call_.out, lane), call_.head_dim_v);
-    }
-    const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
-    for (int64_t at = 0; at < all; ++at) {
-      const float value = lse[lse_offset(call_.lse, s_, lanes.query[at], head)];
-      const bool used = at < n && value != -INFINITY;
-      q[at] = used ? query_row(call_.q, at) : nullptr;
-      dout[at] = used ? query_row(call_.dout, at) : nullptr;
-      out[at] = used ? query_row(call_.out, at) : nullptr;
-      const double exact = static_cast<double>(value) * 1.4426950408889634;
-      o_->lse[at] = used ? value : INFINITY;  // P is 0
-      o_->shift[at] = used ? static_cast<float>(exact) : INFINITY;
-      o_->shift_rest[at] =
-          used && std::isfinite(o_->shift[at]) ? static_cast<float>(exact - static_cast<double>(o_->shift[at])) : 0;
-    }
-    for (int64_t at = 0; at < all; at += kLanes) {
-      const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
-      transpose_rows<kDot>(q + at, call_.head_dim, o_->q_lanes + group * words_ * kGroupLanes + lane, kGroupLanes);
-      float* do_lanes = o_->do_lanes + group * words_v_ * kGroupLanes + lane;
-      transpose_rows<kDot>(dout + at, call_.head_dim_v, do_lanes, kGroupLanes);
-      if constexpr (!kTiles) store(o_->delta + at, row_products(out + at, do_lanes));
-    }
-#if defined(__AMX_BF16__)
-    if constexpr (kTiles) tile_deltas(w_, *o_, out, call_.head_dim_v);
-#endif
-    gather_rows<kDot>(q, all, call_.head_dim, q_row_, o_->q_rows);
-    gather_rows<kDot>(dout, all, call_.head_dim_v, do_row_, o_->do_rows);
-  }
-
-  // delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
-  // O = V, and dP - delta is exactly 0, as by the plain formula.
-  F row_products(const T* const* out, const float* do_lanes) const {
-    float* out_lanes = w_.p_block;
-    transpose_rows<kDot>(out, call_.head_dim_v, out_lanes, kLanes);
-    const int64_t step = chain_length<kDot>(call_.head_dim_v, words_v_);
-    F total = F{};
-    for (int64_t first = 0; first < words_v_; first += step) {
-      F part = F{};
-      for (int64_t w = first; w < std::min(first + step, words_v_); ++w)
-        part = multiply_add<kDot>(part, load(out_lanes + w * kLanes), load(do_lanes + w * kGroupLanes));
-      total = total + part;
-    }
-    return total;
-  }
+  const T* query(const View& view, int64_t lane) const { return query_row<T>(view, s_, *w_.lanes, lane); }
 
   bool queries_finite() {
     if (queries_finite_ < 0)
@@ -143,7 +86,7 @@ class BackwardTile {
     F seen = F{};
     for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
       for (int64_t x = 0; x < dim && o_->lse[lane] != INFINITY; x += kLanes) {
-        const F v = load_words<false>(query_row(view, lane), x, dim);
+        const F v = load_words<false>(query(view, lane), x, dim);
         seen = seen + (v - v);
       }
     return sum(seen) == 0;
@@ -199,7 +142,7 @@ class BackwardTile {
 #if defined(__AMX_BF16__)
     if constexpr (kTiles)
       return tile_product<false>((rows + kTileRows - 1) / kTileRows * kTileRows, a, a_row, lanes, kGroupLanes,
-                                 lane_words(dim), to.data, to.row);
+                                 lane_words<T>(dim), to.data, to.row);
 #endif
     column_of_dots<kDot, Out::store>(rows, a, a_row, lanes, kGroupLanes, dim, to.data, to.row);
   }
@@ -373,7 +316,7 @@ class BackwardTile {
         const int64_t word = j * kBlockRow + lane;
         const float p = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.p_block)[at]) : w_.p_block[word];
         const float ds = kDot ? static_cast<float>(reinterpret_cast<const Bf16*>(w_.ds_block)[at]) : w_.ds_block[word];
-        const T *q = query_row(call_.q, lane), *dout = query_row(call_.dout, lane);
+        const T *q = query(call_.q, lane), *dout = query(call_.dout, lane);
         float* dq = part_->sum + lane / kGroupLanes * dq_floats() + lane % kGroupLanes;
         for (int64_t x = 0; x < call_.head_dim_v; ++x) dv[x] += p * static_cast<float>(dout[x]);
         for (int64_t x = 0; x < call_.head_dim; ++x) {
