@@ -11,6 +11,9 @@
 
 namespace rapt {
 
+// One of so many threads is always slow or late: the last items should be handed out in pieces.
+inline constexpr int32_t kManyThreads = 8;
+
 inline int64_t task_count(const rapt_executor& executor, int64_t items) {
   return std::min<int64_t>(items, std::max(executor.concurrency, 1));
 }

@@ -24,13 +24,14 @@ const char* const kProblems[] = {
 
 // Large enough that the number of threads decides how many queries and keys an item has. Under every mask there are
 // keys that some rows must not read, as NaN: whether a block has any is found for the block. Eight threads share the
-// last items of the one of 1,030 keys.
+// last items of the forward of 16 heads and of the backward of 1,030 keys.
 const char* const kCutProblems[] = {
     "b1 hq2 hk1 sq300 sk300 d16 fp32 causal",
     "b1 hq2 hk2 sq260 sk520 d32 bf16 window=200,77",
     "b2 hq2 hk1 sq270 sk400 d20 fp16 causal softcap=9 sink varlen=270:400,130:130",
     "b1 hq1 hk1 sq150 sk270 d260 fp32 window=-1,30",
     "b1 hq4 hk2 sq300 sk1030 d16 fp32 causal",
+    "b1 hq16 hk2 sq260 sk140 d16 bf16 window=100,60",
 };
 
 void expect_same(const Results& a, const Results& b, const std::string& what) {

@@ -13,8 +13,7 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kPartKeys = kKeyBlock;
 // Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
 inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32;
-inline constexpr int64_t kManyThreads = 8;
-// The last items of many threads are computed this many pieces each, or all would wait for whoever is slow and late.
+// Pieces of each of the last items of many threads.
 inline constexpr int64_t kLatePieces = 4;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20, kMostSharedBytes = int64_t{64} << 20;
 

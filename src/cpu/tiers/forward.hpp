@@ -25,6 +25,7 @@ struct ForwardCut {
   int64_t batch, head_groups;  // head_groups: items along heads
   int64_t block, blocks, splits;
   bool longest_first;  // of all heads; else of one head after the other, which reads its K and V in turn
+  int64_t late = 0;    // items at the end that are handed out in pieces of kLeastQueries
 
   ForwardCut(const ForwardCall& call, int32_t concurrency) {
     const int64_t group = call.group();
@@ -48,15 +49,22 @@ struct ForwardCut {
       blocks = (all_rows + block - 1) / block;
     }
     longest_first = items() <= 2 * wanted;
+    if (concurrency >= kManyThreads && !decode && splits == 1 && items() >= 2 * concurrency) late = concurrency;
   }
 
   int64_t items() const { return batch * head_groups * blocks * splits; }
+  int64_t late_pieces() const { return block / kLeastQueries; }
+  int64_t pieces() const { return items() + late * (late_pieces() - 1); }
 };
 
 struct ForwardItem {
   int64_t batch, head_group, block, split;
+  int64_t first, rows;  // of the head group's
 
-  ForwardItem(const ForwardCut& cut, int64_t item) {
+  // Whole items come first, then the late ones' pieces.
+  ForwardItem(const ForwardCut& cut, int64_t piece) {
+    const int64_t whole = cut.items() - cut.late, late = piece - whole;
+    int64_t item = late < 0 ? piece : whole + late / cut.late_pieces();
     split = item % cut.splits;
     item /= cut.splits;
     const int64_t all_heads = cut.batch * cut.head_groups;
@@ -65,6 +73,11 @@ struct ForwardItem {
     const int64_t head = cut.longest_first ? item % all_heads : item / cut.blocks;
     head_group = head % cut.head_groups;
     batch = head / cut.head_groups;
+    first = block * cut.block;
+    rows = cut.block;
+    if (late < 0) return;
+    first += late % cut.late_pieces() * kLeastQueries;
+    rows = kLeastQueries;
   }
 };
 
@@ -80,7 +93,7 @@ struct ForwardMemory {
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
-    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.items()));
+    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.pieces()));
     if (cut.splits > 1) {
       const int64_t rows = cut.items() * cut.block;
       parts = {carve.take<float>(rows * call.head_dim_v), carve.take<float>(rows), carve.take<float>(rows)};
@@ -102,7 +115,8 @@ class Forward {
       : call_(call), cut_(call, concurrency), memory_(call, cut_, concurrency, workspace) {}
 
   void run(const rapt_executor& executor) const {
-    parallel_items(executor, cut_.items(), [&](int64_t task, int64_t item) { attend(task, ForwardItem(cut_, item)); });
+    parallel_items(executor, cut_.pieces(),
+                   [&](int64_t task, int64_t piece) { attend(task, ForwardItem(cut_, piece)); });
     if (cut_.splits > 1)
       parallel_items(executor, cut_.items() / cut_.splits,
                      [&](int64_t, int64_t item) { combine(ForwardItem(cut_, item * cut_.splits)); });
@@ -118,8 +132,8 @@ class Forward {
   bool find(const ForwardItem& at, const Sequence& s, Block& b) const {
     b.rows = {at.head_group * cut_.rows.heads, cut_.rows.heads};
     b.head_k = b.rows.first_head / call_.group();
-    b.first = at.block * cut_.block;
-    b.n = std::min(cut_.block, b.rows.rows(s) - b.first);
+    b.first = at.first;
+    b.n = std::min(at.rows, b.rows.rows(s) - b.first);
     return b.n > 0;
   }
 
