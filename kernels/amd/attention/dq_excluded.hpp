@@ -1,5 +1,5 @@
-// Keys that a row does not attend, in the pipelined kernels of dq, where a lane has one row. Products has tiles of S and
-// dP; M::element says which key a register is.
+// Keys that a row does not attend, in the pipelined kernels of dq, where a lane has one row. Products has tiles of S
+// and dP; M::element says which key a register is.
 #pragma once
 
 #include "kernels/amd/attention/attend.hpp"

@@ -51,8 +51,8 @@ DEVICE Split split(const Fragment& f) {
     uint32_t x = f.x[i];
     // Of an operand that a loop keeps, the parts are not kept too: registers do not hold both.
     asm volatile("" : "+r"(x));
-    // To nearest. Inf, and what rounds to it, is in `low` alone, which meets only the other operand's `high`, whose sign
-    // is the operand's. Of some NaN `high` is 0, but then `low` is NaN.
+    // To nearest. Inf, and what rounds to it, is in `low` alone, which meets only the other operand's `high`, whose
+    // sign is the operand's. Of some NaN `high` is 0, but then `low` is NaN.
     const uint32_t rounded = (x + 0x1000) & 0xFFFFE000;
     s.high.x[i] = __builtin_fabsf(from_bits(rounded)) == __builtin_inff() ? 0 : rounded;
     s.low.x[i] = bits(from_bits(x) - from_bits(s.high.x[i]));

@@ -1,0 +1,60 @@
+// Inf and NaN anywhere in q, k, v and dout reach the results that float64 says they reach, and no others: through
+// softmax, through logits of -Inf, past masks, in rows without keys.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "support/allowance.hpp"
+
+namespace test {
+
+namespace {
+
+class NotFinite : public testing::TestWithParam<std::string> {};
+
+std::string random_problem(std::mt19937& random, const std::string& type) {
+  const auto from = [&](std::initializer_list<const char*> all) {
+    return std::string(all.begin()[random() % all.size()]);
+  };
+  const std::string heads = from({"hq1 hk1", "hq4 hk2", "hq8 hk1"}), sq = from({"1", "2", "17", "33", "64", "130"}),
+                    sk = from({"1", "5", "31", "64", "129", "200"}), dim = from({"16", "40", "64", "128"});
+  return "b2 " + heads + " sq" + sq + " sk" + sk + " d" + dim + " " + type + from({"", "", " causal", " window=9,3"}) +
+         from({"", "", " bias=b1h1", " bias=b1hN softcap=5", " alibi"}) + from({"", " mask=bNh1"}) +
+         from({"", "", " sink"});
+}
+
+// Into some elements, or into whole rows.
+void spoil(std::mt19937& random, Tensor& t) {
+  const double values[] = {INFINITY, -INFINITY, std::nan("")};
+  const int64_t row = t.shape().back();
+  for (int n = static_cast<int>(random() % 3); n > 0; --n) {
+    const int64_t at = static_cast<int64_t>(random()) % t.count();
+    const double value = values[random() % 3];
+    t.set(at, value);
+    if (random() % 4 == 0)
+      for (int64_t x = at - at % row; x < at - at % row + row; ++x) t.set(x, value);
+  }
+}
+
+TEST_P(NotFinite, IsWhereFloat64HasIt) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 80; ++i) {
+    const Problem problem(random_problem(random, GetParam()));
+    Inputs inputs = make_inputs(problem, Kind::normal, Layout::compact, random());
+    for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v, &inputs.dout}) spoil(random, *t);
+    const Oracle oracle(inputs);
+    for (const std::string& backend : backends(problem)) {
+      if (backend == "math") continue;
+      const Results results = run(inputs, {.backend = backend, .given = &oracle.given()});
+      for (const Measure& m : oracle.measure(results))
+        EXPECT_EQ(m.misplaced, 0) << backend << ", " << problem.text << ", " << m.text();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, NotFinite, testing::Values("fp32", "bf16", "fp16"),
+                         [](const auto& type) { return type.param; });
+
+}  // namespace
+
+}  // namespace test
