@@ -20,7 +20,7 @@ DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
     const Span q = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q);
     const rapt_abi_row_statistics* const rows = statistics_of(a, batch, q, block.head);
 #pragma unroll 1
-    for (int row = thread; row < q.count; row += Threads)
+    for (int row = thread; row < q.count && sink != kMasked; row += Threads)
       sum -= exp2((sink - rows[row].lse) * kLog2e) * rows[row].delta;
   }
   sums[thread] = sum;

@@ -281,15 +281,17 @@ void check_row_not_finite(const Variant& v, const std::string& sizes, const std:
     EXPECT_TRUE(m.ok()) << v << ", a row not finite, " << m.text();
 }
 
-// A row whose logits are all -Inf by an Inf in q attends nothing, though its lse is finite: that of the sink. A kernel
-// that adds to dq in any order cannot take back the NaN of its first run.
+// A row whose logits are all -Inf by an Inf in q attends nothing, though its lse is finite: that of the sink. A sink of
+// -Inf is none. A kernel that adds to dq in any order cannot take back the NaN of its first run.
 void check_row_without_logits(const Variant& v) {
   const std::string problem = "b1 hq2 hk1 sq40 sk40 d" + std::to_string(v.tile) + " " + v.dtype + " sink";
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
+  inputs.sink.set(1, -std::numeric_limits<double>::infinity());
   for (int64_t i = 3; i < inputs.k.count(); i += v.tile) inputs.k.set(i, -1);
   const int64_t row = 17 * 2 * v.tile;
   inputs.q.set(row + 3, std::numeric_limits<double>::infinity());
   inputs.dout.set(row + 1, std::nan(""));
+  inputs.dout.set(row + v.tile + 1, std::nan(""));  // of the head whose sink is none
   const Oracle oracle(inputs);
   const Results results =
       run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, !v.scores);

@@ -66,7 +66,7 @@ class BackwardTile {
   // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta.
   double sink_sum(float sink) const {
     double total = 0;
-    for (int64_t at = 0; at < w_.lanes->count; ++at)
+    for (int64_t at = 0; at < w_.lanes->count && sink != -INFINITY; ++at)
       total += static_cast<double>(std::exp(sink - o_->lse[at])) * static_cast<double>(o_->delta[at]);
     return total;
   }

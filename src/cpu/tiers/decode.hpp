@@ -53,11 +53,12 @@ class Decode {
     rows_ = rows;
     j0_ = j0;
     products(ahead);
-    const bool excludes = finish_logits();
+    F most[kDecodeRows / R];
+    const bool excludes = finish_logits() | find_most(most);
     const bool careful = excludes && !rows_finite<T>(call_, call_.v, s_, j0, rows.count, head_k_, call_.head_dim_v);
     if (careful)
       for (int64_t i = 0; i < score_count(); ++i) w_.excluded[i] = w_.scores[i] == -INFINITY;
-    for (int64_t g = 0; g < groups_; ++g) softmax(g);
+    for (int64_t g = 0; g < groups_; ++g) softmax(g, most[g]);
     if (call_.dropout != 0) drop();
     if (careful) return careful_values();
 #if defined(__AMX_BF16__)
@@ -116,7 +117,7 @@ class Decode {
       }
   }
 
-  // Turns scaled products into logits. True if some key may be excluded: by options, an edge, or an Inf in q or K.
+  // Turns scaled products into logits. True if some key may be excluded.
   bool finish_logits() {
     if (options_) score_options();
     const int64_t all = (rows_.count + W - 1) / W * W;
@@ -128,9 +129,22 @@ class Decode {
       for (int64_t j = 0; j < begin; ++j) w_.scores[at(r, j)] = -INFINITY;
       for (int64_t j = std::clamp<int64_t>(end, 0, rows_.count); j < all; ++j) w_.scores[at(r, j)] = -INFINITY;
     }
-    F most = splat(-INFINITY);  // of the logits' opposites
-    for (int64_t i = 0; i < score_count(); i += kLanes) most = max(-load(w_.scores + i), most);
-    return excludes || part_max<kLanes>(most)[0] == INFINITY;
+    return excludes;
+  }
+
+  // The lanes' largest logits. True if a logit is -Inf, as it may be by an Inf in q or K too.
+  bool find_most(F* most) const {
+    const int64_t step = groups_ * kLanes, size = score_count();
+    F least = splat(INFINITY);
+    for (int64_t g = 0; g < groups_; ++g) {
+      most[g] = splat(-INFINITY);
+      for (int64_t i = g * kLanes; i < size; i += step) {
+        const F s = load(w_.scores + i);
+        most[g] = max(s, most[g]);
+        least = min(s, least);
+      }
+    }
+    return -max_of(-least) == -INFINITY;
   }
 
   __attribute__((noinline)) void score_options() {
@@ -159,11 +173,9 @@ class Decode {
   }
 
   // R rows together. m of a row is the same in all its lanes; l is the sum of its lanes.
-  void softmax(int64_t g) {
+  void softmax(int64_t g, F most) {
     float *s = w_.scores + g * kLanes, *m = w_.m + g * kLanes, *l = w_.l + g * kLanes;
     const int64_t step = groups_ * kLanes, size = score_count();
-    F most = splat(-INFINITY);
-    for (int64_t i = 0; i < size; i += step) most = max(load(s + i), most);
     const F old = load(m), now = max(part_max<W>(most), old), shift = now == splat(-INFINITY) ? F{} : now;
     const F unit = splat(maximum_log2(call_));
     F total = F{};

@@ -115,8 +115,8 @@ inline void apply_score_options(const Call& call, const Sequence& s, const Query
   const F cap = splat(static_cast<float>(call.softcap)), per_cap = splat(1 / static_cast<float>(call.softcap));
   if (call.bias)
     gather_scores(
-        call.bias, s, lanes, group, j0, rows, [&](int64_t i) { return read_float(call.bias.data, call.bias.dtype, i); },
-        scratch);
+        call.bias, s, lanes, group, j0, rows,
+        [data = call.bias.data, type = call.bias.dtype](int64_t i) { return read_float(data, type, i); }, scratch);
   for (int64_t j = 0; j < rows; ++j)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t lane = group * kGroupLanes + v * kLanes;
@@ -130,7 +130,7 @@ inline void apply_score_options(const Call& call, const Sequence& s, const Query
       store(strip + j * row + v * kLanes, x);
     }
   if (!call.mask) return;
-  const auto excludes = [&](int64_t i) { return call.mask.data[i] == 0 ? -INFINITY : 0.f; };
+  const auto excludes = [data = call.mask.data](int64_t i) { return data[i] == 0 ? -INFINITY : 0.f; };
   gather_scores(call.mask, s, lanes, group, j0, rows, excludes, scratch);
   for (int64_t j = 0; j < rows; ++j)
     for (int v = 0; v < kVectors; ++v) {

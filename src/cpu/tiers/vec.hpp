@@ -65,6 +65,7 @@ RAPT_INLINE F fma(F a, F b, F c) { return (F)_mm512_fmadd_ps((__m512)a, (__m512)
 RAPT_INLINE F fms(F a, F b, F c) { return (F)_mm512_fmsub_ps((__m512)a, (__m512)b, (__m512)c); }
 // The second operand if either is NaN, like the instruction.
 RAPT_INLINE F max(F a, F b) { return (F)_mm512_max_ps((__m512)a, (__m512)b); }
+RAPT_INLINE F min(F a, F b) { return (F)_mm512_min_ps((__m512)a, (__m512)b); }
 RAPT_INLINE float sum(F v) { return _mm512_reduce_add_ps((__m512)v); }
 RAPT_INLINE float max_of(F v) { return _mm512_reduce_max_ps((__m512)v); }
 using Half = __m256i;  // kLanes elements of 16 bits
@@ -84,6 +85,7 @@ RAPT_INLINE F splat(float x) { return (F)_mm256_set1_ps(x); }
 RAPT_INLINE F fma(F a, F b, F c) { return (F)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 RAPT_INLINE F fms(F a, F b, F c) { return (F)_mm256_fmsub_ps((__m256)a, (__m256)b, (__m256)c); }
 RAPT_INLINE F max(F a, F b) { return (F)_mm256_max_ps((__m256)a, (__m256)b); }
+RAPT_INLINE F min(F a, F b) { return (F)_mm256_min_ps((__m256)a, (__m256)b); }
 using Half = __m128i;  // kLanes elements of 16 bits
 RAPT_INLINE F widen(const Bf16*, Half raw) { return (F)_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16); }
 RAPT_INLINE F widen(const Fp16*, Half raw) { return (F)_mm256_cvtph_ps(raw); }
@@ -105,6 +107,7 @@ RAPT_INLINE F splat(float x) {
 RAPT_INLINE F fma(F a, F b, F c) { return a * b + c; }
 RAPT_INLINE F fms(F a, F b, F c) { return a * b - c; }
 RAPT_INLINE F max(F a, F b) { return a > b ? a : b; }
+RAPT_INLINE F min(F a, F b) { return a < b ? a : b; }
 template <class T16>
 RAPT_INLINE F load16(const T16* p) {
   F v;
