@@ -96,10 +96,6 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
     o.shift_rest[at] =
         used && std::isfinite(o.shift[at]) ? static_cast<float>(exact - static_cast<double>(o.shift[at])) : 0;
   }
-  F seen = F{};
-  for (int64_t at = 0; at < n; ++at)
-    if (q[at]) seen = seen + zero_if_finite(q[at], dim) + zero_if_finite(dout[at], dim_v);
-  *o.finite = sum(seen) == 0;
   for (int64_t at = 0; at < all; at += kLanes) {
     const int64_t group = at / kGroupLanes, lane = at % kGroupLanes;
     float *q_lanes = o.q_lanes + group * lane_words<T>(dim) * kGroupLanes + lane,
@@ -111,6 +107,15 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
 #if defined(__AMX_BF16__)
   if constexpr (kTiles) tile_deltas(w, o, out, dim_v);
 #endif
+  // An Inf or NaN in dO is in delta, and one in q is in lse too, but where a sink or softcap hides it.
+  F seen = F{};
+  for (int64_t at = 0; at < all; at += kLanes) seen = seen + (load(o.delta + at) - load(o.delta + at));
+  for (int64_t at = 0; at < n; ++at) {
+    if (!q[at]) continue;
+    seen[0] += o.lse[at] - o.lse[at];
+    if (call.sink || call.softcap != 0) seen = seen + zero_if_finite(q[at], dim);
+  }
+  *o.finite = sum(seen) == 0;
   gather_rows<kDot>(q, all, dim, apart(gradient_row(dim)), o.q_rows);
   gather_rows<kDot>(dout, all, dim_v, apart(gradient_row(dim_v)), o.do_rows);
 }
