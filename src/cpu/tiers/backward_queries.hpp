@@ -84,9 +84,11 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
     prefetch_row(row(call.out, lane), dim_v);
   }
   const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
+  bool lse_finite = true;
   for (int64_t at = 0; at < all; ++at) {
     const float value = lse[lse_offset(call.lse, s, lanes.query[at], head)];
     const bool used = at < n && value != -INFINITY;
+    lse_finite &= !used || std::isfinite(value);
     q[at] = used ? row(call.q, at) : nullptr;
     dout[at] = used ? row(call.dout, at) : nullptr;
     out[at] = used ? row(call.out, at) : nullptr;
@@ -110,12 +112,10 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
   // An Inf or NaN in dO is in delta, and one in q is in lse too, but where a sink or softcap hides it.
   F seen = F{};
   for (int64_t at = 0; at < all; at += kLanes) seen = seen + (load(o.delta + at) - load(o.delta + at));
-  for (int64_t at = 0; at < n; ++at) {
-    if (!q[at]) continue;
-    seen[0] += o.lse[at] - o.lse[at];
-    if (call.sink || call.softcap != 0) seen = seen + zero_if_finite(q[at], dim);
-  }
-  *o.finite = sum(seen) == 0;
+  if (call.sink || call.softcap != 0)
+    for (int64_t at = 0; at < n; ++at)
+      if (q[at]) seen = seen + zero_if_finite(q[at], dim);
+  *o.finite = lse_finite && sum(seen) == 0;
   gather_rows<kDot>(q, all, dim, apart(gradient_row(dim)), o.q_rows);
   gather_rows<kDot>(dout, all, dim_v, apart(gradient_row(dim_v)), o.do_rows);
 }
