@@ -54,7 +54,8 @@ class Decode {
     j0_ = j0;
     products(ahead);
     F most[kDecodeRows / R];
-    const bool excludes = finish_logits() | find_most(most);
+    bool excludes = finish_logits();
+    excludes |= find_most(most);
     const bool careful = excludes && !rows_finite<T>(call_, call_.v, s_, j0, rows.count, head_k_, call_.head_dim_v);
     if (careful)
       for (int64_t i = 0; i < score_count(); ++i) w_.excluded[i] = w_.scores[i] == -INFINITY;
