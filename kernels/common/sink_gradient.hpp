@@ -19,6 +19,7 @@ DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
   for (int batch = 0; batch < p.batch; ++batch) {
     const Span q = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q);
     const rapt_abi_row_statistics* const rows = statistics_of(a, batch, q, block.head);
+    // a sink of -Inf has no weight in any row, not even where delta is NaN
 #pragma unroll 1
     for (int row = thread; row < q.count && sink != kMasked; row += Threads)
       sum -= exp2((sink - rows[row].lse) * kLog2e) * rows[row].delta;

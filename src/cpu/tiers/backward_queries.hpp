@@ -110,8 +110,7 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
   if constexpr (kTiles) tile_deltas(w, o, out, dim_v);
 #endif
   // An Inf or NaN in dO is in delta, and one in q is in lse too, but where a sink or softcap hides it.
-  F seen = F{};
-  for (int64_t at = 0; at < all; at += kLanes) seen = seen + (load(o.delta + at) - load(o.delta + at));
+  F seen = zero_if_finite(o.delta, all);
   if (call.sink || call.softcap != 0)
     for (int64_t at = 0; at < n; ++at)
       if (q[at]) seen = seen + zero_if_finite(q[at], dim);

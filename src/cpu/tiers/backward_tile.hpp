@@ -63,7 +63,8 @@ class BackwardTile {
     fetch_end_ = memory + floats;
   }
 
-  // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta.
+  // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta. A sink of -Inf has no weight in any row,
+  // not even where delta is NaN.
   double sink_sum(float sink) const {
     double total = 0;
     for (int64_t at = 0; at < w_.lanes->count && sink != -INFINITY; ++at)

@@ -145,7 +145,7 @@ class Decode {
         least = min(s, least);
       }
     }
-    return -max_of(-least) == -INFINITY;
+    return max_of(-least) == INFINITY;
   }
 
   __attribute__((noinline)) void score_options() {

@@ -284,10 +284,8 @@ class ForwardTile {
   // computed again with that in mind.
   bool result_finite(int64_t g) const {
     if (fresh_[g]) return true;
-    F seen = F{};
-    const float* o = w_.o + g * dim_v_ * kGroupLanes;
-    for (int64_t x = 0; x < dim_v_ * kGroupLanes; x += kLanes) seen = seen + (load(o + x) - load(o + x));
-    return sum(seen) == 0;
+    const int64_t floats = dim_v_ * kGroupLanes;
+    return sum(zero_if_finite(w_.o + g * floats, floats)) == 0;
   }
   bool values_finite() {
     if (values_finite_ < 0) {

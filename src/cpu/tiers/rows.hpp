@@ -200,7 +200,7 @@ RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
   for (int64_t x = 0; x < dim * static_cast<int64_t>(sizeof(T)); x += 64) prefetch(bytes + x);
 }
 
-// 0 in every lane, but NaN if the row holds Inf or NaN.
+// 0 in every lane, but NaN in some if the row holds Inf or NaN.
 template <class T>
 RAPT_INLINE F zero_if_finite(const T* row, int64_t dim) {
   F seen = F{};
