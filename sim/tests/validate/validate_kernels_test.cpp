@@ -92,7 +92,7 @@ TEST(Prepare, PassesWhatTheLauncherPasses) {
 
 TEST(Prepare, SortsTokensByExpert) {
   const MoeSize size{10, 128, 256, 4, 2, 3};
-  const MoeRouting routing(size);
+  const MoeRouting routing(size, 304);
   ASSERT_EQ(routing.choices.size(), 20U);
   EXPECT_EQ(routing.valid % 3, 0U);
   EXPECT_EQ(routing.block_experts.size(), 10U);  // of at most 20 + 4 * 3 - 2 entries
@@ -113,6 +113,21 @@ TEST(Prepare, SortsTokensByExpert) {
   EXPECT_EQ(seen.size(), 20U);
   for (std::size_t token = 0; token < 10; ++token)
     EXPECT_NE(routing.choices[2 * token].expert, routing.choices[2 * token + 1].expert);
+}
+
+// What PyTorch 2.11 chose on an H100, which has 132 multiprocessors: the scores of its torch.randn after x and both
+// weights. The second sizes' first weight has more than 2^30 numbers.
+TEST(Prepare, RoutesAsTorchDoes) {
+  const auto experts = [](const MoeSize& size) {
+    std::vector<std::uint32_t> chosen;
+    for (const auto& choice : MoeRouting(size, 132).choices) chosen.push_back(choice.expert);
+    return chosen;
+  };
+  EXPECT_EQ(experts({3, 4096, 512, 256, 8, 32}),
+            (std::vector<std::uint32_t>{157, 214, 53, 84,  66, 70,  245, 228, 93,  184, 51,  227,
+                                        49,  119, 16, 253, 15, 221, 56,  151, 187, 110, 185, 42}));
+  EXPECT_EQ(experts({2, 7168, 1024, 256, 8, 32}),
+            (std::vector<std::uint32_t>{102, 232, 16, 185, 27, 191, 84, 76, 154, 247, 18, 57, 53, 43, 80, 159}));
 }
 
 TEST(Reference, FindsWrongResults) {

@@ -1,9 +1,12 @@
 #include "sim/validate/families/moe.hpp"
 
+#include "sim/validate/families/torch_random.hpp"
 #include "sim/validate/input/input_error.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 namespace rapt::sim::validate {
@@ -39,17 +42,45 @@ double experts_in_use(const MoeSize& size) {
   return size.experts * (1 - std::pow(1 - static_cast<double>(size.topk) / size.experts, size.tokens));
 }
 
-MoeRouting::MoeRouting(const MoeSize& size) {
+namespace {
+
+float to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+}
+
+// The experts of each token by falling score. The tuner draws x, both weights and then the scores, all in bf16.
+std::vector<std::uint32_t> chosen_experts(const MoeSize& size, unsigned compute_units) {
+  TorchRandom random(compute_units);
+  const std::uint64_t weights = std::uint64_t{size.experts} * size.model * size.inter;
+  random.skip(std::uint64_t{size.tokens} * size.model);
+  random.skip(2 * weights);
+  random.skip(weights);
+  std::vector<float> scores = random.normal(std::uint64_t{size.tokens} * size.experts);
+  for (float& score : scores) score = to_bf16(score);
+
+  std::vector<std::uint32_t> chosen, experts(size.experts);
+  for (std::uint32_t token = 0; token < size.tokens; ++token) {
+    const float* const row = &scores[std::size_t{token} * size.experts];
+    std::iota(experts.begin(), experts.end(), 0U);
+    const auto better = [row](std::uint32_t a, std::uint32_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; };
+    std::partial_sort(experts.begin(), experts.begin() + size.topk, experts.end(), better);
+    chosen.insert(chosen.end(), experts.begin(), experts.begin() + size.topk);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+MoeRouting::MoeRouting(const MoeSize& size, unsigned compute_units) {
   std::mt19937_64 random(5);
-  std::vector<std::uint32_t> experts(size.experts);
-  for (std::uint32_t e = 0; e < size.experts; ++e) experts[e] = e;
   std::vector<std::vector<std::uint32_t>> tokens_of(size.experts);
-  for (std::uint32_t token = 0; token < size.tokens; ++token)
-    for (std::uint32_t slot = 0; slot < size.topk; ++slot) {
-      std::swap(experts[slot], experts[slot + random() % (size.experts - slot)]);
-      choices.push_back({experts[slot], static_cast<float>(1 + random() % 64) / static_cast<float>(32 * size.topk)});
-      tokens_of[experts[slot]].push_back(token | slot << 24);
-    }
+  for (const std::uint32_t expert : chosen_experts(size, compute_units)) {
+    const auto token = static_cast<std::uint32_t>(choices.size() / size.topk);
+    const auto slot = static_cast<std::uint32_t>(choices.size() % size.topk);
+    choices.push_back({expert, static_cast<float>(1 + random() % 64) / static_cast<float>(32 * size.topk)});
+    tokens_of[expert].push_back(token | slot << 24);
+  }
 
   const std::size_t most = std::size_t{size.tokens} * size.topk + std::size_t{size.experts} * size.block - size.topk;
   const std::uint32_t none = size.tokens | size.topk << 24;

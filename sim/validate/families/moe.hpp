@@ -15,9 +15,10 @@ Shape small_moe(const Target& target, const Shape& shape);
 // Of the experts that get tokens if all are equally likely.
 double experts_in_use(const MoeSize& size);
 
-// Each token's experts, drawn without repetition, and what aiter's moe_sorting makes of them.
+// Each token's experts, those of AMD's tuner on a GPU of so many compute units (torch_random.hpp), and what aiter's
+// moe_sorting makes of them.
 struct MoeRouting {
-  explicit MoeRouting(const MoeSize& size);
+  MoeRouting(const MoeSize& size, unsigned compute_units);
   struct Choice {
     std::uint32_t expert;
     float weight;

@@ -57,7 +57,7 @@ PreparedLaunch MoeFp4::prepare(const Target& target, const Shape& shape) const {
     throw InputError("shape '" + shape.text() + "': model_dim and inter_dim must be multiples of 256");
   const std::size_t w1_rows = std::size_t{s.experts} * 2 * s.inter, w2_rows = std::size_t{s.experts} * s.model;
 
-  const auto routing = std::make_shared<const MoeRouting>(s);
+  const auto routing = std::make_shared<const MoeRouting>(s, target.compute_units);
   const FusedMoe moe{
       s, true, false, s.model * 2, s.model / 2, s.inter / 2, 2 * s.inter * model_blocks, s.model * inter_blocks};
   PreparedLaunch launch = moe.launch(

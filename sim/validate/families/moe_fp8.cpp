@@ -54,7 +54,7 @@ PreparedLaunch MoeFp8::prepare(const Target& target, const Shape& shape) const {
   const std::uint32_t w1_scales = blocks ? 2 * inter_blocks * model_blocks : 2 * s.inter;  // of one expert
   const std::uint32_t w2_scales = blocks ? model_blocks * inter_blocks : s.model;
 
-  const auto routing = std::make_shared<const MoeRouting>(s);
+  const auto routing = std::make_shared<const MoeRouting>(s, target.compute_units);
   const FusedMoe moe{s,
                      sorts || says(target, "_flat_"),
                      sorts || says(target, "_ps_"),

@@ -34,7 +34,7 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
   const bool use_gelu = uses_gelu(shape);
   const bool weighted = plain_name(target.kernel).find("_doweight_") != std::string_view::npos;
   const Number number = target.arch == Arch::gfx942 ? Number::fp8_fnuz : Number::fp8;
-  const auto routing = std::make_shared<const MoeRouting>(s);
+  const auto routing = std::make_shared<const MoeRouting>(s, target.compute_units);
   const std::size_t rows = std::size_t{s.experts} * 2 * s.inter;  // of all experts' gates and ups
 
   PreparedLaunch launch;
