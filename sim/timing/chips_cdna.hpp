@@ -42,7 +42,7 @@ inline constexpr Chip cdna3 = {
     .l2_ways = 16,
     .l2_bytes_per_clock = 16 * 128,
     .l2_unit_bytes_per_clock = 64,
-    .l2_clocks = 300,  // fitted
+    .l2_clocks = 240,  // measured
     .last_level_gigabytes = 17200,
     .last_level_nanoseconds = 262,  // fitted
     .memory_gigabytes = 5300,
@@ -61,6 +61,7 @@ constexpr Chip mi308x() {
   chip.dies = 4;
   chip.units_per_die = 20;
   chip.clock_mhz = 1420;
+  chip.memory_efficiency = 0.65;    // fitted: perhaps its memory is slower
   chip.sustained_matrix_share = 1;  // MI300X's power for a quarter of its units
   return chip;
 }
@@ -79,6 +80,7 @@ constexpr Chip mi355x() {
   chip.units_per_die = 32;
   chip.clock_mhz = 2400;
   chip.memory_gigabytes = 8000;
+  chip.memory_efficiency = 0.75;       // fitted
   chip.sustained_matrix_share = 0.35;  // fitted
   return chip;
 }
@@ -97,7 +99,6 @@ constexpr Chip mi250x() {  // one of its two dies, which ROCm shows as a device
   chip.l1_bytes = 16 * kib;
   chip.l2_bytes = 8 * mib;
   chip.l2_bytes_per_clock = 2986;  // measured: 5076 GB/s at 1.7 GHz, of 32 channels of 128 bytes
-  chip.l2_clocks = 240;            // measured
   chip.last_level_gigabytes = 0;   // there is none
   chip.last_level_nanoseconds = 0;
   chip.memory_gigabytes = 1638;

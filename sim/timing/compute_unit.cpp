@@ -79,9 +79,9 @@ ComputeUnit::Wave& ComputeUnit::add_wave(Group& group, const WaveTrace& trace, S
   return wave;
 }
 
-Clock ComputeUnit::run_to_end_of_group() {
+std::optional<Clock> ComputeUnit::run(Clock until) {
   ended_.reset();
-  while (true) {
+  while (now_ < until) {
     for (Simd& simd : simds_) {
       if (simd.next > now_ || turn_at(simd, now_) != now_) continue;
       turn(simd);
@@ -89,6 +89,7 @@ Clock ComputeUnit::run_to_end_of_group() {
     }
     now_ = next_turn();
   }
+  return std::nullopt;
 }
 
 // The SIMD's first turn from then on.
@@ -224,7 +225,7 @@ void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot)
   if (step.request && wave.request < wave.trace->requests.size()) {
     const Request& request = wave.trace->requests[wave.request++];
     if (step.port == Port::memory) end = memory_.take(wave.simd->compute_unit, *wave.trace, request, slot, step, now_);
-    double banks = request.lds_clocks;
+    double banks = request.lds_clocks + step.exchange_clocks;
     if (step.to_lds) banks = request.bytes / chip_.lds_bytes_per_clock;
     if (banks > 0) {
       double& free = lds_free(wave);

@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <limits>
+#include <optional>
 
 namespace rapt::sim::timing {
 
@@ -23,8 +24,9 @@ class ComputeUnit {
   // The group's trace must live until the group has ended.
   void start(const GroupTrace& group, Clock at);
   bool empty() const { return groups_.empty(); }
-  // Runs until one of its groups ends, and returns when.
-  Clock run_to_end_of_group();
+  // Runs until one of its groups ends, and returns when, or to `until`.
+  std::optional<Clock> run(Clock until);
+  void share(const Shares& shares) { memory_.share(shares); }  // from now on
 
   Clock matrix_busy() const { return matrix_busy_; }  // of all SIMDs
   Clock vector_busy() const { return vector_busy_; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
+#include <optional>
 
 namespace rapt::sim::timing {
 namespace {
@@ -14,18 +14,6 @@ struct Run {
   double clocks = 0, matrix_share = 0, vector_share = 0;
   std::uint64_t groups = 0, instructions = 0;
 };
-
-// The share of the busy units among which the die's bandwidth is divided: units whose groups find nothing to do leave
-// theirs to the others. For k of n units that want the same, and others that want nothing, it is k / n.
-double wanting_units(const Plan& plan, const Traces& traces) {
-  std::vector<double> lines(plan.busy_units_of_die);
-  for (std::size_t n = 0; n < plan.crowds[0].size(); ++n)
-    for (const WaveTrace& wave : traces.at(plan.crowds[0][n]).waves)
-      lines[n % lines.size()] += static_cast<double>(wave.lines.size());
-  const double sum = std::accumulate(lines.begin(), lines.end(), 0.0);
-  const double squares = std::inner_product(lines.begin(), lines.end(), lines.begin(), 0.0);
-  return squares == 0 ? 1 : sum * sum / squares / static_cast<double>(lines.size());
-}
 
 // The standard error of the timed groups' mean length, as a fraction of it, if they are a sample. Where lengths follow
 // the order of the groups neighbours are alike, so that the variance comes from successive differences (Wolter,
@@ -48,33 +36,46 @@ double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, co
   return std::sqrt(squares / (2 * (n - 1)) * n * (1 - part)) / sum;
 }
 
-Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service,
-              const Shares& shares, std::vector<SlotTime>& slots, Timeline& timeline) {
+// Bytes per clock of one unit while so many of the timed ones still have a group: what the others left is theirs.
+Shares shares_of_busy(const Chip& chip, const Plan& plan, double mhz, std::size_t busy) {
+  const double part = static_cast<double>(busy) / static_cast<double>(plan.first.size());
+  return shares_of(chip, mhz, std::max(1.0, part * plan.busy_units), std::max(1.0, part * plan.busy_units_of_die));
+}
+
+Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& traces, Service service, double mhz,
+              std::vector<SlotTime>& slots, Timeline& timeline) {
+  constexpr Clock slice = 512;  // that a unit may be ahead of the others
+  const Shares all_busy = shares_of_busy(chip, plan, mhz, plan.first.size());
   std::vector<ComputeUnit> units;
   for (std::size_t u = 0; u < plan.first.size(); ++u)
-    units.emplace_back(chip, steps, shares, service, slots, plan.placement, u == 0 ? &timeline : nullptr);
+    units.emplace_back(chip, steps, all_busy, service, slots, plan.placement, u == 0 ? &timeline : nullptr);
   Run run;
-  std::vector<Clock> ends(units.size());  // of the group that each unit ends next
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    // A die starts a group every group_clocks: those of one unit come a round of its units apart.
+  // A die starts a group every group_clocks: those of one unit come a round of its units apart.
+  for (std::size_t u = 0; u < units.size(); ++u)
     for (std::size_t n = 0; n < plan.first[u].size(); ++n, ++run.groups)
       units[u].start(
           traces.at(plan.first[u][n]),
           (u * plan.busy_units_of_die / units.size() + n * plan.busy_units_of_die) * std::uint64_t{chip.group_clocks});
-    ends[u] = units[u].run_to_end_of_group();
-  }
+
   Clock last = 0;
-  for (std::size_t taken = 0; true;) {
-    std::size_t first = units.size();
-    for (std::size_t u = 0; u < units.size(); ++u)
-      if (ends[u] != 0 && (first == units.size() || ends[u] < ends[first])) first = u;
-    if (first == units.size()) break;
-    last = std::max(last, ends[first]);
-    if (taken < plan.next.size()) {
-      units[first].start(traces.at(plan.next[taken++]), ends[first] + chip.group_clocks);
-      ++run.groups;
+  auto next = plan.next.begin();
+  std::size_t busy = units.size();
+  for (Clock until = slice; busy != 0; until += slice) {
+    std::size_t still = 0;
+    for (ComputeUnit& unit : units) {
+      while (!unit.empty()) {
+        const std::optional<Clock> end = unit.run(until);
+        if (!end) break;
+        last = std::max(last, *end);
+        if (next == plan.next.end()) continue;
+        unit.start(traces.at(*next++), *end + chip.group_clocks);
+        ++run.groups;
+      }
+      still += !unit.empty();
     }
-    ends[first] = units[first].empty() ? 0 : units[first].run_to_end_of_group();
+    if (still != 0 && still != busy)
+      for (ComputeUnit& unit : units) unit.share(shares_of_busy(chip, plan, mhz, still));
+    busy = still;
   }
   run.clocks = static_cast<double>(last);
   const double all = run.clocks * chip.simds * static_cast<double>(units.size());
@@ -129,7 +130,6 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   const Service service(chip, steps, crowds);
 
   const double busy_units = static_cast<double>(plan.busy_units) / (chip.dies * chip.units_per_die);
-  const double wanting = wanting_units(plan, traces);
 
   Forecast result;
   double mhz = chip.clock_mhz;
@@ -138,8 +138,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   for (int round = 0; round < 4; ++round) {
     result.slots.assign(program.slots(), {});
     result.timeline = {};
-    const Shares shares = shares_of(chip, mhz, wanting * plan.busy_units, wanting * plan.busy_units_of_die);
-    run = run_units(chip, steps, plan, traces, service, shares, result.slots, result.timeline);
+    run = run_units(chip, steps, plan, traces, service, mhz, result.slots, result.timeline);
     result.clock_mhz = mhz;
     mhz = sustained_mhz(chip, run, busy_units, run.clocks / mhz);
     if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;

@@ -25,6 +25,13 @@ MemoryPath::MemoryPath(const Chip& chip, const Shares& shares, Service& service)
       last_clocks_(shares.last_clocks),
       memory_clocks_(shares.memory_clocks) {}
 
+void MemoryPath::share(const Shares& shares) {
+  array_.rate(shares.array);
+  l2_.rate(shares.l2);
+  last_.rate(shares.last);
+  memory_.rate(shares.memory);
+}
+
 Clock MemoryPath::accepts(unsigned compute_unit) const {
   constexpr double waiting = 64;  // clocks of address work that the unit's buffer holds
   const double free = compute_units_[compute_unit].address_free;
@@ -32,23 +39,24 @@ Clock MemoryPath::accepts(unsigned compute_unit) const {
 }
 
 // A miss that L1 has no room for waits, and with it all that comes after it.
-double MemoryPath::load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, double& at) {
+double MemoryPath::load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, const Step& step, double& at) {
   if (unit.l1.touch(line)) return at + chip_.l1_clocks;
   double& oldest = unit.misses[unit.oldest_miss];
   unit.oldest_miss = (unit.oldest_miss + 1) % unit.misses.size();
   at = std::max(at, oldest);
-  return oldest = beyond_l1(slot, at);
+  return oldest = beyond_l1(slot, step, at);
 }
 
-double MemoryPath::beyond_l1(std::uint32_t slot, double at) {
-  const double bytes = chip_.line_bytes;
+// L2 has the line of an atomic before it changes it, and writes it back later: it comes and goes.
+double MemoryPath::beyond_l1(std::uint32_t slot, const Step& step, double at) {
+  const double bytes = chip_.line_bytes, behind_l2 = step.atomic ? 2 * bytes : bytes;
   if (chip_.units_per_array != 0) at = array_.pass(at, bytes);
-  const Level level = service_.next(slot);
+  const Level level = service_.next(slot, step.store);
   if (level == Level::array) return at + chip_.array_clocks;
   const double passed = l2_.pass(at, bytes);
   switch (level) {
-    case Level::last: return last_.pass(passed, bytes) + last_clocks_;
-    case Level::memory: return memory_.pass(passed, bytes) + memory_clocks_;
+    case Level::last: return last_.pass(passed, behind_l2) + last_clocks_;
+    case Level::memory: return memory_.pass(passed, behind_l2) + memory_clocks_;
     default: return passed + chip_.l2_clocks;
   }
 }
@@ -63,8 +71,8 @@ Clock MemoryPath::take(unsigned compute_unit, const WaveTrace& wave, const Reque
   double last = begin + busy, line_at = begin;
   for (unsigned n = 0; n < request.lines; ++n) {
     line_at = std::max(line_at, begin + n);
-    last = std::max(
-        last, step.store ? beyond_l1(slot, line_at) : load(unit, wave.lines[request.first_line + n], slot, line_at));
+    last = std::max(last, step.store ? beyond_l1(slot, step, line_at)
+                                     : load(unit, wave.lines[request.first_line + n], slot, step, line_at));
   }
   unit.address_free = std::max(begin + busy, line_at);
   return static_cast<Clock>(last) + 1;

@@ -20,6 +20,7 @@ Shares shares_of(const Chip& chip, double clock_mhz, double busy_units, double b
 class MemoryPath {
  public:
   MemoryPath(const Chip& chip, const Shares& shares, Service& service);
+  void share(const Shares& shares);  // from now on
 
   // When the address unit of a compute unit can take another instruction; a few may wait for it.
   Clock accepts(unsigned compute_unit) const;
@@ -31,6 +32,7 @@ class MemoryPath {
   class Queue {
    public:
     explicit Queue(double bytes_per_clock) : clocks_per_byte_(1 / bytes_per_clock) {}
+    void rate(double bytes_per_clock) { clocks_per_byte_ = 1 / bytes_per_clock; }
     // When `bytes` that come at `at` have passed.
     double pass(double at, double bytes) { return free_ = std::max(free_, at) + bytes * clocks_per_byte_; }
 
@@ -45,8 +47,8 @@ class MemoryPath {
     double address_free = 0;
   };
 
-  double load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, double& at);
-  double beyond_l1(std::uint32_t slot, double at);
+  double load(ComputeUnit& unit, std::uint64_t line, std::uint32_t slot, const Step& step, double& at);
+  double beyond_l1(std::uint32_t slot, const Step& step, double at);
 
   const Chip& chip_;
   Service& service_;

@@ -89,8 +89,10 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<con
   if (chip.last_level_gigabytes != 0 && all_missed != 0) memory_of_misses_ = fetches / static_cast<double>(all_missed);
 }
 
-Level Service::next(std::uint32_t slot) {
-  Slot& own = slot < slots_.size() && lines(slots_[slot]) != 0 ? slots_[slot] : all_;
+Level Service::next(std::uint32_t slot, bool store) {
+  const bool reached = slot < slots_.size() && lines(slots_[slot]) != 0;
+  if (store && !reached) return Level::memory;
+  Slot& own = reached ? slots_[slot] : all_;
   if (own.array_hits != 0) {
     own.array_debt += static_cast<double>(own.array_hits) / static_cast<double>(lines(own));
     if (own.array_debt >= 1) {

@@ -20,8 +20,9 @@ class Service {
   Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
-  // the proportions that the crowd had.
-  Level next(std::uint32_t slot);
+  // the proportions that the crowd had; of those that the crowd did not reach, stores go to memory and loads have the
+  // proportions of all.
+  Level next(std::uint32_t slot, bool store);
 
   double share(Level level) const;  // of all lines that missed L1
 

@@ -79,12 +79,15 @@ Step make_step(const Entry& entry, const Chip& chip, unsigned lanes) {
   if (rdna && (step.port == Port::vector || step.port == Port::matrix)) step.wave_clocks = 1;
   if (e.unit == Unit::salu) step.wave_clocks = static_cast<std::uint16_t>(chip.scalar_clocks);
   step.result_clocks = static_cast<std::uint16_t>(result_clocks(e, step, chip));
+  if (e.unit == Unit::lds && !e.loads && !e.stores)  // ds_bpermute_b32 and the like
+    step.exchange_clocks = static_cast<std::uint16_t>(lanes * 4 / chip.lds_bytes_per_clock);
   step.address_clocks = static_cast<std::uint16_t>(lanes / 16);
   step.scalar_load = e.unit == Unit::smem;
   step.arrives = name == "s_barrier" || name.starts_with("s_barrier_signal");
   step.joins = name == "s_barrier" || name == "s_barrier_wait";
   step.request = has_request(e);
   step.store = e.stores;
+  step.atomic = e.atomic;
   step.to_lds = entry.waits.to_lds;
   step.packed = !rdna && name.starts_with("v_pk_") && name.ends_with("_f32");
   step.waits = entry.waits.waits;

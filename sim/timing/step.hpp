@@ -20,12 +20,14 @@ struct Step {
   bool arrives = false, joins = false;  // at a barrier; s_barrier does both
   bool request = false;                 // has a Request in the trace
   bool store = false;                   // its data goes to memory
+  bool atomic = false;                  // what is there is changed
   bool to_lds = false;                  // its data comes to the LDS instead of registers
   bool packed = false;                  // CDNA's v_pk_*_f32: does not issue while the SIMD's matrix unit is busy
   bool waits = false;
   std::uint16_t vector_clocks = 0;          // that the vector port is taken
   std::uint16_t matrix_clocks = 0;          // that the matrix unit is taken
   std::uint16_t transcendental_clocks = 0;  // RDNA: that the unit beside the vector unit is taken
+  std::uint16_t exchange_clocks = 0;        // that the LDS is taken by lanes that exchange values without its memory
   std::uint16_t address_clocks = 0;         // that the address unit is taken at least: for 16 lanes in each
   std::uint16_t result_clocks = 0;          // RDNA: until instructions that need the result may issue
   std::uint16_t wave_clocks = 4;            // until the wave's next instruction may issue

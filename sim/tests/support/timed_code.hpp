@@ -32,7 +32,7 @@ class TimedCode {
     slots.assign(code_.program().slots(), {});
     timing::ComputeUnit unit(chip_, steps, timing::shares_of(chip_, chip_.clock_mhz, 1, 1), service, slots, placement);
     unit.start(trace_, 0);
-    return unit.run_to_end_of_group();
+    return unit.run(~std::uint64_t{0}).value();
   }
   const timing::GroupTrace& trace() const { return trace_; }
 

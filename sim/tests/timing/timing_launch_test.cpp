@@ -213,6 +213,28 @@ TEST(TimedLaunch, UnitsThatWantNoMemoryLeaveTheirShareToOthers) {
   EXPECT_LT(quarter, 0.5 * all);
 }
 
+// Eight groups more than there are units, each as fast as its share of the memory allows.
+TEST(TimedLaunch, TheLastGroupsHaveTheMemoryToThemselves) {
+  Module module(Arch::gfx942, R"(
+    typedef float Four __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void read(const Four* from, Four* to) {
+      __shared__ float most_of_the_lds[12000];
+      const unsigned group = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x();
+      Four sum{};
+      for (unsigned n = 0; n < 64; ++n) sum += from[(group * 64 + n) * 256 + lane];
+      most_of_the_lds[lane] = sum[0];
+      to[group * 256 + lane] = sum + most_of_the_lds[lane ^ 1];
+    })");
+  const Buffer<float> from(std::vector<float>(312 * 64 * 256 * 4)), to(std::vector<float>(312 * 256 * 4));
+  module.time({&mi300x(), true, true});
+  const auto clocks = [&](unsigned groups) {
+    return module.launch("read", {groups, 1, 1}, {256, 1, 1}, 0, from.data(), to.data()).forecast->clocks;
+  };
+  const double one_round = clocks(304), more = clocks(312);
+  EXPECT_GT(more, 1.1 * one_round);
+  EXPECT_LT(more, 1.5 * one_round);
+}
+
 // The last group sets a flag for which all others wait; it is in no sample.
 TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
   Module module(Arch::gfx942, R"(

@@ -65,6 +65,12 @@ TEST_P(TimedMemory, LdsBandwidth) {
   EXPECT_NEAR(each(repeat(4, "ds_read_b32 v1, v0"), 4, 128), 4 * 4 * lanes() / paths(), 64);
 }
 
+TEST_P(TimedMemory, LanesExchangeValuesInTheLdsLatency) {
+  const double crossbar = lanes() / 32.0;  // clocks of a dword of each lane
+  EXPECT_NEAR(each("ds_bpermute_b32 v1, v0, v0\n" + wait_for_lds()), chip().lds_clocks + crossbar + chip().turn_clocks,
+              4);
+}
+
 TEST_P(TimedMemory, L1Latency) {
   EXPECT_NEAR(each("global_load_dword v1, v0, s[2:3]\n" + wait_for_loads()), chip().l1_clocks + 4, 12);
 }
@@ -111,6 +117,23 @@ TEST_P(TimedMemory, SoManyLinesAreOnTheirWay) {
   const double latency = chip().memory_nanoseconds * chip().clock_mhz / 1000;
   const double lines = loads * lanes();
   EXPECT_NEAR(static_cast<double>(code.clocks()) / (lines / chip().lines_in_flight * latency), 1, 0.15);
+}
+
+// Lanes have a line each, which nothing has been at before.
+TEST_P(TimedMemory, TheLineOfAnAtomicComesAndGoes) {
+  std::string wait = "s_waitcnt vmcnt(0)";
+  if (rdna()) wait = chip().arch == Arch::gfx1201 ? "s_wait_storecnt 0" : "s_waitcnt_vscnt null, 0x0";
+  const auto clocks = [&](const std::string& name) {
+    TimedCode code(chip(), name + " v0, v1, s[2:3]\n" + wait);
+    code.set_address(2, memory_.data());
+    for (unsigned l = 0; l < lanes(); ++l) code.wave(0).row(0)[l] = l * chip().line_bytes;
+    return static_cast<double>(code.clocks());
+  };
+  const double per_clock = std::min(chip().l2_unit_bytes_per_clock,
+                                    chip().memory_efficiency * chip().memory_gigabytes * 1000 / chip().clock_mhz);
+  const std::string atomic = rdna() ? "global_atomic_add_u32" : "global_atomic_add";
+  EXPECT_NEAR(clocks(atomic) - clocks(rdna() ? "global_store_b32" : "global_store_dword"),
+              lanes() * chip().line_bytes / per_clock, 8);
 }
 
 TEST_P(TimedMemory, LoadsArriveInOrderAndCountersWaitForSome) {
