@@ -77,20 +77,20 @@ class Backward {
 
   // What of an item's queries a task computes.
   struct Piece {
-    int64_t index, count;
-    char* sums;  // dK and dV of an item in several pieces
+    int64_t begin, end;  // of kLateWhole
+    char* sums;          // dK and dV of an item in several pieces
   };
 
   // Whole items, then the late ones' first pieces, their second ones, and so on.
   void piece_step(int64_t task, int64_t piece) const {
     const int64_t whole = cut_.items() - cut_.late, late = piece - whole;
-    if (late < 0) return item_step(task, piece, {0, 1, nullptr});
+    if (late < 0) return item_step(task, piece, {0, kLateWhole, nullptr});
     const int64_t which = late % cut_.late, index = late / cut_.late;
     char* sums = memory_.late_sums + which * static_cast<int64_t>(memory_.sums_bytes);
     // Pieces begin in order: the one before was taken long ago, by a task that is at work.
     int32_t* done = memory_.late_done + which;
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < index) sched_yield();
-    item_step(task, whole + which, {index, kLatePieces, sums});
+    item_step(task, whole + which, {kLateEnds[index], kLateEnds[index + 1], sums});
     __atomic_store_n(done, static_cast<int32_t>(index + 1), __ATOMIC_RELEASE);
   }
 
@@ -110,6 +110,9 @@ class Backward {
     const int64_t first = std::min(range * cut_.range_keys(), s.seqlen_k),
                   last = std::min(first + cut_.range_keys(), s.seqlen_k);
     if (range > 0 && first == last) return;
+    const int64_t blocks = (s.seqlen_q + block_ - 1) / block_, steps = call_.group() * blocks,
+                  begin = steps * piece.begin / kLateWhole, end = steps * piece.end / kLateWhole;
+    if (begin == end && piece.begin > 0 && piece.end < kLateWhole) return;
     Scratch carve = task_memory(task);
     const BackwardScratch scratch(call_, carve);
     SumTree dq(carve, BackwardMemory::dq_floats(call_), cut_.range_parts);
@@ -117,7 +120,7 @@ class Backward {
     const int64_t count = last - first, dk_floats = count * row, dv_floats = count * row_v;
     Scratch kept(piece.sums), &place = piece.sums ? kept : carve;
     float *dk = place.take<float>(dk_floats), *dv = place.take<float>(dv_floats);
-    if (piece.index == 0) {
+    if (piece.begin == 0) {
       std::fill(dk, dk + dk_floats, 0.f);
       std::fill(dv, dv + dv_floats, 0.f);
     }
@@ -129,8 +132,7 @@ class Backward {
     add_dbias_strides(keys);
     [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
     BackwardTile<T> tile(call_, s, head_k, scratch, keys);
-    const int64_t blocks = (s.seqlen_q + block_ - 1) / block_, steps = call_.group() * blocks;
-    for (int64_t step = steps * piece.index / piece.count; step < steps * (piece.index + 1) / piece.count; ++step) {
+    for (int64_t step = begin; step < end; ++step) {
       const int64_t head = head_k * call_.group() + step / blocks, i = step % blocks * block_;
       const QueryBlock q = {head, i, std::min(block_, s.seqlen_q - i)};
       const bool sinks = call_.dsink && range == 0;
@@ -141,7 +143,7 @@ class Backward {
         memory_.dsink[b * call_.heads_q + head] +=
             tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
     }
-    if (piece.index + 1 < piece.count) return;
+    if (piece.end < kLateWhole) return;
     write_key_rows(call_.dk, s, head_k, keys.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
     write_key_rows(call_.dv, s, head_k, keys.dv, first, last, call_.head_dim_v, 1.f);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <iterator>
 
 #include "base/parallel.hpp"
 #include "cpu/tiers/backward_scratch.hpp"
@@ -13,8 +14,9 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kPartKeys = kKeyBlock;
 // Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
 inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32;
-// Pieces of each of the last items of many threads.
-inline constexpr int64_t kLatePieces = 4;
+// Where the pieces of each of the last items of many threads end, in 16ths of its queries: ever shorter ones.
+inline constexpr int64_t kLateWhole = 16, kLateEnds[] = {0, 6, 10, 13, 15, kLateWhole},
+                         kLatePieces = std::size(kLateEnds) - 1;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20, kMostSharedBytes = int64_t{64} << 20;
 
 struct BackwardCut {
@@ -60,7 +62,8 @@ struct BackwardCut {
     };
     packs = !fast && call.group() * blocks > 1 &&
             ((kHasTiles && many) || !lies(call.k, call.head_dim) || !lies(call.v, call.head_dim_v));
-    if (many && !call.dbias && !call.dsink && items() >= 2 * concurrency) late = concurrency;
+    if (many && !call.dbias && !call.dsink && items() >= 2 * concurrency)
+      late = std::min<int64_t>(items(), 2 * concurrency);
   }
   static int64_t operand_bytes(const Call& call) {
     Scratch size(nullptr);
