@@ -1,6 +1,6 @@
 // Work items on an executor: at most `concurrency` tasks take items from one counter, so a task's index identifies its
-// scratch memory. Items must not depend on the task that runs them, and on another item only by waiting for an earlier
-// one: a task is at work on it, or was.
+// scratch memory. Items must not depend on the task that runs them. They may wait for an earlier item, which a task is
+// at work on, or was, and for what a task that has begun does without waiting.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,12 @@
 // Backward attention on the CPU: work items (backward_cut.hpp) and the sums over them. An item has dK and dV of its
-// range of keys; dQ of several ranges is summed afterwards, as the tree of sums over parts (sum_tree.hpp) that depends
-// on the problem alone. If dBias is shared by batches or heads, one item computes them all, so it is summed in fixed
-// order too.
+// range of keys; dQ of several ranges is summed by the items (range_sums.hpp), as the tree of sums over parts
+// (sum_tree.hpp) that depends on the problem alone. If dBias is shared by batches or heads, one item computes them all,
+// so it is summed in fixed order too.
 #pragma once
-
-#include <sched.h>
 
 #include "cpu/tiers/backward_cut.hpp"
 #include "cpu/tiers/backward_tile.hpp"
+#include "cpu/tiers/range_sums.hpp"
 #include "problem/with_type.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -34,45 +33,53 @@ class Backward {
   void run(const rapt_executor& executor) const {
     std::fill(memory_.dbias, memory_.dbias + memory_.dbias_count, 0.f);
     if (call_.dsink) std::fill(memory_.dsink, memory_.dsink + call_.batch * call_.heads_q, 0.0);
-    std::fill(memory_.late_done, memory_.late_done + cut_.late, 0);
-    const auto for_blocks = [&](const auto& body) {
-      const int64_t blocks = (call_.seqlen_q + block_ - 1) / block_;
-      parallel_items(executor, BackwardMemory::blocks(call_), [&](int64_t task, int64_t i) {
-        const Sequence s = sequence(call_, i / blocks / call_.heads_q);
-        const int64_t first = i % blocks * block_, n = std::min(block_, s.seqlen_q - first);
-        if (n > 0) body(task, s, QueryBlock{i / blocks % call_.heads_q, first, n});
-      });
-    };
-    if (cut_.shares)
-      for_blocks([&](int64_t task, const Sequence& s, const QueryBlock& q) { make_operands(task, s, q); });
+    std::fill(memory_.announced, memory_.announced + memory_.announced_count, 0);
     parallel_items(executor, cut_.pieces(), [&](int64_t task, int64_t piece) { piece_step(task, piece); });
-    if (cut_.ranges > 1 && call_.dq) for_blocks([&](int64_t, const Sequence& s, const QueryBlock& q) { sum_dq(s, q); });
     if (call_.dsink) write_dsink();
     if (call_.dbias) write_dbias();
   }
 
  private:
+  // One of the steps of a key head: its blocks of queries, one query head after the other.
   struct QueryBlock {
-    int64_t head, first, n;
+    int64_t step, head, first, n;
   };
+  int64_t blocks(const Sequence& s) const { return (s.seqlen_q + block_ - 1) / block_; }
+  int64_t steps(const Sequence& s) const { return call_.group() * blocks(s); }
+  QueryBlock query_block(const Sequence& s, int64_t head_k, int64_t step) const {
+    const int64_t first = step % blocks(s) * block_;
+    return {step, head_k * call_.group() + step / blocks(s), first, std::min(block_, s.seqlen_q - first)};
+  }
+  int64_t slot(const Sequence& s, const QueryBlock& q) const { return cut_.slot(call_, s, q.head, q.first); }
 
   Scratch task_memory(int64_t task) const {
     return Scratch(memory_.tasks + task * static_cast<int64_t>(memory_.per_task));
   }
   QueryOperands shared_operands(const Sequence& s, const QueryBlock& q) const {
-    Scratch carve(memory_.operands + cut_.slot(call_, s, q.head, q.first) * BackwardCut::operand_bytes(call_));
+    Scratch carve(memory_.operands + slot(s, q) * BackwardCut::operand_bytes(call_));
     return {call_, carve};
   }
-  void make_operands(int64_t task, const Sequence& s, const QueryBlock& q) const {
-    Scratch carve = task_memory(task);
-    const BackwardScratch scratch(call_, carve);
-    [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
-    // other cores have read what was there before: their copies are dropped many at a time
+  // Ranges share what is made of a block of queries: whoever comes to a block first makes it, and the next one, so that
+  // the others need not wait. No more of them at once: many cores have read the memory that is written, and it takes
+  // several times as long to have their copies dropped where all cores ask for that.
+  void share_operands(BackwardTile<T>& tile, const Sequence& s, const QueryBlock& q) const {
+    const int64_t head_k = q.head / call_.group();
+    const auto make_up_to = [&](int64_t last) {
+      int64_t step;
+      while ((step = take(memory_.next_made + s.index * call_.heads_k + head_k, std::min(last + 1, steps(s)))) >= 0)
+        make_operands(tile, s, query_block(s, head_k, step));
+    };
+    make_up_to(q.step);
+    await(memory_.made + slot(s, q), 1);
+    make_up_to(q.step + 1);
+  }
+  void make_operands(BackwardTile<T>& tile, const Sequence& s, const QueryBlock& q) const {
     const QueryOperands operands = shared_operands(s, q);
+    // copies in other cores are dropped many at a time
     for (int64_t x = 0; x < BackwardCut::operand_bytes(call_) / 4; x += kFloatsOfLine)
       prefetch_for_writing(operands.q_lanes + x);
-    const BackwardRange none = {};
-    BackwardTile<T>(call_, s, q.head / call_.group(), scratch, none).begin(q.head, q.first, q.n, operands, true);
+    tile.begin(q.head, q.first, q.n, operands, true);
+    announce(memory_.made + slot(s, q), 1);
   }
 
   // What of an item's queries a task computes.
@@ -89,9 +96,9 @@ class Backward {
     char* sums = memory_.late_sums + which * static_cast<int64_t>(memory_.sums_bytes);
     // Pieces begin in order: the one before was taken long ago, by a task that is at work.
     int32_t* done = memory_.late_done + which;
-    while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < index) sched_yield();
+    await(done, index);
     item_step(task, whole + which, {kLateEnds[index], kLateEnds[index + 1], sums});
-    __atomic_store_n(done, static_cast<int32_t>(index + 1), __ATOMIC_RELEASE);
+    announce(done, index + 1);
   }
 
   void item_step(int64_t task, int64_t item, const Piece& piece) const {
@@ -110,8 +117,7 @@ class Backward {
     const int64_t first = std::min(range * cut_.range_keys(), s.seqlen_k),
                   last = std::min(first + cut_.range_keys(), s.seqlen_k);
     if (range > 0 && first == last) return;
-    const int64_t blocks = (s.seqlen_q + block_ - 1) / block_, steps = call_.group() * blocks,
-                  begin = steps * piece.begin / kLateWhole, end = steps * piece.end / kLateWhole;
+    const int64_t begin = steps(s) * piece.begin / kLateWhole, end = steps(s) * piece.end / kLateWhole;
     if (begin == end && piece.begin > 0 && piece.end < kLateWhole) return;
     Scratch carve = task_memory(task);
     const BackwardScratch scratch(call_, carve);
@@ -133,15 +139,13 @@ class Backward {
     [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
     BackwardTile<T> tile(call_, s, head_k, scratch, keys);
     for (int64_t step = begin; step < end; ++step) {
-      const int64_t head = head_k * call_.group() + step / blocks, i = step % blocks * block_;
-      const QueryBlock q = {head, i, std::min(block_, s.seqlen_q - i)};
+      const QueryBlock q = query_block(s, head_k, step);
       const bool sinks = call_.dsink && range == 0;
       const QueryOperands operands = cut_.shares ? shared_operands(s, q) : scratch.queries;
-      const bool attended = add_block(tile, dq, s, q, operands, first, last, sinks);
-      if (call_.dq && !attended && cut_.ranges == 1) write_zeros(s, head, i, q.n);
+      add_block(tile, dq, keys, s, q, operands, sinks);
       if (sinks)
-        memory_.dsink[b * call_.heads_q + head] +=
-            tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, head * call_.sink.head));
+        memory_.dsink[b * call_.heads_q + q.head] +=
+            tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, q.head * call_.sink.head));
     }
     if (piece.end < kLateWhole) return;
     write_key_rows(call_.dk, s, head_k, keys.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
@@ -156,37 +160,42 @@ class Backward {
     return rows;
   }
 
-  // A block of queries against those of keys [first, last) that it attends; false if there are none.
-  bool add_block(BackwardTile<T>& tile, SumTree& dq, const Sequence& s, const QueryBlock& q,
-                 const QueryOperands& operands, int64_t first, int64_t last, bool always_begin) const {
+  // A block of queries against those of the range's keys that it attends.
+  void add_block(BackwardTile<T>& tile, SumTree& dq, const BackwardRange& keys, const Sequence& s, const QueryBlock& q,
+                 const QueryOperands& operands, bool always_begin) const {
     const KeySpan span(call_, s, q.first, q.n);
-    const int64_t from = std::max(span.begin, first), to = std::min(span.end, last);
-    if (from < to || always_begin) tile.begin(q.head, q.first, q.n, operands, !cut_.shares);
-    if (from >= to) return false;
+    const int64_t first = keys.first_key, range = first / cut_.range_keys(), from = std::max(span.begin, first),
+                  to = std::min(span.end, first + keys.count);
+    if (from < to || always_begin) {
+      if (cut_.shares) share_operands(tile, s, q);
+      tile.begin(q.head, q.first, q.n, operands, !cut_.shares);
+    }
+    if (call_.dq && range == 0 && span.begin >= span.end) write_zeros(s, q.head, q.first, q.n);
+    if (from >= to) return;
     dq.begin();
-    if (call_.dq && cut_.ranges > 1) tile.fetch(partial(s, q, first / cut_.range_keys()), lane_floats(q));
+    const RangeSums ranges = range_sums(slot(s, q), span, lane_floats(q));
+    if (call_.dq) tile.fetch(ranges.touched_first(range), lane_floats(q));
     for (int64_t part = (from - first) / kPartKeys; first + part * kPartKeys < to; ++part) {
       const int64_t low = first + part * kPartKeys;
       tile.keys(std::max(from, low), std::min(to, low + kPartKeys), dq.next(part));
       dq.end_part(part);
     }
-    if (!call_.dq) return true;
-    if (cut_.ranges == 1) {
-      write_dq(dq.total(), s, q);
-    } else {
-      const size_t bytes = static_cast<size_t>(lane_floats(q)) * sizeof(float);
-      std::memcpy(partial(s, q, first / cut_.range_keys()), dq.total(), bytes);
-    }
-    return true;
+    if (!call_.dq) return;
+    float* sum = dq.total();
+    if (ranges.complete(range, sum)) write_dq(sum, s, q);
   }
 
   // Floats of dQ^T [groups][head_dim][kGroupLanes] of a block.
   int64_t lane_floats(const QueryBlock& q) const {
     return (q.n + kGroupLanes - 1) / kGroupLanes * kGroupLanes * call_.head_dim;
   }
-  float* partial(const Sequence& s, const QueryBlock& q, int64_t range) const {
-    return memory_.partial_dq + (range * cut_.slots * call_.heads_q + cut_.slot(call_, s, q.head, q.first)) *
-                                    BackwardMemory::dq_floats(call_);
+  RangeSums range_sums(int64_t slot, const KeySpan& span, int64_t floats) const {
+    return {memory_.partial_dq + slot * cut_.ranges * BackwardMemory::dq_floats(call_),
+            BackwardMemory::dq_floats(call_),
+            floats,
+            memory_.met + slot * cut_.ranges,
+            span.begin / cut_.range_keys(),
+            (span.end - 1) / cut_.range_keys()};
   }
   void write_dq(const float* dq, const Sequence& s, const QueryBlock& q) const {
     const F scale = splat(static_cast<float>(call_.scale));
@@ -216,35 +225,6 @@ class Backward {
 
   T* dq_row(const Sequence& s, int64_t head, int64_t i) const {
     return reinterpret_cast<T*>(call_.dq.data) + query_offset(call_.dq, s, i, head);
-  }
-
-  // The sum of all ranges; it takes the place of the first one's.
-  void sum_dq(const Sequence& s, const QueryBlock& q) const {
-    const KeySpan span(call_, s, q.first, q.n);
-    if (span.begin >= span.end) return write_zeros(s, q.head, q.first, q.n);
-    const int64_t from = span.begin / cut_.range_keys(), to = (span.end - 1) / cut_.range_keys();
-    float* sums = partial(s, q, from);
-    const int64_t next = cut_.slots * call_.heads_q * BackwardMemory::dq_floats(call_);
-    struct Vector {
-      F value;
-    };
-    Climb<Vector> climb;
-    for (int64_t x = 0; x < lane_floats(q); x += kLanes) {
-      climb.begin();
-      for (int64_t range = from; range <= to; ++range) {
-        Vector sum = {load(sums + (range - from) * next + x)};
-        climb.lefts(range, [&](const Vector& left) { sum.value = left.value + sum.value; });
-        climb.wait(range, sum);
-      }
-      F total = F{};
-      bool any = false;
-      climb.rest([&](const Vector& left) {
-        total = any ? left.value + total : left.value;
-        any = true;
-      });
-      store(sums + x, total);
-    }
-    write_dq(sums, s, q);
   }
 
   void write_key_rows(const View& to, const Sequence& s, int64_t head_k, const float* from, int64_t first, int64_t last,

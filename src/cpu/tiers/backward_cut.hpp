@@ -92,13 +92,18 @@ struct BackwardCut {
 struct BackwardMemory {
   size_t per_task = 0, bytes = 0;
   char* tasks = nullptr;
-  float* partial_dq = nullptr;   // [ranges][slots][groups][head_dim][kGroupLanes], not scaled
-  char* operands = nullptr;      // QueryOperands of each slot
-  char* late_sums = nullptr;     // dK and dV of each late item
-  int32_t* late_done = nullptr;  // its pieces that are done
+  float* partial_dq = nullptr;  // [heads_q * slots][ranges][groups][head_dim][kGroupLanes], not scaled
+  char* operands = nullptr;     // QueryOperands of each slot
+  char* late_sums = nullptr;    // dK and dV of each late item
   size_t sums_bytes = 0;
-  double* dsink = nullptr;  // [batch][heads_q]
-  float* dbias = nullptr;   // compact, the shape of dbias
+  int32_t* announced = nullptr;  // between tasks (announce.hpp), zeros at the start:
+  int64_t announced_count = 0;
+  int32_t* late_done = nullptr;  // pieces of a late item that are done
+  int32_t* next_made = nullptr;  // the next step of a key head whose operands nobody makes yet
+  int32_t* made = nullptr;       // operands of a slot
+  int32_t* met = nullptr;        // of RangeSums, for each slot
+  double* dsink = nullptr;       // [batch][heads_q]
+  float* dbias = nullptr;        // compact, the shape of dbias
   int64_t dbias_count = 0;
 
   BackwardMemory(const BackwardCall& call, const BackwardCut& cut, int32_t concurrency, char* base) {
@@ -117,12 +122,16 @@ struct BackwardMemory {
     per_task = task.used();
     Scratch carve(base);
     const rapt_executor width = {0, concurrency, nullptr, nullptr};
-    tasks = carve.take<char>(static_cast<int64_t>(per_task) *
-                             task_count(width, std::max(cut.pieces(), cut.shares ? blocks(call) : 0)));
-    if (cut.ranges > 1) partial_dq = carve.take<float>(cut.ranges * cut.slots * call.heads_q * dq_floats(call));
-    if (cut.shares) operands = carve.take<char>(cut.slots * call.heads_q * BackwardCut::operand_bytes(call));
+    tasks = carve.take<char>(static_cast<int64_t>(per_task) * task_count(width, cut.pieces()));
+    const int64_t slots = cut.slots * call.heads_q;
+    partial_dq = carve.take<float>(cut.ranges > 1 ? slots * cut.ranges * dq_floats(call) : 0);
+    if (cut.shares) operands = carve.take<char>(slots * BackwardCut::operand_bytes(call));
     late_sums = carve.take<char>(static_cast<int64_t>(sums_bytes) * cut.late);
-    late_done = carve.take<int32_t>(cut.late);
+    announced_count = cut.late + call.batch * call.heads_k + slots + slots * cut.ranges;
+    announced = late_done = carve.take<int32_t>(announced_count);
+    next_made = late_done + cut.late;
+    made = next_made + call.batch * call.heads_k;
+    met = made + slots;
     dsink = carve.take<double>(call.batch * call.heads_q);
     if (call.dbias) {
       dbias_count = 1;
@@ -132,9 +141,6 @@ struct BackwardMemory {
     bytes = carve.used();
   }
   static int64_t dq_floats(const Call& call) { return backward_queries(call) * call.head_dim; }
-  static int64_t blocks(const Call& call) {
-    return call.batch * call.heads_q * ((call.seqlen_q + backward_queries(call) - 1) / backward_queries(call));
-  }
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -56,11 +56,11 @@ class BackwardTile {
     }
   }
 
-  // Memory that is written after the next keys. Other cores have read it, so each line is asked for early, one at a
+  // Memory that is needed after the next keys, or null. Other cores have it, so each line is asked for early, one at a
   // time between exponentials.
   void fetch(const float* memory, int64_t floats) {
     fetch_ = memory;
-    fetch_end_ = memory + floats;
+    fetch_end_ = memory ? memory + floats : nullptr;
   }
 
   // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta. A sink of -Inf has no weight in any row,

@@ -70,7 +70,7 @@ class SumTree {
   }
   void end_part(int64_t index) { climb_.wait(index, part_); }
   // At least one part has ended.
-  const float* total() const {
+  float* total() const {
     float* sum = nullptr;
     climb_.rest([&](float* left) {
       if (sum) add_floats(left, floats_, sum);
