@@ -36,6 +36,9 @@ TimedLaunch::TimedLaunch(const TimeRequest& request, const Launch& launch)
   for (const auto& unit : plan_.first)
     for (const std::uint64_t group : unit) recorded_[group] = ~std::uint64_t{0};
   for (const std::uint64_t group : plan_.next) recorded_[group] = ~std::uint64_t{0};
+  for (const std::uint64_t place : plan_.places)
+    for (unsigned die = 0; die < chip_.dies; ++die)
+      if (recorded_.try_emplace(place + die, ~std::uint64_t{0}).second) only_compared_.insert(place + die);
 }
 
 std::optional<std::uint64_t> TimedLaunch::recorded(std::uint64_t group) const {
@@ -51,6 +54,7 @@ std::vector<std::uint64_t> TimedLaunch::groups() const {
 }
 
 void TimedLaunch::add(timing::GroupTrace trace) {
+  if (only_compared_.contains(trace.number)) trace.waves.clear();
   const std::lock_guard lock(mutex_);
   traces_.emplace(trace.number, std::move(trace));
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace rapt::sim {
 
@@ -34,6 +35,7 @@ class TimedLaunch {
   std::uint64_t total_;
   timing::Plan plan_;
   std::unordered_map<std::uint64_t, std::uint64_t> recorded_;
+  std::unordered_set<std::uint64_t> only_compared_;  // groups of which only the length is kept
   std::mutex mutex_;
   timing::Traces traces_;
 };

@@ -1,5 +1,6 @@
 #include "sim/timing/launch_time.hpp"
 
+#include "sim/timing/die_work.hpp"
 #include "sim/timing/model.hpp"
 
 #include <algorithm>
@@ -27,8 +28,7 @@ double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, co
   if (part >= 1 || n < 2) return 0;
   double sum = 0, squares = 0, before = 0;
   for (std::size_t g = 0; g < timed.size(); ++g) {
-    double length = 0;
-    for (const WaveTrace& wave : traces.at(timed[g]).waves) length += static_cast<double>(wave.slots.size());
+    const auto length = static_cast<double>(traces.at(timed[g]).instructions);
     sum += length;
     if (g > 0) squares += (length - before) * (length - before);
     before = length;
@@ -104,7 +104,12 @@ std::string summary(const Forecast& f) {
       "(+- %.1f %%)",
       f.microseconds, model_name, f.clocks, f.clock_mhz, 100 * f.matrix_share, 100 * f.vector_share,
       static_cast<unsigned long long>(f.timed_groups), static_cast<unsigned long long>(f.groups), 100 * f.sample_error);
-  std::string line = std::string(text) + "; stalls";
+  std::string line = text;
+  if (f.slowest_die > 0) {
+    std::snprintf(text, sizeof text, ", the slowest die's %.0f %% longer", 100 * f.slowest_die);
+    line += text;
+  }
+  line += "; stalls";
   for (unsigned s = 0; s < stall_count; ++s) {
     std::snprintf(text, sizeof text, ", %s %.0f %%", std::string(name(static_cast<Stall>(s))).c_str(),
                   100 * f.stalls[s]);
@@ -143,12 +148,13 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
     mhz = sustained_mhz(chip, run, busy_units, run.clocks / mhz);
     if (std::abs(mhz - result.clock_mhz) < 0.02 * mhz) break;
   }
-  result.clocks = run.clocks;
   SlotTime all;
   for (const SlotTime& slot : result.slots) all += slot;
   for (unsigned s = 0; s < stall_count; ++s)
     result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
-  result.microseconds = chip.launch_microseconds + run.clocks / result.clock_mhz;
+  result.slowest_die = excess_of_slowest_die(chip, plan, traces);
+  result.clocks = run.clocks * (1 + result.slowest_die);
+  result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   result.vector_share = run.vector_share;
   for (unsigned l = 0; l < level_count; ++l) result.levels[l] = service.share(static_cast<Level>(l));

@@ -4,17 +4,14 @@
 #include "sim/timing/compute_unit.hpp"
 #include "sim/timing/plan.hpp"
 
-#include <map>
 #include <string>
 
 namespace rapt::sim::timing {
 
-// By group number: whole traces of the plan's timed groups, the beginnings of the crowds' others.
-using Traces = std::map<std::uint64_t, GroupTrace>;
-
 struct Forecast {
   double microseconds = 0;
-  double clocks = 0;                          // of the compute units, without the launch itself
+  double clocks = 0;                          // of the slowest die's compute units, without the launch itself
+  double slowest_die = 0;                     // how much longer its groups are than the first's, as a fraction
   double clock_mhz = 0;                       // under this load
   double matrix_share = 0, vector_share = 0;  // of the clocks, that the timed units' matrix and vector units were busy
   std::array<double, level_count> levels{};   // of the lines that missed L1, the share of each level

@@ -20,8 +20,9 @@ struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
   unsigned groups_per_unit = 0;  // resident at once
   Placement placement;
-  std::vector<std::vector<std::uint64_t>> first;   // for each timed unit, the groups that it begins with
-  std::vector<std::uint64_t> next;                 // the groups that the timed units take after that, in order
+  std::vector<std::vector<std::uint64_t>> first;  // for each timed unit, the groups that it begins with
+  std::vector<std::uint64_t> next;                // the groups that the timed units take after that, in order
+  std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
   std::vector<std::vector<std::uint64_t>> crowds;  // of two dies, the groups that are resident at first, unit by unit
 };
 

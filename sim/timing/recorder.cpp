@@ -29,6 +29,7 @@ Recorder::Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t reside
 
 void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
   trace_.number = number;
+  trace_.instructions = 0;
   trace_.waves.assign(group.waves.size(), {});
   waits_.assign(group.waves.size(), {});
   if (program_ != group.program) loops_.clear();
@@ -40,6 +41,7 @@ GroupTrace Recorder::end_group() {
     wave.slots.shrink_to_fit();
     wave.requests.shrink_to_fit();
     wave.lines.shrink_to_fit();
+    trace_.instructions += wave.slots.size();
   }
   return std::move(trace_);
 }

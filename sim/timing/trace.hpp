@@ -4,6 +4,7 @@
 #include "sim/isa/effects.hpp"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace rapt::sim::timing {
@@ -26,8 +27,12 @@ struct WaveTrace {
 };
 
 struct GroupTrace {
-  std::uint64_t number = 0;  // in the grid, x first
+  std::uint64_t number = 0;        // in the grid, x first
+  std::uint64_t instructions = 0;  // of all waves, as many as were recorded
   std::vector<WaveTrace> waves;
 };
+
+// By group number: whole traces of the plan's timed groups, the beginnings of the crowds' others.
+using Traces = std::map<std::uint64_t, GroupTrace>;
 
 }  // namespace rapt::sim::timing

@@ -235,6 +235,31 @@ TEST(TimedLaunch, TheLastGroupsHaveTheMemoryToThemselves) {
   EXPECT_LT(more, 1.5 * one_round);
 }
 
+// Lengths that repeat as the dies do, as those of causal grids whose tile index is fastest, and others.
+TEST(TimedLaunch, EndsWithTheSlowestDie) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void loop(unsigned* to, unsigned kind) {
+      const unsigned group = __builtin_amdgcn_workgroup_id_x();
+      unsigned rounds = 400;
+      if (kind == 1) rounds = 400 + group % 8 * 100;
+      if (kind == 2) rounds = 1100 - group % 8 * 100;
+      if (kind == 3) rounds = 400 + (group * 2654435761u >> 16) % 800;
+      for (unsigned n = 0; n < rounds; ++n) asm volatile("s_nop 0");
+      to[group] = rounds;
+    })");
+  const Buffer<unsigned> to(30400);
+  module.time({&mi300x(), true});
+  const auto forecast = [&](unsigned kind) {
+    return *module.launch("loop", {30400, 1, 1}, {256, 1, 1}, 0, to.data(), kind).forecast;
+  };
+  const Forecast same = forecast(0), rising = forecast(1), falling = forecast(2), random = forecast(3);
+  EXPECT_EQ(same.slowest_die, 0);
+  EXPECT_EQ(falling.slowest_die, 0);
+  EXPECT_NEAR(rising.slowest_die, 700.0 / 400, 0.1);
+  EXPECT_NEAR(rising.clocks / falling.clocks, 1, 0.05);
+  EXPECT_LT(random.slowest_die, 0.1);
+}
+
 // The last group sets a flag for which all others wait; it is in no sample.
 TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
   Module module(Arch::gfx942, R"(

@@ -18,9 +18,10 @@ class MoeFp8 final : public Family {
       if (kernel.starts_with(stem)) return true;
     return false;
   }
-  // Kernels of gfx950 have more arguments than the launcher passes, and one segment ends with its last argument.
+  // Block-scaled kernels of gfx950 have more arguments than the launcher passes, and one segment ends with its last
+  // one.
   std::uint32_t argument_bytes(const Target& target) const override {
-    if (target.arch == Arch::gfx942) return 448;
+    if (target.arch == Arch::gfx942 || says(target, "_pertokenFp8_")) return 448;
     return says(target, "_blockscaleBf16_g1u1_vs_ps_") ? 436 : 480;
   }
   Shape small(const Target& target, const Shape& shape) const override { return small_moe(target, shape); }
