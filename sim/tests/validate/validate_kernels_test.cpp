@@ -90,6 +90,22 @@ TEST(Prepare, PassesWhatTheLauncherPasses) {
   EXPECT_EQ(launch.buffers[3].value(Number::int8, 4095), 0);
 }
 
+// Block-scaled first stages have results in fp8, and behind them a scale for each 128.
+TEST(Prepare, FirstStagesOfBlocksScaleTheirResults) {
+  const std::string shape = "token=8 model_dim=1024 inter_dim=256 expert=4 topk=2 block_m=16 act=Silu";
+  const auto launch = [&](const std::string& kind) {
+    const std::string name = "fmoe_stage1_bf16_" + kind + "_g1u1_16x128_4tg_pf3";
+    const std::string kernel = "_ZN5aiter" + std::to_string(name.size()) + name + "E";
+    return family_of(kernel).prepare({Arch::gfx942, 304, kernel}, Shape(shape));
+  };
+  const auto blocks = launch("pertokenFp8_blockscale"), rows = launch("pertokenFp8");
+  // Unwritten memory is NaNs, also where the last scale will be.
+  EXPECT_TRUE(std::isnan(blocks.buffers[0].value(Number::f32, 8 * 2 * 256 / 4 + 8 * 2 * 2 - 1)));
+  EXPECT_EQ(argument(blocks, 15), 2U * 256);        // bytes of a token's results
+  EXPECT_EQ(argument(blocks, 17), 2U * 2 * 8 * 4);  // of an expert's scales
+  EXPECT_EQ(argument(rows, 17), 2U * 256 * 4);
+}
+
 TEST(Prepare, SortsTokensByExpert) {
   const MoeSize size{10, 128, 256, 4, 2, 3};
   const MoeRouting routing(size, 304);

@@ -1,5 +1,6 @@
 // The first half of a mixture of experts in fp8, aiter's moe_stage1_g1u1: act(x . gate) * (x . up) for each token and
-// each of its experts, in bf16; some kernels multiply by the router's weight.
+// each of its experts, in bf16; some kernels multiply by the router's weight. Block-scaled kernels round it to fp8 with
+// a scale for each 128 columns.
 #include "sim/validate/families/families.hpp"
 #include "sim/validate/families/gemm.hpp"
 #include "sim/validate/families/moe.hpp"
@@ -9,12 +10,17 @@
 namespace rapt::sim::validate {
 namespace {
 
+constexpr std::uint32_t block = 128;  // of the scales
+
+bool has_blocks(std::string_view kernel) { return plain_name(kernel).find("_blockscale_") != std::string_view::npos; }
+
 class MoeStage1 final : public Family {
  public:
   std::string_view name() const override { return "moe-stage1"; }
   bool has(std::string_view kernel) const override {
     return kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_g1u1_") ||
-           kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_doweight_g1u1_");
+           kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_doweight_g1u1_") ||
+           kernel.starts_with("fmoe_stage1_bf16_pertokenFp8_blockscale_g1u1_");
   }
   std::uint32_t argument_bytes(const Target&) const override { return 368; }
   Shape small(const Target& target, const Shape& shape) const override { return small_moe(target, shape); }
@@ -25,7 +31,8 @@ class MoeStage1 final : public Family {
 Work MoeStage1::work(const Target& target, const Shape& shape) const {
   const MoeSize s = moe_size(target, shape);
   const double rows = static_cast<double>(s.tokens) * s.topk, weights = 2.0 * s.inter * s.model;
-  return {2 * rows * weights, 1.0 * s.tokens * s.model + experts_in_use(s) * weights + rows * s.inter * 2,
+  const double result = has_blocks(target.kernel) ? 1 : 2;  // bytes
+  return {2 * rows * weights, 1.0 * s.tokens * s.model + experts_in_use(s) * weights + rows * s.inter * result,
           MatrixType::fp8};
 }
 
@@ -36,17 +43,21 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
   const Number number = target.arch == Arch::gfx942 ? Number::fp8_fnuz : Number::fp8;
   const auto routing = std::make_shared<const MoeRouting>(s, target.compute_units);
   const std::size_t rows = std::size_t{s.experts} * 2 * s.inter;  // of all experts' gates and ups
+  const bool blocks = has_blocks(target.kernel);
+  const std::uint32_t model_blocks = s.model / block;
+  const std::size_t results = std::size_t{s.tokens} * s.topk * s.inter;
+  const std::size_t w1_scales = blocks ? rows / block * model_blocks : rows;
 
   PreparedLaunch launch;
   launch.groups = {s.inter / tile_of(target.kernel).second, static_cast<std::uint32_t>(routing->block_experts.size()),
                    1};
   auto& buffers = launch.buffers;
-  buffers.push_back(DeviceBuffer::unwritten(std::size_t{s.tokens} * s.topk * s.inter * 2));
+  buffers.push_back(DeviceBuffer::unwritten(blocks ? results + results / block * 4 : results * 2));
   buffers.push_back(DeviceBuffer::random(number, std::size_t{s.tokens} * s.model, 1));
   buffers.push_back(DeviceBuffer::random(number, rows * s.model, 2));
   buffers.push_back(DeviceBuffer::of(std::vector<std::uint32_t>{routing->valid, s.tokens}));
-  buffers.push_back(moe_scales(s.tokens, s.model, 3));
-  buffers.push_back(DeviceBuffer::random(Number::f32, rows, 4));
+  buffers.push_back(moe_scales(std::size_t{s.tokens} * (blocks ? model_blocks : 1), s.model, 3));
+  buffers.push_back(DeviceBuffer::random(Number::f32, w1_scales, 4));
   buffers.push_back(DeviceBuffer::of(routing->sorted));
   buffers.push_back(DeviceBuffer::of(routing->block_experts));
   buffers.push_back(DeviceBuffer::of(routing->weights));
@@ -55,10 +66,11 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
   arguments.pointer(buffers[0]).pointer(buffers[1]).pointer(buffers[2]).pointer(buffers[3]);
   arguments.pointer(buffers[4]).pointer(buffers[5]).null().pointer(buffers[6]).pointer(buffers[7]);
   arguments.number(s.model).number(s.inter).number(s.tokens).number(s.experts);
-  arguments.number(s.model).number(s.model).number(s.topk * s.inter *
-                                                   2);  // bytes of a row of x, of weights, of a token
-  arguments.number(s.model * s.inter * 2).number(s.inter * 8).number(s.inter * 4);  // of an expert, and of its scales
-  arguments.number(s.topk).number(0U).number(use_gelu ? 1U : 0U);                   // k is not split
+  // Bytes of a row of x, of weights, of a token's results; of an expert, and of its scales.
+  arguments.number(s.model).number(s.model).number(s.topk * s.inter * (blocks ? 1 : 2));
+  arguments.number(s.model * s.inter * 2).number(static_cast<std::uint32_t>(w1_scales / s.experts * 4));
+  arguments.number(s.inter * 4);
+  arguments.number(s.topk).number(0U).number(use_gelu ? 1U : 0U);  // k is not split
   if (weighted) arguments.pointer(buffers[8]);
   else arguments.null();
 
@@ -66,18 +78,30 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
     const MoeReference reference(
         s, use_gelu,
         [&](std::size_t token, std::size_t k) {
-          return memory[1].value(number, token * s.model + k) * memory[4].value(Number::f32, token);
+          return memory[1].value(number, token * s.model + k) *
+                 memory[4].value(Number::f32, blocks ? k / block * s.tokens + token : token);
         },
         [&](std::size_t row, std::size_t k) {
-          return memory[2].value(number, shuffled(row, k, s.model)) * memory[5].value(Number::f32, row);
+          return memory[2].value(number, shuffled(row, k, s.model)) *
+                 memory[5].value(Number::f32, blocks ? row / block * model_blocks + k / block : row);
         });
+    const double rounding = blocks ? 1.0 / 16 : bf16_rounding;
+    const auto scale = [&](std::size_t choice, std::size_t n) {
+      return memory[0].value(Number::f32, results / 4 + choice * (s.inter / block) + n / block);
+    };
+    const auto result = [&](std::size_t choice, std::size_t n) {
+      if (!blocks) return memory[0].value(Number::bf16, choice * s.inter + n);
+      return memory[0].value(number, choice * s.inter + n) * scale(choice, n);
+    };
     Comparison comparison;
     for (std::size_t choice = 0; choice < routing->choices.size(); ++choice) {
       const auto [expert, weight] = routing->choices[choice];
       const auto hidden = reference.hidden(choice / s.topk, expert, weighted ? weight : 1);
       for (std::size_t n = 0; n < s.inter; ++n)
-        comparison.add(memory[0].value(Number::bf16, choice * s.inter + n), hidden[n].value,
-                       bf16_rounding * std::abs(hidden[n].value) + 0x1p-10 * std::abs(hidden[n].up), [&] {
+        comparison.add(result(choice, n), hidden[n].value,
+                       rounding * std::abs(hidden[n].value) + 0x1p-10 * std::abs(hidden[n].up) +
+                           (blocks ? 0x1p-10 * scale(choice, n) : 0),  // near 0 fp8's numbers are so far apart
+                       [&] {
                          return "out[" + std::to_string(choice / s.topk) + ", " + std::to_string(choice % s.topk) +
                                 ", " + std::to_string(n) + "]";
                        });
