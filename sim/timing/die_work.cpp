@@ -31,9 +31,9 @@ double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& t
       squares += difference * difference;
     }
     const double mean = sum / places, variance = std::max(squares / places - mean * mean, 0.0) / (places - 1);
-    most = std::max(most, mean - 2 * std::sqrt(variance));
+    most = std::max(most, mean - 4 * std::sqrt(variance));
   }
-  return most == 0 ? 0 : most / mean_length(plan, traces);
+  return most == 0 ? 0 : std::min(1.0, most / mean_length(plan, traces));
 }
 
 }  // namespace rapt::sim::timing

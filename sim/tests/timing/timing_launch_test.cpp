@@ -241,9 +241,10 @@ TEST(TimedLaunch, EndsWithTheSlowestDie) {
     extern "C" __global__ void loop(unsigned* to, unsigned kind) {
       const unsigned group = __builtin_amdgcn_workgroup_id_x();
       unsigned rounds = 400;
-      if (kind == 1) rounds = 400 + group % 8 * 100;
-      if (kind == 2) rounds = 1100 - group % 8 * 100;
-      if (kind == 3) rounds = 400 + (group * 2654435761u >> 16) % 800;
+      if (kind == 1) rounds = 400 + group % 8 * 40;
+      if (kind == 2) rounds = 680 - group % 8 * 40;
+      if (kind == 3) rounds = 20 + 380 * ((group * 2654435761u >> 16) % 2);
+      if (kind == 4) rounds = group % 8 == 0 ? 0 : 1000;
       for (unsigned n = 0; n < rounds; ++n) asm volatile("s_nop 0");
       to[group] = rounds;
     })");
@@ -255,9 +256,10 @@ TEST(TimedLaunch, EndsWithTheSlowestDie) {
   const Forecast same = forecast(0), rising = forecast(1), falling = forecast(2), random = forecast(3);
   EXPECT_EQ(same.slowest_die, 0);
   EXPECT_EQ(falling.slowest_die, 0);
-  EXPECT_NEAR(rising.slowest_die, 700.0 / 400, 0.1);
+  EXPECT_NEAR(rising.slowest_die, 280.0 / 400, 0.05);
   EXPECT_NEAR(rising.clocks / falling.clocks, 1, 0.05);
-  EXPECT_LT(random.slowest_die, 0.1);
+  EXPECT_LT(random.slowest_die, 0.05);
+  EXPECT_EQ(forecast(4).slowest_die, 1) << "at most";
 }
 
 // The last group sets a flag for which all others wait; it is in no sample.
