@@ -129,9 +129,11 @@ struct BackwardMemory {
     late_sums = carve.take<char>(static_cast<int64_t>(sums_bytes) * cut.late);
     announced_count = cut.late + call.batch * call.heads_k + slots + slots * cut.ranges;
     announced = late_done = carve.take<int32_t>(announced_count);
-    next_made = late_done + cut.late;
-    made = next_made + call.batch * call.heads_k;
-    met = made + slots;
+    if (base) {  // or else only the size is wanted
+      next_made = late_done + cut.late;
+      made = next_made + call.batch * call.heads_k;
+      met = made + slots;
+    }
     dsink = carve.take<double>(call.batch * call.heads_q);
     if (call.dbias) {
       dbias_count = 1;
