@@ -24,7 +24,7 @@ struct BenchRow {
   Measurement measured;
   int64_t extra_bytes = 0;
 
-  // "measured", or "simulated (time model 3)".
+  // "measured", or "simulated (...)" with the model's name.
   std::string origin() const { return simulated.empty() ? "measured" : "simulated (" + simulated + ")"; }
   double tflops() const { return work.flops / measured.ms * 1e-9; }
   double gigabytes() const { return work.bytes / measured.ms * 1e-6; }  // per second

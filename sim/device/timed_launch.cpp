@@ -33,12 +33,10 @@ TimedLaunch::TimedLaunch(const TimeRequest& request, const Launch& launch)
                      static_cast<unsigned>(launch.kernel->descriptor.group_segment_fixed_size + launch.dynamic_lds)};
   for (const auto& crowd : plan_.crowds)
     for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
-  for (const auto& unit : plan_.first)
-    for (const std::uint64_t group : unit) recorded_[group] = ~std::uint64_t{0};
-  for (const std::uint64_t group : plan_.next) recorded_[group] = ~std::uint64_t{0};
+  for (const std::uint64_t group : plan_.timed()) recorded_[group] = every;
   for (const std::uint64_t place : plan_.places)
     for (unsigned die = 0; die < chip_.dies; ++die)
-      if (recorded_.try_emplace(place + die, ~std::uint64_t{0}).second) only_compared_.insert(place + die);
+      if (recorded_.try_emplace(place + die, every).second) only_compared_.insert(place + die);
 }
 
 std::optional<std::uint64_t> TimedLaunch::recorded(std::uint64_t group) const {

@@ -9,13 +9,10 @@ namespace {
 double length(const Traces& traces, std::uint64_t group) { return static_cast<double>(traces.at(group).instructions); }
 
 double mean_length(const Plan& plan, const Traces& traces) {
-  double sum = 0, groups = 0;
-  const auto add = [&](const std::vector<std::uint64_t>& timed) {
-    for (const std::uint64_t group : timed) sum += length(traces, group), ++groups;
-  };
-  for (const auto& unit : plan.first) add(unit);
-  add(plan.next);
-  return sum / groups;
+  const std::vector<std::uint64_t> timed = plan.timed();
+  double sum = 0;
+  for (const std::uint64_t group : timed) sum += length(traces, group);
+  return sum / static_cast<double>(timed.size());
 }
 
 }  // namespace

@@ -20,9 +20,7 @@ struct Run {
 // the order of the groups neighbours are alike, so that the variance comes from successive differences (Wolter,
 // "Introduction to Variance Estimation", systematic samples).
 double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, const Traces& traces) {
-  std::vector<std::uint64_t> timed = plan.next;
-  for (const auto& unit : plan.first) timed.insert(timed.end(), unit.begin(), unit.end());
-  std::sort(timed.begin(), timed.end());
+  const std::vector<std::uint64_t> timed = plan.timed();
   const double n = static_cast<double>(timed.size());
   const double part = n * chip.dies / static_cast<double>(groups);
   if (part >= 1 || n < 2) return 0;
@@ -73,8 +71,10 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
       }
       still += !unit.empty();
     }
-    if (still != 0 && still != busy)
-      for (ComputeUnit& unit : units) unit.share(shares_of_busy(chip, plan, mhz, still));
+    if (still != 0 && still != busy) {
+      const Shares shares = shares_of_busy(chip, plan, mhz, still);
+      for (ComputeUnit& unit : units) unit.share(shares);
+    }
     busy = still;
   }
   run.clocks = static_cast<double>(last);

@@ -29,6 +29,13 @@ std::uint64_t taken(std::uint64_t k, std::uint64_t units, std::uint64_t timed) {
 
 }  // namespace
 
+std::vector<std::uint64_t> Plan::timed() const {
+  std::vector<std::uint64_t> groups = next;
+  for (const auto& unit : first) groups.insert(groups.end(), unit.begin(), unit.end());
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
 Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups) {
   Plan plan;
   plan.groups_per_unit = groups_per_unit;

@@ -24,6 +24,8 @@ struct Plan {
   std::vector<std::uint64_t> next;                // the groups that the timed units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
   std::vector<std::vector<std::uint64_t>> crowds;  // of two dies, the groups that are resident at first, unit by unit
+
+  std::vector<std::uint64_t> timed() const;  // all groups of `first` and `next`, in ascending order
 };
 
 // groups: of the grid. most_groups: that are timed, about. The placement is left for the caller to set.

@@ -1,5 +1,6 @@
 #include "sim/validate/families/moe.hpp"
 
+#include "sim/machine/operands/types.hpp"
 #include "sim/validate/families/torch_random.hpp"
 #include "sim/validate/input/input_error.hpp"
 
@@ -44,10 +45,7 @@ double experts_in_use(const MoeSize& size) {
 
 namespace {
 
-float to_bf16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
-}
+float to_bf16(float x) { return std::bit_cast<float>(valu::float_to_bf16(x, valu::Round::nearest) << 16); }
 
 // The experts of each token by falling score. The tuner draws x, both weights and then the scores, all in bf16.
 std::vector<std::uint32_t> chosen_experts(const MoeSize& size, unsigned compute_units) {

@@ -33,6 +33,15 @@ struct MoeRouting {
 // Scales that keep sums over `length` products near 1.
 DeviceBuffer moe_scales(std::size_t count, std::uint32_t length, std::uint64_t seed);
 
+// Block-scaled kernels have a scale for each 128 columns of a token, and for each 128 x 128 of a weight: which one.
+inline constexpr std::uint32_t scale_block = 128;
+inline std::size_t block_scale_of_x(const MoeSize& size, std::size_t token, std::size_t k) {
+  return k / scale_block * size.tokens + token;
+}
+inline std::size_t block_scale_of_weight(std::size_t row, std::size_t k, std::uint32_t columns) {
+  return row / scale_block * (columns / scale_block) + k / scale_block;
+}
+
 bool uses_gelu(const Shape& shape);  // rather than silu, as `act` says
 
 // Operands in double, scales applied.

@@ -7,8 +7,6 @@
 namespace rapt::sim::validate {
 namespace {
 
-constexpr std::uint32_t block = 128;  // of the scales
-
 class MoeFp8 final : public Family {
  public:
   std::string_view name() const override { return "moe-fp8"; }
@@ -51,7 +49,7 @@ PreparedLaunch MoeFp8::prepare(const Target& target, const Shape& shape) const {
   const bool blocks = says(target, "_blockscale");
   const Number number = target.arch == Arch::gfx942 ? Number::fp8_fnuz : Number::fp8;
   const Number input = bf16_x ? Number::bf16 : number;
-  const std::uint32_t model_blocks = s.model / block, inter_blocks = s.inter / block;
+  const std::uint32_t model_blocks = s.model / scale_block, inter_blocks = s.inter / scale_block;
   const std::uint32_t w1_scales = blocks ? 2 * inter_blocks * model_blocks : 2 * s.inter;  // of one expert
   const std::uint32_t w2_scales = blocks ? model_blocks * inter_blocks : s.model;
 
@@ -77,15 +75,15 @@ PreparedLaunch MoeFp8::prepare(const Target& target, const Shape& shape) const {
     const auto scale = [&](std::size_t buffer, std::size_t index) { return memory[buffer].value(Number::f32, index); };
     const auto x = [&](std::size_t token, std::size_t k) {
       const double value = memory[FusedMoe::x].value(input, token * s.model + k);
-      return bf16_x ? value : value * scale(FusedMoe::x_scales, blocks ? k / block * s.tokens + token : token);
+      return bf16_x ? value : value * scale(FusedMoe::x_scales, blocks ? block_scale_of_x(s, token, k) : token);
     };
     const auto w1 = [&](std::size_t row, std::size_t k) {
       return memory[FusedMoe::w1].value(number, shuffled(row, k, s.model)) *
-             scale(FusedMoe::w1_scales, blocks ? row / block * model_blocks + k / block : row);
+             scale(FusedMoe::w1_scales, blocks ? block_scale_of_weight(row, k, s.model) : row);
     };
     const auto w2 = [&](std::size_t row, std::size_t k) {
       return memory[FusedMoe::w2].value(number, shuffled(row, k, s.inter)) *
-             scale(FusedMoe::w2_scales, blocks ? row / block * inter_blocks + k / block : row);
+             scale(FusedMoe::w2_scales, blocks ? block_scale_of_weight(row, k, s.inter) : row);
     };
     // Rounding x makes gates and ups as wrong as rounding the hidden values does.
     return moe.compare(target, *routing, MoeReference(s, gelu, x, w1), w2, memory[FusedMoe::out],

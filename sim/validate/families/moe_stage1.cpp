@@ -10,8 +10,6 @@
 namespace rapt::sim::validate {
 namespace {
 
-constexpr std::uint32_t block = 128;  // of the scales
-
 bool has_blocks(std::string_view kernel) { return plain_name(kernel).find("_blockscale_") != std::string_view::npos; }
 
 class MoeStage1 final : public Family {
@@ -44,15 +42,15 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
   const auto routing = std::make_shared<const MoeRouting>(s, target.compute_units);
   const std::size_t rows = std::size_t{s.experts} * 2 * s.inter;  // of all experts' gates and ups
   const bool blocks = has_blocks(target.kernel);
-  const std::uint32_t model_blocks = s.model / block;
+  const std::uint32_t model_blocks = s.model / scale_block;
   const std::size_t results = std::size_t{s.tokens} * s.topk * s.inter;
-  const std::size_t w1_scales = blocks ? rows / block * model_blocks : rows;
+  const std::size_t w1_scales = blocks ? rows / scale_block * model_blocks : rows;
 
   PreparedLaunch launch;
   launch.groups = {s.inter / tile_of(target.kernel).second, static_cast<std::uint32_t>(routing->block_experts.size()),
                    1};
   auto& buffers = launch.buffers;
-  buffers.push_back(DeviceBuffer::unwritten(blocks ? results + results / block * 4 : results * 2));
+  buffers.push_back(DeviceBuffer::unwritten(blocks ? results + results / scale_block * 4 : results * 2));
   buffers.push_back(DeviceBuffer::random(number, std::size_t{s.tokens} * s.model, 1));
   buffers.push_back(DeviceBuffer::random(number, rows * s.model, 2));
   buffers.push_back(DeviceBuffer::of(std::vector<std::uint32_t>{routing->valid, s.tokens}));
@@ -79,15 +77,15 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
         s, use_gelu,
         [&](std::size_t token, std::size_t k) {
           return memory[1].value(number, token * s.model + k) *
-                 memory[4].value(Number::f32, blocks ? k / block * s.tokens + token : token);
+                 memory[4].value(Number::f32, blocks ? block_scale_of_x(s, token, k) : token);
         },
         [&](std::size_t row, std::size_t k) {
           return memory[2].value(number, shuffled(row, k, s.model)) *
-                 memory[5].value(Number::f32, blocks ? row / block * model_blocks + k / block : row);
+                 memory[5].value(Number::f32, blocks ? block_scale_of_weight(row, k, s.model) : row);
         });
     const double rounding = blocks ? 1.0 / 16 : bf16_rounding;
     const auto scale = [&](std::size_t choice, std::size_t n) {
-      return memory[0].value(Number::f32, results / 4 + choice * (s.inter / block) + n / block);
+      return memory[0].value(Number::f32, results / 4 + choice * (s.inter / scale_block) + n / scale_block);
     };
     const auto result = [&](std::size_t choice, std::size_t n) {
       if (!blocks) return memory[0].value(Number::bf16, choice * s.inter + n);
