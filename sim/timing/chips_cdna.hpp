@@ -48,7 +48,7 @@ inline constexpr Chip cdna3 = {
     .memory_gigabytes = 5300,
     .memory_nanoseconds = 380,       // fitted
     .memory_efficiency = 0.81,       // fitted
-    .launch_microseconds = 4,        // fitted
+    .launch_microseconds = 3,        // fitted
     .group_clocks = 16,              // fitted
     .sustained_matrix_share = 0.25,  // fitted
     .vector_power = 0.15,            // fitted
@@ -62,6 +62,7 @@ constexpr Chip mi308x() {
   chip.units_per_die = 20;
   chip.clock_mhz = 1420;
   chip.memory_efficiency = 0.65;    // fitted: perhaps its memory is slower
+  chip.launch_microseconds = 2.5;   // fitted: it has half the dies
   chip.sustained_matrix_share = 1;  // MI300X's power for a quarter of its units
   return chip;
 }

@@ -221,7 +221,7 @@ void ComputeUnit::go_on(Wave& wave, const Step& step, std::uint32_t slot) {
 }
 
 void ComputeUnit::issue_memory(Wave& wave, const Step& step, std::uint32_t slot) {
-  Clock end = now_ + chip_.scalar_load_clocks;
+  Clock end = now_ + (step.coherent ? memory_.coherent_clocks() : chip_.scalar_load_clocks);
   if (step.request && wave.request < wave.trace->requests.size()) {
     const Request& request = wave.trace->requests[wave.request++];
     if (step.port == Port::memory) end = memory_.take(wave.simd->compute_unit, *wave.trace, request, slot, step, now_);

@@ -83,6 +83,7 @@ Step make_step(const Entry& entry, const Chip& chip, unsigned lanes) {
     step.exchange_clocks = static_cast<std::uint16_t>(lanes * 4 / chip.lds_bytes_per_clock);
   step.address_clocks = static_cast<std::uint16_t>(lanes / 16);
   step.scalar_load = e.unit == Unit::smem;
+  step.coherent = step.scalar_load && (i.glc || i.scope != 0);
   step.arrives = name == "s_barrier" || name.starts_with("s_barrier_signal");
   step.joins = name == "s_barrier" || name == "s_barrier_wait";
   step.request = has_request(e);

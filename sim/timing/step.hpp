@@ -17,6 +17,7 @@ inline constexpr unsigned port_count = 7;
 struct Step {
   Port port = Port::internal;
   bool scalar_load = false;
+  bool coherent = false;                // a scalar load or atomic that passes the scalar cache
   bool arrives = false, joins = false;  // at a barrier; s_barrier does both
   bool request = false;                 // has a Request in the trace
   bool store = false;                   // its data goes to memory

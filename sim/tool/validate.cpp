@@ -3,6 +3,7 @@
 #include "sim/device/device.hpp"
 #include "sim/timing/launch_time.hpp"
 #include "sim/tool/tool.hpp"
+#include "sim/validate/clearing.hpp"
 #include "sim/validate/report.hpp"
 
 #include <fmt/format.h>
@@ -67,11 +68,11 @@ void set_number(timing::Chip& chip, const std::string& setting) {
       fmt::format("--set: '{}' is not a fitted number, must be one of {}", setting.substr(0, equals), names));
 }
 
-double forecast(const ValidateOptions& options, const Launch& launch, timing::Chip chip) {
+double forecast(const ValidateOptions& options, const validate::BoundLaunch& launch, timing::Chip chip) {
   for (const std::string& setting : options.settings) set_number(chip, setting);
-  const auto result = run(launch, 0, {}, {&chip, true}).forecast;
+  const auto result = run(launch.launch(), 0, {}, {&chip, true}).forecast;
   if (options.why) fmt::print("{}\n", timing::summary(*result));
-  return result->microseconds;
+  return validate::clearing_microseconds(chip, launch.cleared_bytes()) + result->microseconds;
 }
 
 int validate_command(const ValidateOptions& options) {
@@ -85,7 +86,9 @@ int validate_command(const ValidateOptions& options) {
   if (options.check) return check_rows(objects, rows);
 
   const validate::Roofline roofline(all);
-  const auto time = [&](const Launch& launch, const timing::Chip& chip) { return forecast(options, launch, chip); };
+  const auto time = [&](const validate::BoundLaunch& launch, const timing::Chip& chip) {
+    return forecast(options, launch, chip);
+  };
   std::vector<validate::Result> results;
   fmt::print("{}", validate::heading());
   for (const Measurement* row : rows) {

@@ -14,6 +14,7 @@ class BoundLaunch {
       : object_(std::move(object)), kernel_(kernel), prepared_(std::move(prepared)) {}
 
   Launch launch() const;
+  std::size_t cleared_bytes() const { return prepared_.cleared_bytes; }
   Comparison compare() const { return prepared_.compare(prepared_.buffers); }
 
  private:

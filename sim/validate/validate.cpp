@@ -45,10 +45,7 @@ Result evaluate(Objects& objects, const Measurement& row, const Roofline& roofli
     result.roofline = roofline.microseconds(row);
     const timing::Chip& chip = chip_of(row.arch, row.compute_units);
     result.least = least_microseconds(family.work({row.arch, row.compute_units, row.kernel}, shape), chip);
-    if (forecast) {
-      const BoundLaunch bound = objects.bind(row, shape);
-      result.forecast = forecast(bound.launch(), chip);
-    }
+    if (forecast) result.forecast = forecast(objects.bind(row, shape), chip);
   } catch (const std::runtime_error& refusal) {  // InputError, Fault, or what the forecast throws
     result.refusal = refusal.what();
   }

@@ -7,8 +7,9 @@
 
 namespace rapt::sim::validate {
 
-// Microseconds of the launch on the chip. It may run any part of the launch; its results are not used.
-using Forecast = std::function<double(const Launch& launch, const timing::Chip& chip)>;
+// Microseconds of the launch on the chip, and of what was timed with it. It may run any part of the launch; its results
+// are not used.
+using Forecast = std::function<double(const BoundLaunch& launch, const timing::Chip& chip)>;
 
 struct Result {
   const Measurement* row = nullptr;

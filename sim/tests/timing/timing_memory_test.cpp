@@ -154,6 +154,15 @@ TEST_P(TimedMemory, ScalarLoads) {
   EXPECT_GT(code.stalled(Stall::scalar_memory), chip().scalar_load_clocks / 2);
 }
 
+// Where there is only one die, its L2 has what all wrote.
+TEST_P(TimedMemory, CoherentScalarLoadsPassTheScalarCache) {
+  if (chip().arch == Arch::gfx1201) return;  // its scopes are the caches' own matter: no such flag on a scalar load
+  TimedCode code(chip(), "s_load_dwordx2 s[4:5], s[2:3], 0x0 glc\ns_waitcnt lgkmcnt(0)");
+  code.set_address(2, memory_.data());
+  const double last = chip().last_level_nanoseconds * chip().clock_mhz / 1000;
+  EXPECT_NEAR(static_cast<double>(code.clocks()), chip().dies > 1 ? last : chip().l2_clocks, 12);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, TimedMemory, testing::ValuesIn(chips_of(every_arch)), chip_name);
 
 }  // namespace

@@ -17,6 +17,7 @@ void EightBitGemm::begin(PreparedLaunch& launch, const Target& target, const Gem
   launch.groups = {size.n / tile_n * size.splits, ceil_div(size.m, tile_m), 1};
   const std::size_t bytes = std::size_t{size.m} * size.n * 2;
   launch.buffers.push_back(size.splits > 1 ? DeviceBuffer::zeros(bytes) : DeviceBuffer::unwritten(bytes));
+  if (size.splits > 1) launch.cleared_bytes = bytes;  // aiter's launchers: hipMemsetAsync
 }
 
 }  // namespace rapt::sim::validate

@@ -71,6 +71,7 @@ PreparedLaunch MoeFp8::prepare(const Target& target, const Shape& shape) const {
                   moe_scales(std::size_t{s.experts} * w1_scales, bf16_x ? s.model : 1, 5),
                   moe_scales(std::size_t{s.experts} * w2_scales, s.inter, 6)});
 
+  launch.cleared_bytes = std::size_t{s.tokens} * s.model * 2;  // aiter's gemm_moe_tune.py: torch.zeros
   launch.compare = [=](const std::vector<DeviceBuffer>& memory) {
     const auto scale = [&](std::size_t buffer, std::size_t index) { return memory[buffer].value(Number::f32, index); };
     const auto x = [&](std::size_t token, std::size_t k) {

@@ -33,6 +33,7 @@ struct PreparedLaunch {
   std::array<std::uint32_t, 3> group_size{256, 1, 1};
   Arguments arguments;
   std::vector<DeviceBuffer> buffers;
+  std::size_t cleared_bytes = 0;  // that the function which was timed clears first, by a launch of its own
   std::function<Comparison(const std::vector<DeviceBuffer>&)> compare;  // after the launch has run completely
 };
 
