@@ -3,6 +3,7 @@
 #include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
+#include "sim/device/standstill.hpp"
 #include "sim/device/timed_launch.hpp"
 #include "sim/device/workers.hpp"
 #include "sim/machine/core/fault.hpp"
@@ -96,6 +97,8 @@ class Dispatch {
   }
 
  private:
+  static constexpr std::uint64_t short_patience = 1 << 12;  // instructions
+
   // A group's memory, reused for the next one.
   struct Place {
     Place(const Dispatch& d, std::uint64_t bytes)
@@ -109,6 +112,8 @@ class Dispatch {
     GroupRunner runner;
     std::unique_ptr<timing::Recorder> recorder;  // of the group that runs, if it is recorded
     bool ends_early = false;                     // once it is recorded far enough
+    Standstill standstill;                       // of the group, while it is recorded
+    std::uint64_t recorded = 0;                  // instructions of it that recorded_ counts
   };
 
   // The groups of one host thread.
@@ -123,8 +128,7 @@ class Dispatch {
 
   void work() {
     constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start
-    constexpr std::uint64_t short_patience = 1 << 12;
-    constexpr std::uint64_t step = 1 << 8;  // a few instructions of each wave
+    constexpr std::uint64_t step = 1 << 8;       // a few instructions of each wave
     const std::uint64_t most_active = in_step() ? timed_->resident_groups() : ~std::uint64_t{0};
     Groups groups;
     bool crowded = false;  // all active groups have had a turn
@@ -141,10 +145,7 @@ class Dispatch {
         auto place = std::move(groups.active.front());
         groups.active.pop_front();
         const bool briefly = place->ends_early || waits_;
-        const bool ended = place->runner.advance(in_step() ? step
-                                                 : briefly ? short_patience
-                                                           : patience,
-                                                 environment().wave_limit);
+        const bool ended = turn(*place, in_step() ? step : briefly ? short_patience : patience);
         const bool recorded =
             place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
         if (recorded) end_recording(*place);
@@ -163,6 +164,41 @@ class Dispatch {
       failed_ = true;
       throw;
     }
+  }
+
+  // About `budget` instructions of a group; true once it has ended.
+  bool turn(Place& place, std::uint64_t budget) {
+    const std::uint64_t slice = place.recorder ? std::min(budget, short_patience) : budget;
+    for (std::uint64_t spent = 0; spent < budget; spent += slice) {
+      if (place.runner.advance(slice, environment().wave_limit)) return true;
+      if (place.recorder) check_recording(place);
+    }
+    return false;
+  }
+
+  // Throws Fault if there can be no forecast: a group that waits in a loop that is not known to wait is recorded for as
+  // long as the host lets it wait, and for ever if none of a sample ends its wait.
+  void check_recording(Place& place) {
+    constexpr std::uint64_t many_rounds = 1 << 16;    // instructions
+    constexpr std::uint64_t most_recorded = 1 << 30;  // of a launch: 4 GB or more
+    const timing::Recorder& recorder = *place.recorder;
+    const GroupRunner& runner = place.runner;
+    const bool others_go_on = in_step() && !sample_only_;  // so that it waits for as long as they need
+    if (!others_go_on && recorder.works(runner.group()) &&
+        place.standstill.rounds(runner.group(), runner.instructions(), recorder.effects()) >= many_rounds)
+      cannot_be_timed(
+          "a workgroup goes round and round until another one stores something, in a loop that is not recognised as "
+          "waiting");
+    recorded_ += recorder.recorded() - place.recorded;
+    place.recorded = recorder.recorded();
+    if (recorded_ > most_recorded)
+      cannot_be_timed("its workgroups have not ended after " + std::to_string(most_recorded) +
+                      " recorded instructions");
+  }
+
+  [[noreturn]] void cannot_be_timed(const std::string& why) const {
+    throw Fault(FaultKind::endless, launch_.kernel->name + " cannot be timed: " + why +
+                                        "; without RAPT_SIM_TIME it runs to its end, if it has one");
   }
 
   void end_recording(Place& place) {
@@ -206,6 +242,8 @@ class Dispatch {
 
   void begin(Place& place, std::uint64_t group) {
     place.recorder.reset();
+    place.standstill = {};
+    place.recorded = 0;
     const auto recorded = timed_ ? timed_->recorded(group) : std::nullopt;
     if (recorded)
       place.recorder =
@@ -239,7 +277,8 @@ class Dispatch {
   const timing::Tickets tickets_;
   const bool sample_only_;
   GroupOrder order_;
-  std::atomic<std::uint64_t> recording_;  // of a sample, groups that are not recorded yet
+  std::atomic<std::uint64_t> recording_;    // of a sample, groups that are not recorded yet
+  std::atomic<std::uint64_t> recorded_{0};  // instructions of all groups
   const Launch& launch_;
   Profiler* profiler_;
   int device_;

@@ -271,12 +271,25 @@ TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
       } else {
         while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
       }
+    }
+    // The wait begins where groups that are not timed are recorded no longer, and their other waves are at a barrier.
+    extern "C" __global__ void wait_late(unsigned* flag, unsigned last) {
+      if (TID < 64)
+        for (unsigned n = 0; n < 4000; ++n) asm volatile("s_nop 0");
+      if (TID == 0) {
+        if (BID == last) __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+      }
+      SYNC();
     })");
-  const Buffer<unsigned> flag(std::vector<unsigned>{0});
+  const Buffer<unsigned> flag(1);
   module.time({&mi300x(), true});
-  const LaunchResult result = module.launch("wait_for_last", {800, 1, 1}, {64, 1, 1}, 0, flag.data(), 799U);
-  EXPECT_LT(result.forecast->timed_groups, 800U);
-  EXPECT_GT(result.forecast->microseconds, 0);
+  for (const char* name : {"wait_for_last", "wait_late"}) {
+    flag[0] = 0;
+    const LaunchResult result = module.launch(name, {800, 1, 1}, {128, 1, 1}, 0, flag.data(), 799U);
+    EXPECT_LT(result.forecast->timed_groups, 800U) << name;
+    EXPECT_GT(result.forecast->microseconds, 0) << name;
+  }
 }
 
 }  // namespace
