@@ -3,8 +3,8 @@
 #include "sim/check/races/launch.hpp"
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
-#include "sim/device/standstill.hpp"
 #include "sim/device/timed_launch.hpp"
+#include "sim/device/timed_progress.hpp"
 #include "sim/device/workers.hpp"
 #include "sim/machine/core/fault.hpp"
 #include "sim/machine/core/program.hpp"
@@ -72,6 +72,7 @@ class Dispatch {
         order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},
                in_step() ? 0 : environment().seed),
         recording_(sample_only_ ? order_.total() : 0),
+        progress_(launch.kernel->name, in_step() && !sample_only_),
         launch_(launch),
         profiler_(followers.profiler),
         device_(device),
@@ -81,9 +82,9 @@ class Dispatch {
 
   LaunchResult run() {
     const std::uint64_t most = in_step() ? 1 : environment().threads;
-    const auto threads = static_cast<unsigned>(std::min(most, order_.total()));
+    threads_ = static_cast<unsigned>(std::min(most, order_.total()));
     try {
-      run_parallel(threads, [this] { work(); });
+      run_parallel(threads_, [this] { work(); });
     } catch (const std::exception& failure) {
       if (counts_) profiler_->add(launch_, *counts_, 0, failure.what());
       throw;
@@ -111,9 +112,10 @@ class Dispatch {
     std::unique_ptr<Profile> profile;
     GroupRunner runner;
     std::unique_ptr<timing::Recorder> recorder;  // of the group that runs, if it is recorded
+    std::unique_ptr<timing::Recorder> watcher;   // of one that is not, if others wait for it
     bool ends_early = false;                     // once it is recorded far enough
-    Standstill standstill;                       // of the group, while it is recorded
-    std::uint64_t recorded = 0;                  // instructions of it that recorded_ counts
+    TimedProgress::Group progress;
+    timing::Recorder* observer() const { return recorder ? recorder.get() : watcher.get(); }
   };
 
   // The groups of one host thread.
@@ -150,12 +152,13 @@ class Dispatch {
             place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
         if (recorded) end_recording(*place);
         if (ended) {
+          progress_.goes_on();
           add(place->runner);
           groups.idle.push_back(std::move(place));
         } else if (recorded) {
           groups.parked.push_back(std::move(place));
         } else {
-          waits_ = waits_ || (sample_only_ && place->recorder && place->recorder->waits());
+          waits_ = waits_ || (place->recorder && place->recorder->waits());
           groups.active.push_back(std::move(place));
           crowded = true;
         }
@@ -168,37 +171,24 @@ class Dispatch {
 
   // About `budget` instructions of a group; true once it has ended.
   bool turn(Place& place, std::uint64_t budget) {
-    const std::uint64_t slice = place.recorder ? std::min(budget, short_patience) : budget;
+    constexpr std::uint64_t unwatched = 1 << 16;
+    GroupRunner& runner = place.runner;
+    if (waits_ && !place.observer() && runner.instructions() > unwatched) watch(place);
+    const std::uint64_t slice = place.observer() ? std::min(budget, short_patience) : budget;
     for (std::uint64_t spent = 0; spent < budget; spent += slice) {
-      if (place.runner.advance(slice, environment().wave_limit)) return true;
-      if (place.recorder) check_recording(place);
+      if (runner.advance(slice, environment().wave_limit)) return true;
+      if (timed_) progress_.check_waits(place.progress, runner.group(), place.observer(), slice, threads_);
+      if (place.recorder)
+        progress_.check_recording(place.progress, runner.group(), *place.recorder, runner.instructions());
     }
     return false;
   }
 
-  // Throws Fault if there can be no forecast: a group that waits in a loop that is not known to wait is recorded for as
-  // long as the host lets it wait, and for ever if none of a sample ends its wait.
-  void check_recording(Place& place) {
-    constexpr std::uint64_t many_rounds = 1 << 16;    // instructions
-    constexpr std::uint64_t most_recorded = 1 << 30;  // of a launch: 4 GB or more
-    const timing::Recorder& recorder = *place.recorder;
-    const GroupRunner& runner = place.runner;
-    const bool others_go_on = in_step() && !sample_only_;  // so that it waits for as long as they need
-    if (!others_go_on && recorder.works(runner.group()) &&
-        place.standstill.rounds(runner.group(), runner.instructions(), recorder.effects()) >= many_rounds)
-      cannot_be_timed(
-          "a workgroup goes round and round until another one stores something, in a loop that is not recognised as "
-          "waiting");
-    recorded_ += recorder.recorded() - place.recorded;
-    place.recorded = recorder.recorded();
-    if (recorded_ > most_recorded)
-      cannot_be_timed("its workgroups have not ended after " + std::to_string(most_recorded) +
-                      " recorded instructions");
-  }
-
-  [[noreturn]] void cannot_be_timed(const std::string& why) const {
-    throw Fault(FaultKind::endless, launch_.kernel->name + " cannot be timed: " + why +
-                                        "; without RAPT_SIM_TIME it runs to its end, if it has one");
+  // Records nothing, but knows whether the group waits.
+  void watch(Place& place) {
+    place.watcher = std::make_unique<timing::Recorder>(timed_->chip().line_bytes, 0, 1);
+    place.watcher->begin_group(place.runner.group(), 0);
+    place.runner.watch(place.watcher.get());
   }
 
   void end_recording(Place& place) {
@@ -227,7 +217,7 @@ class Dispatch {
     if (number < order_.total()) {
       number = order_.number(number);
     } else {
-      if (!waits_) return false;
+      if (!waits_ || !sample_only_) return false;
       do number = next_other_++;
       while (number < order_.grid() && timed_->recorded(number));
       if (number >= order_.grid()) return false;
@@ -242,8 +232,8 @@ class Dispatch {
 
   void begin(Place& place, std::uint64_t group) {
     place.recorder.reset();
-    place.standstill = {};
-    place.recorded = 0;
+    place.watcher.reset();
+    place.progress = {};
     const auto recorded = timed_ ? timed_->recorded(group) : std::nullopt;
     if (recorded)
       place.recorder =
@@ -277,8 +267,9 @@ class Dispatch {
   const timing::Tickets tickets_;
   const bool sample_only_;
   GroupOrder order_;
-  std::atomic<std::uint64_t> recording_;    // of a sample, groups that are not recorded yet
-  std::atomic<std::uint64_t> recorded_{0};  // instructions of all groups
+  std::atomic<std::uint64_t> recording_;  // of a sample, groups that are not recorded yet
+  TimedProgress progress_;
+  unsigned threads_ = 1;
   const Launch& launch_;
   Profiler* profiler_;
   int device_;
@@ -286,7 +277,7 @@ class Dispatch {
   std::unique_ptr<LaunchCounts> counts_;
   std::unique_ptr<Trace> trace_;
   std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, instructions_{0}, longest_{0};
-  std::atomic<bool> waits_{false};  // a group of the sample waits for another group
+  std::atomic<bool> waits_{false};  // a group that is recorded waits for another group
   std::array<std::atomic<std::uint64_t>, pipe_count> clocks_{};
   std::atomic<bool> failed_{false};
 };

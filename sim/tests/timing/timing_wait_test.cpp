@@ -278,26 +278,40 @@ constexpr const char* unknown_waits = R"(
   }
 )";
 
+std::string failure(Module& module, const char* name, bool sample_only, unsigned groups) {
+  module.time({&mi300x(), sample_only});
+  const Buffer<unsigned> flag(std::vector<unsigned>(100));
+  try {
+    module.launch(name, {groups, 1, 1}, {128, 1, 1}, 0, flag.data());
+  } catch (const Fault& fault) {
+    return fault.what();
+  }
+  return {};
+}
+
 TEST(TimedWait, InALoopThatIsNotRecognisedThereIsNoTime) {
   Module module(Arch::gfx942, unknown_waits);
-  const Buffer<unsigned> flag(100);
-  const auto failure = [&](const char* name, bool sample_only) {
-    module.time({&mi300x(), sample_only});
-    flag[0] = 0;
-    try {
-      module.launch(name, {20, 1, 1}, {128, 1, 1}, 0, flag.data());
-    } catch (const Fault& fault) {
-      return std::string(fault.what());
-    }
-    return std::string();
-  };
   for (const char* name : {"two_hops", "told", "never"})
     for (const bool sample_only : {false, true})
-      EXPECT_EQ(failure(name, sample_only),
+      EXPECT_EQ(failure(module, name, sample_only, 20),
                 std::string(name) +
                     " cannot be timed: a workgroup goes round and round until another one stores something, in a loop "
                     "that is not recognised as waiting; without RAPT_SIM_TIME it runs to its end, if it has one");
-  for (const char* name : {"counts", "watches_the_clock", "stores"}) EXPECT_EQ(failure(name, false), "") << name;
+  for (const char* name : {"counts", "watches_the_clock", "stores"})
+    EXPECT_EQ(failure(module, name, false, 20), "") << name;
+}
+
+// In a loop that is recognised, but nobody sets the flag.
+TEST(TimedWait, ThatNeverEndsHasNoTime) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void for_nobody(unsigned* flag) {
+      if (BID % 4 == 0) return;
+      while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+    })");
+  for (const bool sample_only : {false, true})
+    EXPECT_EQ(failure(module, "for_nobody", sample_only, 800),
+              "for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
+              "to its end, if it has one");
 }
 
 }  // namespace
