@@ -4,6 +4,7 @@
 #include "sim/device/environment.hpp"
 #include "sim/device/group_runner.hpp"
 #include "sim/device/timed_launch.hpp"
+#include "sim/device/timed_progress.hpp"
 #include "sim/device/workers.hpp"
 #include "sim/machine/core/fault.hpp"
 #include "sim/machine/core/program.hpp"
@@ -71,6 +72,7 @@ class Dispatch {
         order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},
                in_step() ? 0 : environment().seed),
         recording_(sample_only_ ? order_.total() : 0),
+        progress_(launch.kernel->name, in_step() && !sample_only_),
         launch_(launch),
         profiler_(followers.profiler),
         device_(device),
@@ -80,9 +82,9 @@ class Dispatch {
 
   LaunchResult run() {
     const std::uint64_t most = in_step() ? 1 : environment().threads;
-    const auto threads = static_cast<unsigned>(std::min(most, order_.total()));
+    threads_ = static_cast<unsigned>(std::min(most, order_.total()));
     try {
-      run_parallel(threads, [this] { work(); });
+      run_parallel(threads_, [this] { work(); });
     } catch (const std::exception& failure) {
       if (counts_) profiler_->add(launch_, *counts_, 0, failure.what());
       throw;
@@ -96,6 +98,8 @@ class Dispatch {
   }
 
  private:
+  static constexpr std::uint64_t short_patience = 1 << 12;  // instructions
+
   // A group's memory, reused for the next one.
   struct Place {
     Place(const Dispatch& d, std::uint64_t bytes)
@@ -108,7 +112,10 @@ class Dispatch {
     std::unique_ptr<Profile> profile;
     GroupRunner runner;
     std::unique_ptr<timing::Recorder> recorder;  // of the group that runs, if it is recorded
+    std::unique_ptr<timing::Recorder> watcher;   // of one that is not, if others wait for it
     bool ends_early = false;                     // once it is recorded far enough
+    TimedProgress::Group progress;
+    timing::Recorder* observer() const { return recorder ? recorder.get() : watcher.get(); }
   };
 
   // The groups of one host thread.
@@ -123,8 +130,7 @@ class Dispatch {
 
   void work() {
     constexpr std::uint64_t patience = 1 << 20;  // instructions of a group before another one may start
-    constexpr std::uint64_t short_patience = 1 << 12;
-    constexpr std::uint64_t step = 1 << 8;  // a few instructions of each wave
+    constexpr std::uint64_t step = 1 << 8;       // a few instructions of each wave
     const std::uint64_t most_active = in_step() ? timed_->resident_groups() : ~std::uint64_t{0};
     Groups groups;
     bool crowded = false;  // all active groups have had a turn
@@ -141,20 +147,18 @@ class Dispatch {
         auto place = std::move(groups.active.front());
         groups.active.pop_front();
         const bool briefly = place->ends_early || waits_;
-        const bool ended = place->runner.advance(in_step() ? step
-                                                 : briefly ? short_patience
-                                                           : patience,
-                                                 environment().wave_limit);
+        const bool ended = turn(*place, in_step() ? step : briefly ? short_patience : patience);
         const bool recorded =
             place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
         if (recorded) end_recording(*place);
         if (ended) {
+          progress_.goes_on();
           add(place->runner);
           groups.idle.push_back(std::move(place));
         } else if (recorded) {
           groups.parked.push_back(std::move(place));
         } else {
-          waits_ = waits_ || (sample_only_ && place->recorder && place->recorder->waits());
+          waits_ = waits_ || (place->recorder && place->recorder->waits());
           groups.active.push_back(std::move(place));
           crowded = true;
         }
@@ -163,6 +167,28 @@ class Dispatch {
       failed_ = true;
       throw;
     }
+  }
+
+  // About `budget` instructions of a group; true once it has ended.
+  bool turn(Place& place, std::uint64_t budget) {
+    constexpr std::uint64_t unwatched = 1 << 16;
+    GroupRunner& runner = place.runner;
+    if (waits_ && !place.observer() && runner.instructions() > unwatched) watch(place);
+    const std::uint64_t slice = place.observer() ? std::min(budget, short_patience) : budget;
+    for (std::uint64_t spent = 0; spent < budget; spent += slice) {
+      if (runner.advance(slice, environment().wave_limit)) return true;
+      if (timed_) progress_.check_waits(place.progress, runner.group(), place.observer(), slice, threads_);
+      if (place.recorder)
+        progress_.check_recording(place.progress, runner.group(), *place.recorder, runner.instructions());
+    }
+    return false;
+  }
+
+  // Records nothing, but knows whether the group waits.
+  void watch(Place& place) {
+    place.watcher = std::make_unique<timing::Recorder>(timed_->chip().line_bytes, 0, 1);
+    place.watcher->begin_group(place.runner.group(), 0);
+    place.runner.watch(place.watcher.get());
   }
 
   void end_recording(Place& place) {
@@ -191,7 +217,7 @@ class Dispatch {
     if (number < order_.total()) {
       number = order_.number(number);
     } else {
-      if (!waits_) return false;
+      if (!waits_ || !sample_only_) return false;
       do number = next_other_++;
       while (number < order_.grid() && timed_->recorded(number));
       if (number >= order_.grid()) return false;
@@ -206,6 +232,8 @@ class Dispatch {
 
   void begin(Place& place, std::uint64_t group) {
     place.recorder.reset();
+    place.watcher.reset();
+    place.progress = {};
     const auto recorded = timed_ ? timed_->recorded(group) : std::nullopt;
     if (recorded)
       place.recorder =
@@ -240,6 +268,8 @@ class Dispatch {
   const bool sample_only_;
   GroupOrder order_;
   std::atomic<std::uint64_t> recording_;  // of a sample, groups that are not recorded yet
+  TimedProgress progress_;
+  unsigned threads_ = 1;
   const Launch& launch_;
   Profiler* profiler_;
   int device_;
@@ -247,7 +277,7 @@ class Dispatch {
   std::unique_ptr<LaunchCounts> counts_;
   std::unique_ptr<Trace> trace_;
   std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, instructions_{0}, longest_{0};
-  std::atomic<bool> waits_{false};  // a group of the sample waits for another group
+  std::atomic<bool> waits_{false};  // a group that is recorded waits for another group
   std::array<std::atomic<std::uint64_t>, pipe_count> clocks_{};
   std::atomic<bool> failed_{false};
 };

@@ -26,6 +26,8 @@ class ComputeUnit {
   bool empty() const { return groups_.empty(); }
   // Runs until one of its groups ends, and returns when, or to `until`.
   std::optional<Clock> run(Clock until);
+  // When the last of its vector memory operations so far will have ended: stores outlive their wave.
+  Clock memory_ended() const { return memory_.ended(); }
   void share(const Shares& shares) { memory_.share(shares); }  // from now on
 
   Clock matrix_busy() const { return matrix_busy_; }  // of all SIMDs

@@ -69,7 +69,8 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
         unit.start(traces.at(*next++), *end + chip.group_clocks);
         ++run.groups;
       }
-      still += !unit.empty();
+      last = std::max(last, unit.memory_ended());
+      still += !unit.empty() || unit.memory_ended() > until;
     }
     if (still != 0 && still != busy) {
       const Shares shares = shares_of_busy(chip, plan, mhz, still);

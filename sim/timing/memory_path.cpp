@@ -75,7 +75,9 @@ Clock MemoryPath::take(unsigned compute_unit, const WaveTrace& wave, const Reque
                                      : load(unit, wave.lines[request.first_line + n], slot, step, line_at));
   }
   unit.address_free = std::max(begin + busy, line_at);
-  return static_cast<Clock>(last) + 1;
+  const Clock end = static_cast<Clock>(last) + 1;
+  ended_ = std::max(ended_, end);
+  return end;
 }
 
 }  // namespace rapt::sim::timing

@@ -29,6 +29,7 @@ class MemoryPath {
   // Takes the request at `at`; returns when its data has arrived, or its stores are acknowledged.
   Clock take(unsigned compute_unit, const WaveTrace& wave, const Request& request, std::uint32_t slot, const Step& step,
              Clock at);
+  Clock ended() const { return ended_; }  // when that will be true of all that was taken
 
  private:
   class Queue {
@@ -57,6 +58,7 @@ class MemoryPath {
   std::vector<ComputeUnit> compute_units_;
   Queue array_, l2_, last_, memory_;
   double last_clocks_, memory_clocks_;
+  Clock ended_ = 0;
 };
 
 }  // namespace rapt::sim::timing

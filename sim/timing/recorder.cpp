@@ -20,6 +20,18 @@ void add_lines(const Access& access, unsigned shift, std::size_t first, std::vec
   lines.erase(std::unique(begin, lines.end()), lines.end());
 }
 
+// A compare-and-swap counts as a load: one that succeeds in each round of a loop finds what another workgroup stored.
+bool changes_memory(const Instruction& instruction, const Access& access) {
+  return access.space == Space::global && access.action != Action::load &&
+         instruction.opcode->name.find("cmpswap") == std::string_view::npos;
+}
+
+bool looks_at_clock(const Entry& entry) {
+  const Effects& e = entry.effects;
+  return (e.unit == Unit::smem && !e.loads && !e.writes().empty()) || e.unit == Unit::message ||
+         (e.unit == Unit::salu && entry.instruction.opcode->name.starts_with("s_getreg"));
+}
+
 }  // namespace
 
 Recorder::Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t resident_groups)
@@ -32,6 +44,7 @@ void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
   trace_.instructions = 0;
   trace_.waves.assign(group.waves.size(), {});
   waits_.assign(group.waves.size(), {});
+  effects_ = 0;
   if (program_ != group.program) loops_.clear();
   program_ = group.program;
 }
@@ -57,14 +70,30 @@ bool Recorder::waits() const {
   return std::any_of(waits_.begin(), waits_.end(), [](const Wait& wait) { return wait.rounds > many; });
 }
 
+bool Recorder::works(const Workgroup& group) const {
+  return std::any_of(group.waves.begin(), group.waves.end(), [this](const Wave& wave) {
+    const bool runs = wave.state == WaveState::running || wave.state == WaveState::sleeping;
+    return runs && !waits_[wave.index].inside;
+  });
+}
+
+std::uint64_t Recorder::recorded() const {
+  std::uint64_t sum = 0;
+  for (const WaveTrace& wave : trace_.waves) sum += wave.slots.size();
+  return sum;
+}
+
 const Entry& Recorder::entry_at(std::uint32_t slot) const {
   return program_->at(program_->base() + 4 * std::uint64_t{slot});
 }
 
-bool Recorder::waits_in(CodeLoop loop) {
-  const auto [found, added] = loops_.try_emplace({loop.head, loop.latch});
-  if (added) found->second = is_wait_loop(*program_, loop);
-  return found->second;
+const CodeLoop* Recorder::wait_loop(CodeLoop round) {
+  const auto [found, added] = loops_.try_emplace({round.head, round.latch});
+  if (added) {
+    const CodeLoop loop = to_last_latch(*program_, round);
+    if (is_wait_loop(*program_, loop)) found->second = loop;
+  }
+  return found->second ? &*found->second : nullptr;
 }
 
 // Keeps the first `slots` instructions and their requests.
@@ -84,8 +113,8 @@ void Recorder::follow(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
     ++wait.rounds;
   } else if (wait.inside && !wait.loop.contains(slot)) {
     leave(trace, wait, slot);
-  } else if (!wait.inside && back && waits_in({slot, wait.last})) {
-    go_round(trace, wait, {slot, wait.last});
+  } else if (!wait.inside && back) {
+    if (const CodeLoop* loop = wait_loop({slot, wait.last})) go_round(trace, wait, *loop);
   }
   wait.last = slot;
 }
@@ -93,12 +122,14 @@ void Recorder::follow(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
 // After the first round, which could not be known to be one.
 void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
   const auto head = std::find(trace.slots.rbegin(), trace.slots.rend(), loop.head);
-  if (head == trace.slots.rend() ||
-      !std::all_of(trace.slots.rbegin(), head, [&](std::uint32_t slot) { return loop.contains(slot); }))
-    return;  // recorded only up to a point before it
+  const bool recorded = head != trace.slots.rend() && std::all_of(trace.slots.rbegin(), head, [&](std::uint32_t slot) {
+                          return loop.contains(slot);
+                        });
+  const bool full = trace.slots.size() >= most_;  // perhaps before this round
+  if (!recorded && !full) return;
   wait.loop = loop;
   wait.inside = true;
-  wait.begin = static_cast<std::size_t>(trace.slots.rend() - head) - 1;
+  wait.begin = recorded ? static_cast<std::size_t>(trace.slots.rend() - head) - 1 : trace.slots.size();
   wait.rounds = 1;
   wait.looks.clear();
   std::size_t request = trace.requests.size();
@@ -148,13 +179,15 @@ void Recorder::repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slo
 void Recorder::before(Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
   follow(trace, waits_[wave.index], entry.slot);
+  effects_ += looks_at_clock(entry);
   recording_ = trace.slots.size() < most_;
   if (!recording_) return;
   trace.slots.push_back(entry.slot);
   request_ = {static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0};
 }
 
-void Recorder::access(Wave& wave, const Instruction&, const Access& access) {
+void Recorder::access(Wave& wave, const Instruction& instruction, const Access& access) {
+  effects_ += changes_memory(instruction, access);
   if (!recording_) return;
   request_.bytes += access.bytes * static_cast<unsigned>(std::popcount(access.lanes));
   if (access.space == Space::lds) {

@@ -25,6 +25,12 @@ class Recorder final : public Observer {
   bool full(const Workgroup& group) const;
   // Whether a wave has waited for another one for many rounds of a loop.
   bool waits() const;
+  // Whether a wave runs that is in no loop which is known to wait.
+  bool works(const Workgroup& group) const;
+  // How often the group has changed memory or looked at a clock.
+  std::uint64_t effects() const { return effects_; }
+  // Instructions of all waves.
+  std::uint64_t recorded() const;
 
   void before(Wave& wave, const Entry& entry) override;
   void after(Wave& wave, const Entry& entry) override;
@@ -50,7 +56,7 @@ class Recorder final : public Observer {
   };
 
   const Entry& entry_at(std::uint32_t slot) const;
-  bool waits_in(CodeLoop loop);
+  const CodeLoop* wait_loop(CodeLoop round);  // in which the wave went round; null if that does not wait
   void follow(WaveTrace& trace, Wait& wait, std::uint32_t slot);
   void go_round(WaveTrace& trace, Wait& wait, CodeLoop loop);
   void leave(WaveTrace& trace, Wait& wait, std::uint32_t to);
@@ -62,9 +68,10 @@ class Recorder final : public Observer {
   std::uint64_t most_, resident_groups_;
   GroupTrace trace_;
   const Program* program_ = nullptr;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> loops_;  // head and latch: whether it waits
-  std::vector<Wait> waits_;                                        // by wave
-  bool recording_ = false;                                         // the instruction that runs
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<CodeLoop>> loops_;  // by head and latch of a round
+  std::vector<Wait> waits_;                                                           // by wave
+  std::uint64_t effects_ = 0;
+  bool recording_ = false;  // the instruction that runs
   Request request_;
 };
 

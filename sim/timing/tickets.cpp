@@ -1,6 +1,5 @@
 #include "sim/timing/tickets.hpp"
 
-#include "sim/machine/core/fault.hpp"
 #include "sim/timing/wait_loop.hpp"
 
 #include <algorithm>
@@ -25,15 +24,6 @@ Tickets in_all(const Program& program) {
     slot += instruction ? instruction->size / 4 : 1;
   }
   return found;
-}
-
-// Null where a wave that came there would end with a Fault.
-const Entry* entry_at(const Program& program, std::uint32_t slot) {
-  try {
-    return &program.at(program.base() + 4 * std::uint64_t{slot});
-  } catch (const Fault&) {
-    return nullptr;
-  }
 }
 
 }  // namespace

@@ -40,6 +40,12 @@ bool reads_any(const Entry& entry, const Registers& registers) {
   return std::any_of(reads.begin(), reads.end(), [&](const RegisterAccess& read) { return registers.any(read); });
 }
 
+bool reads_any(const Entry& entry, const Registers& registers, Use use) {
+  const auto reads = entry.effects.reads();
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const RegisterAccess& read) { return read.use == use && registers.any(read); });
+}
+
 void mark_writes(const Entry& entry, Registers& registers, bool value) {
   for (const RegisterAccess& write : entry.effects.writes()) registers.set(write, value);
 }
@@ -54,9 +60,9 @@ bool may_wait(const Entry& entry) {
   const Effects& e = entry.effects;
   switch (e.unit) {
     case Unit::matrix:
-    case Unit::lds:
-    case Unit::barrier:
     case Unit::message: return false;
+    case Unit::lds: return !e.atomic && e.loads != e.stores;
+    case Unit::barrier: return true;
     case Unit::branch: return branch_target(entry).has_value();
     default: return (!e.stores && !e.atomic) || is_load(e, name);
   }
@@ -65,18 +71,22 @@ bool may_wait(const Entry& entry) {
 // The loop's instructions; none if one of them does what no waiting loop does.
 std::vector<const Entry*> waiting_body(const Program& program, CodeLoop loop) {
   std::vector<const Entry*> body;
-  try {
-    for (std::uint32_t slot = loop.head; slot <= loop.latch; slot += body.back()->instruction.size / 4) {
-      body.push_back(&program.at(program.base() + 4 * std::uint64_t{slot}));
-      if (!may_wait(*body.back())) return {};
-    }
-  } catch (const Fault&) {  // something between its instructions that is none
-    return {};
+  for (std::uint32_t slot = loop.head; slot <= loop.latch; slot += body.back()->instruction.size / 4) {
+    body.push_back(entry_at(program, slot));
+    if (!body.back() || !may_wait(*body.back())) return {};
   }
   return body;
 }
 
 }  // namespace
+
+const Entry* entry_at(const Program& program, std::uint32_t slot) {
+  try {
+    return &program.at(program.base() + 4 * std::uint64_t{slot});
+  } catch (const Fault&) {
+    return nullptr;
+  }
+}
 
 std::optional<std::uint32_t> branch_target(const Entry& entry) {
   const std::string_view name = entry.instruction.opcode->name;
@@ -85,21 +95,35 @@ std::optional<std::uint32_t> branch_target(const Entry& entry) {
                                     entry.instruction.immediate);
 }
 
+CodeLoop to_last_latch(const Program& program, CodeLoop loop) {
+  const Entry* entry = entry_at(program, loop.latch);
+  while (entry && may_wait(*entry)) {
+    if (branch_target(*entry) == loop.head) loop.latch = entry->slot;
+    entry = entry_at(program, entry->slot + entry->instruction.size / 4);
+  }
+  return loop;
+}
+
 bool is_wait_loop(const Program& program, CodeLoop loop) {
   const std::vector<const Entry*> body = waiting_body(program, loop);
-  Registers varying, loaded;  // what differs from round to round; what comes from memory
+  Registers varying, loaded, shared;  // what differs from round to round; what comes from memory; from the LDS
   for (const Entry* entry : body) mark_writes(*entry, varying, true);
   bool loads = false, decides = false;
   // Twice: a round may decide by what the one before it loaded.
   for (int round = 0; round < 2; ++round) {
     for (const Entry* entry : body) {
-      const bool load = is_load(entry->effects, entry->instruction.opcode->name);
+      const Effects& e = entry->effects;
+      const bool lds = e.unit == Unit::lds, load = is_load(e, entry->instruction.opcode->name);
       const bool varies = reads_any(*entry, varying), from_memory = reads_any(*entry, loaded);
-      if (load && varies) return false;
+      const bool from_lds = reads_any(*entry, shared);
+      if (lds ? reads_any(*entry, varying, Use::address) : load && varies) return false;
+      // Values that go from the LDS to the LDS, or change by themselves, are work.
+      if (lds && e.stores && (from_lds || (varies && !from_memory))) return false;
       loads |= load;
-      decides |= entry->effects.unit == Unit::branch && from_memory;
-      mark_writes(*entry, varying, load || varies);
-      mark_writes(*entry, loaded, load || from_memory);
+      decides |= e.unit == Unit::branch && from_memory;
+      mark_writes(*entry, varying, load || lds || varies);
+      mark_writes(*entry, loaded, load || lds || from_memory);
+      mark_writes(*entry, shared, lds || from_lds);
     }
   }
   return loads && decides;

@@ -15,8 +15,15 @@ struct CodeLoop {
 };
 
 // Whether the loop only waits until memory changes: it loads from addresses that stay the same, what it loads decides
-// whether it goes on, and it changes nothing. Loops without a load or with a fixed number of rounds do not wait.
+// whether it goes on, and it changes nothing, except that one wave may pass on to the others through the LDS what it
+// loaded. Loops without a load or with a fixed number of rounds do not wait.
 bool is_wait_loop(const Program& program, CodeLoop loop);
+
+// The loop up to the last branch back to its head: waves that skip part of a round may take an earlier one.
+CodeLoop to_last_latch(const Program& program, CodeLoop loop);
+
+// Null beyond the code, and where something is that is no instruction.
+const Entry* entry_at(const Program& program, std::uint32_t slot);
 
 // Where an instruction that may branch continues if it does; none if it does not say.
 std::optional<std::uint32_t> branch_target(const Entry& entry);

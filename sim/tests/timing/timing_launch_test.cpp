@@ -235,6 +235,40 @@ TEST(TimedLaunch, TheLastGroupsHaveTheMemoryToThemselves) {
   EXPECT_LT(more, 1.5 * one_round);
 }
 
+// A launch ends when its stores have arrived, and its workgroups when they have issued them, as an s_waitcnt shows.
+TEST(TimedLaunch, EndsWithItsLastStore) {
+  Module module(Arch::gfx942, R"(
+    typedef float Four __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void stores(Four* to) {
+      for (unsigned n = 0; n < 64; ++n) to[(BID * 64 + n) * 256 + TID] = Four{};
+    }
+    extern "C" __global__ void atomics(unsigned* to) {
+      for (unsigned n = 0; n < 256; ++n)
+        __hip_atomic_fetch_add(to + (BID * 256 + n) * 256 + TID, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    extern "C" __global__ void one_store(float* to, unsigned waits) {
+      __shared__ float most_of_the_lds[12000];
+      most_of_the_lds[TID] = waits;
+      SYNC();
+      to[BID * 64 + TID] = most_of_the_lds[TID ^ 1];
+      if (waits) __builtin_amdgcn_s_waitcnt(0);
+})");
+  constexpr unsigned units = 304, group_bytes = 64 * 256 * 16;
+  const Buffer<float> to(std::vector<float>(2 * units * group_bytes / sizeof(float)));
+  module.time({&mi300x(), true, true});
+  const auto clocks = [&](const char* name, unsigned rounds, unsigned threads, const auto&... more) {
+    return module.launch(name, {rounds * units, 1, 1}, {threads, 1, 1}, 0, to.data(), more...).forecast->clocks;
+  };
+  const double per_clock = mi300x().memory_efficiency * mi300x().memory_gigabytes * 1000 / mi300x().clock_mhz;
+  const double round = units * group_bytes / per_clock;
+  EXPECT_NEAR((clocks("stores", 2, 256) - clocks("stores", 1, 256)) / round, 1, 0.02);
+  EXPECT_NEAR((clocks("atomics", 2, 256) - clocks("atomics", 1, 256)) / round, 2, 0.04) << "there and back";
+
+  const double latency = mi300x().memory_nanoseconds * mi300x().clock_mhz / 1000;
+  EXPECT_NEAR(clocks("one_store", 1, 64, 1U), clocks("one_store", 1, 64, 0U), 32);
+  EXPECT_NEAR(clocks("one_store", 2, 64, 1U) - clocks("one_store", 2, 64, 0U), latency, 0.1 * latency);
+}
+
 // Lengths that repeat as the dies do, as those of causal grids whose tile index is fastest, and others.
 TEST(TimedLaunch, EndsWithTheSlowestDie) {
   Module module(Arch::gfx942, R"(
@@ -271,12 +305,25 @@ TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
       } else {
         while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
       }
+    }
+    // The wait begins where groups that are not timed are recorded no longer, and their other waves are at a barrier.
+    extern "C" __global__ void wait_late(unsigned* flag, unsigned last) {
+      if (TID < 64)
+        for (unsigned n = 0; n < 4000; ++n) asm volatile("s_nop 0");
+      if (TID == 0) {
+        if (BID == last) __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+        while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+      }
+      SYNC();
     })");
-  const Buffer<unsigned> flag(std::vector<unsigned>{0});
+  const Buffer<unsigned> flag(1);
   module.time({&mi300x(), true});
-  const LaunchResult result = module.launch("wait_for_last", {800, 1, 1}, {64, 1, 1}, 0, flag.data(), 799U);
-  EXPECT_LT(result.forecast->timed_groups, 800U);
-  EXPECT_GT(result.forecast->microseconds, 0);
+  for (const char* name : {"wait_for_last", "wait_late"}) {
+    flag[0] = 0;
+    const LaunchResult result = module.launch(name, {800, 1, 1}, {128, 1, 1}, 0, flag.data(), 799U);
+    EXPECT_LT(result.forecast->timed_groups, 800U) << name;
+    EXPECT_GT(result.forecast->microseconds, 0) << name;
+  }
 }
 
 }  // namespace

@@ -100,6 +100,16 @@ TEST(TimedWait, IsRecordedAsOneRoundHoweverLongItTakes) {
           s_cmp_eq_u32 s0, 0
           s_cbranch_scc1 poll)",
        1},
+      // Passed on through the LDS.
+      {"poll: " + look_once + R"(
+          v_mov_b32 v5, s0
+          ds_write_b32 v0, v5
+          ds_read_b32 v6, v0
+          s_waitcnt lgkmcnt(0)
+          v_readfirstlane_b32 s0, v6
+          s_cmp_eq_u32 s0, 0
+          s_cbranch_scc1 poll)",
+       3},
   };
   for (const auto& [wait, loads] : waits) {
     const WaveTrace before = recorded(wait, flags, true), later = recorded(wait, flags, false);
@@ -140,6 +150,29 @@ TEST(TimedWait, LoopsThatDoNotWaitAreRecordedWhole) {
       s_cbranch_scc1 next)"),
             2 + 4 * 100U)
       << "no load";
+  const std::string until_sum = R"(
+      v_readfirstlane_b32 s1, v6
+      s_cmp_lg_u32 s1, 100
+      s_cbranch_scc1 next)";
+  const std::string zero = "v_mov_b32 v6, 0\nds_write_b32 v0, v6\n";
+  EXPECT_EQ(instructions(zero + R"(
+      next: ds_read_b32 v6, v0
+      s_waitcnt lgkmcnt(0)
+      v_add_u32 v6, 1, v6
+      ds_write_b32 v0, v6)" +
+                         until_sum),
+            4 + 7 * 100U)
+      << "work in the LDS";
+  const std::string look_at_zero = "global_load_dword v7, v0, s[2:3]\ns_waitcnt vmcnt(0)\n";
+  EXPECT_EQ(instructions(zero + "next: " + look_at_zero + R"(
+      ds_read_b32 v6, v0
+      s_waitcnt lgkmcnt(0)
+      v_and_b32 v7, 0, v7
+      v_add3_u32 v6, v6, v7, 1
+      ds_write_b32 v0, v6)" +
+                         until_sum),
+            4 + 10 * 100U)
+      << "work in the LDS with what memory has";
 }
 
 constexpr const char* compiled_waits = R"(
@@ -167,6 +200,17 @@ constexpr const char* compiled_waits = R"(
       __builtin_amdgcn_s_barrier();
     }
   }
+  extern "C" __global__ void passed_on(unsigned* flag, unsigned last) {
+    if (last_sets(flag, last)) return;
+    __shared__ unsigned seen;
+    for (;;) {
+      if (__builtin_amdgcn_workitem_id_x() == 0) seen = flag_at(flag);
+      SYNC();
+      const unsigned value = seen;
+      SYNC();
+      if (value != 0) break;
+    }
+  }
 )";
 
 TEST(TimedWait, OfCompiledCodeToo) {
@@ -174,17 +218,100 @@ TEST(TimedWait, OfCompiledCodeToo) {
     for (const char* level : {"-O1", "-O3"}) {
       Module module(Arch::gfx942, compiled_waits, level, compiler);
       module.time({&mi300x(), true});  // the last group is in no sample: the others wait until it runs too
-      const Buffer<unsigned> flags(64);
-      for (const char* name : {"busy", "asleep", "lanes", "one_lane"}) {
+      constexpr unsigned threads = 128;
+      const Buffer<unsigned> flags(threads);
+      for (const char* name : {"busy", "asleep", "lanes", "one_lane", "passed_on"}) {
         const auto time = [&](unsigned set) {
-          std::fill_n(flags.data(), 64, set);
-          return module.launch(name, {40, 1, 1}, {64, 1, 1}, 0, flags.data(), 39U).forecast;
+          std::fill_n(flags.data(), threads, set);
+          return module.launch(name, {40, 1, 1}, {threads, 1, 1}, 0, flags.data(), 39U).forecast;
         };
         const auto before = time(1), waiting = time(0);
         EXPECT_EQ(before->instructions, waiting->instructions) << name << ' ' << compiler << ' ' << level;
         EXPECT_EQ(before->microseconds, waiting->microseconds) << name << ' ' << compiler << ' ' << level;
       }
     }
+}
+
+constexpr const char* unknown_waits = R"(
+  __device__ unsigned flag_at(unsigned* at) {
+    return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  // The last wave has the flag from another one that has it from the first one.
+  extern "C" __global__ void two_hops(unsigned* flag) {
+    __shared__ unsigned seen, told;
+    for (;;) {
+      if (TID == 0) seen = flag_at(flag);
+      SYNC();
+      if (TID == 64) told = seen;
+      SYNC();
+      if (told != 0) break;
+      SYNC();
+    }
+  }
+  // The first wave's loop is known to wait, but not the one in which the others look at the LDS.
+  extern "C" __global__ void told(unsigned* flag) {
+    __shared__ unsigned seen;
+    seen = 0;
+    SYNC();
+    if (TID == 0) {
+      while (flag_at(flag) == 0) {}
+      __hip_atomic_store(&seen, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    } else if (TID >= 64) {
+      while (__hip_atomic_load(&seen, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {}
+    }
+  }
+  extern "C" __global__ void never(unsigned*) {
+    for (;;) asm volatile("s_nop 0");
+  }
+  // These go on by themselves.
+  extern "C" __global__ void counts(unsigned* flag) {
+    for (unsigned n = 0; n < 300000; ++n) asm volatile("s_nop 0");
+  }
+  extern "C" __global__ void watches_the_clock(unsigned* flag) {
+    const unsigned long begin = __builtin_readcyclecounter() >> 20;
+    while (__builtin_readcyclecounter() >> 20 == begin) {}
+  }
+  extern "C" __global__ void stores(unsigned* flag) {
+    volatile unsigned* const count = flag + 1 + BID;
+    if (TID == 0)
+      for (*count = 0; *count < 50000; *count = *count + 1) {}
+  }
+)";
+
+std::string failure(Module& module, const char* name, bool sample_only, unsigned groups) {
+  module.time({&mi300x(), sample_only});
+  const Buffer<unsigned> flag(std::vector<unsigned>(100));
+  try {
+    module.launch(name, {groups, 1, 1}, {128, 1, 1}, 0, flag.data());
+  } catch (const Fault& fault) {
+    return fault.what();
+  }
+  return {};
+}
+
+TEST(TimedWait, InALoopThatIsNotRecognisedThereIsNoTime) {
+  Module module(Arch::gfx942, unknown_waits);
+  for (const char* name : {"two_hops", "told", "never"})
+    for (const bool sample_only : {false, true})
+      EXPECT_EQ(failure(module, name, sample_only, 20),
+                std::string(name) +
+                    " cannot be timed: a workgroup goes round and round until another one stores something, in a loop "
+                    "that is not recognised as waiting; without RAPT_SIM_TIME it runs to its end, if it has one");
+  for (const char* name : {"counts", "watches_the_clock", "stores"})
+    EXPECT_EQ(failure(module, name, false, 20), "") << name;
+}
+
+// In a loop that is recognised, but nobody sets the flag.
+TEST(TimedWait, ThatNeverEndsHasNoTime) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void for_nobody(unsigned* flag) {
+      if (BID % 4 == 0) return;
+      while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+    })");
+  for (const bool sample_only : {false, true})
+    EXPECT_EQ(failure(module, "for_nobody", sample_only, 800),
+              "for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
+              "to its end, if it has one");
 }
 
 }  // namespace
