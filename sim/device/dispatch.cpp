@@ -210,7 +210,7 @@ class Dispatch {
     if (recorded)
       place.recorder =
           std::make_unique<timing::Recorder>(timed_->chip().line_bytes, *recorded, timed_->resident_groups());
-    place.ends_early = sample_only_ && recorded && *recorded != ~std::uint64_t{0};
+    place.ends_early = sample_only_ && recorded && recorded->most != ~std::uint64_t{0};
     place.runner.begin(order_.place(group), environment().seed, place.recorder.get());
     if (recorded) place.recorder->begin_group(place.runner.group(), group);
   }

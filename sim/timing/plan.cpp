@@ -29,7 +29,7 @@ std::uint64_t taken(std::uint64_t k, std::uint64_t units, std::uint64_t timed) {
 
 }  // namespace
 
-std::vector<std::uint64_t> Plan::timed() const {
+std::vector<std::uint64_t> Plan::groups() const {
   std::vector<std::uint64_t> groups = next;
   for (const auto& unit : first) groups.insert(groups.end(), unit.begin(), unit.end());
   std::sort(groups.begin(), groups.end());

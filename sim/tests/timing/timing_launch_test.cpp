@@ -5,6 +5,7 @@
 #include "sim/timing/accuracy.hpp"
 #include "sim/timing/device_addresses.hpp"
 #include "sim/timing/launch_time.hpp"
+#include "sim/timing/lengths.hpp"
 
 #include <numeric>
 
@@ -14,6 +15,9 @@ namespace {
 using timing::Chip;
 using timing::Forecast;
 using timing::Plan;
+
+// As many as launches have timed and counted; all.
+constexpr std::uint64_t most_timed = 96, most_counted = 384, every = ~std::uint64_t{0};
 
 const Chip& mi300x() { return *timing::find_chip(Arch::gfx942, "mi300x"); }
 
@@ -51,7 +55,7 @@ TEST(TimedPlan, FewGroups) {
 TEST(TimedPlan, SeesAllLengths) {
   for (const Chip& chip : timing::chips())
     for (const unsigned tiles : {8U, 16U, 32U, 64U, 128U}) {
-      const Plan plan = make_plan(chip, std::uint64_t{64} * tiles * chip.dies, 1, 96);  // as many as a launch has timed
+      const Plan plan = make_plan(chip, std::uint64_t{64} * tiles * chip.dies, 1, most_timed);
       double length = 0;
       std::size_t groups = plan.next.size();
       for (const std::uint64_t group : plan.next) length += tiles - group / chip.dies % tiles;
@@ -61,6 +65,34 @@ TEST(TimedPlan, SeesAllLengths) {
       }
       EXPECT_NEAR(length / static_cast<double>(groups) / ((tiles + 1) / 2.0), 1, 0.1) << chip.name << ' ' << tiles;
     }
+}
+
+timing::Traces of_lengths(std::uint64_t groups, const std::function<std::uint64_t(std::uint64_t)>& length) {
+  timing::Traces traces;
+  for (std::uint64_t g = 0; g < groups; ++g) traces.emplace_hint(traces.end(), g, timing::GroupTrace{g, length(g), {}});
+  return traces;
+}
+
+// Whichever is fastest, tile or head, and whether long or short tiles come first, or both in turn.
+TEST(TimedPlan, CountsEnoughGroupsOfCausalGrids) {
+  for (const Chip& chip : timing::chips()) {
+    unsigned grids = 0, good = 0;
+    for (const unsigned tiles : {8U, 12U, 16U, 32U, 50U, 64U, 128U})
+      for (const unsigned heads : {4U, 8U, 12U, 16U, 30U, 40U, 64U})
+        for (unsigned order = 0; order < 5; ++order) {
+          const std::uint64_t groups = std::uint64_t{tiles} * heads;
+          const timing::Traces traces = of_lengths(groups, [&](std::uint64_t g) {
+            const std::uint64_t tile = g % tiles, slow = g / heads;
+            const std::uint64_t before[] = {tile, tiles - 1 - tile, slow, tiles - 1 - slow,
+                                            tile % 2 == 0 ? tile / 2 : tiles - 1 - tile / 2};
+            return before[order] + 1;
+          });
+          const auto busy = [&](std::uint64_t most) { return busy_length(make_plan(chip, groups, 1, most), traces); };
+          ++grids;
+          good += std::abs(busy(most_counted) / busy(every) - 1) < 0.05;
+        }
+    EXPECT_GE(good, 0.95 * grids) << chip.name;
+  }
 }
 
 Forecast time(Attention& attention, const Chip& chip, bool sample_only, bool every_group = false) {
