@@ -60,6 +60,12 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
     plan.next.push_back(number(chip, 0, n));
   }
 
+  // The last, incomplete round may be so small that none of its groups was taken.
+  const bool queue = of_die > resident;
+  const std::uint64_t last = of_die - 1, round = last - last % (queue ? resident : plan.busy_units_of_die);
+  if (plan.groups().back() < number(chip, 0, round))
+    (queue ? plan.next : plan.first[0]).push_back(number(chip, 0, last));
+
   // Of the groups that are not resident at first, which are recorded in part only.
   constexpr std::uint64_t most_places = 8;
   const std::uint64_t of_last_die = groups_of_die(chip, groups, chip.dies - 1);

@@ -73,6 +73,24 @@ timing::Traces of_lengths(std::uint64_t groups, const std::function<std::uint64_
   return traces;
 }
 
+TEST(TimedPlan, HasAsManyRoundsAsTheDie) {
+  for (const Chip& chip : timing::chips())
+    for (const unsigned groups_per_unit : {1U, 2U, 4U})
+      for (const unsigned rounds : {0U, 1U, 2U, 5U, 9U, 12U})
+        for (const unsigned more : {1U, 2U, chip.units_per_die - 1, chip.units_per_die + 1}) {
+          const std::uint64_t groups = chip.dies * (rounds * groups_per_unit * chip.units_per_die + more);
+          const timing::Traces same = of_lengths(groups, [](std::uint64_t) { return 1; });
+          EXPECT_EQ(busy_length(make_plan(chip, groups, groups_per_unit, most_timed), same),
+                    busy_length(make_plan(chip, groups, groups_per_unit, every), same))
+              << chip.name << ' ' << groups << ' ' << groups_per_unit;
+        }
+}
+
+TEST(TimedPlan, AUnitWithOneGroupMoreThanOthersIsTimed) {
+  const Plan plan = make_plan(*timing::find_chip(Arch::gfx90a), 2 * 110 + 1, 8, most_timed);
+  EXPECT_EQ(std::count_if(plan.first.begin(), plan.first.end(), [](const auto& unit) { return unit.size() == 3; }), 1);
+}
+
 // Whichever is fastest, tile or head, and whether long or short tiles come first, or both in turn.
 TEST(TimedPlan, CountsEnoughGroupsOfCausalGrids) {
   for (const Chip& chip : timing::chips()) {
@@ -118,6 +136,32 @@ TEST(TimedLaunch, ASampleTakesAsLongAsAllGroups) {
     EXPECT_LT(sample.timed_groups, all.timed_groups) << chip.name;
     EXPECT_EQ(all.timed_groups * chip.dies, all.groups) << chip.name;
     EXPECT_NEAR(sample.microseconds / all.microseconds, 1, 0.05) << chip.name;
+  }
+}
+
+// One group at a time on each unit. Causal: the tile index is fastest.
+TEST(TimedLaunch, ASampleTakesAsLongAsAllGroupsOfOtherLengthsAndOfOneMoreRound) {
+  for (const Arch arch : {Arch::gfx90a, Arch::gfx942}) {
+    const Chip& chip = *timing::find_chip(arch);
+    Module module(arch, R"(
+      extern "C" __global__ void loop(unsigned* to, unsigned tiles) {
+        __shared__ unsigned most_of_the_lds[12200];
+        const unsigned group = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x();
+        const unsigned rounds = 200 * (tiles == 0 ? 1 : tiles - group % tiles);
+        most_of_the_lds[lane] = rounds;
+        for (unsigned n = 0; n < rounds; ++n) asm volatile("s_nop 0");
+        to[group] = most_of_the_lds[lane ^ 1];
+      })");
+    const Buffer<unsigned> to(8000);
+    const auto clocks = [&](unsigned groups, unsigned tiles, bool every_group) {
+      module.time({&chip, true, every_group});
+      return module.launch("loop", {groups, 1, 1}, {64, 1, 1}, 0, to.data(), tiles).forecast->clocks;
+    };
+    const unsigned one_more = 5 * chip.dies * chip.units_per_die + 1;
+    EXPECT_NEAR(clocks(one_more, 0, false) / clocks(one_more, 0, true), 1, 0.05) << chip.name;
+    for (const unsigned tiles : {12U, 16U, 40U})
+      EXPECT_NEAR(clocks(chip.dies * 480, tiles, false) / clocks(chip.dies * 480, tiles, true), 1, 0.05)
+          << chip.name << ' ' << tiles;
   }
 }
 
