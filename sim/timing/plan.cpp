@@ -66,14 +66,11 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
   if (plan.groups().back() < number(chip, 0, round))
     (queue ? plan.next : plan.first[0]).push_back(number(chip, 0, last));
 
-  // Of the groups that are not resident at first, which are recorded in part only.
   constexpr std::uint64_t most_places = 8;
   const std::uint64_t of_last_die = groups_of_die(chip, groups, chip.dies - 1);
-  if (chip.dies > 1 && of_last_die >= resident + most_places)
-    for (std::uint64_t k = 0; k < most_places; ++k) {
-      const auto n = static_cast<std::uint64_t>(static_cast<double>(of_last_die - resident) * spread(k));
-      plan.places.push_back(number(chip, 0, resident + n));
-    }
+  if (chip.dies > 1 && of_last_die >= most_places)
+    for (std::uint64_t k = 0; k < most_places; ++k)
+      plan.places.push_back(number(chip, 0, static_cast<std::uint64_t>(static_cast<double>(of_last_die) * spread(k))));
 
   plan.crowds.resize(std::min<std::uint64_t>(std::min(chip.dies, 2U), groups));
   for (unsigned die = 0; die < plan.crowds.size(); ++die)

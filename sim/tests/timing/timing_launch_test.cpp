@@ -326,14 +326,15 @@ TEST(TimedLaunch, EndsWithTheSlowestDie) {
     })");
   const Buffer<unsigned> to(30400);
   module.time({&mi300x(), true});
-  const auto forecast = [&](unsigned kind) {
-    return *module.launch("loop", {30400, 1, 1}, {256, 1, 1}, 0, to.data(), kind).forecast;
+  const auto forecast = [&](unsigned kind, unsigned groups = 30400) {
+    return *module.launch("loop", {groups, 1, 1}, {256, 1, 1}, 0, to.data(), kind).forecast;
   };
   const Forecast same = forecast(0), rising = forecast(1), falling = forecast(2), random = forecast(3);
   EXPECT_EQ(same.slowest_die, 0);
   EXPECT_EQ(falling.slowest_die, 0);
   EXPECT_NEAR(rising.slowest_die, 280.0 / 400, 0.05);
   EXPECT_NEAR(rising.clocks / falling.clocks, 1, 0.05);
+  EXPECT_NEAR(forecast(1, 304).slowest_die, 280.0 / 400, 0.05) << "all resident at once";
   EXPECT_LT(random.slowest_die, 0.05);
   EXPECT_EQ(forecast(4).slowest_die, 1) << "at most";
 }
