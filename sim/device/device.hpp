@@ -25,7 +25,7 @@ struct Followers {
 // Whether a launch's time is forecast (sim/timing).
 struct TimeRequest {
   const timing::Chip* chip = nullptr;  // null: no
-  bool sample_only = false;            // only the workgroups that are timed run, so that outputs are incomplete
+  bool sample_only = false;            // only workgroups that the time is made from run, so outputs are incomplete
   bool every_group = false;            // all workgroups of a die are timed, not a sample of them
 };
 

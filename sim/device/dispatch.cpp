@@ -186,7 +186,7 @@ class Dispatch {
 
   // Records nothing, but knows whether the group waits.
   void watch(Place& place) {
-    place.watcher = std::make_unique<timing::Recorder>(timed_->chip().line_bytes, 0, 1);
+    place.watcher = std::make_unique<timing::Recorder>(timed_->chip().line_bytes, timing::Extent{0, 0}, 1);
     place.watcher->begin_group(place.runner.group(), 0);
     place.runner.watch(place.watcher.get());
   }
@@ -238,7 +238,7 @@ class Dispatch {
     if (recorded)
       place.recorder =
           std::make_unique<timing::Recorder>(timed_->chip().line_bytes, *recorded, timed_->resident_groups());
-    place.ends_early = sample_only_ && recorded && *recorded != ~std::uint64_t{0};
+    place.ends_early = sample_only_ && recorded && recorded->most != ~std::uint64_t{0};
     place.runner.begin(order_.place(group), environment().seed, place.recorder.get());
     if (recorded) place.recorder->begin_group(place.runner.group(), group);
   }

@@ -10,7 +10,8 @@
 namespace rapt::sim {
 namespace {
 
-constexpr std::uint64_t sampled_groups = 96, every = ~std::uint64_t{0}, crowd_instructions = 8192;
+constexpr std::uint64_t timed_groups = 96, counted_groups = 384, crowd_instructions = 8192;
+constexpr std::uint64_t every = ~std::uint64_t{0};
 
 unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
   const Properties& p = properties(chip.arch);
@@ -27,32 +28,34 @@ unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
 TimedLaunch::TimedLaunch(const TimeRequest& request, const Launch& launch)
     : chip_(*request.chip),
       kernel_(launch.kernel->name),
-      total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]),
-      plan_(make_plan(chip_, total_, groups_per_unit(chip_, launch), request.every_group ? every : sampled_groups)) {
+      total_(std::uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2]) {
+  const unsigned per_unit = groups_per_unit(chip_, launch);
+  plan_ = make_plan(chip_, total_, per_unit, request.every_group ? every : timed_groups);
+  counted_ = make_plan(chip_, total_, per_unit, request.every_group ? every : counted_groups);
   plan_.placement = {on_one_unit(*launch.kernel, properties(chip_.arch)),
                      static_cast<unsigned>(launch.kernel->descriptor.group_segment_fixed_size + launch.dynamic_lds)};
   for (const auto& crowd : plan_.crowds)
-    for (const std::uint64_t group : crowd) recorded_[group] = crowd_instructions;
-  for (const std::uint64_t group : plan_.timed()) recorded_[group] = every;
+    for (const std::uint64_t group : crowd) recorded_[group] = {crowd_instructions, crowd_instructions};
+  for (const std::uint64_t group : counted_.groups()) recorded_.try_emplace(group, every, 0).first->second.most = every;
   for (const std::uint64_t place : plan_.places)
     for (unsigned die = 0; die < chip_.dies; ++die)
-      if (recorded_.try_emplace(place + die, every).second) only_compared_.insert(place + die);
+      recorded_.try_emplace(place + die, every, 0).first->second.most = every;
+  for (const std::uint64_t group : plan_.groups()) recorded_[group] = {every, every};
 }
 
-std::optional<std::uint64_t> TimedLaunch::recorded(std::uint64_t group) const {
+std::optional<timing::Extent> TimedLaunch::recorded(std::uint64_t group) const {
   const auto found = recorded_.find(group);
   return found == recorded_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::uint64_t> TimedLaunch::groups() const {
   std::vector<std::uint64_t> all;
-  for (const auto& [group, most] : recorded_) all.push_back(group);
+  for (const auto& [group, extent] : recorded_) all.push_back(group);
   std::sort(all.begin(), all.end());
   return all;
 }
 
 void TimedLaunch::add(timing::GroupTrace trace) {
-  if (only_compared_.contains(trace.number)) trace.waves.clear();
   const std::lock_guard lock(mutex_);
   traces_.emplace(trace.number, std::move(trace));
 }
@@ -60,14 +63,13 @@ void TimedLaunch::add(timing::GroupTrace trace) {
 timing::Forecast TimedLaunch::forecast(const Program& program) {
   timing::DeviceAddresses addresses(chip_.line_bytes);
   for (auto& [number, trace] : traces_) addresses.move(trace);
-  timing::Forecast forecast = timing::forecast(chip_, program, plan_, total_, traces_);
+  timing::Forecast forecast = timing::forecast(chip_, program, plan_, counted_, total_, traces_);
   if (const double most = timing::accuracy_of(chip_).within; forecast.sample_error > most) {
     char text[160];
     std::snprintf(text, sizeof text,
-                  " cannot be timed from a sample: the mean length of %llu of %llu workgroups is known to +- %.0f %%, "
+                  " cannot be timed from a sample: the mean length of its %llu workgroups is known to +- %.0f %%, "
                   "must be to %.0f %%; RAPT_SIM_TIME=all times all",
-                  static_cast<unsigned long long>(forecast.timed_groups), static_cast<unsigned long long>(total_),
-                  100 * forecast.sample_error, 100 * most);
+                  static_cast<unsigned long long>(total_), 100 * forecast.sample_error, 100 * most);
     throw Fault(FaultKind::illegal_instruction, kernel_ + text);
   }
   return forecast;

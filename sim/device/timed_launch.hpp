@@ -3,11 +3,11 @@
 
 #include "sim/device/device.hpp"
 #include "sim/timing/launch_time.hpp"
+#include "sim/timing/recorder.hpp"
 
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace rapt::sim {
 
@@ -16,8 +16,8 @@ class TimedLaunch {
   // Throws Fault if the workgroup does not fit on a compute unit.
   TimedLaunch(const TimeRequest& request, const Launch& launch);
 
-  // How many instructions of the group's waves are recorded; none if it is not.
-  std::optional<std::uint64_t> recorded(std::uint64_t group) const;
+  // How much of the group is recorded; none if it is not.
+  std::optional<timing::Extent> recorded(std::uint64_t group) const;
   // The groups that are recorded, in ascending order.
   std::vector<std::uint64_t> groups() const;
   void add(timing::GroupTrace trace);  // from any thread
@@ -33,9 +33,8 @@ class TimedLaunch {
   const timing::Chip& chip_;
   std::string kernel_;
   std::uint64_t total_;
-  timing::Plan plan_;
-  std::unordered_map<std::uint64_t, std::uint64_t> recorded_;
-  std::unordered_set<std::uint64_t> only_compared_;  // groups of which only the length is kept
+  timing::Plan plan_, counted_;  // the groups that are timed, and more of which only the lengths are known
+  std::unordered_map<std::uint64_t, timing::Extent> recorded_;
   std::mutex mutex_;
   timing::Traces traces_;
 };

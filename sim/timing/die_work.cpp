@@ -1,21 +1,11 @@
 #include "sim/timing/die_work.hpp"
 
+#include "sim/timing/lengths.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace rapt::sim::timing {
-namespace {
-
-double length(const Traces& traces, std::uint64_t group) { return static_cast<double>(traces.at(group).instructions); }
-
-double mean_length(const Plan& plan, const Traces& traces) {
-  const std::vector<std::uint64_t> timed = plan.timed();
-  double sum = 0;
-  for (const std::uint64_t group : timed) sum += length(traces, group);
-  return sum / static_cast<double>(timed.size());
-}
-
-}  // namespace
 
 double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces) {
   const double places = static_cast<double>(plan.places.size());
@@ -30,7 +20,7 @@ double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& t
     const double mean = sum / places, variance = std::max(squares / places - mean * mean, 0.0) / (places - 1);
     most = std::max(most, mean - 4 * std::sqrt(variance));
   }
-  return most == 0 ? 0 : std::min(1.0, most / mean_length(plan, traces));
+  return std::min(1.0, busy_length(plan, traces, most) / busy_length(plan, traces) - 1);
 }
 
 }  // namespace rapt::sim::timing

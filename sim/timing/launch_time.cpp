@@ -1,6 +1,7 @@
 #include "sim/timing/launch_time.hpp"
 
 #include "sim/timing/die_work.hpp"
+#include "sim/timing/lengths.hpp"
 #include "sim/timing/model.hpp"
 
 #include <algorithm>
@@ -16,20 +17,20 @@ struct Run {
   std::uint64_t groups = 0, instructions = 0;
 };
 
-// The standard error of the timed groups' mean length, as a fraction of it, if they are a sample. Where lengths follow
-// the order of the groups neighbours are alike, so that the variance comes from successive differences (Wolter,
+// The standard error of the counted groups' mean length, as a fraction of it, if they are a sample. Where lengths
+// follow the order of the groups neighbours are alike, so that the variance comes from successive differences (Wolter,
 // "Introduction to Variance Estimation", systematic samples).
 double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, const Traces& traces) {
-  const std::vector<std::uint64_t> timed = plan.timed();
-  const double n = static_cast<double>(timed.size());
+  const std::vector<std::uint64_t> counted = plan.groups();
+  const double n = static_cast<double>(counted.size());
   const double part = n * chip.dies / static_cast<double>(groups);
   if (part >= 1 || n < 2) return 0;
   double sum = 0, squares = 0, before = 0;
-  for (std::size_t g = 0; g < timed.size(); ++g) {
-    const auto length = static_cast<double>(traces.at(timed[g]).instructions);
-    sum += length;
-    if (g > 0) squares += (length - before) * (length - before);
-    before = length;
+  for (std::size_t g = 0; g < counted.size(); ++g) {
+    const double now = length(traces, counted[g]);
+    sum += now;
+    if (g > 0) squares += (now - before) * (now - before);
+    before = now;
   }
   return std::sqrt(squares / (2 * (n - 1)) * n * (1 - part)) / sum;
 }
@@ -125,7 +126,7 @@ std::string summary(const Forecast& f) {
   return line;
 }
 
-Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, std::uint64_t groups,
+Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, const Plan& counted, std::uint64_t groups,
                   const Traces& traces) {
   Steps steps(program, chip);
   std::vector<std::vector<const GroupTrace*>> crowds;
@@ -153,8 +154,10 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   for (const SlotTime& slot : result.slots) all += slot;
   for (unsigned s = 0; s < stall_count; ++s)
     result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
-  result.slowest_die = excess_of_slowest_die(chip, plan, traces);
-  result.clocks = run.clocks * (1 + result.slowest_die);
+  result.slowest_die = excess_of_slowest_die(chip, counted, traces);
+  // A few units have other lengths than all, and seldom the longest one last.
+  const double clocks = run.clocks * busy_length(counted, traces) / busy_length(plan, traces);
+  result.clocks = clocks * (1 + result.slowest_die);
   result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   result.vector_share = run.vector_share;
@@ -162,7 +165,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, st
   result.timed_groups = run.groups;
   result.groups = groups;
   result.instructions = run.instructions;
-  result.sample_error = sample_error(chip, plan, groups, traces);
+  result.sample_error = sample_error(chip, counted, groups, traces);
   return result;
 }
 

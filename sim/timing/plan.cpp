@@ -29,7 +29,7 @@ std::uint64_t taken(std::uint64_t k, std::uint64_t units, std::uint64_t timed) {
 
 }  // namespace
 
-std::vector<std::uint64_t> Plan::timed() const {
+std::vector<std::uint64_t> Plan::groups() const {
   std::vector<std::uint64_t> groups = next;
   for (const auto& unit : first) groups.insert(groups.end(), unit.begin(), unit.end());
   std::sort(groups.begin(), groups.end());
@@ -60,14 +60,17 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
     plan.next.push_back(number(chip, 0, n));
   }
 
-  // Of the groups that are not resident at first, which are recorded in part only.
+  // The last, incomplete round may be so small that none of its groups was taken.
+  const bool queue = of_die > resident;
+  const std::uint64_t last = of_die - 1, round = last - last % (queue ? resident : plan.busy_units_of_die);
+  if (plan.groups().back() < number(chip, 0, round))
+    (queue ? plan.next : plan.first[0]).push_back(number(chip, 0, last));
+
   constexpr std::uint64_t most_places = 8;
   const std::uint64_t of_last_die = groups_of_die(chip, groups, chip.dies - 1);
-  if (chip.dies > 1 && of_last_die >= resident + most_places)
-    for (std::uint64_t k = 0; k < most_places; ++k) {
-      const auto n = static_cast<std::uint64_t>(static_cast<double>(of_last_die - resident) * spread(k));
-      plan.places.push_back(number(chip, 0, resident + n));
-    }
+  if (chip.dies > 1 && of_last_die >= most_places)
+    for (std::uint64_t k = 0; k < most_places; ++k)
+      plan.places.push_back(number(chip, 0, static_cast<std::uint64_t>(static_cast<double>(of_last_die) * spread(k))));
 
   plan.crowds.resize(std::min<std::uint64_t>(std::min(chip.dies, 2U), groups));
   for (unsigned die = 0; die < plan.crowds.size(); ++die)

@@ -1,4 +1,4 @@
-// Which workgroups stand for a launch. A few compute units of the first die are timed, each for an equal share of that
+// Which workgroups stand for a launch. A few compute units of the first die are taken, each for an equal share of that
 // die; the other dies do the same work. The units take the next group of the die's queue when one of theirs ends, and
 // the queue moves on by as many groups as the units that they stand for take meanwhile.
 #pragma once
@@ -20,15 +20,15 @@ struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
   unsigned groups_per_unit = 0;  // resident at once
   Placement placement;
-  std::vector<std::vector<std::uint64_t>> first;  // for each timed unit, the groups that it begins with
-  std::vector<std::uint64_t> next;                // the groups that the timed units take after that, in order
+  std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
+  std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
   std::vector<std::vector<std::uint64_t>> crowds;  // of two dies, the groups that are resident at first, unit by unit
 
-  std::vector<std::uint64_t> timed() const;  // all groups of `first` and `next`, in ascending order
+  std::vector<std::uint64_t> groups() const;  // all of `first` and `next`, in ascending order
 };
 
-// groups: of the grid. most_groups: that are timed, about. The placement is left for the caller to set.
+// groups: of the grid. most_groups: that are taken, about. The placement is left for the caller to set.
 Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups);
 
 }  // namespace rapt::sim::timing

@@ -34,9 +34,9 @@ bool looks_at_clock(const Entry& entry) {
 
 }  // namespace
 
-Recorder::Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t resident_groups)
+Recorder::Recorder(unsigned line_bytes, Extent extent, std::uint64_t resident_groups)
     : line_shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
-      most_(most),
+      extent_(extent),
       resident_groups_(resident_groups) {}
 
 void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
@@ -51,17 +51,18 @@ void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
 
 GroupTrace Recorder::end_group() {
   for (WaveTrace& wave : trace_.waves) {
+    trace_.instructions += wave.slots.size();
+    cut(wave, extent_.kept);
     wave.slots.shrink_to_fit();
     wave.requests.shrink_to_fit();
     wave.lines.shrink_to_fit();
-    trace_.instructions += wave.slots.size();
   }
   return std::move(trace_);
 }
 
 bool Recorder::full(const Workgroup& group) const {
   return std::all_of(group.waves.begin(), group.waves.end(), [this](const Wave& wave) {
-    return wave.state == WaveState::ended || trace_.waves[wave.index].slots.size() >= most_;
+    return wave.state == WaveState::ended || trace_.waves[wave.index].slots.size() >= extent_.most;
   });
 }
 
@@ -79,7 +80,7 @@ bool Recorder::works(const Workgroup& group) const {
 
 std::uint64_t Recorder::recorded() const {
   std::uint64_t sum = 0;
-  for (const WaveTrace& wave : trace_.waves) sum += wave.slots.size();
+  for (const WaveTrace& wave : trace_.waves) sum += std::min<std::uint64_t>(wave.slots.size(), extent_.kept);
   return sum;
 }
 
@@ -125,7 +126,7 @@ void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
   const bool recorded = head != trace.slots.rend() && std::all_of(trace.slots.rbegin(), head, [&](std::uint32_t slot) {
                           return loop.contains(slot);
                         });
-  const bool full = trace.slots.size() >= most_;  // perhaps before this round
+  const bool full = trace.slots.size() >= extent_.most;  // perhaps before this round
   if (!recorded && !full) return;
   wait.loop = loop;
   wait.inside = true;
@@ -180,7 +181,8 @@ void Recorder::before(Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
   follow(trace, waits_[wave.index], entry.slot);
   effects_ += looks_at_clock(entry);
-  recording_ = trace.slots.size() < most_;
+  recording_ = trace.slots.size() < extent_.most;
+  keeping_ = trace.slots.size() < extent_.kept;
   if (!recording_) return;
   trace.slots.push_back(entry.slot);
   request_ = {static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0};
@@ -188,7 +190,7 @@ void Recorder::before(Wave& wave, const Entry& entry) {
 
 void Recorder::access(Wave& wave, const Instruction& instruction, const Access& access) {
   effects_ += changes_memory(instruction, access);
-  if (!recording_) return;
+  if (!keeping_) return;
   request_.bytes += access.bytes * static_cast<unsigned>(std::popcount(access.lanes));
   if (access.space == Space::lds) {
     request_.lds_clocks = static_cast<std::uint16_t>(request_.lds_clocks + count_access(wave, access).lds_clocks);
@@ -225,7 +227,7 @@ void Recorder::after(Wave& wave, const Entry& entry) {
 void Recorder::skipped(const Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
   follow(trace, waits_[wave.index], entry.slot);
-  if (trace.slots.size() >= most_) return;
+  if (trace.slots.size() >= extent_.most) return;
   trace.slots.push_back(entry.slot);
   if (has_request(entry.effects)) trace.requests.push_back({static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0});
 }

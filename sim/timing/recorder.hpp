@@ -13,11 +13,16 @@ class Workgroup;
 
 namespace rapt::sim::timing {
 
+// Of a group's waves.
+struct Extent {
+  std::uint64_t most = ~std::uint64_t{0};  // instructions that are recorded
+  std::uint64_t kept = ~std::uint64_t{0};  // of these, the first ones, which the trace keeps; the others only count
+};
+
 class Recorder final : public Observer {
  public:
-  // Of each wave, the first `most` instructions. resident_groups: that the device holds at once; others have the
-  // private memory of one that has ended.
-  Recorder(unsigned line_bytes, std::uint64_t most, std::uint64_t resident_groups);
+  // resident_groups: that the device holds at once; others have the private memory of one that has ended.
+  Recorder(unsigned line_bytes, Extent extent, std::uint64_t resident_groups);
 
   void begin_group(const Workgroup& group, std::uint64_t number);
   GroupTrace end_group();
@@ -29,7 +34,7 @@ class Recorder final : public Observer {
   bool works(const Workgroup& group) const;
   // How often the group has changed memory or looked at a clock.
   std::uint64_t effects() const { return effects_; }
-  // Instructions of all waves.
+  // Instructions of all waves that are kept.
   std::uint64_t recorded() const;
 
   void before(Wave& wave, const Entry& entry) override;
@@ -65,13 +70,14 @@ class Recorder final : public Observer {
   void repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot);
 
   unsigned line_shift_;
-  std::uint64_t most_, resident_groups_;
+  Extent extent_;
+  std::uint64_t resident_groups_;
   GroupTrace trace_;
   const Program* program_ = nullptr;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::optional<CodeLoop>> loops_;  // by head and latch of a round
   std::vector<Wait> waits_;                                                           // by wave
   std::uint64_t effects_ = 0;
-  bool recording_ = false;  // the instruction that runs
+  bool recording_ = false, keeping_ = false;  // the instruction that runs
   Request request_;
 };
 

@@ -28,11 +28,12 @@ struct WaveTrace {
 
 struct GroupTrace {
   std::uint64_t number = 0;        // in the grid, x first
-  std::uint64_t instructions = 0;  // of all waves, as many as were recorded
+  std::uint64_t instructions = 0;  // of all waves, as many as were recorded, kept or not
   std::vector<WaveTrace> waves;
 };
 
-// By group number: whole traces of the plan's timed groups, the beginnings of the crowds' others.
+// By group number: whole traces of the timed groups, the beginnings of the crowds' others, and of those that are only
+// counted nothing but their number of instructions.
 using Traces = std::map<std::uint64_t, GroupTrace>;
 
 }  // namespace rapt::sim::timing

@@ -45,7 +45,7 @@ class TimedCode {
 
  private:
   void record() {
-    timing::Recorder recorder(chip_.line_bytes, ~std::uint64_t{0}, 1);
+    timing::Recorder recorder(chip_.line_bytes, {}, 1);
     recorder.begin_group(code_.group, 0);
     code_.run(recorder);
     trace_ = recorder.end_group();

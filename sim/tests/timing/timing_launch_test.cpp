@@ -5,6 +5,7 @@
 #include "sim/timing/accuracy.hpp"
 #include "sim/timing/device_addresses.hpp"
 #include "sim/timing/launch_time.hpp"
+#include "sim/timing/lengths.hpp"
 
 #include <numeric>
 
@@ -14,6 +15,9 @@ namespace {
 using timing::Chip;
 using timing::Forecast;
 using timing::Plan;
+
+// As many as launches have timed and counted; all.
+constexpr std::uint64_t most_timed = 96, most_counted = 384, every = ~std::uint64_t{0};
 
 const Chip& mi300x() { return *timing::find_chip(Arch::gfx942, "mi300x"); }
 
@@ -51,7 +55,7 @@ TEST(TimedPlan, FewGroups) {
 TEST(TimedPlan, SeesAllLengths) {
   for (const Chip& chip : timing::chips())
     for (const unsigned tiles : {8U, 16U, 32U, 64U, 128U}) {
-      const Plan plan = make_plan(chip, std::uint64_t{64} * tiles * chip.dies, 1, 96);  // as many as a launch has timed
+      const Plan plan = make_plan(chip, std::uint64_t{64} * tiles * chip.dies, 1, most_timed);
       double length = 0;
       std::size_t groups = plan.next.size();
       for (const std::uint64_t group : plan.next) length += tiles - group / chip.dies % tiles;
@@ -61,6 +65,52 @@ TEST(TimedPlan, SeesAllLengths) {
       }
       EXPECT_NEAR(length / static_cast<double>(groups) / ((tiles + 1) / 2.0), 1, 0.1) << chip.name << ' ' << tiles;
     }
+}
+
+timing::Traces of_lengths(std::uint64_t groups, const std::function<std::uint64_t(std::uint64_t)>& length) {
+  timing::Traces traces;
+  for (std::uint64_t g = 0; g < groups; ++g) traces.emplace_hint(traces.end(), g, timing::GroupTrace{g, length(g), {}});
+  return traces;
+}
+
+TEST(TimedPlan, HasAsManyRoundsAsTheDie) {
+  for (const Chip& chip : timing::chips())
+    for (const unsigned groups_per_unit : {1U, 2U, 4U})
+      for (const unsigned rounds : {0U, 1U, 2U, 5U, 9U, 12U})
+        for (const unsigned more : {1U, 2U, chip.units_per_die - 1, chip.units_per_die + 1}) {
+          const std::uint64_t groups = chip.dies * (rounds * groups_per_unit * chip.units_per_die + more);
+          const timing::Traces same = of_lengths(groups, [](std::uint64_t) { return 1; });
+          EXPECT_EQ(busy_length(make_plan(chip, groups, groups_per_unit, most_timed), same),
+                    busy_length(make_plan(chip, groups, groups_per_unit, every), same))
+              << chip.name << ' ' << groups << ' ' << groups_per_unit;
+        }
+}
+
+TEST(TimedPlan, AUnitWithOneGroupMoreThanOthersIsTimed) {
+  const Plan plan = make_plan(*timing::find_chip(Arch::gfx90a), 2 * 110 + 1, 8, most_timed);
+  EXPECT_EQ(std::count_if(plan.first.begin(), plan.first.end(), [](const auto& unit) { return unit.size() == 3; }), 1);
+}
+
+// Whichever is fastest, tile or head, and whether long or short tiles come first, or both in turn.
+TEST(TimedPlan, CountsEnoughGroupsOfCausalGrids) {
+  for (const Chip& chip : timing::chips()) {
+    unsigned grids = 0, good = 0;
+    for (const unsigned tiles : {8U, 12U, 16U, 32U, 50U, 64U, 128U})
+      for (const unsigned heads : {4U, 8U, 12U, 16U, 30U, 40U, 64U})
+        for (unsigned order = 0; order < 5; ++order) {
+          const std::uint64_t groups = std::uint64_t{tiles} * heads;
+          const timing::Traces traces = of_lengths(groups, [&](std::uint64_t g) {
+            const std::uint64_t tile = g % tiles, slow = g / heads;
+            const std::uint64_t before[] = {tile, tiles - 1 - tile, slow, tiles - 1 - slow,
+                                            tile % 2 == 0 ? tile / 2 : tiles - 1 - tile / 2};
+            return before[order] + 1;
+          });
+          const auto busy = [&](std::uint64_t most) { return busy_length(make_plan(chip, groups, 1, most), traces); };
+          ++grids;
+          good += std::abs(busy(most_counted) / busy(every) - 1) < 0.05;
+        }
+    EXPECT_GE(good, 0.95 * grids) << chip.name;
+  }
 }
 
 Forecast time(Attention& attention, const Chip& chip, bool sample_only, bool every_group = false) {
@@ -86,6 +136,32 @@ TEST(TimedLaunch, ASampleTakesAsLongAsAllGroups) {
     EXPECT_LT(sample.timed_groups, all.timed_groups) << chip.name;
     EXPECT_EQ(all.timed_groups * chip.dies, all.groups) << chip.name;
     EXPECT_NEAR(sample.microseconds / all.microseconds, 1, 0.05) << chip.name;
+  }
+}
+
+// One group at a time on each unit. Causal: the tile index is fastest.
+TEST(TimedLaunch, ASampleTakesAsLongAsAllGroupsOfOtherLengthsAndOfOneMoreRound) {
+  for (const Arch arch : {Arch::gfx90a, Arch::gfx942}) {
+    const Chip& chip = *timing::find_chip(arch);
+    Module module(arch, R"(
+      extern "C" __global__ void loop(unsigned* to, unsigned tiles) {
+        __shared__ unsigned most_of_the_lds[12200];
+        const unsigned group = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x();
+        const unsigned rounds = 200 * (tiles == 0 ? 1 : tiles - group % tiles);
+        most_of_the_lds[lane] = rounds;
+        for (unsigned n = 0; n < rounds; ++n) asm volatile("s_nop 0");
+        to[group] = most_of_the_lds[lane ^ 1];
+      })");
+    const Buffer<unsigned> to(8000);
+    const auto clocks = [&](unsigned groups, unsigned tiles, bool every_group) {
+      module.time({&chip, true, every_group});
+      return module.launch("loop", {groups, 1, 1}, {64, 1, 1}, 0, to.data(), tiles).forecast->clocks;
+    };
+    const unsigned one_more = 5 * chip.dies * chip.units_per_die + 1;
+    EXPECT_NEAR(clocks(one_more, 0, false) / clocks(one_more, 0, true), 1, 0.05) << chip.name;
+    for (const unsigned tiles : {12U, 16U, 40U})
+      EXPECT_NEAR(clocks(chip.dies * 480, tiles, false) / clocks(chip.dies * 480, tiles, true), 1, 0.05)
+          << chip.name << ' ' << tiles;
   }
 }
 
@@ -284,14 +360,15 @@ TEST(TimedLaunch, EndsWithTheSlowestDie) {
     })");
   const Buffer<unsigned> to(30400);
   module.time({&mi300x(), true});
-  const auto forecast = [&](unsigned kind) {
-    return *module.launch("loop", {30400, 1, 1}, {256, 1, 1}, 0, to.data(), kind).forecast;
+  const auto forecast = [&](unsigned kind, unsigned groups = 30400) {
+    return *module.launch("loop", {groups, 1, 1}, {256, 1, 1}, 0, to.data(), kind).forecast;
   };
   const Forecast same = forecast(0), rising = forecast(1), falling = forecast(2), random = forecast(3);
   EXPECT_EQ(same.slowest_die, 0);
   EXPECT_EQ(falling.slowest_die, 0);
   EXPECT_NEAR(rising.slowest_die, 280.0 / 400, 0.05);
   EXPECT_NEAR(rising.clocks / falling.clocks, 1, 0.05);
+  EXPECT_NEAR(forecast(1, 304).slowest_die, 280.0 / 400, 0.05) << "all resident at once";
   EXPECT_LT(random.slowest_die, 0.05);
   EXPECT_EQ(forecast(4).slowest_die, 1) << "at most";
 }
