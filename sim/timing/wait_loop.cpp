@@ -50,6 +50,19 @@ void mark_writes(const Entry& entry, Registers& registers, bool value) {
   for (const RegisterAccess& write : entry.effects.writes()) registers.set(write, value);
 }
 
+// A number of rounds, or what else an instruction adds to itself. Masks of lanes that are done are no such numbers.
+bool counts(const Entry& entry) {
+  const std::string_view name = entry.instruction.opcode->name;
+  if (name.find("_add") == name.npos && name.find("_sub") == name.npos) return false;
+  if (entry.effects.unit != Unit::salu && entry.effects.unit != Unit::valu) return false;
+  Registers written;
+  mark_writes(entry, written, true);
+  constexpr unsigned implied = 255;  // a carry
+  const auto reads = entry.effects.reads();
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const RegisterAccess& read) { return read.source != implied && written.any(read); });
+}
+
 // A compare-and-swap is a load until it succeeds.
 bool is_load(const Effects& e, std::string_view name) {
   return e.loads && e.unit != Unit::lds && (!e.stores || name.find("cmpswap") != name.npos);
@@ -107,6 +120,7 @@ CodeLoop to_last_latch(const Program& program, CodeLoop loop) {
 bool is_wait_loop(const Program& program, CodeLoop loop) {
   const std::vector<const Entry*> body = waiting_body(program, loop);
   Registers varying, loaded, shared;  // what differs from round to round; what comes from memory; from the LDS
+  Registers counted;                  // what comes from a count of rounds
   for (const Entry* entry : body) mark_writes(*entry, varying, true);
   bool loads = false, decides = false;
   // Twice: a round may decide by what the one before it loaded.
@@ -119,8 +133,12 @@ bool is_wait_loop(const Program& program, CodeLoop loop) {
       if (lds ? reads_any(*entry, varying, Use::address) : load && varies) return false;
       // Values that go from the LDS to the LDS, or change by themselves, are work.
       if (lds && e.stores && (from_lds || (varies && !from_memory))) return false;
+      // A count that is compared with what memory has is work; one of its own is a limit, which a wait may have.
+      const bool from_count = counts(*entry) || reads_any(*entry, counted);
+      if (e.unit == Unit::branch && from_count && from_memory) return false;
       loads |= load;
       decides |= e.unit == Unit::branch && from_memory;
+      mark_writes(*entry, counted, !load && !lds && from_count);
       mark_writes(*entry, varying, load || lds || varies);
       mark_writes(*entry, loaded, load || lds || from_memory);
       mark_writes(*entry, shared, lds || from_lds);

@@ -144,6 +144,17 @@ TEST(TimedWait, LoopsThatDoNotWaitAreRecordedWhole) {
             2 + 5 * 100U)
       << "a number of rounds that no load decides";
   EXPECT_EQ(instructions(R"(
+      v_mov_b32 v2, 100
+      global_store_dword v0, v2, s[2:3]
+      next: global_load_dword v1, v0, s[2:3]
+      s_waitcnt vmcnt(0)
+      v_readfirstlane_b32 s1, v1
+      s_add_u32 s0, s0, 1
+      s_cmp_lg_u32 s0, s1
+      s_cbranch_scc1 next)"),
+            4 + 6 * 100U)
+      << "a number of rounds that memory has";
+  EXPECT_EQ(instructions(R"(
       next: s_sleep 1
       s_add_u32 s0, s0, 1
       s_cmp_lg_u32 s0, 100
