@@ -171,9 +171,9 @@ class Dispatch {
 
   // About `budget` instructions of a group; true once it has ended.
   bool turn(Place& place, std::uint64_t budget) {
-    constexpr std::uint64_t unwatched = 1 << 16;
+    constexpr std::uint64_t unwatched = 1 << 16, long_unwatched = 1 << 24;  // the latter if nobody is known to wait
     GroupRunner& runner = place.runner;
-    if (waits_ && !place.observer() && runner.instructions() > unwatched) watch(place);
+    if (timed_ && !place.observer() && runner.instructions() > (waits_ ? unwatched : long_unwatched)) watch(place);
     const std::uint64_t slice = place.observer() ? std::min(budget, short_patience) : budget;
     for (std::uint64_t spent = 0; spent < budget; spent += slice) {
       if (runner.advance(slice, environment().wave_limit)) return true;
@@ -193,7 +193,9 @@ class Dispatch {
 
   void end_recording(Place& place) {
     place.runner.ignore(place.recorder.get());
-    timed_->add(place.recorder->end_group());
+    timing::GroupTrace trace = place.recorder->end_group();
+    if (timed_->recorded(trace.number)->kept == 0) progress_.forget(place.progress);
+    timed_->add(std::move(trace));
     place.recorder.reset();
     place.ends_early = false;
     if (sample_only_) --recording_;

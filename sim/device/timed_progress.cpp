@@ -7,17 +7,17 @@ namespace rapt::sim {
 
 void TimedProgress::check_recording(Group& group, const Workgroup& state, const timing::Recorder& recorder,
                                     std::uint64_t instructions) {
-  constexpr std::uint64_t many_rounds = 1 << 16;    // instructions
-  constexpr std::uint64_t most_recorded = 1 << 30;  // 4 GB or more
+  constexpr std::uint64_t many_rounds = 1 << 16;  // instructions
+  constexpr std::uint64_t gib = 1 << 30, most = 4;
   if (!waits_in_step_ && recorder.works(state) &&
       group.standstill.rounds(state, instructions, recorder.effects()) >= many_rounds)
     fail(
         "a workgroup goes round and round until another one stores something, in a loop that is not recognised as "
         "waiting");
-  recorded_ += recorder.recorded() - group.recorded;
-  group.recorded = recorder.recorded();
-  if (recorded_ > most_recorded)
-    fail("its workgroups have not ended after " + std::to_string(most_recorded) + " recorded instructions");
+  recorded_ += recorder.bytes() - group.recorded;
+  group.recorded = recorder.bytes();
+  if (recorded_ > most * gib)
+    fail("its workgroups have not ended although what they did takes " + std::to_string(most) + " GiB");
 }
 
 void TimedProgress::check_waits(Group& group, const Workgroup& state, const timing::Recorder* watcher,

@@ -17,7 +17,7 @@ class TimedProgress {
   // What is known of one group.
   struct Group {
     Standstill standstill;
-    std::uint64_t recorded = 0, effects = 0;  // when it was looked at last
+    std::uint64_t recorded = 0, effects = 0;  // bytes, and their number, when it was looked at last
   };
 
   // waits_in_step: a wait takes as many turns of a group as those for which it waits need.
@@ -32,14 +32,15 @@ class TimedProgress {
   void check_waits(Group& group, const Workgroup& state, const timing::Recorder* watcher, std::uint64_t instructions,
                    unsigned threads);
 
-  void goes_on() { idle_ = 0; }  // a group ended
+  void goes_on() { idle_ = 0; }                               // a group ended
+  void forget(const Group& group) { recorded_ -= group.recorded; }  // its trace is not kept
 
  private:
   [[noreturn]] void fail(const std::string& why) const;
 
   std::string kernel_;
   bool waits_in_step_;
-  std::atomic<std::uint64_t> recorded_{0};  // instructions of all groups
+  std::atomic<std::uint64_t> recorded_{0};  // bytes of all groups' traces
   std::atomic<std::uint64_t> idle_{0};      // since a group did something
 };
 

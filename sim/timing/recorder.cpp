@@ -78,9 +78,11 @@ bool Recorder::works(const Workgroup& group) const {
   });
 }
 
-std::uint64_t Recorder::recorded() const {
+std::uint64_t Recorder::bytes() const {
   std::uint64_t sum = 0;
-  for (const WaveTrace& wave : trace_.waves) sum += std::min<std::uint64_t>(wave.slots.size(), extent_.kept);
+  for (const WaveTrace& wave : trace_.waves)
+    sum += wave.slots.size() * sizeof(std::uint32_t) + wave.requests.size() * sizeof(Request) +
+           wave.lines.size() * sizeof(std::uint64_t);
   return sum;
 }
 

@@ -34,8 +34,8 @@ class Recorder final : public Observer {
   bool works(const Workgroup& group) const;
   // How often the group has changed memory or looked at a clock.
   std::uint64_t effects() const { return effects_; }
-  // Instructions of all waves that are kept.
-  std::uint64_t recorded() const;
+  // What the trace of the group takes so far.
+  std::uint64_t bytes() const;
 
   void before(Wave& wave, const Entry& entry) override;
   void after(Wave& wave, const Entry& entry) override;

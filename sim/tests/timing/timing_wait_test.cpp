@@ -318,11 +318,19 @@ TEST(TimedWait, ThatNeverEndsHasNoTime) {
     extern "C" __global__ void for_nobody(unsigned* flag) {
       if (BID % 4 == 0) return;
       while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+    }
+    extern "C" __global__ void one_for_nobody(unsigned* flag) {
+      if (BID != 333) return;
+      while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
     })");
   for (const bool sample_only : {false, true})
     EXPECT_EQ(failure(module, "for_nobody", sample_only, 800),
               "for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
               "to its end, if it has one");
+  // The one that waits is not recorded.
+  EXPECT_EQ(failure(module, "one_for_nobody", false, 640),
+            "one_for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
+            "to its end, if it has one");
 }
 
 }  // namespace
