@@ -32,7 +32,7 @@ class TimedProgress {
   void check_waits(Group& group, const Workgroup& state, const timing::Recorder* watcher, std::uint64_t instructions,
                    unsigned threads);
 
-  void goes_on() { idle_ = 0; }                               // a group ended
+  void goes_on() { idle_ = 0; }                                     // a group ended
   void forget(const Group& group) { recorded_ -= group.recorded; }  // its trace is not kept
 
  private:

@@ -328,9 +328,10 @@ TEST(TimedWait, ThatNeverEndsHasNoTime) {
               "for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
               "to its end, if it has one");
   // The one that waits is not recorded.
-  EXPECT_EQ(failure(module, "one_for_nobody", false, 640),
-            "one_for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
-            "to its end, if it has one");
+  EXPECT_EQ(
+      failure(module, "one_for_nobody", false, 640),
+      "one_for_nobody cannot be timed: all its workgroups that have not ended wait; without RAPT_SIM_TIME it runs "
+      "to its end, if it has one");
 }
 
 }  // namespace
