@@ -112,7 +112,7 @@ class Dispatch {
     std::unique_ptr<Profile> profile;
     GroupRunner runner;
     std::unique_ptr<timing::Recorder> recorder;  // of the group that runs, if it is recorded
-    std::unique_ptr<timing::Recorder> watcher;   // of one that is not, if others wait for it
+    std::unique_ptr<timing::Recorder> watcher;   // of one that is not, if it runs long
     bool ends_early = false;                     // once it is recorded far enough
     TimedProgress::Group progress;
     timing::Recorder* observer() const { return recorder ? recorder.get() : watcher.get(); }

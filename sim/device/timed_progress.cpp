@@ -14,8 +14,9 @@ void TimedProgress::check_recording(Group& group, const Workgroup& state, const 
     fail(
         "a workgroup goes round and round until another one stores something, in a loop that is not recognised as "
         "waiting");
-  recorded_ += recorder.bytes() - group.recorded;
-  group.recorded = recorder.bytes();
+  const std::uint64_t bytes = recorder.bytes();
+  recorded_ += bytes - group.recorded;
+  group.recorded = bytes;
   if (recorded_ > most * gib)
     fail("its workgroups have not ended although what they did takes " + std::to_string(most) + " GiB");
 }

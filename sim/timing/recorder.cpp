@@ -22,8 +22,7 @@ void add_lines(const Access& access, unsigned shift, std::size_t first, std::vec
 
 // A compare-and-swap counts as a load: one that succeeds in each round of a loop finds what another workgroup stored.
 bool changes_memory(const Instruction& instruction, const Access& access) {
-  return access.space == Space::global && access.action != Action::load &&
-         instruction.opcode->name.find("cmpswap") == std::string_view::npos;
+  return access.space == Space::global && access.action != Action::load && !is_compare_and_swap(instruction);
 }
 
 bool looks_at_clock(const Entry& entry) {

@@ -11,7 +11,7 @@ namespace {
 // Compilers take the form that returns nothing where nothing reads the result.
 Tickets returned(const Instruction& instruction, const Effects& e) {
   if (!e.atomic || e.unit == Unit::lds || e.writes().empty()) return Tickets::none;
-  return instruction.opcode->name.find("cmpswap") == std::string_view::npos ? Tickets::numbers : Tickets::order;
+  return is_compare_and_swap(instruction) ? Tickets::order : Tickets::numbers;
 }
 
 // Decoded without the program's entries, which would keep all of a library's kernels.

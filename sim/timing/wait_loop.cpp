@@ -35,20 +35,22 @@ class Registers {
   std::bitset<agprs + 256 + 16> bits_;
 };
 
-bool reads_any(const Entry& entry, const Registers& registers) {
-  const auto reads = entry.effects.reads();
-  return std::any_of(reads.begin(), reads.end(), [&](const RegisterAccess& read) { return registers.any(read); });
-}
-
-bool reads_any(const Entry& entry, const Registers& registers, Use use) {
+template <typename Which>
+bool reads_any(const Entry& entry, const Registers& registers, Which which) {
   const auto reads = entry.effects.reads();
   return std::any_of(reads.begin(), reads.end(),
-                     [&](const RegisterAccess& read) { return read.use == use && registers.any(read); });
+                     [&](const RegisterAccess& read) { return which(read) && registers.any(read); });
+}
+
+bool reads_any(const Entry& entry, const Registers& registers) {
+  return reads_any(entry, registers, [](const RegisterAccess&) { return true; });
 }
 
 void mark_writes(const Entry& entry, Registers& registers, bool value) {
   for (const RegisterAccess& write : entry.effects.writes()) registers.set(write, value);
 }
+
+bool is_address(const RegisterAccess& read) { return read.use == Use::address; }
 
 // A number of rounds, or what else an instruction adds to itself. Masks of lanes that are done are no such numbers.
 bool counts(const Entry& entry) {
@@ -58,18 +60,15 @@ bool counts(const Entry& entry) {
   Registers written;
   mark_writes(entry, written, true);
   constexpr unsigned implied = 255;  // a carry
-  const auto reads = entry.effects.reads();
-  return std::any_of(reads.begin(), reads.end(),
-                     [&](const RegisterAccess& read) { return read.source != implied && written.any(read); });
+  return reads_any(entry, written, [](const RegisterAccess& read) { return read.source != implied; });
 }
 
-// A compare-and-swap is a load until it succeeds.
-bool is_load(const Effects& e, std::string_view name) {
-  return e.loads && e.unit != Unit::lds && (!e.stores || name.find("cmpswap") != name.npos);
+bool is_load(const Entry& entry) {
+  const Effects& e = entry.effects;
+  return e.loads && e.unit != Unit::lds && (!e.stores || is_compare_and_swap(entry.instruction));
 }
 
 bool may_wait(const Entry& entry) {
-  const std::string_view name = entry.instruction.opcode->name;
   const Effects& e = entry.effects;
   switch (e.unit) {
     case Unit::matrix:
@@ -77,7 +76,7 @@ bool may_wait(const Entry& entry) {
     case Unit::lds: return !e.atomic && e.loads != e.stores;
     case Unit::barrier: return true;
     case Unit::branch: return branch_target(entry).has_value();
-    default: return (!e.stores && !e.atomic) || is_load(e, name);
+    default: return (!e.stores && !e.atomic) || is_load(entry);
   }
 }
 
@@ -127,10 +126,10 @@ bool is_wait_loop(const Program& program, CodeLoop loop) {
   for (int round = 0; round < 2; ++round) {
     for (const Entry* entry : body) {
       const Effects& e = entry->effects;
-      const bool lds = e.unit == Unit::lds, load = is_load(e, entry->instruction.opcode->name);
+      const bool lds = e.unit == Unit::lds, load = is_load(*entry);
       const bool varies = reads_any(*entry, varying), from_memory = reads_any(*entry, loaded);
       const bool from_lds = reads_any(*entry, shared);
-      if (lds ? reads_any(*entry, varying, Use::address) : load && varies) return false;
+      if (lds ? reads_any(*entry, varying, is_address) : load && varies) return false;
       // Values that go from the LDS to the LDS, or change by themselves, are work.
       if (lds && e.stores && (from_lds || (varies && !from_memory))) return false;
       // A count that is compared with what memory has is work; one of its own is a limit, which a wait may have.

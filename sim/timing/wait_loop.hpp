@@ -7,6 +7,11 @@
 
 namespace rapt::sim::timing {
 
+// A compare-and-swap is a load until it succeeds.
+inline bool is_compare_and_swap(const Instruction& instruction) {
+  return instruction.opcode->name.find("cmpswap") != std::string_view::npos;
+}
+
 // The instructions from slot `head` to `latch`, a branch back to `head`.
 struct CodeLoop {
   std::uint32_t head = 0, latch = 0;
