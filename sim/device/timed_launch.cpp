@@ -36,7 +36,9 @@ TimedLaunch::TimedLaunch(const TimeRequest& request, const Launch& launch)
                      static_cast<unsigned>(launch.kernel->descriptor.group_segment_fixed_size + launch.dynamic_lds)};
   for (const auto& crowd : plan_.crowds)
     for (const std::uint64_t group : crowd) recorded_[group] = {crowd_instructions, crowd_instructions};
-  for (const std::uint64_t group : counted_.groups()) recorded_.try_emplace(group, every, 0).first->second.most = every;
+  std::vector<std::uint64_t> counted = counted_.groups();
+  counted.insert(counted.end(), {0, total_ - 1});
+  for (const std::uint64_t group : counted) recorded_.try_emplace(group, every, 0).first->second.most = every;
   for (const std::uint64_t place : plan_.places)
     for (unsigned die = 0; die < chip_.dies; ++die)
       recorded_.try_emplace(place + die, every, 0).first->second.most = every;

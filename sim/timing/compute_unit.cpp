@@ -122,6 +122,7 @@ void ComputeUnit::try_issue(Simd& simd, Wave& wave, Used& used) {
   const std::uint32_t slot = wave.trace->slots[wave.at];
   const Step& step = steps_.at(slot);
   if (step.waits && waits_for_counters(wave, step)) return;
+  if (step.ends && waits_for_stores(wave)) return;
   const auto port = static_cast<unsigned>(step.port);
   if (step.port != Port::internal && used[port]) return;
   if (is_held(simd, wave, step)) return;
@@ -147,6 +148,15 @@ bool ComputeUnit::waits_for_counters(Wave& wave, const Step& step) {
     outstanding.retire(now_);
     if (most == 0) wave.scalar_loads = false;
   }
+  return false;
+}
+
+// s_endpgm waits for all counters (AMD's ISA manuals, S_ENDPGM), so a wave keeps its place until its stores have ended,
+// unless it has released it.
+bool ComputeUnit::waits_for_stores(Wave& wave) {
+  for (unsigned c = 0; c < counter_count && !wave.released; ++c)
+    if (wait_until(wave, wave.outstanding[c].at_most(0), stall_of(static_cast<Counter>(c), wave.scalar_loads)))
+      return true;
   return false;
 }
 
@@ -189,6 +199,7 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
     matrix_busy_ += step.matrix_clocks;
   }
   if (step.transcendental_clocks != 0) simd.transcendental_free = now_ + step.transcendental_clocks;
+  wave.released |= step.releases;
   wave.results->issued(step, now_);
   issue_memory(wave, step, slot);
   if (step.priority != 255 && step.priority != wave.priority) {

@@ -26,7 +26,8 @@ class ComputeUnit {
   bool empty() const { return groups_.empty(); }
   // Runs until one of its groups ends, and returns when, or to `until`.
   std::optional<Clock> run(Clock until);
-  // When the last of its vector memory operations so far will have ended: stores outlive their wave.
+  // When the last of its vector memory operations so far will have ended: on RDNA stores may outlive
+  // their wave.
   Clock memory_ended() const { return memory_.ended(); }
   void share(const Shares& shares) { memory_.share(shares); }  // from now on
 
@@ -50,7 +51,7 @@ class ComputeUnit {
     std::uint32_t age = 0;  // the number of waves that the unit started before
     unsigned priority = 0;
     unsigned arrivals = 0;  // at barriers
-    bool at_barrier = false;
+    bool at_barrier = false, released = false;
     bool scalar_loads = false;  // lgkmcnt counts some, and not only the LDS's
     std::array<Outstanding, counter_count> outstanding;
     std::unique_ptr<Results> results;
@@ -75,6 +76,7 @@ class ComputeUnit {
   bool wait_until(Wave& wave, Clock time, Stall reason);
   bool is_held(Simd& simd, Wave& wave, const Step& step);
   bool waits_for_counters(Wave& wave, const Step& step);
+  bool waits_for_stores(Wave& wave);
   void issue(Simd& simd, Wave& wave, const Step& step);
   void issue_memory(Wave& wave, const Step& step, std::uint32_t slot);
   void go_on(Wave& wave, const Step& step, std::uint32_t slot);

@@ -96,6 +96,31 @@ double sustained_mhz(const Chip& chip, const Run& run, double busy_units, double
   return chip.clock_mhz * std::min(1.0, std::sqrt(chip.sustained_matrix_share / std::max(busy, 1e-6)));
 }
 
+// How many times as fast a group is that has the chip to itself as it is among those that its unit has at first.
+double speed_alone(const Chip& chip, const Program& program, Steps& steps, const Plan& plan, const Traces& traces,
+                   const Service& service, double mhz, const Run& all) {
+  std::size_t full = 1;
+  Plan one;
+  one.first = {{plan.first[0][0]}};
+  one.busy_units = one.busy_units_of_die = 1;
+  one.placement = plan.placement;
+  for (const auto& unit : plan.first) {
+    full = std::max(full, unit.size());
+    for (const std::uint64_t group : unit)
+      if (length(traces, group) > length(traces, one.first[0][0])) one.first[0][0] = group;
+  }
+  if (full == 1) return 1;
+  std::vector<SlotTime> slots(program.slots());
+  Timeline timeline;
+  const double clocks = run_units(chip, steps, one, traces, service, mhz, slots, timeline).clocks;
+  const double pace = length(traces, one.first[0][0]) / clocks;
+  // How long all were busy depends on how fast the last ones were.
+  double alone = 1;
+  for (int round = 0; round < 3; ++round)
+    alone = std::clamp(pace * all.clocks / busy_length(plan, traces, alone), 1.0, static_cast<double>(full));
+  return alone;
+}
+
 }  // namespace
 
 std::string summary(const Forecast& f) {
@@ -154,10 +179,12 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
   for (const SlotTime& slot : result.slots) all += slot;
   for (unsigned s = 0; s < stall_count; ++s)
     result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
-  result.slowest_die = excess_of_slowest_die(chip, counted, traces);
+  const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
+  result.slowest_die = excess_of_slowest_die(chip, counted, traces, alone);
   // A few units have other lengths than all, and seldom the longest one last.
-  const double clocks = run.clocks * busy_length(counted, traces) / busy_length(plan, traces);
-  result.clocks = clocks * (1 + result.slowest_die);
+  const double of_all = busy_length(counted, traces, alone) * (1 + result.slowest_die);
+  const double of_ends = busy_length(with_longer_ends(counted, groups, traces), traces, alone);
+  result.clocks = run.clocks * std::max(of_all, of_ends) / busy_length(plan, traces, alone);
   result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   result.vector_share = run.vector_share;

@@ -72,10 +72,12 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
     for (std::uint64_t k = 0; k < most_places; ++k)
       plan.places.push_back(number(chip, 0, static_cast<std::uint64_t>(static_cast<double>(of_last_die) * spread(k))));
 
-  plan.crowds.resize(std::min<std::uint64_t>(std::min(chip.dies, 2U), groups));
-  for (unsigned die = 0; die < plan.crowds.size(); ++die)
+  for (const unsigned die : {0U, 1U, 2U, 4U}) {
+    if (die >= std::min<std::uint64_t>(chip.dies, groups)) break;
+    auto& crowd = plan.crowds.emplace_back();
     for (std::uint64_t n = 0; n < std::min(resident, groups_of_die(chip, groups, die)); ++n)
-      plan.crowds[die].push_back(number(chip, die, n));
+      crowd.push_back(number(chip, die, n));
+  }
   return plan;
 }
 

@@ -39,6 +39,16 @@ void walk_together(std::vector<Walk>& walks, Steps& steps, F&& visit) {
   }
 }
 
+// How many dies read a line that the first one reads. Workgroups go to the dies in turn, so grids whose sides are
+// powers of two share lines between dies whose numbers differ in some bits; the crowds are those of dies 0, 1, 2 and 4.
+// If a die that differs in one bit has the line, so have half of all.
+double dies_with(const Chip& chip, const std::vector<Missed>& crowds, std::uint64_t line) {
+  double dies = 1;
+  for (std::size_t d = 1; d < crowds.size(); ++d)
+    if (crowds[d].distinct.contains(line)) dies *= 2;
+  return std::min<double>(dies, chip.dies);
+}
+
 }  // namespace
 
 Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies) {
@@ -77,16 +87,11 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<con
       }
     });
   }
-  // A line that two dies read is assumed to be read by all, and to come from memory once.
-  std::uint64_t all_missed = 0;
+  // How many of the first die's lines come from memory, and not from the last-level cache.
   double fetches = 0;
-  for (std::size_t d = 0; d < missed.size(); ++d) {
-    all_missed += missed[d].lines;
-    const Lines* const other = missed.size() > 1 ? &missed[(d + 1) % missed.size()].distinct : nullptr;
-    for (const std::uint64_t line : missed[d].distinct)
-      fetches += other != nullptr && other->contains(line) ? 1.0 / chip.dies : 1.0;
-  }
-  if (chip.last_level_gigabytes != 0 && all_missed != 0) memory_of_misses_ = fetches / static_cast<double>(all_missed);
+  for (const std::uint64_t line : missed.front().distinct) fetches += 1 / dies_with(chip, missed, line);
+  if (chip.last_level_gigabytes != 0 && missed.front().lines != 0)
+    memory_of_misses_ = fetches / static_cast<double>(missed.front().lines);
 }
 
 Level Service::next(std::uint32_t slot, bool store) {

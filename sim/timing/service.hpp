@@ -16,7 +16,7 @@ std::string_view name(Level level);
 
 class Service {
  public:
-  // dies: the groups of each die that was traced, in the order in which its units got them.
+  // dies: of dies 0, 1, 2 and 4, as far as there are so many, the groups in the order in which the units got them.
   Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in

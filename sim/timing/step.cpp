@@ -92,6 +92,9 @@ Step make_step(const Entry& entry, const Chip& chip, unsigned lanes) {
   step.to_lds = entry.waits.to_lds;
   step.packed = !rdna && name.starts_with("v_pk_") && name.ends_with("_f32");
   step.waits = entry.waits.waits;
+  constexpr unsigned dealloc_vgprs = 3;
+  step.ends = name == "s_endpgm";
+  step.releases = rdna && name == "s_sendmsg" && (i.immediate & 0xff) == dealloc_vgprs;
   step.wait = &entry.waits;
   if (name == "s_setprio") step.priority = static_cast<std::uint8_t>(i.immediate & 3);
   add_registers(step, entry, rdna);

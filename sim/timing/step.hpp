@@ -25,6 +25,8 @@ struct Step {
   bool to_lds = false;                  // its data comes to the LDS instead of registers
   bool packed = false;                  // CDNA's v_pk_*_f32: does not issue while the SIMD's matrix unit is busy
   bool waits = false;
+  bool ends = false;                        // the wave
+  bool releases = false;                    // RDNA: gives the wave's registers away before its stores have ended
   std::uint16_t vector_clocks = 0;          // that the vector port is taken
   std::uint16_t matrix_clocks = 0;          // that the matrix unit is taken
   std::uint16_t transcendental_clocks = 0;  // RDNA: that the unit beside the vector unit is taken

@@ -10,7 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
+#include <future>
+#include <mutex>
 #include <regex>
 
 namespace rapt::sim::tool {
@@ -22,6 +25,7 @@ struct ValidateOptions {
   std::string times, objects, rows, json;
   std::vector<std::string> settings;
   bool check = false, why = false;
+  unsigned jobs = 1;
 };
 
 std::vector<const Measurement*> select(const std::vector<Measurement>& all, const std::string& pattern) {
@@ -68,11 +72,39 @@ void set_number(timing::Chip& chip, const std::string& setting) {
       fmt::format("--set: '{}' is not a fitted number, must be one of {}", setting.substr(0, equals), names));
 }
 
-double forecast(const ValidateOptions& options, const validate::BoundLaunch& launch, timing::Chip chip) {
+// `why` becomes what takes the time.
+double forecast(const ValidateOptions& options, const validate::BoundLaunch& launch, timing::Chip chip,
+                std::string& why) {
   for (const std::string& setting : options.settings) set_number(chip, setting);
   const auto result = run(launch.launch(), 0, {}, {&chip, true}).forecast;
-  if (options.why) fmt::print("{}\n", timing::summary(*result));
+  why = timing::summary(*result) + "\n";
   return validate::clearing_microseconds(chip, launch.cleared_bytes()) + result->microseconds;
+}
+
+// Forecasts --jobs rows at a time and prints each when it is done; the results are in the order of the rows.
+std::vector<validate::Result> evaluate_rows(const ValidateOptions& options, validate::Objects& objects,
+                                            const std::vector<const Measurement*>& rows,
+                                            const validate::Roofline& roofline) {
+  std::vector<validate::Result> results(rows.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex printing;
+  const auto work = [&] {
+    for (std::size_t n; (n = next++) < rows.size();) {
+      std::string why;
+      results[n] = evaluate(objects, *rows[n], roofline, [&](const auto& launch, const timing::Chip& chip) {
+        return forecast(options, launch, chip, why);
+      });
+      const std::lock_guard lock(printing);
+      fmt::print("{}{}", options.why ? why : "", line(results[n]));
+      std::fflush(stdout);
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t n = 1; n < std::min<std::size_t>(options.jobs, rows.size()); ++n)
+    others.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& other : others) other.get();
+  return results;
 }
 
 int validate_command(const ValidateOptions& options) {
@@ -86,16 +118,8 @@ int validate_command(const ValidateOptions& options) {
   if (options.check) return check_rows(objects, rows);
 
   const validate::Roofline roofline(all);
-  const auto time = [&](const validate::BoundLaunch& launch, const timing::Chip& chip) {
-    return forecast(options, launch, chip);
-  };
-  std::vector<validate::Result> results;
   fmt::print("{}", validate::heading());
-  for (const Measurement* row : rows) {
-    results.push_back(evaluate(objects, *row, roofline, time));
-    fmt::print("{}", line(results.back()));
-    std::fflush(stdout);
-  }
+  const auto results = evaluate_rows(options, objects, rows, roofline);
   const auto summaries = summarize(results);
   fmt::print("{}", table(summaries, roofline));
   if (!options.json.empty()) common::write_file(options.json, json(results, summaries, roofline).dump(1) + "\n");
@@ -114,6 +138,8 @@ void add_validate(CLI::App& app, Action& action) {
   sub->add_flag("--check", o->check,
                 "Run a small problem of each kernel and compare its results with double precision");
   sub->add_flag("--why", o->why, "Say of each forecast what takes the time");
+  sub->add_option("--jobs", o->jobs, "Rows to forecast at a time; each has its operands in memory, up to 4 GiB")
+      ->check(CLI::Range(1U, 1024U));
   sub->add_option("--set", o->settings, "NAME=VALUE: another value of a fitted number of the model (repeatable)");
   sub->add_option("--json", o->json, "Write all numbers to this file");
   sub->footer(

@@ -50,6 +50,7 @@ Launch BoundLaunch::launch() const {
 }
 
 std::shared_ptr<const CodeObject> Objects::object(const Measurement& row) {
+  const std::lock_guard lock(mutex_);
   auto& slot = loaded_[row.code_object];
   if (slot) return slot;
   const std::string path = folder_ + "/" + row.code_object;

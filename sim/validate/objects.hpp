@@ -4,6 +4,7 @@
 #include "sim/validate/family.hpp"
 
 #include <map>
+#include <mutex>
 
 namespace rapt::sim::validate {
 
@@ -23,6 +24,7 @@ class BoundLaunch {
   PreparedLaunch prepared_;
 };
 
+// Several threads may use one at the same time.
 class Objects {
  public:
   explicit Objects(std::string folder) : folder_(std::move(folder)) {}
@@ -35,6 +37,7 @@ class Objects {
   std::shared_ptr<const CodeObject> object(const Measurement& row);
 
   std::string folder_;
+  std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const CodeObject>> loaded_;  // by file
 };
 

@@ -212,7 +212,7 @@ TEST(TimedLaunch, TheLastGroupsHaveTheMemoryToThemselves) {
   EXPECT_LT(more, 1.5 * one_round);
 }
 
-// A launch ends when its stores have arrived, and its workgroups when they have issued them, as an s_waitcnt shows.
+// A launch ends when its stores have arrived, and so do its workgroups, with an s_waitcnt or without.
 TEST(TimedLaunch, EndsWithItsLastStore) {
   Module module(Arch::gfx942, R"(
     typedef float Four __attribute__((ext_vector_type(4)));
@@ -241,9 +241,8 @@ TEST(TimedLaunch, EndsWithItsLastStore) {
   EXPECT_NEAR((clocks("stores", 2, 256) - clocks("stores", 1, 256)) / round, 1, 0.02);
   EXPECT_NEAR((clocks("atomics", 2, 256) - clocks("atomics", 1, 256)) / round, 2, 0.04) << "there and back";
 
-  const double latency = mi300x().memory_nanoseconds * mi300x().clock_mhz / 1000;
   EXPECT_NEAR(clocks("one_store", 1, 64, 1U), clocks("one_store", 1, 64, 0U), 32);
-  EXPECT_NEAR(clocks("one_store", 2, 64, 1U) - clocks("one_store", 2, 64, 0U), latency, 0.1 * latency);
+  EXPECT_NEAR(clocks("one_store", 2, 64, 1U), clocks("one_store", 2, 64, 0U), 64);
 }
 
 // Lengths that repeat as the dies do, as those of causal grids whose tile index is fastest, and others.

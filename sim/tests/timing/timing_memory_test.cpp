@@ -163,6 +163,21 @@ TEST_P(TimedMemory, CoherentScalarLoadsPassTheScalarCache) {
   EXPECT_NEAR(static_cast<double>(code.clocks()), chip().dies > 1 ? last : chip().l2_clocks, 12);
 }
 
+// A wave keeps its place until its stores have arrived; RDNA's may release it before.
+TEST_P(TimedMemory, AWaveEndsWithItsStores) {
+  const std::string store = std::string(rdna() ? "global_store_b32" : "global_store_dword") + " v0, v1, s[2:3]\n";
+  const auto clocks = [&](const std::string& text) {
+    TimedCode code(chip(), text);
+    code.set_address(2, memory_.data());
+    for (unsigned l = 0; l < lanes(); ++l) code.wave().row(0)[l] = 4 * l;
+    return static_cast<double>(code.clocks());
+  };
+  const double latency = chip().memory_nanoseconds * chip().clock_mhz / 1000, without = clocks("s_nop 0");
+  EXPECT_NEAR(clocks(store) - without, latency, 0.1 * latency);
+  if (!rdna()) return;
+  EXPECT_LT(clocks(store + "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)") - without, 0.1 * latency);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, TimedMemory, testing::ValuesIn(chips_of(every_arch)), chip_name);
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(TimedPlan, AFewUnitsStandForTheirDie) {
   EXPECT_EQ(plan.first.size(), 4U);  // 10 groups each
   EXPECT_EQ(plan.next.size(), 36U);
   EXPECT_TRUE(std::is_sorted(plan.next.begin(), plan.next.end()));
-  EXPECT_EQ(plan.crowds.size(), 2U);
+  EXPECT_EQ(plan.crowds.size(), 4U);
   EXPECT_EQ(plan.crowds[0].size(), 38U);
   EXPECT_EQ(plan.crowds[1][0], 1U);
 }
@@ -104,6 +104,39 @@ TEST(TimedPlan, CountsEnoughGroupsOfCausalGrids) {
         }
     EXPECT_GE(good, 0.95 * grids) << chip.name;
   }
+}
+
+Plan plan_of(std::vector<std::vector<std::uint64_t>> first, std::vector<std::uint64_t> next) {
+  Plan plan;
+  plan.first = std::move(first);
+  plan.next = std::move(next);
+  return plan;
+}
+
+TEST(BusyLength, AGroupIsFasterOnceItsNeighboursHaveEnded) {
+  const timing::Traces traces = of_lengths(4, [](std::uint64_t g) { return g == 0 ? 100 : 10; });
+  const Plan four = plan_of({{0, 1, 2, 3}}, {});
+  EXPECT_DOUBLE_EQ(busy_length(four, traces), 100);
+  EXPECT_DOUBLE_EQ(busy_length(four, traces, 3), 10 + 90 / 3.0) << "no faster than alone";
+  EXPECT_DOUBLE_EQ(busy_length(four, traces, 8), 10 + 90 / 4.0) << "and no more than the others leave";
+  EXPECT_DOUBLE_EQ(busy_length(four, traces, 8, 5), 15 + 90 / 4.0);
+}
+
+TEST(BusyLength, GroupsThatBeginAtTheSameTimeAreSpreadOverTheUnits) {
+  const timing::Traces traces = of_lengths(6, [](std::uint64_t) { return 10; });
+  EXPECT_DOUBLE_EQ(busy_length(plan_of({{0, 1}, {2, 3}}, {4, 5}), traces, 2), 15);
+}
+
+TEST(BusyLength, TheGridsEndsAreTakenIfTheyAreLonger) {
+  timing::Traces traces = of_lengths(1000, [](std::uint64_t) { return 10; });
+  const Plan plan = make_plan(mi300x(), 1000, 1, every), queue = make_plan(mi300x(), 1000, 4, every);
+  EXPECT_EQ(with_longer_ends(plan, 1000, traces).groups(), plan.groups());
+  traces.at(999).instructions = 50;  // of die 7
+  EXPECT_DOUBLE_EQ(busy_length(with_longer_ends(plan, 1000, traces), traces), 30 + 50);
+  EXPECT_DOUBLE_EQ(busy_length(with_longer_ends(queue, 1000, traces), traces), 50);
+  traces.at(999).instructions = 10;
+  traces.at(0).instructions = 70;
+  EXPECT_DOUBLE_EQ(busy_length(with_longer_ends(plan, 1000, traces), traces), 70);
 }
 
 }  // namespace

@@ -245,6 +245,8 @@ TEST(Tool, ValidatesTimes) {
   EXPECT_TRUE(written["rows"][0]["forecast_us"].is_null());
   EXPECT_NEAR(written["rows"][0]["roofline_us"].get<double>(), 113.3, 1e-6) << "one row decides its part's factor";
   EXPECT_TRUE(written["rows"][1]["roofline_us"].is_null());
+  EXPECT_EQ(run(command + " --jobs 2").out.size(), o.out.size());
+  EXPECT_TRUE(has(run(command + " --jobs 0").err, "--jobs: Value 0 not in range"));
   const Outcome check = run(command + " --check --rows bf16gemm");
   EXPECT_EQ(check.code, 1) << "there is no code object";
   EXPECT_TRUE(has(check.out, "FAILED") && has(check.out, "1 problems, 1 of them wrong")) << check.out;
