@@ -23,8 +23,8 @@ struct Plan {
   std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
   std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
-  std::vector<std::vector<std::uint64_t>>
-      crowds;  // of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit
+  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit.
+  std::vector<std::vector<std::uint64_t>> crowds;
 
   std::vector<std::uint64_t> groups() const;  // all of `first` and `next`, in ascending order
 };
