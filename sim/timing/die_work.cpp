@@ -7,7 +7,7 @@
 
 namespace rapt::sim::timing {
 
-double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces, double alone) {
+double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces) {
   const double places = static_cast<double>(plan.places.size());
   double most = 0;
   for (unsigned die = 1; die < chip.dies && places > 1; ++die) {
@@ -20,7 +20,7 @@ double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& t
     const double mean = sum / places, variance = std::max(squares / places - mean * mean, 0.0) / (places - 1);
     most = std::max(most, mean - 4 * std::sqrt(variance));
   }
-  return std::min(1.0, busy_length(plan, traces, alone, most) / busy_length(plan, traces, alone) - 1);
+  return std::min(1.0, busy_length(plan, traces, 1, most) / busy_length(plan, traces) - 1);
 }
 
 }  // namespace rapt::sim::timing

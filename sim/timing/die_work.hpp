@@ -10,7 +10,7 @@ namespace rapt::sim::timing {
 // How much longer the slowest die takes than the first, as a fraction, at most 1: from the groups of all dies at the
 // plan's places. Lengths are instructions, which say little of the time of groups that do
 // next to nothing. Four times the differences' standard error is taken off, so lengths that follow no order are not
-// mistaken for such a grid. alone: as busy_length() takes it.
-double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces, double alone);
+// mistaken for such a grid.
+double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces);
 
 }  // namespace rapt::sim::timing

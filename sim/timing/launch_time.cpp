@@ -179,12 +179,14 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
   for (const SlotTime& slot : result.slots) all += slot;
   for (unsigned s = 0; s < stall_count; ++s)
     result.stalls[s] = static_cast<double>(all.stalled[s]) / static_cast<double>(std::max<Clock>(all.clocks(), 1));
-  const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
-  result.slowest_die = excess_of_slowest_die(chip, counted, traces, alone);
+  result.slowest_die = excess_of_slowest_die(chip, counted, traces);
   // A few units have other lengths than all, and seldom the longest one last.
-  const double of_all = busy_length(counted, traces, alone) * (1 + result.slowest_die);
-  const double of_ends = busy_length(with_longer_ends(counted, groups, traces), traces, alone);
-  result.clocks = run.clocks * std::max(of_all, of_ends) / busy_length(plan, traces, alone);
+  const double longer = busy_length(counted, traces) / busy_length(plan, traces);
+  // What a long group at the grid's ends has to do once all others have ended.
+  const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
+  const double with_ends = busy_length(with_longer_ends(counted, groups, traces), traces, alone);
+  const double ends = with_ends / busy_length(counted, traces, alone);
+  result.clocks = run.clocks * longer * std::max(1 + result.slowest_die, ends);
   result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   result.vector_share = run.vector_share;
