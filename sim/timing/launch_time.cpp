@@ -99,17 +99,15 @@ double sustained_mhz(const Chip& chip, const Run& run, double busy_units, double
 // How many times as fast a group is that has the chip to itself as it is among those that its unit has at first.
 double speed_alone(const Chip& chip, const Program& program, Steps& steps, const Plan& plan, const Traces& traces,
                    const Service& service, double mhz, const Run& all) {
-  std::size_t full = 1;
+  const std::size_t full = plan.most_at_first();
+  if (full == 1) return 1;
   Plan one;
   one.first = {{plan.first[0][0]}};
   one.busy_units = one.busy_units_of_die = 1;
   one.placement = plan.placement;
-  for (const auto& unit : plan.first) {
-    full = std::max(full, unit.size());
+  for (const auto& unit : plan.first)
     for (const std::uint64_t group : unit)
       if (length(traces, group) > length(traces, one.first[0][0])) one.first[0][0] = group;
-  }
-  if (full == 1) return 1;
   std::vector<SlotTime> slots(program.slots());
   Timeline timeline;
   const double clocks = run_units(chip, steps, one, traces, service, mhz, slots, timeline).clocks;
@@ -183,9 +181,11 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
   // A few units have other lengths than all, and seldom the longest one last.
   const double longer = busy_length(counted, traces) / busy_length(plan, traces);
   // What a long group at the grid's ends has to do once all others have ended.
-  const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
-  const double with_ends = busy_length(with_longer_ends(counted, groups, traces), traces, alone);
-  const double ends = with_ends / busy_length(counted, traces, alone);
+  double ends = 1;
+  if (const Plan with = with_longer_ends(counted, groups, traces); with.groups() != counted.groups()) {
+    const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
+    ends = busy_length(with, traces, alone) / busy_length(counted, traces, alone);
+  }
   result.clocks = run.clocks * longer * std::max(1 + result.slowest_die, ends);
   result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;

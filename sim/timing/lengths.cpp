@@ -35,9 +35,7 @@ class Unit {
 double length(const Traces& traces, std::uint64_t group) { return static_cast<double>(traces.at(group).instructions); }
 
 double busy_length(const Plan& plan, const Traces& traces, double alone, double more) {
-  std::size_t full = 1;
-  for (const auto& groups : plan.first) full = std::max(full, groups.size());
-  std::vector<Unit> units(plan.first.size(), Unit(static_cast<double>(full), alone));
+  std::vector<Unit> units(plan.first.size(), Unit(static_cast<double>(plan.most_at_first()), alone));
 
   using End = std::pair<double, std::size_t>;  // of a unit's shortest group, and the unit
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;

@@ -36,6 +36,12 @@ std::vector<std::uint64_t> Plan::groups() const {
   return groups;
 }
 
+std::size_t Plan::most_at_first() const {
+  std::size_t most = 1;
+  for (const auto& unit : first) most = std::max(most, unit.size());
+  return most;
+}
+
 Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups) {
   Plan plan;
   plan.groups_per_unit = groups_per_unit;

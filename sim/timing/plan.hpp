@@ -27,6 +27,7 @@ struct Plan {
   std::vector<std::vector<std::uint64_t>> crowds;
 
   std::vector<std::uint64_t> groups() const;  // all of `first` and `next`, in ascending order
+  std::size_t most_at_first() const;          // of a unit
 };
 
 // groups: of the grid. most_groups: that are taken, about. The placement is left for the caller to set.
