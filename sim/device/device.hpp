@@ -26,7 +26,9 @@ struct Followers {
 struct TimeRequest {
   const timing::Chip* chip = nullptr;  // null: no
   bool sample_only = false;            // only workgroups that the time is made from run, so outputs are incomplete
-  bool every_group = false;            // all workgroups of a die are timed, not a sample of them
+  // If a die's workgroups have no more instructions than this together, all of them are timed, not a sample. So many
+  // take a few seconds.
+  std::uint64_t most_to_time_whole = 1 << 24;
 };
 
 struct LaunchResult {

@@ -19,6 +19,7 @@
 #include <deque>
 #include <numeric>
 #include <thread>
+#include <unordered_set>
 
 namespace rapt::sim {
 namespace {
@@ -71,7 +72,7 @@ class Dispatch {
         sample_only_(timed_ && time.sample_only && tickets_ != timing::Tickets::numbers),
         order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},
                in_step() ? 0 : environment().seed),
-        recording_(sample_only_ ? order_.total() : 0),
+        recording_(sample_only_ ? timed_->sample_size() : 0),
         progress_(launch.kernel->name, in_step() && !sample_only_),
         launch_(launch),
         profiler_(followers.profiler),
@@ -194,11 +195,11 @@ class Dispatch {
   void end_recording(Place& place) {
     place.runner.ignore(place.recorder.get());
     timing::GroupTrace trace = place.recorder->end_group();
-    if (timed_->recorded(trace.number)->kept == 0) progress_.forget(place.progress);
+    if (place.recorder->keeps_nothing()) progress_.forget(place.progress);
+    if (sample_only_ && timed_->in_sample(trace.number)) --recording_;
     timed_->add(std::move(trace));
     place.recorder.reset();
     place.ends_early = false;
-    if (sample_only_) --recording_;
   }
 
   void add(const GroupRunner& runner) {
@@ -215,21 +216,30 @@ class Dispatch {
 
   // False if every group has started. Of a sample the others start too once one of it waits for them.
   bool start_another(Groups& groups) {
-    std::uint64_t number = next_group_++;
-    if (number < order_.total()) {
-      number = order_.number(number);
-    } else {
-      if (!waits_ || !sample_only_) return false;
-      do number = next_other_++;
-      while (number < order_.grid() && timed_->recorded(number));
-      if (number >= order_.grid()) return false;
-    }
+    const std::optional<std::uint64_t> number = next_group();
+    if (!number) return false;
     if (groups.idle.empty())
       groups.idle.push_back(std::make_unique<Place>(*this, setup_.scratch_bytes_per_wave() * setup_.waves_per_group()));
     groups.active.push_front(std::move(groups.idle.back()));
     groups.idle.pop_back();
-    begin(*groups.active.front(), number);
+    begin(*groups.active.front(), *number);
     return true;
+  }
+
+  std::optional<std::uint64_t> next_group() {
+    for (std::uint64_t n = next_group_++; n < order_.total(); n = next_group_++)
+      if (const std::uint64_t number = order_.number(n); !sample_only_ || (timed_->recorded(number) && claim(number)))
+        return number;
+    if (waits_ && sample_only_)
+      for (std::uint64_t number = next_other_++; number < order_.grid(); number = next_other_++)
+        if (claim(number)) return number;
+    return std::nullopt;
+  }
+
+  // False if the group of a sample, or that one of it waits for, has begun.
+  bool claim(std::uint64_t number) {
+    const std::lock_guard lock(claiming_);
+    return begun_.insert(number).second;
   }
 
   void begin(Place& place, std::uint64_t group) {
@@ -279,7 +289,9 @@ class Dispatch {
   std::unique_ptr<LaunchCounts> counts_;
   std::unique_ptr<Trace> trace_;
   std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, instructions_{0}, longest_{0};
-  std::atomic<bool> waits_{false};  // a group that is recorded waits for another group
+  std::mutex claiming_;
+  std::unordered_set<std::uint64_t> begun_;  // where only a sample runs
+  std::atomic<bool> waits_{false};           // a group that is recorded waits for another group
   std::array<std::atomic<std::uint64_t>, pipe_count> clocks_{};
   std::atomic<bool> failed_{false};
 };

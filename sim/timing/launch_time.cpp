@@ -152,10 +152,13 @@ std::string summary(const Forecast& f) {
 Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, const Plan& counted, std::uint64_t groups,
                   const Traces& traces) {
   Steps steps(program, chip);
-  std::vector<std::vector<const GroupTrace*>> crowds;
+  std::vector<std::vector<CrowdGroup>> crowds;
   for (const auto& crowd : plan.crowds) {
     auto& die = crowds.emplace_back();
-    for (const std::uint64_t group : crowd) die.push_back(&traces.at(group));
+    for (const std::uint64_t group : crowd) {
+      const bool followed = std::binary_search(plan.followed.begin(), plan.followed.end(), group);
+      die.push_back({&traces.at(group), followed ? ~std::uint64_t{0} : crowd_instructions});
+    }
   }
   const Service service(chip, steps, crowds);
 

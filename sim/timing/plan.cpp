@@ -72,6 +72,8 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
   if (plan.groups().back() < number(chip, 0, round))
     (queue ? plan.next : plan.first[0]).push_back(number(chip, 0, last));
 
+  plan.followed = plan.groups();
+
   constexpr std::uint64_t most_places = 8;
   const std::uint64_t of_last_die = groups_of_die(chip, groups, chip.dies - 1);
   if (chip.dies > 1 && of_last_die >= most_places)

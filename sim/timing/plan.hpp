@@ -16,6 +16,8 @@ struct Placement {
   unsigned lds_bytes = 0;
 };
 
+inline constexpr std::uint64_t crowd_instructions = 8192;  // the beginning of each wave
+
 struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
   unsigned groups_per_unit = 0;  // resident at once
@@ -23,8 +25,10 @@ struct Plan {
   std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
   std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
-  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit.
+  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit. All count with their beginnings, those
+  // that are among `followed`, ascending, to their ends.
   std::vector<std::vector<std::uint64_t>> crowds;
+  std::vector<std::uint64_t> followed;
 
   std::vector<std::uint64_t> groups() const;  // all of `first` and `next`, in ascending order
   std::size_t most_at_first() const;          // of a unit

@@ -33,6 +33,14 @@ bool looks_at_clock(const Entry& entry) {
 
 }  // namespace
 
+void cut(WaveTrace& trace, std::size_t slots, const Program& program) {
+  for (; trace.slots.size() > slots; trace.slots.pop_back()) {
+    if (!has_request(entry_at(program, trace.slots.back())->effects)) continue;
+    trace.lines.resize(trace.requests.back().first_line);
+    trace.requests.pop_back();
+  }
+}
+
 Recorder::Recorder(unsigned line_bytes, Extent extent, std::uint64_t resident_groups)
     : line_shift_(static_cast<unsigned>(std::countr_zero(line_bytes))),
       extent_(extent),
@@ -51,7 +59,7 @@ void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
 GroupTrace Recorder::end_group() {
   for (WaveTrace& wave : trace_.waves) {
     trace_.instructions += wave.slots.size();
-    cut(wave, extent_.kept);
+    cut(wave, extent_.kept, *program_);
     wave.slots.shrink_to_fit();
     wave.requests.shrink_to_fit();
     wave.lines.shrink_to_fit();
@@ -98,20 +106,11 @@ const CodeLoop* Recorder::wait_loop(CodeLoop round) {
   return found->second ? &*found->second : nullptr;
 }
 
-// Keeps the first `slots` instructions and their requests.
-void Recorder::cut(WaveTrace& trace, std::size_t slots) const {
-  for (; trace.slots.size() > slots; trace.slots.pop_back()) {
-    if (!has_request(entry_at(trace.slots.back()).effects)) continue;
-    trace.lines.resize(trace.requests.back().first_line);
-    trace.requests.pop_back();
-  }
-}
-
 // Before the wave's next instruction, at `slot`.
 void Recorder::follow(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
   const bool back = slot <= wait.last;
   if (wait.inside && back && slot == wait.loop.head) {
-    cut(trace, wait.begin);
+    cut(trace, wait.begin, *program_);
     ++wait.rounds;
   } else if (wait.inside && !wait.loop.contains(slot)) {
     leave(trace, wait, slot);
@@ -141,7 +140,7 @@ void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
     const auto first = trace.lines.begin() + r.first_line;
     wait.looks.push_back({trace.slots[n - 1], r, {first, first + r.lines}});
   }
-  cut(trace, wait.begin);
+  cut(trace, wait.begin, *program_);
 }
 
 // Where the code looks once before the loop, and does not enter it if the wait is over by then, it counts as not
@@ -159,7 +158,7 @@ void Recorder::leave(WaveTrace& trace, Wait& wait, std::uint32_t to) {
   const Request& look = trace.requests[request - 1];
   const auto first = trace.lines.begin() + look.first_line;
   const std::vector<std::uint64_t>& lines = wait.looks.back().lines;
-  if (std::equal(first, first + look.lines, lines.begin(), lines.end())) cut(trace, n);
+  if (std::equal(first, first + look.lines, lines.begin(), lines.end())) cut(trace, n, *program_);
 }
 
 // In place of the request that was just recorded.

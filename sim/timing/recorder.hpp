@@ -19,6 +19,9 @@ struct Extent {
   std::uint64_t kept = ~std::uint64_t{0};  // of these, the first ones, which the trace keeps; the others only count
 };
 
+// Keeps the wave's first `slots` instructions and their requests.
+void cut(WaveTrace& trace, std::size_t slots, const Program& program);
+
 class Recorder final : public Observer {
  public:
   // resident_groups: that the device holds at once; others have the private memory of one that has ended.
@@ -34,6 +37,7 @@ class Recorder final : public Observer {
   bool works(const Workgroup& group) const;
   // How often the group has changed memory or looked at a clock.
   std::uint64_t effects() const { return effects_; }
+  bool keeps_nothing() const { return extent_.kept == 0; }
   // What the trace of the group takes so far.
   std::uint64_t bytes() const;
 
@@ -65,7 +69,6 @@ class Recorder final : public Observer {
   void follow(WaveTrace& trace, Wait& wait, std::uint32_t slot);
   void go_round(WaveTrace& trace, Wait& wait, CodeLoop loop);
   void leave(WaveTrace& trace, Wait& wait, std::uint32_t to);
-  void cut(WaveTrace& trace, std::size_t slots) const;
   std::vector<std::uint64_t> private_addresses(const Wave& wave, const Access& access) const;
   void repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot);
 

@@ -17,6 +17,7 @@ struct Missed {
 // One wave's way through its trace.
 struct Walk {
   const WaveTrace* trace;
+  std::size_t end;
   Cache *l1, *array;  // array: null if there is none
   std::size_t at = 0, request = 0;
 };
@@ -29,7 +30,7 @@ void walk_together(std::vector<Walk>& walks, Steps& steps, F&& visit) {
     any = false;
     for (Walk& walk : walks) {
       const auto& slots = walk.trace->slots;
-      for (std::size_t n = 0; n < turn && walk.at < slots.size(); ++n, ++walk.at) {
+      for (std::size_t n = 0; n < turn && walk.at < walk.end; ++n, ++walk.at) {
         any = true;
         const Step& step = steps.at(slots[walk.at]);
         if (!step.request || walk.request == walk.trace->requests.size()) continue;
@@ -51,7 +52,7 @@ double dies_with(const Chip& chip, const std::vector<Missed>& crowds, std::uint6
 
 }  // namespace
 
-Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies) {
+Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies) {
   std::vector<Missed> missed(dies.size());
   for (std::size_t d = 0; d < dies.size(); ++d) {
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
@@ -63,10 +64,12 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<con
       arrays.assign((units - 1) / chip.units_per_array + 1, Cache(chip.array_bytes, chip.array_ways, chip.line_bytes));
     std::vector<Walk> walks;
     for (std::size_t n = 0; n < dies[d].size(); ++n)
-      for (std::size_t w = 0; w < dies[d][n]->waves.size(); ++w) {
+      for (std::size_t w = 0; w < dies[d][n].trace->waves.size(); ++w) {
+        const WaveTrace& wave = dies[d][n].trace->waves[w];
         const std::size_t unit = n % units;
         Cache* const array = arrays.empty() ? nullptr : &arrays[unit / chip.units_per_array];
-        walks.push_back({&dies[d][n]->waves[w], &l1[unit * per_unit + w % per_unit], array});
+        walks.push_back({&wave, std::min<std::size_t>(dies[d][n].instructions, wave.slots.size()),
+                         &l1[unit * per_unit + w % per_unit], array});
       }
     walk_together(walks, steps, [&](Walk& walk, const Step& step, std::uint32_t slot, const Request& request) {
       if (slots_.size() <= slot) slots_.resize(slot + 1);

@@ -14,10 +14,15 @@ enum class Level : std::uint8_t { array, l2, last, memory };  // array: the cach
 inline constexpr unsigned level_count = 4;
 std::string_view name(Level level);
 
+struct CrowdGroup {
+  const GroupTrace* trace;
+  std::uint64_t instructions;  // of each wave, at most
+};
+
 class Service {
  public:
   // dies: of dies 0, 1, 2 and 4, as far as there are so many, the groups in the order in which the units got them.
-  Service(const Chip& chip, Steps& steps, std::span<const std::vector<const GroupTrace*>> dies);
+  Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
   // the proportions that the crowd had; of those that the crowd did not reach, stores go to memory and loads have the

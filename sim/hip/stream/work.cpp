@@ -43,8 +43,8 @@ struct Executor {
     launch.arguments = work.arguments;
     launch.dynamic_lds = work.dynamic_lds;
     const TimeMode mode = environment().time;
-    const TimeRequest time = {mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample,
-                              mode == TimeMode::all};
+    TimeRequest time{mode == TimeMode::off ? nullptr : device.chip, mode == TimeMode::sample};
+    if (mode == TimeMode::all) time.most_to_time_whole = ~std::uint64_t{0};
     const LaunchResult result = run(launch, device.id, {Profiler::process(), Tracer::process()}, time);
     if (result.forecast) clock += result.forecast->microseconds * 1000;
     else clock += static_cast<double>(result.cycles) * 1e6 / device.properties.clock_khz;

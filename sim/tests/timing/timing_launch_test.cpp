@@ -14,8 +14,10 @@ using timing::Forecast;
 
 const Chip& mi300x() { return *timing::find_chip(Arch::gfx942, "mi300x"); }
 
-Forecast time(Attention& attention, const Chip& chip, bool sample_only, bool every_group = false) {
-  attention.time({&chip, sample_only, every_group});
+constexpr std::uint64_t no_launch = 0, all_launches = ~std::uint64_t{0};  // are timed whole
+
+Forecast time(Attention& attention, const Chip& chip, bool sample_only, std::uint64_t whole = no_launch) {
+  attention.time({&chip, sample_only, whole});
   return *attention.run().forecast;
 }
 
@@ -33,7 +35,7 @@ TEST(TimedLaunch, ASampleTakesAsLongAsAllGroups) {
     const Chip& chip = *timing::find_chip(arch);
     const unsigned groups_of_a_head = is_cdna(chip.arch) ? 1 : 2;
     Attention attention(chip.arch, 256, 110 / groups_of_a_head * chip.dies);
-    const Forecast sample = time(attention, chip, true), all = time(attention, chip, true, true);
+    const Forecast sample = time(attention, chip, true), all = time(attention, chip, true, all_launches);
     EXPECT_LT(sample.timed_groups, all.timed_groups) << chip.name;
     EXPECT_EQ(all.timed_groups * chip.dies, all.groups) << chip.name;
     EXPECT_NEAR(sample.microseconds / all.microseconds, 1, 0.05) << chip.name;
@@ -54,14 +56,14 @@ TEST(TimedLaunch, ASampleTakesAsLongAsAllGroupsOfOtherLengthsAndOfOneMoreRound) 
         to[group] = most_of_the_lds[lane ^ 1];
       })");
     const Buffer<unsigned> to(8000);
-    const auto clocks = [&](unsigned groups, unsigned tiles, bool every_group) {
-      module.time({&chip, true, every_group});
+    const auto clocks = [&](unsigned groups, unsigned tiles, std::uint64_t whole) {
+      module.time({&chip, true, whole});
       return module.launch("loop", {groups, 1, 1}, {64, 1, 1}, 0, to.data(), tiles).forecast->clocks;
     };
     const unsigned one_more = 5 * chip.dies * chip.units_per_die + 1;
-    EXPECT_NEAR(clocks(one_more, 0, false) / clocks(one_more, 0, true), 1, 0.05) << chip.name;
+    EXPECT_NEAR(clocks(one_more, 0, no_launch) / clocks(one_more, 0, all_launches), 1, 0.05) << chip.name;
     for (const unsigned tiles : {12U, 16U, 40U})
-      EXPECT_NEAR(clocks(chip.dies * 480, tiles, false) / clocks(chip.dies * 480, tiles, true), 1, 0.05)
+      EXPECT_NEAR(clocks(chip.dies * 480, tiles, no_launch) / clocks(chip.dies * 480, tiles, all_launches), 1, 0.05)
           << chip.name << ' ' << tiles;
   }
 }
@@ -76,7 +78,7 @@ TEST(TimedLaunch, ASampleThatSaysTooLittleIsRefused) {
       at[1] = value;
     })");
   const Buffer<unsigned> at(std::vector<unsigned>{1, 0});
-  module.time({&mi300x(), true});
+  module.time({&mi300x(), true, no_launch});
   unsigned refused = 0;
   for (unsigned every = 0; every < 100; every += 10) {
     try {
@@ -203,7 +205,7 @@ TEST(TimedLaunch, TheLastGroupsHaveTheMemoryToThemselves) {
       to[group * 256 + lane] = sum + most_of_the_lds[lane ^ 1];
     })");
   const Buffer<float> from(std::vector<float>(312 * 64 * 256 * 4)), to(std::vector<float>(312 * 256 * 4));
-  module.time({&mi300x(), true, true});
+  module.time({&mi300x(), true, all_launches});
   const auto clocks = [&](unsigned groups) {
     return module.launch("read", {groups, 1, 1}, {256, 1, 1}, 0, from.data(), to.data()).forecast->clocks;
   };
@@ -232,7 +234,7 @@ TEST(TimedLaunch, EndsWithItsLastStore) {
 })");
   constexpr unsigned units = 304, group_bytes = 64 * 256 * 16;
   const Buffer<float> to(std::vector<float>(2 * units * group_bytes / sizeof(float)));
-  module.time({&mi300x(), true, true});
+  module.time({&mi300x(), true, all_launches});
   const auto clocks = [&](const char* name, unsigned rounds, unsigned threads, const auto&... more) {
     return module.launch(name, {rounds * units, 1, 1}, {threads, 1, 1}, 0, to.data(), more...).forecast->clocks;
   };
@@ -271,6 +273,29 @@ TEST(TimedLaunch, EndsWithTheSlowestDie) {
   EXPECT_NEAR(forecast(1, 304).slowest_die, 280.0 / 400, 0.05) << "all resident at once";
   EXPECT_LT(random.slowest_die, 0.05);
   EXPECT_EQ(forecast(4).slowest_die, 1) << "at most";
+}
+
+// A group that no sample has is longer than all others.
+TEST(TimedLaunch, EveryGroupOfASmallLaunchIsTimed) {
+  Module module(Arch::gfx942, R"(
+    extern "C" __global__ void loop(unsigned* to, unsigned longest, unsigned rounds, unsigned most) {
+      const unsigned group = __builtin_amdgcn_workgroup_id_x();
+      for (unsigned n = 0; n < (group == longest ? most : rounds); ++n) asm volatile("s_nop 0");
+      to[group] = rounds;
+    })");
+  const Buffer<unsigned> to(1100);
+  const auto forecast = [&](bool sample, std::uint64_t whole) {
+    module.time({&mi300x(), sample, whole});
+    return *module.launch("loop", {1100, 1, 1}, {256, 1, 1}, 0, to.data(), 8 * 77U, 20U, 1000U).forecast;
+  };
+  const Forecast all = forecast(true, all_launches), part = forecast(true, 40000);
+  EXPECT_EQ(all.timed_groups, 138U);
+  EXPECT_GT(all.clocks, 1000 * 8);
+  EXPECT_EQ(forecast(true, 1 << 24).clocks, all.clocks);
+  EXPECT_EQ(forecast(false, 1 << 24).clocks, all.clocks) << "where the others run too";
+  EXPECT_LT(part.timed_groups, 138U);
+  EXPECT_EQ(part.clocks, forecast(true, no_launch).clocks) << "whatever ran before it was too much";
+  EXPECT_EQ(part.clocks, forecast(false, 20000).clocks);
 }
 
 // The last group sets a flag for which all others wait; it is in no sample.
