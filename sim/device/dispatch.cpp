@@ -141,7 +141,8 @@ class Dispatch {
           crowded = false;
         if (waits_) resume(groups);
         if (groups.active.empty()) {
-          if (recording_ == 0) break;
+          // Groups that are recorded far enough are here until nobody can wait for them.
+          if (!sample_only_ || (recording_ == 0 && active_ == 0)) break;
           std::this_thread::sleep_for(std::chrono::microseconds(100));  // until another thread's group ends, or waits
           continue;
         }
@@ -152,6 +153,7 @@ class Dispatch {
         const bool recorded =
             place->recorder && (ended || (place->ends_early && place->recorder->full(place->runner.group())));
         if (recorded) end_recording(*place);
+        if (ended || recorded) --active_;
         if (ended) {
           progress_.goes_on();
           add(place->runner);
@@ -209,15 +211,20 @@ class Dispatch {
     for (unsigned p = 0; p < pipe_count; ++p) clocks_[p] += clocks[p];
   }
 
-  static void resume(Groups& groups) {
+  void resume(Groups& groups) {
+    active_ += groups.parked.size();
     for (auto& place : groups.parked) groups.active.push_back(std::move(place));
     groups.parked.clear();
   }
 
   // False if every group has started. Of a sample the others start too once one of it waits for them.
   bool start_another(Groups& groups) {
+    ++active_;  // before it is known, so that no other thread leaves meanwhile
     const std::optional<std::uint64_t> number = next_group();
-    if (!number) return false;
+    if (!number) {
+      --active_;
+      return false;
+    }
     if (groups.idle.empty())
       groups.idle.push_back(std::make_unique<Place>(*this, setup_.scratch_bytes_per_wave() * setup_.waves_per_group()));
     groups.active.push_front(std::move(groups.idle.back()));
@@ -288,7 +295,7 @@ class Dispatch {
   std::unique_ptr<RaceLaunch> races_;
   std::unique_ptr<LaunchCounts> counts_;
   std::unique_ptr<Trace> trace_;
-  std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, instructions_{0}, longest_{0};
+  std::atomic<std::uint64_t> next_group_{0}, next_other_{0}, active_{0}, instructions_{0}, longest_{0};
   std::mutex claiming_;
   std::unordered_set<std::uint64_t> begun_;  // where only a sample runs
   std::atomic<bool> waits_{false};           // a group that is recorded waits for another group
