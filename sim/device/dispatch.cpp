@@ -141,7 +141,7 @@ class Dispatch {
           crowded = false;
         if (waits_) resume(groups);
         if (groups.active.empty()) {
-          // Groups that are recorded far enough are here until nobody can wait for them.
+          // Another thread's group may still wait for one that is parked here.
           if (!sample_only_ || (recording_ == 0 && active_ == 0)) break;
           std::this_thread::sleep_for(std::chrono::microseconds(100));  // until another thread's group ends, or waits
           continue;
@@ -217,9 +217,9 @@ class Dispatch {
     groups.parked.clear();
   }
 
-  // False if every group has started. Of a sample the others start too once one of it waits for them.
+  // False if every group has started.
   bool start_another(Groups& groups) {
-    ++active_;  // before it is known, so that no other thread leaves meanwhile
+    ++active_;  // before the group begins, so that no other thread leaves in between
     const std::optional<std::uint64_t> number = next_group();
     if (!number) {
       --active_;
@@ -233,6 +233,7 @@ class Dispatch {
     return true;
   }
 
+  // Of a sample the others start too once one of it waits for them.
   std::optional<std::uint64_t> next_group() {
     for (std::uint64_t n = next_group_++; n < order_.total(); n = next_group_++)
       if (const std::uint64_t number = order_.number(n); !sample_only_ || (timed_->recorded(number) && claim(number)))
@@ -243,7 +244,7 @@ class Dispatch {
     return std::nullopt;
   }
 
-  // False if the group of a sample, or that one of it waits for, has begun.
+  // False if the group has begun already.
   bool claim(std::uint64_t number) {
     const std::lock_guard lock(claiming_);
     return begun_.insert(number).second;

@@ -16,7 +16,7 @@ struct Placement {
   unsigned lds_bytes = 0;
 };
 
-inline constexpr std::uint64_t crowd_instructions = 8192;  // the beginning of each wave
+inline constexpr std::uint64_t crowd_instructions = 8192;
 
 struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
@@ -25,8 +25,8 @@ struct Plan {
   std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
   std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
-  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit. All count with their beginnings, those
-  // that are among `followed`, ascending, to their ends.
+  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit. Caches see the first
+  // crowd_instructions of each wave, and all of the waves of `followed` groups (in ascending order).
   std::vector<std::vector<std::uint64_t>> crowds;
   std::vector<std::uint64_t> followed;
 

@@ -16,7 +16,7 @@ std::string_view name(Level level);
 
 struct CrowdGroup {
   const GroupTrace* trace;
-  std::uint64_t instructions;  // of each wave, at most
+  std::uint64_t instructions;  // of each wave, at most: what the wave does later is not looked at
 };
 
 class Service {

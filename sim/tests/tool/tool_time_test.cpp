@@ -67,7 +67,7 @@ TEST(ToolTime, SaysWhereTheTimeGoes) {
   const Outcome o = run_command("time --flops 1e6 --html " + html + " --json " + json + " -- " + compiled());
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_TRUE(has(o.out, "rows on gfx942:mi300x, simulated by time model ")) << o.out;
-  EXPECT_TRUE(has(o.out, " % of 23 published times are within 15 %")) << o.out;
+  EXPECT_TRUE(has(o.out, "91 % of 23 published times are within 15 %")) << o.out;
   EXPECT_TRUE(has(o.out, "<kernel>&.hip:500")) << o.out;
   EXPECT_TRUE(has(o.out, "v_exp_f32")) << o.out;
 
