@@ -106,28 +106,34 @@ const CodeLoop* Recorder::wait_loop(CodeLoop round) {
   return found->second ? &*found->second : nullptr;
 }
 
-// Before the wave's next instruction, at `slot`.
-void Recorder::follow(WaveTrace& trace, Wait& wait, std::uint32_t slot) {
+// Before the wave's next instruction.
+void Recorder::follow(WaveTrace& trace, Wait& wait, const Entry& entry) {
+  const std::uint32_t slot = entry.slot;
   const bool back = slot <= wait.last;
   if (wait.inside && back && slot == wait.loop.head) {
     cut(trace, wait.begin, *program_);
     ++wait.rounds;
   } else if (wait.inside && !wait.loop.contains(slot)) {
     leave(trace, wait, slot);
-  } else if (!wait.inside && back) {
-    if (const CodeLoop* loop = wait_loop({slot, wait.last})) go_round(trace, wait, *loop);
+  } else if (const std::uint32_t head = back ? slot : wait.not_back_to; !wait.inside && head <= wait.last) {
+    const CodeLoop* const loop = wait_loop({head, wait.last});
+    if (loop && enter(trace, wait, *loop)) {
+      if (back) cut(trace, wait.begin, *program_);
+      else if (!loop->contains(slot)) leave(trace, wait, slot);
+    }
   }
   wait.last = slot;
+  wait.not_back_to = entry.effects.unit == Unit::branch ? branch_target(entry).value_or(no_slot) : no_slot;
 }
 
 // After the first round, which could not be known to be one.
-void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
+bool Recorder::enter(const WaveTrace& trace, Wait& wait, CodeLoop loop) const {
   const auto head = std::find(trace.slots.rbegin(), trace.slots.rend(), loop.head);
   const bool recorded = head != trace.slots.rend() && std::all_of(trace.slots.rbegin(), head, [&](std::uint32_t slot) {
                           return loop.contains(slot);
                         });
   const bool full = trace.slots.size() >= extent_.most;  // perhaps before this round
-  if (!recorded && !full) return;
+  if (!recorded && !full) return false;
   wait.loop = loop;
   wait.inside = true;
   wait.begin = recorded ? static_cast<std::size_t>(trace.slots.rend() - head) - 1 : trace.slots.size();
@@ -140,7 +146,7 @@ void Recorder::go_round(WaveTrace& trace, Wait& wait, CodeLoop loop) {
     const auto first = trace.lines.begin() + r.first_line;
     wait.looks.push_back({trace.slots[n - 1], r, {first, first + r.lines}});
   }
-  cut(trace, wait.begin, *program_);
+  return true;
 }
 
 // Where the code looks once before the loop, and does not enter it if the wait is over by then, it counts as not
@@ -179,7 +185,7 @@ void Recorder::repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slo
 
 void Recorder::before(Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
-  follow(trace, waits_[wave.index], entry.slot);
+  follow(trace, waits_[wave.index], entry);
   effects_ += looks_at_clock(entry);
   recording_ = trace.slots.size() < extent_.most;
   keeping_ = trace.slots.size() < extent_.kept;
@@ -226,7 +232,7 @@ void Recorder::after(Wave& wave, const Entry& entry) {
 
 void Recorder::skipped(const Wave& wave, const Entry& entry) {
   WaveTrace& trace = trace_.waves[wave.index];
-  follow(trace, waits_[wave.index], entry.slot);
+  follow(trace, waits_[wave.index], entry);
   if (trace.slots.size() >= extent_.most) return;
   trace.slots.push_back(entry.slot);
   if (has_request(entry.effects)) trace.requests.push_back({static_cast<std::uint32_t>(trace.lines.size()), 0, 0, 0});

@@ -47,6 +47,7 @@ class Recorder final : public Observer {
   void access(Wave& wave, const Instruction& instruction, const Access& access) override;
 
  private:
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
   // A memory instruction's request, and its lines.
   struct Look {
     std::uint32_t slot = 0;
@@ -61,13 +62,14 @@ class Recorder final : public Observer {
     std::size_t begin = 0;  // of the round, in WaveTrace::slots
     std::uint64_t rounds = 0;
     std::vector<Look> looks;
-    std::uint32_t last = 0;  // the wave's last instruction, recorded or not
+    std::uint32_t last = 0;               // the wave's last instruction, recorded or not
+    std::uint32_t not_back_to = no_slot;  // where it would have gone, if it is a branch
   };
 
   const Entry& entry_at(std::uint32_t slot) const;
   const CodeLoop* wait_loop(CodeLoop round);  // in which the wave went round; null if that does not wait
-  void follow(WaveTrace& trace, Wait& wait, std::uint32_t slot);
-  void go_round(WaveTrace& trace, Wait& wait, CodeLoop loop);
+  void follow(WaveTrace& trace, Wait& wait, const Entry& entry);
+  bool enter(const WaveTrace& trace, Wait& wait, CodeLoop loop) const;  // false if its head was not recorded
   void leave(WaveTrace& trace, Wait& wait, std::uint32_t to);
   std::vector<std::uint64_t> private_addresses(const Wave& wave, const Access& access) const;
   void repeat_first_look(WaveTrace& trace, Wait& wait, std::uint32_t slot);

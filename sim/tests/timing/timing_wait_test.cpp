@@ -10,35 +10,28 @@ using timing::WaveTrace;
 
 const timing::Chip& mi300x() { return *timing::find_chip(Arch::gfx942, "mi300x"); }
 
+enum class Set { before, in_first_round, later };
+
 // What wave 0 records of `wait` when its flags (64 dwords at s[2:3], lane l's at v0 + s[2:3]) are set before it looks,
-// or by wave 1, half of them later than the others.
-WaveTrace recorded(const std::string& wait, const Block& flags, bool set_before) {
-  const std::string slowly = R"(
-    s_mov_b32 s0, 0
-    s_mov_b32 s1, 3000
-    delay%: s_add_u32 s0, s0, 1
-    s_cmp_lg_u32 s0, s1
-    s_cbranch_scc1 delay%
-    global_store_dword v0, v3, s[2:3]
-    s_mov_b64 exec, -1
-)";
-  const auto named = [&](char name) {
-    std::string text = slowly;
-    std::replace(text.begin(), text.end(), '%', name);
-    return text;
+// or by wave 1: at once, which is in the first round of a wait that sleeps, or half of them later than the others.
+WaveTrace recorded(const std::string& wait, const Block& flags, Set set) {
+  const auto delay = [](const std::string& label) {
+    return "s_mov_b32 s0, 0\n" + label + ": s_add_u32 s0, s0, 1\ns_cmp_lt_u32 s0, s1\ns_cbranch_scc1 " + label + "\n";
   };
+  const std::string store = "global_store_dword v0, v3, s[2:3]\n";
   TimedCode code(mi300x(),
-                 "v_readfirstlane_b32 s0, v2\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 wait\nv_mov_b32 v3, 1\n" +
-                     std::string("s_mov_b64 exec, 0xffff\n") + named('a') + named('b') + "s_endpgm\nwait:\n" + wait +
-                     "\nv_add_f32 v4, v4, v4",
+                 "v_readfirstlane_b32 s0, v2\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 wait\nv_mov_b32 v3, 1\n" + delay("a") +
+                     "s_mov_b64 exec, 0xffff\n" + store + delay("b") + "s_mov_b64 exec, -1\n" + store +
+                     "s_endpgm\nwait:\n" + wait + "\nv_add_f32 v4, v4, v4",
                  2);
+  code.wave(1).sgpr[1] = set == Set::later ? 3000 : 0;
   code.set_address(2, flags.data());
   for (unsigned l = 0; l < 64; ++l) {
     code.wave(0).row(2)[l] = 0;
     code.wave(1).row(2)[l] = 1;
   }
   auto* const flag = reinterpret_cast<std::uint32_t*>(flags.data());
-  std::fill(flag, flag + 64, set_before ? 1 : 0);
+  std::fill(flag, flag + 64, set == Set::before ? 1 : 0);
   code.clocks();
   return code.trace().waves[0];
 }
@@ -112,9 +105,9 @@ TEST(TimedWait, IsRecordedAsOneRoundHoweverLongItTakes) {
        3},
   };
   for (const auto& [wait, loads] : waits) {
-    const WaveTrace before = recorded(wait, flags, true), later = recorded(wait, flags, false);
+    const WaveTrace before = recorded(wait, flags, Set::before);
     EXPECT_EQ(before.requests.size(), loads) << wait;
-    expect_same(before, later, wait);
+    for (const Set set : {Set::in_first_round, Set::later}) expect_same(before, recorded(wait, flags, set), wait);
   }
 }
 
