@@ -73,7 +73,7 @@ class Dispatch {
         order_(launch.groups, sample_only_ ? timed_->groups() : std::vector<std::uint64_t>{},
                in_step() ? 0 : environment().seed),
         recording_(sample_only_ ? timed_->sample_size() : 0),
-        progress_(launch.kernel->name, in_step() && !sample_only_),
+        progress_(launch.kernel->name, tickets_ >= timing::Tickets::order && !sample_only_),
         launch_(launch),
         profiler_(followers.profiler),
         device_(device),
@@ -197,7 +197,7 @@ class Dispatch {
   void end_recording(Place& place) {
     place.runner.ignore(place.recorder.get());
     timing::GroupTrace trace = place.recorder->end_group();
-    if (place.recorder->keeps_nothing()) progress_.forget(place.progress);
+    progress_.keep(place.progress, bytes(trace));
     if (sample_only_ && timed_->in_sample(trace.number)) --recording_;
     timed_->add(std::move(trace));
     place.recorder.reset();

@@ -14,7 +14,7 @@ void TimedProgress::check_recording(Group& group, const Workgroup& state, const 
     fail(
         "a workgroup goes round and round until another one stores something, in a loop that is not recognised as "
         "waiting");
-  const std::uint64_t bytes = recorder.bytes();
+  const std::uint64_t bytes = timing::bytes(recorder.trace());
   recorded_ += bytes - group.recorded;
   group.recorded = bytes;
   if (recorded_ > most * gib)

@@ -32,8 +32,9 @@ class TimedProgress {
   void check_waits(Group& group, const Workgroup& state, const timing::Recorder* watcher, std::uint64_t instructions,
                    unsigned threads);
 
-  void goes_on() { idle_ = 0; }                                     // a group ended
-  void forget(const Group& group) { recorded_ -= group.recorded; }  // its trace is not kept
+  void goes_on() { idle_ = 0; }  // a group ended
+  // Of a group's recording, which has ended.
+  void keep(const Group& group, std::uint64_t bytes) { recorded_ += bytes - group.recorded; }
 
  private:
   [[noreturn]] void fail(const std::string& why) const;

@@ -80,7 +80,8 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
     busy = still;
   }
   run.clocks = static_cast<double>(last);
-  const double all = run.clocks * chip.simds * static_cast<double>(units.size());
+  // Empty kernels take no clock.
+  const double all = std::max(run.clocks, 1.0) * chip.simds * static_cast<double>(units.size());
   for (const ComputeUnit& unit : units) {
     run.matrix_share += static_cast<double>(unit.matrix_busy()) / all;
     run.vector_share += static_cast<double>(unit.vector_busy()) / all;

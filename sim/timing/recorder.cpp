@@ -85,14 +85,6 @@ bool Recorder::works(const Workgroup& group) const {
   });
 }
 
-std::uint64_t Recorder::bytes() const {
-  std::uint64_t sum = 0;
-  for (const WaveTrace& wave : trace_.waves)
-    sum += wave.slots.size() * sizeof(std::uint32_t) + wave.requests.size() * sizeof(Request) +
-           wave.lines.size() * sizeof(std::uint64_t);
-  return sum;
-}
-
 const Entry& Recorder::entry_at(std::uint32_t slot) const {
   return program_->at(program_->base() + 4 * std::uint64_t{slot});
 }

@@ -37,9 +37,7 @@ class Recorder final : public Observer {
   bool works(const Workgroup& group) const;
   // How often the group has changed memory or looked at a clock.
   std::uint64_t effects() const { return effects_; }
-  bool keeps_nothing() const { return extent_.kept == 0; }
-  // What the trace of the group takes so far.
-  std::uint64_t bytes() const;
+  const GroupTrace& trace() const { return trace_; }  // so far
 
   void before(Wave& wave, const Entry& entry) override;
   void after(Wave& wave, const Entry& entry) override;

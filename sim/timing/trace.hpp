@@ -32,6 +32,14 @@ struct GroupTrace {
   std::vector<WaveTrace> waves;
 };
 
+inline std::uint64_t bytes(const GroupTrace& trace) {
+  std::uint64_t sum = 0;
+  for (const WaveTrace& wave : trace.waves)
+    sum += wave.slots.size() * sizeof(std::uint32_t) + wave.requests.size() * sizeof(Request) +
+           wave.lines.size() * sizeof(std::uint64_t);
+  return sum;
+}
+
 // By group number: whole traces of the timed groups, the beginnings of the crowds' others, and of those that are only
 // counted nothing but their number of instructions.
 using Traces = std::map<std::uint64_t, GroupTrace>;

@@ -1,54 +1,13 @@
 #include "sim/timing/wait_loop.hpp"
 
 #include "sim/machine/core/fault.hpp"
+#include "sim/timing/register_set.hpp"
 
 #include <algorithm>
-#include <bitset>
 #include <vector>
 
 namespace rapt::sim::timing {
 namespace {
-
-constexpr unsigned scc = sreg::count, vgprs = scc + 1, agprs = vgprs + 256;
-
-class Registers {
- public:
-  void set(const RegisterAccess& access, bool value) {
-    for (unsigned n = 0; n < access.count; ++n) bits_.set(first(access) + n, value);
-  }
-  bool any(const RegisterAccess& access) const {
-    for (unsigned n = 0; n < access.count; ++n)
-      if (bits_.test(first(access) + n)) return true;
-    return false;
-  }
-
- private:
-  static unsigned first(const RegisterAccess& access) {
-    switch (access.file) {
-      case RegisterFile::sgpr: return access.first;
-      case RegisterFile::scc: return scc;
-      case RegisterFile::vgpr: return vgprs + access.first;
-      case RegisterFile::agpr: return agprs + access.first;
-    }
-    return scc;
-  }
-  std::bitset<agprs + 256 + 16> bits_;
-};
-
-template <typename Which>
-bool reads_any(const Entry& entry, const Registers& registers, Which which) {
-  const auto reads = entry.effects.reads();
-  return std::any_of(reads.begin(), reads.end(),
-                     [&](const RegisterAccess& read) { return which(read) && registers.any(read); });
-}
-
-bool reads_any(const Entry& entry, const Registers& registers) {
-  return reads_any(entry, registers, [](const RegisterAccess&) { return true; });
-}
-
-void mark_writes(const Entry& entry, Registers& registers, bool value) {
-  for (const RegisterAccess& write : entry.effects.writes()) registers.set(write, value);
-}
 
 bool is_address(const RegisterAccess& read) { return read.use == Use::address; }
 
@@ -57,7 +16,7 @@ bool counts(const Entry& entry) {
   const std::string_view name = entry.instruction.opcode->name;
   if (name.find("_add") == name.npos && name.find("_sub") == name.npos) return false;
   if (entry.effects.unit != Unit::salu && entry.effects.unit != Unit::valu) return false;
-  Registers written;
+  RegisterSet written;
   mark_writes(entry, written, true);
   constexpr unsigned implied = 255;  // a carry
   return reads_any(entry, written, [](const RegisterAccess& read) { return read.source != implied; });
@@ -118,8 +77,8 @@ CodeLoop to_last_latch(const Program& program, CodeLoop loop) {
 
 bool is_wait_loop(const Program& program, CodeLoop loop) {
   const std::vector<const Entry*> body = waiting_body(program, loop);
-  Registers varying, loaded, shared;  // what differs from round to round; what comes from memory; from the LDS
-  Registers counted;                  // what comes from a count of rounds
+  RegisterSet varying, loaded, shared;  // what differs from round to round; what comes from memory; from the LDS
+  RegisterSet counted;                  // what comes from a count of rounds
   for (const Entry* entry : body) mark_writes(*entry, varying, true);
   bool loads = false, decides = false;
   // Twice: a round may decide by what the one before it loaded.

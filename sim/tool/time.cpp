@@ -58,7 +58,8 @@ void add_time(CLI::App& app, Action& action) {
   sub->add_option("--arch", o->arch, "The simulated devices: gfx942, gfx942:mi308x, or a comma list (RAPT_SIM_ARCH)");
   sub->add_option("--kernel", o->kernel, "Only this kernel");
   sub->add_option("--flops", o->flops, "Floating-point operations of one launch, for TFLOP/s")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->check([](const std::string& text) { return text == "nan" || text == "-nan" ? "Value nan is no number" : ""; });
   sub->add_flag("--sample", o->sample, "Run only the workgroups that are timed: quick, but outputs are incomplete");
   sub->add_option("--html", o->html, "Write a page with a timeline of one compute unit to this file");
   sub->add_option("--json", o->json, "Write all numbers to this file");

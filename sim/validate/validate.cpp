@@ -1,5 +1,6 @@
 #include "sim/validate/validate.hpp"
 
+#include <new>
 #include <set>
 
 namespace rapt::sim::validate {
@@ -48,6 +49,8 @@ Result evaluate(Objects& objects, const Measurement& row, const Roofline& roofli
     if (forecast) result.forecast = forecast(objects.bind(row, shape), chip);
   } catch (const std::runtime_error& refusal) {  // InputError, Fault, or what the forecast throws
     result.refusal = refusal.what();
+  } catch (const std::bad_alloc&) {
+    result.refusal = "out of memory";
   }
   return result;
 }

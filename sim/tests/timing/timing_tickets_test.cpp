@@ -131,7 +131,38 @@ TEST(Tickets, AreFoundInTheCode) {
   EXPECT_EQ(found(Arch::gfx942, end + add + end), Tickets::none);
   // An address in registers leads anywhere.
   EXPECT_EQ(found(Arch::gfx942, "s_setpc_b64 s[2:3]\n" + add + end), Tickets::numbers);
-  EXPECT_EQ(found(Arch::gfx942, "s_setpc_b64 s[2:3]" + end), Tickets::none);
+  EXPECT_EQ(found(Arch::gfx942, "s_setpc_b64 s[2:3]" + end), Tickets::looks);
+}
+
+TEST(Tickets, LoopsThatLookAtWhatOthersStore) {
+  const auto looks = [](Arch arch, const std::string& text) {
+    const ProfiledCode code(arch, text + "\ns_endpgm");
+    return timing::tickets_of(code.program(), code.program().base()) == Tickets::looks;
+  };
+  const std::string load = "next: global_load_dword v1, v0, s[2:3] sc1\n",
+                    plain = "next: global_load_dword v1, v0, s[2:3]\n",
+                    decide = "v_readfirstlane_b32 s0, v1\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 next";
+  EXPECT_TRUE(looks(Arch::gfx942, load + decide));
+  EXPECT_TRUE(looks(Arch::gfx942, "next: s_load_dword s0, s[2:3], 0 glc\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 next"));
+  EXPECT_TRUE(looks(Arch::gfx942, plain + "buffer_inv sc1\n" + decide));
+  EXPECT_TRUE(looks(Arch::gfx942, load + "ds_write_b32 v0, v1\nds_read_b32 v1, v0\n" + decide)) << "through the LDS";
+  EXPECT_TRUE(
+      looks(Arch::gfx942, load + "v_cmp_ne_u32 vcc, 0, v1\ns_and_saveexec_b64 s[4:5], vcc\ns_cbranch_execnz next"));
+  // The loop's head is behind its end, where the exit lies between them, and it clears the word.
+  EXPECT_TRUE(looks(Arch::gfx942, "s_branch next\nout: v_mov_b32 v1, 0\ns_endpgm\nsecond: " + decide.substr(0, 27) +
+                                      "s_cmp_eq_u32 s0, 0\ns_cbranch_scc0 out\ns_nop 0\n" + load + "s_branch second"));
+  // What is loaded before the loop, may be old, is a constant, is multiplied, or decides nothing.
+  EXPECT_FALSE(looks(Arch::gfx942, "global_load_dword v1, v0, s[2:3] sc1\nnext: s_nop 0\n" + decide));
+  EXPECT_FALSE(looks(Arch::gfx942, plain + decide));
+  EXPECT_FALSE(looks(Arch::gfx942, plain + "buffer_inv sc0\n" + decide));
+  EXPECT_FALSE(looks(Arch::gfx942, "next: s_load_dword s0, s[2:3], 0\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 next"));
+  EXPECT_FALSE(looks(Arch::gfx942, load + "v_mul_f32 v1, v1, v1\n" + decide));
+  EXPECT_FALSE(looks(Arch::gfx942, load + "v_mov_b32 v1, 0\n" + decide));
+  EXPECT_FALSE(looks(Arch::gfx942, load + "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 next"));
+  EXPECT_FALSE(looks(Arch::gfx942, "s_nop 0\n" + load + "v_readfirstlane_b32 s0, v1\ns_cmp_eq_u32 s0, 0")) << "no loop";
+  EXPECT_TRUE(looks(Arch::gfx1100, "next: global_load_b32 v1, v0, s[2:3] glc\n" + decide));
+  EXPECT_TRUE(looks(Arch::gfx1201, "next: global_load_b32 v1, v0, s[2:3] scope:SCOPE_DEV\n" + decide));
+  EXPECT_TRUE(looks(Arch::gfx90a, "next: global_load_dword v1, v0, s[2:3]\nbuffer_wbinvl1_vol\n" + decide));
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+#include "sim/timing/code_flow.hpp"
+
+#include "sim/timing/register_set.hpp"
+#include "sim/timing/wait_loop.hpp"
+
+#include <deque>
+#include <set>
+#include <vector>
+
+namespace rapt::sim::timing {
+namespace {
+
+bool ends(const Entry& entry) { return entry.instruction.opcode->name.starts_with("s_endpgm"); }
+
+std::vector<std::uint32_t> successors(const Entry& entry) {
+  const std::string_view name = entry.instruction.opcode->name;
+  std::vector<std::uint32_t> slots;
+  if (ends(entry)) return slots;
+  if (name != "s_branch") slots.push_back(entry.slot + entry.instruction.size / 4);
+  if (const auto target = branch_target(entry)) slots.push_back(*target);
+  return slots;
+}
+
+bool is_arithmetic(const Entry& entry) {
+  const std::string_view name = entry.instruction.opcode->name;
+  if (entry.effects.unit == Unit::matrix || entry.effects.unit == Unit::trans) return true;
+  if (entry.effects.unit != Unit::valu || name.starts_with("v_cmp")) return false;
+  constexpr std::string_view types[] = {"_f32", "_f16", "_bf16", "_f64"};
+  return std::any_of(std::begin(types), std::end(types),
+                     [&](std::string_view type) { return name.find(type) != name.npos; });
+}
+
+bool is_coherent(const Instruction& i) { return i.glc || i.scc || i.scope != 0; }
+
+// Whether loads behind it find what other workgroups stored before.
+bool invalidates(const Entry& entry) {
+  const Instruction& i = entry.instruction;
+  const std::string_view name = i.opcode->name;
+  constexpr std::uint8_t device = 2;  // scope
+  if (name == "buffer_inv") return i.scc;
+  if (name == "global_inv") return i.scope >= device;
+  return name.starts_with("buffer_wbinvl1") || name.starts_with("buffer_invl2") || name == "buffer_gl1_inv";
+}
+
+// The loops, as sets of instructions each of which can reach all of its set: the strongly connected components (S. Rao
+// Kosaraju's algorithm: of the reversed graph, in the order in which a search of the graph left them, last first).
+std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
+  std::vector<std::uint32_t> left;
+  std::set<std::uint32_t> seen;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> predecessors;
+  struct Visit {
+    std::uint32_t slot;
+    std::vector<std::uint32_t> open;
+  };
+  for (const auto& [first, entry] : code) {
+    if (!seen.insert(first).second) continue;
+    std::vector<Visit> path{{first, successors(*entry)}};
+    while (!path.empty()) {
+      Visit& visit = path.back();
+      if (visit.open.empty()) {
+        left.push_back(visit.slot);
+        path.pop_back();
+        continue;
+      }
+      const std::uint32_t next = visit.open.back();
+      visit.open.pop_back();
+      const auto found = code.find(next);
+      if (found == code.end()) continue;
+      predecessors[next].push_back(visit.slot);
+      if (seen.insert(next).second) path.push_back({next, successors(*found->second)});
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> loops;
+  seen.clear();
+  for (auto slot = left.rbegin(); slot != left.rend(); ++slot) {
+    if (!seen.insert(*slot).second) continue;
+    std::vector<std::uint32_t> loop{*slot};
+    for (std::size_t n = 0; n < loop.size(); ++n)
+      for (const std::uint32_t before : predecessors[loop[n]])
+        if (seen.insert(before).second) loop.push_back(before);
+    const std::vector<std::uint32_t>& to_itself = predecessors[*slot];
+    if (loop.size() > 1 || std::find(to_itself.begin(), to_itself.end(), *slot) != to_itself.end())
+      loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+bool loads_decide(const ReachedCode& code, const std::vector<std::uint32_t>& loop) {
+  const bool refreshed = std::any_of(loop.begin(), loop.end(), [&](auto slot) { return invalidates(*code.at(slot)); });
+  // What caches keep may be old for ever: such loads are of words that nobody stores. So are those of scalar constants.
+  const auto looks = [&](const Entry& e) {
+    if (!e.effects.loads || e.effects.unit == Unit::lds) return false;
+    return is_coherent(e.instruction) || (refreshed && e.effects.unit != Unit::smem);
+  };
+  std::map<std::uint32_t, RegisterSet> before;  // which registers hold what the loop has loaded
+  for (const std::uint32_t slot : loop) before[slot];
+  std::deque<std::uint32_t> open(loop.begin(), loop.end());
+  bool shared = false;  // through the LDS
+  while (!open.empty()) {
+    const Entry& entry = *code.at(open.front());
+    open.pop_front();
+    RegisterSet loaded = before.at(entry.slot);
+    const bool from_memory = reads_any(entry, loaded);
+    if (entry.effects.unit == Unit::branch && from_memory) return true;
+    if (entry.effects.unit == Unit::lds && entry.effects.stores && from_memory && !shared) {
+      shared = true;
+      open.assign(loop.begin(), loop.end());
+    }
+    const bool load = looks(entry) || (entry.effects.unit == Unit::lds && entry.effects.loads && shared);
+    mark_writes(entry, loaded, load || (from_memory && !is_arithmetic(entry)));
+    for (const std::uint32_t next : successors(entry))
+      if (const auto at = before.find(next); at != before.end() && at->second.add(loaded)) open.push_back(next);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<ReachedCode> reached(const Program& program, std::uint64_t entry) {
+  ReachedCode code;
+  std::vector<std::uint32_t> open{static_cast<std::uint32_t>((entry - program.base()) / 4)};
+  while (!open.empty()) {
+    const std::uint32_t slot = open.back();
+    open.pop_back();
+    if (slot >= program.slots() || code.contains(slot)) continue;
+    const Entry* const e = entry_at(program, slot);
+    if (!e) continue;
+    if (e->effects.unit == Unit::branch && !ends(*e) && !branch_target(*e)) return std::nullopt;
+    code[slot] = e;
+    for (const std::uint32_t next : successors(*e)) open.push_back(next);
+  }
+  return code;
+}
+
+bool loads_decide_a_loop(const ReachedCode& code) {
+  const auto loops = loops_of(code);
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const std::vector<std::uint32_t>& loop) { return loads_decide(code, loop); });
+}
+
+}  // namespace rapt::sim::timing
