@@ -110,6 +110,56 @@ TEST(TimedLaunch, IsTheSameEachTime) {
 }
 
 // By the order in which allocations are touched, not by where the host has them.
+TEST(TimedLaunch, AnEmptyKernelTakesTheLaunchAlone) {
+  Module module(Arch::gfx942, R"(extern "C" __global__ void empty() {})");
+  module.time({&mi300x(), false});
+  const Forecast forecast = *module.launch("empty", {8, 1, 1}, {64, 1, 1}, 0).forecast;
+  EXPECT_NEAR(forecast.microseconds, mi300x().launch_microseconds, 0.1);
+  EXPECT_EQ(forecast.matrix_share, 0);
+  EXPECT_EQ(forecast.vector_share, 0);
+}
+
+// Each has a look of other lanes, a loop entered in its middle, a limit, or a call: on several host threads they would
+// go round as often as it happens.
+TEST(TimedLaunch, IsTheSameEachTimeWhereGroupsWaitForEachOther) {
+  Module module(Arch::gfx942, R"(
+    __device__ unsigned set(unsigned* flag, unsigned group, unsigned lane) {
+      return __hip_atomic_load(flag + group * 64 + lane, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    __device__ __attribute__((noinline)) bool asked(unsigned* flag, unsigned group) { return set(flag, group, 0); }
+    __device__ void done(unsigned* flag) {
+      for (unsigned n = 0; n < 300 * (BID % 3); ++n) asm volatile("s_nop 7");
+      __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+      __hip_atomic_store(flag + BID * 64 + TID, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    extern "C" __global__ void lanes(unsigned* flag) {
+      if (BID > 0) while (!set(flag, BID - 1 - TID % BID, TID)) __builtin_amdgcn_s_sleep(1);
+      done(flag);
+    }
+    extern "C" __global__ void any(unsigned* flag) {
+      if (BID > 0) while (__builtin_amdgcn_ballot_w64(!set(flag, BID - 1, TID))) __builtin_amdgcn_s_sleep(1);
+      done(flag);
+    }
+    extern "C" __global__ void limit(unsigned* flag) {
+      if (BID > 0) for (unsigned n = 0; n < 1000000000; ++n) if (set(flag, BID - 1, TID)) break;
+      done(flag);
+    }
+    extern "C" __global__ void call(unsigned* flag) {
+      if (BID > 0) while (!asked(flag, BID - 1)) {}
+      done(flag);
+    })");
+  module.time({&mi300x(), false});
+  for (const char* name : {"lanes", "any", "limit", "call"}) {
+    double first = 0;
+    for (int run = 0; run < 5; ++run) {
+      const Buffer<unsigned> flags(std::vector<unsigned>(24 * 64));
+      const double now = module.launch(name, {24, 1, 1}, {64, 1, 1}, 0, flags.data()).forecast->microseconds;
+      if (run == 0) first = now;
+      EXPECT_EQ(now, first) << name;
+    }
+  }
+}
+
 TEST(DeviceAddresses, AreTheSameInEveryRun) {
   const unsigned line = mi300x().line_bytes;
   const Buffer<unsigned char> small(5000), large(3 << 20), other(100);

@@ -137,7 +137,8 @@ TEST(ToolTime, SaysWhatIsWrong) {
   const Outcome untimed = run_command("time --arch gfx908 -- " + compiled());
   EXPECT_EQ(untimed.code, 1);
   EXPECT_TRUE(has(untimed.err, "no kernel was timed")) << untimed.err;
-  EXPECT_EQ(run_command("time --flops -1 -- true").code, 2);
+  for (const char* flops : {"-1", "nan", "inf"})
+    EXPECT_EQ(run_command(std::string("time --flops ") + flops + " -- true").code, 2) << flops;
 }
 
 }  // namespace
