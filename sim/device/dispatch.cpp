@@ -130,8 +130,8 @@ class Dispatch {
   bool in_step() const { return tickets_ != timing::Tickets::none; }
 
   void work() {
-    // Instructions of a group before another one may start. Where time is asked for, groups that may wait for others
-    // run in step; what is recorded of the others is smallest if each runs to its end.
+    // Instructions of a group before another one may start. In a timed launch that does not run in step no group waits
+    // for another, and running each to its end keeps few whole recordings in memory at once.
     const std::uint64_t patience = timed_ ? 1 << 28 : 1 << 20;
     constexpr std::uint64_t step = 1 << 8;  // a few instructions of each wave
     const std::uint64_t most_active = in_step() ? timed_->resident_groups() : ~std::uint64_t{0};

@@ -33,7 +33,7 @@ class TimedProgress {
                    unsigned threads);
 
   void goes_on() { idle_ = 0; }  // a group ended
-  // Of a group's recording, which has ended.
+  // The group's recording has ended, and takes so many bytes from now on.
   void keep(const Group& group, std::uint64_t bytes) { recorded_ += bytes - group.recorded; }
 
  private:

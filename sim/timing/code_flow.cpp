@@ -87,7 +87,8 @@ std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
 
 bool loads_decide(const ReachedCode& code, const std::vector<std::uint32_t>& loop) {
   const bool refreshed = std::any_of(loop.begin(), loop.end(), [&](auto slot) { return invalidates(*code.at(slot)); });
-  // What caches keep may be old for ever: such loads are of words that nobody stores. So are those of scalar constants.
+  // Without either, a cache may return the old value for ever, so no code waits like that. Nor do invalidated vector
+  // caches make a scalar load new.
   const auto looks = [&](const Entry& e) {
     if (!e.effects.loads || e.effects.unit == Unit::lds) return false;
     return is_coherent(e.instruction) || (refreshed && e.effects.unit != Unit::smem);

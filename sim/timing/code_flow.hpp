@@ -14,9 +14,10 @@ using ReachedCode = std::map<std::uint32_t, const Entry*>;
 // The code that can be reached from the kernel's entry; none if it jumps to an address in registers.
 std::optional<ReachedCode> reached(const Program& program, std::uint64_t entry);
 
-// Whether what a loop loads decides one of its branches: how often it goes round may then depend on what other
-// workgroups store meanwhile. Loads that need not see that (not coherent, and no cache is invalidated in the loop) are
-// not meant. Products and floating-point arithmetic are taken for work on data, from which no such word comes.
+// Whether what a loop loads decides one of its branches, so that how often it goes round may depend on what other
+// workgroups store meanwhile. A load that may return what a cache has kept (it is not coherent, and the loop
+// invalidates no cache) does not count. Neither does what has been through a matrix product or floating-point
+// arithmetic: that is data, not a word that says whether to go on.
 bool loads_decide_a_loop(const ReachedCode& code);
 
 }  // namespace rapt::sim::timing

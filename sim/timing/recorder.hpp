@@ -61,7 +61,7 @@ class Recorder final : public Observer {
     std::uint64_t rounds = 0;
     std::vector<Look> looks;
     std::uint32_t last = 0;               // the wave's last instruction, recorded or not
-    std::uint32_t not_back_to = no_slot;  // where it would have gone, if it is a branch
+    std::uint32_t not_back_to = no_slot;  // where that may branch to
   };
 
   const Entry& entry_at(std::uint32_t slot) const;

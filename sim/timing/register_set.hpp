@@ -1,4 +1,4 @@
-// Which registers hold something: to follow values through code without running it.
+// A set of registers, to follow values through code without running it: say, those that hold what was loaded.
 #pragma once
 
 #include "sim/machine/core/program.hpp"
@@ -18,7 +18,7 @@ class RegisterSet {
       if (bits_.test(first(access) + n)) return true;
     return false;
   }
-  // Whether that made a difference.
+  // Returns whether any of them is new.
   bool add(const RegisterSet& others) {
     const auto before = bits_;
     bits_ |= others.bits_;

@@ -119,8 +119,8 @@ TEST(TimedLaunch, AnEmptyKernelTakesTheLaunchAlone) {
   EXPECT_EQ(forecast.vector_share, 0);
 }
 
-// Each has a look of other lanes, a loop entered in its middle, a limit, or a call: on several host threads they would
-// go round as often as it happens.
+// Lanes that look at different lines, a loop that is entered in its middle, a limit of rounds, a look in a function: if
+// the groups ran on several host threads, what is recorded of these would depend on which thread is faster.
 TEST(TimedLaunch, IsTheSameEachTimeWhereGroupsWaitForEachOther) {
   Module module(Arch::gfx942, R"(
     __device__ unsigned set(unsigned* flag, unsigned group, unsigned lane) {
