@@ -19,8 +19,9 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
 TimeMode time_mode() {
   const char* text = std::getenv("RAPT_SIM_TIME");
   const std::string_view mode = text ? text : "";
+  if (mode.empty() || mode == "0") return TimeMode::off;
   if (mode == "1") return TimeMode::whole;
-  return mode == "sample" ? TimeMode::sample : mode == "all" ? TimeMode::all : TimeMode::off;
+  return mode == "sample" ? TimeMode::sample : mode == "all" ? TimeMode::all : TimeMode::unknown;
 }
 
 }  // namespace

@@ -6,5 +6,7 @@ extern "C" const char* rapt_sim_name() { return "the rapt simulator"; }
 
 // What the times of events come from; "" if RAPT_SIM_TIME does not ask for forecasts.
 extern "C" const char* rapt_sim_time_model() {
-  return rapt::sim::environment().time == rapt::sim::TimeMode::off ? "" : rapt::sim::timing::model_name;
+  using rapt::sim::TimeMode;
+  const TimeMode time = rapt::sim::environment().time;
+  return time == TimeMode::off || time == TimeMode::unknown ? "" : rapt::sim::timing::model_name;
 }

@@ -24,7 +24,12 @@ std::optional<timing::DeviceName> find_device(std::string_view word) {
   return device;
 }
 
+// None if a variable has a value that it cannot have.
 std::vector<timing::DeviceName> configured() {
+  if (environment().time == TimeMode::unknown) {
+    log("RAPT_SIM_TIME: '" + std::string(std::getenv("RAPT_SIM_TIME")) + "' is none of 0, 1, sample and all");
+    return {};
+  }
   const char* variable = std::getenv("RAPT_SIM_ARCH");
   std::string_view text = variable == nullptr || *variable == 0 ? "gfx942" : variable;
   std::vector<timing::DeviceName> devices;

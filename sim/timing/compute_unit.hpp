@@ -31,6 +31,7 @@ class ComputeUnit {
   Clock memory_ended() const { return memory_.ended(); }
   void share(const Shares& shares) { memory_.share(shares); }  // from now on
 
+  double memory_busy() const { return memory_.memory_busy(); }
   Clock matrix_busy() const { return matrix_busy_; }  // of all SIMDs
   Clock vector_busy() const { return vector_busy_; }
   std::uint64_t instructions() const { return instructions_; }

@@ -1,16 +1,23 @@
 // Whether the dies get the same work. Where the tile index is fastest in a causal grid and a multiple of the dies, each
-// die has tiles of other lengths, and the launch ends with the slowest one.
+// die has tiles of other lengths, and the launch ends with the slowest one. All dies share the memory.
 #pragma once
 
+#include "sim/timing/memory_path.hpp"
 #include "sim/timing/plan.hpp"
 #include "sim/timing/trace.hpp"
 
 namespace rapt::sim::timing {
 
-// How much longer the slowest die takes than the first, as a fraction, at most 1: from the groups of all dies at the
-// plan's places. Lengths are instructions, which say little of the time of groups that do
-// next to nothing. Four times the differences' standard error is taken off, so lengths that follow no order are not
-// mistaken for such a grid.
+// Both compare the groups of all dies at the plan's places. Four times the differences' standard error is taken off, so
+// groups that differ in no order are not mistaken for dies that do.
+
+// How much longer the slowest die takes than the first, as a fraction, at most 1. Lengths are instructions, which say
+// little of the time of groups that do next to nothing.
 double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces);
+
+// For how many clocks memory is busy with the launch, if it is for first_die with the first die's part of it. unit: the
+// share of the bandwidth that a unit has while all are busy.
+double memory_clocks(const Chip& chip, const Plan& plan, const Traces& traces, const Service& service, double first_die,
+                     const Shares& unit);
 
 }  // namespace rapt::sim::timing

@@ -14,6 +14,7 @@ namespace {
 
 struct Run {
   double clocks = 0, matrix_share = 0, vector_share = 0;
+  double memory_clocks = 0;  // in which a unit's share of the bandwidth was in use
   std::uint64_t groups = 0, instructions = 0;
 };
 
@@ -85,9 +86,21 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
   for (const ComputeUnit& unit : units) {
     run.matrix_share += static_cast<double>(unit.matrix_busy()) / all;
     run.vector_share += static_cast<double>(unit.vector_busy()) / all;
+    run.memory_clocks += unit.memory_busy() / static_cast<double>(units.size());
     run.instructions += unit.instructions();
   }
   return run;
+}
+
+// How many times as many lines the first die's groups touch as those in the plan.
+double more_lines(const Plan& counted, const Plan& plan, const Traces& traces) {
+  const auto of_unit = [&](const Plan& of, double units) {
+    double sum = 0;
+    for (const std::uint64_t group : of.groups()) sum += static_cast<double>(traces.at(group).lines);
+    return sum / units;
+  };
+  const double timed = of_unit(plan, static_cast<double>(plan.first.size()));
+  return timed == 0 ? 1 : of_unit(counted, static_cast<double>(counted.first.size())) / timed;
 }
 
 // The clock at which a part draws no more power than it may. busy_units: of all its units.
@@ -190,7 +203,11 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
     const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
     ends = busy_length(with, traces, alone) / busy_length(counted, traces, alone);
   }
-  result.clocks = run.clocks * longer * std::max(1 + result.slowest_die, ends);
+  // No launch is shorter than memory is busy with it.
+  const double memory =
+      memory_clocks(chip, counted, traces, service, run.memory_clocks * more_lines(counted, plan, traces),
+                    shares_of_busy(chip, plan, result.clock_mhz, plan.first.size()));
+  result.clocks = std::max(run.clocks * longer * std::max(1 + result.slowest_die, ends), memory);
   result.microseconds = chip.launch_microseconds + result.clocks / result.clock_mhz;
   result.matrix_share = run.matrix_share;
   result.vector_share = run.vector_share;

@@ -29,7 +29,8 @@ class MemoryPath {
   // Takes the request at `at`; returns when its data has arrived, or its stores are acknowledged.
   Clock take(unsigned compute_unit, const WaveTrace& wave, const Request& request, std::uint32_t slot, const Step& step,
              Clock at);
-  Clock ended() const { return ended_; }  // when that will be true of all that was taken
+  Clock ended() const { return ended_; }                 // when that will be true of all that was taken
+  double memory_busy() const { return memory_.busy(); }  // clocks in which the unit's share of the bandwidth was in use
 
  private:
   class Queue {
@@ -37,10 +38,14 @@ class MemoryPath {
     explicit Queue(double bytes_per_clock) : clocks_per_byte_(1 / bytes_per_clock) {}
     void rate(double bytes_per_clock) { clocks_per_byte_ = 1 / bytes_per_clock; }
     // When `bytes` that come at `at` have passed.
-    double pass(double at, double bytes) { return free_ = std::max(free_, at) + bytes * clocks_per_byte_; }
+    double pass(double at, double bytes) {
+      busy_ += bytes * clocks_per_byte_;
+      return free_ = std::max(free_, at) + bytes * clocks_per_byte_;
+    }
+    double busy() const { return busy_; }
 
    private:
-    double clocks_per_byte_, free_ = 0;
+    double clocks_per_byte_, free_ = 0, busy_ = 0;
   };
 
   struct ComputeUnit {

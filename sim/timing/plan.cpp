@@ -45,7 +45,7 @@ std::size_t Plan::most_at_first() const {
 Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit, std::uint64_t most_groups) {
   Plan plan;
   plan.groups_per_unit = groups_per_unit;
-  const std::uint64_t of_die = groups_of_die(chip, groups, 0);
+  const std::uint64_t of_die = plan.groups_of_die = groups_of_die(chip, groups, 0);
   const std::uint64_t resident = std::min<std::uint64_t>(of_die, std::uint64_t{chip.units_per_die} * groups_per_unit);
   plan.busy_units_of_die = static_cast<unsigned>(std::min<std::uint64_t>(of_die, chip.units_per_die));
   plan.busy_units =
@@ -80,7 +80,7 @@ Plan make_plan(const Chip& chip, std::uint64_t groups, unsigned groups_per_unit,
     for (std::uint64_t k = 0; k < most_places; ++k)
       plan.places.push_back(number(chip, 0, static_cast<std::uint64_t>(static_cast<double>(of_last_die) * spread(k))));
 
-  for (const unsigned die : {0U, 1U, 2U, 4U}) {
+  for (const unsigned die : crowd_dies) {
     if (die >= std::min<std::uint64_t>(chip.dies, groups)) break;
     auto& crowd = plan.crowds.emplace_back();
     for (std::uint64_t n = 0; n < std::min(resident, groups_of_die(chip, groups, die)); ++n)

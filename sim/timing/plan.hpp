@@ -17,16 +17,18 @@ struct Placement {
 };
 
 inline constexpr std::uint64_t crowd_instructions = 8192;
+inline constexpr unsigned crowd_dies[] = {0, 1, 2, 4};
 
 struct Plan {
   unsigned busy_units = 0, busy_units_of_die = 0;
   unsigned groups_per_unit = 0;  // resident at once
+  std::uint64_t groups_of_die = 0;
   Placement placement;
   std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
   std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
-  // Of dies 0, 1, 2 and 4, the groups that are resident at first, unit by unit. Caches see the first
-  // crowd_instructions of each wave, and all of the waves of `followed` groups (in ascending order).
+  // Of crowd_dies, as far as there are so many, the groups that are resident at first, unit by unit. Caches see
+  // the first crowd_instructions of each wave, and all of the waves of `followed` groups (in ascending order).
   std::vector<std::vector<std::uint64_t>> crowds;
   std::vector<std::uint64_t> followed;
 

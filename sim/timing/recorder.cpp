@@ -48,7 +48,7 @@ Recorder::Recorder(unsigned line_bytes, Extent extent, std::uint64_t resident_gr
 
 void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
   trace_.number = number;
-  trace_.instructions = 0;
+  trace_.instructions = trace_.lines = 0;
   trace_.waves.assign(group.waves.size(), {});
   waits_.assign(group.waves.size(), {});
   effects_ = 0;
@@ -59,6 +59,7 @@ void Recorder::begin_group(const Workgroup& group, std::uint64_t number) {
 GroupTrace Recorder::end_group() {
   for (WaveTrace& wave : trace_.waves) {
     trace_.instructions += wave.slots.size();
+    trace_.lines += wave.lines.size();
     cut(wave, extent_.kept, *program_);
     wave.slots.shrink_to_fit();
     wave.requests.shrink_to_fit();
@@ -188,9 +189,10 @@ void Recorder::before(Wave& wave, const Entry& entry) {
 
 void Recorder::access(Wave& wave, const Instruction& instruction, const Access& access) {
   effects_ += changes_memory(instruction, access);
-  if (!keeping_) return;
+  if (!recording_) return;
   request_.bytes += access.bytes * static_cast<unsigned>(std::popcount(access.lanes));
   if (access.space == Space::lds) {
+    if (!keeping_) return;
     request_.lds_clocks = static_cast<std::uint16_t>(request_.lds_clocks + count_access(wave, access).lds_clocks);
     return;
   }

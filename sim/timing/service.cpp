@@ -11,6 +11,7 @@ using Lines = std::unordered_set<std::uint64_t>;
 
 struct Missed {
   std::uint64_t lines = 0;  // with repetitions
+  std::uint64_t touched = 0;
   Lines distinct;
 };
 
@@ -40,14 +41,22 @@ void walk_together(std::vector<Walk>& walks, Steps& steps, F&& visit) {
   }
 }
 
-// How many dies read a line that the first one reads. Workgroups go to the dies in turn, so grids whose sides are
+// How many dies read a line that one of the crowds' reads. Workgroups go to the dies in turn, so grids whose sides are
 // powers of two share lines between dies whose numbers differ in some bits; the crowds are those of dies 0, 1, 2 and 4.
 // If a die that differs in one bit has the line, so have half of all.
 double dies_with(const Chip& chip, const std::vector<Missed>& crowds, std::uint64_t line) {
-  double dies = 1;
-  for (std::size_t d = 1; d < crowds.size(); ++d)
-    if (crowds[d].distinct.contains(line)) dies *= 2;
+  double dies = 0.5;
+  for (const Missed& crowd : crowds)
+    if (crowd.distinct.contains(line)) dies *= 2;
   return std::min<double>(dies, chip.dies);
+}
+
+// Of the lines that L2 did not have, the share that came from memory, and not from the last-level cache.
+double memory_of_misses(const Chip& chip, const std::vector<Missed>& crowds, const Missed& die) {
+  if (chip.last_level_gigabytes == 0 || die.lines == 0) return 1;
+  double fetches = 0;
+  for (const std::uint64_t line : die.distinct) fetches += 1 / dies_with(chip, crowds, line);
+  return fetches / static_cast<double>(die.lines);
 }
 
 }  // namespace
@@ -73,6 +82,7 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
       }
     walk_together(walks, steps, [&](Walk& walk, const Step& step, std::uint32_t slot, const Request& request) {
       if (slots_.size() <= slot) slots_.resize(slot + 1);
+      missed[d].touched += request.lines;
       for (unsigned n = 0; n < request.lines; ++n) {
         const std::uint64_t line = walk.trace->lines[request.first_line + n];
         if (!step.store && walk.l1->touch(line)) continue;
@@ -90,11 +100,10 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
       }
     });
   }
-  // How many of the first die's lines come from memory, and not from the last-level cache.
-  double fetches = 0;
-  for (const std::uint64_t line : missed.front().distinct) fetches += 1 / dies_with(chip, missed, line);
-  if (chip.last_level_gigabytes != 0 && missed.front().lines != 0)
-    memory_of_misses_ = fetches / static_cast<double>(missed.front().lines);
+  memory_of_misses_ = memory_of_misses(chip, missed, missed.front());
+  for (const Missed& die : missed)
+    memory_shares_.push_back(memory_of_misses(chip, missed, die) * static_cast<double>(die.lines) /
+                             static_cast<double>(std::max<std::uint64_t>(die.touched, 1)));
 }
 
 Level Service::next(std::uint32_t slot, bool store) {

@@ -7,6 +7,7 @@
 #include "sim/timing/trace.hpp"
 
 #include <span>
+#include <vector>
 
 namespace rapt::sim::timing {
 
@@ -21,7 +22,7 @@ struct CrowdGroup {
 
 class Service {
  public:
-  // dies: of dies 0, 1, 2 and 4, as far as there are so many, the groups in the order in which the units got them.
+  // dies: of crowd_dies, as far as there are so many, the groups in the order in which the units got them.
   Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
@@ -30,6 +31,8 @@ class Service {
   Level next(std::uint32_t slot, bool store);
 
   double share(Level level) const;  // of all lines that missed L1
+  // Of all lines that the crowd of one of `dies` touched, the share that came from memory.
+  double memory_share(std::size_t crowd) const { return memory_shares_[crowd]; }
 
  private:
   struct Slot {
@@ -43,6 +46,7 @@ class Service {
   std::vector<Slot> slots_;
   Slot all_;                     // of every instruction, for those that the crowd did not reach
   double memory_of_misses_ = 1;  // of L2's misses, those that no cache before memory has either
+  std::vector<double> memory_shares_;
 };
 
 }  // namespace rapt::sim::timing

@@ -29,6 +29,7 @@ struct WaveTrace {
 struct GroupTrace {
   std::uint64_t number = 0;        // in the grid, x first
   std::uint64_t instructions = 0;  // of all waves, as many as were recorded, kept or not
+  std::uint64_t lines = 0;         // that these touched
   std::vector<WaveTrace> waves;
 };
 
@@ -41,7 +42,7 @@ inline std::uint64_t bytes(const GroupTrace& trace) {
 }
 
 // By group number: whole traces of the timed groups, the beginnings of the crowds' others, and of those that are only
-// counted nothing but their number of instructions.
+// counted only the two numbers.
 using Traces = std::map<std::uint64_t, GroupTrace>;
 
 }  // namespace rapt::sim::timing

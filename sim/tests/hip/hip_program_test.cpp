@@ -142,6 +142,9 @@ TEST(HipPrograms, AreTimedOnRequest) {
   EXPECT_NE(output("gfx1100", "1").find(" us forecast (time model "), std::string::npos);
   const std::string unknown = output("gfx942:mi100", "1");
   EXPECT_NE(unknown.find("no device is called 'gfx942:mi100'"), std::string::npos) << unknown;
+  const std::string misspelt = output("gfx942", "on");
+  EXPECT_NE(misspelt.find("RAPT_SIM_TIME: 'on' is none of 0, 1, sample and all"), std::string::npos) << misspelt;
+  EXPECT_EQ(misspelt.find("devices right"), std::string::npos) << misspelt;
 }
 
 TEST(HipPrograms, RunWithACompressedFatBinary) {

@@ -109,7 +109,6 @@ TEST(TimedLaunch, IsTheSameEachTime) {
   EXPECT_EQ(first.instructions, again.instructions);
 }
 
-// By the order in which allocations are touched, not by where the host has them.
 TEST(TimedLaunch, AnEmptyKernelTakesTheLaunchAlone) {
   Module module(Arch::gfx942, R"(extern "C" __global__ void empty() {})");
   module.time({&mi300x(), false});
@@ -160,6 +159,7 @@ TEST(TimedLaunch, IsTheSameEachTimeWhereGroupsWaitForEachOther) {
   }
 }
 
+// By the order in which allocations are touched, not by where the host has them.
 TEST(DeviceAddresses, AreTheSameInEveryRun) {
   const unsigned line = mi300x().line_bytes;
   const Buffer<unsigned char> small(5000), large(3 << 20), other(100);
@@ -295,6 +295,56 @@ TEST(TimedLaunch, EndsWithItsLastStore) {
 
   EXPECT_NEAR(clocks("one_store", 1, 64, 1U), clocks("one_store", 1, 64, 0U), 32);
   EXPECT_NEAR(clocks("one_store", 2, 64, 1U), clocks("one_store", 2, 64, 0U), 64);
+}
+
+// Every second group reads, on every second die or on all. The others compute, or do nothing at all.
+TEST(TimedLaunch, IsNoFasterThanMemory) {
+  Module module(Arch::gfx942, R"(
+    typedef float Four __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void alternate(const Four* from, Four* to, unsigned dies, unsigned stores) {
+      if (BID / dies % 2 != 0) {
+        const unsigned reader = BID / dies / 2 * dies + BID % dies;
+        Four sum{};
+        for (unsigned n = 0; n < 16; ++n) sum += from[(reader * 16 + n) * 256 + TID];
+        if (sum[0] == 1) to[TID] = sum;
+      } else if (stores) {
+        to[BID * 256 + TID] = Four{};
+      }
+    })");
+  constexpr unsigned groups = 4864, group_bytes = 16 * 256 * 16;
+  const Buffer<float> from(std::vector<float>(groups / 2 * group_bytes / sizeof(float)));
+  const Buffer<float> to(std::vector<float>(groups * 256 * 4));
+  const double per_clock = mi300x().memory_efficiency * mi300x().memory_gigabytes * 1000 / mi300x().clock_mhz;
+  module.time({&mi300x(), true, no_launch});
+  for (const unsigned dies : {1U, 2U, 4U, 8U})
+    for (const unsigned stores : {0U, 1U}) {
+      const double bytes = groups / 2.0 * (group_bytes + stores * 256 * 16);
+      const auto run = [&] {
+        return module.launch("alternate", {groups, 1, 1}, {256, 1, 1}, 0, from.data(), to.data(), dies, stores);
+      };
+      const double clocks = run().forecast->clocks;
+      EXPECT_GT(clocks, 0.98 * bytes / per_clock) << dies << ' ' << stores;
+      EXPECT_LT(clocks, 1.3 * bytes / per_clock) << dies << ' ' << stores;
+    }
+}
+
+// A timed unit begins with groups of one kind: sixteen that compute, of 84 that are timed.
+TEST(TimedLaunch, ASampleWithTooFewGroupsThatReadKnowsIt) {
+  const Chip& chip = *timing::find_chip(Arch::gfx1100);
+  Module module(chip.arch, R"(
+    typedef float Four __attribute__((ext_vector_type(4)));
+    extern "C" __global__ void alternate(const Four* from, Four* to) {
+      Four sum{};
+      if (BID % 2 != 0) for (unsigned n = 0; n < 32; ++n) sum += from[(BID / 2 * 32 + n) * 256 + TID];
+      else for (unsigned n = 0; n < 200; ++n) asm volatile("s_nop 0");
+      if (sum[0] == 1) to[TID] = sum;
+    })");
+  const Buffer<float> from(std::vector<float>(1000 * 32 * 256 * 4)), to(std::vector<float>(256 * 4));
+  const auto clocks = [&](std::uint64_t whole) {
+    module.time({&chip, true, whole});
+    return module.launch("alternate", {2000, 1, 1}, {256, 1, 1}, 0, from.data(), to.data()).forecast->clocks;
+  };
+  EXPECT_NEAR(clocks(no_launch) / clocks(all_launches), 1, 0.15);
 }
 
 // Lengths that repeat as the dies do, as those of causal grids whose tile index is fastest, and others.
