@@ -174,7 +174,11 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
       die.push_back({&traces.at(group), followed ? ~std::uint64_t{0} : crowd_instructions});
     }
   }
-  const Service service(chip, steps, crowds);
+  std::vector<const GroupTrace*> later;
+  for (const std::uint64_t group : plan.followed)
+    if (!std::binary_search(plan.crowds.front().begin(), plan.crowds.front().end(), group))
+      later.push_back(&traces.at(group));
+  const Service service(chip, steps, crowds, later);
 
   const double busy_units = static_cast<double>(plan.busy_units) / (chip.dies * chip.units_per_die);
 
@@ -203,7 +207,7 @@ Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, co
     const double alone = speed_alone(chip, program, steps, plan, traces, service, result.clock_mhz, run);
     ends = busy_length(with, traces, alone) / busy_length(counted, traces, alone);
   }
-  // No launch is shorter than memory is busy with it.
+  // No shorter than memory is busy with it.
   const double memory =
       memory_clocks(chip, counted, traces, service, run.memory_clocks * more_lines(counted, plan, traces),
                     shares_of_busy(chip, plan, result.clock_mhz, plan.first.size()));

@@ -59,11 +59,22 @@ double memory_of_misses(const Chip& chip, const std::vector<Missed>& crowds, con
   return fetches / static_cast<double>(die.lines);
 }
 
+// Whether the group has memory instructions that are not known.
+bool does_more(const GroupTrace& group, Steps& steps, const std::vector<bool>& known) {
+  return std::any_of(group.waves.begin(), group.waves.end(), [&](const WaveTrace& wave) {
+    return std::any_of(wave.slots.begin(), wave.slots.end(), [&](std::uint32_t slot) {
+      return (slot >= known.size() || !known[slot]) && steps.at(slot).request;
+    });
+  });
+}
+
 }  // namespace
 
-Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies) {
+Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies,
+                 std::span<const GroupTrace* const> later) {
   std::vector<Missed> missed(dies.size());
-  for (std::size_t d = 0; d < dies.size(); ++d) {
+  std::vector<bool> seen, known;  // slots: of the crowds' requests, and those of which enough is known
+  for (std::size_t d = dies.size(); d-- > 0;) {
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
     const std::size_t units = std::min<std::size_t>(chip.units_per_die, dies[d].size());
     const unsigned per_unit = compute_units_per_unit(chip);
@@ -72,33 +83,42 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
     if (chip.units_per_array != 0)
       arrays.assign((units - 1) / chip.units_per_array + 1, Cache(chip.array_bytes, chip.array_ways, chip.line_bytes));
     std::vector<Walk> walks;
-    for (std::size_t n = 0; n < dies[d].size(); ++n)
-      for (std::size_t w = 0; w < dies[d][n].trace->waves.size(); ++w) {
-        const WaveTrace& wave = dies[d][n].trace->waves[w];
-        const std::size_t unit = n % units;
+    const auto add = [&](const GroupTrace& group, std::size_t number, std::uint64_t instructions) {
+      const std::size_t unit = number % units;
+      for (std::size_t w = 0; w < group.waves.size(); ++w) {
+        const WaveTrace& wave = group.waves[w];
         Cache* const array = arrays.empty() ? nullptr : &arrays[unit / chip.units_per_array];
-        walks.push_back({&wave, std::min<std::size_t>(dies[d][n].instructions, wave.slots.size()),
+        walks.push_back({&wave, std::min<std::size_t>(instructions, wave.slots.size()),
                          &l1[unit * per_unit + w % per_unit], array});
       }
-    walk_together(walks, steps, [&](Walk& walk, const Step& step, std::uint32_t slot, const Request& request) {
+    };
+    const auto look = [&](Walk& walk, const Step& step, std::uint32_t slot, const Request& request) {
       if (slots_.size() <= slot) slots_.resize(slot + 1);
-      missed[d].touched += request.lines;
+      if (seen.size() <= slot) seen.resize(slot + 1);
+      seen[slot] = true;
+      const bool counts = slot >= known.size() || !known[slot];
+      if (counts) missed[d].touched += request.lines;
       for (unsigned n = 0; n < request.lines; ++n) {
         const std::uint64_t line = walk.trace->lines[request.first_line + n];
         if (!step.store && walk.l1->touch(line)) continue;
-        if (!step.store && walk.array != nullptr && walk.array->touch(line)) {
-          ++slots_[slot].array_hits;
-          ++all_.array_hits;
-          continue;
-        }
-        const bool hit = l2.touch(line);
-        ++(hit ? slots_[slot].hits : slots_[slot].misses);
-        ++(hit ? all_.hits : all_.misses);
-        if (hit) continue;
+        const bool in_array = !step.store && walk.array != nullptr && walk.array->touch(line);
+        const bool hit = !in_array && l2.touch(line);
+        if (!counts) continue;
+        for (Slot* slot_or_all : {&slots_[slot], &all_})
+          ++(in_array ? slot_or_all->array_hits : hit ? slot_or_all->hits : slot_or_all->misses);
+        if (in_array || hit) continue;
         ++missed[d].lines;
         missed[d].distinct.insert(line);
       }
-    });
+    };
+    for (std::size_t n = 0; n < dies[d].size(); ++n) add(*dies[d][n].trace, n, dies[d][n].instructions);
+    walk_together(walks, steps, look);
+    if (d != 0) continue;
+    known = seen;
+    walks.clear();
+    for (std::size_t n = 0; n < later.size(); ++n)
+      if (does_more(*later[n], steps, known)) add(*later[n], n, ~std::uint64_t{0});
+    walk_together(walks, steps, look);
   }
   memory_of_misses_ = memory_of_misses(chip, missed, missed.front());
   for (const Missed& die : missed)

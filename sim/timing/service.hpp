@@ -23,11 +23,14 @@ struct CrowdGroup {
 class Service {
  public:
   // dies: of crowd_dies, as far as there are so many, the groups in the order in which the units got them.
-  Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies);
+  // later: groups of the first die that are not resident at first. What they do that none of those did, they do with
+  // the caches that the crowd left.
+  Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies,
+          std::span<const GroupTrace* const> later);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
-  // the proportions that the crowd had; of those that the crowd did not reach, stores go to memory and loads have the
-  // proportions of all.
+  // the proportions that the crowd had, or the later groups; of those that neither reached, stores go to memory and
+  // loads have the proportions of all.
   Level next(std::uint32_t slot, bool store);
 
   double share(Level level) const;  // of all lines that missed L1

@@ -28,7 +28,7 @@ class TimedCode {
   timing::Clock again(unsigned units = 1, timing::Placement placement = {}) {
     timing::Steps steps(code_.program(), chip_);
     const std::vector<std::vector<timing::CrowdGroup>> crowd(1, {units, {&trace_, ~std::uint64_t{0}}});
-    timing::Service service(chip_, steps, crowd);
+    timing::Service service(chip_, steps, crowd, {});
     slots.assign(code_.program().slots(), {});
     timing::ComputeUnit unit(chip_, steps, timing::shares_of(chip_, chip_.clock_mhz, 1, 1), service, slots, placement);
     unit.start(trace_, 0);

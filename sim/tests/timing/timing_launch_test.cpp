@@ -328,6 +328,28 @@ TEST(TimedLaunch, IsNoFasterThanMemory) {
     }
 }
 
+// The groups that are resident at first load nothing.
+TEST(TimedLaunch, LaterGroupsReadFromMemoryToo) {
+  for (const Arch arch : {Arch::gfx942, Arch::gfx1100}) {
+    const Chip& chip = *timing::find_chip(arch);
+    Module module(arch, R"(
+      typedef float Four __attribute__((ext_vector_type(4)));
+      extern "C" __global__ void second_half(const Four* from, Four* to, unsigned half) {
+        if (BID < half) return;
+        Four sum{};
+        for (unsigned n = 0; n < 8; ++n) sum += from[((BID - half) * 8 + n) * 256 + TID];
+        if (sum[0] == 1) to[TID] = sum;
+      })");
+    constexpr unsigned half = 3000;
+    const double bytes = half * 8.0 * 256 * 16;
+    const Buffer<float> from(std::vector<float>(half * 8 * 256 * 4)), to(std::vector<float>(256 * 4));
+    module.time({&chip, true});
+    const Forecast forecast =
+        *module.launch("second_half", {2 * half, 1, 1}, {256, 1, 1}, 0, from.data(), to.data(), half).forecast;
+    EXPECT_GT(forecast.microseconds, bytes / 1000 / chip.memory_gigabytes) << chip.name;
+  }
+}
+
 // A timed unit begins with groups of one kind: sixteen that compute, of 84 that are timed.
 TEST(TimedLaunch, ASampleWithTooFewGroupsThatReadKnowsIt) {
   const Chip& chip = *timing::find_chip(Arch::gfx1100);
