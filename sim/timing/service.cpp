@@ -74,7 +74,7 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
                  std::span<const GroupTrace* const> later) {
   std::vector<Missed> missed(dies.size());
   std::vector<bool> seen, known;  // slots: of the crowds' requests, and those of which enough is known
-  for (std::size_t d = dies.size(); d-- > 0;) {
+  for (std::size_t d = dies.size(); d-- > 0;) {  // the first last: its later groups come to what all crowds did not
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
     const std::size_t units = std::min<std::size_t>(chip.units_per_die, dies[d].size());
     const unsigned per_unit = compute_units_per_unit(chip);
@@ -116,7 +116,7 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
     if (d != 0) continue;
     known = seen;
     walks.clear();
-    for (std::size_t n = 0; n < later.size(); ++n)
+    for (std::size_t n = 0; n < later.size(); ++n)  // on any unit
       if (does_more(*later[n], steps, known)) add(*later[n], n, ~std::uint64_t{0});
     walk_together(walks, steps, look);
   }

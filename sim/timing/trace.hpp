@@ -42,7 +42,7 @@ inline std::uint64_t bytes(const GroupTrace& trace) {
 }
 
 // By group number: whole traces of the timed groups, the beginnings of the crowds' others, and of those that are only
-// counted only the two numbers.
+// counted the two numbers.
 using Traces = std::map<std::uint64_t, GroupTrace>;
 
 }  // namespace rapt::sim::timing
