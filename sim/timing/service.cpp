@@ -73,7 +73,7 @@ bool does_more(const GroupTrace& group, Steps& steps, const std::vector<bool>& k
 Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies,
                  std::span<const GroupTrace* const> later) {
   std::vector<Missed> missed(dies.size());
-  std::vector<bool> seen, known;  // slots: of the crowds' requests, and those of which enough is known
+  std::vector<bool> seen, known;                 // slots: of the crowds' requests, and those of which enough is known
   for (std::size_t d = dies.size(); d-- > 0;) {  // the first last: its later groups come to what all crowds did not
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
     const std::size_t units = std::min<std::size_t>(chip.units_per_die, dies[d].size());
