@@ -10,8 +10,8 @@ namespace {
 using Lines = std::unordered_set<std::uint64_t>;
 
 struct Missed {
-  std::uint64_t lines = 0;  // with repetitions
-  std::uint64_t touched = 0;
+  std::uint64_t lines = 0;    // with repetitions
+  std::uint64_t touched = 0;  // found in a cache or not
   Lines distinct;
 };
 
@@ -59,7 +59,7 @@ double memory_of_misses(const Chip& chip, const std::vector<Missed>& crowds, con
   return fetches / static_cast<double>(die.lines);
 }
 
-// Whether the group has memory instructions that are not known.
+// Whether the group executes a memory instruction that is not among the known ones.
 bool does_more(const GroupTrace& group, Steps& steps, const std::vector<bool>& known) {
   return std::any_of(group.waves.begin(), group.waves.end(), [&](const WaveTrace& wave) {
     return std::any_of(wave.slots.begin(), wave.slots.end(), [&](std::uint32_t slot) {
@@ -73,7 +73,7 @@ bool does_more(const GroupTrace& group, Steps& steps, const std::vector<bool>& k
 Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies,
                  std::span<const GroupTrace* const> later) {
   std::vector<Missed> missed(dies.size());
-  std::vector<bool> seen, known;                 // slots: of the crowds' requests, and those of which enough is known
+  std::vector<bool> seen, known;                 // by slot: a wave has come to it; the crowds have
   for (std::size_t d = dies.size(); d-- > 0;) {  // the first last: its later groups come to what all crowds did not
     Cache l2(chip.l2_bytes, chip.l2_ways, chip.line_bytes);
     const std::size_t units = std::min<std::size_t>(chip.units_per_die, dies[d].size());
@@ -120,10 +120,12 @@ Service::Service(const Chip& chip, Steps& steps, std::span<const std::vector<Cro
       if (does_more(*later[n], steps, known)) add(*later[n], n, ~std::uint64_t{0});
     walk_together(walks, steps, look);
   }
-  memory_of_misses_ = memory_of_misses(chip, missed, missed.front());
-  for (const Missed& die : missed)
-    memory_shares_.push_back(memory_of_misses(chip, missed, die) * static_cast<double>(die.lines) /
+  for (const Missed& die : missed) {
+    const double memory = memory_of_misses(chip, missed, die);
+    if (&die == &missed.front()) memory_of_misses_ = memory;
+    memory_shares_.push_back(memory * static_cast<double>(die.lines) /
                              static_cast<double>(std::max<std::uint64_t>(die.touched, 1)));
+  }
 }
 
 Level Service::next(std::uint32_t slot, bool store) {
