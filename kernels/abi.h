@@ -112,18 +112,18 @@ struct rapt_abi_partial {
   float sum;       /* 0: no keys, and no partial result */
 };
 
-/* Decode: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r / group
- * of its head r % group. A workgroup of decode computes 16 rows over split_rows rows of k, which count from the cache's
- * or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split first.
- * With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others
- * partial results, and a workgroup of decode_combine merges those of one row of q: the grid has heads_q * seqlen_q *
+/* Split-KV: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r /
+ * group of its head r % group. A workgroup of split computes 16 rows over split_rows rows of k, which count from the
+ * cache's or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split
+ * first. With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others
+ * partial results, and a workgroup of split_combine merges those of one row of q: the grid has heads_q * seqlen_q *
  * batch workgroups, heads first.
  *
  * NVIDIA: with one split of fewer rows than k has, a workgroup has all splits of split_rows rows, one after another,
- * and computes what decode_combine would. Kernels can if a row of their tile of K has at most RAPT_FOLDED_ROW_BYTES. */
+ * and computes what split_combine would. Kernels can if a row of their tile of K has at most RAPT_FOLDED_ROW_BYTES. */
 #define RAPT_FOLDED_ROW_BYTES 256
-struct rapt_decode_args {
-  uint32_t size; /* sizeof(struct rapt_decode_args) */
+struct rapt_split_args {
+  uint32_t size; /* sizeof(struct rapt_split_args) */
   int32_t row_tiles, splits, split_rows;
   struct rapt_abi_divisor by_row_tiles, by_splits, by_split_rows, by_heads_k, by_group, by_heads_q, by_seqlen_q;
   struct rapt_abi_rows q, k, v, out;

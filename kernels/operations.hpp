@@ -13,8 +13,8 @@ namespace rapt {
 // One step of a pass. Each stage of a plan is a kernel; rows of tuning tables begin with a stage's name.
 enum class Stage : uint8_t {
   forward,
-  decode,
-  decode_combine,
+  split,
+  split_combine,
   backward_dq,
   backward_dkv,
   backward_fused,
@@ -38,8 +38,8 @@ struct StageName {
 };
 
 inline constexpr StageName kStages[] = {{Stage::forward, "forward"},
-                                        {Stage::decode, "decode"},
-                                        {Stage::decode_combine, "decode_combine"},
+                                        {Stage::split, "split"},
+                                        {Stage::split_combine, "split_combine"},
                                         {Stage::backward_dq, "backward_dq"},
                                         {Stage::backward_dkv, "backward_dkv"},
                                         {Stage::backward_fused, "backward_fused"},
@@ -51,9 +51,9 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
-    {"decode", Stage::decode, sizeof(rapt_decode_args), 16},
-    {"decode_wide", Stage::decode, sizeof(rapt_decode_args), 16},  // as forward_wide
-    {"decode_combine", Stage::decode_combine, sizeof(rapt_decode_args), 1},
+    {"split", Stage::split, sizeof(rapt_split_args), 16},
+    {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
+    {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},

@@ -14,7 +14,7 @@ namespace {
 
 // The stages of a pass between whose kernels there is a choice, the one that decides first.
 std::span<const char* const> stages_of(rapt_op op) {
-  static constexpr const char* kForward[] = {"decode", "forward"};
+  static constexpr const char* kForward[] = {"split", "forward"};
   static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_dq"};
   return op == RAPT_FORWARD ? std::span<const char* const>(kForward) : kBackward;
 }
@@ -165,7 +165,7 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
   for (const int tile : head_dims)
     if (tile < row.head_dim_most) row.head_dim_least = std::max(row.head_dim_least, tile + 1);
   if (op == RAPT_FORWARD)
-    row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "decode" ? p.heads_q / p.heads_k : 1)));
+    row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "split" ? p.heads_q / p.heads_k : 1)));
   row.seqlen_k = cell_of(static_cast<double>(p.seqlen_k));
   row.unit_rows = cell_of(static_cast<double>(p.batch * p.heads_q * p.seqlen_q) / compute_units_);
   row.against = own.text();
@@ -182,7 +182,7 @@ std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, con
     const TunedKernel* dq = first.stage == "backward_fused" ? way.of("backward_dq") : nullptr;
     // Only where that kernel runs: with the default's backward_dq the other kernels may be slower than backward_fused.
     if (dq && !usual.runs(*dq)) first.use = dq->text();
-    else if (first.stage == own.stage) first.use = first.stage == "decode" ? "forward" : "apart";
+    else if (first.stage == own.stage) first.use = first.stage == "split" ? "forward" : "apart";
   }
   if (best.stage != first.stage) rows.push_back(cell(problem, op, ways, best.stage));
   if (winner == 0) return rows;

@@ -59,7 +59,7 @@ std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vec
 }
 
 // Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q, where
-// other kernels are made for these, and not for many of a decode kernel's, which reads K and V again for every 16.
+// other kernels are made for these, and not for many of a split kernel's, which reads K and V again for every 16.
 void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   const auto open = [&](auto axis, bool below) {
     CellSpan all = axis(row);
@@ -72,7 +72,7 @@ void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   };
   row.seqlen_k = open([](const TuneRow& r) { return r.seqlen_k; }, true);
   row.unit_rows = open([](const TuneRow& r) { return r.unit_rows; }, true);
-  if (row.rows && (row.stage != "decode" || row.use == "forward"))
+  if (row.rows && (row.stage != "split" || row.use == "forward"))
     row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
 }
 

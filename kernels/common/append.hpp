@@ -1,14 +1,14 @@
 // Rotary embedding (Su et al., "RoFormer", 2021), and new keys and values written to a cache.
 #pragma once
 
-#include "kernels/common/decode.hpp"
+#include "kernels/common/split.hpp"
 #include "kernels/common/scores.hpp"
 
 namespace rapt::RAPT_VENDOR {
 
 // Element x of a row, rotated for a position: the pair (a, b) becomes (a cos - b sin, b cos + a sin).
 template <class T>
-DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, int position) {
+DEVICE typename T::element rotated(SplitArguments& a, const char* row, int x, int position) {
   using element = typename T::element;
   constexpr int size = sizeof(element);
   const auto at = [&](int i) { return load_unaligned<element, size>(row + i * size); };
@@ -29,13 +29,13 @@ DEVICE typename T::element rotated(DecodeArguments& a, const char* row, int x, i
 // The tile's rows of q, rotated if the call asks for it: element x of row r to place(r, x), an address in shared
 // memory. Rows and dimensions that do not exist become zeros. A barrier must follow. `thread` is thread_id().
 template <class T, int Dims, int Threads, class Place>
-DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place place) {
+DEVICE void stage_q(SplitArguments& a, const SplitBlock& b, int thread, Place place) {
   using element = typename T::element;
   const int advances = a.new_keys.advances;
 #pragma unroll 4
-  for (int n = thread; n < kDecodeRows * Dims; n += Threads) {
+  for (int n = thread; n < kQueryRows * Dims; n += Threads) {
     const int row = n / Dims, x = n % Dims;
-    const DecodeRow r = decode_row(a, b, row);
+    const SplitRow r = split_row(a, b, row);
     element value = {};
     if (r.query < b.q.count && x < a.problem.head_dim) {
       const char* const q = first_row_of(a.q, b.batch, b.q, r.head) + r.query * a.q.seq;
@@ -48,7 +48,7 @@ DEVICE void stage_q(DecodeArguments& a, const DecodeBlock& b, int thread, Place 
 // Writes the new keys and values whose rows of the cache are in [begin, end). Several workgroups may write the same
 // row: they write the same bytes, and each reads only after its own. A global_barrier() must follow.
 template <class T, int Threads>
-DEVICE void append(DecodeArguments& a, const DecodeBlock& b, int thread, const CacheRows& k, const CacheRows& v,
+DEVICE void append(SplitArguments& a, const SplitBlock& b, int thread, const CacheRows& k, const CacheRows& v,
                    int begin, int end) {
   using element = typename T::element;
   constexpr int size = sizeof(element);

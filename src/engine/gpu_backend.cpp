@@ -48,7 +48,7 @@ class GpuBackend final : public Backend {
   }
   void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
     const gpu::Launch launch = {execution.stream, execution.workspace, execution.workspace_size};
-    if (plan.gpu.stages[0].stage == Stage::decode) gpu::decode(call, plan.gpu, launch);
+    if (plan.gpu.stages[0].stage == Stage::split) gpu::split(call, plan.gpu, launch);
     else gpu::forward(call, plan.gpu, launch);
   }
   void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const override {

@@ -194,9 +194,9 @@ rapt_abi_new_keys new_keys_args(const Call& call) {
 
 }  // namespace
 
-rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const Device& device) {
+rapt_split_args split_args(const ForwardCall& call, const Plan& plan, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
-  rapt_decode_args a = {};
+  rapt_split_args a = {};
   a.size = sizeof a;
   a.row_tiles = plan.stages[0].tiles;
   a.splits = plan.splits;

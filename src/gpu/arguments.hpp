@@ -9,7 +9,7 @@
 namespace rapt::gpu {
 
 rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device);
-rapt_decode_args decode_args(const ForwardCall& call, const Plan& plan, const Device& device);  // partial.out is null
+rapt_split_args split_args(const ForwardCall& call, const Plan& plan, const Device& device);  // partial.out is null
 rapt_backward_args backward_args(const BackwardCall& call, const Device& device);  // without workspace and stage
 void set_stage(const BackwardCall& call, const PlannedKernel& kernel, const Device& device, rapt_backward_args& a);
 

@@ -29,7 +29,7 @@ std::string nvidia_resources(const Variant& v) {
 
 // Float32 has no matrix instruction of its own; the two kernels left out multiply no matrices.
 std::string nvidia_products(const Variant& v) {
-  const bool multiplies = !computes(v, Stage::decode_combine) && !computes(v, Stage::backward_dsink);
+  const bool multiplies = !computes(v, Stage::split_combine) && !computes(v, Stage::backward_dsink);
   return v.dtype == DType::fp32 && multiplies ? ", products of the matrix unit by three of TF32" : "";
 }
 
@@ -47,7 +47,7 @@ std::string facts(const Variant& v) {
 std::string why_chosen(const Planned& p, const Variant& v, const KernelRequirements& needed) {
   const Device& device = p.plan.modules->device();
   const Plan& plan = p.plan;
-  const bool splits = needed.stage == Stage::decode && plan.splits > 1;
+  const bool splits = needed.stage == Stage::split && plan.splits > 1;
   const double groups = workgroups(v, needed) * (splits ? plan.splits : 1);
   return cat(v.name == p.variant ? "asked for by name" : plan.modules->row_that_fired(needed), "; ", facts(v), "; ",
              splits ? cat(plan.splits, " splits of ", plan.split_rows, " keys; ") : "", groups, " workgroups, ",

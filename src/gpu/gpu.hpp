@@ -27,7 +27,7 @@ struct Plan {
   std::array<PlannedKernel, kMostStages> stages = {};
   size_t stage_count = 0;
   size_t workspace = 0;  // bytes
-  // Of the decode stage: the keys' rows are cut into so many splits of split_rows each.
+  // Of the split stage: the keys' rows are cut into so many splits of split_rows each.
   int32_t splits = 1, split_rows = 0;
   Sums of_gradients = Sums::any;  // of backward_dq and backward_dkv
   int32_t dq_sum_dims = 0;        // of a row of backward_fused's sums; 0: the plan has no such stage
@@ -60,13 +60,13 @@ struct Launch {
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };
-// The device memory between the kernels of a backward pass, and of a decode stage with splits.
+// The device memory between the kernels of a backward pass, and of a split stage with splits.
 size_t statistics_bytes(const Problem& problem);
 size_t dq_sum_bytes(const Problem& problem, int32_t dims);
 size_t partial_bytes(const Problem& problem, int32_t splits);
 int64_t partial_dims(const Problem& problem);  // numbers of a row's partial result
 
-// Cuts the keys for a decode kernel. From the cache's capacity and the device, and not from the batch: so a sequence
+// Cuts the keys for a split kernel. From the cache's capacity and the device, and not from the batch: so a sequence
 // has the same result, to the last bit, alone and in any batch.
 void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
                 Plan& plan);
@@ -76,7 +76,7 @@ void launch_stage(const Plan& plan, size_t stage, Function function, const void*
 
 // Sets `call` to the lengths' addresses that the kernel was launched with.
 void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
-void decode(ForwardCall& call, const Plan& plan, const Launch& launch);
+void split(ForwardCall& call, const Plan& plan, const Launch& launch);
 void backward(BackwardCall call, const Plan& plan, const Launch& launch);
 
 }  // namespace rapt::gpu

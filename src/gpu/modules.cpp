@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostPlans = 4096;  // bounds the cache of a service with ever new shapes: it is cleared when full
 
-// A tile of decode has 16 rows: with more, a forward kernel reads K and V less often.
-constexpr std::string_view kDecodeRows = "decode rows>=17 use=forward by=default\ndecode use=largest by=default";
+// A tile of split has 16 rows: with more, a forward kernel reads K and V less often.
+constexpr std::string_view kQueryRows = "split rows>=17 use=forward by=default\nsplit use=largest by=default";
 
 // The user's rows, then the archive's; stages for which it has none get default rows.
 Tuning tuning_of(const Archive& archive) {
@@ -25,7 +25,7 @@ Tuning tuning_of(const Archive& archive) {
   add(own);
   for (const auto& [stage, name] : operations::kStages)
     if (own.last_of(stage) == nullptr)
-      add(Tuning::parse(stage == Stage::decode ? std::string(kDecodeRows) : cat(name, " use=largest by=default"),
+      add(Tuning::parse(stage == Stage::split ? std::string(kQueryRows) : cat(name, " use=largest by=default"),
                         cat("default rows (the table of ", archive.path(), " has none of ", name, ")"),
                         Tuning::Extent::whole));
   all.compare_checksums(archive.variants());
@@ -70,9 +70,9 @@ bool Modules::is_of(std::string_view named, Stage stage) const {
 }
 
 ForwardKernels Modules::forward_kernels(const Problem& problem, std::string_view named) {
-  if (!named.empty()) return is_of(named, Stage::decode) ? ForwardKernels::decode : ForwardKernels::forward;
-  if (problem.has_cache) return ForwardKernels::decode;
-  return select(requirements_of(problem, Stage::decode)) ? ForwardKernels::decode : ForwardKernels::forward;
+  if (!named.empty()) return is_of(named, Stage::split) ? ForwardKernels::split : ForwardKernels::forward;
+  if (problem.has_cache) return ForwardKernels::split;
+  return select(requirements_of(problem, Stage::split)) ? ForwardKernels::split : ForwardKernels::forward;
 }
 
 BackwardKernels Modules::backward_kernels(const Problem& problem, std::string_view named) {

@@ -77,7 +77,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
     plan.of_gradients = sums_of_gradients(problem, modules, stages, named ? &modules.variants()[*named] : nullptr);
   plan.workspace = lengths_bytes(problem) + (op == RAPT_BACKWARD ? statistics_bytes(problem) : 0);
   for (const Stage stage : stages) {
-    if (stage == Stage::decode_combine && plan.splits == 1) break;
+    if (stage == Stage::split_combine && plan.splits == 1) break;
     const KernelRequirements needed = requirements_of(problem, stage, plan.of_gradients);
     PlannedKernel& kernel = plan.stages[plan.stage_count];
     kernel.stage = stage;
@@ -93,7 +93,7 @@ std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, st
     const Variant& v = modules.variants()[kernel.variant];
     kernel.tiles = static_cast<int32_t>(tiles(v, needed));
     kernel.workgroups = static_cast<uint32_t>(workgroups(v, needed));
-    if (stage == Stage::decode) {
+    if (stage == Stage::split) {
       set_splits(problem, v, needed, modules.device(), plan);
       kernel.workgroups *= static_cast<uint32_t>(plan.splits);
       plan.workspace += partial_bytes(problem, plan.splits);

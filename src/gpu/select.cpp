@@ -164,12 +164,12 @@ KernelRequirements requirements_of(const Problem& problem, Stage stage) {
       r.heads = problem.heads_q;
       r.rows = problem.seqlen_q;
       break;
-    case Stage::decode:
+    case Stage::split:
       r.heads = problem.heads_k;
       r.rows = problem.seqlen_q * problem.group();
       r.cache = problem.has_cache;
       break;
-    case Stage::decode_combine:
+    case Stage::split_combine:
       r = of_float32(r.stage);
       r.batch = problem.batch;
       r.heads = problem.heads_q;
@@ -234,8 +234,8 @@ Stages::Stages(ForwardKernels kernels) {
     add(Stage::forward);
     return;
   }
-  add(Stage::decode);
-  add(Stage::decode_combine);
+  add(Stage::split);
+  add(Stage::split_combine);
 }
 
 Stages::Stages(const Problem& problem, BackwardKernels kernels) {

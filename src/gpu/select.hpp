@@ -23,7 +23,7 @@ struct KernelRequirements {
   bool general = false;  // an option that plain kernels lack
   int64_t head_dim = 0;  // the larger of head_dim and head_dim_v
   // What its workgroups have block_q rows each of, and block_k columns where `columns` is not 0: q, k, dbias or dsink.
-  // In the decode stage, a row is one of q, of all heads that share a head of k.
+  // In the split stage, a row is one of q, of all heads that share a head of k.
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
   int64_t seqlen_k = 0, query_rows = 0;  // of the problem; query_rows: of all heads and sequences
   bool cache = false;                    // K and V are a cache, which forward kernels do not read
@@ -48,7 +48,7 @@ Sums sums_of(const Variant& v);  // any: it is neither backward_dq nor backward_
 float scale_log2(const Problem& problem);
 
 // Which kernels compute the forward pass: those of Stage::forward, or those for few queries and for KV caches.
-enum class ForwardKernels : uint8_t { forward, decode };
+enum class ForwardKernels : uint8_t { forward, split };
 
 // The kernels that compute dq, dk and dv: backward_dq and backward_dkv, which add in a fixed order; or backward_fused,
 // which computes the scores once instead of twice, and adds to dq in any order.

@@ -41,7 +41,7 @@ class RowParser {
         fail(cat("no number is within ", name, ">= and ", name, "<"));
     if (row_.use.name.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
-    if (row_.use.name == "forward" && row_.stage != Stage::decode) fail("use=forward is for rows of decode");
+    if (row_.use.name == "forward" && row_.stage != Stage::split) fail("use=forward is for rows of split");
     if (row_.use.name == "apart" && row_.stage != Stage::backward_fused)
       fail("use=apart is for rows of backward_fused");
     if (row_.leaves() && !row_.groups.any())

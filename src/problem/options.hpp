@@ -23,7 +23,7 @@ struct Token {
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
 };
 
-// Which GPU kernels compute it: all (of a cache, all decode kernels), those with `features` scores and general, or only
+// Which GPU kernels compute it: all (of a cache, all split kernels), those with `features` scores and general, or only
 // general ones. The math and cpu backends compute every option.
 enum class KernelSupport : uint8_t { every, scores, general };
 

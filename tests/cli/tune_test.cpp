@@ -268,10 +268,10 @@ TEST(TuneTable, RowsEndWhereAnotherAnswerBegins) {
       << text;
 }
 
-TEST(TuneTable, DecodeKernelsDoNotGetMoreRowsThanWereTried) {
-  TuneRow r = row(512, 100, "decode.d64.bf16.plain.k32w4:0123abcd");
-  r.stage = "decode";
-  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 rows<1536 use=decode"), 1);
+TEST(TuneTable, SplitKernelsDoNotGetMoreRowsThanWereTried) {
+  TuneRow r = row(512, 100, "split.d64.bf16.plain.k32w4:0123abcd");
+  r.stage = "split";
+  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 rows<1536 use=split"), 1);
   r.use = "forward";
   EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 use=forward"), 1);
 }

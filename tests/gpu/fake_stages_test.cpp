@@ -1,4 +1,4 @@
-// Passes of several kernels over a fake driver: the stages of the backward pass and of decode, and their workspaces.
+// Passes of several kernels over a fake driver: the stages of the backward pass and of split, and their workspaces.
 #include <algorithm>
 #include <cstring>
 
@@ -190,18 +190,18 @@ TEST_F(FakeFused, ByName) {
 }
 
 // One query of four heads over a cache of one head and 2000 keys, on 10 compute units.
-class FakeDecode : public Fake {
+class FakeSplit : public Fake {
  protected:
-  FakeDecode() {
+  FakeSplit() {
     std::string rows;
-    for (const char* row : {"decode gfx942 dtype=bf16 head_dim=64", "decode_combine gfx942 dtype=fp32 head_dim=32"})
+    for (const char* row : {"split gfx942 dtype=bf16 head_dim=64", "split_combine gfx942 dtype=fp32 head_dim=32"})
       rows += std::string(row) + " features=plain block_k=32 waves=4 waves_per_eu=2 vgprs<=128 lds<=16384 " +
               "occupancy>=4 p=nearest\n";
     write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
   }
 
-  void decode(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1,
-              int used_at = -4) const {
+  void split(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1,
+             int used_at = -4) const {
     char* const data = static_cast<char*>(memory_.data());
     const rapt::api::Tensor q(data, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
     const rapt::api::Tensor k(data + kMostRows, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
@@ -218,14 +218,14 @@ class FakeDecode : public Fake {
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
-TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
-  decode(2000);
+TEST_F(FakeSplit, SplitsFollowFromCapacityAndDevice) {
+  split();
   ASSERT_EQ(hip.launches.size(), 2U);
-  EXPECT_EQ(hip.launches[0].symbol, "decode_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[0].symbol, "split_d64_bf16_plain_k32w4");
   EXPECT_EQ(hip.launches[0].shape.grid, (Extent{8, 1, 1}));
-  EXPECT_EQ(hip.launches[1].symbol, "decode_combine_d32_fp32_plain_k32w4");
+  EXPECT_EQ(hip.launches[1].symbol, "split_combine_d32_fp32_plain_k32w4");
   EXPECT_EQ(hip.launches[1].shape.grid, (Extent{4, 1, 1}));
-  rapt_decode_args arguments;
+  rapt_split_args arguments;
   for (const FakeDriver::Launched& launched : hip.launches) {
     ASSERT_EQ(launched.arguments.size(), sizeof arguments);
     std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
@@ -236,29 +236,29 @@ TEST_F(FakeDecode, SplitsFollowFromCapacityAndDevice) {
         4 * 8 * 64 * 4);
   }
   hip.launches.clear();
-  decode(250);
+  split(250);
   ASSERT_EQ(hip.launches.size(), 1U) << "one split needs no merging";
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.splits, 1);
   EXPECT_EQ(arguments.partial.out, nullptr);
   hip.launches.clear();
-  decode(6000);  // two splits for each compute unit, of whole blocks of 32 keys
+  split(6000);  // two splits for each compute unit, of whole blocks of 32 keys
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.split_rows, 320);
   EXPECT_EQ(arguments.splits, 19);
   hip.launches.clear();
-  decode(1000, {}, 32);  // 64 keys for each of 8 tiles of rows; the compute units had room for three splits
+  split(1000, {}, 32);  // 64 keys for each of 8 tiles of rows; the compute units had room for three splits
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.split_rows, 512);
   EXPECT_EQ(arguments.splits, 2);
   hip.launches.clear();
-  decode(6000, {}, 24);  // of 6 tiles; 4 splits would give some of 10 units three workgroups, and most of them two
+  split(6000, {}, 24);  // of 6 tiles; 4 splits would give some of 10 units three workgroups, and most of them two
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.splits, 3);
 }
 
 // On NVIDIA, where the batch has enough workgroups for 10 compute units, each has all splits of its rows.
-TEST_F(FakeDecode, WorkgroupsFoldSplitsOfALargeBatch) {
+TEST_F(FakeSplit, WorkgroupsFoldSplitsOfALargeBatch) {
   const rapt::api::DeviceMemory memory(kCuda, size_t{12} * 512 * 64 * 2), results(kCuda, size_t{12} * 4 * 64 * 2);
   const auto launched = [&](int64_t batch, bool lengths) {
     const rapt::api::Tensor q(memory.data(), rapt::kBf16, {batch, 1, 4, 64}, {}, kCuda);
@@ -267,7 +267,7 @@ TEST_F(FakeDecode, WorkgroupsFoldSplitsOfALargeBatch) {
     if (lengths) a.kv_cache = {.seqused_k = rapt::api::Tensor(memory.data(), rapt::kInt32, {batch}, {}, kCuda)};
     cuda.launches.clear();
     rapt::api::forward(a, {results.data(), rapt::kBf16, {batch, 1, 4, 64}, {}, kCuda});
-    rapt_decode_args arguments;
+    rapt_split_args arguments;
     std::memcpy(&arguments, cuda.launches.at(0).arguments.data(), sizeof arguments);
     EXPECT_EQ(arguments.split_rows, 256) << "whatever the batch";
     EXPECT_EQ(cuda.launches.size(), arguments.splits == 1 ? 1U : 2U);
@@ -280,16 +280,16 @@ TEST_F(FakeDecode, WorkgroupsFoldSplitsOfALargeBatch) {
   EXPECT_EQ(launched(12, false), std::pair(24U, 2)) << "too few at the end";
 }
 
-TEST_F(FakeDecode, NumbersAreAligned) {
-  const std::string error = error_of([&] { decode(2000, {}, 1, -6); }, RAPT_INVALID_ARGUMENT);
+TEST_F(FakeSplit, NumbersAreAligned) {
+  const std::string error = error_of([&] { split(, {}, 1, -6); }, RAPT_INVALID_ARGUMENT);
   EXPECT_TRUE(error.starts_with("kv_cache.seqused_k is at 0x")) << error;
   EXPECT_TRUE(error.ends_with(", must be at a multiple of 4")) << error;
   EXPECT_TRUE(hip.launches.empty());
 }
 
-TEST_F(FakeDecode, DivisorsDivide) {
-  decode(6000);
-  rapt_decode_args arguments;
+TEST_F(FakeSplit, DivisorsDivide) {
+  split(6000);
+  rapt_split_args arguments;
   std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
   for (const auto& [divisor, by] : {std::pair{arguments.by_row_tiles, 1},
                                     {arguments.by_splits, 19},
@@ -304,7 +304,7 @@ TEST_F(FakeDecode, DivisorsDivide) {
 }
 
 // What kernels clamp lengths, pages and positions to must exist.
-TEST_F(FakeDecode, SizesOfTheCacheAreChecked) {
+TEST_F(FakeSplit, SizesOfTheCacheAreChecked) {
   const rapt::api::DeviceMemory memory(kFirst, 65536);
   const auto tensor = [&](rapt_dtype dtype, std::vector<int64_t> shape) {
     return rapt::api::Tensor(memory.data(), dtype, std::move(shape), {}, kFirst);
@@ -325,21 +325,20 @@ TEST_F(FakeDecode, SizesOfTheCacheAreChecked) {
   EXPECT_TRUE(hip.launches.empty());
 }
 
-TEST_F(FakeDecode, WorkspaceIsTheCallersOrTheStreams) {
+TEST_F(FakeSplit, WorkspaceIsTheCallersOrTheStreams) {
   rapt::api::preload(kFirst);
   hip.calls.clear();
-  decode(2000);
+  split();
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "free_async"}));
   const rapt::api::DeviceMemory memory(kFirst, kPartial + 64);
   void* workspace = memory.data();
   size_t space = kPartial + 64;
   std::align(64, kPartial, workspace, space);
   hip.calls.clear();
-  decode(2000, {.workspace = workspace, .workspace_size = kPartial});
+  split(, {.workspace = workspace, .workspace_size = kPartial});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
-  EXPECT_EQ(
-      error_of([&] { decode(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
-      "execution.workspace_size is 8447, must be at least 8448");
+  EXPECT_EQ(error_of([&] { split(, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
+            "execution.workspace_size is 8447, must be at least 8448");
 }
 
 }  // namespace

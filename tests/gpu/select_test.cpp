@@ -127,24 +127,24 @@ TEST(Select, RowsOfAHead) {
     EXPECT_TRUE(chosen(table, needed(128, rows)).ends_with(line)) << rows;
 }
 
-// Few rows for each head of k are for decode kernels, and whatever has a cache.
-TEST(Select, DecodeOrForward) {
-  Variant decode = variant("decode.d64.fp16.plain.k32w4", DType::fp16, 64, "plain", 16);
-  decode.operation = "decode";
-  decode.argument_size = sizeof(rapt_decode_args);
+// Few rows for each head of k are for split kernels, and whatever has a cache.
+TEST(Select, SplitOrForward) {
+  Variant split = variant("split.d64.fp16.plain.k32w4", DType::fp16, 64, "plain", 16);
+  split.operation = "split";
+  split.argument_size = sizeof(rapt_split_args);
   const Tuning tuning =
-      Tuning::parse("decode rows>=17 use=forward by=x\ndecode use=largest by=x\n", "table", Tuning::Extent::whole);
-  const auto decodes = [&](const std::string& options) {
-    const KernelRequirements d = requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::decode);
-    const auto selected = select(std::span(&decode, 1), tuning, d, 100);
+      Tuning::parse("split rows>=17 use=forward by=x\nsplit use=largest by=x\n", "table", Tuning::Extent::whole);
+  const auto splits = [&](const std::string& options) {
+    const KernelRequirements d = requirements_of(Problem::parse("b2 hq8 hk2 " + options), Stage::split);
+    const auto selected = select(std::span(&split, 1), tuning, d, 100);
     return selected && selected->index;
   };
-  EXPECT_TRUE(decodes("sq1 sk90 d64 fp16"));
-  EXPECT_TRUE(decodes("sq4 sk90 d64 fp16"));   // 4 queries of 4 heads
-  EXPECT_FALSE(decodes("sq5 sk90 d64 fp16"));  // 20 rows
-  EXPECT_TRUE(decodes("sq5 sk90 d64 fp16 cache"));
-  EXPECT_FALSE(decodes("sq1 sk90 d65 fp16"));
-  EXPECT_FALSE(decodes("sq1 sk90 d64 fp16 alibi"));
+  EXPECT_TRUE(splits("sq1 sk90 d64 fp16"));
+  EXPECT_TRUE(splits("sq4 sk90 d64 fp16"));   // 4 queries of 4 heads
+  EXPECT_FALSE(splits("sq5 sk90 d64 fp16"));  // 20 rows
+  EXPECT_TRUE(splits("sq5 sk90 d64 fp16 cache"));
+  EXPECT_FALSE(splits("sq1 sk90 d65 fp16"));
+  EXPECT_FALSE(splits("sq1 sk90 d64 fp16 alibi"));
 }
 
 TEST(Select, AnotherTileByName) {
@@ -259,7 +259,7 @@ TEST(Select, StagesOfPasses) {
     return names(Stages(problem(options), kernels));
   };
   EXPECT_EQ(names(Stages(ForwardKernels::forward)), "forward");
-  EXPECT_EQ(names(Stages(ForwardKernels::decode)), "decode decode_combine");
+  EXPECT_EQ(names(Stages(ForwardKernels::split)), "split split_combine");
   EXPECT_EQ(backward(""), "backward_dq backward_dkv");
   EXPECT_EQ(backward(" grads=dq"), "backward_dq");
   EXPECT_EQ(backward(" grads=dv"), "backward_dq backward_dkv");
@@ -294,10 +294,10 @@ TEST(Select, WorkgroupsOfStages) {
   EXPECT_EQ(groups(Stage::backward_dbias), 2 * 2 * 8);
   EXPECT_EQ(groups(Stage::backward_dsink), 8);
   v.block_q = 16;
-  EXPECT_EQ(groups(Stage::decode), 25 * 2 * 3);  // 100 queries of 4 heads
+  EXPECT_EQ(groups(Stage::split), 25 * 2 * 3);  // 100 queries of 4 heads
   v.block_q = 1;
-  EXPECT_EQ(groups(Stage::decode_combine), 100 * 8 * 3);
-  EXPECT_EQ(requirements_of(problem, Stage::decode_combine).dtype, DType::fp32);
+  EXPECT_EQ(groups(Stage::split_combine), 100 * 8 * 3);
+  EXPECT_EQ(requirements_of(problem, Stage::split_combine).dtype, DType::fp32);
   EXPECT_EQ(requirements_of(problem, Stage::backward_dsink).dtype, DType::fp32);
   EXPECT_FALSE(requirements_of(problem, Stage::backward_dsink).general);
   EXPECT_FALSE(requirements_of(problem, Stage::backward_dq_round).general);

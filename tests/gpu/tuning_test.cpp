@@ -24,7 +24,7 @@ TEST(Tuning, ErrorsNameTheLine) {
     return "";
   };
   EXPECT_EQ(error("backward use=smallest by=x"),
-            "t line 1: 'backward' is not a stage, must be one of forward, decode, decode_combine, backward_dq, "
+            "t line 1: 'backward' is not a stage, must be one of forward, split, split_combine, backward_dq, "
             "backward_dkv, backward_fused, backward_dq_round, backward_dbias, backward_dsink");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");
   EXPECT_EQ(error("forward use=smallest"), "t line 1: by= is missing: how the row was obtained");
@@ -42,13 +42,13 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("forward dtype= use=k by=x"), "t line 1: dtype= must be some of fp16, bf16 and fp32");
   EXPECT_EQ(error("forward mask= use=k by=x"), "t line 1: mask= must be some of none, causal and window");
   EXPECT_EQ(error("forward use=k use=smallest by=x"), "t line 1: 'use=' is given twice");
-  EXPECT_EQ(error("forward use=forward by=x"), "t line 1: use=forward is for rows of decode");
+  EXPECT_EQ(error("forward use=forward by=x"), "t line 1: use=forward is for rows of split");
   EXPECT_EQ(error("forward use=apart by=x"), "t line 1: use=apart is for rows of backward_fused");
   EXPECT_EQ(error("backward_fused groups<2 use=backward_dq.d64.bf16.plain.k64w4 by=x"),
             "t line 1: groups are those of the kernel that the row names, use=backward_dq.d64.bf16.plain.k64w4 names "
             "none of its stage");
-  EXPECT_NE(error("decode groups>=2 use=forward by=x").find("groups are those of the kernel"), std::string::npos);
-  EXPECT_NE(error("decode rows>=17 use=forward by=x").find("the last row of decode must match"), std::string::npos);
+  EXPECT_NE(error("split groups>=2 use=forward by=x").find("groups are those of the kernel"), std::string::npos);
+  EXPECT_NE(error("split rows>=17 use=forward by=x").find("the last row of split must match"), std::string::npos);
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error("forward use=smallest by=rule\n"), "");
 }

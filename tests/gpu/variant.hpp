@@ -20,8 +20,8 @@ struct Variant {
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
 
-// The kernel that merges partial results runs with a decode kernel, which the tuning table chooses.
-inline bool combines(const std::string& name) { return name.starts_with("decode_combine"); }
+// The kernel that merges partial results runs with a split kernel, which the tuning table chooses.
+inline bool combines(const std::string& name) { return name.starts_with("split_combine"); }
 
 // "tq128k64w4" is the last word of such a name.
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }

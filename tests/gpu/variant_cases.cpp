@@ -55,7 +55,7 @@ const Case kGeneral[] = {
 };
 
 // Few queries, long KV: several splits, of 256 keys or more.
-const Case kDecode[] = {
+const Case kSplit[] = {
     {"b2 hq8 hk2 sq3 sk700 d-0 * causal sink", outliers, padded},
     {"b1 hq16 hk1 sq1 sk900 d-0 dv-5 *", normal, heads_first},
     {"b3 hq4 hk2 sq2 sk600 d-0 * causal paged=16", outliers},
@@ -67,7 +67,7 @@ const Case kDecode[] = {
     {"b1 hq4 hk4 sq1 sk900 d-0 dv8 * window=100,0", poison_unseen},
     {"b1 hq4 hk2 sq7 sk515 d8 dv-0 *", identical},
 };
-const Case kGeneralDecode[] = {
+const Case kGeneralSplit[] = {
     {"b2 hq8 hk2 sq2 sk640 d-0 * alibi softcap=9 paged=32"},
     {"b2 hq8 hk2 sq2 sk530 d-0 * bias=bNhN", hostile_bias, padded},
     {"b1 hq6 hk2 sq3 sk700 d-0 dv-3 * causal mask=bNhN drop=0.2 softcap=4 sink", masked_rows, padded},
@@ -113,11 +113,11 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool wit
   return all;
 }
 
-std::vector<Case> decode_cases(const std::string& dtype, int64_t tile, bool with_general) {
+std::vector<Case> split_cases(const std::string& dtype, int64_t tile, bool with_general) {
   std::vector<Case> all;
-  for (const Case& c : kDecode) all.push_back(filled(c, dtype, tile));
+  for (const Case& c : kSplit) all.push_back(filled(c, dtype, tile));
   if (!with_general) return all;
-  for (const Case& c : kGeneralDecode) all.push_back(filled(c, dtype, tile));
+  for (const Case& c : kGeneralSplit) all.push_back(filled(c, dtype, tile));
   return all;
 }
 
@@ -125,7 +125,7 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
   std::vector<Case> all;
   for (const Case& c : option_cases(dtype)) {
     const Problem problem(c.problem);
-    if (problem.c.page > 0) continue;  // decode_cases() has pages that GPU kernels take
+    if (problem.c.page > 0) continue;  // split_cases() has pages that GPU kernels take
     if (with_general || !general(problem)) all.push_back(c);
   }
   for (const int64_t n : kEdges) {

@@ -14,7 +14,7 @@ bool general(const Problem& problem);  // whether plain kernels do not take it
 std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
 
 // Few queries and long KV, cut into splits; caches.
-std::vector<Case> decode_cases(const std::string& dtype, int64_t tile, bool general);
+std::vector<Case> split_cases(const std::string& dtype, int64_t tile, bool general);
 
 // More options, and lengths around the edges of every block.
 std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool general);

@@ -323,11 +323,10 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const Variant& v = GetParam();
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
   const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr;
-  const bool decode = v.name.starts_with("decode");
-  std::vector<Case> cases = decode
-                                ? decode_cases(v.dtype, combines(v.name) ? 64 : v.tile, v.general || combines(v.name))
-                                : variant_cases(v.dtype, v.tile, v.general);
-  if (decode && !combines(v.name))
+  const bool split = v.name.starts_with("split");
+  std::vector<Case> cases = split ? split_cases(v.dtype, combines(v.name) ? 64 : v.tile, v.general || combines(v.name))
+                                  : variant_cases(v.dtype, v.tile, v.general);
+  if (split && !combines(v.name))
     std::ranges::copy(variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
   if (longer && !combines(v.name))
     std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));

@@ -10,7 +10,7 @@ namespace rapt::amd {
 template <class T>
 using Constant = const __attribute__((address_space(4))) T;
 using Arguments = Constant<rapt_forward_args>;
-using DecodeArguments = Constant<rapt_decode_args>;
+using SplitArguments = Constant<rapt_split_args>;
 using BackwardArguments = Constant<rapt_backward_args>;
 using Problem = Constant<rapt_abi_problem>;
 

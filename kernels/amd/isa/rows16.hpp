@@ -1,7 +1,7 @@
-// Products with 16 rows of q, for decode: S^T = K Q^T for a block of keys, O^T = V^T P^T for 16 dimensions. A lane has
-// the scores of row lane % 16 of q with `scores` neighbouring keys, computed in `products` products, and has loaded the
-// rows value_row(i, lane) of V, a column of which is operand A of the second product: so neither K nor V goes through
-// LDS. That product has `steps` parts of the keys, each with as many of these rows.
+// Products with 16 rows of q, for split-KV: S^T = K Q^T for a block of keys, O^T = V^T P^T for 16 dimensions. A lane
+// has the scores of row lane % 16 of q with `scores` neighbouring keys, computed in `products` products, and has loaded
+// the rows value_row(i, lane) of V, a column of which is operand A of the second product: so neither K nor V goes
+// through LDS. That product has `steps` parts of the keys, each with as many of these rows.
 //
 // Layouts: AMD's matrix instruction calculator; of RDNA, wmma.hpp.
 #pragma once

@@ -2,7 +2,7 @@
 // merges every eighth split, in order, with an online softmax over the splits; then the parts are added in order.
 #pragma once
 
-#include "kernels/common/decode.hpp"
+#include "kernels/common/split.hpp"
 #include "kernels/common/scores.hpp"
 #include "kernels/common/softmax.hpp"
 
@@ -68,13 +68,13 @@ DEVICE void merge_part(const rapt_abi_partial* partial, const float* out, int sp
 }
 
 template <bool Natural>
-DEVICE void combine(DecodeArguments& a, CombineShared& shared) {
+DEVICE void combine(SplitArguments& a, CombineShared& shared) {
   using Row = Softmax<fp32, Natural>;
   Problem& p = a.problem;
   const int id = workgroup_id(), thread = thread_id();
   const int of_heads = divide(id, a.by_heads_q), batch = divide(of_heads, a.by_seqlen_q);
   const int head = id - of_heads * p.heads_q, query = of_heads - batch * p.seqlen_q, head_k = divide(head, a.by_group);
-  const DecodeBlock of_row = decode_sequence(a, batch);
+  const SplitBlock of_row = split_sequence(a, batch);
   if (query >= of_row.q.count) return;
   const int splits = splits_with_keys(a, of_row), dims = a.partial.dims;
   const int64_t row = (static_cast<int64_t>(batch) * p.heads_k + head_k) * p.seqlen_q * p.group + query * p.group +

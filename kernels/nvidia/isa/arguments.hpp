@@ -7,7 +7,7 @@
 namespace rapt::nvidia {
 
 using Arguments = const rapt_forward_args;
-using DecodeArguments = const rapt_decode_args;
+using SplitArguments = const rapt_split_args;
 using BackwardArguments = const rapt_backward_args;
 using Problem = const rapt_abi_problem;
 

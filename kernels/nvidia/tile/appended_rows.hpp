@@ -1,4 +1,4 @@
-// New keys and values that a decode kernel writes to the cache.
+// New keys and values that a split kernel writes to the cache.
 #pragma once
 
 #include "kernels/common/append.hpp"
@@ -7,8 +7,8 @@ namespace rapt::nvidia {
 
 // Those of the workgroup's split.
 template <class T, int Threads>
-DEVICE void append_split(DecodeArguments& a) {
-  const DecodeBlock b = decode_block(a, workgroup_id());
+DEVICE void append_split(SplitArguments& a) {
+  const SplitBlock b = split_block(a, workgroup_id());
   const int begin = b.split * a.split_rows, end = a.splits == 1 ? INT32_MAX : begin + a.split_rows;
   append<T, Threads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, end);
   barrier();  // of global memory too

@@ -1,4 +1,4 @@
-// Results over disjoint keys of the same row are folded one by one, in the order of the keys, by the decode kernel and
+// Results over disjoint keys of the same row are folded one by one, in the order of the keys, by the split kernel and
 // by the one that merges partial results: the same sums in the same order, so the same bits.
 //
 // Splits are folded into a part of kSplitsOfPart, parts into the row's result: a merging kernel has its parts at once.

@@ -1,4 +1,4 @@
-// The end of a split in a decode kernel: the waves' results, each over other keys of the same 16 rows, become one, in
+// The end of a split in a split kernel: the waves' results, each over other keys of the same 16 rows, become one, in
 // the order of the waves. Then it is a partial result, or is folded into the row's.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace rapt::nvidia {
 
-// Runs a forward or decode kernel's passes, until one says that no other must follow.
+// Runs a forward or split kernel's passes, until one says that no other must follow.
 template <bool General, auto Pass, class KernelArguments>
 DEVICE void run_passes(KernelArguments& arguments, char* shared) {
 #pragma unroll 1

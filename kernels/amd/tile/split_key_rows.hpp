@@ -1,4 +1,4 @@
-// A wave's blocks of rows of K and V for decode, from memory to registers.
+// A wave's blocks of rows of K and V for split-KV, from memory to registers.
 #pragma once
 
 #include "kernels/amd/isa/rows16.hpp"
@@ -21,7 +21,7 @@ struct ThreadPlace {
 // Rows [begin, end) of one head of k or v, from dimension first_dim on; the rows that a block has beyond them are
 // replaced by the nearest. A lane loads `At_once` elements of a row at a time.
 template <class T, int At_once>
-class DecodeRows {
+class SplitKeyRows {
  public:
   // How rows are read: vectors of all dimensions of the tile, or of those that exist, or elements one by one.
   enum Access { kWhole, kVectors, kElements };
@@ -30,7 +30,7 @@ class DecodeRows {
   static constexpr int groups = Rows16<T>::keys / kRowGroup;
 
   // The kernel's tile has `tile_dims` dimensions.
-  DEVICE_MEMBER DecodeRows(const CacheRows& rows, int dims, int tile_dims, const Keys& keys, int first_dim)
+  DEVICE_MEMBER SplitKeyRows(const CacheRows& rows, int dims, int tile_dims, const Keys& keys, int first_dim)
       : access(!aligned(rows.origin(), rows.strides()) || dims % At_once != 0 ? kElements
                : dims == tile_dims                                            ? kWhole
                                                                               : kVectors),

@@ -1,12 +1,12 @@
-// Which rows of q and of k a workgroup of a decode kernel has, and where a cache's rows are.
+// Which rows of q and of k a workgroup of a split kernel has, and where a cache's rows are.
 #pragma once
 
 #include "kernels/common/keys.hpp"
 
 namespace rapt::RAPT_VENDOR {
 
-inline constexpr int kDecodeRows = 16;  // rows of q of a workgroup
-inline constexpr int kRowGroup = 16;    // so many neighbouring rows of a cache, from a multiple on, are in one page
+inline constexpr int kQueryRows = 16;  // rows of q of a workgroup
+inline constexpr int kRowGroup = 16;   // so many neighbouring rows of a cache, from a multiple on, are in one page
 
 // Divisor is rapt_abi_divisor, of constant memory.
 template <class Divisor>
@@ -14,7 +14,7 @@ DEVICE int divide(int n, const Divisor& by) {
   return static_cast<int>(static_cast<uint32_t>(uint64_t{2 * static_cast<uint32_t>(n)} * by.factor >> 32) >> by.shift);
 }
 
-struct DecodeBlock {
+struct SplitBlock {
   int batch, head_k, split;
   int first;       // of the tile's rows, which count queries and the heads of a group: row r is query r / group
   Span q;          // rows of the sequence
@@ -30,9 +30,9 @@ struct DecodeBlock {
 };
 
 // What is the same for all blocks of a sequence.
-DEVICE DecodeBlock decode_sequence(DecodeArguments& a, int batch) {
+DEVICE SplitBlock split_sequence(SplitArguments& a, int batch) {
   Problem& p = a.problem;
-  DecodeBlock b = {};
+  SplitBlock b = {};
   b.batch = batch;
   b.q = sequence(p.cu_seqlens_q, b.batch, p.total_q, p.seqlen_q);
   b.packed_k = sequence(p.cu_seqlens_k, b.batch, p.total_k, p.seqlen_k);
@@ -45,26 +45,26 @@ DEVICE DecodeBlock decode_sequence(DecodeArguments& a, int batch) {
   return b;
 }
 
-DEVICE DecodeBlock decode_block(DecodeArguments& a, int id) {  // of workgroup `id`
+DEVICE SplitBlock split_block(SplitArguments& a, int id) {  // of workgroup `id`
   const int of_tiles = divide(id, a.by_row_tiles), of_splits = divide(of_tiles, a.by_splits);
   const int batch = divide(of_splits, a.by_heads_k);
-  DecodeBlock b = decode_sequence(a, batch);
-  b.first = (id - of_tiles * a.row_tiles) * kDecodeRows;
+  SplitBlock b = split_sequence(a, batch);
+  b.first = (id - of_tiles * a.row_tiles) * kQueryRows;
   b.split = of_tiles - of_splits * a.splits;
   b.head_k = of_splits - batch * a.problem.heads_k;
   return b;
 }
 
 // The first splits, which may have keys. The others write nothing.
-DEVICE int splits_with_keys(DecodeArguments& a, const DecodeBlock& b) {
+DEVICE int splits_with_keys(SplitArguments& a, const SplitBlock& b) {
   return min(divide(b.used + a.new_keys.seqlen + a.split_rows - 1, a.by_split_rows), a.splits);
 }
 
 // One row of the tile: a query of one head. It may not exist.
-struct DecodeRow {
+struct SplitRow {
   int query, head;
 };
-DEVICE DecodeRow decode_row(DecodeArguments& a, const DecodeBlock& b, int row) {
+DEVICE SplitRow split_row(SplitArguments& a, const SplitBlock& b, int row) {
   const int r = b.first + row, group = a.problem.group;
 #ifdef __CUDACC__
   const int query = r / group;  // which nvcc does again where it needs it; the other it keeps in registers
@@ -74,36 +74,34 @@ DEVICE DecodeRow decode_row(DecodeArguments& a, const DecodeBlock& b, int row) {
   return {query, b.head_k * group + r - query * group};
 }
 // Rows of the tile that exist: the first ones.
-DEVICE int decode_rows(Problem& p, const DecodeBlock& b) {
-  return clamp(b.q.count * p.group - b.first, 0, kDecodeRows);
-}
+DEVICE int query_rows(Problem& p, const SplitBlock& b) { return clamp(b.q.count * p.group - b.first, 0, kQueryRows); }
 
 // The number of row `row` of the tile among the partial results.
-DEVICE int64_t partial_row(DecodeArguments& a, const DecodeBlock& b, int row) {
+DEVICE int64_t partial_row(SplitArguments& a, const SplitBlock& b, int row) {
   Problem& p = a.problem;
   const int64_t head = static_cast<int64_t>(b.batch) * p.heads_k + b.head_k;
   return (head * p.seqlen_q * p.group + b.first + row) * a.splits + b.split;
 }
 
 // Rows of k that some row of the tile attends, within [begin, end).
-DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b, int begin, int end) {
+DEVICE Keys split_keys(SplitArguments& a, const SplitBlock& b, int begin, int end) {
   Problem& p = a.problem;
-  const int first_query = divide(b.first, a.by_group), last_query = divide(b.first + kDecodeRows - 1, a.by_group);
+  const int first_query = divide(b.first, a.by_group), last_query = divide(b.first + kQueryRows - 1, a.by_group);
   const Keys keys = keys_of(p, b.block(p, 0), first_query, last_query - first_query + 1);
   const auto row = [&](int key) { return clamp(key + b.first_key, begin, end); };
   return {row(keys.begin), row(keys.end), row(keys.full_begin), row(keys.full_end)};
 }
 // Within the split.
-DEVICE Keys decode_keys(DecodeArguments& a, const DecodeBlock& b) {
+DEVICE Keys split_keys(SplitArguments& a, const SplitBlock& b) {
   const int begin = b.split * a.split_rows;
-  return decode_keys(a, b, begin, begin + a.split_rows);
+  return split_keys(a, b, begin, begin + a.split_rows);
 }
 
 // The rows of k or v of one head and sequence.
 class CacheRows {
  public:
   template <class Rows>
-  DEVICE_MEMBER CacheRows(DecodeArguments& a, const DecodeBlock& b, const Rows& rows)
+  DEVICE_MEMBER CacheRows(SplitArguments& a, const SplitBlock& b, const Rows& rows)
       : cache_(a.cache), seq(rows.seq), page_bytes_(rows.batch) {
     const int batch = a.cache.block_table ? 0 : b.cache_row;
     data_ = static_cast<char*>(rows.data) + batch * rows.batch + b.packed_k.first * rows.seq + b.head_k * rows.head;

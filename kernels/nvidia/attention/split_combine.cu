@@ -1,6 +1,6 @@
-// Merges the partial results of a row of q, one for each split of the keys, with the sums of decode.cu. A wave folds a
+// Merges the partial results of a row of q, one for each split of the keys, with the sums of split.cu. A wave folds a
 // part of the splits, whose loads are all on their way together; then the parts are folded.
-#include "kernels/common/decode.hpp"
+#include "kernels/common/split.hpp"
 #include "kernels/common/scores.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
 
@@ -41,13 +41,13 @@ DEVICE float4 fold_part(const rapt_abi_partial* softmax, const float* out, int f
 }
 
 template <bool Natural>
-DEVICE void combine(DecodeArguments& a, Parts& parts) {
+DEVICE void combine(SplitArguments& a, Parts& parts) {
   using Row = Softmax<fp32, Natural>;
   Problem& p = a.problem;
   const int id = workgroup_id(), thread = thread_id(), lane = thread % kWave, wave = thread / kWave;
   const int of_heads = divide(id, a.by_heads_q), batch = divide(of_heads, a.by_seqlen_q);
   const int head = id - of_heads * p.heads_q, query = of_heads - batch * p.seqlen_q, head_k = divide(head, a.by_group);
-  const DecodeBlock of_row = decode_sequence(a, batch);
+  const SplitBlock of_row = split_sequence(a, batch);
   if (query >= of_row.q.count) return;
   const int splits = splits_with_keys(a, of_row), dims = a.partial.dims;
   const int64_t row = (static_cast<int64_t>(batch) * p.heads_k + head_k) * p.seqlen_q * p.group + query * p.group +
@@ -88,7 +88,7 @@ DEVICE void combine(DecodeArguments& a, Parts& parts) {
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
-RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_split_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(16) char shared[];
   auto& parts = *reinterpret_cast<Parts*>(shared);

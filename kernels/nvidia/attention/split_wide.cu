@@ -1,4 +1,4 @@
-// Like decode.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
+// Like split.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
 // of the head dimension. Each multiplies its slice of q and K, the products are summed through shared memory, and each
 // wave computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
 //
@@ -16,7 +16,7 @@ inline constexpr int kSlice = kHeadDim / kWaves, kKeyTiles = kKeys / 8, kDimTile
 inline constexpr bool kGeneral = RAPT_GENERAL;
 // P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %, and reading K and V takes longer.
 inline constexpr bool kTwoParts = sizeof(T::element) == 2;
-static_assert(RAPT_HEAD_SLICES == kWaves && kKeys == kRowGroup && kTile == kDecodeRows);
+static_assert(RAPT_HEAD_SLICES == kWaves && kKeys == kRowGroup && kTile == kQueryRows);
 using Tile = StagedRows<T, kHeadDim, kKeys, kThreads>;
 using Part = WavePart<kWaves, kSlice>;
 // With the sums of both tiles, three buffers of fp32 are more than a workgroup of most architectures may have.
@@ -34,10 +34,10 @@ using Softmaxes = Softmax<T, kGeneral>[1][2];
 
 // Stores a wave's slice of the rows: out, or a partial result. Returns whether it has an Inf or NaN that may come from
 // a key that its row does not attend.
-DEVICE bool store(DecodeArguments& a, const DecodeBlock& b, int pass, const Part& part, Softmaxes& softmax,
+DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part& part, Softmaxes& softmax,
                   Accumulators& o) {
   Problem& p = a.problem;
-  const int rows = decode_rows(p, b), dims = part.dims(p.head_dim_v);
+  const int rows = query_rows(p, b), dims = part.dims(p.head_dim_v);
   bool again = false;
   for_rows<1>([&](int m, int half) {
     const int row = row_in_wave(m, half, part.lane);
@@ -56,7 +56,7 @@ DEVICE bool store(DecodeArguments& a, const DecodeBlock& b, int pass, const Part
       if (first_lane) a.partial.softmax[at] = {own.reference, sum};
       return put(fp32(), part.at<fp32>(reinterpret_cast<char*>(a.partial.out + at * a.partial.dims)));
     }
-    const DecodeRow of_tile = decode_row(a, b, row);
+    const SplitRow of_tile = split_row(a, b, row);
     const Block block = b.block(p, of_tile.head);
     if (pass < kAbove) {
       const float factor = own.finish_total(sink_of<kGeneral>(p, block)) * (kGeneral ? p.keep_scale : 1);
@@ -70,15 +70,15 @@ DEVICE bool store(DecodeArguments& a, const DecodeBlock& b, int pass, const Part
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
-DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
+DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   Problem& p = a.problem;
-  const DecodeBlock b = decode_block(a, workgroup_id());
-  if (decode_rows(p, b) <= 0) return false;
+  const SplitBlock b = split_block(a, workgroup_id());
+  if (query_rows(p, b) <= 0) return false;
   const int thread = thread_id(), split_begin = b.split * a.split_rows;
   const Part part = Part::of(thread);
-  const Keys keys = decode_keys(a, b, split_begin, a.splits == 1 ? INT32_MAX : split_begin + a.split_rows);
+  const Keys keys = split_keys(a, b, split_begin, a.splits == 1 ? INT32_MAX : split_begin + a.split_rows);
   if (a.splits > 1 && keys.begin >= keys.end) {
-    if (thread < decode_rows(p, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
+    if (thread < query_rows(p, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
     return false;
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
@@ -107,7 +107,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
 
   const Sums sums = {shared + kBuffers * Tile::kBytes, part.wave, part.lane};
   const auto row_of = [&](int i) {
-    const DecodeRow row = decode_row(a, b, i);
+    const SplitRow row = split_row(a, b, i);
     const Block block = b.block(p, row.head);
     return ResultRow{block, query_of(p, block, row.query)};
   };
@@ -148,8 +148,8 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
-RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_split_args arguments) {
   extern __shared__ __align__(16) char shared[];
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
-  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::decode>(arguments, shared);
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::attend_split>(arguments, shared);
 }

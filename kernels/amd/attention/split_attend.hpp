@@ -1,8 +1,8 @@
-// What decode kernels have in common: how a workgroup begins, what it does with a block of keys between the products
+// What split kernels have in common: how a workgroup begins, what it does with a block of keys between the products
 // (masks, options and the softmax of a row of q, of which each lane has some keys), and where results go.
 #pragma once
 
-#include "kernels/amd/tile/decode_keys.hpp"
+#include "kernels/amd/tile/split_keys.hpp"
 #include "kernels/common/softmax.hpp"
 
 namespace rapt::amd {
@@ -29,19 +29,19 @@ struct RowScores {
 
 // The workgroup's block waits in LDS until it is needed again: through the loop over keys it would take scalar
 // registers, of which gfx9 has 102.
-DEVICE DecodeBlock load_uniform(const DecodeBlock& in_lds) {
+DEVICE SplitBlock load_uniform(const SplitBlock& in_lds) {
   struct Words {
-    int x[sizeof(DecodeBlock) / sizeof(int)];
+    int x[sizeof(SplitBlock) / sizeof(int)];
   };
   Words words = __builtin_bit_cast(Words, in_lds);
 #pragma unroll
   for (int& x : words.x) x = uniform(x);
-  return __builtin_bit_cast(DecodeBlock, words);
+  return __builtin_bit_cast(SplitBlock, words);
 }
 
 // Scalar loads of these arguments all begin where this is called. Each by itself, where a branch needs it, would take
 // its whole latency: before the first row of K is loaded, and again at the end.
-DEVICE void load_together_for_keys(DecodeArguments& a) {
+DEVICE void load_together_for_keys(SplitArguments& a) {
   Problem& p = a.problem;
   const auto& c = a.cache;
   asm volatile("" ::"s"(a.row_tiles), "s"(a.splits), "s"(a.split_rows), "s"(a.by_row_tiles.factor),
@@ -50,7 +50,7 @@ DEVICE void load_together_for_keys(DecodeArguments& a) {
                "s"(p.cu_seqlens_q), "s"(p.cu_seqlens_k), "s"(p.heads_k), "s"(p.group), "s"(p.seqlen_q),
                "s"(p.seqlen_k));
 }
-DEVICE void load_together_for_results(DecodeArguments& a) {
+DEVICE void load_together_for_results(SplitArguments& a) {
   Problem& p = a.problem;
   asm volatile("" ::"s"(a.splits), "s"(a.by_group.factor), "s"(a.by_group.shift), "s"(a.out.data), "s"(a.out.seq),
                "s"(a.partial.out), "s"(a.partial.softmax), "s"(a.partial.dims), "s"(p.heads_k), "s"(p.group),
@@ -58,13 +58,13 @@ DEVICE void load_together_for_results(DecodeArguments& a) {
 }
 
 // What follows from the workgroup's number. The first pass leaves the block in LDS.
-struct DecodeStart {
-  DecodeBlock block;
+struct SplitStart {
+  SplitBlock block;
   CacheRows k, v;
   bool has_keys;  // to attend
 
-  DEVICE_MEMBER DecodeStart(DecodeArguments& a, int pass, DecodeBlock& in_lds)
-      : block(decode_block(a, opaque_uniform(workgroup_id()))),
+  DEVICE_MEMBER SplitStart(SplitArguments& a, int pass, SplitBlock& in_lds)
+      : block(split_block(a, opaque_uniform(workgroup_id()))),
         k(a, block, a.k),
         v(a, block, a.v),
         has_keys(a.splits == 1 || block.split < splits_with_keys(a, block)) {
@@ -74,7 +74,7 @@ struct DecodeStart {
 
 // Writes the new keys of the split.
 template <class T, int Threads>
-DEVICE void append_new(DecodeArguments& a, const DecodeStart& start) {
+DEVICE void append_new(SplitArguments& a, const SplitStart& start) {
   if (a.new_keys.seqlen == 0) return;
   append<T, Threads>(a, start.block, opaque_thread_id(), start.k, start.v, start.block.split * a.split_rows,
                      (start.block.split + 1) * a.split_rows);
@@ -95,14 +95,14 @@ struct QueryOperand {
     for (auto& step : steps) any_value(step);
   }
 
-  DEVICE_MEMBER void load(DecodeArguments& a, const DecodeBlock& block, int tile_dims, int first_dim) {
+  DEVICE_MEMBER void load(SplitArguments& a, const SplitBlock& block, int tile_dims, int first_dim) {
     const ThreadPlace place = ThreadPlace::of_thread();
-    const int rows = decode_rows(a.problem, block);
+    const int rows = query_rows(a.problem, block);
     const auto data = static_cast<const char*>(a.q.data);
     loaded = a.new_keys.rotary_dim == 0 && a.problem.head_dim == tile_dims && rows > 0 &&
              aligned(data, a.q.batch | a.q.seq | a.q.head);
     if (!loaded) return;
-    const DecodeRow row = decode_row(a, block, min(place.row, rows - 1));
+    const SplitRow row = split_row(a, block, min(place.row, rows - 1));
     const char* const from = first_row_of(a.q, block.batch, block.q, row.head) + row.query * a.q.seq +
                              first_dim * K::size + R::b_offset(place.lane);
 #pragma unroll
@@ -111,7 +111,7 @@ struct QueryOperand {
 
   // `lds` has room for the rows, of row_bytes each. After a barrier.
   template <int TileDims, int Threads>
-  DEVICE_MEMBER void load_through_lds(DecodeArguments& a, const DecodeBlock& in_lds, char* lds, int first_dim) {
+  DEVICE_MEMBER void load_through_lds(SplitArguments& a, const SplitBlock& in_lds, char* lds, int first_dim) {
     constexpr int row_bytes = TileDims * K::size + 16;
     const ThreadPlace place = ThreadPlace::of_thread();
     stage_q<T, TileDims, Threads>(opaque_copy(a), load_uniform(in_lds), place.thread,
@@ -128,7 +128,7 @@ struct QueryOperand {
 template <class T, bool General, class K>
 struct RowOfWave {
   using R = typename K::R;
-  const DecodeBlock& block_in_lds;
+  const SplitBlock& block_in_lds;
   int first_key;  // row of k of the first one
   int head;       // of q
   Query query;
@@ -139,21 +139,21 @@ struct RowOfWave {
   typename K::Result o = {};
 
   // Row lane % 16 of the tile.
-  DEVICE RowOfWave of(DecodeArguments& a, const DecodeBlock& block, const DecodeBlock& in_lds, int pass) {
+  DEVICE RowOfWave of(SplitArguments& a, const SplitBlock& block, const SplitBlock& in_lds, int pass) {
     Problem& p = a.problem;
-    const DecodeRow row = decode_row(a, block, ThreadPlace::of_thread().row);
+    const SplitRow row = split_row(a, block, ThreadPlace::of_thread().row);
     return {in_lds,
             block.first_key,
             row.head,
             query_of(p, block.block(p, 0), row.query),
-            decode_keys(a, block),
+            split_keys(a, block),
             pass,
             exponent_scale(pass, General ? kLog2e : p.scale_log2)};
   }
 
   // Turns the products with the block of keys whose first row is `first` into probabilities; rescales o where the
   // maximum grew.
-  DEVICE_MEMBER void probabilities(DecodeArguments& a, int first, typename K::Scores& s) {
+  DEVICE_MEMBER void probabilities(SplitArguments& a, int first, typename K::Scores& s) {
     const int lane = ThreadPlace::of_thread().lane;
     mask(a, first, lane, s);
     float maximum = -__builtin_inff();
@@ -184,10 +184,10 @@ struct RowOfWave {
       for (float& x : block) f(x);
   }
 
-  DEVICE_MEMBER void mask(DecodeArguments& a, int first, int lane, typename K::Scores& s) const {
+  DEVICE_MEMBER void mask(SplitArguments& a, int first, int lane, typename K::Scores& s) const {
     if constexpr (General) {
       Problem& p = opaque_copy(a).problem;
-      const DecodeBlock block = load_uniform(block_in_lds);
+      const SplitBlock block = load_uniform(block_in_lds);
 #pragma unroll
       for (int b = 0; b < K::blocks; ++b)
         transform_logits(p, block.block(p, head), query, first + b * R::keys - first_key, RowScores<R>{s[b], lane});
@@ -200,10 +200,10 @@ struct RowOfWave {
     }
   }
 
-  DEVICE_MEMBER void drop_some(DecodeArguments& a, int first, int lane, typename K::Scores& s) const {
+  DEVICE_MEMBER void drop_some(SplitArguments& a, int first, int lane, typename K::Scores& s) const {
     if (!drops(pass) || opaque_copy(a).problem.keep_threshold >= 65536) return;
     Problem& p = opaque_copy(a).problem;
-    const DecodeBlock block = load_uniform(block_in_lds);
+    const SplitBlock block = load_uniform(block_in_lds);
 #pragma unroll
     for (int b = 0; b < K::blocks; ++b)
       drop(p, block.block(p, head), query, first + b * R::keys - first_key, RowScores<R>{s[b], lane}, pass == kDropped);
@@ -213,13 +213,13 @@ struct RowOfWave {
 // Completes the softmax of row `row` of the tile over the split's keys, `writes` says whether in memory too. Returns
 // the factor of its results.
 template <class T, bool General>
-DEVICE float finish_row(DecodeArguments& a, const DecodeBlock& block, int pass, int row, bool writes,
+DEVICE float finish_row(SplitArguments& a, const SplitBlock& block, int pass, int row, bool writes,
                         Softmax<T, General, RowLanes>& softmax) {
   if (a.splits > 1) {
     if (writes && pass < kAbove) a.partial.softmax[partial_row(a, block, row)] = {softmax.reference, softmax.sum};
     return 1;
   }
-  const DecodeRow place = decode_row(a, block, row);
+  const SplitRow place = split_row(a, block, row);
   const Block of_head = block.block(a.problem, place.head);
   const float factor =
       softmax.finish_total(sink_of<General>(a.problem, of_head)) * (General ? a.problem.keep_scale : 1);
@@ -233,20 +233,20 @@ struct ResultRow {
   char* data;
 
   // Of row `row` of the tile.
-  DEVICE ResultRow of(DecodeArguments& a, const DecodeBlock& block, int row) {
+  DEVICE ResultRow of(SplitArguments& a, const SplitBlock& block, int row) {
     if (a.splits > 1) return {reinterpret_cast<char*>(a.partial.out + partial_row(a, block, row) * a.partial.dims)};
-    const DecodeRow place = decode_row(a, block, row);
+    const SplitRow place = split_row(a, block, row);
     return {first_row_of(a.out, block.batch, block.q, place.head) + place.query * a.out.seq};
   }
 
-  DEVICE_MEMBER void store(DecodeArguments& a, int pass, int dim, float x, float factor) const {
+  DEVICE_MEMBER void store(SplitArguments& a, int pass, int dim, float x, float factor) const {
     if (pass >= kAbove) return add_where_weighted(a, added(pass), dim, x);
     if (a.splits > 1) element<float>(dim) = x;
     else element<typename T::element>(dim) = T::round(x * factor);
   }
 
  private:
-  DEVICE_MEMBER void add_where_weighted(DecodeArguments& a, float x, int dim, float weight) const {
+  DEVICE_MEMBER void add_where_weighted(SplitArguments& a, float x, int dim, float weight) const {
     if (weight == 0) return;
     if (a.splits > 1) {
       element<float>(dim) += x;

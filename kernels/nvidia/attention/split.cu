@@ -1,25 +1,25 @@
-// Decode with mma.sync and cp.async: 16 rows of q that share a head of k, against one split of the keys, or all splits
-// one after another, with the products of forward.cu. The time is that of reading K and V.
+// Split-KV attention with mma.sync and cp.async: 16 rows of q that share a head of k, against one split of the keys, or
+// all splits one after another, with the products of forward.cu. The time is that of reading K and V.
 //
 // Each of RAPT_WAVES waves has every RAPT_WAVES'th tile of RAPT_BLOCK_K keys, a softmax and O of its own. K and V of
 // its tiles pass in turn through its own ring of buffers in shared memory, so a wave waits for nothing but its copies.
 // At the end of a split the waves' results are merged. A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to
 // it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/nvidia/attention/attend.hpp"
-#include "kernels/nvidia/attention/decode_split.hpp"
+#include "kernels/nvidia/attention/split_result.hpp"
 #include "kernels/nvidia/tile/appended_rows.hpp"
 
 namespace rapt::nvidia {
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
-DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
-  const DecodeBlock b = decode_block(a, workgroup_id());
-  if (decode_rows(a.problem, b) <= 0) return false;
+DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
+  const SplitBlock b = split_block(a, workgroup_id());
+  if (query_rows(a.problem, b) <= 0) return false;
   const int thread = thread_id(), lane = thread % kWave, wave = thread / kWave;
   const Splits splits = splits_of(a, b);
   const Keys& keys = splits.keys;
   if (!splits.all && keys.begin >= keys.end) {
-    if (thread < decode_rows(a.problem, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
+    if (thread < query_rows(a.problem, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
     return false;
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
@@ -48,7 +48,7 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
   }
 
   const auto row_of = [&](int i) {
-    const DecodeRow row = decode_row(a, b, i);
+    const SplitRow row = split_row(a, b, i);
     const Block block = b.block(a.problem, row.head);
     return ResultRow{block, query_of(a.problem, block, row.query)};
   };
@@ -97,8 +97,8 @@ DEVICE bool decode(DecodeArguments& a, char* shared, int pass) {
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
-RAPT_SYMBOL(const __grid_constant__ rapt_decode_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_split_args arguments) {
   extern __shared__ __align__(1024) char shared[];
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
-  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::decode>(arguments, shared);
+  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::attend_split>(arguments, shared);
 }

@@ -4,7 +4,7 @@
 // own. At the end the waves' results are added in LDS, in the order of the waves.
 //
 // A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
-#include "kernels/amd/attention/decode_attend.hpp"
+#include "kernels/amd/attention/split_attend.hpp"
 
 namespace rapt::amd {
 
@@ -13,7 +13,7 @@ using R = Rows16<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr bool kGeneral = RAPT_GENERAL;
 inline constexpr int kSize = sizeof(T::element);
-using NextKeys = DecodeKeys<T, kHeadDim, kKeys>;
+using NextKeys = SplitKeys<T, kHeadDim, kKeys>;
 using WaveRow = RowOfWave<T, kGeneral, NextKeys>;
 using Row = Softmax<T, kGeneral, RowLanes>;
 
@@ -21,20 +21,20 @@ using Row = Softmax<T, kGeneral, RowLanes>;
 inline constexpr int kEach = NextKeys::each, kTogether = kEach < 4 ? kEach : kEach % 4 == 0 ? 4 : 3;
 inline constexpr int kResultDims = 16 * kTogether, kResultStride = kResultDims + 1;
 inline constexpr int kRowBytes = kHeadDim * kSize + 16;
-inline constexpr int kResultBytes = kWaves * kDecodeRows * kResultStride * 4;
+inline constexpr int kResultBytes = kWaves * kQueryRows * kResultStride * 4;
 struct Shared {
-  alignas(16) char lds[kDecodeRows * kRowBytes > kResultBytes ? kDecodeRows* kRowBytes : kResultBytes];
-  float reference[kWaves][kDecodeRows], sum[kWaves][kDecodeRows];
+  alignas(16) char lds[kQueryRows * kRowBytes > kResultBytes ? kQueryRows* kRowBytes : kResultBytes];
+  float reference[kWaves][kQueryRows], sum[kWaves][kQueryRows];
   struct {
     ResultRow<T> to;
     float sum, factor;  // of all waves' keys; of out
-  } rows[kDecodeRows];
-  DecodeBlock block;
+  } rows[kQueryRows];
+  SplitBlock block;
 };
 
 // One wave's keys of the split.
 template <bool Whole>
-DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::RowsOfK& k, NextKeys::RowsOfV& v,
+DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::RowsOfK& k, NextKeys::RowsOfV& v,
                    Shared& shared, WaveRow& row) {
   const ThreadPlace place = ThreadPlace::of_thread();
   const int step = kWaves * kKeys, begin = row.keys.begin / kKeys * kKeys + place.wave * kKeys, end = row.keys.end;
@@ -59,7 +59,7 @@ DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::R
 
 // The waves' sums of a row become those of the split. Returns the factor of this wave's results. By every lane, for row
 // lane % 16.
-DEVICE float merge_sums(DecodeArguments& a, const DecodeBlock& block, WaveRow& row, Shared& shared) {
+DEVICE float merge_sums(SplitArguments& a, const SplitBlock& block, WaveRow& row, Shared& shared) {
   const ThreadPlace place = ThreadPlace::of_thread();
   const int own = place.row;
   const float wave_sum = RowLanes::sum(row.softmax.sum + row.softmax.rest);
@@ -76,7 +76,7 @@ DEVICE float merge_sums(DecodeArguments& a, const DecodeBlock& block, WaveRow& r
 #pragma unroll
   for (int w = 0; w < kWaves; ++w)
     all.sum += exp2((shared.reference[w][own] - all.reference) * power) * shared.sum[w][own];
-  if (place.thread < decode_rows(a.problem, block)) {
+  if (place.thread < query_rows(a.problem, block)) {
     const float sum = all.sum;
     shared.rows[own] = {ResultRow<T>::of(a, block, own), sum, finish_row(a, block, row.pass, own, true, all)};
   }
@@ -85,13 +85,13 @@ DEVICE float merge_sums(DecodeArguments& a, const DecodeBlock& block, WaveRow& r
 
 // Adds the waves' results and stores them. Returns whether one of them has an Inf or NaN that may come from a key that
 // its row does not attend.
-DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
+DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
   load_together_for_results(a);
-  const DecodeBlock block = load_uniform(shared.block);
+  const SplitBlock block = load_uniform(shared.block);
   const float wave_factor = merge_sums(a, block, row, shared);
   const ThreadPlace place = ThreadPlace::of_thread();
   auto* const results = reinterpret_cast<float*>(shared.lds);
-  const int rows = decode_rows(a.problem, block);
+  const int rows = query_rows(a.problem, block);
   bool again = false;
 #pragma unroll
   for (int piece = 0; piece < NextKeys::chunks * kEach / kTogether; ++piece) {
@@ -101,7 +101,7 @@ DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
     for (int e = 0; e < kTogether; ++e)
 #pragma unroll
       for (int r = 0; r < static_cast<int>(sizeof(Result16) / 4); ++r)
-        results[(place.wave * kDecodeRows + place.row) * kResultStride + R::result_row(r, place.lane) * kTogether + e] =
+        results[(place.wave * kQueryRows + place.row) * kResultStride + R::result_row(r, place.lane) * kTogether + e] =
             row.o[c][first + e][r] * wave_factor;
     barrier();
 #pragma unroll 1
@@ -112,7 +112,7 @@ DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
       if (dim >= a.problem.head_dim_v) continue;
       float o = 0;
 #pragma unroll
-      for (int w = 0; w < kWaves; ++w) o += results[(w * kDecodeRows + own) * kResultStride + x];
+      for (int w = 0; w < kWaves; ++w) o += results[(w * kQueryRows + own) * kResultStride + x];
       const auto of_row = shared.rows[own];
       const float zero = 0 * o;
       again |= zero != zero && of_row.sum == of_row.sum;
@@ -123,9 +123,9 @@ DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
-DEVICE bool decode(DecodeArguments& a, Shared& shared, int pass) {
+DEVICE bool attend_split(SplitArguments& a, Shared& shared, int pass) {
   load_together_for_keys(a);
-  const DecodeStart start(a, pass, shared.block);
+  const SplitStart start(a, pass, shared.block);
   if (!start.has_keys) return false;
   if (pass == kAll) append_new<T, kThreads>(a, start);
   QueryOperand<T, NextKeys> q;
@@ -142,10 +142,10 @@ DEVICE bool decode(DecodeArguments& a, Shared& shared, int pass) {
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
+KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_split_args) {
   using namespace rapt::amd;
   __shared__ static Shared shared;
 #pragma nounroll
-  for (int pass = kAll; pass < passes<kGeneral>(arguments<DecodeArguments>().problem); ++pass)
-    if (!decode(opaque_copy(arguments<DecodeArguments>()), shared, pass)) break;
+  for (int pass = kAll; pass < passes<kGeneral>(arguments<SplitArguments>().problem); ++pass)
+    if (!attend_split(opaque_copy(arguments<SplitArguments>()), shared, pass)) break;
 }

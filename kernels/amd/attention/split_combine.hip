@@ -1,10 +1,10 @@
-// Merges the partial results of a decode kernel.
+// Merges the partial results of a split kernel.
 #include "kernels/amd/tile/combine.hpp"
 
 namespace rapt::amd {
 
-// As in decode_attend.hpp: this kernel is too short to wait for its arguments one after another.
-DEVICE void load_together(DecodeArguments& a) {
+// As in split_attend.hpp: this kernel is too short to wait for its arguments one after another.
+DEVICE void load_together(SplitArguments& a) {
   Problem& p = a.problem;
   asm volatile("" ::"s"(a.splits), "s"(a.split_rows), "s"(a.by_heads_q.factor), "s"(a.by_seqlen_q.factor),
                "s"(a.by_split_rows.factor), "s"(a.by_split_rows.shift), "s"(a.by_group.factor), "s"(a.out.data),
@@ -19,11 +19,11 @@ DEVICE void load_together(DecodeArguments& a) {
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kCombineThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
+KERNEL(rapt::amd::kCombineThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_split_args) {
   using namespace rapt::amd;
   static_assert(RAPT_WAVES * kWave == kCombineThreads);
   __shared__ static CombineShared shared;
-  DecodeArguments& a = opaque_copy(arguments<DecodeArguments>());
+  SplitArguments& a = opaque_copy(arguments<SplitArguments>());
   load_together(a);
   if (a.partial.natural) combine<true>(a, shared);
   else combine<false>(a, shared);

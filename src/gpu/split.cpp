@@ -1,4 +1,4 @@
-// Cuts the keys of a decode kernel into splits, and launches it and the kernel that merges them.
+// Cuts the keys of a split kernel into splits, and launches it and the kernel that merges them.
 #include <algorithm>
 
 #include "gpu/arguments.hpp"
@@ -78,7 +78,7 @@ size_t partial_bytes(const Problem& problem, int32_t splits) {
   return static_cast<size_t>(partial_rows(problem) * splits * of_row);
 }
 
-void decode(ForwardCall& call, const Plan& plan, const Launch& launch) {
+void split(ForwardCall& call, const Plan& plan, const Launch& launch) {
   Modules& modules = *plan.modules;
   const Device& device = modules.device();
   if (plan.stages[0].workgroups == 0) return;
@@ -89,7 +89,7 @@ void decode(ForwardCall& call, const Plan& plan, const Launch& launch) {
   for (size_t i = 0; i < plan.stage_count; ++i) functions[i] = modules.function(plan.stages[i].variant, launch.stream);
   Workspace workspace(plan.workspace, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);
-  rapt_decode_args arguments = decode_args(call, plan, device);
+  rapt_split_args arguments = split_args(call, plan, device);
   if (plan.splits > 1) {
     char* const partial = workspace.data() + lengths_bytes(call);
     const int64_t out_numbers = partial_rows(call) * plan.splits * partial_dims(call);

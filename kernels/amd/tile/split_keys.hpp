@@ -1,22 +1,22 @@
-// A wave's next block of keys for decode: rows of K as fragments, rows of V as they are, both loaded from memory
+// A wave's next block of keys for split-KV: rows of K as fragments, rows of V as they are, both loaded from memory
 // straight into registers; and their products with 16 rows of q and of P. The wave may have a slice of the head
 // dimension.
 #pragma once
 
-#include "kernels/amd/tile/decode_rows.hpp"
+#include "kernels/amd/tile/split_key_rows.hpp"
 
 namespace rapt::amd {
 
 template <class T, int Dims, int Keys>
-struct DecodeKeys {
+struct SplitKeys {
   using R = Rows16<T>;
   static constexpr int size = sizeof(typename T::element);
   static constexpr int steps = Dims / R::step, blocks = Keys / R::keys;
   // A row of V is loaded in chunks of 16 lanes, each with `each` neighbouring dimensions, of which each product takes
   // one.
   static constexpr int chunks = (Dims / 16 * size + 15) / 16, each = Dims / 16 / chunks, chunk_dims = 16 * each;
-  using RowsOfK = DecodeRows<T, 16 / size>;
-  using RowsOfV = DecodeRows<T, each>;
+  using RowsOfK = SplitKeyRows<T, 16 / size>;
+  using RowsOfV = SplitKeyRows<T, each>;
   using Part = vec<typename T::element, each>;
   using Scores = float[blocks][R::scores];
   using Result = Result16[chunks][each];  // of O^T
@@ -24,7 +24,7 @@ struct DecodeKeys {
   typename R::A k[blocks][R::products][steps];
   Part v[blocks][R::scores][chunks];
 
-  DEVICE_MEMBER DecodeKeys() {
+  DEVICE_MEMBER SplitKeys() {
 #pragma unroll
     for (auto& block : k)
 #pragma unroll

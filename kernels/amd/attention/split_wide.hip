@@ -1,7 +1,7 @@
-// Like decode.hip, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
+// Like split.hip, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
 // of the head dimension. Each multiplies its slice of q and k, the products are summed through LDS, and each wave
 // computes the same softmax and its own slice of the result, so at the end there is nothing to add.
-#include "kernels/amd/attention/decode_attend.hpp"
+#include "kernels/amd/attention/split_attend.hpp"
 
 namespace rapt::amd {
 
@@ -11,7 +11,7 @@ inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RA
 inline constexpr int kSlice = kHeadDim / RAPT_HEAD_SLICES, kSize = sizeof(T::element);
 inline constexpr bool kGeneral = RAPT_GENERAL;
 static_assert(RAPT_HEAD_SLICES == kWaves);
-using NextKeys = DecodeKeys<T, kSlice, kKeys>;
+using NextKeys = SplitKeys<T, kSlice, kKeys>;
 using WaveRow = RowOfWave<T, kGeneral, NextKeys>;
 
 // One wave's products with a block of keys. A lane reads what it wrote: the others' are at the same places.
@@ -21,10 +21,10 @@ struct Products {
 inline constexpr int kRowBytes = kHeadDim * kSize + 16;
 struct Shared {
   union {
-    alignas(16) char q[kDecodeRows * kRowBytes];
+    alignas(16) char q[kQueryRows * kRowBytes];
     Products products[2][kWaves];  // while waves read one's, they may write the other's
   };
-  DecodeBlock block;
+  SplitBlock block;
 };
 
 // The sum of all waves' products. Each adds them in the same order, so all have the same sums.
@@ -47,7 +47,7 @@ DEVICE void add_products(Products (&of_waves)[kWaves], NextKeys::Scores& s) {
 
 // The split's keys.
 template <bool Whole>
-DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::RowsOfK& k, NextKeys::RowsOfV& v,
+DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::RowsOfK& k, NextKeys::RowsOfV& v,
                    Shared& shared, WaveRow& row) {
   const ThreadPlace place = ThreadPlace::of_thread();
   const int begin = row.keys.begin / kKeys * kKeys, end = row.keys.end;
@@ -74,15 +74,15 @@ DEVICE void attend(DecodeArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::R
 
 // Stores a wave's slice of a row. Returns whether it has an Inf or NaN that may come from a key that the row does not
 // attend.
-DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
+DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
   load_together_for_results(a);
-  const DecodeBlock block = load_uniform(shared.block);
+  const SplitBlock block = load_uniform(shared.block);
   const ThreadPlace place = ThreadPlace::of_thread();
   const int own = place.row;
   auto& softmax = row.softmax;
   softmax.sum = RowLanes::sum(softmax.sum + softmax.rest);
   const float sum = softmax.sum;
-  if (own >= decode_rows(a.problem, block)) return false;
+  if (own >= query_rows(a.problem, block)) return false;
   const float factor = finish_row(a, block, row.pass, own, place.thread < 16, softmax);
   const auto to = ResultRow<T>::of(a, block, own);
   float zero = 0;
@@ -101,9 +101,9 @@ DEVICE bool store(DecodeArguments& a, WaveRow& row, Shared& shared) {
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
-DEVICE bool decode(DecodeArguments& a, Shared& shared, int pass) {
+DEVICE bool attend_split(SplitArguments& a, Shared& shared, int pass) {
   load_together_for_keys(a);
-  const DecodeStart start(a, pass, shared.block);
+  const SplitStart start(a, pass, shared.block);
   if (!start.has_keys) return false;
   if (pass == kAll) append_new<T, kThreads>(a, start);
   const int first_dim = ThreadPlace::of_thread().wave * kSlice;
@@ -121,10 +121,10 @@ DEVICE bool decode(DecodeArguments& a, Shared& shared, int pass) {
 
 }  // namespace rapt::amd
 
-KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_decode_args) {
+KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_split_args) {
   using namespace rapt::amd;
   __shared__ static Shared shared;
 #pragma nounroll
-  for (int pass = kAll; pass < passes<kGeneral>(arguments<DecodeArguments>().problem); ++pass)
-    if (!decode(opaque_copy(arguments<DecodeArguments>()), shared, pass)) break;
+  for (int pass = kAll; pass < passes<kGeneral>(arguments<SplitArguments>().problem); ++pass)
+    if (!attend_split(opaque_copy(arguments<SplitArguments>()), shared, pass)) break;
 }

@@ -1,5 +1,5 @@
-// The tiles of a decode kernel in shared memory: a wave's ring of buffers for K and V, and q. Macros make a variant, as
-// decode.cu says.
+// The tiles of a split kernel in shared memory: a wave's ring of buffers for K and V, and q. Macros make a variant, as
+// split.cu says.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@ using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8, kKeysOfWaves = kKeys * kWaves;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-static_assert(kKeys == kRowGroup && kTile == kDecodeRows);
+static_assert(kKeys == kRowGroup && kTile == kQueryRows);
 using Tile =
     std::conditional_t<sizeof(T::element) == 2, SwizzledTile<T, kHeadDim, kKeys>, PaddedTile<T, kHeadDim, kKeys>>;
 using Waves = Merging<T, kGeneral, kHeadDim, kWaves>;
@@ -66,7 +66,7 @@ DEVICE void wait_for_first() {
 }
 
 // Starts to copy the tile's rows of q to `buffer`, as one group. A barrier must follow.
-DEVICE void load_q(DecodeArguments& a, const DecodeBlock& b, char* buffer, int thread) {
+DEVICE void load_q(SplitArguments& a, const SplitBlock& b, char* buffer, int thread) {
   const Tile tile{buffer, thread % kWave};
   const int dims = a.problem.head_dim;
   const char* const data = static_cast<const char*>(a.q.data);
@@ -76,7 +76,7 @@ DEVICE void load_q(DecodeArguments& a, const DecodeBlock& b, char* buffer, int t
     constexpr int chunk = 16 / Tile::kSize, chunks = kHeadDim / chunk;
 #pragma unroll
     for (int n = thread; n < kTile * chunks; n += kThreads) {
-      const DecodeRow row = decode_row(a, b, n / chunks);
+      const SplitRow row = split_row(a, b, n / chunks);
       const int dim = n % chunks * chunk;
       const bool there = row.query < b.q.count && dim < dims;
       const char* const from = first_row_of(a.q, b.batch, b.q, row.head) + row.query * a.q.seq + dim * Tile::kSize;

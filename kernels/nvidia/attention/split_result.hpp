@@ -1,9 +1,9 @@
-// The end of a split in a decode kernel: the waves' results are merged, and stored as a partial result or as out, or
+// The end of a split in a split kernel: the waves' results are merged, and stored as a partial result or as out, or
 // folded into the results of earlier splits.
 #pragma once
 
 #include "kernels/common/scores.hpp"
-#include "kernels/nvidia/attention/decode_tile.hpp"
+#include "kernels/nvidia/attention/split_tile.hpp"
 
 namespace rapt::nvidia {
 
@@ -31,17 +31,17 @@ struct Splits {
   Keys keys;
 };
 
-DEVICE Splits splits_of(DecodeArguments& a, const DecodeBlock& b) {
+DEVICE Splits splits_of(SplitArguments& a, const SplitBlock& b) {
   const bool all = a.splits == 1;
   const int begin = b.split * a.split_rows;
-  const Keys keys = decode_keys(a, b, begin, all ? INT32_MAX : begin + a.split_rows);
+  const Keys keys = split_keys(a, b, begin, all ? INT32_MAX : begin + a.split_rows);
   if (!all || !kFolds) return {all, b.split, b.split, keys};
   return {all, divide(keys.begin, a.by_split_rows), divide(max(keys.end - 1, keys.begin), a.by_split_rows), keys};
 }
 
 // By the thread that has the row: its lse, and the factor of out.
-DEVICE void finish(DecodeArguments& a, const DecodeBlock& b, const rapt_abi_partial& result, Waves& waves, int row) {
-  const DecodeRow of_tile = decode_row(a, b, row);
+DEVICE void finish(SplitArguments& a, const SplitBlock& b, const rapt_abi_partial& result, Waves& waves, int row) {
+  const SplitRow of_tile = split_row(a, b, row);
   const Block block = b.block(a.problem, of_tile.head);
   Waves::Row softmax;
   softmax.reference = result.reference, softmax.sum = result.sum;
@@ -51,11 +51,11 @@ DEVICE void finish(DecodeArguments& a, const DecodeBlock& b, const rapt_abi_part
 }
 
 // By the thread that has the row: merges the waves' softmaxes of a split.
-DEVICE void merge_row(DecodeArguments& a, const DecodeBlock& b, int pass, const Splits& splits, int split,
-                      bool ends_part, Waves& waves, int row) {
+DEVICE void merge_row(SplitArguments& a, const SplitBlock& b, int pass, const Splits& splits, int split, bool ends_part,
+                      Waves& waves, int row) {
   auto& to = waves.rows[row];
   if (split == splits.first) {
-    const DecodeRow of_tile = decode_row(a, b, row);
+    const SplitRow of_tile = split_row(a, b, row);
     to.part = to.row = no_keys();
     to.out = splits.all ? first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq
                         : reinterpret_cast<char*>(a.partial.out + partial_row(a, b, row) * a.partial.dims);
@@ -76,10 +76,10 @@ DEVICE void merge_row(DecodeArguments& a, const DecodeBlock& b, int pass, const 
 
 // Merges the waves' results of a split and stores or folds them. Returns true if a row has an Inf or NaN that may come
 // from a key it does not attend. `exchange` is the wave's, in shared memory.
-DEVICE bool end_split(DecodeArguments& a, const DecodeBlock& b, int pass, const Splits& splits, int split, char* shared,
+DEVICE bool end_split(SplitArguments& a, const SplitBlock& b, int pass, const Splits& splits, int split, char* shared,
                       char* exchange, Waves& waves, const Waves::Row (&softmax)[1][2], const TileC (&o)[1][kDimTiles],
                       Folded& folded) {
-  const int thread = thread_id(), lane = thread % kWave, rows = decode_rows(a.problem, b);
+  const int thread = thread_id(), lane = thread % kWave, rows = query_rows(a.problem, b);
   const int dims = a.problem.head_dim_v;
   const bool ends_part = split % kSplitsOfPart == kSplitsOfPart - 1 || split == splits.last;
   bool again = false;
@@ -134,8 +134,8 @@ DEVICE bool end_split(DecodeArguments& a, const DecodeBlock& b, int pass, const 
 }
 
 // Stores the rows' results once all splits are folded.
-DEVICE void store(DecodeArguments& a, const DecodeBlock& b, Waves& waves, const Folded& folded) {
-  const int thread = thread_id(), rows = decode_rows(a.problem, b), dims = a.problem.head_dim_v;
+DEVICE void store(SplitArguments& a, const SplitBlock& b, Waves& waves, const Folded& folded) {
+  const int thread = thread_id(), rows = query_rows(a.problem, b), dims = a.problem.head_dim_v;
   if (thread < rows) finish(a, b, waves.rows[thread].row, waves, thread);
   barrier();
 #pragma unroll
