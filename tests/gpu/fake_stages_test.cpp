@@ -219,7 +219,7 @@ class FakeSplit : public Fake {
 };
 
 TEST_F(FakeSplit, SplitsFollowFromCapacityAndDevice) {
-  split();
+  split(2000);
   ASSERT_EQ(hip.launches.size(), 2U);
   EXPECT_EQ(hip.launches[0].symbol, "split_d64_bf16_plain_k32w4");
   EXPECT_EQ(hip.launches[0].shape.grid, (Extent{8, 1, 1}));
@@ -281,7 +281,7 @@ TEST_F(FakeSplit, WorkgroupsFoldSplitsOfALargeBatch) {
 }
 
 TEST_F(FakeSplit, NumbersAreAligned) {
-  const std::string error = error_of([&] { split(, {}, 1, -6); }, RAPT_INVALID_ARGUMENT);
+  const std::string error = error_of([&] { split(2000, {}, 1, -6); }, RAPT_INVALID_ARGUMENT);
   EXPECT_TRUE(error.starts_with("kv_cache.seqused_k is at 0x")) << error;
   EXPECT_TRUE(error.ends_with(", must be at a multiple of 4")) << error;
   EXPECT_TRUE(hip.launches.empty());
@@ -328,16 +328,16 @@ TEST_F(FakeSplit, SizesOfTheCacheAreChecked) {
 TEST_F(FakeSplit, WorkspaceIsTheCallersOrTheStreams) {
   rapt::api::preload(kFirst);
   hip.calls.clear();
-  split();
+  split(2000);
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"allocate_async", "launch", "launch", "free_async"}));
   const rapt::api::DeviceMemory memory(kFirst, kPartial + 64);
   void* workspace = memory.data();
   size_t space = kPartial + 64;
   std::align(64, kPartial, workspace, space);
   hip.calls.clear();
-  split(, {.workspace = workspace, .workspace_size = kPartial});
+  split(2000, {.workspace = workspace, .workspace_size = kPartial});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
-  EXPECT_EQ(error_of([&] { split(, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
+  EXPECT_EQ(error_of([&] { split(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
             "execution.workspace_size is 8447, must be at least 8448");
 }
 
