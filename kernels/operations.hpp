@@ -1,4 +1,4 @@
-// What kernels compute: the first word of a row of kernels/manifest, with the stage of a plan that it serves and the
+// What kernels compute: the first word of a row of kernels/manifest, with the stage of a pass that it serves and the
 // struct that it is passed. The packer and the library read this table.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace rapt {
 
-// One step of a pass. Each stage of a plan is a kernel; rows of tuning tables begin with a stage's name.
+// One step of a pass: each stage is a kernel.
 enum class Stage : uint8_t {
   forward,
   split,
@@ -23,11 +23,17 @@ enum class Stage : uint8_t {
   backward_dsink
 };
 
+// In which order kernels of the backward pass add up dP and delta: over the whole head dimension or, where waves share
+// it, slice by slice. Kernels of a pass are of one family: with two orders, a row with one key would have a gradient
+// other than 0. `any`: it adds up neither.
+enum class Family : uint8_t { any, whole, slices, triton };
+
 struct Operation {
   std::string_view name;
   Stage stage;
-  size_t argument_size;  // bytes
-  int block_q = 0;       // rows of a workgroup; 0: those of its waves
+  size_t argument_size;         // bytes
+  int block_q = 0;              // rows of a workgroup; 0: those of its waves
+  Family family = Family::any;  // of its C++ kernels
 };
 
 namespace operations {
@@ -54,18 +60,18 @@ inline constexpr Operation kTable[] = {
     {"split", Stage::split, sizeof(rapt_split_args), 16},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
     {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},
-    {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args)},
-    {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args)},
-    {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args)},
-    {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args)},
-    {"backward_dq_halves", Stage::backward_dq, sizeof(rapt_backward_args)},
-    {"backward_dkv_halves", Stage::backward_dkv, sizeof(rapt_backward_args)},
-    {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args)},  // dkv, and adds to dq
+    {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_dkv_pipelined", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_dq_halves", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_dkv_halves", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},
+    {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args), 0, Family::whole},  // dkv, and adds to dq
     {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
-    {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args)},  // as forward_wide
-    {"backward_dkv_wide", Stage::backward_dkv, sizeof(rapt_backward_args)},
+    {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::slices},  // as forward_wide
+    {"backward_dkv_wide", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::slices},
     {"backward_dbias_wide", Stage::backward_dbias, sizeof(rapt_backward_args)},
 };
 

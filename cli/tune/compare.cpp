@@ -22,7 +22,7 @@ BenchRow row_of(const WantedProblem& wanted, rapt_device device, const Way& way)
   row.op = wanted.op;
   row.device = device_name(device);
   row.backend = way.backend;
-  row.kernel = way.kernel.name;
+  row.kernel = way.lead.name;
   row.dtype = dtype_name(p.dtype);
   row.causal = p.causal != RAPT_NOT_CAUSAL;
   row.simulated = describe(device).time_model;

@@ -12,8 +12,8 @@ namespace rapt::cli {
 
 namespace {
 
-// The stages of a pass between whose kernels there is a choice, the one that decides first.
-std::span<const char* const> stages_of(rapt_op op) {
+// A pass is led by its kernel of the first of these stages.
+std::span<const char* const> leading_stages(rapt_op op) {
   static constexpr const char* kForward[] = {"split", "forward"};
   static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_dq"};
   return op == RAPT_FORWARD ? std::span<const char* const>(kForward) : kBackward;
@@ -44,26 +44,11 @@ int largest_head_dim(const rapt_problem& p) { return static_cast<int>(std::max(p
 
 }  // namespace
 
-const TunedKernel* Way::of(const std::string& stage) const {
-  if (kernel.stage == stage) return &kernel;
-  const auto found = std::ranges::find(beside, stage, &TunedKernel::stage);
-  return found == beside.end() ? nullptr : &*found;
-}
-
-bool Way::runs(const TunedKernel& other) const {
-  const TunedKernel* own = of(other.stage);
-  return own && own->name == other.name;
-}
-
 std::string TunedKernel::text() const { return fmt::format("{}:{:08x}", name, crc32); }
-
-bool Ways::has(const std::string& stage) const {
-  return std::ranges::any_of(all, [&](const Way& way) { return way.kernel.stage == stage; });
-}
 
 std::string Ways::among() const {
   std::string names;
-  for (const Way& way : all) names += way.kernel.text() + " ";
+  for (const Way& way : all) names += way.lead.text() + " ";
   return fmt::format("{}:{:08x}", all.size(), checksum(names));
 }
 
@@ -77,24 +62,21 @@ DeviceKernels::DeviceKernels(rapt_device device) : device_(device) {
   }
 }
 
-const TunedKernel* DeviceKernels::find(const std::string& name) const {
-  const auto found = std::ranges::find(kernels_, name, &TunedKernel::name);
-  return found == kernels_.end() ? nullptr : &*found;
+const TunedKernel* DeviceKernels::lead_of(const std::string& running, rapt_op op) const {
+  for (const char* stage : leading_stages(op))
+    for (const std::string& name : split(running, " + ")) {
+      const auto k = std::ranges::find(kernels_, name, &TunedKernel::name);
+      if (k != kernels_.end() && k->stage == stage) return &*k;
+    }
+  return nullptr;
 }
 
-std::vector<TunedKernel> DeviceKernels::named(const std::string& running, rapt_op op) const {
-  std::vector<TunedKernel> found;
-  for (const char* stage : stages_of(op))
-    for (const std::string& name : split(running, " + "))
-      if (const TunedKernel* k = find(name); k && k->stage == stage) found.push_back(*k);
-  return found;
-}
-
-std::vector<TunedKernel> DeviceKernels::with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const {
+bool DeviceKernels::can_lead(const Problem& problem, rapt_op op, const TunedKernel& kernel) const {
   const std::string backend = fmt::format("{}.{}", gpu_backend(device_), kernel.name);
   const Explanation e = explain(problem, op, {.backend = backend}, device_);
-  if (!e.chosen() || e.chosen()->backend != backend) return {};
-  return named(e.chosen()->kernel, op);
+  if (!e.chosen() || e.chosen()->backend != backend) return false;
+  const TunedKernel* const lead = lead_of(e.chosen()->kernel, op);
+  return lead != nullptr && lead->name == kernel.name;
 }
 
 // A plain kernel whose tile would hold the problem takes it unless the problem needs a general one.
@@ -103,7 +85,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
   for (const TunedKernel& k : kernels_)
     if (k.features == "plain" && k.stage == chosen.stage && same(k.dtype, chosen.dtype) &&
         k.head_dim >= largest_head_dim(problem.c()))
-      return with(problem, op, k).empty();
+      return !can_lead(problem, op, k);
   return std::nullopt;
 }
 
@@ -118,22 +100,17 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
     throw Error(RAPT_UNSUPPORTED,
                 fmt::format("{}: {}", problem.text(), own == e.candidates.end() ? "no backend takes it" : own->reason));
   }
+  const TunedKernel* const own = lead_of(e.chosen()->kernel, op);
+  if (own == nullptr) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: its pass has no leading kernel", problem.text()));
   Ways ways;
-  std::vector<TunedKernel> running = named(e.chosen()->kernel, op);
-  if (running.empty()) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage of it has a choice", problem.text()));
-  const TunedKernel own = running.front();
-  running.erase(running.begin());
-  ways.all.push_back({backend, own, running});
-  ways.general = needs_general(problem, op, own);
+  ways.all.push_back({backend, *own});
+  ways.general = needs_general(problem, op, *own);
   for (const TunedKernel& k : kernels_) {
-    const bool of_pass = std::ranges::any_of(stages_of(op), [&](const char* stage) { return k.stage == stage; });
-    if (!of_pass || k.name == own.name || k.head_dim > own.head_dim || !same(k.dtype, own.dtype) ||
-        (k.features != "plain" && own.features == "plain"))
-      continue;
-    std::vector<TunedKernel> running_then = with(problem, op, k);
-    if (running_then.empty()) continue;
-    std::erase_if(running_then, [&](const TunedKernel& other) { return other.name == k.name; });
-    ways.all.push_back({fmt::format("{}.{}", backend, k.name), k, running_then});
+    const bool leads = std::ranges::any_of(leading_stages(op), [&](const char* stage) { return k.stage == stage; });
+    const bool fits =
+        k.head_dim <= own->head_dim && same(k.dtype, own->dtype) && (k.features == "plain" || own->features != "plain");
+    if (leads && fits && k.name != own->name && can_lead(problem, op, k))
+      ways.all.push_back({fmt::format("{}.{}", backend, k.name), k});
   }
   return ways;
 }
@@ -146,17 +123,16 @@ std::vector<int> DeviceKernels::tiles(const TunedKernel& like) const {
 }
 
 TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways) const {
-  const auto stages = stages_of(op);
-  return cell(problem, op, ways, *std::ranges::find_if(stages, [&](const char* stage) { return ways.has(stage); }));
-}
-
-TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const {
   const rapt_problem p = problem.c();
-  const TunedKernel& own = ways.all.front().kernel;
+  const TunedKernel& own = ways.all.front().lead;
   TuneRow row;
-  row.stage = stage;
+  row.direction = op == RAPT_FORWARD ? "forward" : "backward";
   row.dtype = dtype_name(own.dtype);
   row.features = !ways.general ? "" : *ways.general ? "general" : "plain";
+  // Only `fused` adds in any order: without it, the answer is the same for both.
+  const bool has_fused =
+      std::ranges::any_of(kernels_, [](const TunedKernel& k) { return k.stage == "backward_fused"; });
+  if (op == RAPT_BACKWARD && has_fused) row.deterministic = p.deterministic ? "yes" : "no";
   row.mask = mask_of(p);
   const std::vector<int> head_dims = tiles(own);
   row.head_dim_most = own.head_dim;
@@ -164,35 +140,12 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
     if (tile >= largest_head_dim(p)) row.head_dim_most = std::min(row.head_dim_most, tile);
   for (const int tile : head_dims)
     if (tile < row.head_dim_most) row.head_dim_least = std::max(row.head_dim_least, tile + 1);
-  if (op == RAPT_FORWARD)
-    row.rows = cell_of(static_cast<double>(p.seqlen_q * (stage == "split" ? p.heads_q / p.heads_k : 1)));
+  if (op == RAPT_FORWARD) row.group_rows = cell_of(static_cast<double>(p.seqlen_q * (p.heads_q / p.heads_k)));
   row.seqlen_k = cell_of(static_cast<double>(p.seqlen_k));
   row.unit_rows = cell_of(static_cast<double>(p.batch * p.heads_q * p.seqlen_q) / compute_units_);
   row.against = own.text();
   row.among = ways.among();
   return row;
-}
-
-std::vector<TuneRow> DeviceKernels::rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const {
-  const Way &usual = ways.all.front(), &way = ways.all[winner];
-  const TunedKernel &own = usual.kernel, &best = way.kernel;
-  std::vector<TuneRow> rows = {cell(problem, op, ways)};
-  TuneRow& first = rows.front();
-  if (winner != 0 && best.stage != first.stage) {
-    const TunedKernel* dq = first.stage == "backward_fused" ? way.of("backward_dq") : nullptr;
-    // Only where that kernel runs: with the default's backward_dq the other kernels may be slower than backward_fused.
-    if (dq && !usual.runs(*dq)) first.use = dq->text();
-    else if (first.stage == own.stage) first.use = first.stage == "split" ? "forward" : "apart";
-  }
-  if (best.stage != first.stage) rows.push_back(cell(problem, op, ways, best.stage));
-  if (winner == 0) return rows;
-  rows.back().use = best.text();
-  for (const TunedKernel& k : way.beside) {
-    if (usual.runs(k)) continue;
-    rows.push_back(cell(problem, op, ways, k.stage));
-    rows.back().use = k.text();
-  }
-  return rows;
 }
 
 }  // namespace rapt::cli

@@ -20,23 +20,17 @@ struct TunedKernel {
   std::string text() const;  // NAME:CRC32
 };
 
-// One way to run a pass: the tuning table's, or with one kernel by name.
+// One way to run a problem: the pass that the tuning table takes, or the one that a kernel leads.
 struct Way {
-  std::string backend;                   // "hip", "hip.forward.d64.bf16.plain.k64w4"
-  TunedKernel kernel;                    // of the default the one that others would replace
-  std::vector<TunedKernel> beside = {};  // those of other stages that have a choice
-
-  // Of this stage; null if it runs none.
-  const TunedKernel* of(const std::string& stage) const;
-  bool runs(const TunedKernel& other) const;
+  std::string backend;  // "hip", "hip.forward.d64.bf16.plain.k64w4"
+  TunedKernel lead;     // the pass's leading kernel, which rows of tables name
 };
 
 struct Ways {
   std::vector<Way> all;         // [0]: the default
   std::optional<bool> general;  // whether the problem needs general kernels; empty: that changes nothing here
 
-  bool has(const std::string& stage) const;  // a kernel of it
-  std::string among() const;                 // their number, and a checksum of their names and codes
+  std::string among() const;  // the number of leading kernels, and a checksum of their names and codes
 };
 
 class DeviceKernels {
@@ -45,23 +39,18 @@ class DeviceKernels {
   DeviceKernels(rapt_device device, int compute_units, std::vector<TunedKernel> kernels)
       : device_(device), compute_units_(compute_units), kernels_(std::move(kernels)) {}
 
-  // Every kernel of the pass's stages that takes the problem in the default's tile or a smaller one. Throws Error
-  // RAPT_UNSUPPORTED if none does.
+  // The default and every other pass whose leading kernel has the default's tile or a smaller one. Throws Error
+  // RAPT_UNSUPPORTED if no pass takes the problem.
   Ways ways(const Problem& problem, rapt_op op) const;
 
-  // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
+  // The cell of the table that the problem is in.
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
-  // What to write into the table: what makes `winner` run, or that the default stays. Rows are of that cell, of the
-  // winner's stage, and of the stages whose default kernels do not run beside the winner. Other stages keep their
-  // answers, which the race says nothing about.
-  std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:
-  TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
-  const TunedKernel* find(const std::string& name) const;
-  // What runs if this kernel is asked for; empty if it cannot run.
-  std::vector<TunedKernel> with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
-  std::vector<TunedKernel> named(const std::string& running, rapt_op op) const;
+  // The leading kernel of the pass that explain() prints as "NAME + NAME"; null if none of them leads.
+  const TunedKernel* lead_of(const std::string& running, rapt_op op) const;
+  // Whether a pass that this kernel leads can run the problem.
+  bool can_lead(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;
   std::vector<int> tiles(const TunedKernel& like) const;  // of its stage and type
 

@@ -57,11 +57,12 @@ class Reader {
   // False where it is no word of a row that TuneRow::text wrote.
   bool word(std::string_view word) {
     const auto value = [&](std::string_view key) { return word.substr(key.size()); };
-    CellSpan rows = row_.rows.value_or(kAll);
-    if (read_bound(word, "rows", rows)) return row_.rows = rows, true;
+    CellSpan rows = row_.group_rows.value_or(kAll);
+    if (read_bound(word, "group_rows", rows)) return row_.group_rows = rows, true;
     if (read_bound(word, "seqlen_k", row_.seqlen_k) || read_bound(word, "unit_rows", row_.unit_rows)) return true;
     for (const auto& [key, text] : {std::pair<std::string_view, std::string&>{"dtype=", row_.dtype},
                                     {"features=", row_.features},
+                                    {"deterministic=", row_.deterministic},
                                     {"mask=", row_.mask},
                                     {"use=", row_.use},
                                     {"by=", row_.by},
@@ -73,10 +74,11 @@ class Reader {
     if (word.starts_with("n=")) return read(value("n="), row_.rounds);
     return false;
   }
-  std::optional<TuneRow> take(std::string_view stage) {
-    row_.stage = stage;
-    const bool whole = !row_.dtype.empty() && !row_.mask.empty() && row_.head_dim_most >= row_.head_dim_least &&
-                       !row_.by.empty() && row_.rounds > 0 && !row_.against.empty();
+  std::optional<TuneRow> take(std::string_view direction) {
+    row_.direction = direction;
+    const bool whole = (direction == "forward" || direction == "backward") && !row_.dtype.empty() &&
+                       !row_.mask.empty() && row_.head_dim_most >= row_.head_dim_least && !row_.by.empty() &&
+                       row_.rounds > 0 && !row_.against.empty();
     return whole ? std::optional(row_) : std::nullopt;
   }
 
@@ -89,9 +91,10 @@ class Reader {
 
 std::string TuneRow::text() const {
   std::string line =
-      fmt::format("{} dtype={} head_dim={}..{} mask={}", stage, dtype, head_dim_least, head_dim_most, mask);
+      fmt::format("{} dtype={} head_dim={}..{} mask={}", direction, dtype, head_dim_least, head_dim_most, mask);
   if (!features.empty()) line += " features=" + features;
-  if (rows) line += conditions("rows", *rows);
+  if (!deterministic.empty()) line += " deterministic=" + deterministic;
+  if (group_rows) line += conditions("group_rows", *group_rows);
   line += conditions("seqlen_k", seqlen_k) + conditions("unit_rows", unit_rows);
   if (!use.empty()) line += " use=" + use;
   line += fmt::format(" by={} gain={:.3f}..{:.3f} n={} against={}", by, gain.low, gain.high, rounds, against);
@@ -100,15 +103,15 @@ std::string TuneRow::text() const {
 
 std::optional<TuneRow> TuneRow::parse(std::string_view line) {
   Reader reader;
-  std::string_view stage;
+  std::string_view direction;
   while (!line.empty()) {
     const std::string_view word = line.substr(0, line.find_first_of(" \r"));
     line.remove_prefix(std::min(word.size() + 1, line.size()));
     if (word.empty()) continue;
-    if (stage.empty()) stage = word;
+    if (direction.empty()) direction = word;
     else if (!reader.word(word)) return std::nullopt;
   }
-  return reader.take(stage);
+  return reader.take(direction);
 }
 
 }  // namespace rapt::cli

@@ -26,9 +26,9 @@ constexpr std::string_view kTried = "# tried ";
 
 // Between these the shape of the problem decides.
 bool same_kind(const TuneRow& a, const TuneRow& b) {
-  return a.stage == b.stage && a.dtype == b.dtype && a.features == b.features && a.mask == b.mask &&
-         a.head_dim_least == b.head_dim_least && a.head_dim_most == b.head_dim_most &&
-         a.rows.has_value() == b.rows.has_value();
+  return a.direction == b.direction && a.dtype == b.dtype && a.features == b.features &&
+         a.deterministic == b.deterministic && a.mask == b.mask && a.head_dim_least == b.head_dim_least &&
+         a.head_dim_most == b.head_dim_most && a.group_rows.has_value() == b.group_rows.has_value();
 }
 
 bool same_answer(const TuneRow& a, const TuneRow& b) {
@@ -40,7 +40,7 @@ CellSpan around(const CellSpan& a, const CellSpan& b) { return {std::min(a.first
 bool meet(const CellSpan& a, const CellSpan& b) { return a.first <= b.last && b.first <= a.last; }
 
 bool meet(const TuneRow& a, const TuneRow& b) {
-  return (!a.rows || !b.rows || meet(*a.rows, *b.rows)) && meet(a.seqlen_k, b.seqlen_k) &&
+  return (!a.group_rows || !b.group_rows || meet(*a.group_rows, *b.group_rows)) && meet(a.seqlen_k, b.seqlen_k) &&
          meet(a.unit_rows, b.unit_rows);
 }
 
@@ -48,7 +48,7 @@ bool meet(const TuneRow& a, const TuneRow& b) {
 std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vector<TuneRow>& cells) {
   if (!same_kind(a, b) || !same_answer(a, b)) return std::nullopt;
   TuneRow row = a;
-  if (row.rows) row.rows = around(*a.rows, *b.rows);
+  if (row.group_rows) row.group_rows = around(*a.group_rows, *b.group_rows);
   row.seqlen_k = around(a.seqlen_k, b.seqlen_k);
   row.unit_rows = around(a.unit_rows, b.unit_rows);
   row.gain = {std::min(a.gain.low, b.gain.low), std::max(a.gain.high, b.gain.high)};
@@ -72,8 +72,8 @@ void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   };
   row.seqlen_k = open([](const TuneRow& r) { return r.seqlen_k; }, true);
   row.unit_rows = open([](const TuneRow& r) { return r.unit_rows; }, true);
-  if (row.rows && (row.stage != "split" || row.use == "forward"))
-    row.rows = open([](const TuneRow& r) { return *r.rows; }, false);
+  if (row.group_rows && !row.use.starts_with("split"))
+    row.group_rows = open([](const TuneRow& r) { return *r.group_rows; }, false);
 }
 
 std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
@@ -144,9 +144,9 @@ CellSpan cell_of(double number) {
 }
 
 bool TuneRow::same_cell(const TuneRow& o) const {
-  return stage == o.stage && dtype == o.dtype && features == o.features && mask == o.mask &&
-         head_dim_least == o.head_dim_least && head_dim_most == o.head_dim_most && rows == o.rows &&
-         seqlen_k == o.seqlen_k && unit_rows == o.unit_rows;
+  return direction == o.direction && dtype == o.dtype && features == o.features && deterministic == o.deterministic &&
+         mask == o.mask && head_dim_least == o.head_dim_least && head_dim_most == o.head_dim_most &&
+         group_rows == o.group_rows && seqlen_k == o.seqlen_k && unit_rows == o.unit_rows;
 }
 
 const TuneRow* TuneTable::find(const TuneRow& cell) const {
@@ -154,11 +154,9 @@ const TuneRow* TuneTable::find(const TuneRow& cell) const {
   return found == cells_.end() ? nullptr : &*found;
 }
 
-void TuneTable::put(const std::vector<TuneRow>& cells) {
-  for (const TuneRow& cell : cells) {
-    std::erase_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
-    cells_.push_back(cell);
-  }
+void TuneTable::put(const TuneRow& cell) {
+  std::erase_if(cells_, [&](const TuneRow& c) { return c.same_cell(cell); });
+  cells_.push_back(cell);
 }
 
 void TuneTable::note(const std::string& name, const std::string& rest) {
@@ -178,7 +176,7 @@ TuneTable TuneTable::parse(std::string_view text) {
     else if (!head) table.kept_.push_back(without_newline(line));
     else if (line.starts_with(kNote)) table.notes_.push_back(without_newline(line));
     else if (line.starts_with(kTried))
-      if (const auto cell = TuneRow::parse(line.substr(kTried.size()))) table.put({*cell});
+      if (const auto cell = TuneRow::parse(line.substr(kTried.size()))) table.put(*cell);
   }
   while (!table.kept_.empty() && table.kept_.back().empty()) table.kept_.pop_back();
   return table;

@@ -26,13 +26,14 @@ struct CellSpan {
 CellSpan cell_of(double number);
 
 struct TuneRow {
-  std::string stage;  // "forward"
+  std::string direction;  // "forward", "backward"
   std::string dtype, mask;
-  std::string features;  // "": both
+  std::string features;       // "": both
+  std::string deterministic;  // "yes", "no"; "": that changes nothing
   int head_dim_least = 1, head_dim_most = 0;
-  std::optional<CellSpan> rows;  // not in rows of a backward pass
+  std::optional<CellSpan> group_rows;  // of a forward row
   CellSpan seqlen_k, unit_rows;
-  std::string use;      // NAME:CRC32, "forward", "apart"; "": nothing was faster than the default
+  std::string use;      // NAME:CRC32; "": nothing was faster than the default
   std::string by;       // "measured", "simulated"
   Interval gain;        // the default's time / that of `use`, or of the fastest other
   int rounds = 0;       // of which it is the median
@@ -41,7 +42,7 @@ struct TuneRow {
 
   std::string text() const;
   static std::optional<TuneRow> parse(std::string_view line);  // what text() wrote
-  bool same_cell(const TuneRow& other) const;                  // stage and conditions
+  bool same_cell(const TuneRow& other) const;                  // direction and conditions
 };
 
 class TuneTable {
@@ -51,11 +52,11 @@ class TuneTable {
   static TuneTable parse(std::string_view text);
 
   const TuneRow* find(const TuneRow& cell) const;  // null if it was not tried
-  void put(const std::vector<TuneRow>& cells);     // in place of those of the same cells
+  void put(const TuneRow& cell);                   // in place of the one of the same cell
   // A line about where and when, which replaces the one that begins with the same `name`.
   void note(const std::string& name, const std::string& rest);
 
-  size_t size() const { return cells_.size(); }  // in cells of a stage
+  size_t size() const { return cells_.size(); }  // in cells
   std::string text() const;
 
  private:

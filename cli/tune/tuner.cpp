@@ -79,7 +79,7 @@ bool Tuner::remove_wrong(Task& task, double end) {
   const Problem small = small_form(made_form(task.problem));
   std::vector<Way> right;
   for (const Way& way : task.ways.all) {
-    const std::string asked = fmt::format("{} {} {}", op_name(task.op), small.text(), way.kernel.text());
+    const std::string asked = fmt::format("{} {} {}", op_name(task.op), small.text(), way.lead.text());
     auto known = std::ranges::find(verdicts_, asked, [](const auto& verdict) { return verdict.first; });
     if (known == verdicts_.end()) {
       progress_.show(fmt::format("checking {}", asked));
@@ -124,25 +124,24 @@ bool Tuner::tune(Task& task, double end, size_t left) {
   progress_.clear();
   print(task, result);
   if (!result.decided) return false;
-  std::vector<TuneRow> rows = kernels_.rows(task.problem, task.op, task.ways, result.winner);
-  // Of a default that stays: the gain of the fastest other.
-  Interval gain = result.entrants[result.winner].gain;
-  if (result.winner == 0) gain = {};
-  for (size_t i = 1; i < result.entrants.size() && result.winner == 0; ++i)
-    if (result.entrants[i].gain.high > gain.high) gain = result.entrants[i].gain;
-  for (TuneRow& row : rows) {
-    row.by = by_;
-    row.among = task.cell.among;  // also those that were wrong: they need not be tried again
-    row.gain = gain;
-    row.rounds = std::max(result.rounds, 1);  // 0: the others left in their first calls
+  TuneRow row = task.cell;
+  const auto& entrants = result.entrants;
+  if (result.winner != 0) {
+    row.use = task.ways.all[result.winner].lead.text();
+    row.gain = entrants[result.winner].gain;
   }
-  store(rows);
+  // Where the default stays: the gain of the fastest other.
+  for (size_t i = 1; i < entrants.size() && result.winner == 0; ++i)
+    if (entrants[i].gain.high > row.gain.high) row.gain = entrants[i].gain;
+  row.by = by_;
+  row.rounds = std::max(result.rounds, 1);  // 0: the others left in their first calls
+  store(row);
   return true;
 }
 
-void Tuner::store(const std::vector<TuneRow>& rows) {
+void Tuner::store(const TuneRow& row) {
   const auto add = [&](TuneTable& table) {
-    table.put(rows);
+    table.put(row);
     table.note(machine(), fmt::format(", rapt {}, {:%F}", rapt_version_string(), fmt::gmtime(std::time(nullptr))));
   };
   add(table_);
@@ -156,7 +155,7 @@ void Tuner::print(const Task& task, const RaceResult& result) const {
     const std::string time = e.seconds.empty() ? "-" : fmt::format("{:.4f} ms", median(e.seconds) * 1e3);
     std::string what = i == 0 ? "the default" : e.seconds.empty() ? "" : percent(e.gain);
     if (!e.left.empty()) what += fmt::format("{}left: {}", what.empty() ? "" : "; ", e.left);
-    fmt::print("  {} {:<44} {:>12}  {}\n", i == result.winner ? '*' : ' ', task.ways.all[i].kernel.name, time, what);
+    fmt::print("  {} {:<44} {:>12}  {}\n", i == result.winner ? '*' : ' ', task.ways.all[i].lead.name, time, what);
   }
   fmt::print("  {} after {} rounds: {}\n", by_, result.rounds, result.ended);
   std::fflush(stdout);

@@ -36,7 +36,7 @@ class Tuner {
   bool tune(Task& task, double end, size_t left);  // `left`: tasks that share the time, this one included
   RaceResult timed(const Task& task, double end, size_t left) const;
   void print(const Task& task, const RaceResult& result) const;
-  void store(const std::vector<TuneRow>& rows);
+  void store(const TuneRow& row);
   std::string machine() const;
 
   const TuneOptions& options_;

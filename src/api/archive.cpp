@@ -4,7 +4,7 @@
 #include "api/guard.hpp"
 #include "base/text.hpp"
 #include "gpu/archive.hpp"
-#include "gpu/select.hpp"
+#include "gpu/archive.hpp"
 #include "problem/validator.hpp"
 
 struct rapt_archive {
@@ -41,7 +41,7 @@ rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
   rapt_kernel k = {};
   k.name = v.name.c_str();
   k.operation = v.operation.c_str();
-  k.stage = gpu::stage_of(v);
+  k.stage = v.known ? stage_name(v.known->stage).data() : "";
   k.symbol = v.symbol.c_str();
   k.features = v.features.c_str();
   k.p = v.p.c_str();

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/gpu.hpp"
 #include "problem/call.hpp"
 #include "rapt/candidate.hpp"
 
@@ -39,18 +38,19 @@ struct Question {
   bool automatic() const { return request.backend == "auto"; }
 };
 
-// Why a backend took the problem, and its further candidates: the variants of an archive.
-struct Reasons {
-  std::string chosen;
-  std::vector<Candidate> variants = {};
-};
-
 class Backend;
 
-// What runs a call.
+// What runs a call: a backend, and what the backend itself chose, which only it reads.
 struct Plan {
   const Backend* backend = nullptr;
-  gpu::Plan gpu;  // of a GPU's backend
+  std::shared_ptr<const void> chosen = nullptr;
+};
+
+// A backend's answer in words.
+struct Answer {
+  std::string kernel;                    // that runs it, or would run it; "" if there is none
+  std::string reason;                    // why the backend took the problem
+  std::vector<Candidate> variants = {};  // the kernels that can be asked for by name
 };
 
 class Backend {
@@ -65,12 +65,10 @@ class Backend {
 
   // Whether a request's name is this backend's or that of one of its variants.
   virtual bool answers_to(std::string_view name) const { return name == name_; }
-  // Fills `plan` and returns "", or returns why it does not take the problem, which is on a device of its kind.
-  virtual std::string plan(const Question& question, Plan& plan) const = 0;
-  // Why plan() took the problem (`refusal` is ""), or did not. Only explain() asks.
-  virtual Reasons reasons(const Question& question, const Plan& plan, std::string_view refusal) const = 0;
-  // The kernel that runs it, or would run it.
-  virtual std::string kernel(const Question& question, const Plan& plan) const = 0;
+  // Sets `chosen` and returns "", or returns why it does not take the problem, which is on a device of its kind.
+  virtual std::string plan(const Question& question, std::shared_ptr<const void>& chosen) const = 0;
+  // What plan() answered: `refusal` is "" if it took the problem. Only explain() asks.
+  virtual Answer answer(const Question& question, const Plan& plan, std::string_view refusal) const = 0;
 
   virtual size_t workspace_bytes(const ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
   virtual size_t workspace_bytes(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;

@@ -20,21 +20,20 @@ class CpuBackend final : public HostBackend {
   CpuBackend(std::string name, const cpu::Tier& tier, bool best)
       : HostBackend(std::move(name)), tier_(tier), best_(best), runs_here_(tier.runs_here()) {}
 
-  std::string plan(const Question& q, Plan&) const override {
+  std::string plan(const Question& q, std::shared_ptr<const void>&) const override {
     if (q.problem.dtype == DType::fp64) return "fp64 requires backend \"math\"";
     if (*tier_.refused()) return tier_.refused();
     if (!runs_here_) return cat("this machine does not have all of ", tier_.needs);
     return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
   }
-  Reasons reasons(const Question&, const Plan&, std::string_view) const override {
-    if (name() != "cpu") return {"asked for by name"};
-    const std::string_view order = cpu::order_reason();
-    return {cat(tier_.name, " is the best tier that this machine runs", order.empty() ? "" : ": ", order)};
-  }
-  std::string kernel(const Question& q, const Plan&) const override {
+  Answer answer(const Question& q, const Plan&, std::string_view) const override {
     const cpu::Kernels& kernels = tier_.kernels;
-    return cat(tier_.name, ".",
-               q.op == RAPT_FORWARD ? kernels.forward_kernel(q.problem) : kernels.backward_kernel(q.problem));
+    const std::string_view order = cpu::order_reason();
+    return {cat(tier_.name, ".",
+                q.op == RAPT_FORWARD ? kernels.forward_kernel(q.problem) : kernels.backward_kernel(q.problem)),
+            name() != "cpu"
+                ? "asked for by name"
+                : cat(tier_.name, " is the best tier that this machine runs", order.empty() ? "" : ": ", order)};
   }
 
  protected:

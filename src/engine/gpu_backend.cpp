@@ -1,13 +1,19 @@
-// The kernels of GPUs: "hip" runs the variants that the tuning table chooses, "hip.<variant>" a variant by name.
+// The kernels of GPUs: "hip" runs the pass that the tuning table chooses, "hip.<kernel>" one that has this kernel.
 #include <utility>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "engine/backend.hpp"
+#include "gpu/gpu.hpp"
 
 namespace rapt {
 
 namespace {
+
+const gpu::Pass& pass_of(const Plan& plan) { return *static_cast<const gpu::Pass*>(plan.chosen.get()); }
+
+gpu::Launch launch_of(const Execution& execution) {
+  return {execution.stream, execution.workspace, execution.workspace_size};
+}
 
 class GpuBackend final : public Backend {
  public:
@@ -17,49 +23,48 @@ class GpuBackend final : public Backend {
   bool answers_to(std::string_view asked) const override {
     return asked == name() || (asked.starts_with(prefix_) && asked.size() > prefix_.size());
   }
-  std::string plan(const Question& q, Plan& plan) const override {
-    return gpu::make_plan(q.problem, q.op, q.device, named_variant(q), plan.gpu);
+  std::string plan(const Question& q, std::shared_ptr<const void>& chosen) const override {
+    std::string refusal;
+    chosen = gpu::choose(request(q), refusal);
+    return refusal;
   }
-  std::string kernel(const Question&, const Plan& plan) const override {
-    std::string names;
-    for (size_t i = 0; i < plan.gpu.stage_count; ++i) names += cat(i == 0 ? "" : " + ", plan.gpu.variant(i).name);
-    return names;
-  }
-  Reasons reasons(const Question& q, const Plan& plan, std::string_view refusal) const override {
-    Reasons all;
-    const bool by_name = !named_variant(q).empty();
-    for (Candidate& v : gpu::explain({q.problem, q.op, q.device, named_variant(q), plan.gpu, refusal})) {
-      if (v.chosen && !by_name)
-        all.chosen +=
-            cat(all.chosen.empty() ? "" : "; ", std::exchange(v.reason, cat("the same as ", name(), " here")));
+  Answer answer(const Question& q, const Plan& plan, std::string_view refusal) const override {
+    const gpu::Request asked = request(q);
+    const auto* const pass = static_cast<const gpu::Pass*>(plan.chosen.get());
+    const gpu::PassText text = pass ? gpu::text_of(asked, *pass) : gpu::PassText{};
+    Answer answer{text.kernels, text.reason};
+    for (Candidate& v : gpu::explain(asked, pass, refusal)) {
+      const bool named = v.kernel == asked.kernel;
       v.backend = cat(prefix_, v.kernel);
-      v.chosen = v.chosen && v.kernel == named_variant(q);  // and not those of the pass's other stages
-      if (v.chosen) v.kernel = kernel(q, plan);             // which run beside it
-      all.variants.push_back(std::move(v));
+      if (v.chosen && named) v.kernel = text.kernels;  // all that run with it
+      if (v.chosen)
+        v.reason = named                  ? text.reason
+                   : asked.kernel.empty() ? cat("the same as ", name(), " here")
+                                          : "it runs beside the kernel that was asked for";
+      v.chosen = v.chosen && named;
+      answer.variants.push_back(std::move(v));
     }
-    return all;
+    return answer;
   }
 
   size_t workspace_bytes(const ForwardCall&, const Plan& plan, const Execution&) const override {
-    return plan.gpu.workspace;
+    return pass_of(plan).workspace.bytes;
   }
   size_t workspace_bytes(const BackwardCall&, const Plan& plan, const Execution&) const override {
-    return plan.gpu.workspace;
+    return pass_of(plan).workspace.bytes;
   }
   void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
-    const gpu::Launch launch = {execution.stream, execution.workspace, execution.workspace_size};
-    if (plan.gpu.stages[0].stage == Stage::split) gpu::split(call, plan.gpu, launch);
-    else gpu::forward(call, plan.gpu, launch);
+    gpu::launch(pass_of(plan), call, launch_of(execution));
   }
   void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const override {
-    gpu::backward(call, plan.gpu, {execution.stream, execution.workspace, execution.workspace_size});
+    gpu::launch(pass_of(plan), call, launch_of(execution));
   }
 
  private:
-  // The variant that a request names; "" if the tuning table decides, also for a request of another backend: then
-  // explain() says what "auto" would do.
-  std::string_view named_variant(const Question& q) const {
-    return q.request.backend.starts_with(prefix_) ? q.request.backend.substr(prefix_.size()) : "";
+  // The table decides also for a request of another backend: explain() then says what "auto" would do.
+  gpu::Request request(const Question& q) const {
+    const std::string_view asked = q.request.backend;
+    return {q.problem, q.op, q.device, asked.starts_with(prefix_) ? asked.substr(prefix_.size()) : ""};
   }
 
   std::string prefix_;

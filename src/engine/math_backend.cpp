@@ -16,18 +16,17 @@ class MathBackend final : public HostBackend {
  public:
   MathBackend() : HostBackend("math") {}
 
-  std::string plan(const Question& q, Plan&) const override {
+  std::string plan(const Question& q, std::shared_ptr<const void>&) const override {
     if (!q.automatic() || q.request.allow_math) return "";
     const double work = flops(q.problem, q.op);
     if (work <= kSmall) return "";
     return cat("slow at this size (", std::ceil(work * 1e-9), " GFLOP, auto takes it up to ", kSmall * 1e-9,
                "): ask for backend \"math\" or set allow_math");
   }
-  Reasons reasons(const Question& q, const Plan&, std::string_view) const override {
-    return {q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
-                          : "asked for by name"};
+  Answer answer(const Question& q, const Plan&, std::string_view) const override {
+    return {"row", q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
+                                 : "asked for by name"};
   }
-  std::string kernel(const Question&, const Plan&) const override { return "row"; }
 
  protected:
   size_t own_bytes(const ForwardCall& call, int32_t concurrency) const override {

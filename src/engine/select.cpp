@@ -43,7 +43,7 @@ Plan make_plan(const Question& question) {
       continue;
     Plan plan{backend.get()};
     std::string why = left_out(*backend, question);
-    if (why.empty()) why = backend->plan(question, plan);
+    if (why.empty()) why = backend->plan(question, plan.chosen);
     if (why.empty()) return plan;
     reasons += cat("; ", backend->name(), ": ", why);
   }
@@ -58,14 +58,14 @@ Explanation explain(const Question& question) {
   const Backend* taken = nullptr;
   for (const auto& backend : backends()) {
     Candidate c{backend->name(), "", left_out(*backend, question), false};
-    Reasons reasons;
+    Answer answer;
     bool takes = false;
     try {
       if (question.device.type == backend->device()) {
         Plan plan{backend.get()};
-        const std::string why = backend->plan(question, plan);
-        c.kernel = backend->kernel(question, plan);
-        reasons = backend->reasons(question, plan, why);
+        const std::string why = backend->plan(question, plan.chosen);
+        answer = backend->answer(question, plan, why);
+        c.kernel = answer.kernel;
         takes = c.reason.empty() && why.empty();
         if (c.reason.empty()) c.reason = why;
       }
@@ -76,15 +76,11 @@ Explanation explain(const Question& question) {
       c.reason = cat(taken->name(), " comes first and takes the problem");
     } else if (takes) {
       taken = backend.get();
-      if (std::ranges::any_of(reasons.variants, &Candidate::chosen)) {
-        c.reason = cat("backend \"", question.request.backend, "\" was asked for");
-      } else {
-        c.chosen = true;
-        c.reason = std::move(reasons.chosen);
-      }
+      c.chosen = std::ranges::none_of(answer.variants, &Candidate::chosen);
+      c.reason = c.chosen ? std::move(answer.reason) : cat("backend \"", question.request.backend, "\" was asked for");
     }
     e.candidates.push_back(std::move(c));
-    for (Candidate& v : reasons.variants) e.candidates.push_back(std::move(v));
+    for (Candidate& v : answer.variants) e.candidates.push_back(std::move(v));
   }
   return e;
 }

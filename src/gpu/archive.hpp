@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/operations.hpp"
 #include "problem/problem.hpp"
 
 namespace rapt::gpu {
@@ -23,11 +24,12 @@ struct TritonKernel {
 
 // One compiled kernel: what it computes, how it is launched, what resources it uses, and where its code is.
 struct Variant {
-  std::string name;       // "forward.d128.bf16.plain.k64w8"
-  std::string operation;  // "forward", "forward_wide"
-  std::string symbol;     // the kernel's name in its code object
-  std::string features;   // "plain", "scores" or "general"
-  std::string p;          // how P is rounded: "nearest", "truncated", "exact"
+  std::string name;                  // "forward.d128.bf16.plain.k64w8"
+  std::string operation;             // "forward", "forward_wide"
+  const Operation* known = nullptr;  // the operation's row in kernels/operations.hpp; null: this library has none
+  std::string symbol;                // the kernel's name in its code object
+  std::string features;              // "plain", "scores" or "general"
+  std::string p;                     // how P is rounded: "nearest", "truncated", "exact"
   DType dtype = DType::fp16;
   int32_t head_dim = 0;                  // the tile: the largest head_dim and head_dim_v
   int32_t block_q = 0, block_k = 0;      // queries per workgroup, keys per step
@@ -45,6 +47,7 @@ struct Variant {
   uint32_t crc32 = 0;                    // of the code object
 
   bool by_triton() const { return triton.alignment > 0; }
+  bool computes(Stage stage) const { return known != nullptr && known->stage == stage; }
 };
 
 // Copies share the mapped file. All functions may be called from many threads at once.

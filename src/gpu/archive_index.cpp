@@ -78,6 +78,7 @@ Variant read_variant(const Reader& r, uint32_t version, uint64_t code_begin, uin
   Variant v;
   v.name = r.name("name");
   v.operation = r.name("operation");
+  v.known = find_operation(v.operation);
   v.symbol = r.name("symbol");
   v.features = r.name("features");
   v.p = r.name("p");

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "gpu/select.hpp"
+#include "gpu/splits.hpp"
 #include "kernels/common/philox.h"
 
 namespace rapt::gpu {
@@ -68,8 +68,7 @@ class PointerCheck {
   const Device& device_;
 };
 
-// Heads that read so many rows each, of which half of the cache holds, at least one: the other half is for what is on
-// its way.
+// How many heads of `rows` rows fit in half of the cache; the other half is for what is on its way.
 int64_t fitting(const Call& call, int64_t rows, const Device& device) {
   const int64_t head_bytes = rows * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
   return device.shared_cache_bytes / 2 / std::max<int64_t>(head_bytes, 1);
@@ -80,16 +79,15 @@ int32_t heads_at_once(const Call& call, const Device& device) {
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_q * call.batch));
 }
 
-// Of heads of k, whose workgroups read the rows of all query heads that share one.
+// The same of heads of k: a workgroup reads the rows of all query heads that share its head.
 int32_t key_heads_at_once(const Call& call, const Device& device) {
   const int64_t fit = fitting(call, call.seqlen_q * call.group(), device);
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
 }
 
-// The multiprocessors of an XCD, where it makes a difference which workgroups are on one together: each runs two or
-// more at once, and there are no more than two pairs for each. 0 otherwise, and where heads are left over, which come
-// first.
-int32_t sharing_units(const Call& call, const PlannedKernel& planned, const Variant& kernel, const Device& device) {
+// The multiprocessors of an XCD, where it matters which workgroups share one: a multiprocessor runs two or more at
+// once, and the grid has at most two pairs for each. Otherwise 0, and also where heads are left over, which come first.
+int32_t sharing_units(const Call& call, const PassKernel& planned, const Variant& kernel, const Device& device) {
   const bool pairs = kernel.amd.occupancy * device.simds >= 2 * kernel.waves;
   const bool few = planned.workgroups <= int64_t{4} * device.multiprocessors;
   return pairs && few && call.heads_q * call.batch % device.xcds == 0 ? device.multiprocessors / device.xcds : 0;
@@ -134,11 +132,12 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
 
 }  // namespace
 
-rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device) {
+rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Variant& lead,
+                               const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_forward_args a = {};
   a.size = sizeof a;
-  a.q_tiles = plan.stages[0].tiles;
+  a.q_tiles = kernel.tiles;
   a.q = rows(call.q, bytes);
   a.k = rows(call.k, bytes);
   a.v = rows(call.v, bytes);
@@ -146,7 +145,7 @@ rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const 
   if (call.lse)
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   fill(a.problem, call, device);
-  if (a.problem.heads_at_once > 0) a.problem.units = sharing_units(call, plan.stages[0], plan.variant(0), device);
+  if (a.problem.heads_at_once > 0) a.problem.units = sharing_units(call, kernel, lead, device);
   return a;
 }
 
@@ -194,13 +193,14 @@ rapt_abi_new_keys new_keys_args(const Call& call) {
 
 }  // namespace
 
-rapt_split_args split_args(const ForwardCall& call, const Plan& plan, const Device& device) {
+rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Variant& lead, const Device& device,
+                           char* workspace) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_split_args a = {};
   a.size = sizeof a;
-  a.row_tiles = plan.stages[0].tiles;
-  a.splits = plan.splits;
-  a.split_rows = plan.split_rows;
+  a.row_tiles = pass.kernels[0].tiles;
+  a.splits = pass.splits;
+  a.split_rows = pass.split_rows;
   a.by_row_tiles = divisor(a.row_tiles);
   a.by_splits = divisor(a.splits);
   a.by_split_rows = divisor(a.split_rows);
@@ -216,14 +216,18 @@ rapt_split_args split_args(const ForwardCall& call, const Plan& plan, const Devi
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   if (call.has_cache) a.cache = cache_args(call);
   a.new_keys = new_keys_args(call);
-  a.partial.dims = static_cast<int32_t>(partial_dims(call));
-  a.partial.natural = plan.variant(0).features == "general";
+  a.partial.dims = static_cast<int32_t>(partial_dims(call.head_dim_v));
+  a.partial.natural = lead.features == "general";
+  if (pass.splits > 1) {
+    a.partial.out = reinterpret_cast<float*>(workspace + pass.workspace.partial_out);
+    a.partial.softmax = reinterpret_cast<rapt_abi_partial*>(workspace + pass.workspace.partial_softmax);
+  }
   a.partial.out_dtype = abi_dtype(call.dtype);
   fill(a.problem, call, device);
   return a;
 }
 
-rapt_backward_args backward_args(const BackwardCall& call, const Device& device) {
+rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, const Device& device, char* workspace) {
   const int64_t bytes = dtype_bytes(call.dtype);
   const bool packed = call.cu_seqlens_q != nullptr;
   rapt_backward_args a = {};
@@ -239,7 +243,9 @@ rapt_backward_args backward_args(const BackwardCall& call, const Device& device)
     *to = rows(*from, bytes);
   a.lse = {reinterpret_cast<const float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   const int64_t head = packed ? call.total_q : call.seqlen_q;
-  a.statistics = {nullptr, packed ? 0 : head * call.heads_q, head};
+  a.statistics = {reinterpret_cast<rapt_abi_row_statistics*>(workspace + pass.workspace.statistics),
+                  packed ? 0 : head * call.heads_q, head};
+  if (pass.dq_sum_dims > 0) a.dq_sum = {reinterpret_cast<float*>(workspace + pass.workspace.dq_sum), pass.dq_sum_dims};
   if (call.dbias) {
     const rapt_abi_scores s = scores(call.dbias, dtype_bytes(call.dbias.dtype));
     a.dbias = {call.dbias.data, s.batch, s.head, s.query, s.key, {}};
@@ -250,7 +256,7 @@ rapt_backward_args backward_args(const BackwardCall& call, const Device& device)
   return a;
 }
 
-void set_stage(const BackwardCall& call, const PlannedKernel& kernel, const Device& device, rapt_backward_args& a) {
+void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a) {
   a.tiles = kernel.tiles;
   const bool of_keys = kernel.stage == Stage::backward_dkv || kernel.stage == Stage::backward_fused;
   if (a.problem.heads_at_once > 0)

@@ -8,10 +8,14 @@
 
 namespace rapt::gpu {
 
-rapt_forward_args forward_args(const ForwardCall& call, const Plan& plan, const Device& device);
-rapt_split_args split_args(const ForwardCall& call, const Plan& plan, const Device& device);  // partial.out is null
-rapt_backward_args backward_args(const BackwardCall& call, const Device& device);  // without workspace and stage
-void set_stage(const BackwardCall& call, const PlannedKernel& kernel, const Device& device, rapt_backward_args& a);
+// `kernel`, `lead`: the pass's first kernel.
+rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Variant& lead,
+                               const Device& device);
+rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Variant& lead, const Device& device,
+                           char* workspace);
+// The arguments that all stages share, and those of one stage.
+rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, const Device& device, char* workspace);
+void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a);
 
 // Throws Error if a tensor is in memory that the device cannot reach: host memory that its driver does not know, or
 // another device's. Checked in every call, because memory may be freed and reused between calls.

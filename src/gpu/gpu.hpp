@@ -2,56 +2,39 @@
 // fails, RAPT_UNSUPPORTED if the device has no archive.
 #pragma once
 
-#include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "gpu/modules.hpp"
+#include "gpu/choose.hpp"
 #include "problem/call.hpp"
 #include "rapt/candidate.hpp"
 
 namespace rapt::gpu {
 
-struct PlannedKernel {
-  Stage stage = Stage::forward;
-  size_t variant = 0;  // index in the device's archive
-  int32_t tiles = 0;   // of the rows that workgroups share
-  uint32_t workgroups = 0;
-};
-
-// The kernels that run a problem, in order, the modules that hold their code, and the device memory that they need.
-struct Plan {
-  static constexpr size_t kMostStages = 5;
-  Modules* modules = nullptr;
-  std::array<PlannedKernel, kMostStages> stages = {};
-  size_t stage_count = 0;
-  size_t workspace = 0;  // bytes
-  // Of the split stage: the keys' rows are cut into so many splits of split_rows each.
-  int32_t splits = 1, split_rows = 0;
-  Sums of_gradients = Sums::any;  // of backward_dq and backward_dkv
-  int32_t dq_sum_dims = 0;        // of a row of backward_fused's sums; 0: the plan has no such stage
-
-  const Variant& variant(size_t stage) const { return modules->variants()[stages[stage].variant]; }
-};
-
-// Fills `plan` and returns "", or returns why no variant takes the problem. `variant` is a variant's name, or "" for
-// the tuning table's choice, which is cached.
-std::string make_plan(const Problem& problem, rapt_op op, rapt_device device, std::string_view variant, Plan& plan);
-
-// What make_plan() was asked and what it answered, for explain().
-struct Planned {
+struct Request {
   const Problem& problem;
   rapt_op op;
   rapt_device device;
-  std::string_view variant;
-  const Plan& plan;
-  std::string_view refusal;  // "" if it made the plan
+  std::string_view kernel;  // that must run; "" if the tuning table decides
 };
-// Every variant of the device's archive, and why the plan takes it or not. Their `backend` is empty.
-std::vector<Candidate> explain(const Planned& planned);
 
-// Loads the kernels that make_plan() chooses for the problem, or every variant of a device's archive.
+// The pass that runs the problem; null, and why in `refusal`, if none does. The table's choice is remembered, because
+// choosing takes longer than a launch.
+std::shared_ptr<const Pass> choose(const Request& request, std::string& refusal);
+
+// What explain() says of a pass: its kernels, "forward.d64..." or "backward_dq... + backward_dkv...", and why it runs.
+struct PassText {
+  std::string kernels, reason;
+};
+PassText text_of(const Request& request, const Pass& pass);
+
+// Every kernel of the device's archive, and why the pass has it or not; `pass` is null if there is none, for the reason
+// `refusal`. Their `backend` is empty.
+std::vector<Candidate> explain(const Request& request, const Pass* pass, std::string_view refusal);
+
+// Loads the kernels that choose() takes for the problem, or every kernel of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);
 void preload(rapt_device device);
 
@@ -60,23 +43,9 @@ struct Launch {
   char* workspace = nullptr;  // device memory
   size_t workspace_size = 0;
 };
-// The device memory between the kernels of a backward pass, and of a split stage with splits.
-size_t statistics_bytes(const Problem& problem);
-size_t dq_sum_bytes(const Problem& problem, int32_t dims);
-size_t partial_bytes(const Problem& problem, int32_t splits);
-int64_t partial_dims(const Problem& problem);  // numbers of a row's partial result
 
-// Cuts the keys for a split kernel. From the cache's capacity and the device, and not from the batch: so a sequence
-// has the same result, to the last bit, alone and in any batch.
-void set_splits(const Problem& problem, const Variant& variant, const KernelRequirements& needed, const Device& device,
-                Plan& plan);
-
-// Launches one kernel of a plan. Throws Error if the driver refuses.
-void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream);
-
-// Sets `call` to the lengths' addresses that the kernel was launched with.
-void forward(ForwardCall& call, const Plan& plan, const Launch& launch);
-void split(ForwardCall& call, const Plan& plan, const Launch& launch);
-void backward(BackwardCall call, const Plan& plan, const Launch& launch);
+// Runs a pass, after the checks that need the driver. Sets `call` to the addresses of the lengths that kernels read.
+void launch(const Pass& pass, ForwardCall& call, const Launch& launch);
+void launch(const Pass& pass, BackwardCall call, const Launch& launch);
 
 }  // namespace rapt::gpu

@@ -1,18 +1,25 @@
+// Runs the kernels of a pass, after the checks that need the driver.
 #include <array>
 #include <cstring>
 
+#include "gpu/arguments.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/kernels.hpp"
+#include "gpu/lengths.hpp"
+#include "gpu/workspace.hpp"
 #include "kernels/archive_format.hpp"
 
 namespace rapt::gpu {
 
-void launch_stage(const Plan& plan, size_t stage, Function function, const void* arguments, Stream stream) {
-  const Device& device = plan.modules->device();
-  const Variant& v = plan.variant(stage);
-  const uint32_t groups = plan.stages[stage].workgroups;
+namespace {
+
+void launch_kernel(const Kernels& kernels, const PassKernel& kernel, Function function, const void* arguments,
+                   Stream stream) {
+  const Device& device = kernels.device;
+  const Variant& v = kernels.list()[kernel.index];
   // AMD's C++ kernels declare their shared memory, others are given it.
   const bool given = device.id.type == RAPT_CUDA || v.by_triton();
-  const LaunchShape shape{.grid = {groups},
+  const LaunchShape shape{.grid = {kernel.workgroups},
                           .block = {static_cast<uint32_t>(v.threads)},
                           .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
                           .fields_are_arguments = v.by_triton()};
@@ -21,8 +28,59 @@ void launch_stage(const Plan& plan, size_t stage, Function function, const void*
   if (v.by_triton()) arguments = std::memcpy(longer.data(), arguments, bytes - archive::kTritonArguments);
   if (const Status status = device.driver->launch(function, shape, arguments, bytes, stream); status != Status::success)
     device.driver->fail(
-        status, cat("launching ", v.name, " on ", device.text(), " (", uint64_t{groups}, " workgroups of ", v.threads,
-                    " threads, ", v.shared_memory, " bytes of shared memory)"));
+        status, cat("launching ", v.name, " on ", device.text(), " (", uint64_t{kernel.workgroups}, " workgroups of ",
+                    v.threads, " threads, ", v.shared_memory, " bytes of shared memory)"));
+}
+
+// `arguments_for(kernel, workspace)` returns the address of a kernel's arguments.
+template <class SomeCall, class ArgumentsFor>
+void run(const Pass& pass, SomeCall& call, const Launch& launch, ArgumentsFor arguments_for) {
+  Kernels& kernels = Kernels::of(call.device);
+  const Device& device = kernels.device;
+  if (pass.kernels[0].workgroups == 0 && direction_of(pass.kind) == RAPT_FORWARD) return;
+  const DeviceScope scope(*device.driver, device.id.id);
+  check_pointers(call, device);
+  if (call.check_lengths) check_device_lengths(call, device, launch.stream);
+  std::array<Function, std::tuple_size_v<decltype(pass.kernels)>> functions = {};
+  for (size_t i = 0; i < pass.count; ++i) functions[i] = kernels.loader.function(pass.kernels[i].index, launch.stream);
+  Workspace workspace(pass.workspace.bytes, launch, device);
+  copy_lengths(call, workspace.data(), device, launch.stream);
+  for (size_t i = 0; i < pass.count; ++i)
+    if (pass.kernels[i].workgroups > 0)
+      launch_kernel(kernels, pass.kernels[i], functions[i], arguments_for(pass.kernels[i], workspace.data()),
+                    launch.stream);
+  workspace.free();
+}
+
+}  // namespace
+
+void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
+  const Kernels& kernels = Kernels::of(call.device);
+  const Variant& lead = kernels.list()[pass.kernels[0].index];
+  if (pass.kind == PassKind::forward) {
+    rapt_forward_args arguments;
+    run(pass, call, launch, [&](const PassKernel& kernel, char*) {
+      arguments = forward_args(call, kernel, lead, kernels.device);
+      return &arguments;
+    });
+  } else {
+    rapt_split_args arguments;
+    run(pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
+      if (kernel.stage == Stage::split) arguments = split_args(call, pass, lead, kernels.device, workspace);
+      return &arguments;
+    });
+  }
+}
+
+void launch(const Pass& pass, BackwardCall call, const Launch& launch) {
+  const Device& device = Kernels::of(call.device).device;
+  rapt_backward_args arguments;
+  bool filled = false;
+  run(pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
+    if (!std::exchange(filled, true)) arguments = backward_args(call, pass, device, workspace);
+    set_stage(call, kernel, device, arguments);
+    return &arguments;
+  });
 }
 
 }  // namespace rapt::gpu

@@ -28,12 +28,10 @@ void check_replayable(const char* name, const int32_t* lengths, Driver& driver, 
 
 }  // namespace
 
-size_t lengths_bytes(const Problem& problem) {
-  return problem.varlen.empty() ? 0 : 2 * aligned_bytes_of(problem.batch);
-}
+size_t lengths_bytes(int64_t batch) { return 2 * aligned_bytes_of(batch); }
 
 void copy_lengths(Call& call, char* to, const Device& device, Stream stream) {
-  if (lengths_bytes(call) == 0) return;
+  if (call.varlen.empty()) return;
   Driver& driver = *device.driver;
   for (auto& [name, lengths] :
        {std::pair{"varlen.cu_seqlens_q", &call.cu_seqlens_q}, std::pair{"varlen.cu_seqlens_k", &call.cu_seqlens_k}}) {

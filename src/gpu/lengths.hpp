@@ -5,11 +5,11 @@
 
 namespace rapt::gpu {
 
-// The device memory that a problem's cu_seqlens need: they are in host memory, and are copied. 0 if it has none there.
-size_t lengths_bytes(const Problem& problem);
+// The device memory that copies of cu_seqlens need.
+size_t lengths_bytes(int64_t batch);
 
-// Copies cu_seqlens in host memory to lengths_bytes() of device memory at `to`, in stream order, and sets the call's
-// pointers to the copies.
+// Copies cu_seqlens that are in host memory to `to`, lengths_bytes() of device memory, in stream order, and sets the
+// call's pointers to the copies.
 void copy_lengths(Call& call, char* to, const Device& device, Stream stream);
 
 // Reads cu_seqlens in device memory, waiting for the stream, and validates them. Throws Error.

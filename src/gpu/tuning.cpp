@@ -28,24 +28,38 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return pieces;
 }
 
+// The first word of a row before 0.3.
+constexpr std::string_view kOldWords[] = {"decode",         "decode_combine",    "backward_dq",    "backward_dkv",
+                                          "backward_fused", "backward_dq_round", "backward_dbias", "backward_dsink"};
+
+// What runs where no other row fires: split-KV for up to 16 rows, because its tile has 16 and reads K and V for them
+// alone, and for caches, which only its kernels read.
+constexpr std::string_view kDefaultRows =
+    "forward  group_rows<17  use=split.largest    by=default\n"
+    "forward                 use=forward.largest  by=default\n"
+    "forward                 use=split.largest    by=default\n"
+    "backward                use=fused.largest    by=default\n"
+    "backward                use=apart.largest    by=default\n";
+
 class RowParser {
  public:
   RowParser(std::string_view line, std::string where) : where_(std::move(where)) {
     const std::vector<std::string_view> words = split(line, " \t\r");
     row_.where = where_;
-    row_.stage = stage(words[0]);
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
+    if (std::ranges::find(kOldWords, words[0]) != std::end(kOldWords)) {
+      row_.op = words[0].starts_with("backward") ? RAPT_BACKWARD : RAPT_FORWARD;
+      row_.stale = cat("it is of a version before 0.3, whose rows named '", words[0], "': tune again");
+      return;
+    }
+    if (words[0] == "backward") row_.op = RAPT_BACKWARD;
+    else if (words[0] != "forward") fail(cat("'", words[0], "' must be forward or backward"));
     for (size_t i = 1; i < words.size(); ++i) word(words[i]);
     for (const auto& [name, range] : ranges_)
       if (range->below != 0 && range->least >= range->below)
         fail(cat("no number is within ", name, ">= and ", name, "<"));
-    if (row_.use.name.empty()) fail("use= is missing");
+    if (row_.use.kernel.empty() && row_.use.shape.empty()) fail("use= is missing");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
-    if (row_.use.name == "forward" && row_.stage != Stage::split) fail("use=forward is for rows of split");
-    if (row_.use.name == "apart" && row_.stage != Stage::backward_fused)
-      fail("use=apart is for rows of backward_fused");
-    if (row_.leaves() && !row_.groups.any())
-      fail(cat("groups are those of the kernel that the row names, use=", row_.use.name, " names none of its stage"));
   }
   TuningRow take() { return std::move(row_); }
 
@@ -60,16 +74,18 @@ class RowParser {
     if (text.starts_with("dtype=")) row_.dtypes = dtypes(value("dtype="));
     else if (text.starts_with("mask=")) row_.masks = masks(value("mask="));
     else if (text.starts_with("features=")) row_.features = features(value("features="));
+    else if (text.starts_with("deterministic=")) row_.deterministic = yes_or_no(value("deterministic="));
     else if (text.starts_with("head_dim=")) head_dims(value("head_dim="));
-    else if (text.starts_with("use=")) row_.use = kernel(value("use="));
-    else if (text.starts_with("against=")) row_.against = kernel(value("against="));
+    else if (text.starts_with("use=")) row_.use = use(value("use="));
+    else if (text.starts_with("against=")) row_.against = use(value("against="));
     else if (text.starts_with("by=")) row_.by = value("by=");
     else if (text.starts_with("gain=")) interval(value("gain="));
     else if (text.starts_with("n=")) number(value("n="));
     else if (!range_word(text))
       fail(cat("'", text,
-               "' is unknown, must begin with one of dtype= mask= features= head_dim= rows>= rows< seqlen_k>= "
-               "seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
+               "' is unknown, must begin with one of dtype= mask= features= deterministic= head_dim= rows>= rows< "
+               "group_rows>= "
+               "group_rows< seqlen_k>= seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
   }
 
   bool range_word(std::string_view text) {
@@ -82,18 +98,41 @@ class RowParser {
     return false;
   }
 
-  // "NAME" or "NAME:8 hexadecimal digits".
-  TuningKernel kernel(std::string_view text) const {
+  // "PASS.SHAPE", "PASS.dTILE.SHAPE", a kernel's name, or "NAME:8 hexadecimal digits".
+  TuningUse use(std::string_view text) const {
+    TuningUse u;
     const size_t colon = text.find(':');
-    TuningKernel k{std::string(text.substr(0, colon)), std::nullopt};
-    if (colon == std::string_view::npos) return k;
-    const std::string_view digits = text.substr(colon + 1);
+    const std::string_view name = text.substr(0, colon);
+    const std::vector<std::string_view> parts = split(name, ".");
+    if (parts.size() == 5) {
+      u.kernel = name;
+      if (colon != std::string_view::npos) u.crc32 = checksum(text, text.substr(colon + 1));
+      return u;
+    }
+    const auto* pass = std::ranges::find(kPassNames, parts.empty() ? "" : parts[0]);
+    if (pass == std::end(kPassNames) || parts.size() < 2 || parts.size() > 3 || colon != std::string_view::npos)
+      fail(cat("'", text,
+               "' must be a kernel's whole name, or a pass (forward, split, apart, fused) with a shape, such as ",
+               "forward.largest, split.k32w4 or apart.d256.k32w8"));
+    u.pass = static_cast<PassKind>(pass - std::begin(kPassNames));
+    if (direction_of(u.pass) != row_.op) fail(cat("'", text, "' is no pass of this row's direction"));
+    if (parts.size() == 3) u.tile = tile(parts[1]);
+    u.shape = parts.back();
+    return u;
+  }
+  int32_t tile(std::string_view text) const {
+    int32_t tile = 0;
+    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), tile);
+    if (text[0] != 'd' || error != std::errc() || end != text.data() + text.size() || tile < 1)
+      fail(cat("'", text, "' must be a tile, such as d128"));
+    return tile;
+  }
+  uint32_t checksum(std::string_view whole, std::string_view digits) const {
     uint32_t crc32 = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), crc32, 16);
     if (digits.size() != 8 || error != std::errc() || end != digits.data() + digits.size())
-      fail(cat("'", text, "' must be NAME or NAME:CRC32, of 8 hexadecimal digits"));
-    k.crc32 = crc32;
-    return k;
+      fail(cat("'", whole, "' must be NAME or NAME:CRC32, of 8 hexadecimal digits"));
+    return crc32;
   }
   // For people; selection does not read it.
   void interval(std::string_view text) const {
@@ -103,14 +142,6 @@ class RowParser {
       fail(cat("gain '", text, "' must be LEAST..MOST"));
   }
 
-  Stage stage(std::string_view name) const {
-    std::string names;
-    for (const auto& known : operations::kStages) {
-      if (known.name == name) return known.stage;
-      names += cat(names.empty() ? "" : ", ", known.name);
-    }
-    fail(cat("'", name, "' is not a stage, must be one of ", names));
-  }
   uint32_t dtypes(std::string_view list) const {
     uint32_t set = 0;
     for (const std::string_view name : split(list, ",")) {
@@ -136,6 +167,10 @@ class RowParser {
     if (name != "plain" && name != "general") fail(cat("features '", name, "' must be plain or general"));
     return std::string(name);
   }
+  bool yes_or_no(std::string_view answer) const {
+    if (answer != "yes" && answer != "no") fail(cat("deterministic '", answer, "' must be yes or no"));
+    return answer == "yes";
+  }
   void head_dims(std::string_view range) {
     const size_t dots = range.find("..");
     row_.head_dim_least = static_cast<int64_t>(number(range.substr(0, dots)));
@@ -154,8 +189,11 @@ class RowParser {
   std::string where_;
   std::vector<std::string_view> seen_;  // keys of the row: "dtype=", "groups>="
   TuningRow row_;
-  const std::pair<std::string_view, TuningRange*> ranges_[4] = {
-      {"rows", &row_.rows}, {"seqlen_k", &row_.seqlen_k}, {"unit_rows", &row_.unit_rows}, {"groups", &row_.groups}};
+  const std::pair<std::string_view, TuningRange*> ranges_[5] = {{"rows", &row_.rows},
+                                                                {"group_rows", &row_.group_rows},
+                                                                {"seqlen_k", &row_.seqlen_k},
+                                                                {"unit_rows", &row_.unit_rows},
+                                                                {"groups", &row_.groups}};
 };
 
 std::string hex(uint32_t value) {
@@ -168,7 +206,7 @@ Tuning read_table(const std::filesystem::path& path, const std::string& origin) 
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw Error(RAPT_INVALID_ARGUMENT, cat(origin, path.string(), ", which cannot be read"));
-  return Tuning::parse(text, path.string(), Tuning::Extent::part);
+  return Tuning::parse(text, path.string());
 }
 
 Tuning of_variable(const std::string& arch) {
@@ -199,20 +237,16 @@ Tuning of_settings(const std::string& arch) {
 
 }  // namespace
 
-bool TuningRow::unconditional() const {
-  return dtypes == ~0u && masks == ~0u && features.empty() && head_dim_least <= 1 && head_dim_most >= kMaxHeadDim &&
-         rows.any() && seqlen_k.any() && unit_rows.any() && groups.any() &&
-         (use.name == "largest" || use.name == "smallest");
+bool TuningRow::holds(const Needs& n, int32_t compute_units) const {
+  return op == n.op && (dtypes >> static_cast<int>(n.dtype) & 1) && (masks >> static_cast<int>(n.mask) & 1) &&
+         (features.empty() || features == (n.general() ? "general" : "plain")) &&
+         deterministic.value_or(n.deterministic) == n.deterministic && n.tile() >= head_dim_least &&
+         n.tile() <= head_dim_most && rows.holds(static_cast<double>(n.seqlen_q)) &&
+         group_rows.holds(static_cast<double>(n.group_rows())) && seqlen_k.holds(static_cast<double>(n.seqlen_k)) &&
+         unit_rows.holds(static_cast<double>(n.batch * n.heads_q * n.seqlen_q) / compute_units);
 }
 
-std::string_view TuningRow::leaves_to() const {
-  const bool is_dq = stage == Stage::backward_fused && use.name.starts_with("backward_dq.");
-  return is_dq ? std::string_view(use.name) : std::string_view();
-}
-
-bool TuningRow::leaves() const { return use.name == "forward" || use.name == "apart" || !leaves_to().empty(); }
-
-Tuning Tuning::parse(std::string_view text, const std::string& name, Extent extent) {
+Tuning Tuning::parse(std::string_view text, const std::string& name) {
   Tuning table;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
   int32_t line = 0;
@@ -227,29 +261,31 @@ Tuning Tuning::parse(std::string_view text, const std::string& name, Extent exte
       table.rows.push_back(RowParser(row, cat(name, " line ", line)).take());
     at = end + 1;
   }
-  if (extent == Extent::part) return table;
-  for (const auto& [stage, stage_name] : operations::kStages)
-    if (const TuningRow* const last = table.last_of(stage); last && !last->unconditional())
-      throw Error(RAPT_INVALID_ARGUMENT, cat(name, ": the last row of ", stage_name, " must match every problem: '",
-                                             stage_name, " use=smallest by=...' or use=largest"));
   return table;
 }
 
-const TuningRow* Tuning::last_of(Stage stage) const {
-  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](const TuningRow& row) { return row.stage == stage; });
-  return last == rows.rend() ? nullptr : &*last;
+Tuning Tuning::of(const Archive& archive) {
+  Tuning all = of_user(archive.arch());
+  all.add(parse(archive.tuning(), cat("tuning/", archive.arch())));
+  all.add(parse(kDefaultRows, "default rows"));
+  all.compare_checksums(archive.variants());
+  return all;
 }
 
-void Tuning::compare_checksums(std::span<const Variant> variants) {
-  const auto why = [&](const TuningKernel& kernel) -> std::string {
-    if (!kernel.crc32) return "";
-    const auto found = std::ranges::find(variants, kernel.name, &Variant::name);
-    if (found == variants.end()) return cat("it is about ", kernel.name, ", which the archive has not");
-    if (found->crc32 == *kernel.crc32) return "";
-    return cat(kernel.name, " has changed since: its checksum was ", hex(*kernel.crc32), ", it is ", hex(found->crc32));
+void Tuning::add(Tuning more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.rows.begin()), std::make_move_iterator(more.rows.end()));
+}
+
+void Tuning::compare_checksums(std::span<const Variant> kernels) {
+  const auto why = [&](const TuningUse& use) -> std::string {
+    if (!use.crc32) return "";
+    const auto found = std::ranges::find(kernels, use.kernel, &Variant::name);
+    if (found == kernels.end()) return cat("it is about ", use.kernel, ", which the archive has not");
+    if (found->crc32 == *use.crc32) return "";
+    return cat(use.kernel, " has changed since: its checksum was ", hex(*use.crc32), ", it is ", hex(found->crc32));
   };
   for (TuningRow& row : rows) {
-    row.stale = why(row.use);
+    if (row.stale.empty()) row.stale = why(row.use);
     if (row.stale.empty()) row.stale = why(row.against);
   }
 }
@@ -258,8 +294,7 @@ Tuning Tuning::of_user(const std::string& arch) {
   const char* wish = std::getenv("RAPT_TUNING");
   if (wish && std::string_view(wish) == "none") return {};
   Tuning rows = of_variable(arch);
-  const Tuning more = of_settings(arch);
-  rows.rows.insert(rows.rows.end(), more.rows.begin(), more.rows.end());
+  rows.add(of_settings(arch));
   return rows;
 }
 

@@ -1,5 +1,5 @@
-// Tuning tables: which variant runs a problem if several can. One row per line, the first that matches fires; tuning/
-// has the tables and explains their words.
+// Tuning tables: which pass runs a problem if several can. One row per line, the first that matches fires; tuning/ has
+// the tables and explains their words.
 #pragma once
 
 #include <cstdint>
@@ -9,69 +9,72 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/operations.hpp"
-#include "problem/problem.hpp"
+#include "gpu/needs.hpp"
 
 namespace rapt::gpu {
 
-enum class MaskKind : uint8_t { none, causal, window };
+// The passes: lists of kernels that belong together. choose.cpp says which kernels each has.
+enum class PassKind : uint8_t { forward, split, apart, fused };
+inline constexpr std::string_view kPassNames[] = {"forward", "split", "apart", "fused"};
+constexpr std::string_view name_of(PassKind kind) { return kPassNames[static_cast<size_t>(kind)]; }
+constexpr rapt_op direction_of(PassKind kind) { return kind <= PassKind::split ? RAPT_FORWARD : RAPT_BACKWARD; }
 
 // A condition on a number: least <= number < below.
 struct TuningRange {
   double least = 0, below = 0;  // below 0: no limit
 
-  bool any() const { return least == 0 && below == 0; }
   bool holds(double number) const { return number >= least && (below == 0 || number < below); }
 };
 
-// A kernel's name in a row, and optionally the checksum of its code when the row was made.
-struct TuningKernel {
-  std::string name;
-  std::optional<uint32_t> crc32;
+// What a row names: a kernel by its whole name, which stands for the pass that it leads, or a pass and a shape.
+struct TuningUse {
+  std::string kernel;  // "backward_dkv.d128.bf16.plain.k32w4"; "" if the row names a pass
+  PassKind pass = PassKind::forward;
+  std::optional<int32_t> tile;    // of the named pass: its largest head dim
+  std::string shape;              // "largest", "smallest", "k64w8"
+  std::optional<uint32_t> crc32;  // of the kernel's code when the row was made
 };
 
 struct TuningRow {
-  Stage stage = Stage::forward;        // whose kernels it chooses
+  rapt_op op = RAPT_FORWARD;
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
-  std::string features;                // "": any
+  std::string features;                // "plain", "general", "": any
+  std::optional<bool> deterministic;   // whether equal bits are asked for
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
-  TuningRange rows, seqlen_k,
-      unit_rows;         // KernelRequirements has the first two; unit_rows: its query_rows for each unit
-  TuningRange groups;    // workgroups of the kernel that the row names, for each compute unit
-  TuningKernel use;      // "largest", "smallest", "k64w8", "d256.k64w8", a whole name; or what leaves()
-  TuningKernel against;  // what a measured row's kernel was faster than; "" if the row does not say
-  std::string by;        // how the row was obtained
-  std::string where;     // "tuning/gfx942 line 12"
-  std::string text;      // the row itself, its spaces made one
-  std::string stale;     // why it must be passed over: a kernel that it names has changed; "" if it holds
+  TuningRange rows, group_rows;  // queries of a head; of all heads that share a head of k
+  TuningRange seqlen_k;
+  TuningRange unit_rows;  // queries of all heads and sequences, for each compute unit
+  TuningRange groups;     // workgroups of the pass's leading kernel, for each compute unit
+  TuningUse use;
+  TuningUse against;  // what a measured row's kernel was faster than; names nothing if the row does not say
+  std::string by;     // how the row was obtained
+  std::string where;  // "tuning/gfx942 line 12"
+  std::string text;   // the row itself, its spaces made one
+  std::string stale;  // why it must be passed over: a kernel that it names has changed; "" if it holds
 
-  bool unconditional() const;
-  // Names no kernel of its stage: other stages compute the pass.
-  bool leaves() const;
-  // Of backward_fused: leaves only where this kernel of backward_dq can run; "" if it names none.
-  std::string_view leaves_to() const;
+  // All conditions but that on groups.
+  bool holds(const Needs& needs, int32_t compute_units) const;
 };
-
-struct Variant;
 
 struct Tuning {
   std::vector<TuningRow> rows;
 
-  // `name` is the table's name in errors and explanations. In a complete table the last row of each stage has no
-  // conditions, or the stage has no rows; a user's table need not, because the archive's rows follow. Throws Error with
-  // the line and what is wrong.
-  enum class Extent { whole, part };
-  static Tuning parse(std::string_view text, const std::string& name, Extent extent);
+  // `name` is the table's name in errors and explanations. Throws Error with the line and what is wrong. A row of a
+  // version before 0.3, which named a stage, is stale.
+  static Tuning parse(std::string_view text, const std::string& name);
 
-  const TuningRow* last_of(Stage stage) const;  // null if it has none
-
-  // Sets `stale` of each row that names a kernel with a checksum that no longer is its own.
-  void compare_checksums(std::span<const Variant> variants);
+  // The table that a device uses: the user's rows, the archive's, and rows that take what no other row does.
+  static Tuning of(const Archive& archive);
 
   // Rows before the archive's: those of RAPT_TUNING, a file or a folder with a file named after the architecture; then
   // those of rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else ~/.config). With
   // RAPT_TUNING=none there are none.
   static Tuning of_user(const std::string& arch);
+
+  void add(Tuning more);
+
+  // Sets `stale` of each row that names a kernel with a checksum that no longer is its own.
+  void compare_checksums(std::span<const Variant> kernels);
 };
 
 }  // namespace rapt::gpu

@@ -1,4 +1,4 @@
-// The rows that the tuner writes: their cells, and what makes the winner run.
+// The cells of the rows that the tuner writes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,36 +9,20 @@
 namespace rapt::cli {
 namespace {
 
-// What makes a pass run by Triton: both kernels, and backward_fused where those can run.
-TEST(TuneRows, APairBesideBackwardFused) {
+// Equal bits have cells of their own where a kernel adds up in any order.
+TEST(TuneRows, DeterministicWhereItMatters) {
   const rapt_dtype bf16{RAPT_BFLOAT, 16, 1};
-  const auto kernel = [&](const char* stage, const char* shape) {
-    return TunedKernel{std::string(stage) + ".d64.bf16.plain." + shape, stage, "plain", bf16, 64, 7};
+  const TunedKernel fused{"fused", "backward_fused", "plain", bf16, 64, 7},
+      dkv{"dkv", "backward_dkv", "plain", bf16, 64, 7};
+  const auto answer = [&](const std::vector<TunedKernel>& list, const std::string& options, rapt_op op) {
+    return DeviceKernels({}, 100, list)
+        .cell(Problem::parse("b1 hq8 hk8 sq512 sk512 d64 bf16" + options), op, {{{"hip", dkv}}, false})
+        .deterministic;
   };
-  const TunedKernel fused = kernel("backward_fused", "k64w4"), dq = kernel("backward_dq", "k32w4"),
-                    dkv = kernel("backward_dkv", "k32w4"), dq_triton = kernel("backward_dq", "tq64k64w4"),
-                    dkv_triton = kernel("backward_dkv", "tq64k32w4"), wider = kernel("backward_dkv", "tq64k64w4");
-  const DeviceKernels kernels({}, 100, {fused, dq, dkv, dq_triton, dkv_triton, wider});
-  const auto rows = [&](const Ways& ways, size_t winner) {
-    std::string text;
-    for (const TuneRow& row :
-         kernels.rows(Problem::parse("b1 hq8 hk8 sq512 sk512 d64 bf16"), RAPT_BACKWARD, ways, winner))
-      text += row.stage + " " + row.use + "\n";
-    return text;
-  };
-  const Ways ways{
-      {{"cuda", fused, {dq}}, {"cuda", dq_triton, {dkv_triton}}, {"cuda", wider, {dq_triton}}, {"cuda", dkv, {dq}}},
-      false};
-  const std::string leaves = "backward_fused " + dq_triton.text() + "\n";
-  EXPECT_EQ(rows(ways, 0), "backward_fused \n");
-  EXPECT_EQ(rows(ways, 1), leaves + "backward_dq " + dq_triton.text() + "\nbackward_dkv " + dkv_triton.text() + "\n");
-  EXPECT_EQ(rows(ways, 2), leaves + "backward_dkv " + wider.text() + "\nbackward_dq " + dq_triton.text() + "\n");
-  EXPECT_EQ(rows(ways, 3), "backward_fused apart\nbackward_dkv " + dkv.text() + "\n");
-  const Ways apart{{{"cuda", dkv, {dq}}, {"cuda", wider, {dq_triton}}, {"cuda", fused, {dq}}}, false};
-  EXPECT_EQ(rows(apart, 1), leaves + "backward_dkv " + wider.text() + "\nbackward_dq " + dq_triton.text() + "\n");
-  EXPECT_EQ(rows(apart, 2), "backward_fused " + fused.text() + "\n");
-  const Ways deterministic{{{"cuda", dkv, {dq}}, {"cuda", wider, {dq_triton}}}, false};
-  EXPECT_EQ(rows(deterministic, 1), "backward_dkv " + wider.text() + "\nbackward_dq " + dq_triton.text() + "\n");
+  EXPECT_EQ(answer({fused, dkv}, "", RAPT_BACKWARD), "no");
+  EXPECT_EQ(answer({fused, dkv}, " det", RAPT_BACKWARD), "yes");
+  EXPECT_EQ(answer({dkv}, " det", RAPT_BACKWARD), "");
+  EXPECT_EQ(answer({fused, dkv}, "", RAPT_FORWARD), "");
 }
 
 // A default of a larger tile, because the smaller one has kernels by Triton alone: the cell is the smaller one's.

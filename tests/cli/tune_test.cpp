@@ -186,13 +186,13 @@ TEST(Forms, SmallOnesAreFewAndShort) {
 
 TuneRow row(double seqlen_k, double unit_rows, const std::string& use = "forward.d64.bf16.plain.k32w4:0123abcd") {
   TuneRow r;
-  r.stage = "forward";
+  r.direction = "forward";
   r.dtype = "bf16";
   r.mask = "causal";
   r.features = "plain";
   r.head_dim_least = 33;
   r.head_dim_most = 64;
-  r.rows = cell_of(1024);
+  r.group_rows = cell_of(1024);
   r.seqlen_k = cell_of(seqlen_k);
   r.unit_rows = cell_of(unit_rows);
   r.use = use;
@@ -206,7 +206,7 @@ TuneRow row(double seqlen_k, double unit_rows, const std::string& use = "forward
 
 std::string text_of(const std::vector<TuneRow>& rows) {
   TuneTable table;
-  for (const TuneRow& r : rows) table.put({r});
+  for (const TuneRow& r : rows) table.put(r);
   return table.text();
 }
 
@@ -227,17 +227,17 @@ TEST(TuneTable, CellsAreAroundPowersOfTwo) {
 
 TEST(TuneTable, ARowIsReadAsItWasWritten) {
   const TuneRow r = row(512, 0.5);
-  EXPECT_EQ(
-      r.text(),
-      "forward dtype=bf16 head_dim=33..64 mask=causal features=plain rows>=768 rows<1536 seqlen_k>=384 seqlen_k<768 "
-      "unit_rows<1.5 use=forward.d64.bf16.plain.k32w4:0123abcd by=measured gain=1.034..1.071 n=48 "
-      "against=forward.d64.bf16.plain.k64w8:89abcdef among=3:00112233");
+  EXPECT_EQ(r.text(),
+            "forward dtype=bf16 head_dim=33..64 mask=causal features=plain group_rows>=768 group_rows<1536 "
+            "seqlen_k>=384 seqlen_k<768 "
+            "unit_rows<1.5 use=forward.d64.bf16.plain.k32w4:0123abcd by=measured gain=1.034..1.071 n=48 "
+            "against=forward.d64.bf16.plain.k64w8:89abcdef among=3:00112233");
   for (const TuneRow& each : {r, row(4096, 700, "")}) {
     const auto again = TuneRow::parse(each.text());
     ASSERT_TRUE(again);
     EXPECT_EQ(again->text(), each.text());
   }
-  EXPECT_FALSE(TuneRow::parse("forward dtype=bf16 rows>=17 use=largest by=model"));
+  EXPECT_FALSE(TuneRow::parse("forward dtype=bf16 group_rows>=17 use=forward.largest by=model"));
 }
 
 int64_t rows_in(const std::string& text) { return lines_with(text, "\nforward "); }
@@ -247,7 +247,7 @@ TEST(TuneTable, CellsWithOneAnswerAreOneRow) {
   EXPECT_EQ(rows_in(text), 1);
   EXPECT_EQ(lines_with(text, "# tried "), 3);
   // Beyond what was tried, and for lengths between.
-  EXPECT_EQ(lines_with(text, "features=plain rows>=768 use="), 1) << text;
+  EXPECT_EQ(lines_with(text, "features=plain group_rows>=768 use="), 1) << text;
   // Between two cells of a diagonal nothing was tried that says otherwise.
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(1024, 200), row(4096, 800)})), 1);
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(512, 200, "another"), row(512, 400)})), 3);
@@ -257,12 +257,13 @@ TEST(TuneTable, CellsWithOneAnswerAreOneRow) {
 TEST(TuneTable, RowsEndWhereAnotherAnswerBegins) {
   const std::string text = text_of({row(512, 100), row(1024, 100), row(2048, 100, "another"), row(4096, 100, "")});
   EXPECT_EQ(
-      lines_with(text,
-                 "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain rows>=768 seqlen_k<1536 use=forward"),
+      lines_with(
+          text,
+          "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain group_rows>=768 seqlen_k<1536 use=forward"),
       1)
       << text;
   EXPECT_EQ(lines_with(text,
-                       "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain rows>=768 seqlen_k>=1536 "
+                       "\nforward dtype=bf16 head_dim=33..64 mask=causal features=plain group_rows>=768 seqlen_k>=1536 "
                        "seqlen_k<3072 use=another"),
             1)
       << text;
@@ -270,25 +271,24 @@ TEST(TuneTable, RowsEndWhereAnotherAnswerBegins) {
 
 TEST(TuneTable, SplitKernelsDoNotGetMoreRowsThanWereTried) {
   TuneRow r = row(512, 100, "split.d64.bf16.plain.k32w4:0123abcd");
-  r.stage = "split";
-  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 rows<1536 use=split"), 1);
-  r.use = "forward";
-  EXPECT_EQ(lines_with(text_of({r}), "features=plain rows>=768 use=forward"), 1);
+  EXPECT_EQ(lines_with(text_of({r}), "features=plain group_rows>=768 group_rows<1536 use=split"), 1);
+  r.use = "forward.d64.bf16.plain.k32w4:0123abcd";
+  EXPECT_EQ(lines_with(text_of({r}), "features=plain group_rows>=768 use=forward"), 1);
 }
 
 TEST(TuneTable, ANewAnswerCutsTheOldRow) {
   TuneTable table = TuneTable::parse(text_of({row(512, 100), row(1024, 100), row(2048, 100)}));
   EXPECT_EQ(table.size(), 3u);
-  table.put({row(1024, 100, "")});
+  table.put(row(1024, 100, ""));
   const std::string text = table.text();
   EXPECT_EQ(rows_in(text), 2);
   EXPECT_EQ(TuneTable::parse(text).text(), text);
 }
 
 TEST(TuneTable, WhatPeopleWroteStaysAndComesFirst) {
-  const std::string mine = "# mine\nforward rows<17 use=smallest by=me\n";
+  const std::string mine = "# mine\nforward rows<17 use=forward.smallest by=me\n";
   TuneTable table = TuneTable::parse(mine);
-  table.put({row(512, 100)});
+  table.put(row(512, 100));
   table.note("a GPU", ", 2026-11-25");
   table.note("a GPU", ", 2026-11-26");
   const std::string text = table.text();
@@ -317,7 +317,7 @@ struct TuneTableFile : testing::Test {
     const pid_t pid = fork();
     if (pid != 0) return pid;
     for (int k = first; k < last; ++k)
-      update_table(path, [&](TuneTable& table) { table.put({row(std::ldexp(1, k), unit_rows, std::to_string(k))}); });
+      update_table(path, [&](TuneTable& table) { table.put(row(std::ldexp(1, k), unit_rows, std::to_string(k))); });
     _exit(0);
   }
 };

@@ -164,7 +164,7 @@ TEST_F(Driver, ForeignArchive) {
 }
 
 TEST_F(Driver, BadTuning) {  // RAPT_TUNING names a file of this test
-  std::ofstream(std::getenv("RAPT_TUNING")) << "# mine\nforward dtype=bf61 use=smallest by=me\n";
+  std::ofstream(std::getenv("RAPT_TUNING")) << "# mine\nforward dtype=bf61 use=forward.smallest by=me\n";
   refused(RAPT_INVALID_ARGUMENT, [&] { forward(); }, {"line 2", "bf61"});
   std::filesystem::remove(std::getenv("RAPT_TUNING"));
 }

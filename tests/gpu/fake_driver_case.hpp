@@ -12,7 +12,7 @@
 #include "fake_driver.hpp"
 #include "gpu/device.hpp"
 #include "gpu/memory.hpp"
-#include "gpu/modules.hpp"
+#include "gpu/kernels.hpp"
 #include "rapt/rapt.hpp"
 #include "tests/packer/made_up.hpp"
 

@@ -1,4 +1,4 @@
-// Passes of several kernels over a fake driver: the stages of the backward pass and of split, and their workspaces.
+// Passes of several kernels over a fake driver: the stages of the backward pass and of split-KV, and their workspaces.
 #include <algorithm>
 #include <cstring>
 
@@ -337,8 +337,9 @@ TEST_F(FakeSplit, WorkspaceIsTheCallersOrTheStreams) {
   hip.calls.clear();
   split(2000, {.workspace = workspace, .workspace_size = kPartial});
   EXPECT_EQ(hip.calls, (std::vector<std::string>{"launch", "launch"}));
-  EXPECT_EQ(error_of([&] { split(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
-            "execution.workspace_size is 8447, must be at least 8448");
+  EXPECT_EQ(
+      error_of([&] { split(2000, {.workspace = workspace, .workspace_size = kPartial - 1}); }, RAPT_INVALID_ARGUMENT),
+      "execution.workspace_size is 8447, must be at least 8448");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ class Tune(support.CommandTest):
 
     def test_a_link_stays_one(self):
         (self.folder / "table").symlink_to("real")
-        (self.folder / "real").write_text("forward rows<9 use=smallest by=me\n")
+        (self.folder / "real").write_text("forward rows<9 use=forward.smallest by=me\n")
         self.tune("--simulated", "-o", "table", PROBLEMS[0])
         self.assertTrue((self.folder / "table").is_symlink())
         self.assertIn("\nforward dtype=bf16", (self.folder / "real").read_text())

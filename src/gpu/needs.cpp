@@ -1,0 +1,114 @@
+#include "gpu/needs.hpp"
+
+#include <cfloat>
+#include <cmath>
+#include <numbers>
+
+#include "base/text.hpp"
+#include "kernels/archive_format.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 29;  // kernels add up to three positions in int32
+
+bool packed(const Problem& p) { return p.device_lengths || !p.varlen.empty(); }
+
+}  // namespace
+
+float scale_log2(const Problem& problem) {
+  return static_cast<float>(problem.scale_or_default() * std::numbers::log2e);
+}
+
+Needs needs_of(const Problem& p, rapt_op op) {
+  Needs n;
+  n.op = op;
+  n.dtype = p.dtype;
+  n.mask = p.window_left >= 0 ? MaskKind::window : p.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
+  // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
+  const bool tiny_scale = p.softmax_scale && scale_log2(p) < FLT_MIN;
+  n.options = tiny_scale ? KernelSupport::general : support_for(p);
+  n.deterministic = op == RAPT_BACKWARD && p.deterministic;
+  n.cache = p.has_cache;
+  n.lengths_differ = packed(p) || p.has_leftpad || (p.has_cache && !p.whole_cache);
+  n.host_lengths = !p.varlen.empty();
+  n.sink = p.has_sink;
+  const int64_t row = std::max(p.heads_q * std::max(p.head_dim, p.head_dim_v), p.row_stride);
+  n.strides_fit = row < archive::kTritonRowStride;
+  n.softcap_fits = op == RAPT_FORWARD || p.softcap <= kMostTritonSoftcap;
+  n.gradients = op == RAPT_BACKWARD ? p.gradients : 0;
+  n.dbias_shape = n.wants(gradient::bias) ? p.bias_shape.value_or(0) : 0;
+  n.batch = p.batch;
+  n.heads_q = p.heads_q;
+  n.heads_k = p.heads_k;
+  n.seqlen_q = p.seqlen_q;
+  n.seqlen_k = p.seqlen_k;
+  n.head_dim = p.head_dim;
+  n.head_dim_v = p.head_dim_v;
+  if (op == RAPT_BACKWARD) n.rows_q = packed(p) ? p.total_q : p.batch * p.seqlen_q;
+  n.alignment = p.alignment;
+  return n;
+}
+
+size_t NeedsHash::operator()(const Needs& n) const {
+  uint64_t h = static_cast<uint64_t>(n.op) | static_cast<uint64_t>(n.dtype) << 4 | static_cast<uint64_t>(n.mask) << 8 |
+               static_cast<uint64_t>(n.options) << 12 | uint64_t{n.deterministic} << 16 | uint64_t{n.cache} << 17 |
+               uint64_t{n.lengths_differ} << 18 | uint64_t{n.host_lengths} << 19 | uint64_t{n.sink} << 20 |
+               uint64_t{n.strides_fit} << 21 | uint64_t{n.softcap_fits} << 22 |
+               static_cast<uint64_t>(n.gradients) << 24 | static_cast<uint64_t>(n.dbias_shape) << 32 |
+               static_cast<uint64_t>(n.alignment) << 40;
+  for (const int64_t part : {n.batch, n.heads_q, n.heads_k, n.seqlen_q, n.seqlen_k, n.head_dim, n.head_dim_v, n.rows_q})
+    h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 32;
+}
+
+std::string unsupported(const Problem& p) {
+  if (p.dtype == DType::fp64) return "fp64 requires backend \"math\"";
+  if (p.page % 16 != 0) return cat("page is ", p.page, ", GPU kernels take multiples of 16");
+  if (p.softcap != 0 && !(p.softcap >= FLT_MIN && p.softcap <= FLT_MAX))
+    return cat("softcap is ", p.softcap, ", GPU kernels take values that are normal in float32");
+  if (p.seqlen_new > 0 && (packed(p) ? p.total_q : p.seqlen_q) == 0)
+    return "there are no queries, and GPU kernels append new keys only where a query attends";
+  for (const auto& [name, rows] :
+       {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
+        std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})
+    if (rows > kMost) return cat(name, " is ", rows, ", GPU kernels take up to ", kMost);
+  if (!std::isfinite(scale_log2(p)))
+    return cat("softmax_scale is ", p.scale_or_default(), ", GPU kernels take values that are finite in float32");
+  return "";
+}
+
+StageNeeds of_stage(Stage stage, const Needs& n) {
+  switch (stage) {
+    case Stage::split_combine:
+    case Stage::backward_dsink: return {DType::fp32, 1, false};
+    case Stage::backward_dq_round: return {n.dtype, n.head_dim, false};
+    default: return {n.dtype, n.tile(), n.general()};
+  }
+}
+
+Grid grid_of(Stage stage, const Variant& v, const Needs& n) {
+  const auto tiles = [](int64_t rows, int64_t block) { return (rows + block - 1) / block; };
+  const auto grid = [&](int64_t batch, int64_t heads, int64_t rows, int64_t across = 1) -> Grid {
+    const int64_t of_head = tiles(rows, v.block_q);
+    const double heads_in_all = static_cast<double>(heads) * static_cast<double>(batch);
+    return {of_head, static_cast<double>(of_head) * static_cast<double>(across) * heads_in_all};
+  };
+  switch (stage) {
+    case Stage::forward:
+    case Stage::split_combine:
+    case Stage::backward_dq:
+    case Stage::backward_dq_round: return grid(n.batch, n.heads_q, n.seqlen_q);
+    case Stage::split: return grid(n.batch, n.heads_k, n.group_rows());  // rows of all heads that share a head of k
+    case Stage::backward_dkv:
+    case Stage::backward_fused: return grid(n.batch, n.heads_k, n.seqlen_k);
+    case Stage::backward_dbias:
+      return grid(n.dbias_shape & RAPT_PER_BATCH ? n.batch : 1, n.dbias_shape & RAPT_PER_HEAD ? n.heads_q : 1,
+                  n.dbias_shape & RAPT_PER_QUERY ? n.seqlen_q : 1, tiles(n.seqlen_k, v.block_k));
+    case Stage::backward_dsink: return grid(1, n.heads_q, 1);
+  }
+  return {};
+}
+
+}  // namespace rapt::gpu

@@ -1,0 +1,70 @@
+// What a problem asks of its kernels.
+#pragma once
+
+#include "gpu/archive.hpp"
+#include "kernels/operations.hpp"
+#include "problem/options.hpp"
+
+namespace rapt::gpu {
+
+enum class MaskKind : uint8_t { none, causal, window };
+
+// Everything about a problem that choosing its kernels reads, and so the key of remembered passes.
+struct Needs {
+  rapt_op op = RAPT_FORWARD;
+  DType dtype = DType::fp16;
+  MaskKind mask = MaskKind::none;
+  KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options
+  bool deterministic = false;
+  bool cache = false;           // K and V are a KV cache
+  bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
+  bool host_lengths = false;    // cu_seqlens are in host memory
+  // What Triton's kernels ask about; softcap_fits: in the backward pass.
+  bool sink = false, strides_fit = true, softcap_fits = true;
+  int32_t gradients = 0, dbias_shape = 0;  // rapt_gradient bits; rapt_broadcast_bits
+  int64_t batch = 1, heads_q = 1, heads_k = 1, seqlen_q = 1, seqlen_k = 1, head_dim = 1, head_dim_v = 1;
+  int64_t rows_q = 0;  // of the backward pass: rows of a head in memory, all sequences together
+  int64_t alignment = 16;
+
+  bool operator==(const Needs&) const = default;
+
+  bool general() const { return options != KernelSupport::every; }  // plain kernels lack an option of the problem
+  int64_t tile() const { return head_dim > head_dim_v ? head_dim : head_dim_v; }
+  int64_t group_rows() const { return seqlen_q * (heads_q / heads_k); }
+  bool wants(int32_t gradient) const { return gradients & gradient; }
+};
+
+struct NeedsHash {
+  size_t operator()(const Needs& n) const;
+};
+
+Needs needs_of(const Problem& problem, rapt_op op);
+
+// The backward pass of kernels by Triton has a tanh that is off by 2^-22: with this softcap, P by an eighth of fp16's
+// rounding.
+inline constexpr double kMostTritonSoftcap = 128;
+
+// Why no kernel of any archive takes the problem; "" if one may.
+std::string unsupported(const Problem& problem);
+
+// softmax_scale * log2(e), rounded once, as kernels take it.
+float scale_log2(const Problem& problem);
+
+// What a stage requires of its kernel: the largest head dim, the type, and whether it computes general options. The
+// stages that merge splits and add up a sink's gradient have one kernel, which reads float32.
+struct StageNeeds {
+  DType dtype;
+  int64_t head_dim;
+  bool general;
+};
+StageNeeds of_stage(Stage stage, const Needs& n);
+
+// How a kernel cuts a stage into workgroups: tiles of block_q rows of each head of each batch, times `across` parts of
+// a row.
+struct Grid {
+  int64_t tiles = 0;
+  double workgroups = 0;
+};
+Grid grid_of(Stage stage, const Variant& v, const Needs& n);
+
+}  // namespace rapt::gpu

@@ -1,0 +1,68 @@
+#include "gpu/splits.hpp"
+
+#include <algorithm>
+
+namespace rapt::gpu {
+
+namespace {
+
+// A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q; with more of these tiles,
+// which find each other's keys in the cache, more than a quarter of what memory reads.
+constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
+
+// The number of splits that keeps the device busy; a split has `per_split` workgroups.
+//
+// NVIDIA: one workgroup for each multiprocessor, which has enough copies on their way. More would be more results to
+// merge. AMD: up to two for each unit, so that one loads while another merges its waves' results; the units that have
+// most decide when all are done. On RDNA, whose waves have 32 lanes, two units run a workgroup together. Above
+// kManyUnits a unit's share of the bandwidth is so small that one workgroup is enough.
+int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device) {
+  constexpr int64_t kManyUnits = 200;
+  const int64_t units = device.compute_units;
+  if (device.id.type == RAPT_CUDA) return std::max<int64_t>(units / per_split, 1);
+  const int64_t places = std::max<int64_t>(v.threads / v.waves == 32 ? units / 2 : units, 1);
+  const auto of_one_place = [&](int64_t splits) { return (splits * per_split + places - 1) / places; };
+  int64_t best = (2 * units + per_split - 1) / per_split;
+  for (int64_t splits = best - 1; splits >= std::max<int64_t>(units / per_split, 1); --splits) {
+    const int64_t time = of_one_place(splits) * best, of_best = of_one_place(best) * splits;
+    if (time < of_best || (time == of_best && units > kManyUnits)) best = splits;
+  }
+  return best;
+}
+
+// Rows that all waves of a workgroup read in turn. On NVIDIA a wave has the same tiles of a split whoever computes the
+// other splits.
+int64_t rows_of_turn(const Variant& v, const Device& device) {
+  return device.id.type == RAPT_CUDA ? int64_t{v.block_k} * v.waves : v.block_k;
+}
+
+// Whether each workgroup computes all splits of its rows, so that nothing is merged. There must be enough workgroups to
+// keep the memory busy, also at the end, and no sequence may be longer than the others.
+bool folds(const Variant& v, const Needs& n, const Device& device, double workgroups) {
+  if (device.id.type != RAPT_CUDA || v.head_dim * dtype_bytes(v.dtype) > RAPT_FOLDED_ROW_BYTES) return false;
+  if (n.lengths_differ) return false;
+  const int64_t enough = int64_t{device.compute_units} * 3 / 4;
+  const int64_t at_once = int64_t{device.compute_units} * std::max(v.nvidia.occupancy * 4 / v.waves, 1);
+  const auto all = static_cast<int64_t>(workgroups);
+  const int64_t last = all % at_once;  // an idle tenth is less than what partial results cost
+  return last == 0 || last + all / 10 >= enough;
+}
+
+}  // namespace
+
+void cut_keys(const Variant& v, const Needs& n, const Device& device, Pass& pass) {
+  const Grid grid = grid_of(Stage::split, v, n);
+  const int64_t per_split = std::max<int64_t>(n.heads_k * grid.tiles, 1);
+  const int64_t wanted = splits_wanted(per_split, v, device), turn = rows_of_turn(v, device);
+  const int64_t rows = std::max<int64_t>(n.seqlen_k, 1);
+  const int64_t most = std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(grid.workgroups, 1.0) / v.threads), 1);
+  const int64_t least = std::max(kLeastRows, kLeastRowsOfTile * grid.tiles);
+  const int64_t of_split = std::max({(rows + wanted - 1) / wanted, least, (rows + most - 1) / most});
+  pass.split_rows = static_cast<int32_t>((of_split + turn - 1) / turn * turn);
+  pass.splits = static_cast<int32_t>((rows + pass.split_rows - 1) / pass.split_rows);
+  if (folds(v, n, device, grid.workgroups)) pass.splits = 1;
+  pass.kernels[0].workgroups *= static_cast<uint32_t>(pass.splits);
+  if (pass.splits == 1) pass.count = 1;
+}
+
+}  // namespace rapt::gpu
