@@ -9,7 +9,7 @@ BUDGET ?= 30
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
-SCRIPTS := tools/draw-bench tools/flash-attn-tests tools/time-triton sim/tests/triton kernels/triton tests/gpu/triton
+SCRIPTS := tools/check-pages tools/draw-bench tools/flash-attn-tests tools/time-triton sim/tests/triton kernels/triton tests/gpu/triton
 # The Python whose PyTorch the demo compares with: that of an active environment, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
