@@ -6,8 +6,7 @@
 #include "api/guard.hpp"
 #include "cpu/cpu.hpp"
 #include "engine/pool.hpp"
-#include "engine/run.hpp"
-#include "engine/select.hpp"
+#include "engine/engine.hpp"
 #include "problem/validator.hpp"
 
 namespace rapt {
@@ -67,13 +66,13 @@ template <class PublicCall>
 void run_call(const PublicCall* given) {
   require(given, "call");
   Checked checked(*given);
-  run(checked.call, checked.execution);
+  run(&checked.call, checked.execution);
 }
 
 template <class PublicCall>
 size_t workspace_of(const PublicCall& given) {
-  const Checked checked(given);
-  return workspace_bytes(checked.call, checked.execution);
+  Checked checked(given);
+  return workspace_bytes(&checked.call, checked.execution);
 }
 
 template <class PublicCall>

@@ -9,7 +9,7 @@
 #include "api/op.hpp"
 #include "base/text.hpp"
 #include "base/versioned.hpp"
-#include "engine/select.hpp"
+#include "engine/engine.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/options.hpp"
 

@@ -6,12 +6,20 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "problem/call.hpp"
 #include "rapt/candidate.hpp"
 
 namespace rapt {
+
+// A call of either direction. A forward call is changed: new keys and lengths get other addresses.
+using AnyCall = std::variant<ForwardCall*, const BackwardCall*>;
+inline const Call& common(AnyCall call) {
+  return *std::visit([](auto* c) -> const Call* { return c; }, call);
+}
+inline rapt_op op_of(AnyCall call) { return call.index() == 0 ? RAPT_FORWARD : RAPT_BACKWARD; }
 
 // The fields of rapt_execution that selection uses.
 struct BackendRequest {
@@ -70,10 +78,8 @@ class Backend {
   // What plan() answered: `refusal` is "" if it took the problem. Only explain() asks.
   virtual Answer answer(const Question& question, const Plan& plan, std::string_view refusal) const = 0;
 
-  virtual size_t workspace_bytes(const ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
-  virtual size_t workspace_bytes(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;
-  virtual void run(ForwardCall& call, const Plan& plan, const Execution& execution) const = 0;
-  virtual void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const = 0;
+  virtual size_t workspace_bytes(AnyCall call, const Plan& plan, const Execution& execution) const = 0;
+  virtual void run(AnyCall call, const Plan& plan, const Execution& execution) const = 0;
 
  private:
   std::string name_;

@@ -37,17 +37,14 @@ class CpuBackend final : public HostBackend {
   }
 
  protected:
-  size_t own_bytes(const ForwardCall& call, int32_t concurrency) const override {
-    return tier_.kernels.forward_workspace(call, concurrency);
+  size_t own_bytes(AnyCall call, int32_t concurrency) const override {
+    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call))
+      return tier_.kernels.forward_workspace(**forward, concurrency);
+    return tier_.kernels.backward_workspace(*std::get<const BackwardCall*>(call), concurrency);
   }
-  size_t own_bytes(const BackwardCall& call, int32_t concurrency) const override {
-    return tier_.kernels.backward_workspace(call, concurrency);
-  }
-  void compute(const ForwardCall& call, const rapt_executor& executor, char* workspace) const override {
-    tier_.kernels.forward(call, executor, workspace);
-  }
-  void compute(const BackwardCall& call, const rapt_executor& executor, char* workspace) const override {
-    tier_.kernels.backward(call, executor, workspace);
+  void compute(AnyCall call, const rapt_executor& executor, char* workspace) const override {
+    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) tier_.kernels.forward(**forward, executor, workspace);
+    else tier_.kernels.backward(*std::get<const BackwardCall*>(call), executor, workspace);
   }
 
  private:

@@ -11,10 +11,6 @@ namespace {
 
 const gpu::Pass& pass_of(const Plan& plan) { return *static_cast<const gpu::Pass*>(plan.chosen.get()); }
 
-gpu::Launch launch_of(const Execution& execution) {
-  return {execution.stream, execution.workspace, execution.workspace_size};
-}
-
 class GpuBackend final : public Backend {
  public:
   explicit GpuBackend(rapt_device_type type)
@@ -30,34 +26,23 @@ class GpuBackend final : public Backend {
   }
   Answer answer(const Question& q, const Plan& plan, std::string_view refusal) const override {
     const gpu::Request asked = request(q);
-    const auto* const pass = static_cast<const gpu::Pass*>(plan.chosen.get());
-    const gpu::PassText text = pass ? gpu::text_of(asked, *pass) : gpu::PassText{};
-    Answer answer{text.kernels, text.reason};
-    for (Candidate& v : gpu::explain(asked, pass, refusal)) {
-      const bool named = v.kernel == asked.kernel;
+    gpu::Explained e = gpu::explain(asked, static_cast<const gpu::Pass*>(plan.chosen.get()), refusal);
+    for (Candidate& v : e.variants) {
       v.backend = cat(prefix_, v.kernel);
-      if (v.chosen && named) v.kernel = text.kernels;  // all that run with it
-      if (v.chosen)
-        v.reason = named                  ? text.reason
-                   : asked.kernel.empty() ? cat("the same as ", name(), " here")
-                                          : "it runs beside the kernel that was asked for";
-      v.chosen = v.chosen && named;
-      answer.variants.push_back(std::move(v));
+      const bool runs = std::exchange(v.chosen, v.chosen && v.kernel == asked.kernel);
+      if (v.chosen) v = {v.backend, e.kernels, e.reason, true};
+      else if (runs)
+        v.reason = asked.kernel.empty() ? cat("the same as ", name(), " here") : cat("beside ", asked.kernel);
     }
-    return answer;
+    return {e.kernels, e.reason, std::move(e.variants)};
   }
 
-  size_t workspace_bytes(const ForwardCall&, const Plan& plan, const Execution&) const override {
+  size_t workspace_bytes(AnyCall, const Plan& plan, const Execution&) const override {
     return pass_of(plan).workspace.bytes;
   }
-  size_t workspace_bytes(const BackwardCall&, const Plan& plan, const Execution&) const override {
-    return pass_of(plan).workspace.bytes;
-  }
-  void run(ForwardCall& call, const Plan& plan, const Execution& execution) const override {
-    gpu::launch(pass_of(plan), call, launch_of(execution));
-  }
-  void run(const BackwardCall& call, const Plan& plan, const Execution& execution) const override {
-    gpu::launch(pass_of(plan), call, launch_of(execution));
+  void run(AnyCall call, const Plan& plan, const Execution& execution) const override {
+    const gpu::Launch launch{execution.stream, execution.workspace, execution.workspace_size};
+    std::visit([&](auto* c) { gpu::launch(pass_of(plan), *c, launch); }, call);
   }
 
  private:

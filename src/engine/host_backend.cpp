@@ -11,35 +11,31 @@ namespace {
 // Below this, waking threads costs more time than it saves.
 constexpr double kInlineFlops = 1e6;
 
-const rapt_executor& executor_for(const Problem& problem, rapt_op op, const Execution& execution) {
+const rapt_executor& executor_for(AnyCall call, const Execution& execution) {
   static const rapt_executor calling_thread = {sizeof(rapt_executor), 1, nullptr,
                                                nullptr};  // concurrency 1: not called
-  if (flops(problem, op) < kInlineFlops) return calling_thread;
+  if (flops(common(call), op_of(call)) < kInlineFlops) return calling_thread;
   return execution.executor ? *execution.executor : default_executor();
+}
+
+// Of q after its rotary embedding, which a forward pass reads instead of the caller's.
+size_t rotated_bytes(AnyCall call) {
+  ForwardCall* const* forward = std::get_if<ForwardCall*>(&call);
+  return forward ? rotated_q_bytes(**forward) : 0;
 }
 
 }  // namespace
 
-size_t HostBackend::workspace_bytes(const ForwardCall& call, const Plan&, const Execution& execution) const {
-  return rotated_q_bytes(call) + own_bytes(call, executor_for(call, RAPT_FORWARD, execution).concurrency);
+size_t HostBackend::workspace_bytes(AnyCall call, const Plan&, const Execution& execution) const {
+  return rotated_bytes(call) + own_bytes(call, executor_for(call, execution).concurrency);
 }
 
-size_t HostBackend::workspace_bytes(const BackwardCall& call, const Plan&, const Execution& execution) const {
-  return own_bytes(call, executor_for(call, RAPT_BACKWARD, execution).concurrency);
-}
-
-void HostBackend::run(ForwardCall& call, const Plan&, const Execution& execution) const {
-  const rapt_executor& executor = executor_for(call, RAPT_FORWARD, execution);
-  const size_t rotated = rotated_q_bytes(call);
+void HostBackend::run(AnyCall call, const Plan&, const Execution& execution) const {
+  const rapt_executor& executor = executor_for(call, execution);
+  const size_t rotated = rotated_bytes(call);
   const Workspace workspace(execution, rotated + own_bytes(call, executor.concurrency));
-  prepare_cache(call, workspace.data());
+  if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) prepare_cache(**forward, workspace.data());
   compute(call, executor, workspace.data() + rotated);
-}
-
-void HostBackend::run(const BackwardCall& call, const Plan&, const Execution& execution) const {
-  const rapt_executor& executor = executor_for(call, RAPT_BACKWARD, execution);
-  const Workspace workspace(execution, own_bytes(call, executor.concurrency));
-  compute(call, executor, workspace.data());
 }
 
 }  // namespace rapt

@@ -29,17 +29,12 @@ class MathBackend final : public HostBackend {
   }
 
  protected:
-  size_t own_bytes(const ForwardCall& call, int32_t concurrency) const override {
-    return math::workspace_bytes(call, concurrency);
+  size_t own_bytes(AnyCall call, int32_t concurrency) const override {
+    return std::visit([&](auto* c) { return math::workspace_bytes(*c, concurrency); }, call);
   }
-  size_t own_bytes(const BackwardCall& call, int32_t concurrency) const override {
-    return math::workspace_bytes(call, concurrency);
-  }
-  void compute(const ForwardCall& call, const rapt_executor& executor, char* workspace) const override {
-    math::forward(call, executor, workspace);
-  }
-  void compute(const BackwardCall& call, const rapt_executor& executor, char* workspace) const override {
-    math::backward(call, executor, workspace);
+  void compute(AnyCall call, const rapt_executor& executor, char* workspace) const override {
+    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) math::forward(**forward, executor, workspace);
+    else math::backward(*std::get<const BackwardCall*>(call), executor, workspace);
   }
 };
 

@@ -308,33 +308,23 @@ std::string of_another_version(const Variant& v) {
 std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n) {
   if (std::string why = of_another_version(v); !why.empty()) return why;
   if (!v.computes(stage)) return cat("it computes ", v.operation);
-  const StageNeeds needed = of_stage(stage, n);
-  if (v.dtype != needed.dtype) return cat("it is for ", dtype_name(v.dtype));
-  if (v.head_dim < needed.head_dim)
-    return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", needed.head_dim);
+  // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq.
+  const bool merges = stage == Stage::split_combine || stage == Stage::backward_dsink;
+  const bool rounds = stage == Stage::backward_dq_round, general = n.general() && !merges && !rounds;
+  const int64_t head_dim = merges ? 1 : rounds ? n.head_dim : n.tile();
+  if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
+  if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   if (v.by_triton())
     if (std::string why = triton_refusal(v, n); !why.empty()) return why;
   if (family != Family::any && family_of(v) != Family::any && family_of(v) != family)
     return "backward_dq and backward_dkv of a pass add up dP in the same order, and this kernel has another";
-  if (needed.general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
-  if (needed.general && v.features == "scores" && n.options == KernelSupport::general)
+  if (general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
+  if (general && v.features == "scores" && n.options == KernelSupport::general)
     return cat("kernels with features scores lack ", lacking(KernelSupport::scores));
   const double workgroups = grid_of(stage, v, n).workgroups;
   if (workgroups * v.threads >= 0x1p32)
     return cat("it needs ", workgroups, " workgroups of ", v.threads, " threads, a launch has less than 2^32");
   return "";
-}
-
-std::string passed_over(const Tuning& tuning, const TuningRow& fired, const Needs& n, int32_t compute_units) {
-  constexpr int32_t kNamed = 8;
-  std::string text;
-  int32_t count = 0;
-  for (const TuningRow& row : tuning.rows) {
-    if (&row == &fired) break;
-    if (row.stale.empty() || !row.holds(n, std::max(compute_units, 1))) continue;
-    if (++count <= kNamed) text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
-  }
-  return count <= kNamed ? text : cat(text, "; and ", count - kNamed, " more were");
 }
 
 }  // namespace rapt::gpu

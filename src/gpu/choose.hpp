@@ -71,7 +71,4 @@ std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n
 // Why this library cannot pass the kernel its arguments, whatever the problem; "" if it can.
 std::string of_another_version(const Variant& v);
 
-// The stale rows before `fired` that would have matched: "tuning/gfx942 line 3 was passed over: ...".
-std::string passed_over(const Tuning& tuning, const TuningRow& fired, const Needs& n, int32_t compute_units);
-
 }  // namespace rapt::gpu

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "gpu/gpu.hpp"
+#include "gpu/kernel_text.hpp"
 #include "gpu/kernels.hpp"
 
 namespace rapt::gpu {
@@ -16,39 +17,10 @@ std::string rounded(double value) {
   return text;
 }
 
-// In the words of the vendor's documents.
-std::string amd_resources(const Variant& v) {
-  return cat(v.registers, " VGPRs", v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs,
-             " SGPRs, ", v.shared_memory, " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves",
-             " per SIMD");
-}
-
-std::string nvidia_resources(const Variant& v) {
-  return cat(v.registers, " registers, ", v.shared_memory, " bytes of shared memory, ", v.nvidia.occupancy,
-             v.nvidia.occupancy == 1 ? " warp" : " warps", " per partition");
-}
-
-// Float32 has no matrix instruction of its own. Two kernels multiply no matrices.
-std::string nvidia_products(const Variant& v) {
-  const bool multiplies = !v.computes(Stage::split_combine) && !v.computes(Stage::backward_dsink);
-  return v.dtype == DType::fp32 && multiplies ? ", products of the matrix unit by three of TF32" : "";
-}
-
-std::string facts(const Variant& v) {
-  const bool keys = v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused);
-  return cat("tile ", v.block_q, keys ? " keys x " : " queries x ", v.block_k, keys ? " queries, " : " keys, ", v.waves,
-             v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ",
-             v.nvidia.struct_size != 0 ? nvidia_resources(v) : amd_resources(v), ", P ",
-             v.p == "exact"       ? "as fp32"
-             : v.p == "truncated" ? "truncated"
-                                  : "rounded to nearest",
-             v.nvidia.struct_size != 0 ? nvidia_products(v) : "");
-}
-
 std::string launch_text(const Kernels& kernels, const Pass& pass, const PassKernel& k) {
   const int32_t units = kernels.device.compute_units;
   return cat(
-      facts(kernels.list()[k.index]), "; ",
+      text_of(kernels.list()[k.index]), "; ",
       k.stage == Stage::split && pass.splits > 1 ? cat(pass.splits, " splits of ", pass.split_rows, " keys; ") : "",
       uint64_t{k.workgroups}, " workgroups, ", rounded(static_cast<double>(k.workgroups) / units), " for each of the ",
       units, " compute units");
@@ -57,7 +29,7 @@ std::string launch_text(const Kernels& kernels, const Pass& pass, const PassKern
 std::string row_text(const Kernels& kernels, const Request& request, const Pass& pass) {
   if (!request.kernel.empty()) return "asked for by name";
   const std::string stale =
-      passed_over(kernels.tuning, *pass.row, needs_of(request.problem, request.op), kernels.device.compute_units);
+      kernels.tuning.passed_over(*pass.row, needs_of(request.problem, request.op), kernels.device.compute_units);
   return cat(pass.row->where, " fired: ", pass.row->text, stale.empty() ? "" : cat("; ", stale));
 }
 
@@ -101,27 +73,24 @@ std::string reason(const Kernels& kernels, const Request& request, const Pass* p
 
 }  // namespace
 
-PassText text_of(const Request& request, const Pass& pass) {
-  const Kernels& kernels = Kernels::of(request.device);
-  PassText text{"", row_text(kernels, request, pass)};
-  for (const PassKernel& k : pass.list()) {
-    text.kernels += cat(text.kernels.empty() ? "" : " + ", kernels.list()[k.index].name);
-    text.reason += cat("; ", launch_text(kernels, pass, k));
-  }
-  return text;
-}
-
-std::vector<Candidate> explain(const Request& request, const Pass* pass, std::string_view refused) {
+Explained explain(const Request& request, const Pass* pass, std::string_view refused) {
   const Kernels& kernels = Kernels::of(request.device);
   const std::string never = unsupported(request.problem);
-  std::vector<Candidate> all;
-  for (size_t i = 0; i < kernels.list().size(); ++i) {
-    const Variant& v = kernels.list()[i];
-    const bool has = pass && std::ranges::any_of(pass->list(), [&](const PassKernel& k) { return k.index == i; });
-    if (has) all.push_back({"", v.name, cat(row_text(kernels, request, *pass)), true});
-    else all.push_back({"", v.name, never.empty() ? reason(kernels, request, pass, refused, v) : never, false});
+  Explained e;
+  for (const Variant& v : kernels.list()) {
+    const PassKernel* own = nullptr;
+    for (const PassKernel& k : pass ? pass->list() : std::span<const PassKernel>())
+      if (&kernels.list()[k.index] == &v) own = &k;
+    e.variants.push_back({"", v.name, "", own != nullptr});
+    if (own == nullptr) e.variants.back().reason = never.empty() ? reason(kernels, request, pass, refused, v) : never;
   }
-  return all;
+  if (pass == nullptr) return e;
+  e.reason = row_text(kernels, request, *pass);
+  for (const PassKernel& k : pass->list()) {
+    e.kernels += cat(e.kernels.empty() ? "" : " + ", kernels.list()[k.index].name);
+    e.reason += cat("; ", launch_text(kernels, *pass, k));
+  }
+  return e;
 }
 
 }  // namespace rapt::gpu

@@ -24,15 +24,13 @@ struct Request {
 // choosing takes longer than a launch.
 std::shared_ptr<const Pass> choose(const Request& request, std::string& refusal);
 
-// What explain() says of a pass: its kernels, "forward.d64..." or "backward_dq... + backward_dkv...", and why it runs.
-struct PassText {
-  std::string kernels, reason;
+// What choose() answered, in words.
+struct Explained {
+  std::string kernels, reason;  // of the pass: "backward_dq... + backward_dkv...", and why it runs; "" if there is none
+  std::vector<Candidate> variants;  // every kernel of the archive; the reasons of those that the pass lacks
 };
-PassText text_of(const Request& request, const Pass& pass);
-
-// Every kernel of the device's archive, and why the pass has it or not; `pass` is null if there is none, for the reason
-// `refusal`. Their `backend` is empty.
-std::vector<Candidate> explain(const Request& request, const Pass* pass, std::string_view refusal);
+// `pass` is null if there is none, for the reason `refusal`.
+Explained explain(const Request& request, const Pass* pass, std::string_view refusal);
 
 // Loads the kernels that choose() takes for the problem, or every kernel of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);

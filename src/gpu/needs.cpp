@@ -79,15 +79,6 @@ std::string unsupported(const Problem& p) {
   return "";
 }
 
-StageNeeds of_stage(Stage stage, const Needs& n) {
-  switch (stage) {
-    case Stage::split_combine:
-    case Stage::backward_dsink: return {DType::fp32, 1, false};
-    case Stage::backward_dq_round: return {n.dtype, n.head_dim, false};
-    default: return {n.dtype, n.tile(), n.general()};
-  }
-}
-
 Grid grid_of(Stage stage, const Variant& v, const Needs& n) {
   const auto tiles = [](int64_t rows, int64_t block) { return (rows + block - 1) / block; };
   const auto grid = [&](int64_t batch, int64_t heads, int64_t rows, int64_t across = 1) -> Grid {

@@ -50,15 +50,6 @@ std::string unsupported(const Problem& problem);
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
-// What a stage requires of its kernel: the largest head dim, the type, and whether it computes general options. The
-// stages that merge splits and add up a sink's gradient have one kernel, which reads float32.
-struct StageNeeds {
-  DType dtype;
-  int64_t head_dim;
-  bool general;
-};
-StageNeeds of_stage(Stage stage, const Needs& n);
-
 // How a kernel cuts a stage into workgroups: tiles of block_q rows of each head of each batch, times `across` parts of
 // a row.
 struct Grid {

@@ -298,4 +298,16 @@ Tuning Tuning::of_user(const std::string& arch) {
   return rows;
 }
 
+std::string Tuning::passed_over(const TuningRow& fired, const Needs& n, int32_t compute_units) const {
+  constexpr int32_t kNamed = 8;
+  std::string text;
+  int32_t count = 0;
+  for (const TuningRow& row : rows) {
+    if (&row == &fired) break;
+    if (row.stale.empty() || !row.holds(n, std::max(compute_units, 1))) continue;
+    if (++count <= kNamed) text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
+  }
+  return count <= kNamed ? text : cat(text, "; and ", count - kNamed, " more were");
+}
+
 }  // namespace rapt::gpu

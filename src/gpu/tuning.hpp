@@ -75,6 +75,9 @@ struct Tuning {
 
   // Sets `stale` of each row that names a kernel with a checksum that no longer is its own.
   void compare_checksums(std::span<const Variant> kernels);
+
+  // The stale rows before `fired` that would have matched: "tuning/gfx942 line 3 was passed over: ...".
+  std::string passed_over(const TuningRow& fired, const Needs& needs, int32_t compute_units) const;
 };
 
 }  // namespace rapt::gpu

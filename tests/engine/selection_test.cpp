@@ -2,8 +2,7 @@
 // refused with a reason, and what a plan takes runs nowhere else.
 #include <gtest/gtest.h>
 
-#include "engine/run.hpp"
-#include "engine/select.hpp"
+#include "engine/engine.hpp"
 #include "base/error.hpp"
 
 namespace rapt {

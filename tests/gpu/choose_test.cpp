@@ -92,7 +92,7 @@ TEST(Choose, RowsOfKernelsThatHaveChangedArePassedOver) {
   const auto answer = [&](const std::string& row) {
     const MadeUpShelf shelf(row + "\n" + kLast, variants);
     const TuningRow& fired = *shelf.choose(needed(128)).pass.row;
-    return cat(fired.where, "; ", passed_over(shelf.tuning, fired, needed(128), 100));
+    return cat(fired.where, "; ", shelf.tuning.passed_over(fired, needed(128), 100));
   };
   const std::string use = "forward.d128.bf16.plain.k64w8", other = "forward.d128.bf16.plain.k64w2";
   EXPECT_EQ(answer(cat("forward use=", use, ":1234abcd by=x against=", other, ":1234abcd")), "table line 1; ");
@@ -322,11 +322,12 @@ TEST(Choose, WorkgroupsOfStages) {
   EXPECT_EQ(groups(Stage::split), 25 * 2 * 3);  // 100 queries of 4 heads
   v.block_q = 1;
   EXPECT_EQ(groups(Stage::split_combine), 100 * 8 * 3);
-  EXPECT_EQ(of_stage(Stage::split_combine, n).dtype, DType::fp32);
-  EXPECT_EQ(of_stage(Stage::backward_dsink, n).dtype, DType::fp32);
-  EXPECT_FALSE(of_stage(Stage::backward_dsink, n).general);
-  EXPECT_FALSE(of_stage(Stage::backward_dq_round, n).general);
-  EXPECT_TRUE(of_stage(Stage::backward_dkv, n).general);
+  EXPECT_EQ(refusal(variant("split_combine.d32.fp32.plain.k32w4", DType::fp32, 32, "plain", 1), Stage::split_combine,
+                    Family::any, n),
+            "");
+  EXPECT_EQ(refusal(variant("backward_dq_round.d64.fp16.plain.k32w4", DType::fp16, 64, "plain", 1),
+                    Stage::backward_dq_round, Family::any, n),
+            "");
 }
 
 TEST(Choose, LongerThanPositionsCanBeAddedUpIn) {

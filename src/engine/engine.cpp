@@ -1,9 +1,10 @@
-#include "engine/select.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "engine/record.hpp"
 #include "problem/tensor.hpp"
 
 namespace rapt {
@@ -49,6 +50,21 @@ Plan make_plan(const Question& question) {
   }
   throw Error(RAPT_UNSUPPORTED,
               cat("no backend takes ", question.problem.text(), " on ", device_text(question.device), reasons));
+}
+
+static Plan make_plan(AnyCall call, const Execution& execution) {
+  return make_plan({common(call), op_of(call), common(call).device, execution.request});
+}
+
+void run(AnyCall call, const Execution& execution) {
+  record(common(call), op_of(call));
+  const Plan plan = make_plan(call, execution);
+  plan.backend->run(call, plan, execution);
+}
+
+size_t workspace_bytes(AnyCall call, const Execution& execution) {
+  const Plan plan = make_plan(call, execution);
+  return plan.backend->workspace_bytes(call, plan, execution);
 }
 
 Explanation explain(const Question& question) {
