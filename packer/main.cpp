@@ -47,9 +47,12 @@ void run(Options& o) {
     const std::string name = std::filesystem::path(path).stem().string();
     o.contents.objects.push_back({name, {bytes, bytes + code.size()}, given_shared_memory(rows, name, path)});
   }
-  const std::string file = pack(o.manifest, rows, std::move(o.contents));
-  rapt::common::write_file(o.output, file);
-  std::printf("%s: %zu kernels, %zu bytes\n", o.output.c_str(), o.objects.size(), file.size());
+  const Packed packed = pack(o.manifest, rows, std::move(o.contents));
+  rapt::common::write_file(o.output, packed.file);
+  std::printf("%s: %zu kernels, %zu bytes\n", o.output.c_str(), o.objects.size(), packed.file.size());
+  if (!packed.stale.empty())
+    std::printf("%s: %zu kernels in rows of %s are other code than the rows were made with; explain names the rows\n",
+                o.output.c_str(), packed.stale.size(), o.tuning.c_str());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "kernels/archive_format.hpp"
 #include "kernels/operations.hpp"
+#include "packer/checksums.hpp"
 #include "packer/gate.hpp"
 
 namespace rapt::archive {
@@ -102,7 +103,7 @@ void add_frame(std::string& file, std::span<const Object> objects, std::span<ord
 
 }  // namespace
 
-std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents) {
+Packed pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents) {
   const Architecture* arch = find_architecture(contents.arch);
   if (arch == nullptr) throw Error("the architecture \"" + contents.arch + "\" is unknown");
   std::ranges::sort(contents.objects, {}, &Object::name);
@@ -125,6 +126,16 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
     add_frame(file, std::span(contents.objects).subspan(begin, end - begin),
               std::span(kernels).subspan(begin, end - begin));
   }
+  std::map<std::string, uint32_t> checksums;
+  for (const ordered_json& kernel : kernels) checksums[kernel["name"]] = kernel["crc32"];
+  Packed packed{"", stale_rows(contents.tuning, checksums)};
+  if (!packed.stale.empty() && checksums_are_by(contents.tuning, contents.compiler)) {
+    std::string text = "the tuning table of " + contents.arch +
+                       " has rows about other kernels: tune again, or carry their"
+                       " checksums (tools/compare-archives --carry)";
+    for (const std::string& row : packed.stale) text += "\n" + row;
+    throw Error(text);
+  }
   const ordered_json json = {{"vendor", arch->vendor},
                              {"arch", contents.arch},
                              {"compiler", contents.compiler},
@@ -138,7 +149,8 @@ std::string pack(const std::string& manifest, const std::vector<Row>& rows, Cont
   header.index_offset = file.size();
   header.index_size = index.size();
   std::memcpy(file.data(), &header, sizeof header);
-  return file + index;
+  packed.file = file + index;
+  return packed;
 }
 
 }  // namespace rapt::archive

@@ -20,8 +20,13 @@ struct Contents {
   std::vector<Object> objects;
 };
 
-// `manifest` begins the errors about rows; every violation of the gate is in one Error. The bytes depend on the
-// contents, and not on their order.
-std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents);
+struct Packed {
+  std::string file;                // the archive's bytes, which do not depend on the order of the contents
+  std::vector<std::string> stale;  // rows of the tuning table that another compiler's kernels expire
+};
+
+// `manifest` begins the errors about rows; every violation of the gate is in one Error. Throws Error too if a row of
+// the tuning table is stale although this compiler made the table's checksums.
+Packed pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents);
 
 }  // namespace rapt::archive

@@ -28,7 +28,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return pieces;
 }
 
-// The first word of a row before 0.3.
+// The first words of rows of earlier versions.
 constexpr std::string_view kOldWords[] = {"decode",         "decode_combine",    "backward_dq",    "backward_dkv",
                                           "backward_fused", "backward_dq_round", "backward_dbias", "backward_dsink"};
 
@@ -49,7 +49,7 @@ class RowParser {
     for (const std::string_view word : words) row_.text += cat(row_.text.empty() ? "" : " ", word);
     if (std::ranges::find(kOldWords, words[0]) != std::end(kOldWords)) {
       row_.op = words[0].starts_with("backward") ? RAPT_BACKWARD : RAPT_FORWARD;
-      row_.stale = cat("it is of a version before 0.3, whose rows named '", words[0], "': tune again");
+      row_.stale = cat("it is of an earlier version, whose rows named '", words[0], "': tune again");
       return;
     }
     if (words[0] == "backward") row_.op = RAPT_BACKWARD;

@@ -59,8 +59,8 @@ struct TuningRow {
 struct Tuning {
   std::vector<TuningRow> rows;
 
-  // `name` is the table's name in errors and explanations. Throws Error with the line and what is wrong. A row of a
-  // version before 0.3, which named a stage, is stale.
+  // `name` is the table's name in errors and explanations. Throws Error with the line and what is wrong. A row of an
+  // earlier version, which named a stage, is stale.
   static Tuning parse(std::string_view text, const std::string& name);
 
   // The table that a device uses: the user's rows, the archive's, and rows that take what no other row does.

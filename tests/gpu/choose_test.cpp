@@ -111,7 +111,7 @@ TEST(Choose, RowsOfKernelsThatHaveChangedArePassedOver) {
   EXPECT_EQ(answer(cat("forward dtype=fp16 use=", use, ":00000000 by=x")), "table line 2; ");
   EXPECT_EQ(
       answer(cat("decode rows>=17 use=forward by=x")),
-      "table line 2; table line 1 was passed over: it is of a version before 0.3, whose rows named 'decode': tune "
+      "table line 2; table line 1 was passed over: it is of an earlier version, whose rows named 'decode': tune "
       "again");
 }
 

@@ -55,7 +55,7 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error("forward use=forward.smallest by=rule\n"), "");
   EXPECT_EQ(error("backward dtype=bf16 use=fused.largest by=rule\n"), "");
-  EXPECT_EQ(error("backward_dkv anything goes\n"), "");  // of a version before 0.3: stale
+  EXPECT_EQ(error("backward_dkv anything goes\n"), "");  // of an earlier version: stale
 }
 
 TEST(Tuning, ShippedTables) {

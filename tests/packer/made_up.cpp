@@ -74,7 +74,7 @@ std::string good_archive(const std::vector<Row>& rows) {
   Contents contents{"gfx942", "a compiler", "# tuning\n", {}};
   for (const Row& row : rows)
     contents.objects.push_back({row.name(), code_object(good_metadata(row), 1000 + static_cast<size_t>(row.head_dim))});
-  return pack("manifest", rows, contents);
+  return pack("manifest", rows, contents).file;
 }
 
 Cubin::Cubin() : argument_size(sizeof(rapt_forward_args)) {}
@@ -165,7 +165,8 @@ std::vector<Row> good_nvidia_rows() {
 
 std::string good_nvidia_archive() {
   return pack("manifest", good_nvidia_rows(),
-              {"sm_90", "a compiler", "", {{good_nvidia_rows()[0].name(), code_object(Cubin())}}});
+              {"sm_90", "a compiler", "", {{good_nvidia_rows()[0].name(), code_object(Cubin())}}})
+      .file;
 }
 
 }  // namespace rapt::archive
