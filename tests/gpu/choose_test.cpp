@@ -109,10 +109,9 @@ TEST(Choose, RowsOfKernelsThatHaveChangedArePassedOver) {
   EXPECT_TRUE(answer(many).ends_with("it is 1234abcd; and 2 more were")) << answer(many);
   // Where its conditions do not hold, such a row is not worth a word.
   EXPECT_EQ(answer(cat("forward dtype=fp16 use=", use, ":00000000 by=x")), "table line 2; ");
-  EXPECT_EQ(
-      answer(cat("decode rows>=17 use=forward by=x")),
-      "table line 2; table line 1 was passed over: it is of an earlier version, whose rows named 'decode': tune "
-      "again");
+  EXPECT_EQ(answer(cat("decode rows>=17 use=forward by=x")),
+            "table line 2; table line 1 was passed over: it is of an earlier version, whose rows named 'decode': tune "
+            "again");
 }
 
 TEST(Choose, WhatRowsSayOfTheirMeasurementIsChecked) {
