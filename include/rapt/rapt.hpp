@@ -72,7 +72,7 @@ class Tensor {
          rapt_device device = {RAPT_CPU, 0})
       : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
 
-  // From the C struct, or from a DLPack tensor, which has the same layout. Copies shape and strides.
+  // Made from the C struct, or from a DLPack tensor, which has the same layout. Copies shape and strides.
   explicit Tensor(const rapt_tensor& c)
       : data_(static_cast<char*>(c.data) + c.byte_offset),
         device_(c.device),
@@ -356,7 +356,7 @@ inline double flops(const Problem& problem, rapt_op op) {
   return count;
 }
 
-// The options of a problem that are numbers. The caller makes those that are tensors.
+// Sets the options of a problem that are numbers. The caller makes the tensors.
 inline void set_options(Attention& attention, const Problem& problem, uint64_t dropout_seed = 0) {
   const rapt_problem c = problem.c();
   attention.causal = static_cast<rapt_causal>(c.causal);
