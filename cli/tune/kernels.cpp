@@ -12,7 +12,7 @@ namespace rapt::cli {
 
 namespace {
 
-// The stages of a pass between whose kernels there is a choice, the one that decides first.
+// The stages of a pass that have a choice of kernels; the stage that decides comes first.
 std::span<const char* const> stages_of(rapt_op op) {
   static constexpr const char* kForward[] = {"split", "forward"};
   static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_dq"};
@@ -28,7 +28,7 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
   return parts;
 }
 
-// FNV-1a: of texts that nobody forges.
+// FNV-1a, because nobody forges these texts.
 uint32_t checksum(const std::string& text) {
   uint32_t h = 2166136261u;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -97,7 +97,7 @@ std::vector<TunedKernel> DeviceKernels::with(const Problem& problem, rapt_op op,
   return named(e.chosen()->kernel, op);
 }
 
-// A plain kernel whose tile would hold the problem takes it unless the problem needs a general one.
+// If a plain kernel's tile would hold the problem, the kernel takes it unless the problem needs a general one.
 std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const {
   if (chosen.features == "plain") return false;
   for (const TunedKernel& k : kernels_)
@@ -108,7 +108,7 @@ std::optional<bool> DeviceKernels::needs_general(const Problem& problem, rapt_op
 }
 
 Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
-  // With nothing to compute even a broken kernel is right, and fast.
+  // If there is nothing to compute, even a broken kernel is right, and fast.
   if (flops(problem, op) == 0)
     throw Error(RAPT_UNSUPPORTED, fmt::format("{}: there is nothing to compute", problem.text()));
   const std::string backend = gpu_backend(device_);
@@ -120,7 +120,8 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
   }
   Ways ways;
   std::vector<TunedKernel> running = named(e.chosen()->kernel, op);
-  if (running.empty()) throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage of it has a choice", problem.text()));
+  if (running.empty())
+    throw Error(RAPT_UNSUPPORTED, fmt::format("{}: no stage has a choice of kernels", problem.text()));
   const TunedKernel own = running.front();
   running.erase(running.begin());
   ways.all.push_back({backend, own, running});

@@ -20,13 +20,13 @@ struct TunedKernel {
   std::string text() const;  // NAME:CRC32
 };
 
-// One way to run a pass: the tuning table's, or with one kernel by name.
+// One way to run a pass: as the tuning table says, or with one kernel by name.
 struct Way {
   std::string backend;                   // "hip", "hip.forward.d64.bf16.plain.k64w4"
-  TunedKernel kernel;                    // of the default the one that others would replace
-  std::vector<TunedKernel> beside = {};  // those of other stages that have a choice
+  TunedKernel kernel;                    // for the default, the kernel that another would replace
+  std::vector<TunedKernel> beside = {};  // kernels of other stages that have a choice
 
-  // Of this stage; null if it runs none.
+  // The kernel of this stage; null if none runs.
   const TunedKernel* of(const std::string& stage) const;
   bool runs(const TunedKernel& other) const;
 };
@@ -35,7 +35,7 @@ struct Ways {
   std::vector<Way> all;         // [0]: the default
   std::optional<bool> general;  // whether the problem needs general kernels; empty: that changes nothing here
 
-  bool has(const std::string& stage) const;  // a kernel of it
+  bool has(const std::string& stage) const;  // true if some way runs a kernel of it
   std::string among() const;                 // their number, and a checksum of their names and codes
 };
 
@@ -49,21 +49,21 @@ class DeviceKernels {
   // RAPT_UNSUPPORTED if none does.
   Ways ways(const Problem& problem, rapt_op op) const;
 
-  // The cell of the table that the problem is in: of the first stage that any of the kernels computes.
+  // The problem's cell in the table, for the first stage that any of the kernels computes.
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
-  // What to write into the table: what makes `winner` run, or that the default stays. Rows are of that cell, of the
-  // winner's stage, and of the stages whose default kernels do not run beside the winner. Other stages keep their
-  // answers, which the race says nothing about.
+  // The rows to write into the table, which make `winner` run, or say that the default stays. Rows are for that cell,
+  // for the winner's stage, and for stages whose default kernels do not run beside the winner. Other stages keep their
+  // answers, because the race says nothing about them.
   std::vector<TuneRow> rows(const Problem& problem, rapt_op op, const Ways& ways, size_t winner) const;
 
  private:
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways, const std::string& stage) const;
   const TunedKernel* find(const std::string& name) const;
-  // What runs if this kernel is asked for; empty if it cannot run.
+  // The kernels that run if this one is asked for; empty if it cannot run.
   std::vector<TunedKernel> with(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;
   std::vector<TunedKernel> named(const std::string& running, rapt_op op) const;
   std::optional<bool> needs_general(const Problem& problem, rapt_op op, const TunedKernel& chosen) const;
-  std::vector<int> tiles(const TunedKernel& like) const;  // of its stage and type
+  std::vector<int> tiles(const TunedKernel& like) const;  // of kernels with its stage and type
 
   rapt_device device_;
   int compute_units_;

@@ -1,6 +1,6 @@
 // The table that `rapt tune` writes: tuning/README.md has the grammar of its rows. What was tried is a grid of cells,
-// each a comment in the table; its rows are made from them, one for neighbours with one answer. So every run adds to
-// it.
+// and each cell is a comment in the table. Rows are made from the cells: neighbours with the same answer share a row.
+// So every run adds to the table.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct CellSpan {
   int first = 0, last = 0;
 
   double least() const;
-  double below() const;  // of the last 0, as in rows
+  double below() const;  // 0 for the last, as in rows
   bool operator==(const CellSpan&) const = default;
 };
 CellSpan cell_of(double number);
@@ -34,10 +34,10 @@ struct TuneRow {
   CellSpan seqlen_k, unit_rows;
   std::string use;      // NAME:CRC32, "forward", "apart"; "": nothing was faster than the default
   std::string by;       // "measured", "simulated"
-  Interval gain;        // the default's time / that of `use`, or of the fastest other
-  int rounds = 0;       // of which it is the median
+  Interval gain;        // the default's time over that of `use`, or of the fastest other kernel
+  int rounds = 0;       // `gain` is the median over them
   std::string against;  // the default, as NAME:CRC32
-  std::string among;    // of a cell: how many kernels were tried, with a checksum of their names and codes
+  std::string among;    // in a cell: how many kernels were tried, and a checksum of their names and codes
 
   std::string text() const;
   static std::optional<TuneRow> parse(std::string_view line);  // what text() wrote
@@ -46,26 +46,27 @@ struct TuneRow {
 
 class TuneTable {
  public:
-  // What `path` has; empty if there is no such file. Throws InputError if it is no table, or none can be written there.
+  // Reads the table at `path`; empty if there is no file. Throws InputError if the file is no table, or cannot be
+  // written.
   static TuneTable read(const std::string& path);
   static TuneTable parse(std::string_view text);
 
   const TuneRow* find(const TuneRow& cell) const;  // null if it was not tried
-  void put(const std::vector<TuneRow>& cells);     // in place of those of the same cells
-  // A line about where and when, which replaces the one that begins with the same `name`.
+  void put(const std::vector<TuneRow>& cells);     // replaces what is there for the same cells
+  // Puts a line about where and when, in place of the line that begins with the same `name`.
   void note(const std::string& name, const std::string& rest);
 
-  size_t size() const { return cells_.size(); }  // in cells of a stage
+  size_t size() const { return cells_.size(); }  // cells of all stages
   std::string text() const;
 
  private:
-  std::vector<std::string> kept_;  // lines that people wrote, which come first and so win
+  std::vector<std::string> kept_;  // lines that people wrote; they come first and so win
   std::vector<std::string> notes_;
   std::vector<TuneRow> cells_;
 };
 
-// Changes the file under a lock of its folder: reads it again, so that of two writers neither loses its rows, and
-// replaces it whole.
+// Changes the file under a lock of its folder. It reads the file again, so that two writers lose no rows, and replaces
+// it whole.
 void update_table(const std::string& given, const std::function<void(TuneTable&)>& change);
 
 }  // namespace rapt::cli

@@ -39,9 +39,8 @@ Tuner::Tuner(const TuneOptions& options, Progress& progress)
     : options_(options), progress_(progress), kernels_(options.device) {
   const rapt_device_info info = describe(options.device);
   if (info.simulator && *info.time_model == 0)
-    throw InputError(
-        fmt::format("{} is a simulated GPU, and no time is modelled: RAPT_SIM_TIME=sample asks for forecasts",
-                    device_name(options.device)));
+    throw InputError(fmt::format("{} is a simulated GPU without a time model: RAPT_SIM_TIME=sample asks for forecasts",
+                                 device_name(options.device)));
   by_ = info.simulator ? "simulated" : "measured";
   if (!options.output.empty()) table_ = TuneTable::read(options.output);
 }
@@ -68,7 +67,7 @@ std::vector<Tuner::Task> Tuner::tasks_of(const std::vector<WantedProblem>& wante
   return tasks;
 }
 
-// Tried before, by the same kernels against the same default. A forecast does not replace a measurement.
+// True if the same kernels were tried before against the same default. A forecast does not replace a measurement.
 bool Tuner::is_done(const Task& task) const {
   const TuneRow* known = table_.find(task.cell);
   return known && known->among == task.cell.among && known->against == task.cell.against &&
@@ -95,7 +94,7 @@ bool Tuner::remove_wrong(Task& task, double end) {
       }
     }
     if (known->second.empty()) right.push_back(way);
-    else if (right.empty()) break;  // the default: rows beside it would be read as if it could stand in
+    else if (right.empty()) break;  // the default is wrong: rows beside it would say that it can run
   }
   task.ways.all = std::move(right);
   return true;
@@ -115,7 +114,7 @@ bool Tuner::tune(Task& task, double end, size_t left) {
   RaceResult result;
   try {
     result = timed(task, end, left);
-  } catch (const std::exception& e) {  // no memory for it, or the default cannot be launched: others may do
+  } catch (const std::exception& e) {  // too little memory, or the default cannot be launched: other problems may run
     progress_.clear();
     fmt::print("left out: {} {}: {}\n", op_name(task.op), task.problem.text(), e.what());
     ++wrong_;
@@ -125,16 +124,16 @@ bool Tuner::tune(Task& task, double end, size_t left) {
   print(task, result);
   if (!result.decided) return false;
   std::vector<TuneRow> rows = kernels_.rows(task.problem, task.op, task.ways, result.winner);
-  // Of a default that stays: the gain of the fastest other.
+  // For a default that stays: the gain of the fastest other kernel.
   Interval gain = result.entrants[result.winner].gain;
   if (result.winner == 0) gain = {};
   for (size_t i = 1; i < result.entrants.size() && result.winner == 0; ++i)
     if (result.entrants[i].gain.high > gain.high) gain = result.entrants[i].gain;
   for (TuneRow& row : rows) {
     row.by = by_;
-    row.among = task.cell.among;  // also those that were wrong: they need not be tried again
+    row.among = task.cell.among;  // wrong kernels too: they need not be tried again
     row.gain = gain;
-    row.rounds = std::max(result.rounds, 1);  // 0: the others left in their first calls
+    row.rounds = std::max(result.rounds, 1);  // 0: every other kernel left in its first call
   }
   store(rows);
   return true;
@@ -185,7 +184,8 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
     ++begun;
   }
   progress_.clear();
-  if (tuned < tasks.size()) fmt::print("{} cells are left: the same command goes on with them\n", tasks.size() - tuned);
+  if (tuned < tasks.size())
+    fmt::print("{} cells are left: the same command again goes on with them\n", tasks.size() - tuned);
   if (options_.output.empty()) fmt::print("\n{}", table_.text());
   else fmt::print("{}: {} answers\n", options_.output, table_.size());
   return wrong_;
