@@ -10,7 +10,7 @@
 namespace rapt::archive {
 
 struct Object {
-  std::string name;  // of its row
+  std::string name;  // the row's
   std::vector<std::byte> code;
   int given = 0;  // Triton: bytes of shared memory that a launch gives a workgroup, which only the compiler knows
 };
@@ -20,8 +20,8 @@ struct Contents {
   std::vector<Object> objects;
 };
 
-// `manifest` begins the errors about rows; every violation of the gate is in one Error. The bytes depend on the
-// contents, and not on their order.
+// `manifest` begins errors about rows. One Error reports every violation of the gate. The bytes depend on the contents,
+// not on their order.
 std::string pack(const std::string& manifest, const std::vector<Row>& rows, Contents contents);
 
 }  // namespace rapt::archive

@@ -90,7 +90,7 @@ TEST(Manifest, KernelsWithScoresAreTritonsForNvidia) {
   const auto with_scores = [](std::string text) {
     return error_of(text.replace(text.find("features=plain"), 14, "features=scores"));
   };
-  const std::string why = "m:1: features= is \"scores\", which only kernels by Triton for nvidia have";
+  const std::string why = "m:1: features= is \"scores\", which only Triton's kernels for nvidia have";
   EXPECT_EQ(with_scores(kGood), why);
   EXPECT_EQ(with_scores(kByTriton), why);
 }

@@ -46,7 +46,7 @@ TEST(Nvidia, EachViolationIsNamed) {
 TEST(Nvidia, AForeignCodeObjectIsNamed) {
   std::vector<std::byte> code = code_object(Cubin());
   code[18] = std::byte{62};  // e_machine: x86-64
-  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not of CUDA");
+  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not for CUDA");
   code = code_object(Cubin());
   code[8] = std::byte{7};  // EI_ABIVERSION: CUDA 12
   EXPECT_EQ(error_of(code), kWhere + "its ABI version is 7, must be 8: compile it with CUDA 13");
