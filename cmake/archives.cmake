@@ -64,8 +64,8 @@ function(rapt_amd_kernel object source arch flags)
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# One architecture's kernels of kernels/triton. One process compiles them, so any edit compiles all of them. Beside each
-# object is a file with facts that only the compiler knows.
+# One architecture's kernels of kernels/triton. One process compiles them, so any edit compiles all of them. A file beside
+# each object has the facts that only the compiler knows.
 function(rapt_triton_kernels folder arch kernels)
   set(objects "")
   set(facts "")

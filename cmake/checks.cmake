@@ -1,4 +1,4 @@
-# Tests of the source tree and of build outputs, in addition to those of tests/.
+# Tests of the source tree and of build outputs, beside the tests in tests/.
 
 add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
 add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)

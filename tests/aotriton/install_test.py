@@ -170,7 +170,7 @@ class Install(CommandTest):
     def test_refuses_another_folder_of_archives(self):
         (self.lib / "rapt").mkdir()
         (self.lib / "rapt" / "notes").write_bytes(b"of somebody else")
-        self.refuses("rapt is there already")
+        self.refuses("rapt exists already")
 
     def test_refuses_a_torch_without_aotriton(self):
         (self.lib / NAME).unlink()

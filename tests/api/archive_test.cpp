@@ -96,7 +96,7 @@ TEST_F(ArchiveApi, ANewerCallersStructGetsWhatIsKnown) {
   rapt_archive_close(nullptr);
 }
 
-// Its fields would be elsewhere: it is refused by name, before anything is written.
+// The struct's fields are elsewhere: the program is refused by name, before anything is written.
 TEST_F(ArchiveApi, AProgramBuiltBefore02IsRefused) {
   int written = -1;
   EXPECT_EQ(ask_as_before_02((folder_ / "gfx942.rapt").c_str(), &written), RAPT_UNSUPPORTED);

@@ -1,4 +1,4 @@
-"""kernels: listing, inspecting, verifying and extracting from an archive, and what it says of a damaged one."""
+"""kernels: listing, inspecting, verifying and extracting from an archive, and its messages about a damaged one."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import zlib
 import support
 from support import CommandTest
 
-WRITE_ARCHIVE = None  # the program that makes an archive up
+WRITE_ARCHIVE = None  # the program that writes a made-up archive
 KERNEL = "forward.d64.bf16.plain.k64w4"
 
 DISASSEMBLY = """

@@ -1,4 +1,4 @@
-// The rows that the tuner writes: their cells, and what makes the winner run.
+// The rows that the tuner writes: their cells, and the words that make the winner run.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,8 @@
 namespace rapt::cli {
 namespace {
 
-// What makes a pass run by Triton: both kernels, and backward_fused where those can run.
+// Rows that make Triton run a pass: one for each kernel, and one that leaves the pass to them where backward_fused
+// could run.
 TEST(TuneRows, APairBesideBackwardFused) {
   const rapt_dtype bf16{RAPT_BFLOAT, 16, 1};
   const auto kernel = [&](const char* stage, const char* shape) {
@@ -41,7 +42,7 @@ TEST(TuneRows, APairBesideBackwardFused) {
   EXPECT_EQ(rows(deterministic, 1), "backward_dkv " + wider.text() + "\nbackward_dq " + dq_triton.text() + "\n");
 }
 
-// A default of a larger tile, because the smaller one has kernels by Triton alone: the cell is the smaller one's.
+// A default has a larger tile where only Triton has kernels of the smaller tile: the cell is the smaller tile's.
 TEST(TuneRows, HeadDimsOfTheSmallestTile) {
   const rapt_dtype fp16{RAPT_FLOAT, 16, 1};
   const auto kernel = [&](const std::string& name, int head_dim) {

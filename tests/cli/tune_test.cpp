@@ -26,7 +26,7 @@ class MadeUpGpu {
   MadeUpGpu(std::vector<double> seconds, uint64_t seed) : seconds_(std::move(seconds)), random_(seed) {}
 
   double noise = 0.03, drift_a_minute = 0.01, interrupted = 0;
-  double sampling = 1e-3;  // seconds that a sample takes in all, beside its calls
+  double sampling = 1e-3;  // seconds of a sample beside its calls
 
   double sample(size_t i) {
     double s = seconds_[i] * (1 + noise * normal_(random_)) * (1 + drift_a_minute * now_ / 60);
@@ -145,13 +145,13 @@ TEST(Race, TooFewRoundsAreNoVerdict) {
   EXPECT_EQ(result.winner, 0u);
   EXPECT_FALSE(result.decided);
   EXPECT_EQ(result.ended, "the time limit");
-  EXPECT_TRUE(MadeUpGpu({1e-3, 0.1}, 5).race(8).decided);  // the other is hopeless, which one call says
+  EXPECT_TRUE(MadeUpGpu({1e-3, 0.1}, 5).race(8).decided);  // the other kernel is hopeless, as one call shows
 }
 
 TEST(Race, TheFirstCallsKeepTheTimeLimitToo) {
   MadeUpGpu gpu({1e-3, 5, 5, 5, 5}, 6);
   const RaceResult result = gpu.race(1);
-  EXPECT_LE(gpu.now(), 12);  // of the first slow one, two calls
+  EXPECT_LE(gpu.now(), 12);  // two calls of the first slow kernel
   EXPECT_FALSE(result.decided);
 }
 
@@ -246,9 +246,9 @@ TEST(TuneTable, CellsWithOneAnswerAreOneRow) {
   const std::string text = text_of({row(512, 100), row(1024, 100), row(2048, 100)});
   EXPECT_EQ(rows_in(text), 1);
   EXPECT_EQ(lines_with(text, "# tried "), 3);
-  // Beyond what was tried, and for lengths between.
+  // Beyond the tried cells, and for lengths between.
   EXPECT_EQ(lines_with(text, "features=plain rows>=768 use="), 1) << text;
-  // Between two cells of a diagonal nothing was tried that says otherwise.
+  // Between two cells of a diagonal, no tried cell has another answer.
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(1024, 200), row(4096, 800)})), 1);
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(512, 200, "another"), row(512, 400)})), 3);
   EXPECT_EQ(rows_in(text_of({row(512, 100), row(1024, 100, ""), row(2048, 100)})), 2);  // the default is faster there
@@ -295,7 +295,7 @@ TEST(TuneTable, WhatPeopleWroteStaysAndComesFirst) {
   EXPECT_TRUE(text.starts_with(mine));
   EXPECT_EQ(lines_with(text, "# tuned on a GPU"), 1);
   EXPECT_EQ(TuneTable::parse(text).text(), text);
-  std::string dos;  // as another system's editor saves it
+  std::string dos;  // with another system's line ends
   for (const char c : text) dos += c == '\n' ? "\r\n" : std::string(1, c);
   EXPECT_EQ(TuneTable::parse(dos).text(), text);
 }
@@ -312,7 +312,7 @@ struct TuneTableFile : testing::Test {
   void SetUp() override { std::filesystem::create_directory(folder); }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  // A process that adds a row for each of `lengths` at this load.
+  // A process that adds a row for each length at this load.
   pid_t writer(double unit_rows, int first, int last) {
     const pid_t pid = fork();
     if (pid != 0) return pid;

@@ -1,4 +1,4 @@
-// What tests of selection share: kernels that an archive could have, and a table's last row.
+// Shared by tests of selection: kernels that an archive could have, and a table's last row.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which kernel a problem takes, by its requirements and a tuning table, without a device.
+// The kernel that a problem takes, by its requirements and a tuning table, without a device.
 #include "select_case.hpp"
 
 #include "base/error.hpp"
@@ -281,7 +281,7 @@ TEST(Select, StagesOfPasses) {
   EXPECT_NE(refusal(other, needed(64)).find("bytes of arguments, this library passes"), std::string::npos);
 }
 
-// Of 100 rows and 50 keys, in tiles of 64: what each stage's workgroups share.
+// The workgroups of each stage, for 100 rows and 50 keys in tiles of 64.
 TEST(Select, WorkgroupsOfStages) {
   const Problem problem = Problem::parse("b3 hq8 hk2 sq100 sk50 d64 fp16 bias=b1hN sink grads=dq,dk,dv,dbias,dsink");
   Variant v = variant("", DType::fp16, 64, "general", 64);

@@ -1,4 +1,4 @@
-// Which problems take a kernel by Triton.
+// The problems that take Triton's kernels.
 #include "select_case.hpp"
 
 namespace rapt::gpu {

@@ -1,4 +1,4 @@
-// Tuning tables: their grammar and its errors, the tables that ship, and where a user's rows are looked for.
+// Tuning tables: their grammar and its errors, the shipped tables, and the places of a user's rows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -79,7 +79,7 @@ TEST(Tuning, UsersRows) {
   setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
   std::filesystem::create_directories(folder / "rapt" / "tuning");
   std::ofstream(folder / "rapt" / "tuning" / "gfx942") << "forward use=largest by=settings\n";
-  EXPECT_EQ(Tuning::of_user("gfx942").rows.at(1).by, "settings");  // after those of RAPT_TUNING
+  EXPECT_EQ(Tuning::of_user("gfx942").rows.at(1).by, "settings");  // the rows of RAPT_TUNING come first
   EXPECT_EQ(Tuning::of_user("gfx1100").rows.size(), 1u);
   setenv("RAPT_TUNING", "none", 1);
   EXPECT_TRUE(Tuning::of_user("gfx942").rows.empty());

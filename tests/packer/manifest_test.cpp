@@ -108,7 +108,7 @@ TEST(Manifest, KeysOfTritonAndOfCppAreApart) {
   EXPECT_EQ(error_of(kGood + " maker=mojo"), "m:1: maker= is \"mojo\", must be one of triton");
 }
 
-// As clang's own remarks say: registers to waves per SIMD.
+// Waves per SIMD by registers, as clang's own remarks give them.
 TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
   const auto waves = [](const char* arch, int vgprs) {
     return occupancy(*find_architecture(arch), vgprs, 0, 0, 4).by_registers;

@@ -1,4 +1,4 @@
-// NVIDIA's kernels: what the packer reads of a cubin, and each way to fail the gate.
+// NVIDIA's kernels: the facts that the packer reads from a cubin, and each way to fail the gate.
 #include <gtest/gtest.h>
 
 #include "made_up.hpp"
@@ -52,7 +52,7 @@ TEST(Nvidia, AForeignCodeObjectIsNamed) {
   EXPECT_EQ(error_of(code), kWhere + "its ABI version is 7, must be 8: compile it with CUDA 13");
 }
 
-// No cut is read past its end.
+// A code object that is cut anywhere is not read past its end.
 TEST(Nvidia, ATruncatedCodeObjectIsRefused) {
   const std::vector<std::byte> code = code_object(Cubin(), 0);
   for (size_t size = 0; size < code.size(); ++size)
