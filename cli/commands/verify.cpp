@@ -236,8 +236,8 @@ void add_verify(CLI::App& app, Action& action) {
   add_tensor_options(*sub, o->tensors);
   sub->footer(
       "Each result (out, lse, dq, ...) may differ from fp64 by twice the error of the plain formula in the\n"
-      "tensors' own type, plus the error that any float32 sum of the logits may have. Exit code 1 if one differs by "
-      "more.\n"
+      "tensors' own type, plus the error that any float32 sum of the logits may have. If one differs by more,\n"
+      "the exit code is 1.\n"
       "Examples:\n"
       "  rapt verify\n"
       "  rapt verify \"b1 hq8 hk8 sq512 sk512 d64 fp32 causal\" --input-kind outliers\n"
