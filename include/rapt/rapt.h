@@ -228,6 +228,28 @@ typedef struct rapt_backward_call {
 #define RAPT_INIT(type) ((type){.struct_size = sizeof(type)})
 #endif
 
+/* Example: causal attention of 128 rows on the CPU. 8 heads of q share 2 heads of k and v.
+ *
+ *     static float q[128 * 8 * 64], k[128 * 2 * 64], v[128 * 2 * 64], out[128 * 8 * 64];
+ *     const int64_t like_q[] = {1, 128, 8, 64}, like_k[] = {1, 128, 2, 64};
+ *     const rapt_device cpu = {RAPT_CPU, 0};
+ *     const rapt_dtype fp32 = {RAPT_FLOAT, 32, 1};
+ *     const rapt_tensor tensors[] = {{q, cpu, 4, fp32, like_q, NULL, 0}, {k, cpu, 4, fp32, like_k, NULL, 0},
+ *                                    {v, cpu, 4, fp32, like_k, NULL, 0}, {out, cpu, 4, fp32, like_q, NULL, 0}};
+ *
+ *     rapt_attention attention = RAPT_INIT(rapt_attention);
+ *     attention.q = &tensors[0];
+ *     attention.k = &tensors[1];
+ *     attention.v = &tensors[2];
+ *     attention.causal = RAPT_CAUSAL;
+ *     rapt_forward_call call = RAPT_INIT(rapt_forward_call);
+ *     call.attention = &attention;
+ *     call.out = &tensors[3];
+ *     if (rapt_forward(&call) != RAPT_OK) {
+ *       fprintf(stderr, "%s\n", rapt_last_error());
+ *       return 1;
+ *     }
+ */
 RAPT_API rapt_status rapt_forward(const rapt_forward_call* call);
 RAPT_API rapt_status rapt_backward(const rapt_backward_call* call);
 
@@ -323,7 +345,24 @@ typedef struct rapt_candidate {
 
 typedef struct rapt_explanation rapt_explanation;
 
-/* Exactly one of the two calls is given. Nothing is computed or written. */
+/* Exactly one of the two calls is given. Nothing is computed or written.
+ *
+ * Example: prints the backends for a problem, each with the reason why it runs the problem or does not.
+ *
+ *     rapt_problem problem = RAPT_INIT(rapt_problem);
+ *     rapt_explanation* explanation = NULL;
+ *     const rapt_device cpu = {RAPT_CPU, 0};
+ *     if (rapt_problem_parse("b1 hq8 hk2 sq512 sk512 d64 bf16 causal", &problem, NULL, 0) != RAPT_OK ||
+ *         rapt_explain_problem(&problem, RAPT_FORWARD, cpu, NULL, &explanation) != RAPT_OK) {
+ *       fprintf(stderr, "%s\n", rapt_last_error());
+ *       return 1;
+ *     }
+ *     for (size_t i = 0; i < rapt_explanation_count(explanation); ++i) {
+ *       const rapt_candidate c = rapt_explanation_candidate(explanation, i);
+ *       printf("%s %s: %s\n", c.chosen ? "->" : "  ", c.backend, c.reason);
+ *     }
+ *     rapt_explanation_free(explanation);
+ */
 RAPT_API rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_call* backward,
                                   rapt_explanation** explanation);
 RAPT_API rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_device device,
