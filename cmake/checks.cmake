@@ -2,11 +2,15 @@
 
 add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
 add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)
+add_test(NAME check.functions COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions
+  aotriton cli common demo include kernels/common packer python src/api src/base src/cpu src/engine src/math src/problem
+  tests tools)
+add_test(NAME check.functions_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions --self-test)
 add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
 add_test(NAME check.old_systems_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems --self-test)
-set_tests_properties(check.layers check.layers_self_test check.chart check.chart_self_test check.old_systems_self_test
-  PROPERTIES LABELS check)
+set_tests_properties(check.layers check.layers_self_test check.functions check.functions_self_test check.chart
+  check.chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
   if(BUILD_SHARED_LIBS)
