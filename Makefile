@@ -1,6 +1,6 @@
 # One command per task; `make` lists them. Builds are in build/<preset> and can also be used with cmake directly.
 
-# Debian's own cmake, ninja and python3, where another happens to be earlier on PATH.
+# Debian's own cmake, ninja and python3, even if others are earlier on PATH.
 export PATH := /usr/bin:$(PATH)
 
 JOBS ?= $(shell nproc)
@@ -10,7 +10,7 @@ ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' ker
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/check-pages tools/draw-bench tools/flash-attn-tests tools/time-triton sim/tests/triton kernels/triton tests/gpu/triton
-# The Python whose PyTorch the demo compares with: that of an active environment, or the system's.
+# The demo compares with this Python's PyTorch: an active environment's Python, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.
 beside_torch = $(eval beside_torch := $(shell $(PYTHON) -c "import torch, nanobind, sys; \
@@ -18,7 +18,7 @@ beside_torch = $(eval beside_torch := $(shell $(PYTHON) -c "import torch, nanobi
 empty :=
 space := $(empty) $(empty)
 
-# Paths relative to the tree in the compiler cache's keys: another checkout of the same sources hits.
+# The compiler cache's keys have paths relative to the tree, so that another checkout of the same sources hits.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_SLOPPINESS := pch_defines,time_macros # which ccache asks for with precompiled headers
 export CTEST_PARALLEL_LEVEL := $(JOBS)
@@ -40,7 +40,7 @@ deps-test: ## install what testing needs
 .PHONY: build archives dev demo bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
-archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too; TRITON=1: Triton's too)
+archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": only these architectures', also NVIDIA's; TRITON=1: Triton's too)
 	@tools/install-deps kernels
 	$(if $(filter sm_%,$(ARCHS)),@tools/install-deps cuda && tools/install-nvcc build/nvcc)
 	$(if $(TRITON),@tools/install-triton build/triton)
@@ -117,7 +117,7 @@ cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
 clean-tree: ## `make demo` in a clean tree of HEAD
 	tools/test-clean-tree
-nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
+nightly: # after the parts above: every case where the parts sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt

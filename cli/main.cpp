@@ -1,5 +1,6 @@
 // The rapt command: parses the command line, runs one subcommand, and turns every failure into a message on stderr and
-// an exit code. 0: done; 1: a check failed; 2: the command line, an input or an output is at fault.
+// an exit code. Exit code 0 means done, 1 that a check failed, and 2 that the command line, an input or an output is at
+// fault.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

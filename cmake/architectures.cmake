@@ -1,5 +1,5 @@
-# What CMake needs of the table of architectures: their names (rapt_architectures; rapt_amd_architectures), and of each
-# its vendor (rapt_vendor_<name>) and the oldest clang that compiles for it (rapt_oldest_clang_<name>).
+# Reads the table of architectures: their names (rapt_architectures; rapt_amd_architectures), and each one's vendor
+# (rapt_vendor_<name>) and oldest clang that compiles for it (rapt_oldest_clang_<name>).
 set(table ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
 file(READ ${table} text)

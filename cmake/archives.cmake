@@ -1,7 +1,7 @@
-# Rules for compiling kernels and packing them. A kernel has one rule, whose command has its row's flags: an edited row or
+# Rules for compiling kernels and packing them. Each kernel has one rule with its row's flags, so that an edited row or
 # source rebuilds only its own kernels.
 
-# The manifest's reader is C++, which CMake builds for itself to learn the rules.
+# The manifest's reader is C++. CMake builds it while configuring, to learn the rules.
 function(rapt_rows variable manifest arch)
   set(program ${PROJECT_BINARY_DIR}/kernels/rows)
   set(folder ${PROJECT_SOURCE_DIR}/packer)
@@ -44,7 +44,8 @@ function(rapt_nvidia_kernel object source arch flags)
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# AMD's. Includes are listed by a separate run of the preprocessor, because a hit in the compiler cache writes no such file.
+# AMD's kernels. A separate run of the preprocessor lists the includes, because a hit in the compiler cache does not
+# list them.
 function(rapt_amd_kernel object source arch flags)
   if(arch MATCHES "^gfx9(08|0a)$") # also for ROCm releases before 5.7, which do not load version 5
     list(APPEND flags -mcode-object-version=4)
@@ -63,8 +64,8 @@ function(rapt_amd_kernel object source arch flags)
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# Those of kernels/triton of one architecture: one process, so any edit compiles all of them. Beside each object is a file
-# of what only the compiler knows.
+# One architecture's kernels of kernels/triton. One process compiles them, so any edit compiles all of them. A file beside
+# each object has the facts that only the compiler knows.
 function(rapt_triton_kernels folder arch kernels)
   set(objects "")
   set(facts "")

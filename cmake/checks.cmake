@@ -1,13 +1,17 @@
-# Tests of the source tree and of build outputs, in addition to those of tests/.
+# Tests of the source tree and of build outputs, beside the tests in tests/.
 
 add_test(NAME check.layers COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers)
 add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-layers --self-test)
 add_test(NAME check.pages COMMAND ${PROJECT_SOURCE_DIR}/tools/check-pages)
 add_test(NAME check.pages_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-pages --self-test)
+add_test(NAME check.functions COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions
+  aotriton cli common demo include kernels/common packer python src tests tools)
+add_test(NAME check.functions_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions --self-test)
 add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
 add_test(NAME check.old_systems_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems --self-test)
-set_tests_properties(check.layers check.layers_self_test check.pages check.pages_self_test check.chart
+set_tests_properties(check.layers check.layers_self_test check.pages check.pages_self_test check.functions check.functions_self_test
+  check.chart
   check.chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)

@@ -12,7 +12,7 @@ if(RAPT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 if(RAPT_WARNINGS)
-  # Structs are begun with their first fields, the others being 0: struct_size, mostly.
+  # Initialisers often name only a struct's first fields, such as struct_size; the rest is 0.
   add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # g++-12 fires inside std::sort and its own intrinsics.

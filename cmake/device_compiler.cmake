@@ -1,7 +1,7 @@
 # rapt_device_compiler(VARIABLE COMPILER ARCH...): VARIABLE becomes the command that compiles device code, VARIABLE_NAME
-# what the compiler calls itself. Fails with the reason where it cannot compile for each architecture.
+# the compiler's own name. Fails with a reason if it cannot compile for an architecture.
 
-# Kernels run over their keys again where V has Inf or NaN: out of that rare loop clang would move constants and addresses,
+# Kernels run over their keys again if V has Inf or NaN. clang would move constants and addresses out of that rare loop,
 # into registers that the loop over keys needs.
 set(RAPT_DEVICE_FLAGS -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -O3 -std=c++20
   -mllvm -disable-machine-licm)
@@ -40,11 +40,11 @@ endfunction()
 function(rapt_device_compiler variable compiler)
   find_program(path NAMES ${compiler} NO_CACHE)
   if(NOT path)
-    message(FATAL_ERROR "RAPT_DEVICE_COMPILER is ${compiler}, which is no program on PATH")
+    message(FATAL_ERROR "RAPT_DEVICE_COMPILER is ${compiler}, which is not a program on PATH")
   endif()
   execute_process(COMMAND ${path} --version OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE result)
   if(NOT result EQUAL 0 OR NOT text MATCHES "^([^\n]*clang version ([0-9]+)[^\n]*)")
-    message(FATAL_ERROR "RAPT_DEVICE_COMPILER is ${path}, which is no clang")
+    message(FATAL_ERROR "RAPT_DEVICE_COMPILER is ${path}, which is not a clang")
   endif()
   set(name ${CMAKE_MATCH_1})
   set(version ${CMAKE_MATCH_2})
@@ -59,7 +59,7 @@ function(rapt_device_compiler variable compiler)
     endif()
     set(try ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} -c ${probe}.hip -o ${probe}.co)
     execute_process(COMMAND ${command} ${try} ERROR_VARIABLE error RESULT_VARIABLE result)
-    if(NOT result EQUAL 0) # Debian's lld is on no PATH by that name
+    if(NOT result EQUAL 0) # Debian has no lld of that name on PATH
       find_program(lld NAMES lld NO_CACHE
         HINTS /usr/lib/llvm-${version}/bin /usr/lib/llvm-22/bin /usr/lib/llvm-21/bin /usr/lib/llvm-20/bin /usr/lib/llvm-19/bin)
       if(lld)
@@ -76,7 +76,7 @@ function(rapt_device_compiler variable compiler)
   set(${variable}_NAME ${name} PARENT_SCOPE)
 endfunction()
 
-# Every warning of nvcc and of ptxas is an error, also of spills. Kernels use no headers but those that nvcc includes.
+# Every warning of nvcc and of ptxas is an error, including spills. Kernels use only the headers that nvcc includes.
 set(RAPT_NVCC_FLAGS -cubin -std=c++20 -O3 -Werror=all-warnings
   -Xptxas=--warning-as-error,--warn-on-spills,--warn-on-local-memory-usage)
 
@@ -94,12 +94,13 @@ function(rapt_nvcc variable)
   endif()
   execute_process(COMMAND ${path} --version OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE result)
   if(NOT result EQUAL 0 OR NOT text MATCHES "V((1[3-9])\\.[0-9.]+)")
-    message(FATAL_ERROR "RAPT_NVCC is ${path}, which is no nvcc of CUDA 13 or newer:\n${text}")
+    message(FATAL_ERROR "RAPT_NVCC is ${path}, which is not an nvcc of CUDA 13 or newer:\n${text}")
   endif()
   set(${variable} ${path} PARENT_SCOPE)
   set(${variable}_NAME "NVIDIA nvcc ${CMAKE_MATCH_1}" PARENT_SCOPE)
-  # The order of some of ptxas's instructions for sm_120 follows addresses (13.5). Without their random part a command
-  # gives the same bytes each time, and in any folder if the output's path is relative (archives.cmake).
+  # The order of some of ptxas's instructions for sm_120 depends on its memory addresses (13.5). Without random
+  # addresses a command gives the same bytes each time, and in any folder if the output's path is relative
+  # (archives.cmake).
   execute_process(COMMAND setarch -R true OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE result)
   if(result EQUAL 0)
     set(${variable}_PREFIX setarch -R PARENT_SCOPE)

@@ -1,5 +1,5 @@
-# rapt_old_systems(TARGET): the library or program needs no glibc after 2.28 and no C++ run-time, whatever it is built with.
-# Without effect where glibc is not the C library, on processors other than x86-64, and with sanitizers.
+# rapt_old_systems(TARGET): makes the library or program run with glibc 2.28 and without a C++ run-time, whatever builds
+# it. Has no effect without glibc, on processors other than x86-64, and with sanitizers.
 
 include(CheckCXXSymbolExists)
 check_cxx_symbol_exists(__GLIBC__ features.h RAPT_GLIBC)
@@ -11,7 +11,7 @@ endif()
 function(rapt_old_systems target)
   if(rapt_old_systems)
     target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/glibc_2_28.S)
-    # libdl and libpthread are where old glibc has the functions. Of the C++ run-time, what is not called is left out.
+    # Old glibc has some functions in libdl and libpthread. The linker leaves out the C++ run-time's unused functions.
     target_link_options(${target} PRIVATE -static-libstdc++
       LINKER:--gc-sections,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,--pop-state)
   endif()

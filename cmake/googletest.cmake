@@ -5,7 +5,7 @@ if(RAPT_GTEST_SOURCE)
   set(BUILD_GMOCK ON)
   add_subdirectory(${RAPT_GTEST_SOURCE} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
   foreach(target IN ITEMS gtest gtest_main gmock gmock_main)
-    target_compile_options(${target} PRIVATE -w) # our warnings are errors, and these are not our sources
+    target_compile_options(${target} PRIVATE -w) # our warnings are errors, but these sources are not ours
   endforeach()
   file(WRITE ${CMAKE_FIND_PACKAGE_REDIRECTS_DIR}/gtest-config.cmake "")
 endif()

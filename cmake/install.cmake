@@ -1,4 +1,4 @@
-# What `cmake --install` installs for other projects: the library, its headers and find_package(rapt).
+# `cmake --install` installs the library, its headers and find_package(rapt) for other projects.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rapt)

@@ -1,4 +1,4 @@
-# What is compiled once for many sources: headers by g++ (clang, which builds few targets here, does without), and CLI11.
+# Compiles once for many sources: headers with g++ (clang builds few targets here and does without), and CLI11.
 
 # As target_precompile_headers.
 function(rapt_precompile target)
@@ -17,14 +17,14 @@ function(rapt_precompiled name)
   rapt_precompile(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Compiles these sources of a target as one: CLI11, which most of them include, takes longer to compile than the rest.
+# Compiles these sources of a target as one. Most of them include CLI11, which takes longer to compile than the rest.
 function(rapt_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP cli11)
 endfunction()
 
-# In the sanitizers' builds, which are by clang and rarely file by file, a target's small sources are compiled as a few:
-# names in their unnamed namespaces must differ.
+# The sanitizers' builds, by clang and rarely of single files, compile a target's small sources as a few large ones.
+# Names in their unnamed namespaces must differ.
 function(rapt_few_sources target)
   if(RAPT_SANITIZE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

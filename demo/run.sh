@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job on this machine, over real text. Usage: run.sh BUILD_DIR OUTPUT_DIR BENCH_SECONDS [PYTHON]
-# With a PYTHON that has PyTorch, Rapt is compared with its attention.
+# If PYTHON has PyTorch, Rapt is compared with PyTorch's attention.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,10 +32,10 @@ step "PyTorch's attention next to Rapt's"
 if [ -n "$python" ]; then
   PYTHONPATH=$1/python "$python" -m rapt.bench strix-halo --device cpu --rows "Tiny;Small" --seconds 0.2
 else
-  echo "not here: no python3 with torch and nanobind; make demo PYTHON=/path/to/one has it"
+  echo "left out: no python3 here has torch and nanobind; name one with make demo PYTHON=/path/to/python3"
 fi
 
-# Both passes on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
+# Both passes in bf16 on each GPU, with the kernel sanitizer on. Without these settings hip:0 would be a real GPU.
 step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
 archs=$(sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' "$(dirname "$0")/../kernels/architectures.hpp" | paste -sd , -)
 gpu=0

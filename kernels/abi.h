@@ -36,10 +36,10 @@ struct rapt_abi_problem {
   int32_t head_dim, head_dim_v;
   int32_t window_left, window_right; /* -1: unbounded; causality is folded in */
   int32_t top_left;                  /* 1: query i is aligned with key i; 0: with i + seqlen_k - seqlen_q */
-  int32_t heads_at_once; /* order.hpp: later rows have more keys, so of so many heads they start first; or 0 */
-  int32_t xcds;          /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
-  float scale;           /* softmax_scale, above 0 for a plain kernel */
-  float scale_log2;      /* softmax_scale * log2(e), rounded once */
+  int32_t heads_at_once;             /* order.hpp: heads scheduled together, longest rows first; or 0 */
+  int32_t xcds;                      /* workgroup n starts on XCD n % xcds; 1 if all share one cache */
+  float scale;                       /* softmax_scale, above 0 for a plain kernel */
+  float scale_log2;                  /* softmax_scale * log2(e), rounded once */
 
   /* read only by general kernels */
   float softcap;                     /* 0: none */
@@ -113,11 +113,11 @@ struct rapt_abi_partial {
 };
 
 /* Split-KV: few queries, long KV. Rows of q that share a head of k are one tile: row r of a head of k is query r /
- * group of its head r % group. A workgroup of split computes 16 rows over split_rows rows of k, which count from the
- * cache's or the sequence's first; the grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split
- * first. With one split it writes out and lse. Otherwise splits that begin after the last key write nothing, the others
- * partial results, and a workgroup of split_combine merges those of one row of q: the grid has heads_q * seqlen_q *
- * batch workgroups, heads first.
+ * group of its head r % group. A workgroup of split computes 16 rows over split_rows rows of k, counted from the first
+ * row of the cache or sequence. The grid has row_tiles * splits * heads_k * batch workgroups, row tiles of a split
+ * first. With one split it writes out and lse. Otherwise a split writes partial results, or nothing if it begins after
+ * the last key. A workgroup of split_combine merges the partial results of one row of q: the grid has heads_q *
+ * seqlen_q * batch workgroups, heads first.
  *
  * NVIDIA: with one split of fewer rows than k has, a workgroup has all splits of split_rows rows, one after another,
  * and computes what split_combine would. Kernels can if a row of their tile of K has at most RAPT_FOLDED_ROW_BYTES. */
@@ -151,7 +151,8 @@ struct rapt_abi_row_statistics {
 
 /* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of
  *   backward_dq     computes block_q rows of dq of one head, and writes their statistics. If backward_fused follows, it
- *                   does not compute dq: it writes the statistics and sets the rows' dq_sum to 0
+ *                   only writes the statistics and sets the rows' dq_sum to 0.
+ *
  *   backward_dkv    block_q rows of dk and dv of one head of k
  *   backward_fused  the same, and adds to dq_sum of all rows of q that attend these keys, in any order
  *   backward_dq_round  block_q rows of dq of one head, from dq_sum

@@ -15,7 +15,7 @@ namespace rapt::archive {
 
 struct Resources {
   std::string target;     // the architecture that it was compiled for: "gfx942", "sm_90"
-  std::string name;       // of its symbol
+  std::string name;       // its symbol
   int lanes = 0;          // per wave
   int max_threads = 0;    // per workgroup
   int registers = 0;      // per thread, 32 bits each
@@ -35,8 +35,8 @@ class Compiled {
   virtual nlohmann::ordered_json block(const Row& row, const Architecture& arch) const = 0;
 };
 
-// Of the one kernel that the code object has. Throws Error, which begins with `name`.
-// `given` is the shared memory that a launch gives a workgroup, which the code object does not say.
+// Reads the only kernel of a code object. Throws Error, which begins with `name`. `given` is the shared memory that a
+// launch gives a workgroup: the code object does not say it.
 std::unique_ptr<Compiled> read_amd(const std::string& name, std::span<const std::byte> elf, int given);
 std::unique_ptr<Compiled> read_nvidia(const std::string& name, std::span<const std::byte> elf, int given);
 

@@ -1,4 +1,4 @@
-// A code object's bytes as a 64-bit ELF file. Everything that lies beyond its end is an Error.
+// A code object's bytes as a 64-bit ELF file. Reading beyond its end is an Error.
 #pragma once
 
 #include <elf.h>
@@ -33,12 +33,12 @@ class Elf {
     return value;
   }
 
-  // Of a file for this machine, an EM_ number, called `machine_name`.
+  // The header, if the file is for this machine (an EM_ number), called `machine_name` in errors.
   Elf64_Ehdr header(uint16_t machine, const char* machine_name) const {
     const auto header = read<Elf64_Ehdr>(0, "the ELF header");
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
       fail("not a 64-bit ELF file");
-    if (header.e_machine != machine) fail(std::string("an ELF file, but not of ") + machine_name);
+    if (header.e_machine != machine) fail(std::string("an ELF file, but not for ") + machine_name);
     return header;
   }
 

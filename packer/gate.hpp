@@ -1,4 +1,4 @@
-// The resource gate: what a compiled kernel uses against what its row of the manifest allows.
+// The resource gate compares what a compiled kernel uses with what its row of the manifest allows.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct Options {
   std::vector<std::string> objects;
 };
 
-// What Triton's compiler wrote beside a code object.
+// The shared memory that Triton's compiler wrote down beside a code object.
 int given_shared_memory(const std::vector<Row>& rows, const std::string& name, const std::string& object) {
   if (std::ranges::none_of(rows, [&](const Row& row) { return row.by_triton() && row.name() == name; })) return 0;
   const std::string path = std::filesystem::path(object).replace_extension(".json").string();
@@ -60,9 +60,9 @@ void run(Options& o) {
 int main(int argc, char** argv) {
   CLI::App app("Checks compiled kernels against the manifest and packs them into one archive.", "rapt-archive");
   Options o;
-  app.add_option("--manifest", o.manifest, "What each kernel may use")->required();
+  app.add_option("--manifest", o.manifest, "The manifest: what each kernel may use")->required();
   app.add_option("--arch", o.contents.arch, "The architecture, such as gfx942")->required();
-  app.add_option("--compiler", o.contents.compiler, "What compiled the kernels, for the index");
+  app.add_option("--compiler", o.contents.compiler, "The compiler's name, for the index");
   app.add_option("--tuning", o.tuning, "A file whose text goes into the index");
   app.add_option("--output", o.output, "The archive")->required();
   app.add_option("objects", o.objects, "Code objects, each named NAME.co after its row")->required();

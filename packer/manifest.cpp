@@ -97,7 +97,7 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
     refuse({"block_q=", "stages=", "mfma=", "sgpr_spills<="});
   }
   if (row.features == "scores" && !(triton && nvidia))
-    throw Error("features= is \"scores\", which only kernels by Triton for nvidia have");
+    throw Error("features= is \"scores\", which only Triton's kernels for nvidia have");
   if (nvidia) {
     require({"registers<="});
     if (triton) refuse({"mfma=", "sgpr_spills<="});

@@ -1,5 +1,5 @@
-// kernels/manifest: which kernels are compiled for which architectures, and what each may use. docs/design/archive.md
-// has the grammar.
+// kernels/manifest lists which kernels are compiled for which architectures, and what each may use.
+// docs/design/archive.md has the grammar.
 #pragma once
 
 #include <stdexcept>
@@ -29,8 +29,9 @@ struct Row {
   std::vector<std::string> arches;
   std::string dtype, features, p;
   int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1, query_tiles = 1;
-  int shared_memory = 0;                  // NVIDIA: bytes that a launch adds to a workgroup
-  int block_q = 0, stages = 1, mfma = 0;  // Triton: rows of a workgroup, tiles of keys on their way, rows of a product
+  int shared_memory = 0;  // NVIDIA: bytes that a launch adds to a workgroup
+  int block_q = 0, stages = 1,
+      mfma = 0;  // Triton: rows of a workgroup, tiles of keys in flight, rows of a matrix product
   std::vector<std::string> flags;
   Budget budget;
 

@@ -1,7 +1,6 @@
 // NVIDIA kernels: the .nv.info sections of their ELF files, and the rules for their resources.
-//
-// NVIDIA does not document these sections; names and numbers are those that `cuobjdump -elf` of CUDA 13 prints. Each
-// attribute begins with a byte for its format and a byte for its number, and has 16 bits of value or of size.
+// NVIDIA does not document these sections. Names and numbers are as `cuobjdump -elf` of CUDA 13 prints them. Each
+// attribute begins with a byte for its format and a byte for its number, then has 16 bits of value or of size.
 
 #include <climits>
 #include <nlohmann/json.hpp>
@@ -20,15 +19,15 @@ constexpr uint16_t kCuda = 190;     // EM_CUDA
 constexpr uint8_t kElfAbi = 8;      // EI_ABIVERSION since CUDA 13: e_flags has the architecture in bits 8 to 15
 constexpr uint8_t kSizedValue = 4;  // EIFMT_SVAL: the 16 bits are the size of what follows
 enum Attribute : uint8_t {          // EIATTR_...
-  kMaxThreads = 0x05,               // of __launch_bounds__: three numbers
-  kThreads = 0x10,                  // of Triton's kernels, which take no others: three numbers
+  kMaxThreads = 0x05,               // from __launch_bounds__: three numbers
+  kThreads = 0x10,                  // Triton's kernels take exactly these threads: three numbers
   kFrameSize = 0x11,                // symbol, bytes of stack
   kParameterBytes = 0x19,
   kRegisters = 0x2f,  // symbol, registers
 };
 
-// Of shared memory for each workgroup, by the driver, since sm_80; since sm_90 the section of static memory counts
-// them.
+// Shared memory that the driver takes from each workgroup, since sm_80. Since sm_90 the section of static memory counts
+// it.
 constexpr int kReservedBytes = 1024;
 
 class Cubin : public Elf {

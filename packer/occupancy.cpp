@@ -17,7 +17,7 @@ int round_up(int value, unsigned granule) {
 Occupancy occupancy(const Architecture& arch, int vgprs, int sgprs, int lds, int waves_per_group) {
   const int vgprs_of_simd = static_cast<int>(arch.vgprs_per_simd),
             sgprs_of_simd = static_cast<int>(arch.sgprs_per_simd);
-  const int units = static_cast<int>(arch.units_per_multiprocessor);  // that share their LDS
+  const int units = static_cast<int>(arch.units_per_multiprocessor);  // units that share their LDS
   const int simds = static_cast<int>(arch.simds_per_unit) * units;
   Occupancy o{static_cast<int>(arch.waves_per_simd), INT_MAX, 0};
   if (vgprs > 0) o.by_registers = std::min(o.by_registers, vgprs_of_simd / round_up(vgprs, arch.vgpr_granule));

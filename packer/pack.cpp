@@ -81,7 +81,7 @@ ordered_json entry(const Row& row, const Architecture& arch, const Compiled& ker
   return json;
 }
 
-// The code objects as one zstd frame: those of one operation resemble each other.
+// Adds the code objects of one operation as one zstd frame, because they resemble each other.
 void add_frame(std::string& file, std::span<const Object> objects, std::span<ordered_json> entries) {
   std::string content;
   for (size_t i = 0; i < objects.size(); ++i) {

@@ -1,4 +1,4 @@
-"""python/rapt/_float64.py, the one oracle in Python, by its path: the package needs an extension that may not be built."""
+"""Loads python/rapt/_float64.py, the oracle in Python, by its path: the package's extension may not be built."""
 
 import importlib.util
 import pathlib

@@ -13,7 +13,7 @@ bool isArchTechPreview(ihipStream_t* stream);
 
 namespace v2::flash {
 
-// Of AOTriton's tuning; never read.
+// For AOTriton's tuning; never read.
 struct FwdExtraArguments;
 struct BwdExtraArguments;
 struct FusedBwdExtraArguments;

@@ -1,5 +1,5 @@
-// The structs that attn_fwd and attn_bwd of AOTriton's v3 interface are passed, one for each params_version. Fields are
-// in the order of AOTriton's; tests/aotriton/interface/table.txt has their offsets.
+// The structs that callers pass to attn_fwd and attn_bwd of AOTriton's v3 interface, one for each params_version.
+// Fields are in AOTriton's order; tests/aotriton/interface/table.txt has their offsets.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ struct ForwardParams3 {
   int32_t window_left, window_right;
 };
 
-// Memory that the callee may ask the caller for, by `acquire`, which Rapt never does.
+// Memory that a callee may ask the caller for, by `acquire`; Rapt never asks.
 template <int Rank>
 struct LazyTensor3 {
   void* cookie;
@@ -123,8 +123,8 @@ struct BackwardParams6 {
   LazyTensor6<4> dq_sum;
 };
 
-// What callers construct. Their constructors cannot know the version, so they set what every version has; the fields
-// that only some have are either set by every caller, or read only where cu_seqlens_q is given.
+// The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version. A
+// field of only some versions is set by every caller, or read only where cu_seqlens_q is given.
 struct attn_fwd_params {
   attn_fwd_params();
   char every_version[std::min(sizeof(ForwardParams1), sizeof(ForwardParams3))];

@@ -1,5 +1,5 @@
-// The types in AOTriton's C++ interface, as its callers lay them out. Their names and members are what mangled names
-// are made of; tests/aotriton/interface/table.txt has what each release of AOTriton says about them.
+// The types in AOTriton's C++ interface, as its callers lay them out. Mangled names are made of their names and
+// members; tests/aotriton/interface/table.txt has what each release of AOTriton says about them.
 #pragma once
 
 #include <array>

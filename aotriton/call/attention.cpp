@@ -28,7 +28,7 @@ Error Attention::set_lengths() {
   if (call_.cu_seqlens_k) cu_seqlens_k_.set_lengths(call_.cu_seqlens_k, place());
   varlen_.cu_seqlens_q = cu_seqlens_q_.c();
   varlen_.cu_seqlens_k = cu_seqlens_k_.c();
-  // Rapt takes 0 only where there are no rows, but padded and strided sequences without rows may have some around them.
+  // Rapt takes 0 only if there are no rows. Padded and strided sequences without rows may still lie among other rows.
   const int64_t least = call_.padded() || call_.strided() ? 1 : 0;
   varlen_.max_seqlen_q = seqlen_q_ == 0 ? least : seqlen_q_;
   varlen_.max_seqlen_k = seqlen_k_ == 0 ? least : seqlen_k_;

@@ -1,4 +1,4 @@
-// What a caller of AOTriton's functions asks for, in whichever release's form it came.
+// A call of AOTriton's functions, in one form for all releases.
 #pragma once
 
 #include "aotriton/abi/params.hpp"
@@ -12,7 +12,7 @@ using HipStream = ihipStream_t*;
 // How a release stores lse.
 struct LseForm {
   bool log2 = false;    // up to 0.10; natural from 0.11 on
-  bool padded = false;  // of packed sequences: (batch * heads, max_seqlen_q), up to 0.11; then (heads, total_q)
+  bool padded = false;  // packed sequences have (batch * heads, max_seqlen_q) up to 0.11, then (heads, total_q)
 };
 
 // value + *data, where data is given.
@@ -33,12 +33,12 @@ struct Call {
   LseForm lse_form;
   float scale = 1;
   Causal causal = aotriton::v3::flash::kNotCausal;
-  Window window = {};  // where `causal` says that there is one
+  Window window = {};  // if `causal` is kWindow
   float dropout = 0;
   DeviceNumber seed, offset;
-  bool seed_in_memory = false;  // it must be given so
-  // Of packed sequences; of padded ones, tensors are [batch, heads, longest, head_dim]; of strided ones, sequence b
-  // begins at row starts[b].
+  bool seed_in_memory = false;  // the seed must be given in device memory
+  // Lengths of packed, padded or strided sequences. Padded tensors are [batch, heads, longest, head_dim]; strided
+  // sequence b begins at row starts[b].
   T1 cu_seqlens_q, cu_seqlens_k;
   Varlen varlen = aotriton::v3::flash::kCompact;
   T1 starts_q, starts_k;
@@ -58,8 +58,8 @@ struct BackwardCall : Call {
   bool deterministic = false;
 };
 
-// Results are ready when the stream's work is done. If the call fails, they are NaN, and the first failure of the
-// process is printed.
+// Results are ready when the stream's work is done. If the call fails, its results are NaN, and the first failure of
+// the process is printed.
 Error forward(const ForwardCall& call);
 Error backward(const BackwardCall& call);
 

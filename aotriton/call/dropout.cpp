@@ -34,7 +34,7 @@ Error write_mask(const T4& signs, float probability, const DeviceNumber& seed, c
   a.kept = dtype == aotriton::kFloat32 ? 0x3F000000u : dtype == aotriton::kBFloat16 ? 0x3F00u : 0x3800u;
   a.dropped = a.kept | 1u << (8 * a.element - 1);
   a.keep_threshold = rapt_keep_threshold(static_cast<double>(probability));
-  if (probability > 0) {  // otherwise callers pass memory that holds nothing
+  if (probability > 0) {  // without dropout, callers pass memory that is not set
     a.seed = number(seed);
     a.offset = number(offset);
   }

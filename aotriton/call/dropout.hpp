@@ -1,4 +1,4 @@
-// What callers want of dropout beside the attention: its mask, and the numbers that it was drawn from.
+// The results of dropout that callers ask for beside attention: its mask, and the seed and offset that made it.
 #pragma once
 
 #include "aotriton/call/call.hpp"

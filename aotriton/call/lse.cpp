@@ -34,7 +34,7 @@ rapt_aot_rows Lse::rapts() const {
   return scratch_.data() == nullptr ? callers() : rows(scratch_.data(), attention_.total_q(), 1, call_.cu_seqlens_q);
 }
 
-// Rapt checks its own form of lse; this is the caller's.
+// Checks the caller's form of lse. Rapt checks its own form.
 Error Lse::check_form() const {
   const T2& t = call_.lse;
   const bool of_batch = !attention_.packed() || padded();
@@ -92,7 +92,7 @@ Error Lse::write() {
   return convert(rapts(), callers(), call_.lse_form.log2 ? std::numbers::log2e_v<float> : 1.0f);
 }
 
-// Rapt's kernels take the +Inf of rows without keys as they take their own -Inf.
+// Rows without keys have +Inf. Rapt's kernels take it as they take their own -Inf.
 Error Lse::read() {
   if (!call_.lse_form.log2 && like_rapts()) return use_callers();
   if (const Error e = use_scratch()) return e;

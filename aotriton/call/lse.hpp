@@ -7,7 +7,7 @@
 
 namespace rapt::aot {
 
-// Rapt's lse of a call: the caller's memory where the forms are alike, otherwise memory of the stream.
+// Rapt's lse of a call. It is in the caller's memory if the caller's form is Rapt's, otherwise in memory of the stream.
 class Lse {
  public:
   Lse(const Call& call, const Attention& attention)
@@ -20,7 +20,7 @@ class Lse {
 
  private:
   bool padded() const;
-  bool like_rapts() const;  // but for the base
+  bool like_rapts() const;  // except for the logarithm's base
   Error check_form() const;
   Error use_callers();
   Error use_scratch();

@@ -18,9 +18,9 @@ Error check_side(const char* name, int32_t side) {
 
 }  // namespace
 
-// AOTriton's numbers count from the query's own. A number beside kBottomRight, which counts from key i + diagonal, has
-// no such frame in Rapt: padded sequences have one diagonal, so it is added; of packed ones, both sides count from each
-// sequence's own diagonal, as in FlashAttention.
+// AOTriton's window numbers count from key i of query i, and kBottomRight from key i + diagonal. Rapt counts both sides
+// of a window from the same key. Padded sequences share one diagonal, so it is added to the number beside kBottomRight.
+// In packed sequences both sides count from the sequence's own diagonal, as in FlashAttention.
 Error find_mask(const Call& call, int64_t seqlen_q, int64_t seqlen_k, bool packed, Mask& mask) {
   mask.rows_without_keys = packed || seqlen_k == 0;
   if (call.causal == kNotCausal) return aotriton::kSuccess;

@@ -25,7 +25,7 @@ struct Dimension {
   size_t size, stride;  // in bytes
 };
 
-// Dimensions of an innermost run of `width` bytes that is without gaps, the one of the least stride first.
+// The dimensions around an innermost run of `width` bytes without gaps, in ascending order of stride.
 void fill(char* data, size_t width, Dimension* dimensions, int count, HipStream stream) {
   if (count == 0) static_cast<void>(hip()->hipMemsetAsync(data, 255, width, stream));
   else if (count == 1 && dimensions[0].stride >= width)

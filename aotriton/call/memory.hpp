@@ -1,4 +1,4 @@
-// Device memory beside the tensors of a call, all in the order of the stream.
+// Device memory beside the tensors of a call. All work on it is in the order of the stream.
 #pragma once
 
 #include "aotriton/call/call.hpp"
@@ -6,7 +6,7 @@
 
 namespace rapt::aot {
 
-// Memory that the stream allocates, and frees after what was launched so far.
+// Memory that the stream allocates, and frees after the work launched so far.
 class Scratch {
  public:
   Scratch(const Device& device, HipStream stream) : device_(device), stream_(stream) {}
@@ -23,7 +23,7 @@ class Scratch {
   void* data_ = nullptr;
 };
 
-// Bytes of 255 are a NaN of every type. What lies between a tensor's elements is not written.
+// Bytes of 255 are a NaN of every type. Memory between a tensor's elements is not written.
 void fill_nan(const T4& t, HipStream stream);
 void fill_nan(const T2& t, HipStream stream);
 

@@ -1,4 +1,4 @@
-// Padded and strided sequences as packed ones, which Rapt has: copies of a call's tensors.
+// Copies a call's tensors so that padded and strided sequences are packed, as Rapt takes them.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace rapt::aot {
 
-enum class Side { q, k };  // whose lengths a tensor has
+enum class Side { q, k };  // the sequence lengths that a tensor has
 
 class Packing {
  public:
@@ -16,15 +16,15 @@ class Packing {
 
   bool needed() const { return call_.padded() || call_.strided(); }
 
-  // Checks what the copies need that Rapt does not see, and takes the memory of all of them, before the first.
+  // Checks everything that only the copies need, and takes the memory of all copies before the first one.
   struct Named {
     const char* name;
     const T4* tensor;
   };
   Error reserve(std::initializer_list<Named> tensors);
-  // `tensor` becomes memory for packed rows; `filled`: with those that it had.
+  // `tensor` becomes memory for packed rows, with copies of its rows if `filled`.
   Error pack(T4& tensor, Side side, bool filled);
-  // Copies the rows of `packed` to where those of `tensor` are.
+  // Copies the rows of `packed` to the places of the rows of `tensor`.
   Error unpack(const T4& packed, const T4& tensor, Side side) const;
 
  private:

@@ -16,7 +16,7 @@ const char* consequence(const Device* device) {
   return device != nullptr ? "Its results are NaN." : "Its results are as they were.";
 }
 
-// The mask of a row is that of its batch and head.
+// Dropout's mask depends on a row's batch and head.
 Error check_mask_of(const Attention& attention, const T4& signs) {
   const auto batch = static_cast<int64_t>(signs.size(0)), heads = static_cast<int64_t>(signs.size(1));
   if (batch == attention.batch() && heads == attention.heads_q()) return aotriton::kSuccess;
@@ -60,7 +60,7 @@ Error run_packed(const BackwardCall& call, const Device& device) {
     to.set_rows(from, attention.place(), attention.packed());
     return to.c();
   };
-  // PyTorch's tensors without elements are null too, and are no less asked for.
+  // PyTorch's tensors without elements are null too, but still asked for.
   const auto gradient = [&](const T4& from, const T4& of, Tensor& to) {
     return from ? rows(from, to) : !given(of) ? rows(of, to) : nullptr;
   };

@@ -35,7 +35,7 @@ class Tensor {
 
 int32_t bytes_of(aotriton::DType dtype);
 
-// Whether a tensor was given: some callers say "none" by tensors without elements.
+// True if a tensor was given. Some callers pass a tensor without elements for "none".
 template <int Rank>
 bool given(const aotriton::TensorView<Rank>& t) {
   if (!t) return false;

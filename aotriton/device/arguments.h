@@ -18,7 +18,7 @@ struct rapt_aot_pairs {
   int32_t count, step, heads;
 };
 
-/* Writes `from` to `to`, each number times `factor`, and +Inf for -Inf, by which Rapt marks rows that attend nothing.
+/* Writes `from` to `to`, each number times `factor`, and +Inf for -Inf: Rapt marks rows that attend nothing with -Inf.
  * The grid has pairs in y, and in x a workgroup for 256 rows. */
 struct rapt_aot_convert_lse {
   struct rapt_aot_rows from, to;
@@ -35,7 +35,7 @@ struct rapt_aot_copy_rows {
   struct rapt_aot_rows from, to;
   const int32_t* cu_seqlens;
   struct rapt_aot_pairs pairs;
-  int32_t halves; /* of a row, 2 bytes each */
+  int32_t halves; /* in a row, 2 bytes each */
 };
 
 /* value + *data, where data is given. */
@@ -44,7 +44,7 @@ struct rapt_aot_number {
   const uint64_t* data;
 };
 
-/* Writes the numbers of a call's dropout where they are wanted: one workgroup. */
+/* Writes a call's dropout seed and offset to the outputs that are given: one workgroup. */
 struct rapt_aot_write_numbers {
   struct rapt_aot_number seed, offset;
   uint64_t *seed_output, *offset_output; /* null: not wanted */

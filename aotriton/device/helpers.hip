@@ -1,4 +1,5 @@
-// What AOTriton's callers expect of lse and of the encoded softmax, and Rapt's own kernels do not write.
+// Kernels for the forms of lse and of the encoded softmax that AOTriton's callers expect and Rapt's kernels do not
+// write.
 #include "aotriton/device/arguments.h"
 #include "kernels/amd/isa/arguments.hpp"
 #include "kernels/common/philox.h"

@@ -1,5 +1,5 @@
-// The functions of AOTriton 0.4 to 0.12 whose arguments are no struct. Releases differ in their arguments, so each is a
-// function of its own.
+// The functions of AOTriton 0.4 to 0.12 that take plain arguments, not a struct. Releases differ in the arguments, so
+// each has a function of its own.
 #include "aotriton/abi/functions.hpp"
 #include "aotriton/exports/release.hpp"
 

@@ -69,8 +69,8 @@ Error unknown_version(const char* function, int32_t version, const char* known) 
   return e;
 }
 
-// The forward pass cannot tell 0.10 from 0.11 but by the file's name, so 0.10's backward pass asks the name too: under
-// another name, both have the natural lse.
+// Only the file's name tells the forward passes of 0.10 and 0.11 apart, so 0.10's backward pass asks for the name too.
+// Under any other name, both have the natural lse.
 LseForm form_of_10_and_11() { return {.log2 = rapt::aot::release() == 10, .padded = true}; }
 
 }  // namespace

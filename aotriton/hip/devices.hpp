@@ -1,4 +1,4 @@
-// The GPUs, asked once: what check_gpu answers costs no more than finding the stream's device.
+// The GPUs, listed once, so that check_gpu costs no more than finding the stream's device.
 #pragma once
 
 #include "aotriton/hip/hip.hpp"
@@ -19,7 +19,7 @@ const Hip* hip();
 // The device of a stream; of the null stream, the current one. Null, after fail(), if there is none.
 const Device* device_of(HipStream stream);
 
-// Makes a device the current one, and the former one again at the end.
+// Makes a device the current one while it lives, then the former one again.
 class CurrentDevice {
  public:
   explicit CurrentDevice(const Device& device);
@@ -28,7 +28,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
-  int former_ = -1;  // -1: it was this one
+  int former_ = -1;  // -1: the device was current already
 };
 
 }  // namespace rapt::aot

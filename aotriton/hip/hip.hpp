@@ -1,4 +1,4 @@
-// The functions of HIP that are called beside Rapt's own, of the library that Rapt opens.
+// Functions of HIP that Rapt itself does not call, from the library that Rapt opens.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct Hip {
   RAPT_AOT_HIP_FUNCTIONS(RAPT_AOT_DECLARE)
 #undef RAPT_AOT_DECLARE
 
-  // After `what` was done: kSuccess, or a failure that says so.
+  // kSuccess, or a failure that says that `what` failed.
   aotriton::Error check(HipResult result, const char* what) const;
   bool capturing(HipStream stream) const;
 };

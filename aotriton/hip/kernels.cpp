@@ -66,7 +66,7 @@ aotriton::Error launch_one(const Device& device, HipStream stream, Grid grid, vo
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return aotriton::kSuccess;
   if (function == nullptr)
     return fail(aotriton::kNotSupported,
-                "the stream is captured and no call came before, in which kernels would have been loaded");
+                "the stream is captured, and no earlier call loaded the kernels: make one call before the capture");
   void* parameters[] = {const_cast<Arguments*>(&arguments)};
   const CurrentDevice current(device);
   const HipResult result =

@@ -23,7 +23,7 @@ double memory_work(const rapt_problem& p, rapt_op op) {
   return decode ? static_cast<double>(bytes) : 0;
 }
 
-// The backends to compare, each by its general name and not again per instruction tier.
+// The backends to compare, each once by its general name, not once per instruction tier.
 std::vector<std::string> default_backends(const Problem& problem, rapt_device device) {
   if (on_gpu(device)) return {gpu_backend(device)};
   std::vector<std::string> names;
@@ -36,13 +36,13 @@ Execution how(const std::string& backend, const Team& team, bool deterministic =
   return {.backend = backend, .deterministic = deterministic, .allow_math = true, .executor = team.executor()};
 }
 
-// What forecasts the device's times; "" where they are measured. `left_out`: why there are neither.
+// The model that forecasts the device's times; "" where times are measured. `left_out`: why there are neither.
 std::string time_model(rapt_device device, std::string& left_out) {
   if (!on_gpu(device)) return "";
   const rapt_device_info info = describe(device);
   if (info.simulator && *info.time_model == 0)
     left_out =
-        "a simulated GPU, and no time is modelled: RAPT_SIM_TIME=1 asks for forecasts, or =sample for quick ones";
+        "a simulated GPU without a time model: RAPT_SIM_TIME=1 asks for forecasts, RAPT_SIM_TIME=sample for quick ones";
   return info.time_model;
 }
 

@@ -47,7 +47,7 @@ struct BenchPlan {
 class BenchRunner {
  public:
   BenchRunner(const BenchPlan& plan, const Team& team, Progress& progress);
-  std::vector<BenchRow> run(const BenchCase& which);  // of the plan; one row per op and backend, in that order
+  std::vector<BenchRow> run(const BenchCase& which);  // a case of the plan; one row per op and backend, in that order
 
  private:
   struct Tensors;

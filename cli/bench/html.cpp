@@ -122,7 +122,7 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
                                  best_cpu_tier(), rapt_version_string());
   body +=
       "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
-      "the 80th percentile of the rate over that of the limit (arithmetic, or memory where the KV exceeds the caches), "
+      "the rate's 80th percentile over the limit's (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
   const auto simulated = std::find_if(rows.begin(), rows.end(), [](const BenchRow& r) { return !r.simulated.empty(); });
   if (simulated != rows.end())

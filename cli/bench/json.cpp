@@ -39,7 +39,7 @@ nlohmann::ordered_json row_json(const BenchRow& r) {
   if (measured) j["extra_bytes"] = r.extra_bytes;
   j["threads"] = r.threads;
   j["samples"] = r.measured.samples;
-  if (r.work.bytes > 0) {  // then peak_fraction is of the smaller limit
+  if (r.work.bytes > 0) {  // peak_fraction is then of the smaller limit
     j["gbps"] = number(r.gigabytes());
     j["peak_gbps"] = probed ? number(r.measured.peak_bytes * 1e-9) : nullptr;
     j["limit"] = r.measured.memory_limited ? "memory" : "arithmetic";

@@ -1,5 +1,6 @@
 // Times calls relative to the machine's peak: short samples of all backends in turn, a probe of the peak before each,
-// and percentiles of both. On a shared machine, averages over a whole run depend more on other processes than the code.
+// and percentiles of both. On a shared machine, averages over a whole run depend more on other processes than on the
+// code.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ namespace rapt::cli {
 
 struct Work {
   double flops = 0;
-  double bytes = 0;  // read from memory at least once; 0: not a case that memory limits
+  double bytes = 0;  // that must be read from memory; 0: memory does not limit the case
 };
 
 struct Measurement {
@@ -20,7 +21,7 @@ struct Measurement {
   double ms = 0, ms_p20 = 0;  // median and 20th percentile of one call
   double peak_flops = 0;      // per second: the 80th percentile of the interleaved probes
   double peak_bytes = 0;
-  double limit_ms = 0;  // the least that the probed machine could take: arithmetic or memory; 0: not probed
+  double limit_ms = 0;  // the least time that the probed machine needs, for arithmetic or memory; 0: not probed
   bool memory_limited = false;
 };
 
@@ -33,7 +34,7 @@ struct Contender {
 };
 
 struct SamplingRule {
-  int samples = 30;  // enough, if also
+  int samples = 30;  // enough, if `least_seconds` are over too
   double least_seconds = 0.3;
   double most_seconds = 1;  // of sampling; for a longer call, the first run is the only sample
 };

@@ -64,7 +64,7 @@ std::vector<BenchCase> fa3() {
   return cases;
 }
 
-// The CPUs of servers: few heads and many, short sequences and long.
+// For CPUs of servers: few heads and many, short sequences and long.
 std::vector<BenchCase> xeon() {
   std::vector<BenchCase> cases;
   for (const char* dtype : {"bf16", "fp32", "fp16"})
@@ -121,7 +121,7 @@ std::vector<BenchCase> bench_table(const std::string& name) {
   if (name == "mi300x-d256") return mi300x_d256();
   if (name == "fa3") return fa3();
   if (name == "xeon") return xeon();
-  if (name == "peaks") return {};  // what is printed before any table
+  if (name == "peaks") return {};  // every table prints them first
   return decode();
 }
 

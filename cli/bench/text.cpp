@@ -47,7 +47,7 @@ void BenchTable::print_header(const BenchPlan& plan, const Team& team) const {
   }
   if (on_gpu(plan.device) && describe(plan.device).simulator)
     fmt::print("ms: of one call, forecast by the model, not measured (docs/simulator.md)\n\n");
-  else fmt::print("ms: median. %: 80th percentile of the rate over that of the peak probed between the samples\n\n");
+  else fmt::print("ms: median. %: the rate's 80th percentile over that of the peak, probed between the samples\n\n");
   fmt::print(kLine, "case", label_width_, "device", "backend", "kernel", "fwd ms", "bwd ms", "fwd TF/s", "bwd TF/s",
              "fwd %", "bwd %", "GB/s", "times", "problem");
 }

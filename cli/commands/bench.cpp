@@ -90,7 +90,8 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("bench", "Measure problems or named tables against the machine's peak");
   sub->add_option("what", o->what, fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")))
       ->required();
-  sub->add_option("--backend", o->backends, "Only this backend (repeatable); otherwise all that take the problem")
+  sub->add_option("--backend", o->backends,
+                  "Only this backend (repeatable); otherwise every backend that takes the problem")
       ->take_all()
       ->allow_extra_args(false);
   add_device_option(*sub, o->device);

@@ -34,7 +34,7 @@ void print_tiers() {
     if (c.backend == "cpu") fmt::print("  {}\n", c.reason);
 }
 
-// A GPU's archive has dozens of kernels: `rapt explain` lists all, this only the chosen one and the other backends.
+// A GPU's archive has dozens of kernels. `rapt explain` lists all; here are the chosen one and the other backends.
 void print_gpu_problem(const Problem& problem, rapt_device device) {
   const Explanation e = explain(problem, RAPT_FORWARD, {}, device);
   fmt::print("\nforward {} on {}\n", problem.text(), device_name(device));

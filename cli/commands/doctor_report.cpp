@@ -102,9 +102,9 @@ void print_devices() {
   utsname os = {};
   uname(&os);
   std::string driver;
-  std::getline(std::ifstream("/sys/module/amdgpu/version"), driver);  // exists for AMD's driver, not for Linux's
+  std::getline(std::ifstream("/sys/module/amdgpu/version"), driver);  // AMD's own driver has it, Linux's does not
   fmt::print("  {} {}, amdgpu driver {}\n", os.sysname, os.release,
-             driver.empty() ? "of this kernel, or none" : driver);
+             driver.empty() ? "the Linux kernel's own, or none" : driver);
   for (const rapt_device_type type : {RAPT_ROCM, RAPT_CUDA}) {
     int32_t count = 0;
     const std::string backend = gpu_backend({type, 0});

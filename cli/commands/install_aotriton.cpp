@@ -24,7 +24,7 @@ int undo_command(const TorchLibraries& torch, bool dry_run) {
   if (torch.replaced.empty() && torch.leftovers.empty())
     throw InputError(fmt::format("{} has AOTriton's own library", torch.folder.string()));
   if (!dry_run) undo(torch);
-  fmt::print("{} {} as AOTriton made it\n", fmt::join(torch.files, ", "), dry_run ? "would be" : "is again");
+  fmt::print("{} {} AOTriton's own\n", fmt::join(torch.files, ", "), dry_run ? "would again be" : "is again");
   return 0;
 }
 
@@ -49,7 +49,8 @@ void add_install_aotriton(CLI::App& app, Action& action) {
   auto options = std::make_shared<InstallOptions>();
   CLI::App* sub = app.add_subcommand("install-aotriton",
                                      "Put Rapt in the place of AOTriton in a PyTorch for ROCm, and take it out again");
-  sub->add_option("--torch", options->torch, "PyTorch's folder; otherwise that of the torch which python3 imports");
+  sub->add_option("--torch", options->torch,
+                  "PyTorch's folder; otherwise the folder of the torch that python3 imports");
   sub->add_flag("--dry-run", options->dry_run, "Say what would be done, and do nothing");
   sub->add_flag("--undo", options->undo, "Put AOTriton's own library back");
   sub->footer("Example:\n  rapt install-aotriton --dry-run");

@@ -104,11 +104,11 @@ void inspect(const Archive& archive, const rapt_kernel& k) {
   line("P", fmt::format("{}", k.p));
   line("workgroup",
        fmt::format("{} threads in {} waves, {} bytes of shared memory", k.threads, k.waves, k.shared_memory));
-  line("registers", fmt::format("{} of a thread, {} spilled", k.registers, k.spills));
+  line("registers", fmt::format("{} per thread, {} spilled", k.registers, k.spills));
   if (k.amd != nullptr)
-    line("of AMD",
+    line("AMD",
          fmt::format("{} AGPRs, {} SGPRs, occupancy {} waves per SIMD", k.amd->agprs, k.amd->sgprs, k.amd->occupancy));
-  if (k.nvidia != nullptr) line("of NVIDIA", fmt::format("occupancy {} warps per partition", k.nvidia->occupancy));
+  if (k.nvidia != nullptr) line("NVIDIA", fmt::format("occupancy {} warps per partition", k.nvidia->occupancy));
   line("symbol", fmt::format("{}, {} bytes of arguments", k.symbol, k.argument_size));
   line("code object", fmt::format("{} bytes, {} stored, CRC32 {:08x}", k.size, k.stored_size, k.crc32));
 }
@@ -155,7 +155,7 @@ int kernels_command(const KernelsOptions& o) {
     if (o.json) return print_json(archive);
     return o.verify ? verify(archive) : list_kernels(archive);
   }
-  if (o.json) throw InputError("--json lists all kernels of an archive, it takes no kernel's name");
+  if (o.json) throw InputError("--json lists all kernels of an archive and takes no kernel name");
   const size_t index = index_of(archive, o.kernel);
   inspect(archive, archive.kernel(index));
   if (o.verify) archive.code(index);
@@ -174,9 +174,10 @@ int kernels_command(const KernelsOptions& o) {
 void add_kernels(CLI::App& app, Action& action) {
   auto options = std::make_shared<KernelsOptions>();
   CLI::App* sub = app.add_subcommand("kernels", "List the GPU kernels of an archive, inspect, verify or extract them");
-  sub->add_option("archive", options->archive,
-                  "A file, or an architecture such as gfx942, whose archive is looked for in RAPT_KERNEL_PATH and "
-                  "next to the library; without it, the archives there");
+  sub->add_option(
+      "archive", options->archive,
+      "An archive's file, or an architecture such as gfx942: its archive in RAPT_KERNEL_PATH or next to the "
+      "library. Without it, all archives found there");
   sub->add_option("kernel", options->kernel, "The name of one kernel: what it computes and uses");
   sub->add_flag("--verify", options->verify, "Decompress and check each kernel, or the one named");
   sub->add_flag("--instructions", options->instructions, "Count the kernel's instructions by class (llvm-objdump)");

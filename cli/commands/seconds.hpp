@@ -8,7 +8,7 @@
 
 namespace rapt::cli {
 
-// Of CLI11's own, Range takes NaN.
+// CLI11's own Range takes NaN.
 inline CLI::Validator seconds_from(double least) {
   return CLI::Validator(
       [least](const std::string& text) -> std::string {

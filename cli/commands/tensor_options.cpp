@@ -23,8 +23,8 @@ std::string text_of(const std::string& option, const std::string& value) {
   return read.ec == std::errc() && read.ptr == end ? fmt::format("{}", number) : value;
 }
 
-// The number options of problems as the command's, from the library's own list: --drop P of "drop=<p>", --causal and
-// --causal-tl of "causal|causal-tl". The parser of problem texts reads and checks their values.
+// Adds the number options of problems, from the library's own list: --drop P from "drop=<p>", --causal and --causal-tl
+// from "causal|causal-tl". The parser of problem texts reads and checks their values.
 void add_number_options(CLI::App& command, TensorOptions& o) {
   for (const rapt_option& option : options()) {
     if (!option.is_number) continue;
@@ -110,8 +110,8 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
   option("--alibi", o.alibi, "ALiBi slopes, fp32: [heads] or [batch, heads]");
   option("--sink", o.sink, "Attention sinks: [heads]");
   option("--cu-seqlens-q", o.cu_seqlens_q,
-         "Packed sequences: q is [total, heads, head_dim], sequence b its rows cu[b] to cu[b + 1] - 1; int32");
-  option("--cu-seqlens-k", o.cu_seqlens_k, "The same for k and v; requires --cu-seqlens-q");
+         "Packed sequences, int32: q is [total, heads, head_dim], and sequence b is its rows cu[b] to cu[b + 1] - 1");
+  option("--cu-seqlens-k", o.cu_seqlens_k, "The same for k and v; needs --cu-seqlens-q");
   command.add_option("--layout", o.layout, "Order of dimensions in q, k, v and the output: bshd or bhsd")
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str()

@@ -27,7 +27,7 @@ struct TuneCommand {
 };
 
 int tune_command(const TuneCommand& o) {
-  // What is tuned replaces the archive's own choice; other rows of the user's would hide that.
+  // Tuning replaces the archive's own choice; the user's other rows would hide that choice.
   setenv("RAPT_TUNING", "none", 1);
   const rapt_device device = parse_device(o.device);
   if (!on_gpu(device)) throw InputError("--device is cpu, must be a GPU: the CPU's tiers are chosen by the processor");
@@ -52,11 +52,11 @@ void add_tune(CLI::App& app, Action& action) {
   sub->add_option("what", o->what,
                   fmt::format("Tables ({}) or problems as text", fmt::join(bench_table_names(), ", ")));
   add_wanted_options(*sub, o->record, o->device, o->op);
-  sub->add_option("--budget", o->budget, "Seconds in total; the same command goes on with what is left")
+  sub->add_option("--budget", o->budget, "Seconds in total; the same command again goes on with what is left")
       ->check(seconds_from(1))
       ->capture_default_str();
   sub->add_option("-o,--output", o->output,
-                  "The table: made, or added to, after each problem. RAPT_TUNING=FILE uses it. Without, it is printed");
+                  "The table's file, made or added to after each problem; RAPT_TUNING=FILE uses it. Otherwise printed");
   sub->add_flag("--simulated", o->simulated, "Write forecasts of a simulated GPU too");
   sub->add_option("--seed", o->seed, "Seed of the inputs and of the order")->capture_default_str();
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");

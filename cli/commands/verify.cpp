@@ -92,8 +92,8 @@ class Tally {
   std::string json_;
 };
 
-// Every backend except the oracle, each kernel once although it may have two names. On a GPU only the chosen variant:
-// others must be requested by name.
+// Every backend except the oracle, each kernel once although it may have two names. On a GPU only the chosen kernel:
+// other kernels must be requested by name.
 std::vector<std::string> default_backends(const Attention& a, rapt_device device) {
   if (on_gpu(device)) return {gpu_backend(device)};
   const Forward results(a);
@@ -138,7 +138,7 @@ class Verifier {
           [&](uint64_t seed) { return make_inputs(p, c.kind, seed, layout); });
   }
 
-  // inputs(seed) are those of each seed.
+  // inputs(seed) makes the tensors of one seed.
   template <class Inputs>
   void check(const std::string& problem, const std::string& kind, int seeds, bool forward_only, const Inputs& inputs) {
     const uint64_t first = options_.tensors.seed;
@@ -175,13 +175,13 @@ class Verifier {
     return rows;
   }
 
-  // The problem with the gradients that a check computes: those that its text names, or all that there are.
+  // The problem with the gradients that a check computes: the gradients that its text names, or all.
   static std::string with_gradients(const std::string& problem, const Attention& a) {
     if (!(a.bias || a.sink) || problem.find(" grads=") != std::string::npos) return problem;
     return fmt::format("{} grads=dq,dk,dv{}{}", problem, a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
   }
 
-  // Does the GPU take it? What it does not take is listed.
+  // True if the backend takes the problem; if not, the problem is listed as left out.
   bool taken(const std::string& problem, const std::string& backend, rapt_op op) {
     const Explanation e = explain(Problem::parse(problem), op, {.backend = backend}, device_);
     if (e.chosen()) return true;
@@ -214,7 +214,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   sub->add_option("--backend", o->backends,
-                  "Only this backend (repeatable); otherwise all except math that take the problem")
+                  "Only this backend (repeatable); otherwise every one but math that takes the problem")
       ->take_all()
       ->allow_extra_args(false);
   add_device_option(*sub, o->device);
@@ -223,11 +223,11 @@ void add_verify(CLI::App& app, Action& action) {
       ->capture_default_str();
   sub->add_option("--input-kind", o->kind, fmt::format("Values of the problems given: {}", input_kind_names()))
       ->capture_default_str();
-  sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on; the worst is shown")
+  sub->add_option("--seeds", o->seeds, "Check each problem with this many seeds, from --seed on, and show the worst")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   sub->add_flag("--padded", o->padded,
-                "Gaps of NaN between all rows of the problems' tensors, and rows that are not aligned");
+                "Put gaps of NaN between all rows of the problems' tensors, and do not align rows");
   sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
@@ -235,8 +235,9 @@ void add_verify(CLI::App& app, Action& action) {
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   add_tensor_options(*sub, o->tensors);
   sub->footer(
-      "Each result (out, lse, dq, ...) may differ from fp64 by twice what the plain formula in the tensors' own type\n"
-      "does, plus what any float32 sum of the logits may lose. Exit code 1 if one differs by more.\n"
+      "Each result (out, lse, dq, ...) may differ from fp64 by twice the error of the plain formula in the\n"
+      "tensors' own type, plus the error that any float32 sum of the logits may have. If one differs by more,\n"
+      "the exit code is 1.\n"
       "Examples:\n"
       "  rapt verify\n"
       "  rapt verify \"b1 hq8 hk8 sq512 sk512 d64 fp32 causal\" --input-kind outliers\n"

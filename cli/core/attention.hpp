@@ -1,4 +1,4 @@
-// One attention call's tensors and options, owned; and as the library's header takes them.
+// The tensors and options of one attention call, owned; view() gives them as the library's header takes them.
 #pragma once
 
 #include "cli/core/placement.hpp"
@@ -7,8 +7,8 @@
 namespace rapt::cli {
 
 struct Attention : MadeTensors {
-  rapt::Attention options;  // those that are numbers
-  uint64_t seed = 0;        // of what is made at random
+  rapt::Attention options;  // the numbers among the options
+  uint64_t seed = 0;        // of everything random
 
   bool packed() const { return static_cast<bool>(cu_seqlens_q); }
   int64_t heads_q() const { return q.shape().end()[-2]; }

@@ -20,8 +20,8 @@ void require_makeable(const Problem& problem) {
   if (p.device_lengths || (p.has_cache && p.page == 0) || p.whole_cache || p.has_leftpad || p.has_batch_idx ||
       p.seqlen_new != 0 || p.rotary_dim != 0 || (p.alignment != 0 && p.alignment < 16) || p.row_stride != 0)
     throw InputError(
-        fmt::format("'{}' is for `rapt explain`: tensors are made for packed lengths in host memory, paged "
-                    "caches and compact rows",
+        fmt::format("'{}' is for `rapt explain` only: tensors can be made for packed lengths in host "
+                    "memory, paged caches and compact rows",
                     problem.text()));
 }
 

@@ -12,13 +12,13 @@ namespace rapt::cli {
 
 rapt_device parse_device(const std::string& name);  // "cpu", "hip:0", "cuda:0"; throws InputError
 std::string device_name(rapt_device device);        // the same text
-std::string gpu_backend(rapt_device device);        // of a GPU: "hip", "cuda"
+std::string gpu_backend(rapt_device device);        // a GPU's: "hip", "cuda"
 inline bool on_gpu(rapt_device device) { return device.type != RAPT_CPU; }
 
 // "hip:0: AMD Instinct MI300X (gfx942, 304 compute units), ROCm, HIP 7.1.25424"; says so if it is the simulator.
 std::string device_text(rapt_device device);
 
-// The GPUs that HIP and CUDA list; none of one that cannot be opened.
+// The GPUs that HIP and CUDA list. A library that cannot be opened lists none.
 std::vector<rapt_device> gpus();
 
 // The device's copies of arrays, which must outlive it.
@@ -30,7 +30,7 @@ class Placement {
   Tensor in(const Array& array);
   std::optional<Tensor> in_if_present(const Array& array);
   Tensor out(Array& array);        // on a GPU all bits are set first, to show what is not written
-  Tensor unwritten(Array& array);  // on a GPU memory as it comes, for what is not fetched
+  Tensor unwritten(Array& array);  // on a GPU, memory as it comes, for results that nobody fetches
   void fetch();                    // waits for the device and copies its results back
 
  private:

@@ -29,7 +29,8 @@ constexpr bool has(Layout layout, Layout flag) { return (static_cast<int>(layout
 // Rows (q, k, v, ...) have a contiguous last dimension in every layout; scores (bias, lse, ...) need not.
 enum class Last { contiguous, strided };
 
-// To the byte, so that AddressSanitizer sees an access past the end; large blocks ask for huge pages, as NumPy's do.
+// Exactly this many bytes, so that AddressSanitizer sees an access past the end. Large blocks ask for huge pages, as
+// NumPy's do.
 void* allocate_tensor(size_t bytes);
 
 template <class T>
@@ -60,11 +61,11 @@ class Array {
   const Memory& memory() const { return memory_; }
 
   double at(int64_t index) const;
-  double at(std::initializer_list<int64_t> indices) const;  // one for each dimension; of size 1, it serves every index
+  double at(std::initializer_list<int64_t> indices) const;  // one per dimension; a dimension of size 1 takes any index
   void set(int64_t index, double value);
   std::vector<double> values() const;
   void fill(const std::function<double(int64_t index)>& value);
-  void repeat(int64_t first);  // elements from `first` on are those before it, again and again
+  void repeat(int64_t first);  // repeats the elements before `first` up to the end
 
   // Describes the same memory with two dimensions exchanged: [b, h, s, d] memory as [b, s, h, d].
   void swap_dimensions(size_t a, size_t b);
@@ -74,9 +75,9 @@ class Array {
   Array converted(rapt_dtype dtype) const;  // same shape and strides, every element rounded once
   bool gaps_untouched() const;
 
-  rapt_tensor c() const;  // both point into this array
+  rapt_tensor c() const;  // points into this array
   Tensor tensor() const { return tensor_in(const_cast<unsigned char*>(memory_.data())); }
-  Tensor tensor_in(void* memory, rapt_device device = kHost) const;  // of a copy of the memory
+  Tensor tensor_in(void* memory, rapt_device device = kHost) const;  // where `memory` is a copy of this array's
 
  private:
   int64_t offset(int64_t index) const;  // in elements

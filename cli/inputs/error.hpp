@@ -1,4 +1,4 @@
-// The user's input is at fault; the library's refusals are rapt::Error.
+// Thrown where the user's input is at fault. The library's refusals are rapt::Error.
 #pragma once
 
 #include <stdexcept>

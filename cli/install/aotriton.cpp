@@ -37,14 +37,14 @@ void write_part(const TorchLibraries& torch, const Replacement& replacement) {
   }
 }
 
-// By a second name, so that the first is never without a library; where a file has one name, by another one.
+// Gives the file a second name, so that the first name always has a library. Without hard links it is renamed.
 void keep(const fs::path& file, const fs::path& as) {
   std::error_code no_links;
   fs::create_hard_link(file, as, no_links);
   if (no_links) fs::rename(file, as);
 }
 
-// In this order, undo() and install() know afterwards what an installation that was ended has left.
+// This order lets undo() and install() find out what an interrupted installation has left.
 void move_part(const TorchLibraries& torch) {
   const fs::path part = torch.folder / kPart;
   for (const std::string& file : torch.files) keep(torch.folder / file, kept(torch, file));
@@ -69,7 +69,8 @@ Replacement find_replacement() {
     if (found.library.empty() && fs::exists(place / "libaotriton_v2.so"))
       found.library = fs::canonical(place / "libaotriton_v2.so");
   if (found.library.empty())
-    throw InputError(fmt::format("{} has no libaotriton_v2.so beside it: this Rapt was built without", rapt.string()));
+    throw InputError(
+        fmt::format("{} has no libaotriton_v2.so beside it: this Rapt was built without it", rapt.string()));
   for (const std::string& path : Archive::find())
     if (fs::path(path).filename().string().starts_with("gfx")) found.archives.emplace_back(path);
   if (found.archives.empty()) throw InputError("this Rapt has no kernels for AMD's GPUs");
@@ -81,10 +82,10 @@ void check_install(const TorchLibraries& torch, const Replacement& replacement) 
     throw InputError(fmt::format("{} has Rapt's library already: `rapt install-aotriton --undo` takes it out",
                                  torch.folder.string()));
   if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
-    throw InputError(fmt::format("PyTorch calls {}, which Rapt's library has not", missing[0]));
+    throw InputError(fmt::format("PyTorch calls {}, which Rapt's library does not have", missing[0]));
   const bool left = std::ranges::find(torch.leftovers, kArchives) != torch.leftovers.end();
   if (const fs::path ours = torch.folder / kArchives; !left && fs::exists(fs::symlink_status(ours)))
-    throw InputError(fmt::format("{} is there already, and not Rapt's", ours.string()));
+    throw InputError(fmt::format("{} exists already and is not Rapt's", ours.string()));
 }
 
 void install(const TorchLibraries& torch, const Replacement& replacement) {
@@ -109,7 +110,7 @@ void undo(const TorchLibraries& torch) {
   if (torch.replaced.empty()) return;
   for (const std::string& file : torch.replaced)
     if (!fs::exists(kept(torch, file)))
-      throw InputError(fmt::format("{} is gone, AOTriton's own library comes back with PyTorch's installer",
+      throw InputError(fmt::format("{} is gone: only PyTorch's installer brings AOTriton's own library back",
                                    kept(torch, file).string()));
   fs::remove_all(torch.folder / kArchives);
   for (const std::string& file : torch.replaced) fs::rename(kept(torch, file), torch.folder / file);

@@ -1,4 +1,4 @@
-// The dynamic symbols of a shared library on disk, which may be for another run-time than this process's.
+// The dynamic symbols of a shared library on disk, which this process may be unable to load.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 namespace rapt::cli {
 
 struct ElfSymbols {
-  std::vector<std::string> defined, undefined;  // of those with one of the prefixes, sorted
+  std::vector<std::string> defined, undefined;  // symbols that have one of the prefixes, sorted
 };
 
-// Nothing for a file that is not a 64-bit ELF library, or damaged.
+// Empty for a file that is damaged or not a 64-bit ELF library.
 ElfSymbols elf_symbols(const std::string& path, const std::vector<std::string>& prefixes);
 
 }  // namespace rapt::cli

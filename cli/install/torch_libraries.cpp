@@ -28,10 +28,10 @@ fs::path folder_with_library(const fs::path& torch) {
   for (const fs::path& folder : {torch, torch / "lib", torch / "torch" / "lib"})
     if (has_library(folder)) return folder;
   std::error_code none;
-  if (!fs::is_directory(torch, none)) throw InputError(fmt::format("{} is no folder", torch.string()));
+  if (!fs::is_directory(torch, none)) throw InputError(fmt::format("{} is not a folder", torch.string()));
   throw InputError(fmt::format(
-      "{0} has no {1}, nor have its folders lib and torch/lib: a PyTorch for ROCm has it, except those built "
-      "with AOTriton 0.6 and before, which is part of their own libraries",
+      "{0} and its folders lib and torch/lib have no {1}. Every PyTorch for ROCm has it, unless it was built with "
+      "AOTriton 0.6 or before, which is part of PyTorch's own libraries",
       torch.string(), kName));
 }
 
@@ -47,19 +47,19 @@ int minor_of(const std::string& file, const std::string& version) {
   const bool numbers = version.find_first_not_of("0123456789.") == std::string::npos;
   if (numbers && std::sscanf(version.c_str(), "0.%d", &minor) == 1 && minor >= kOldestMinor && minor <= kNewestMinor)
     return minor;
-  throw InputError(fmt::format("{} is of AOTriton {}, this Rapt stands in for 0.{} to 0.{}", file, version,
-                               kOldestMinor, kNewestMinor));
+  throw InputError(
+      fmt::format("{} is of AOTriton {}, this Rapt replaces 0.{} to 0.{}", file, version, kOldestMinor, kNewestMinor));
 }
 
-// Files of "0.11" and "0.11.1" are those of one release, of which an archive without links has copies.
+// Files named "0.11" and "0.11.1" belong to one release: an archive without links has copies of its library.
 void add_file(const std::string& file, TorchLibraries& to) {
   to.files.push_back(file);
   const std::string version = version_in(file);
   if (version.empty()) return;
   const int minor = minor_of(file, version);
   if (!to.release.empty() && minor_of(file, to.release) != minor)
-    throw InputError(fmt::format("{} has AOTriton {} and {}, which of them PyTorch loads is unknown",
-                                 to.folder.string(), to.release, version));
+    throw InputError(fmt::format("{} has AOTriton {} and {}: which one PyTorch loads is unknown", to.folder.string(),
+                                 to.release, version));
   if (version.size() > to.release.size()) to.release = version;
 }
 
@@ -76,7 +76,7 @@ std::string name_of_kept(const std::string& file) {
   return file.substr(0, file.size() - std::string_view(kKept).size());
 }
 
-// AOTriton's files, by name also where Rapt's are in their place, and what is left of former installations.
+// Finds AOTriton's files, by name even where Rapt's have replaced them, and what earlier installations left.
 void find_files(TorchLibraries& torch) {
   std::vector<std::string> files, kept;
   for (const auto& entry : fs::directory_iterator(torch.folder)) {
@@ -86,7 +86,7 @@ void find_files(TorchLibraries& torch) {
   }
   std::ranges::copy_if(files, std::back_inserter(torch.replaced),
                        [&](const std::string& file) { return is_rapts(torch.folder / file); });
-  if (files.empty()) {  // nothing else can take the place of those that are kept
+  if (files.empty()) {  // the kept files then have no place to return to
     std::ranges::transform(kept, std::back_inserter(files), name_of_kept);
     torch.replaced = files;
   }

@@ -34,7 +34,7 @@ const TypeName* find_type(const std::string& name) {
   return it == std::end(kTypes) ? nullptr : it;
 }
 
-// Receives the header's JSON piece by piece and allows nothing but the format's own shape:
+// Receives the header's JSON piece by piece and allows only the format's own shape:
 // {"name": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ..., "__metadata__": {"key": "text"}}
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:

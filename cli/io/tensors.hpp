@@ -16,8 +16,9 @@ Array load_tensor(const std::string& spec, const std::string& role);
 // The named tensor of a .safetensors file.
 Array load_named(const std::string& path, const std::string& tensor);
 
-// All to one .safetensors file; or, where the path ends in .npy, the first to it and each other to FILE.NAME.npy.
-// Atomic for each file, and no file is replaced before all are completely on disk. Returns the paths written.
+// Writes all tensors to one .safetensors file. If the path ends in .npy, the first goes there and each other one to
+// FILE.NAME.npy. Atomic for each file, and no file is replaced before all are completely on disk. Returns the paths
+// written.
 std::vector<std::string> save_tensors(const std::string& path,
                                       const std::vector<std::pair<std::string, const Array*>>& tensors);
 

@@ -153,7 +153,7 @@ Disassembly disassemble(std::span<const char> code) {
   const std::vector<std::string> tools = disassemblers();
   for (const std::string& tool : tools) {
     std::string text;
-    // gfx11 and gfx12 code has 16-bit halves of registers, which LLVM reads only when told.
+    // Code of gfx11 and gfx12 names 16-bit halves of registers, which LLVM reads only with this option.
     if (!output_of({tool, "-d", "--no-leading-addr", "--no-show-raw-insn", "--mattr=+real-true16", file.path()}, text))
       continue;
     Disassembly result{tool, {}, 0};

@@ -15,11 +15,11 @@ struct alignas(64) TileConfig {
 constexpr size_t kTileElements = 16 * 32;
 constexpr double kFlopsPerDot = 16 * 16 * 32 * 2;
 
-// g++ 12's intrinsics say that they read 8 bytes of a configuration and nothing of a tile: the compiler would leave the
-// rest unwritten.
+// g++ 12's intrinsics claim to read 8 bytes of a configuration and nothing of a tile. Without this the compiler would
+// leave the rest unwritten.
 void written(const void* data) { asm volatile("" ::"r"(data) : "memory"); }
 
-// Two by two tiles, as in a matrix product, whose operands come from kTiles tiles in turn.
+// Products of two by two tiles, as in a matrix product. Operands come from kTiles tiles in turn.
 template <int kTiles>
 void dot_loop(int64_t iterations) {
   TileConfig config;

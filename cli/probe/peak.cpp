@@ -11,8 +11,7 @@ namespace rapt::cli {
 
 namespace {
 
-constexpr int64_t kTasksPerThread =
-    8;  // so that a thread that is held up loses its share to the others, as in a kernel
+constexpr int64_t kTasksPerThread = 8;  // a thread that is held up loses its share to other threads, as in a kernel
 
 struct Choice {
   const char* tier;

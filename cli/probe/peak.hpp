@@ -28,7 +28,7 @@ struct Peak {
   std::string what;
   double flops;  // per second, of the whole team
 };
-// Of each type; of bf16 on AMX's tiles also with operands from L2.
+// The peak of each type; for bf16 on AMX's tiles also with operands from L2.
 std::vector<Peak> probed_peaks(const Team& team);
 
 class ReadProbe {

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRoundoff = 0x1p-24;
 
-// X64, in which a type's infinities stand for the values beyond its range.
+// X64; values beyond the range of x's type count as infinities.
 struct Exact {
   std::vector<double> values;
   double range;  // the largest finite value of the type

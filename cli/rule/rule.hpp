@@ -10,7 +10,7 @@ namespace rapt::cli {
 // One result compared with X64. NaN and infinities must be at the same places.
 struct Measure {
   std::string tensor;
-  double error = 0, allowance = 0;  // error: infinite if anything below is wrong
+  double error = 0, allowance = 0;  // error is infinite if a check below fails
   int64_t misplaced = 0;            // elements where only one of X and X64 is NaN or infinite, or the infinities differ
   bool gaps_untouched = true;
 
@@ -25,8 +25,8 @@ Measure measure(std::string tensor, const Array& x, const Array& plain, const Ar
 // The largest magnitude among the finite final logits that the masks keep, sinks included, in float64.
 double largest_logit(const rapt_problem& problem, const MadeTensors& tensors);
 
-// Does the float64 backward pass get X_plain's out, or its own? Rounding out to 16 bits changes delta, and with it
-// every backend's gradients in the same way, so it is not an error of theirs. A float32 out is as accurate as float32
+// True if the float64 backward pass gets X_plain's out, not its own. Rounding out to 16 bits changes delta, and so
+// every backend's gradients in the same way: that is no error of a backend. A float32 out is as accurate as float32
 // sums.
 inline bool gradients_of_plain_out(rapt_dtype dtype) { return dtype.bits == 16; }
 

@@ -38,7 +38,7 @@ Measurement summary(const std::vector<double>& seconds) {
           .ms_p20 = sorted[(sorted.size() - 1) / 5] * 1e3};
 }
 
-// Kernels that are alike but for the tile: one column of a table.
+// Kernels that differ only in their tile share a column of the table.
 std::string column_of(const std::string& kernel, const std::string& dtype) {
   std::string name = kernel;
   if (const size_t at = name.find("." + dtype + "."); at != std::string::npos) name.replace(at, dtype.size() + 2, ".");

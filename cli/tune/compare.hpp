@@ -11,10 +11,10 @@ namespace rapt::cli {
 
 struct Comparison {
   WantedProblem wanted;
-  std::vector<BenchRow> rows;  // [0]: what the tuning table chooses
+  std::vector<BenchRow> rows;  // [0] is the tuning table's choice
 };
 
-// Times them in rounds, each on tensors that no cache holds, for about `seconds`.
+// Times the kernels in rounds for about `seconds`, each call on tensors that no cache holds.
 Comparison compare_kernels(const DeviceKernels& kernels, const WantedProblem& wanted, rapt_device device,
                            double seconds);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kFewHeads = 2, kFew = 2, kShort = 768;  // sequences; rows of queries and of keys
 constexpr int64_t kPage = 256;
 
-// Within a multiple of 256, the same place relative to the tiles' edges.
+// Keeps the place relative to the tiles' edges, by removing a multiple of 256.
 int64_t shortened(int64_t rows) { return rows <= kShort ? rows : kShort - 256 + rows % 256; }
 
 Problem problem_of(const rapt_problem& p) {
@@ -25,7 +25,7 @@ Problem problem_of(const rapt_problem& p) {
 // The lengths of rapt_problem::varlen, which its owner must keep.
 class Lengths {
  public:
-  // One sequence of the longest length; the others share the rest.
+  // One sequence has the longest length; the remaining sequences share the rest.
   void fill(rapt_problem& p) {
     int64_t q = p.total_q, k = p.total_k;
     for (int64_t left = p.batch; left > 0; --left) {

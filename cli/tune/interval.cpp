@@ -10,7 +10,7 @@ namespace {
 
 size_t middle(size_t count) { return (count + 1) / 2; }  // counted from 1
 
-// At least `least` successes in n tries of probability p.
+// The probability of at least `least` successes in n tries of probability p.
 double binomial_tail(size_t n, size_t least, double p) {
   if (p >= 1) return 1;
   double sum = 0;

@@ -1,6 +1,6 @@
 // How far the median of measurements can be trusted: its bootstrap interval (Efron, "Bootstrap methods: another look at
 // the jackknife", Annals of Statistics 7, 1979). For a median the distribution over all resamples has a closed form,
-// also from there, so nothing is drawn at random: the same measurements always have the same interval.
+// also from that paper. So nothing is drawn at random: the same measurements always have the same interval.
 #pragma once
 
 #include <span>

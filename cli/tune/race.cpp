@@ -11,13 +11,13 @@ namespace rapt::cli {
 
 namespace {
 
-// After so many rounds, who is slower than the best by this factor leaves: the 99 % interval must lie above it.
+// After `rounds`, an entrant leaves if the 99 % interval of its time over the best's lies above `ratio`.
 struct Cut {
   int rounds;
   double ratio;
 };
 constexpr std::array kCuts = {Cut{3, 1.5}, Cut{8, 1.15}, Cut{16, 1.03}};
-constexpr int kCutEvery = 8;     // after the last of these
+constexpr int kCutEvery = 8;     // rounds, after the last of kCuts
 constexpr double kHopeless = 3;  // times the default, in the first call: an interrupted call takes twice as long
 constexpr int kLeastRounds = 8;  // for a verdict
 constexpr double kFine = 0.005;  // half an interval that needs no more rounds
@@ -45,7 +45,7 @@ class Race {
   }
 
  private:
-  // The first call of each, after one that loads its kernel.
+  // The first timed call of each entrant, after a call that loads its kernel.
   void open() {
     double of_default = 0;
     for (size_t i = 0; i < result_.entrants.size(); ++i) {
@@ -74,9 +74,9 @@ class Race {
     std::erase(live_, i);
   }
 
-  // False where time, rounds or entrants end before it is complete: then it does not count.
+  // False if time, rounds or entrants end before the round is complete; it then does not count.
   bool round() {
-    if (live_.size() == 1 && !rules_.everyone_stays) return end("no other is left");
+    if (live_.size() == 1 && !rules_.everyone_stays) return end("no other kernel is left");
     if (result_.rounds == rules_.most_rounds) return end(fmt::format("{} rounds", result_.rounds));
     std::vector<size_t> order = live_;
     std::shuffle(order.begin(), order.end(), random_);
@@ -102,7 +102,7 @@ class Race {
     return std::ranges::any_of(kCuts, [&](const Cut& c) { return c.rounds == result_.rounds; });
   }
 
-  // Of the rounds that both ran, which are the first ones.
+  // Over the rounds that both ran, which are the first ones.
   std::vector<double> ratios(size_t of, size_t to) const {
     const auto &a = result_.entrants[of].seconds, &b = result_.entrants[to].seconds;
     std::vector<double> all(std::min(a.size(), b.size()));
@@ -130,7 +130,7 @@ class Race {
     if (result_.rounds >= kCuts.back().rounds) judge();
   }
 
-  // Ends the race if more rounds would not change what is written.
+  // Ends the race if more rounds would not change the rows.
   void judge() {
     double widest = 0, highest = 0;
     for (const size_t i : live_) {
@@ -139,7 +139,7 @@ class Race {
       widest = std::max(widest, (gain.high - gain.low) / 2);
       highest = std::max(highest, gain.high);
     }
-    if (highest <= rules_.least_gain) end("nothing is faster by the least gain");
+    if (highest <= rules_.least_gain) end("no kernel is faster by the least gain");
     else if (live_.size() == 2 && widest <= kFine) end(fmt::format("the gain is known to {:.1f} %", widest * 100));
   }
 

@@ -17,7 +17,7 @@ std::string conditions(const char* name, const CellSpan& span) {
   return words;
 }
 
-// The cell whose bound this is; empty if it is none.
+// The cell that this number bounds; empty if no cell has this bound.
 std::optional<int> cell_at(double bound) {
   const double cell = std::log2(bound / 0.75);
   if (!(cell >= 0) || cell > 40 || cell != std::floor(cell)) return std::nullopt;
@@ -36,7 +36,7 @@ bool read_pair(std::string_view text, Number& first, Number& second) {
   return dots != std::string_view::npos && read(text.substr(0, dots), first) && read(text.substr(dots + 2), second);
 }
 
-// One of a span's two words, each of which may be missing.
+// Reads one of a span's two words; each may be missing.
 bool read_bound(std::string_view word, std::string_view name, CellSpan& span) {
   if (!word.starts_with(name)) return false;
   word.remove_prefix(name.size());
@@ -54,7 +54,7 @@ class Reader {
  public:
   Reader() { row_.seqlen_k = row_.unit_rows = kAll; }
 
-  // False where it is no word of a row that TuneRow::text wrote.
+  // False for a word that TuneRow::text does not write.
   bool word(std::string_view word) {
     const auto value = [&](std::string_view key) { return word.substr(key.size()); };
     CellSpan rows = row_.group_rows.value_or(kAll);

@@ -24,7 +24,7 @@ constexpr std::string_view kHead = "# Below here `rapt tune` writes. Rows above 
 constexpr std::string_view kNote = "# tuned on ";
 constexpr std::string_view kTried = "# tried ";
 
-// Between these the shape of the problem decides.
+// Between such rows, only the shape of the problem decides.
 bool same_kind(const TuneRow& a, const TuneRow& b) {
   return a.direction == b.direction && a.dtype == b.dtype && a.features == b.features &&
          a.deterministic == b.deterministic && a.mask == b.mask && a.head_dim_least == b.head_dim_least &&
@@ -44,7 +44,7 @@ bool meet(const TuneRow& a, const TuneRow& b) {
          meet(a.unit_rows, b.unit_rows);
 }
 
-// The row that holds in both and between, unless a cell there has another answer.
+// A row for both, and for the cells between them, unless one of these has another answer.
 std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vector<TuneRow>& cells) {
   if (!same_kind(a, b) || !same_answer(a, b)) return std::nullopt;
   TuneRow row = a;
@@ -53,13 +53,13 @@ std::optional<TuneRow> joined(const TuneRow& a, const TuneRow& b, const std::vec
   row.unit_rows = around(a.unit_rows, b.unit_rows);
   row.gain = {std::min(a.gain.low, b.gain.low), std::max(a.gain.high, b.gain.high)};
   row.rounds = std::min(a.rounds, b.rounds);
-  for (const TuneRow& cell : cells)  // meeting is rare, and cheaper to ask than the rest
+  for (const TuneRow& cell : cells)  // overlap is rare, and the cheapest test
     if (meet(cell, row) && same_kind(cell, row) && !same_answer(cell, row)) return std::nullopt;
   return row;
 }
 
-// Beyond the smallest and the largest that was tried, the answer there is the best guess. Not for few rows of q, where
-// other kernels are made for these, and not for many of a split kernel's, which reads K and V again for every 16.
+// Beyond the smallest and the largest cell that was tried, its answer is the best guess. It is not for fewer rows of q,
+// which have kernels of their own, nor for more rows of a split kernel, which reads K and V again for every 16.
 void open_at_edges(TuneRow& row, const std::vector<TuneRow>& cells) {
   const auto open = [&](auto axis, bool below) {
     CellSpan all = axis(row);
@@ -88,7 +88,7 @@ std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
         ++i;
         continue;
       }
-      row = *both;  // which others may now join
+      row = *both;  // further rows may now join it
       rows.erase(rows.begin() + static_cast<ptrdiff_t>(i));
       i = 0;
     }
@@ -98,7 +98,7 @@ std::vector<TuneRow> rows_of(const std::vector<TuneRow>& cells) {
   return rows;
 }
 
-// A blank line, a comment, or a row: without this, a file of something else would be taken for rows that people wrote.
+// True for a blank line, a comment, or a row. Any other file would otherwise be taken for rows that people wrote.
 bool may_be_of_a_table(std::string_view line) {
   line = line.substr(0, line.find('#'));
   if (line.find('\0') != std::string_view::npos) return false;
@@ -113,7 +113,7 @@ std::string without_newline(std::string_view line) {
 
 std::filesystem::path folder_of(const std::string& path) { return std::filesystem::absolute(path).parent_path(); }
 
-// A folder's lock rather than a lock file: nothing is left behind, and the table itself is replaced.
+// Locks the folder: a lock file would be left behind, and the table itself is replaced.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
@@ -121,7 +121,7 @@ class FolderLock {
     fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd_ < 0 || flock(fd_, LOCK_EX) != 0) {
       if (fd_ >= 0) close(fd_);
-      throw InputError(fmt::format("{} cannot be locked, for the table {}", folder.string(), path));
+      throw InputError(fmt::format("{} cannot be locked to write the table {}", folder.string(), path));
     }
   }
   ~FolderLock() { close(fd_); }
@@ -167,7 +167,7 @@ void TuneTable::note(const std::string& name, const std::string& rest) {
 
 TuneTable TuneTable::parse(std::string_view text) {
   TuneTable table;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, which some editors write
   bool head = false;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -185,8 +185,8 @@ TuneTable TuneTable::parse(std::string_view text) {
 TuneTable TuneTable::read(const std::string& path) {
   std::error_code error;
   if (const auto folder = folder_of(path); access(folder.c_str(), W_OK | X_OK) != 0)
-    throw InputError(fmt::format("the table's path is {}, and nothing can be written to {}: {}", path, folder.string(),
-                                 std::strerror(errno)));
+    throw InputError(fmt::format("the table's path is {}, but its folder {} cannot be written: {}", path,
+                                 folder.string(), std::strerror(errno)));
   if (!std::filesystem::exists(path, error)) return {};
   if (!std::filesystem::is_regular_file(path, error))
     throw InputError(fmt::format("the table's path is {}, must be a file", path));
@@ -197,7 +197,7 @@ TuneTable TuneTable::read(const std::string& path) {
   for (size_t i = 0; i < table.kept_.size(); ++i)
     if (!may_be_of_a_table(table.kept_[i]))
       throw InputError(
-          fmt::format("{} line {} is no row of a table: the path must be a table's or a new file's", path, i + 1));
+          fmt::format("{} line {} is no row of a table: the path must name a table or a new file", path, i + 1));
   return table;
 }
 
@@ -223,7 +223,8 @@ std::string TuneTable::text() const {
 
 void update_table(const std::string& given, const std::function<void(TuneTable&)>& change) {
   std::error_code error;
-  const bool link = std::filesystem::is_symlink(given, error);  // which stays: the file that it names is replaced
+  const bool link =
+      std::filesystem::is_symlink(given, error);  // the link stays, and the file that it names is replaced
   const std::string path = link ? std::filesystem::weakly_canonical(given).string() : given;
   const FolderLock lock(path);
   TuneTable table = TuneTable::read(path);

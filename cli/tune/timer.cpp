@@ -18,7 +18,7 @@ constexpr int64_t kMostCopies = 128;
 
 }  // namespace
 
-// One copy of the tensors, of which a call reads all.
+// One copy of the tensors; a call reads all of them.
 struct WayTimer::Placed {
   Placement place;
   rapt::Attention attention;

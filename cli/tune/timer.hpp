@@ -14,8 +14,8 @@ class WayTimer {
   WayTimer(const Problem& problem, rapt_op op, rapt_device device, uint64_t seed);
   ~WayTimer();
 
-  // Seconds of one call with this backend, by the device's events around as many calls as take at least 200 us. On the
-  // simulator, the forecast of one. Throws Error if the call fails.
+  // Seconds of one call with this backend, by the device's events around enough calls to take 200 us. On the simulator
+  // it is the forecast of one call. Throws Error if the call fails.
   double sample(const std::string& backend);
 
  private:

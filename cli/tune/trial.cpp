@@ -86,7 +86,7 @@ bool wait_for(pid_t pid, double seconds, int& status) {
   return true;
 }
 
-// The command's error, or else the first line that says what failed, or the last one; its spaces made one.
+// The command's error, else the first line that says what failed, else the last line. Runs of spaces become one.
 std::string what_failed(const std::string& output) {
   std::string chosen;
   for (size_t at = 0; at < output.size();) {

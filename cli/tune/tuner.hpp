@@ -1,5 +1,5 @@
-// Which kernel runs which problems fastest on one device: each problem's kernels are checked, raced, and the answer
-// goes into a table at once, so that a run can be ended at any time and continued.
+// Finds the kernel that runs each problem fastest on one device. A problem's kernels are checked and raced, and the
+// answer goes into a table at once, so that a run can be interrupted at any time and continued.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ class Tuner {
   struct Task;
   std::vector<Task> tasks_of(const std::vector<WantedProblem>& wanted);
   bool is_done(const Task& task) const;
-  // Both return false where the time until `end` was too short.
+  // Both return false if the time until `end` was too short.
   bool remove_wrong(Task& task, double end);
   bool tune(Task& task, double end, size_t left);  // `left`: tasks that share the time, this one included
   RaceResult timed(const Task& task, double end, size_t left) const;
@@ -43,8 +43,8 @@ class Tuner {
   Progress& progress_;
   DeviceKernels kernels_;
   std::string by_;                                             // "measured", "simulated"
-  TuneTable table_;                                            // what this run found, and what the output had
-  std::vector<std::pair<std::string, std::string>> verdicts_;  // of kernels checked: problem and backend, what is wrong
+  TuneTable table_;                                            // the output's rows and this run's
+  std::vector<std::pair<std::string, std::string>> verdicts_;  // of checked kernels: problem and backend; what is wrong
   int wrong_ = 0;
 };
 

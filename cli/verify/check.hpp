@@ -1,6 +1,6 @@
-// Compares a backend's results with the oracle's, by the rule of cli/rule/rule.hpp: X64 is the math backend in fp64 on
-// the same values, X_plain the math backend in the tensors' own type. The backward passes to be compared get
-// X_plain's out and X64's lse, rounded to float32.
+// Compares a backend's results with the oracle's, by the rule of cli/rule/rule.hpp. X64 is the math backend in fp64 on
+// the same values, X_plain the math backend in the tensors' own type. Backward passes get X_plain's out and X64's lse,
+// rounded to float32.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@ namespace {
 
 using enum InputKind;
 
-// In every list {} stands for each type in turn.
+// In every list, {} stands for each type in turn.
 const VerifyCase kQuick[] = {
     {"b1 hq2 hk2 sq128 sk128 d64 {}"},
     {"b1 hq2 hk2 sq200 sk200 d64 {} causal"},
@@ -77,7 +77,7 @@ void append(std::vector<VerifyCase>& cases, std::span<const VerifyCase> list) {
       cases.push_back({fmt::format(fmt::runtime(c.problem), dtype), c.kind, c.forward_only});
 }
 
-// Lengths around the edges of every tile, combined with one that is not near an edge.
+// Lengths around the edges of every tile, each with a length that is not near an edge.
 void append_edges(std::vector<VerifyCase>& cases) {
   for (const char* dtype : {"fp32", "bf16", "fp16"})
     for (const int edge : {8, 16, 32, 64, 128, 256, 512})

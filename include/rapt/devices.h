@@ -1,4 +1,4 @@
-/* The part of the C ABI that is about devices, their memory, and archives of kernels. rapt.h includes it. */
+/* The part of the C ABI for devices, their memory, and archives of kernels. rapt.h includes it. */
 #ifndef RAPT_DEVICES_H
 #define RAPT_DEVICES_H
 
@@ -11,10 +11,10 @@ extern "C" {
 /* ---- devices ---------------------------------------------------------------------------------------------------- */
 
 /* The host is the only device of type RAPT_CPU. GPUs are listed by their run-time library, which is opened on first
- * use: the file named by the environment variable RAPT_HIP_LIBRARY, or else the first of libamdhip64.so.7, .6, .5 and
- * .so that the process has loaded or can find; for NVIDIA the one that RAPT_CUDA_LIBRARY names, or else libcuda.so.1.
- * If it cannot be opened, the status is RAPT_DEVICE_ERROR and the message says what was tried; if it finds no GPU,
- * there are no devices. */
+ * use. For AMD it is the file that the environment variable RAPT_HIP_LIBRARY names, or else the first of
+ * libamdhip64.so.7, .6, .5 and .so that the process has loaded or can find. For NVIDIA it is the file that
+ * RAPT_CUDA_LIBRARY names, or else libcuda.so.1. If the library cannot be opened, the status is RAPT_DEVICE_ERROR and
+ * the message says what was tried. A library that finds no GPU gives count 0. */
 RAPT_API rapt_status rapt_device_count(rapt_device_type type, int32_t* count);
 
 /* The strings stay valid until the process ends. */
@@ -37,18 +37,17 @@ typedef struct rapt_device_info {
 RAPT_API rapt_status rapt_describe_device(rapt_device device, rapt_device_info* info);
 
 /* Device memory through the run-time library: hipMalloc, hipFree, hipMemcpy and hipDeviceSynchronize, or cuMemAlloc,
- * cuMemFree, cuMemcpy and cuCtxSynchronize; on the host
- * aligned_alloc and free. rapt_device_copy waits for the device's earlier work, as hipMemcpy does, and returns when the
- * copy is complete. */
+ * cuMemFree, cuMemcpy and cuCtxSynchronize; on the host aligned_alloc and free. rapt_device_copy waits for the device's
+ * earlier work, as hipMemcpy does, and returns when the copy is complete. */
 RAPT_API rapt_status rapt_device_alloc(rapt_device device, size_t bytes, void** data);
 RAPT_API rapt_status rapt_device_free(rapt_device device, void* data);
 RAPT_API rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_device from_device, const void* from,
                                       size_t bytes);
 RAPT_API rapt_status rapt_device_synchronize(rapt_device device);
 
-/* A point in the work of a GPU's default stream (hipEvent_t, CUevent), to time what lies between two. The time is the
- * device's; on the simulator it is that of rapt_device_info.time_model. rapt_event_elapsed waits for `to`, and is an
- * error if either was not recorded. */
+/* A point in the work of a GPU's default stream (hipEvent_t, CUevent), to time what lies between two. The device
+ * measures the time; on the simulator, rapt_device_info.time_model forecasts it. rapt_event_elapsed waits for `to`, and
+ * is an error if either was not recorded. */
 typedef struct rapt_event rapt_event;
 RAPT_API rapt_status rapt_event_create(rapt_device device, rapt_event** event);
 RAPT_API rapt_status rapt_event_destroy(rapt_event* event);
@@ -63,7 +62,7 @@ RAPT_API rapt_status rapt_preload(rapt_device device, const rapt_problem* proble
 /* ---- kernel archives -------------------------------------------------------------------------------------------- */
 
 /* The kernels compiled for one GPU architecture are one file, <arch>.rapt. An open archive can be used by many threads
- * at once. For a damaged one, the error names the file and what is wrong. */
+ * at once. The error for a damaged archive names the file and what is wrong. */
 typedef struct rapt_archive rapt_archive;
 
 /* Fields that only AMD kernels have. */
@@ -77,7 +76,7 @@ typedef struct rapt_amd_kernel {
 /* Fields that only NVIDIA kernels have. */
 typedef struct rapt_nvidia_kernel {
   size_t struct_size;
-  int32_t occupancy; /* warps per partition, of which a multiprocessor has four */
+  int32_t occupancy; /* warps per partition; a multiprocessor has four partitions */
 } rapt_nvidia_kernel;
 
 /* One compiled kernel. Its strings, `amd` and `nvidia` are valid as long as the archive is open. */
@@ -101,8 +100,7 @@ typedef struct rapt_kernel {
   const char* vendor;               /* "amd" or "nvidia" */
   const rapt_amd_kernel* amd;       /* NULL if the vendor is not "amd" */
   const rapt_nvidia_kernel* nvidia; /* NULL if the vendor is not "nvidia" */
-  const char*
-      stage; /* of a pass: what rows of tuning tables begin with; "" for an operation that this Rapt does not know */
+  const char* stage;                /* what rows of tuning tables begin with; "" for an unknown operation */
 } rapt_kernel;
 
 /* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and next to the library, the first

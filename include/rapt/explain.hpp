@@ -1,4 +1,4 @@
-// Which backend and kernel would run, and why the others would not. Included by rapt.hpp.
+// Explanations: which backend and kernel would run, and why the others would not. Included by rapt.hpp.
 #pragma once
 
 #include "rapt/candidate.hpp"
@@ -33,7 +33,7 @@ inline Explanation take(rapt_explanation* given) {
 
 }  // namespace detail
 
-// Which backend and kernel would run, and why each other one is refused. Computes nothing.
+// Says which backend and kernel would run, and why each other one is refused. Computes nothing.
 inline Explanation explain(const Attention& attention, const Tensor& out, const Execution& execution = {}) {
   detail::Structs structs(attention, execution);
   const rapt_forward_call call = structs.forward(out, {});

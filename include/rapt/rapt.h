@@ -106,19 +106,20 @@ typedef struct rapt_dropout {
   uint64_t seed;
   uint64_t offset;
 
-  /* since 0.2: numbers that are added to seed and offset, modulo 2^64; int64 or uint64, [] or [1]; or NULL. In device
-   * memory they are read when the kernels run, so that a captured stream draws a new mask whenever it is replayed. */
+  /* since 0.2: numbers that are added to seed and offset, modulo 2^64: int64 or uint64, [] or [1], or NULL. Kernels
+   * read them from device memory when they run, so that a captured stream draws a new mask at each replay. */
   const rapt_tensor* seed_tensor;
   const rapt_tensor* offset_tensor;
 } rapt_dropout;
 
-/* Sequences of different lengths, packed: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1. int32
- * [batch + 1], starting at 0, not decreasing. In host memory they are validated; device memory is never read back
- * unless `check_device_seqlens` asks for it, which waits for the stream: kernels clamp what they find there to
- * max_seqlen and total. With GPU tensors, cu_seqlens may be in host memory: they are copied in stream order to the
- * workspace, or without one to memory that the stream allocates; in pinned memory they must not change until then.
- * Each replay of a captured stream copies them again: they must then be in pinned memory that is not yet freed.
- * cu_seqlens_k is NULL if a KV cache is given. */
+/* Sequences of different lengths, packed: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1. cu_seqlens are
+ * int32 [batch + 1], start at 0 and never decrease. In host memory they are validated. In device memory they are not
+ * read back, and kernels clamp them to max_seqlen and total. With `check_device_seqlens` they are validated there too,
+ * which waits for the stream. cu_seqlens_k is NULL if a KV cache is given.
+ *
+ * With GPU tensors, cu_seqlens in host memory are copied in stream order, to the workspace or, without one, to memory
+ * that the stream allocates. Pinned cu_seqlens must not change before this copy. Each replay of a captured stream
+ * copies them again, so they must be in pinned memory as long as it is replayed. */
 typedef struct rapt_varlen {
   size_t struct_size;
   const rapt_tensor* cu_seqlens_q; /* q, out, dq are [total_q, heads_q, head_dim]; lse is [heads_q, total_q] */
@@ -227,10 +228,32 @@ typedef struct rapt_backward_call {
 #define RAPT_INIT(type) ((type){.struct_size = sizeof(type)})
 #endif
 
+/* Example: causal attention of 128 rows on the CPU. 8 heads of q share 2 heads of k and v.
+ *
+ *     static float q[128 * 8 * 64], k[128 * 2 * 64], v[128 * 2 * 64], out[128 * 8 * 64];
+ *     const int64_t like_q[] = {1, 128, 8, 64}, like_k[] = {1, 128, 2, 64};
+ *     const rapt_device cpu = {RAPT_CPU, 0};
+ *     const rapt_dtype fp32 = {RAPT_FLOAT, 32, 1};
+ *     const rapt_tensor tensors[] = {{q, cpu, 4, fp32, like_q, NULL, 0}, {k, cpu, 4, fp32, like_k, NULL, 0},
+ *                                    {v, cpu, 4, fp32, like_k, NULL, 0}, {out, cpu, 4, fp32, like_q, NULL, 0}};
+ *
+ *     rapt_attention attention = RAPT_INIT(rapt_attention);
+ *     attention.q = &tensors[0];
+ *     attention.k = &tensors[1];
+ *     attention.v = &tensors[2];
+ *     attention.causal = RAPT_CAUSAL;
+ *     rapt_forward_call call = RAPT_INIT(rapt_forward_call);
+ *     call.attention = &attention;
+ *     call.out = &tensors[3];
+ *     if (rapt_forward(&call) != RAPT_OK) {
+ *       fprintf(stderr, "%s\n", rapt_last_error());
+ *       return 1;
+ *     }
+ */
 RAPT_API rapt_status rapt_forward(const rapt_forward_call* call);
 RAPT_API rapt_status rapt_backward(const rapt_backward_call* call);
 
-/* Bytes of workspace that the one call given (the other is NULL) can use; 0 is possible. */
+/* Bytes of workspace that a call can use, possibly 0. One of the two calls is given, the other is NULL. */
 RAPT_API rapt_status rapt_workspace_size(const rapt_forward_call* forward, const rapt_backward_call* backward,
                                          size_t* bytes);
 
@@ -238,7 +261,7 @@ RAPT_API rapt_status rapt_workspace_size(const rapt_forward_call* forward, const
 
 typedef enum rapt_op { RAPT_FORWARD = 0, RAPT_BACKWARD = 1 } rapt_op;
 
-/* The dimensions in which a bias or mask is not broadcast; the others have size 1. */
+/* The dimensions in which a bias or mask has its full size; every other dimension has size 1. */
 typedef enum rapt_broadcast_bits { RAPT_PER_BATCH = 1, RAPT_PER_HEAD = 2, RAPT_PER_QUERY = 4 } rapt_broadcast_bits;
 
 /* The results that a backward pass computes. */
@@ -268,14 +291,14 @@ typedef struct rapt_problem {
   /* since 0.2 */
   int64_t total_q, total_k;           /* rows of packed q, and of packed k and v, with device_lengths */
   int32_t device_lengths;             /* packed, with cu_seqlens in device memory */
-  int32_t has_cache, whole_cache;     /* a KV cache; 1: without seqused_k */
-  int32_t has_leftpad, has_batch_idx; /* of the cache */
+  int32_t has_cache, whole_cache;     /* k and v are a KV cache; it has no seqused_k */
+  int32_t has_leftpad, has_batch_idx; /* the cache has this part */
   int32_t rotary_interleaved;
   int64_t seqlen_new, rotary_dim; /* rows appended to the cache; 0: no rotary embedding */
-  int32_t wants_lse;              /* of the forward pass */
-  int32_t gradients;              /* of the backward pass, rapt_gradient_bits; 0: dq, dk and dv */
-  int64_t alignment;              /* bytes, 1 to 16: of every tensor's data and rows; 0: 16 or more */
-  int64_t row_stride;             /* the largest, in elements; 0: no larger than rows of all heads */
+  int32_t wants_lse;              /* the forward pass writes lse */
+  int32_t gradients;              /* that the backward pass writes, rapt_gradient_bits; 0: dq, dk and dv */
+  int64_t alignment;              /* least alignment of every tensor's data and rows in bytes, 1 to 16; 0: 16 */
+  int64_t row_stride;             /* largest distance of rows in elements; 0: at most compact rows of all heads */
   int32_t window_top_left;
   int32_t bias_fp32; /* the bias is float32, q is not */
 } rapt_problem;
@@ -286,7 +309,7 @@ typedef struct rapt_option {
   const char* name; /* as in rapt_problem */
   const char* form;
   const char* help;
-  int32_t is_number;         /* given to a call as a number, not as a tensor */
+  int32_t is_number;         /* 1: a call takes it as a number */
   const char* default_value; /* "0": the value of a number that a text omits; "" if there is none */
 } rapt_option;
 
@@ -296,9 +319,10 @@ RAPT_API size_t rapt_option_count(void);
 RAPT_API rapt_status rapt_option_at(size_t index, rapt_option* option);
 
 /* Parses and validates; reports every violation. The caller sets problem->struct_size to the size of its header's
- * struct. Rapt 0.1 did not read it, so any size but this header's means a program of 0.1: its fields alone are filled,
- * struct_size becomes their size, and a text that they cannot express is RAPT_UNSUPPORTED. `varlen` receives the pairs
- * and must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen then points there.
+ * struct. Rapt 0.1 did not read it, so any size but this header's is taken for a program of 0.1. Then only the fields
+ * of 0.1 are filled, struct_size becomes their size, and a text that they cannot express is RAPT_UNSUPPORTED. `varlen`
+ * receives the pairs and must hold `varlen_capacity` of them (the number of ':' in the text is enough); problem->varlen
+ * then points there.
  */
 RAPT_API rapt_status rapt_problem_parse(const char* text, rapt_problem* problem, int64_t* varlen,
                                         size_t varlen_capacity);
@@ -321,7 +345,24 @@ typedef struct rapt_candidate {
 
 typedef struct rapt_explanation rapt_explanation;
 
-/* Exactly one of the two calls is given. Nothing is computed or written. */
+/* Exactly one of the two calls is given. Nothing is computed or written.
+ *
+ * Example: prints the backends for a problem, each with the reason why it runs the problem or does not.
+ *
+ *     rapt_problem problem = RAPT_INIT(rapt_problem);
+ *     rapt_explanation* explanation = NULL;
+ *     const rapt_device cpu = {RAPT_CPU, 0};
+ *     if (rapt_problem_parse("b1 hq8 hk2 sq512 sk512 d64 bf16 causal", &problem, NULL, 0) != RAPT_OK ||
+ *         rapt_explain_problem(&problem, RAPT_FORWARD, cpu, NULL, &explanation) != RAPT_OK) {
+ *       fprintf(stderr, "%s\n", rapt_last_error());
+ *       return 1;
+ *     }
+ *     for (size_t i = 0; i < rapt_explanation_count(explanation); ++i) {
+ *       const rapt_candidate c = rapt_explanation_candidate(explanation, i);
+ *       printf("%s %s: %s\n", c.chosen ? "->" : "  ", c.backend, c.reason);
+ *     }
+ *     rapt_explanation_free(explanation);
+ */
 RAPT_API rapt_status rapt_explain(const rapt_forward_call* forward, const rapt_backward_call* backward,
                                   rapt_explanation** explanation);
 RAPT_API rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_device device,

@@ -1,23 +1,27 @@
 // Rapt for C++20: the C ABI of rapt.h with values instead of pointers and exceptions instead of status codes. Header
 // only; link rapt::rapt.
 //
-//   rapt::Attention attention{.q = {q, rapt::kFp32, {batch, seqlen, heads, head_dim}}, .k = ..., .v = ...};
-//   attention.causal = RAPT_CAUSAL;
-//   rapt::forward(attention, {out, rapt::kFp32, {batch, seqlen, heads, head_dim}});
+// Example: causal attention of 128 rows on the CPU. 8 heads of q share 2 heads of k and v.
+//
+//     std::vector<float> q(128 * 8 * 64), k(128 * 2 * 64), v(128 * 2 * 64), out(128 * 8 * 64);
+//     rapt::Attention attention{.q = {q.data(), rapt::kFp32, {1, 128, 8, 64}},
+//                               .k = {k.data(), rapt::kFp32, {1, 128, 2, 64}},
+//                               .v = {v.data(), rapt::kFp32, {1, 128, 2, 64}},
+//                               .causal = RAPT_CAUSAL};
+//     rapt::forward(attention, {out.data(), rapt::kFp32, {1, 128, 8, 64}});  // throws rapt::Error
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "rapt/error.hpp"
+#include "rapt/problem.hpp"
 #include "rapt/rapt.h"
 
 namespace rapt {
@@ -26,20 +30,6 @@ inline namespace api {  // keeps these names distinct from the library's own in 
 inline constexpr rapt_dtype kFp16 = {RAPT_FLOAT, 16, 1}, kBf16 = {RAPT_BFLOAT, 16, 1}, kFp32 = {RAPT_FLOAT, 32, 1},
                             kFp64 = {RAPT_FLOAT, 64, 1}, kInt32 = {RAPT_INT, 32, 1}, kUint8 = {RAPT_UINT, 8, 1},
                             kBool = {RAPT_BOOL, 8, 1};
-
-// Thrown by every function here; what() names the argument, its value and what is allowed.
-class Error : public std::runtime_error {
- public:
-  Error(rapt_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
-  rapt_status status() const { return status_; }
-
- private:
-  rapt_status status_;
-};
-
-inline void check(rapt_status status) {
-  if (status != RAPT_OK) throw Error(status, rapt_last_error());
-}
 
 // A shape or strides: up to four numbers, such as {2, 16, 8, 64}, or from a vector.
 class Dims {
@@ -72,7 +62,7 @@ class Tensor {
          rapt_device device = {RAPT_CPU, 0})
       : Tensor(const_cast<void*>(data), dtype, shape, strides, device) {}  // an input: the library only reads it
 
-  // From the C struct, or from a DLPack tensor, which has the same layout. Copies shape and strides.
+  // Made from the C struct, or from a DLPack tensor, which has the same layout. Copies shape and strides.
   explicit Tensor(const rapt_tensor& c)
       : data_(static_cast<char*>(c.data) + c.byte_offset),
         device_(c.device),
@@ -105,12 +95,26 @@ struct Dropout {
   std::optional<Tensor> seed_tensor = {}, offset_tensor = {};
 };
 struct Varlen {
-  std::optional<Tensor> cu_seqlens_q, cu_seqlens_k;
+  std::optional<Tensor> cu_seqlens_q = {}, cu_seqlens_k = {};
   int64_t max_seqlen_q = 0, max_seqlen_k = 0;
   bool check_device_seqlens = false;
 };
+
+// Example: decodes one token of each sequence. Its k and v are appended to the cache before q attends.
+//
+//     std::vector<float> k(2 * 256 * 2 * 64), v(k.size());  // caches of 256 rows
+//     std::vector<float> q(2 * 8 * 64), new_k(2 * 2 * 64), new_v(2 * 2 * 64), out(q.size());
+//     const std::vector<int32_t> used = {100, 7};  // rows of the cache in use before this token
+//     rapt::Attention attention{.q = {q.data(), rapt::kFp32, {2, 1, 8, 64}},
+//                               .k = {k.data(), rapt::kFp32, {2, 256, 2, 64}},
+//                               .v = {v.data(), rapt::kFp32, {2, 256, 2, 64}}};
+//     attention.kv_cache = rapt::KvCache{.seqused_k = rapt::Tensor(used.data(), rapt::kInt32, {2}),
+//                                        .new_k = rapt::Tensor(new_k.data(), rapt::kFp32, {2, 1, 2, 64}),
+//                                        .new_v = rapt::Tensor(new_v.data(), rapt::kFp32, {2, 1, 2, 64})};
+//     rapt::forward(attention, {out.data(), rapt::kFp32, {2, 1, 8, 64}});
 struct KvCache {
-  std::optional<Tensor> seqused_k, cache_batch_idx, leftpad_k, block_table, new_k, new_v, rotary_cos, rotary_sin;
+  std::optional<Tensor> seqused_k = {}, cache_batch_idx = {}, leftpad_k = {}, block_table = {}, new_k = {}, new_v = {},
+                        rotary_cos = {}, rotary_sin = {};
   bool rotary_interleaved = false;
 };
 
@@ -261,6 +265,16 @@ inline void forward(const Attention& attention, const Tensor& out, const std::op
 }
 
 // out and lse are the forward's results. Each gradient is optional, at least one is given.
+//
+// Example: the gradients of q, k and v.
+//
+//     std::vector<float> q(32 * 4 * 16), k(q), v(q), out(q), dout(q), dq(q), dk(q), dv(q), lse(4 * 32);
+//     const auto tensor = [](std::vector<float>& x) { return rapt::Tensor(x.data(), rapt::kFp32, {1, 32, 4, 16}); };
+//     const rapt::Tensor row_lse(lse.data(), rapt::kFp32, {1, 4, 32});
+//     const rapt::Attention attention{.q = tensor(q), .k = tensor(k), .v = tensor(v)};
+//     rapt::forward(attention, tensor(out), row_lse);
+//     rapt::backward(attention, tensor(out), row_lse, tensor(dout),
+//                    {.dq = tensor(dq), .dk = tensor(dk), .dv = tensor(dv)});
 inline void backward(const Attention& attention, const Tensor& out, const Tensor& lse, const Tensor& dout,
                      const Gradients& gradients, const Execution& execution = {}) {
   detail::Structs structs(attention, execution);
@@ -298,65 +312,7 @@ class Pool {
   rapt_executor* executor_ = nullptr;
 };
 
-// A problem as text and as a value: rapt_problem with its own storage for varlen.
-class Problem {
- public:
-  static Problem parse(const std::string& text) {
-    Problem p;
-    const size_t sequences = static_cast<size_t>(std::count(text.begin(), text.end(), ':'));
-    p.varlen_.resize(2 * sequences);
-    check(rapt_problem_parse(text.c_str(), &p.c_, p.varlen_.data(), sequences));
-    return p;
-  }
-  std::string text() const {
-    const rapt_problem c = this->c();
-    size_t length = 0;
-    check(rapt_problem_print(&c, nullptr, 0, &length));
-    std::string out(length, '\0');
-    check(rapt_problem_print(&c, out.data(), length + 1, nullptr));
-    return out;
-  }
-  rapt_problem c() const {  // points into this object
-    rapt_problem c = c_;
-    c.varlen = varlen_.empty() ? nullptr : varlen_.data();
-    if (varlen_.empty()) c.varlen_count = 0;  // also after a move
-    return c;
-  }
-  bool operator==(const Problem& other) const { return text() == other.text(); }
-
- private:
-  rapt_problem c_ = RAPT_INIT(rapt_problem);
-  std::vector<int64_t> varlen_;
-};
-
-}  // namespace api
-}  // namespace rapt
-
-// Equal problems have the same canonical text.
-template <>
-struct std::hash<rapt::api::Problem> {
-  size_t operator()(const rapt::api::Problem& problem) const { return std::hash<std::string>()(problem.text()); }
-};
-
-namespace rapt {
-inline namespace api {
-
-// The options of problems: rapt_option.
-inline std::vector<rapt_option> options() {
-  std::vector<rapt_option> all(rapt_option_count(), RAPT_INIT(rapt_option));
-  for (size_t i = 0; i < all.size(); ++i) check(rapt_option_at(i, &all[i]));
-  return all;
-}
-
-// Floating-point operations of one pass (rapt_problem_flops).
-inline double flops(const Problem& problem, rapt_op op) {
-  const rapt_problem c = problem.c();
-  double count = 0;
-  check(rapt_problem_flops(&c, op, &count));
-  return count;
-}
-
-// The options of a problem that are numbers. The caller makes those that are tensors.
+// Sets the options of a problem that are numbers. The caller makes the tensors.
 inline void set_options(Attention& attention, const Problem& problem, uint64_t dropout_seed = 0) {
   const rapt_problem c = problem.c();
   attention.causal = static_cast<rapt_causal>(c.causal);

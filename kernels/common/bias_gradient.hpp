@@ -1,4 +1,4 @@
-// The gradient of a bias: those of the logits, summed over the batches, heads, queries and keys that it is broadcast
+// The gradient of a bias: the logits' gradients, summed over the batches, heads, queries and keys that it is broadcast
 // to.
 #pragma once
 
@@ -18,8 +18,8 @@ DEVICE BiasTile bias_tile_of(BackwardArguments& a) {
   return {tile / a.tiles / heads, tile / a.tiles % heads, tile % a.tiles, id % columns};
 }
 
-// Calls add(block, first_key) for each tile of logits that the elements of `tile` are sums over, in a fixed order. If
-// all keys share an element, the first column's workgroup has them all, and the others none.
+// Calls add(block, first_key) in a fixed order for each tile of logits that `tile` sums over. If all keys share an
+// element, the first column's workgroup takes all keys, and other workgroups none.
 template <int Rows, int Keys, class Add>
 DEVICE void for_tiles_of(BackwardArguments& a, const BiasTile& tile, const Add& add) {
   Problem& p = a.problem;
@@ -27,7 +27,7 @@ DEVICE void for_tiles_of(BackwardArguments& a, const BiasTile& tile, const Add& 
   const int batches = sizes[0] == 1 ? p.batch : 1, heads = sizes[1] == 1 ? p.heads_q : 1;
   const int rows = sizes[2] == 1 ? (p.seqlen_q + Rows - 1) / Rows : 1;
   const int columns = sizes[3] == 1 ? (p.seqlen_k + Keys - 1) / Keys : 1;
-  // One counter: AMD's scalar registers do not hold four loops'.
+  // One counter for all four loops: AMD's scalar registers do not hold four.
 #pragma unroll 1
   for (int n = 0; n < batches * heads * rows * columns; ++n) {
     const int row = n / columns, head = row / rows;

@@ -1,4 +1,4 @@
-// Which rows of which head a workgroup computes.
+// The head and the rows that a workgroup computes.
 #pragma once
 
 #include "kernels/common/isa.hpp"
@@ -19,8 +19,8 @@ struct Span {
   int first, count;
 };
 
-// Rows of one sequence. cu_seqlens outside the tensor are clamped to it. AMD loads them through vector memory: made
-// uniform, all that follows from them is computed in scalar registers.
+// Rows of one sequence. cu_seqlens outside the tensor are clamped to it. AMD loads them through vector memory. They are
+// then made uniform, so that scalar registers hold everything computed from them.
 DEVICE Span sequence(const int32_t* cu_seqlens, int batch, int total, int largest) {
   if (cu_seqlens == nullptr) return {0, largest};
   const int first = clamp(uniform(cu_seqlens[batch]), 0, total);
@@ -63,12 +63,12 @@ DEVICE char* first_row_of(const Rows& rows, int batch, const Span& span, int hea
   return static_cast<char*>(rows.data) + batch * rows.batch + span.first * rows.seq + head * rows.head;
 }
 
-// The statistics of the sequence's row 0, of a head of q.
+// The statistics of the sequence's row 0 in a head of q.
 DEVICE rapt_abi_row_statistics* statistics_of(BackwardArguments& a, int batch, const Span& q, int head) {
   return a.statistics.data + batch * a.statistics.batch + head * a.statistics.head + q.first;
 }
 
-// The same of dq's sums.
+// The same for dq's sums.
 DEVICE float* sums_of(BackwardArguments& a, int batch, const Span& q, int head) {
   return a.dq_sum.data + (batch * a.statistics.batch + head * a.statistics.head + q.first) * a.dq_sum.dims;
 }

@@ -1,8 +1,8 @@
-// What rows of dO with Inf or NaN add to dV, which the runs of a kernel left out (runs.hpp): to each element of a key
-// that the row attends, the row's Inf or NaN; NaN where dropout dropped the key, as 0 times Inf is.
+// Adds to dV what rows of dO with Inf or NaN contribute, which a kernel's runs left out (runs.hpp). A key that such a
+// row attends gets the row's Inf or NaN in each element. If dropout dropped the key, it gets NaN, as 0 times Inf is.
 //
 // A wave computes kWave keys by kWave elements. Each lane finds out whether a row attends its key, and then adds its
-// element of the row to all keys that it attends. Few rows are looked at: those whose delta = dO . O is not finite.
+// element of the row to all keys that the row attends. Only rows whose delta = dO . O is not finite are looked at.
 #pragma once
 
 #include "kernels/common/runs.hpp"
@@ -55,9 +55,9 @@ struct InfiniteSums {
   bool exists;    // the key
   const char* k;  // its row
   bool k_finite;
-  Lanes above, below;  // keys to which +Inf and -Inf, or as both NaN, were added
+  Lanes above, below;  // keys to which +Inf and -Inf were added; NaN counts as both
 
-  // Adds a row's element. All lanes have the same row.
+  // Adds the lane's element of a row. All lanes have the same row.
   DEVICE_MEMBER void add(int row, float lse) {
     Problem& p = a.problem;
     float x = 0;
@@ -67,8 +67,8 @@ struct InfiniteSums {
     const Query query = query_of(p, block, row);
     bool attends = exists && query.begin <= key && key < query.end, dropped = false;
     if (attends) {
-      // Keys whose logit is -Inf are excluded: by a bias or mask, or by an Inf in q or K. By one in q all keys may be,
-      // and then lse is finite only if there is a sink.
+      // A bias, a mask, or an Inf in q or K excludes keys, by a logit of -Inf. An Inf in q may exclude all keys: then
+      // lse is finite only if there is a sink.
       float s = 0;
       if (!k_finite || !is_finite(lse) || p.sink.data != nullptr) {
         const char* const q = first_row_of(a.q, block.batch, block.q, block.head) + row * a.q.seq;
@@ -108,7 +108,7 @@ struct InfiniteSums {
   }
 };
 
-// For the workgroup's keys, `Keys` from block.first_row on, of the block's head of k, whose dV has been stored.
+// For the workgroup's `Keys` keys from block.first_row on in the block's head of k. Their dV has been stored.
 template <class T, bool General, int Keys, int Waves>
 DEVICE void add_infinite_rows(BackwardArguments& a, const Block& block) {
   if (a.dv.data == nullptr) return;

@@ -1,5 +1,5 @@
-// The device language of the vendor that is compiled for, and its namespace. Everything in kernels/common is written in
-// it, so that masks, options and softmax are written once.
+// The device language of the vendor that is compiled for, and its namespace. All of kernels/common uses it, so that
+// masks, options and softmax are written once.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,4 +1,4 @@
-// Which keys a query attends, given causality, window and the sequence's end.
+// The keys that a query attends, by causality, window and the sequence's end.
 #pragma once
 
 #include "kernels/common/block.hpp"
@@ -7,7 +7,7 @@ namespace rapt::RAPT_VENDOR {
 
 inline constexpr float kMasked = -__builtin_inff();
 
-// [begin, end): keys that any of a range of rows attends; [full_begin, full_end): keys that all of them attend.
+// For a range of rows. [begin, end): keys that any row attends; [full_begin, full_end): keys that all rows attend.
 struct Keys {
   int begin, end, full_begin, full_end;
 };
@@ -58,7 +58,7 @@ struct WaveRows {
   DEVICE_MEMBER bool attends(int first_key, int keys_of_tile) const {
     return first_key < keys.end && first_key + keys_of_tile > keys.begin;
   }
-  // Row `row` of these.
+  // The wave's row `row`.
   DEVICE_MEMBER Query query(Problem& p, const Block& b, int row) const { return query_of(p, b, first + row); }
 };
 

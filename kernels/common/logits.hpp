@@ -1,5 +1,5 @@
-// What masks and options do to logits. `Logits` is a lane's part of a tile of logits of one query, such as TileLogits
-// of kernels/amd/tile/logits.hpp: get(i), set(i, x), scale(factor), and of which key of the tile element i is.
+// Masks and options applied to logits. `Logits` is a lane's part of one query's logits in a tile, such as TileLogits of
+// kernels/amd/tile/logits.hpp. It has get(i), set(i, x), scale(factor), and the key of element i in the tile.
 #pragma once
 
 #include "kernels/common/keys.hpp"

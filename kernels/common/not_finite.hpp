@@ -1,8 +1,8 @@
 // Inf and NaN in V. A tile's product with V includes every key for every query, with probability 0 if the query does
-// not attend it; but 0 times Inf or NaN is NaN, which would reach rows that must not see that key. So a workgroup that
-// finds an Inf or NaN in its result runs over its keys again:
+// not attend it. But 0 times Inf or NaN is NaN, which would reach rows that must not see that key. So a workgroup that
+// finds an Inf or NaN in its result runs over its keys again.
 //
-//   finite   Inf and NaN in V count as 0: O of the other keys
+//   finite   Inf and NaN in V count as 0, which leaves O of finite values
 //   above    the weight of keys with +Inf or NaN: where it is not 0, +Inf is added to the result
 //   below    the same for -Inf and NaN; where both were added, the result is NaN
 //   dropped  only with dropout: the weight, before dropout, of dropped keys with Inf or NaN; where it is not 0, the
@@ -15,7 +15,7 @@ namespace rapt::RAPT_VENDOR {
 
 enum Pass { kAll, kFinite, kAbove, kBelow, kDropped, kPasses };
 
-// After the last pass that a kernel may need.
+// The number after the last pass that a kernel may need.
 template <bool General>
 DEVICE int passes(const Problem& p) {
   return General && p.keep_threshold < 65536 ? kPasses : kDropped;

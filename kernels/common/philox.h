@@ -2,7 +2,7 @@
  *
  * Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Key = the 64-bit seed and the
  * offset's high half; counter = (col / 4, row / 2, batch * heads_q + head, the offset's low half). The 128 bits are
- * eight 16-bit fields; element (row, col) has number 4 * (row % 2) + (col % 4), least significant first, and is kept
+ * eight 16-bit fields. Element (row, col) has number 4 * (row % 2) + (col % 4), least significant first, and is kept
  * where its field < rapt_keep_threshold(p).
  */
 #ifndef RAPT_KERNELS_COMMON_PHILOX_H

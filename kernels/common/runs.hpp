@@ -1,12 +1,13 @@
-// Runs of a kernel of the backward pass. If a result of the first one is Inf or NaN, the workgroup runs again:
+// Runs of a kernel of the backward pass. If a result of the first run is Inf or NaN, the workgroup runs again.
 //
-//   finite   Inf and NaN in Q and dO, or in K, count as 0 in the last products, where they meet zeros of dS and P in
-//            rows and keys that must not see them; logits of -Inf are excluded everywhere
-//   scaled   up to three, only where operands are fp16, in which a gradient of a logit above 65,504 is Inf: P, and with
-//            it dS, is e^-5.5, e^-11, e^-22 of what it is, and the results replace those that are still not finite.
-//            Three, because what is small in dS is lost where it is scaled too far.
+//   finite   Inf and NaN in Q and dO, or in K, count as 0 in the last products: there they meet zeros of dS and P in
+//            rows and keys that must not see them. Logits of -Inf are excluded everywhere
 //
-// What rows of dO with Inf or NaN add to dV comes last (infinite_rows.hpp).
+//   scaled   up to three runs, only for fp16 operands, where a logit's gradient above 65,504 is Inf. P, and with it dS,
+//            is scaled by e^-5.5, e^-11 and e^-22, and replaces results that are not finite yet. There are three
+//            because small values of dS are lost if scaled too far.
+//
+// Contributions to dV of rows of dO with Inf or NaN come last (infinite_rows.hpp).
 #pragma once
 
 #include "kernels/common/not_finite.hpp"
@@ -15,7 +16,7 @@ namespace rapt::RAPT_VENDOR {
 
 enum Run { kFirstRun, kFiniteRun, kScaledRun, kRunsOfFp16 = kScaledRun + 3 };
 
-// How many there may be. gfx90a's kernels scale every fp16 operand (amd/tile/small_operands.hpp).
+// The most runs. gfx90a's kernels scale every fp16 operand (amd/tile/small_operands.hpp).
 template <class T>
 inline constexpr int kRuns = kScaledRun;
 #ifndef __gfx90a__
@@ -28,11 +29,11 @@ DEVICE bool is_scaled(int run) {
   return kRuns<T> > kScaledRun && run >= kScaledRun;
 }
 
-// What Q, dO and K are in the last products.
+// How Q, dO and K count in the last products.
 DEVICE int pass_of(int run) { return run == kFirstRun ? kAll : kFinite; }
 
-// What is added to each lse, and the factor of the results. Powers of e, not of two: a float32 lse plus 5.5 is as exact
-// as the lse.
+// The number that is added to each lse, and the factor of the results. Powers of e, not of two: a float32 lse plus 5.5
+// is as exact as the lse.
 template <class T>
 DEVICE float added_to_lse(int run) {
   if (!is_scaled<T>(run)) return 0;

@@ -21,9 +21,9 @@ struct Dropped {
 
 enum class Of { products, logits };
 
-// The products q k of one query become P as dropout leaves and scales it, and dP = dO V^T becomes the gradient of the
-// logits, to which a bias was added, or of softmax_scale times the products, which softcap capped. `query()` is the
-// row; plain kernels ask for it only where keys are `masked`.
+// Turns the products q k of one query into P after dropout, and dP = dO V^T into the gradient of the final logits, or
+// of softmax_scale times the products, before softcap. `query()` is the row; plain kernels ask for it only where keys
+// are `masked`.
 template <bool General, Of What = Of::products, class Logits, class QueryOf>
 DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool masked, const QueryOf& query,
                             const rapt_abi_row_statistics& row, const Logits& s, const Logits& dp) {
@@ -51,7 +51,7 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
       s.set(i, kept ? weight * (General ? p.keep_scale : 1) : 0);
     }
   };
-  // What is Inf or NaN in a row or a key reaches no other that does not attend it.
+  // An Inf or NaN in a row or key must not reach keys or rows that do not attend each other.
   if (General || masked) compute([&](int i) { return s.get(i) == kMasked; });
   else compute([](int) { return false; });
 }

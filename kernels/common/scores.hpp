@@ -1,4 +1,4 @@
-// What only general kernels do to logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout,
+// The options of general kernels on logits and probabilities: any scale, softcap, bias, ALiBi, a boolean mask, dropout,
 // in the order of docs/naming.md. Logits are not in the log2 domain.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace rapt::RAPT_VENDOR {
 
-// tanh to about 2 ulp. Near 0, where 1 - 2 / (e^2x + 1) would cancel, the Taylor series to x^13, whose next term is
+// tanh to about 2 ulp. Near 0, where 1 - 2 / (e^2x + 1) would cancel, it is the Taylor series to x^13: the next term is
 // below 2^-25 of x for |x| < 0.4.
 DEVICE float tanh(float x) {
   const float size = __builtin_fabsf(x), square = x * x;
@@ -54,7 +54,7 @@ DEVICE const char* row_of(const Scores& scores, const Block& b, int row) {
   return static_cast<const char*>(scores.data) + b.batch * scores.batch + b.head * scores.head + row * scores.query;
 }
 
-// The logits are of keys from first_key on. Those of excluded keys become kMasked; their bias and mask are not read.
+// The logits are of keys from first_key on. Logits of excluded keys become kMasked; their bias and mask are not read.
 // Where softcap caps, capped(i, x) receives x = tanh(s / softcap): the backward pass needs the slope, 1 - x^2.
 template <class Logits, class Capped>
 DEVICE void transform_logits(Problem& p, const Block& b, const Query& query, int first_key, const Logits& s,
@@ -116,7 +116,7 @@ DEVICE DropoutNumbers dropout_numbers(Problem& p) {
   return {rapt_philox_key(p.dropout_seed + load_number(p.dropout_seed_data), offset), offset};
 }
 
-// Zeroes the probabilities that dropout drops, or with `zero_kept` those that it keeps. The scale 1 / (1 - p) is
+// Zeroes the probabilities that dropout drops, or with `zero_kept` the ones that it keeps. The scale 1 / (1 - p) is
 // applied to the whole row at the end.
 template <class Logits>
 DEVICE void drop(Problem& p, const Block& b, const Query& query, int first_key, const Logits& weights,

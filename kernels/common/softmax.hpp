@@ -1,4 +1,4 @@
-// Online softmax of one query, of which each lane has some keys (Milakov and Gimelshein, "Online normalizer calculation
+// Online softmax of one query; each lane has some of its keys (Milakov and Gimelshein, "Online normalizer calculation
 // for softmax", 2018; Dao et al., "FlashAttention", 2022).
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace rapt::RAPT_VENDOR {
 
-// P is exp2((logit - reference) * kPower). Lazy rescaling: the reference follows the maximum only when that grew by
-// more than kLazy, so the sums and O are rarely rescaled. P is then at most 2^kLazy times too large; the division at
-// the end cancels it.
+// P is exp2((logit - reference) * kPower). Lazy rescaling: the reference follows the maximum only after the maximum
+// grew by more than kLazy, so the sums and O are rarely rescaled. P is then at most 2^kLazy times too large; the
+// division at the end cancels it.
 inline constexpr float kLazy = 8;
 
 // The lanes that have keys of the same query, where the matrix unit's tiles decide it.
@@ -27,8 +27,8 @@ struct Softmax {
   float reference = kLowest;  // the maximum less T::p_exponent; the same in all lanes of a query
   float sum = 0, rest = 0;    // over this lane's keys, and the rounding error of sum (Fast2Sum)
 
-  // Whether this lane's logits, of which `maximum` is the largest, outgrew the reference. If any lane's did, all lanes
-  // must raise it.
+  // True if `maximum`, this lane's largest logit, outgrew the reference. If it did in any lane, all lanes must raise
+  // it.
   DEVICE_MEMBER bool outgrown(float maximum) const { return maximum > reference + (T::p_exponent + kLazy) * kOctave; }
 
   // Raises the reference to the maximum. Returns the factor by which earlier sums must be multiplied. `power` is

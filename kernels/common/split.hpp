@@ -1,4 +1,4 @@
-// Which rows of q and of k a workgroup of a split kernel has, and where a cache's rows are.
+// The rows of q and k that a workgroup of a split kernel has, and where a cache's rows are.
 #pragma once
 
 #include "kernels/common/keys.hpp"
@@ -6,9 +6,9 @@
 namespace rapt::RAPT_VENDOR {
 
 inline constexpr int kQueryRows = 16;  // rows of q of a workgroup
-inline constexpr int kRowGroup = 16;   // so many neighbouring rows of a cache, from a multiple on, are in one page
+inline constexpr int kRowGroup = 16;   // this many neighbouring rows of a cache, from a multiple on, share a page
 
-// Divisor is rapt_abi_divisor, of constant memory.
+// Divisor is rapt_abi_divisor in constant memory.
 template <class Divisor>
 DEVICE int divide(int n, const Divisor& by) {
   return static_cast<int>(static_cast<uint32_t>(uint64_t{2 * static_cast<uint32_t>(n)} * by.factor >> 32) >> by.shift);
@@ -16,20 +16,20 @@ DEVICE int divide(int n, const Divisor& by) {
 
 struct SplitBlock {
   int batch, head_k, split;
-  int first;       // of the tile's rows, which count queries and the heads of a group: row r is query r / group
+  int first;       // row of the tile; row r is query r / group of head r % group
   Span q;          // rows of the sequence
-  int cache_row;   // of the cache, if there is one
-  int first_key;   // row of k of the first key: what is left of it is padding
+  int cache_row;   // cache row of the sequence, if there is a cache
+  int first_key;   // row of k of the first key; earlier rows are padding
   int keys, used;  // `used`: the row after the last key, without new keys
   Span packed_k;   // rows of the sequence, if k is packed
 
-  // As kernels/common takes rows: one head of q, and the sequence's keys.
+  // In the form of kernels/common: one head of q, and the sequence's keys.
   DEVICE_MEMBER Block block(Problem& p, int head) const {
     return {head, batch, q, {packed_k.first, keys}, 0, p.top_left ? 0 : keys - q.count};
   }
 };
 
-// What is the same for all blocks of a sequence.
+// The fields that all blocks of a sequence share.
 DEVICE SplitBlock split_sequence(SplitArguments& a, int batch) {
   Problem& p = a.problem;
   SplitBlock b = {};
@@ -55,7 +55,7 @@ DEVICE SplitBlock split_block(SplitArguments& a, int id) {  // of workgroup `id`
   return b;
 }
 
-// The first splits, which may have keys. The others write nothing.
+// The number of splits that may have keys. They come first; later splits write nothing.
 DEVICE int splits_with_keys(SplitArguments& a, const SplitBlock& b) {
   return min(divide(b.used + a.new_keys.seqlen + a.split_rows - 1, a.by_split_rows), a.splits);
 }
@@ -67,13 +67,13 @@ struct SplitRow {
 DEVICE SplitRow split_row(SplitArguments& a, const SplitBlock& b, int row) {
   const int r = b.first + row, group = a.problem.group;
 #ifdef __CUDACC__
-  const int query = r / group;  // which nvcc does again where it needs it; the other it keeps in registers
+  const int query = r / group;  // nvcc divides again where it needs `query`, and keeps `head` in registers
 #else
   const int query = divide(r, a.by_group);
 #endif
   return {query, b.head_k * group + r - query * group};
 }
-// Rows of the tile that exist: the first ones.
+// The number of rows of the tile that exist. They come first.
 DEVICE int query_rows(Problem& p, const SplitBlock& b) { return clamp(b.q.count * p.group - b.first, 0, kQueryRows); }
 
 // The number of row `row` of the tile among the partial results.
@@ -91,7 +91,7 @@ DEVICE Keys split_keys(SplitArguments& a, const SplitBlock& b, int begin, int en
   const auto row = [&](int key) { return clamp(key + b.first_key, begin, end); };
   return {row(keys.begin), row(keys.end), row(keys.full_begin), row(keys.full_end)};
 }
-// Within the split.
+// The same within the split.
 DEVICE Keys split_keys(SplitArguments& a, const SplitBlock& b) {
   const int begin = b.split * a.split_rows;
   return split_keys(a, b, begin, begin + a.split_rows);
@@ -108,7 +108,7 @@ class CacheRows {
     pages_ = a.cache.block_table ? a.cache.block_table + b.batch * a.cache.block_table_row : nullptr;
   }
 
-  // All rows are a multiple of these strides from it.
+  // Every row lies a multiple of these strides from here.
   DEVICE_MEMBER const char* origin() const { return data_; }
   DEVICE_MEMBER int64_t strides() const { return pages_ == nullptr ? seq : seq | page_bytes_; }
 

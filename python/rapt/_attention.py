@@ -64,14 +64,14 @@ def attention_backward(
     dsink: Tensor | None = None,
     **options: Unpack[Options],
 ) -> Gradients:
-    """The gradients of attention(), given that of its result.
+    """The gradients of attention(), given the gradient of its result.
 
     dout: the gradient of out, with its shape and type
     q, k, v, options: as in the call of attention(); no KV cache
     out, lse: the results of that call
     wrt: the tensors whose gradients are wanted; "bias" and "sink" count only if they are given
-    dq, dk, dv, dbias, dsink: memory to write into; default: a new tensor for each of wrt. The gradient of a broadcast
-        bias is summed over its broadcast dimensions.
+    dq, dk, dv, dbias, dsink: memory to write into; default: a new tensor for each name in wrt. The gradient of a
+        broadcast bias is summed over its broadcast dimensions.
 
     Raises as attention() does.
     """

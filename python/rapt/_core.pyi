@@ -10,7 +10,7 @@ from rapt._options import Options, Tensor
 
 version: str
 
-_Explanation = tuple[str, list[tuple[str, str, bool, str]]]  # the problem, and backend, kernel, chosen, reason of each
+_Explanation = tuple[str, list[tuple[str, str, bool, str]]]  # problem; backend, kernel, chosen, reason of each
 
 def forward(
     q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor | None = None, **options: Unpack[Options]

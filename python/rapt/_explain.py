@@ -12,7 +12,7 @@ _DEVICE_TYPES = {"cpu": 1, "cuda": 2, "hip": 10}
 class Candidate(NamedTuple):
     backend: str
     kernel: str
-    """the variant that it runs, or would run; "" if it has none"""
+    """the kernel that the backend runs, or would run; "" if it has none"""
     chosen: bool
     reason: str
 
@@ -42,11 +42,11 @@ def explain(
     device: str = "cpu",
     **options: Unpack[Options],
 ) -> Explanation:
-    """Which backend and kernel run a problem here, and why each of the others does not. Computes and writes nothing.
+    """Say which backend and kernel run a problem here, and why each other one does not. Computes and writes nothing.
 
     explain(q, k, v, **options): tensors, as for attention()
     explain("b2 hq8 hk2 sq1000 sk1000 d128 bf16 causal", device="hip:0"): a problem as text (docs/naming.md has the
-        grammar) on a device: "cpu", "hip:<number>" or "cuda:<number>"; options: only those that say how to run it
+        grammar) on a device: "cpu", "hip:<number>" or "cuda:<number>"; options may only say how to run it
 
     Raises as attention() does. A problem that no backend takes is not an error: `chosen` is then None.
     """

@@ -1,6 +1,6 @@
-"""Attention by its definition in float64, forward and backward, with only NumPy: what results are compared with.
+"""Attention by its definition in float64, forward and backward, with only NumPy: results are compared with it.
 
-It shares nothing with the library: whole matrices, and gradients by the chain rule through softmax rather than from lse
+It shares nothing with the library: it has whole matrices, and gradients by the chain rule through softmax, not from lse
 and rowsum(dO * O). rapt.verify and the tests use it; tests/float64.py loads this file without the package.
 """
 
@@ -20,7 +20,7 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     """out, lse, dq, dk, dv, dbias and dsink as a dict, and the largest |logit| that is not masked, sinks included.
 
     q [batch, seqlen_q, heads_q, head_dim], k, v [batch, seqlen_k, heads_k, ...]; rapt.attention's options as arrays.
-    `out`: the forward's result as the gradients use it, if that was rounded.
+    `out`: the forward's result, if the gradients use a rounded one.
     """
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
     batch, seqlen_q, heads_q, _ = q.shape
@@ -98,7 +98,7 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
 
 
 def _attended(distance, causal, window, mask):
-    """distance: j - i from the diagonal."""
+    """The keys that a query sees; distance: j - i from the diagonal."""
     left, right = window or (-1, -1)
     seen = np.ones(distance.shape, dtype=bool)
     if left >= 0:
@@ -111,7 +111,7 @@ def _attended(distance, causal, window, mask):
 
 
 def _weighted(weights, rows, counts=None):
-    """weights @ rows, where what does not count adds nothing, even if its row has NaN. Weights that are not 0 count."""
+    """weights @ rows, where a weight that does not count (default: 0) adds nothing, even if its row has NaN."""
     counts = weights != 0 if counts is None else counts
     bad = ~np.isfinite(rows).all(axis=1)
     total = weights[:, ~bad] @ rows[~bad]
@@ -135,9 +135,9 @@ def error_and_allowance(name, result, exact, plain, largest_logit):
 
 
 def _difference(x, exact, largest_finite):
-    """Whether a NaN or an infinity is misplaced, and max|x - exact| of the rest.
+    """True if a NaN or an infinity is misplaced, and max|x - exact| of the other elements.
 
-    Where exact is beyond the type's range, the type's infinity and its largest value are the same.
+    Where exact is beyond the type's range, the type's infinity and its largest value count as equal.
     """
     beyond = np.isfinite(exact) & (np.abs(exact) > largest_finite)
     x, exact = (np.where(beyond, a.clip(-largest_finite, largest_finite), a) for a in (x, exact))

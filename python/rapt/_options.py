@@ -9,7 +9,7 @@ class Options(TypedDict, total=False):
     """What to compute and how to run it. Passing None is the same as not passing the option.
 
     The logits are s = softmax_scale * (q . k); s = softcap * tanh(s / softcap); s += bias; s -= slope * |i + off - j|;
-    what a mask excludes is -inf. off is seqlen_k - seqlen_q (bottom-right), or 0 for causal="top-left". A row with
+    excluded keys become -inf. off is seqlen_k - seqlen_q (bottom-right), or 0 for causal="top-left". A row with
     nothing to attend gives out 0, lse -inf (the sink's value where there is a sink) and gradients 0.
 
     Packed sequences of different lengths (`cu_seqlens_q`): q and out are [total_q, heads_q, head_dim], k and v

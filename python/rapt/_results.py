@@ -8,7 +8,7 @@ from rapt import _core
 
 
 def shape_of(tensor, name, any_rank=False):
-    """The shape, of 3 dimensions (packed sequences) or 4 unless any_rank says otherwise; `name` is the argument's."""
+    """The tensor's shape, of 3 dimensions (packed sequences), 4, or with any_rank any number; `name` is for errors."""
     shape = getattr(tensor, "shape", None)
     if shape is None:
         shape = _core.shape(tensor, name)
@@ -46,14 +46,14 @@ _Memory = type(_core.empty((1,), numpy.empty(1), False))
 
 
 def handed_over(memory, like):
-    """The memory, once it is written, as an array of `like`'s library if that has a from_dlpack.
+    """Written memory as an array of `like`'s library, if the library has a from_dlpack.
 
-    It cannot be one before: JAX's arrays cannot be written.
+    It becomes an array only after it is written, because JAX's arrays cannot be written.
     """
     if type(memory) is not _Memory:
         return memory
     if hasattr(like, "__array_namespace__"):
         library = like.__array_namespace__()
-    else:  # CuPy's arrays do not name theirs
+    else:  # CuPy's arrays do not name their library
         library = sys.modules.get(type(like).__module__.partition(".")[0])
     return library.from_dlpack(memory) if hasattr(library, "from_dlpack") else memory

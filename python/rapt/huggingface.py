@@ -27,7 +27,7 @@ def attention(
     position_bias: torch.Tensor | None = None,
     **options,
 ) -> tuple[torch.Tensor, None]:
-    """What AttentionInterface calls; has gradients of query, key, value, s_aux and position_bias.
+    """The function that AttentionInterface calls; has gradients of query, key, value, s_aux and position_bias.
 
     query: [batch, heads, seqlen_q, head_dim]; key, value: [batch, heads_k, seqlen_k, head_dim]
     attention_mask: bool, True attends, or added to the logits; [batch or 1, heads or 1, seqlen_q, seqlen_k]. It
@@ -48,7 +48,7 @@ def attention(
     out = rapt.torch.attention(
         *(x.transpose(1, 2) for x in (query, key, value)),
         softmax_scale=scaling,
-        # A single query sees all keys; several are at the front of the cache if sdpa_mask leaves the mask out.
+        # A single query sees all keys. Several queries are at the front of the cache if sdpa_mask leaves the mask out.
         causal="top-left" if is_causal and attention_mask is None and query.shape[2] > 1 else False,
         softcap=softcap or 0.0,
         bias=bias,

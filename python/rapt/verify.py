@@ -1,4 +1,4 @@
-"""python -m rapt.verify: what PyTorch and Rapt find here, which kernel runs what, and whether the results are right.
+"""python -m rapt.verify: what PyTorch and Rapt find here, which kernel runs each problem, and if the results are right.
 
 Forward and gradients of a list of problems are compared with float64 by the rule of docs/architecture.md.
 Exit code 0: all is right; 1: a result is wrong, no backend takes a problem, or PyTorch's attention does not run in
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     seqlens: tuple[int, int]
     head_dim: int
     options: dict = {}
-    """rapt.attention's; bias, mask, alibi_slopes and sink are given as the shape of a random one"""
+    """rapt.attention's options; bias, mask, alibi_slopes and sink as the shapes of random tensors"""
 
 
 PROBLEMS = [
@@ -96,12 +96,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def takeover_works(device: str = "cpu") -> bool:
-    """Whether torch's own attention runs in Rapt once that is enabled; prints the answer."""
+    """True if torch's own attention runs in Rapt once it is enabled; prints the answer."""
     if torch is None:
         return True
     import rapt.torch
 
-    dtype = torch.float32 if device == "cpu" else torch.float16  # of torch's flash attention there
+    dtype = torch.float32 if device == "cpu" else torch.float16  # the type of torch's flash attention there
     q, k, v = (torch.randn(1, 2, 16, 32, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
     with rapt.torch.enabled():
         torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
@@ -140,10 +140,10 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
     at_home = [_tensor(x, dtype, "cpu") for x in arrays]
     options = {name: _option(name, value, "cpu") for name, value in given.items()}
     out, plain_lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
-    # Rounding out to 16 bits changes every backend's gradients in the same way, so it is not their error.
+    # Rounding out to 16 bits changes every backend's gradients in the same way: it is no backend's error.
     rounded = None if dtype == "fp32" else _array(out)
     exact, largest_logit = attention_float64(*arrays, **given, out=rounded)
-    lse = _tensor(exact["lse"], "fp32", "cpu")  # every backward pass gets this one
+    lse = _tensor(exact["lse"], "fp32", "cpu")  # every backward pass gets this lse
     gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
     plain = {"out": out, "lse": plain_lse, **gradients._asdict()}
 

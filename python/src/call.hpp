@@ -9,7 +9,7 @@ struct Call {
   // `options` are the keyword arguments that rapt.attention documents; None means that an option is not given.
   Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options);
 
-  // Runs `function` with the GIL released, and waits for it if nobody else would.
+  // Runs `function` with the GIL released, and waits for the device if no stream of the caller's does.
   template <class Function>
   void run(const Function& function) {
     execution.stream = tensors.stream();
@@ -23,7 +23,7 @@ struct Call {
   Execution execution;
 };
 
-// Only the options that say how to run.
+// Takes only the options that say how to run.
 Execution parse_execution(const nb::kwargs& options);
 
 }  // namespace rapt::python

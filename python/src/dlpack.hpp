@@ -1,5 +1,5 @@
-// The part of DLPack's binary interface (version 1.3) that Python objects hand over: capsules of `__dlpack__`, and the
-// table of C functions of `__dlpack_c_exchange_api__`, which takes a tenth of the time.
+// The part of DLPack's binary interface (version 1.3) that Python objects hand over: capsules from `__dlpack__`, and
+// the table of C functions in `__dlpack_c_exchange_api__`, which takes a tenth of the time.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct ExchangeApi {
                   void (*set_error)(void* context, const char* kind, const char* message));
   int (*export_managed)(void* object, ManagedVersioned** out);
   int (*import_managed)(ManagedVersioned* tensor, void** object);
-  int (*borrow)(void* object, Tensor* out);  // null where the library cannot
+  int (*borrow)(void* object, Tensor* out);  // null if the library has no such function
   int (*current_stream)(int32_t device_type, int32_t device_id, void** stream);
 };
 

@@ -16,7 +16,7 @@ nb::list tiers() {
   return result;
 }
 
-// Raises if the run-time library of that type of device cannot be opened.
+// The devices of a type. Raises if their run-time library cannot be opened.
 nb::list devices(int32_t type) {
   nb::list result;
   const int32_t count = device_count(static_cast<rapt_device_type>(type));
@@ -37,7 +37,7 @@ nb::list devices(int32_t type) {
   return result;
 }
 
-// The path of each, and what is in it, or why it cannot be read.
+// The path of each archive, and its contents, or why it cannot be read.
 nb::list archives() {
   nb::list result;
   for (const std::string& path : Archive::find()) {

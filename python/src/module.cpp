@@ -21,7 +21,7 @@ void run_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::h
   call.run([&] { forward(call.attention, result, sums, call.execution); });
 }
 
-// The mean seconds of the C call itself, after tensors and options are converted: what overheads are measured against.
+// The mean seconds of the C call alone, after tensors and options are converted. Overheads are measured against it.
 double time_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, int calls, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take(out, "out", Access::write);
@@ -109,7 +109,7 @@ nb::tuple shape(nb::handle object, const std::string& name) {
   return nb::tuple(sizes);
 }
 
-// Uninitialised memory on the device of `like` for its type, or for that of its lse, as an object with __dlpack__.
+// Uninitialised memory on the device of `like`, in its type or its lse's type, as an object with __dlpack__.
 nb::ndarray<nb::array_api> empty(const std::vector<size_t>& shape, nb::handle like, bool is_lse) {
   Tensors tensors;
   const Tensor given = tensors.take(like, "like", Access::read);

@@ -11,7 +11,8 @@ namespace rapt::python {
 
 namespace {
 
-// GNU's, and LLVM's and Intel's for programs that GCC compiled: runs `function` on each thread of a team.
+// The function of GNU's OpenMP, which LLVM's and Intel's have too, for programs that GCC compiled. It runs `function`
+// on each thread of a team.
 using Parallel = void (*)(void (*function)(void*), void* argument, unsigned threads, unsigned flags);
 
 Parallel parallel() {

@@ -12,7 +12,7 @@ namespace rapt::python {
 bool truth(nb::handle value, const char* name) {
   const int result = PyObject_IsTrue(value.ptr());
   if (result >= 0) return result != 0;
-  PyErr_Clear();  // of an array with several elements
+  PyErr_Clear();  // the error of an array with several elements
   invalid(name, " must be True or False; it is ", quoted(value));
 }
 

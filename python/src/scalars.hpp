@@ -31,7 +31,8 @@ std::string text(nb::handle value, const char* name);
 rapt_causal causal(nb::handle value, const char* name);
 Window window(nb::handle value, const char* name);
 
-// That many threads of a pool that is kept for later calls, or of the process's OpenMP if it has one.
+// An executor of that many threads: from a pool that is kept for later calls, or from the process's OpenMP if it has
+// one.
 enum class Threads { own, openmp };
 const rapt_executor* executor(nb::handle value, const char* name, Threads kind);
 

@@ -62,7 +62,7 @@ int64_t stream_number(rapt_device device, void* stream) {
 }
 
 nb::object capsule_of(nb::handle object, const nb::dict& options) {
-  // PyTorch exports no tensor that requires grad; its C functions, which older versions lack, do.
+  // PyTorch's __dlpack__ refuses a tensor that requires grad. Its C functions, which older versions lack, take one.
   const bool requires_grad = nb::getattr(object, "requires_grad", nb::none()).is(Py_True);
   const nb::object source = requires_grad ? object.attr("detach")() : nb::borrow<nb::object>(object);
   const nb::object method = source.attr("__dlpack__");
@@ -124,7 +124,7 @@ std::optional<Tensor> Tensors::take_optional_sequences(nb::handle object, const 
   return take_sequences(object, name, access);
 }
 
-// Nothing if the object only seems to have a buffer: GPU memory, or a type that buffers have no letter for.
+// Empty if the object only seems to have a buffer: GPU memory, or a type that buffers have no letter for.
 std::optional<Tensor> Tensors::take_buffer(nb::handle object, const char* name, Access access) {
   if (buffer_count_ == buffers_.size()) throw std::length_error("more tensors than a call can have");
   Py_buffer& buffer = buffers_[buffer_count_];

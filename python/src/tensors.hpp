@@ -40,7 +40,7 @@ class Tensors {
   Tensor take_sequences(nb::handle object, const char* name, Access access);
   std::optional<Tensor> take_optional_sequences(nb::handle object, const char* name, Access access);
 
-  rapt_device device() const { return device_; }  // of the first GPU tensor, else the host
+  rapt_device device() const { return device_; }  // the first GPU tensor's, else the host
   void* stream() const { return stream_.value_or(nullptr); }
   // The stream of the tensors' library is unknown: the call uses the default stream, and must be waited for.
   bool must_synchronize() const { return must_synchronize_; }

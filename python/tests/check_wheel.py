@@ -1,4 +1,4 @@
-"""What auditwheel finds in a wheel's files agrees with the wheel's tag. Usage: check_wheel.py WHEEL"""
+"""Checks that auditwheel's findings in a wheel's files agree with the wheel's tag. Usage: check_wheel.py WHEEL"""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import sys
 
 def main(wheel):
     ours = re.search(r"-(cp3\d+-(?:cp3\d+|abi3))-manylinux_2_(\d+)_x86_64\.whl$", wheel)
-    assert ours, f"{wheel}: its tag is not of manylinux"
+    assert ours, f"{wheel}: its tag is not a manylinux tag"
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", wheel], check=True, capture_output=True, text=True
     ).stdout

@@ -80,14 +80,14 @@ class DeviceArray:
 
 
 class CupyArray(DeviceArray):
-    """One of CuPy, by its name."""
+    """A GPU array that CuPy seems to have made, by its name."""
 
 
 CupyArray.__module__ = "cupy"
 
 
 class TableArray(DeviceArray):
-    """One of a library with DLPack's C functions, as PyTorch; `stream` is its current one."""
+    """A GPU array of a library with DLPack's C functions, like PyTorch; `stream` is its current stream."""
 
     stream = None
 

@@ -1,4 +1,4 @@
-"""What results are compared with: rapt._float64, which shares nothing with what is tested, and the rule."""
+"""The reference for results, rapt._float64, which shares nothing with the tested code, and the rule."""
 
 from rapt._float64 import attention_float64, error_and_allowance
 

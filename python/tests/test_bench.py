@@ -1,4 +1,4 @@
-"""python -m rapt.bench: what it measures is what it says, and the tables come out."""
+"""python -m rapt.bench measures what it says, and prints its tables."""
 
 import json
 import time

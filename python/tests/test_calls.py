@@ -116,7 +116,7 @@ def _in_child(queue, threads):
 
 @pytest.mark.parametrize("threads", [None, 2])
 def test_a_forked_child_computes(threads):
-    """As a DataLoader's worker, which has none of the parent's threads."""
+    """Like a DataLoader's worker, which has none of the parent's threads."""
     q = np.ones((1, 200, 4, 64), np.float32)
     rapt.attention(q, q, q, num_threads=threads)
     context = multiprocessing.get_context("fork")

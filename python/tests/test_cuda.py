@@ -122,7 +122,7 @@ def test_inductor(name, compiler):
 def test_inductor_with_graphs(compiler):
     compiled = torch.compile(FUNCTIONS["sdpa"], fullgraph=True, mode="reduce-overhead")
     expected = run(FUNCTIONS["sdpa"], qkv())
-    for _ in range(4):  # it warms up, captures, and replays
+    for _ in range(4):  # warms up, captures, and replays
         torch.compiler.cudagraph_mark_step_begin()
         assert_close(run(compiled, qkv()), expected, TOLERANCE[torch.bfloat16])
 

@@ -33,7 +33,7 @@ assert is_flash_attn_greater_or_equal("2.6.3")
 
 
 def test_transformers_runs_on_it_unchanged():
-    """Its flash_attention_2, which it has where it believes that there is a GPU: padding, gradients, generate()."""
+    """transformers' flash_attention_2, made to believe that there is a GPU: padding, gradients, generate()."""
     code = """
 import copy
 import rapt.flash_attn

@@ -36,7 +36,7 @@ def test_packed_sequences():
 
 @pytest.mark.parametrize("page", [0, 4])
 def test_kv_cache(page):
-    """Two sequences with 5 and 8 keys in a cache of 12 rows, and two new ones; pages are in any order."""
+    """Two sequences with 5 and 8 keys in a cache of 12 rows, and two new keys; pages are in any order."""
     used, new = np.array([5, 8], np.int32), 2
     k, v = normal(2, 12, 2, 16), normal(2, 12, 2, 16)
     q, new_k, new_v = normal(2, new, 4, 16), normal(2, new, 2, 16), normal(2, new, 2, 16)
@@ -89,7 +89,7 @@ def test_dropout_is_a_function_of_its_seed_and_offset():
     out, lse = rapt.attention(q, k, v, return_lse=True, **options)
     assert (out == rapt.attention(q, k, v, **options)).all()
     assert (out != rapt.attention(q, k, v, **options, dropout_offset=1)).any()
-    assert (lse == rapt.attention(q, k, v, return_lse=True)[1]).all(), "lse is that of the row without dropout"
+    assert (lse == rapt.attention(q, k, v, return_lse=True)[1]).all(), "lse must be the same as without dropout"
     assert 0.9 < out.mean() < 1.1 and out.std() > 0.01
     # out is linear in v: <dout, out> is <dv, v>, if and only if the backward drops the same elements.
     dout = normal(*out.shape)

@@ -16,7 +16,7 @@ OUT = rapt.attention(Q, K, V, causal=True)
 
 
 class Foreign:
-    """A tensor of which only DLPack's two methods are known. `versioned`: DLPack 1.0's."""
+    """A tensor with only DLPack's two methods. `versioned`: those of DLPack 1.0."""
 
     def __init__(self, array, versioned=True):
         self.array, self.versioned, self.asked = array, versioned, []

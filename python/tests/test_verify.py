@@ -1,4 +1,4 @@
-"""python -m rapt.verify: right results pass, wrong ones and missing backends are found."""
+"""python -m rapt.verify passes right results, and finds wrong results and missing backends."""
 
 import json
 import subprocess

@@ -29,14 +29,14 @@ namespace {
 // Rapt 0.1 ended rapt_problem here, and did not read struct_size in rapt_problem_parse.
 constexpr size_t kProblem01 = offsetof(rapt_problem, total_q);
 
-// The part that 0.1 had. Throws Error if that would lose an option.
+// The fields that 0.1 had. Throws Error if they cannot express an option of the problem.
 rapt_problem as_of_01(rapt_problem c, const Problem& p, size_t callers_size) {
   std::memset(reinterpret_cast<char*>(&c) + kProblem01, 0, sizeof c - kProblem01);
   c.struct_size = kProblem01;
   if (!(from_c(c) == p))
     throw Error(RAPT_UNSUPPORTED,
                 cat("problem.struct_size is ", uint64_t{callers_size}, ", must be ", uint64_t{sizeof c}, " for ",
-                    p.text(), ": rapt_problem of Rapt 0.1, which every other size gets, lacks some of its options"));
+                    p.text(), ": any other size means Rapt 0.1, whose rapt_problem lacks some of its options"));
   return c;
 }
 

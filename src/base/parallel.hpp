@@ -1,6 +1,6 @@
 // Work items on an executor: at most `concurrency` tasks take items from one counter, so a task's index identifies its
-// scratch memory. Items must not depend on the task that runs them. They may wait for an earlier item, which a task is
-// at work on, or was, and for what a task that has begun does without waiting.
+// scratch memory. Items must not depend on the task that runs them. An item may wait for an earlier item, because a
+// task has already begun it, and for work that a running task does without waiting.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace rapt {
 
-// One of so many threads is always slow or late: the last items should be handed out in pieces.
+// With this many threads, one is always slow or late: the last items should be handed out in pieces.
 inline constexpr int32_t kManyThreads = 8;
 
 inline int64_t task_count(const rapt_executor& executor, int64_t items) {

@@ -29,7 +29,7 @@ Struct read_versioned(const char* name, const Struct* given) {
   return known;
 }
 
-// Copies as much of `known` as the caller's struct, which may be older or newer, holds.
+// Copies `known` to the caller's struct, which may be older or newer, and cuts it to that struct's size.
 template <class Struct>
 void write_versioned(const char* name, Struct* to, Struct known) {
   const size_t size = to->struct_size;

@@ -21,12 +21,12 @@ struct Tier {
   const char* name;
   const char* needs;  // the instruction sets, in words
   bool (*runs_here)();
-  const char* (*refused)();  // why the system refuses what the processor has; "" if it does not
+  const char* (*refused)();  // why the system refuses what the processor has; "" if it permits it
   const Kernels& kernels;
 };
 
 size_t tier_count();
 const Tier& tier(size_t index);  // fastest on this processor first; the last, "portable", runs everywhere
-const char* order_reason();      // why the order is not that of the instruction sets; "" if it is
+const char* order_reason();      // why the order departs from the instruction sets' order; "" if it does not
 
 }  // namespace rapt::cpu

@@ -59,9 +59,9 @@ Acc dot_in_order(const Acc* a, const T* b, int64_t n) {
   return total;
 }
 
-// Up to 256 elements a sequential sum, as in the plain formula: a sum in lanes would be several times more accurate
-// than any matrix kernel, and no kernel would meet the rule. Longer sums in parts, as matrix libraries block them:
-// one sequential sum would make the rule too easy to meet.
+// A sum of up to 256 elements is sequential, as in the plain formula. A sum in lanes would be several times more
+// accurate than any matrix kernel, and no kernel would meet the rule. Longer sums are added in parts, as matrix
+// libraries block them: one sequential sum would make the rule too easy to meet.
 template <class T, class Acc>
 Acc dot(const Acc* a, const T* b, int64_t n) {
   constexpr int64_t kInOrder = 256, kPart = 128;

@@ -1,6 +1,8 @@
-// Gradients of forward(), from its out and lse: P = exp(logits - lse), dP = dout v, dS = P (dP - Delta) with
-// Delta = rowsum(dout * out) (Dao et al., "FlashAttention", NeurIPS 2022, appendix B.4). One item sums what it writes
-// in a fixed order, so results do not depend on the executor.
+// Gradients of forward(), from its out and lse (Dao et al., "FlashAttention", NeurIPS 2022, appendix B.4).
+//
+//   P = exp(logits - lse), dP = dout v, Delta = rowsum(dout * out), dS = P (dP - Delta)
+//
+// One item sums what it writes in a fixed order, so results do not depend on the executor.
 #include <algorithm>
 
 #include "base/parallel.hpp"
@@ -30,7 +32,7 @@ struct BackwardPieces {
 };
 
 // Fills piece.p with the probabilities after dropout and piece.ds with the gradient of the final logits, both 0 where
-// a key is excluded. False: the row attends to nothing.
+// a key is excluded. Returns false if the row attends to nothing.
 template <class T, class Acc>
 bool row_gradients(const BackwardCall& call, const Row& row, const BackwardPieces<Acc>& piece) {
   const Acc lse = *row.lse<Acc>(call.lse);

@@ -1,6 +1,6 @@
-// The math backend: attention by its definition, one row at a time, with plain loops and no blocking. It is the oracle:
-// on fp64 tensors it computes in float64, and on other types it is the "plain formula in the tensors' own precision" of
-// the correctness rule in docs/architecture.md (rounded operands, float32 sums, P and dS rounded to the tensors' type).
+// The math backend: attention by its definition, one row at a time, with plain loops and no blocking. It is the oracle.
+// On fp64 tensors it computes in float64. On other types it is the "plain formula in the tensors' own precision" of the
+// correctness rule in docs/architecture.md (rounded operands, float32 sums, P and dS rounded to the tensors' type).
 // Takes every option; memory per task is O(seqlen_k), times the head dims in the backward pass.
 #pragma once
 

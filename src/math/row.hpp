@@ -51,7 +51,7 @@ struct Row {
   bool excluded(int64_t j) const { return call.mask && !call.mask.data[score_offset(call.mask, j)]; }
 };
 
-// Whether logits are scale * (q . k), capped smoothly.
+// True if softcap caps the logits.
 inline bool caps_logits(const Call& call) { return call.softcap != 0; }
 
 // What is added to the scaled and capped logit of key j.

@@ -55,9 +55,9 @@ struct Call : Problem {
   View q, k, v;
   ScoreView bias, mask;
   HeadVector alibi, sink;
-  // Without numbers in device memory, the seed is Philox's key and the offset below 2^32.
+  // If no number is in device memory, the seed is already Philox's key and the offset is below 2^32.
   uint64_t dropout_seed = 0, dropout_offset = 0;
-  const int32_t* dropout_seed_data = nullptr;  // the halves of a number in device memory that is added
+  const int32_t* dropout_seed_data = nullptr;  // a number in device memory, as two halves, to be added
   const int32_t* dropout_offset_data = nullptr;
 
   const int32_t* cu_seqlens_q = nullptr;  // q is packed

@@ -16,7 +16,7 @@ double keys_before(int64_t rows, int64_t first, int64_t keys) {
   return sloped + static_cast<double>(rows - end) * static_cast<double>(keys);
 }
 
-// Pairs of a query and a key of one sequence that it attends.
+// Pairs of a query of one sequence and a key that it attends.
 double attended_pairs(const Problem& p, int64_t seqlen_q, int64_t seqlen_k) {
   const int64_t diagonal = p.diagonal(seqlen_q, seqlen_k);
   const int64_t all = seqlen_q + seqlen_k;  // a side this long excludes nothing

@@ -47,7 +47,8 @@ constexpr Option flag(std::string_view name, std::string_view help, KernelSuppor
   return o;
 }
 
-// A number whose default is that of a Problem, and 0 in rapt_problem, as callers of older headers leave it.
+// A number whose default is the value in Problem(). rapt_problem has 0 for it, which callers of older headers leave
+// there.
 template <Text form, auto field, auto c_field>
 constexpr Option number(std::string_view name, std::string_view help, KernelSupport gpu) {
   using Value = std::remove_reference_t<decltype(Problem().*field)>;
@@ -68,7 +69,7 @@ constexpr Option number(std::string_view name, std::string_view help, KernelSupp
   return o;
 }
 
-// Which dimensions of a bias or mask have their full size.
+// The dimensions in which a bias or mask has its full size.
 template <Text form, auto field, auto c_given, auto c_field>
 constexpr Option scores(std::string_view name, std::string_view help) {
   Option o = row(name, kForm<form>.view(), help, KernelSupport::scores);

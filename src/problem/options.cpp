@@ -16,7 +16,7 @@ using namespace option_kinds;
 constexpr auto kEvery = KernelSupport::every, kScores = KernelSupport::scores, kGeneral = KernelSupport::general;
 
 constexpr Option of_cache(Option o) {
-  o.forward_only = true;
+  o.needs_cache = true;
   return o;
 }
 
@@ -41,9 +41,9 @@ constexpr Option causal() {
 }
 
 constexpr Option window() {
-  Option o =
-      row("window", "window=<left>,<right>|window-tl=<left>,<right>",
-          "keys within left before and right after, aligned as causality is, or top-left; -1: unbounded", kEvery);
+  Option o = row("window", "window=<left>,<right>|window-tl=<left>,<right>",
+                 "at most left keys before and right after the query, aligned as causality or top-left; -1: unbounded",
+                 kEvery);
   o.given = [](const Problem& p) { return p.has_window; };
   o.print = [](const Problem& p) {
     return cat(p.window_top_left ? "window-tl=" : "window=", p.window_left, ",", p.window_right);
@@ -238,7 +238,7 @@ constexpr Option page() {
 
 constexpr Option rotary() {
   Option o = number<"rotary=<dim>", &Problem::rotary_dim, &rapt_problem::rotary_dim>(
-      "rotary_dim", "rotary embedding of q and the new keys, of this many of head_dim", kEvery);
+      "rotary_dim", "rotary embedding of q and the new keys, in their first rotary_dim elements", kEvery);
   o.check = [](const Problem& p, Violations& bad) {
     if (p.rotary_dim < 0 || p.rotary_dim > p.head_dim || p.rotary_dim % 2 != 0)
       bad.add(cat("rotary_dim is ", p.rotary_dim, ", must be even and in 0 to head_dim = ", p.head_dim));
@@ -317,7 +317,7 @@ constexpr std::array kOptions = {
         "bias", "added to the logits; b1hN: one for all sequences, one per head"),
     bias_fp32(),
     scores<"mask=<shape>", &Problem::mask_shape, &rapt_problem::has_mask, &rapt_problem::mask_shape>(
-        "mask", "nonzero attends; shapes as of bias"),
+        "mask", "nonzero attends; shapes as for bias"),
     flag<"alibi", &Problem::has_alibi, &rapt_problem::has_alibi>("alibi", "ALiBi slopes", kScores),
     softcap(),
     flag<"sink", &Problem::has_sink, &rapt_problem::has_sink>("sink", "attention sinks", kEvery),
@@ -337,7 +337,7 @@ constexpr std::array kOptions = {
     of_cache(flag<"leftpad", &Problem::has_leftpad, &rapt_problem::has_leftpad>(
         "leftpad", "rows to skip at the front of the cache", kEvery)),
     of_cache(flag<"batch-idx", &Problem::has_batch_idx, &rapt_problem::has_batch_idx>(
-        "cache_batch_idx", "sequences name their rows of the cache", kEvery)),
+        "cache_batch_idx", "each sequence names its row of the cache", kEvery)),
     flag<"det", &Problem::deterministic, &rapt_problem::deterministic>("deterministic",
                                                                        "bitwise the same result every time", kEvery),
     flag<"lse", &Problem::wants_lse, &rapt_problem::wants_lse>("lse", "the forward pass writes lse too", kEvery),

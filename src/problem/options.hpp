@@ -1,5 +1,5 @@
 // The table of a problem's options. Parsing, printing (and so comparing and hashing rapt::Problem), checking,
-// rapt_problem, the choice of GPU kernels and the command line all walk it: a new option is a row here, a field in
+// rapt_problem, the choice of GPU kernels and the command line all walk it. A new option is a row here, a field in
 // Problem and rapt.h, and the code that computes it.
 #pragma once
 
@@ -23,8 +23,8 @@ struct Token {
   [[noreturn]] void fail_at(std::string_view piece, std::string_view what) const;
 };
 
-// Which GPU kernels compute it: all (of a cache, all split kernels), those with `features` scores and general, or only
-// general ones. The math and cpu backends compute every option.
+// The GPU kernels that compute an option: every kernel (for a cache: every split kernel), kernels whose `features` are
+// scores or general, or general kernels only. The math and cpu backends compute every option.
 enum class KernelSupport : uint8_t { every, scores, general };
 
 struct Option {
@@ -33,7 +33,7 @@ struct Option {
   std::string_view help;
   std::string_view default_value;  // the value of a number that a text omits; "" if there is none
   KernelSupport gpu;
-  bool forward_only = false;  // the backward pass refuses it
+  bool needs_cache = false;  // an error in a problem without a KV cache
 
   bool (*given)(const Problem&);               // not its default
   std::string (*print)(const Problem&);        // its token; called only if given
@@ -48,9 +48,9 @@ struct Option {
 std::span<const Option> options();  // in the order in which they are printed
 
 // What every call does with the table, compiled row by row so that a null entry costs nothing.
-void read_options(const rapt_attention& from, Problem& to);  // from_call of those that have it
+void read_options(const rapt_attention& from, Problem& to);  // calls every from_call
 void check_options(const Problem& problem, Violations& bad);
-KernelSupport support_for(const Problem& problem);  // the kernels that compute all options that are given
+KernelSupport support_for(const Problem& problem);  // which kernels compute every given option
 
 inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
 std::string broadcast_text(int32_t bits);  // "b1hNq1"

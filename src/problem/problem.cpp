@@ -88,7 +88,7 @@ void Problem::validate() const {
     if (value < 1 || value > kMaxHeadDim) bad.add(cat(name, " is ", value, ", must be in 1 to ", kMaxHeadDim));
   for (const Option& option : options()) {
     option.check(*this, bad);
-    if (option.forward_only && option.given(*this) && !has_cache) bad.add(cat(option.form, " needs a KV cache"));
+    if (option.needs_cache && option.given(*this) && !has_cache) bad.add(cat(option.form, " needs a KV cache"));
   }
   if (!varlen.empty()) {
     if (static_cast<int64_t>(varlen.size()) != batch)

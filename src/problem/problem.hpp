@@ -1,6 +1,6 @@
-// A problem describes a call without its tensors: everything that decides which backend and kernel run, that is, sizes,
-// options, requested results and the tensors' layout. It prints, parses and compares; docs/naming.md has the grammar of
-// its text, options.cpp the table of its options.
+// A problem describes a call without its tensors: sizes, options, requested results and the tensors' layout. These
+// decide which backend and kernel run. A problem prints, parses and compares; docs/naming.md has the grammar of its
+// text, options.cpp the table of its options.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,17 @@ struct Problem {
   int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; before validation, the caller's value
   bool has_window = false;
   int64_t window_left = -1, window_right = -1;    // -1: unbounded
-  bool window_top_left = false;                   // it counts from key i, also without causality
+  bool window_top_left = false;                   // the window is around key i, also without causality
   std::optional<int32_t> bias_shape, mask_shape;  // rapt_broadcast_bits
-  bool bias_fp32 = false;                         // and q is not
+  bool bias_fp32 = false;                         // the bias is float32, q is not
   bool has_alibi = false;
   double softcap = 0;
   bool has_sink = false;
   double dropout = 0;                   // the probability
   std::optional<double> softmax_scale;  // else 1 / sqrt(head_dim)
   bool deterministic = false;
-  bool wants_lse = false;                                       // of the forward pass
-  int32_t gradients = gradient::q | gradient::k | gradient::v;  // of the backward pass
+  bool wants_lse = false;                                       // the forward pass writes lse
+  int32_t gradients = gradient::q | gradient::k | gradient::v;  // that the backward pass writes
 
   // layout of rows and lengths
   std::vector<std::pair<int64_t, int64_t>> varlen;  // seqlen_q and seqlen_k of each packed sequence, if known
@@ -84,7 +84,7 @@ struct Problem {
 std::string_view pass_name(rapt_op op);  // "forward"; "" if it is not an operation
 
 // Floating-point operations: 2 * (head_dim + head_dim_v) for each pair of query and key that causality and window
-// allow, and 2.5 times as many in the backward pass, which computes five products instead of two.
+// allow. The backward pass has 2.5 times as many, because it computes five products instead of two.
 double flops(const Problem& problem, rapt_op op);
 
 }  // namespace rapt

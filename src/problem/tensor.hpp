@@ -19,7 +19,7 @@ struct Tensor {
   rapt_device device;
   rapt_dtype dtype;
   int32_t ndim;
-  int64_t shape[kMaxDims];   // the first ndim of them
+  int64_t shape[kMaxDims];   // the first ndim are set
   int64_t stride[kMaxDims];  // elements
   const char* first;         // lowest byte, and one past the highest; equal if there are no elements
   const char* last;

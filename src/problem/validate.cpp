@@ -180,7 +180,7 @@ class Layout {
     if (stride > heads * dim) call_.row_stride = std::max(call_.row_stride, stride);
   }
 
-  // Rows of a bias or mask are along the keys. Where these are not neighbours, each element is a row.
+  // Rows of a bias or mask are along the keys. Where the keys are not neighbours in memory, each element is a row.
   void add(const ScoreView& view, int64_t bytes) {
     if (!view) return;
     const int64_t key = view.key == 1 ? 0 : 1;

@@ -42,8 +42,8 @@ int64_t with_given_max(Validator& v, const char* name, int64_t given, int64_t lo
   return std::max(given, longest);
 }
 
-// The longest sequence if the lengths are in device memory, which is not read. It may be more than all rows, as where
-// lengths are in host memory: a bias has its size.
+// The longest sequence, as the caller promises it: the lengths are in device memory, which is not read. It may exceed
+// the total of rows, as with lengths in host memory, because a bias has this size.
 int64_t promised_max(Validator& v, const char* name, int64_t given, int64_t total) {
   if (given < 0 || (given == 0 && total > 0))
     v.bad.add(cat(name, " is ", given, ", must be the longest sequence where cu_seqlens are in device memory"));
@@ -201,7 +201,7 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
                   " makes two sequences append to the same place"));
 }
 
-// What is known of a cache whose lengths are in device memory: kernels clamp what they read there to these sizes.
+// Checks the sizes of a cache whose lengths are in device memory: kernels clamp the lengths to these sizes.
 void check_cache_sizes(Validator& v, const CallTensors& t, Call& call) {
   call.seqlen_k = call.capacity;
   if (call.seqlen_new > call.capacity)

@@ -22,7 +22,7 @@ const Tensor* Validator::tensor(const char* name, const rapt_tensor* given, int3
   if (t.dtype.lanes != 1 || t.dtype.bits % 8 != 0 || t.dtype.bits == 0)
     return refuse(" has ", dtype_text(t.dtype), ", which Rapt does not read");
   bool empty = false, overflow = false;
-  int64_t compact = 1, low = 0, high = 0;  // of elements, and after the loop of bytes
+  int64_t compact = 1, low = 0, high = 0;  // in elements, and after the loop in bytes
   for (int32_t i = t.ndim - 1; i >= 0; --i) {
     const int64_t size = t.shape[i] = given->shape[i];
     if (size < 0) return refuse(" has shape ", shape_text(given->shape, t.ndim), ", no size may be negative");

@@ -1,5 +1,5 @@
-// Every interface's functions against the oracle by the correctness rule and by PyTorch's own, on simulated GPUs: one
-// that AOTriton knows, and two that it does not, or hides.
+// Every interface's functions against the oracle, by the correctness rule and by PyTorch's own rule. It runs on
+// simulated GPUs: one that AOTriton knows, and two that it does not know, or hides.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 using enum Kind;
 using enum Layout;
 
-// What the functions of every release can be asked.
+// Problems that the functions of every release take.
 const Case kDense[] = {
     {"b2 hq4 hk4 sq37 sk70 d64 bf16", normal, padded},
     {"b1 hq4 hk2 sq70 sk33 d72 fp16 causal-tl", outliers, heads_first},
@@ -80,7 +80,7 @@ const Yardstick& yardstick_of(const Case& c) {
   return *one;
 }
 
-// The n of AOTriton 0.n in the name of this process's library; 0 without one.
+// The n of AOTriton 0.n in the name of this process's library; 0 if the name has no version.
 int release() { return std::atoi(std::getenv("RAPT_TEST_RELEASE")); }
 
 Calling calling(Api api) {
@@ -122,7 +122,7 @@ TEST(Lengths, MeetTheRule) {
     }
 }
 
-// The sequence of PyTorch's own tests, with its values: uniform in [0, 1), and gradients of the same pass's out.
+// As PyTorch's own tests do it: values uniform in [0, 1), and gradients from the same pass's out.
 TEST(TorchRule, HoldsForTorchsOwnValues) {
   for (const char* problem : {"b2 hq4 hk4 sq64 sk128 d64 bf16", "b2 hq4 hk4 sq64 sk64 d96 fp16 causal-tl drop=0.22",
                               "b1 hq4 hk4 sq37 sk70 d128 bf16 bias=bNhN", "b1 hq2 hk2 sq37 sk70 d64 fp32 drop=0.22",
@@ -141,8 +141,8 @@ TEST(TorchRule, HoldsForTorchsOwnValues) {
   }
 }
 
-// Of the functions that a library of this name serves: attn_fwd's first struct is that of 0.10 and of 0.11, and
-// without a name both have the lse of 0.11.
+// The functions that a library of this name serves. attn_fwd's first struct belongs to 0.10 and 0.11; without a version
+// in the name, both have the lse of 0.11.
 std::vector<Api> served() {
   std::vector<Api> all;
   for (const Api api : kEveryApi)

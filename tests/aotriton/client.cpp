@@ -90,7 +90,7 @@ class Result {
   Tensor spread_;
 };
 
-// What all interfaces are passed.
+// The arguments of all interfaces.
 struct Common {
   T4 q, k, v, bias = null4(), out;
   T2 lse;
@@ -139,8 +139,8 @@ struct Common {
   }
 };
 
-// A struct as a caller has it: the library's constructor runs in memory that has other values before, of the size that
-// this version has.
+// A struct as a caller has it: memory of this version's size with other values in it, in which the library's
+// constructor then runs.
 template <class Params, class Constructed>
 class CallersStruct {
  public:
@@ -240,7 +240,7 @@ Error backward_v3(const Common& c, const Gradients& g, int32_t version) {
   p->dk = g.dk;
   p->dv = g.dv;
   p->dbias = g.dbias;
-  if constexpr (requires { p->dq_sum; }) {  // as PyTorch sets them; asking for the memory would be an error
+  if constexpr (requires { p->dq_sum; }) {  // set as PyTorch does; asking for the memory would be an error
     p->delta = {&p, nullptr, nullptr};
     p->dq_sum = {&p, nullptr, nullptr};
   }
@@ -275,7 +275,7 @@ Error call_backward(Api api, const Common& c, const Gradients& g) {
   return kUnknown;
 }
 
-// As PyTorch does before it calls an operator: the null stream is the current device's.
+// PyTorch sets the device before it calls an operator: the null stream is the current device's.
 void set_device(rapt_device device) {
   static const auto set = reinterpret_cast<int (*)(int)>(hip_function("hipSetDevice"));
   if (set(device.id) != 0) throw std::runtime_error("hipSetDevice failed");

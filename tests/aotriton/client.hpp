@@ -1,4 +1,4 @@
-// Calls libaotriton_v2 as PyTorch does, by the interface of any release, from the inputs of a test.
+// Calls libaotriton_v2 as PyTorch does, through the interface of any release, with the inputs of a test.
 #pragma once
 
 #include <optional>
@@ -21,12 +21,12 @@ struct Calling {
   Api api = Api::v12;
   ihipStream_t* stream = nullptr;
   std::optional<std::pair<int32_t, int32_t>> window = {};  // instead of the problem's
-  bool log2 = false, padded = false;                       // the form of lse, which tests know by the library's name
-  Lengths lengths = Lengths::packed;                       // where the problem has packed sequences
-  bool one_bias = false;  // of a bias that repeats itself, the first part is given, and strides of 0
+  bool log2 = false, padded = false;                       // the form of lse; tests know it from the library's name
+  Lengths lengths = Lengths::packed;                       // for problems with packed sequences
+  bool one_bias = false;  // pass only the first part of a bias that repeats, with strides of 0
 };
 
-// The caller's memory: every tensor apart, to the byte.
+// The caller's memory: every tensor has its own, exact to the byte.
 class Views {
  public:
   explicit Views(rapt_device device) : copies_(device) {}
@@ -51,11 +51,11 @@ class Views {
   Copies copies_;
 };
 
-// In the form of Rapt's own results: lse natural, -Inf for rows that attend nothing. Throws std::runtime_error if the
+// Returns results in Rapt's own form: lse natural, -Inf for rows that attend nothing. Throws std::runtime_error if the
 // function returns an error.
 Results forward_through(const Calling& how, rapt_device device, const Inputs& inputs, Layout layout);
 
-// Of a forward pass whose out and lse are `given`.
+// The backward pass of a forward pass whose out and lse are `given`.
 Results backward_through(const Calling& how, rapt_device device, const Inputs& inputs, const Results& given,
                          Layout layout);
 

@@ -1,4 +1,4 @@
-// Calls that cannot be computed: PyTorch ignores what they return, so their results are NaN and one line says why. Each
+// Calls that cannot be computed. PyTorch ignores their status, so their results are NaN and one line says why. Each
 // test is a process, because only the first failure of a process is printed.
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(Failure, NamesTheArgument) {
   expect_one_line(text, {"q has 4 heads, must be a multiple of k's 3"});
 }
 
-// What AOTriton would read or write beyond a tensor for, or take for something else, without a word.
+// Calls for which AOTriton would silently read or write beyond a tensor, or misread an argument.
 TEST(Failure, RefusesTheCall) {
   Failing f;
   Tensor encoded(kFp16, {2, 4, 9, 12});
@@ -164,7 +164,7 @@ TEST(Failure, RefusesTheCall) {
   }
 }
 
-// Where lse is converted, Rapt does not see the caller's.
+// If lse is converted, Rapt does not see the caller's lse.
 TEST(Failure, BackwardWithoutLse) {
   Failing f;
   v3::BackwardParams1 p = {};
@@ -205,7 +205,7 @@ TEST(Failure, UnknownVersion) {
   EXPECT_EQ(f.results.out.at(0), 1);  // a struct of unknown layout: nothing can be written
 }
 
-// In the order of the stream, also while it is captured.
+// NaN is written in the order of the stream, also while it is captured.
 TEST(Failure, NanInACapturedStream) {
   using Stream = ihipStream_t*;
   const auto hip = [](const char* name) { return hip_function(name); };

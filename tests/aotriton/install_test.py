@@ -46,7 +46,7 @@ class Install(CommandTest):
         self.assertTrue(any(name.startswith("rapt/gfx") for name in after), sorted(after))
         self.install(code=2, says=["has Rapt's library already", "--undo"])
         self.install("--dry-run", code=2, says=["has Rapt's library already"])
-        self.install("--undo", says=["is again as AOTriton made it"])
+        self.install("--undo", says=["is again AOTriton's own"])
         self.assertEqual(self.contents(), before)
         self.install("--undo", code=2, says=["has AOTriton's own library"])
 
@@ -56,7 +56,7 @@ class Install(CommandTest):
         self.assertEqual(self.contents(), before)
         self.install()
         installed = self.contents()
-        self.install("--undo", "--dry-run", says=["would be as AOTriton made it"])
+        self.install("--undo", "--dry-run", says=["would again be AOTriton's own"])
         self.assertEqual(self.contents(), installed)
 
     def test_names_without_a_version(self):
@@ -96,7 +96,7 @@ class Install(CommandTest):
         self.install("--undo")
         for leave in [written, kept, half_moved]:
             leave()
-            self.install("--undo", says=["is again as AOTriton made it"])
+            self.install("--undo", says=["is again AOTriton's own"])
             self.assertEqual(self.contents(), before)
             leave()
             self.install()
@@ -170,13 +170,13 @@ class Install(CommandTest):
     def test_refuses_another_folder_of_archives(self):
         (self.lib / "rapt").mkdir()
         (self.lib / "rapt" / "notes").write_bytes(b"of somebody else")
-        self.refuses("rapt is there already")
+        self.refuses("rapt exists already")
 
     def test_refuses_a_torch_without_aotriton(self):
         (self.lib / NAME).unlink()
         (self.lib / "libaotriton_v2.so").unlink()
         self.refuses("has no libaotriton_v2.so", "PyTorch for ROCm")
-        self.rapt("install-aotriton", "--torch", "nowhere", code=2, says=["nowhere is no folder"])
+        self.rapt("install-aotriton", "--torch", "nowhere", code=2, says=["nowhere is not a folder"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// What a call of libaotriton_v2 costs on the host, over a HIP library whose functions return at once.
-// Usage: RAPT_HIP_LIBRARY=... RAPT_KERNEL_PATH=... aotriton_overhead
+// The host's time for a call of libaotriton_v2, over a HIP library whose functions return at once. Usage:
+// RAPT_HIP_LIBRARY=... RAPT_KERNEL_PATH=... aotriton_overhead
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace aotriton;
 
-// The first call, which loads kernels, and the least of many batches: what a call costs where nothing else runs.
+// The first call, which loads kernels, and the least of many batches: a call's cost if nothing else runs.
 template <class Body>
 void print(const char* what, const Body& body) {
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// What users of AOTriton reported, one test each, and what PyTorch does beside attention itself.
+// Failures that users of AOTriton reported, one test each, and PyTorch's calls beside attention itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(Scars, BaseOfLse) {
   for (int64_t i = 0; i < 16; ++i) EXPECT_NEAR(results.lse.at(i), std::log(15 + std::exp(1.0)), 2e-6);
 }
 
-// ROCm/aotriton#179: head dims whose tails are no multiple of 8, between rows that hold NaN.
+// ROCm/aotriton#179: head dims that are not multiples of 8, between rows that hold NaN.
 TEST(Scars, TailsOfHeadDims) {
   for (const char* problem : {"b1 hq2 hk2 sq20 sk33 d36 bf16", "b1 hq2 hk2 sq20 sk33 d65 fp16 causal-tl",
                               "b1 hq2 hk2 sq20 sk33 d100 dv20 bf16"}) {
@@ -83,7 +83,7 @@ TEST(Scars, BroadcastBias) {
   expect_rule(oracle, backward_through(how, gpus()[0], in, oracle.given(), Layout::compact), "its gradient");
 }
 
-// Of a batch of 0 and of no queries, PyTorch's tensors are null. The keys' gradients are zeros.
+// For a batch of 0 or no queries, PyTorch's tensors are null. The keys' gradients are zeros.
 TEST(Scars, NullBecauseEmpty) {
   for (const char* problem : {"b2 hq4 hk2 sq0 sk12 d24 bf16", "b0 hq4 hk2 sq9 sk12 d24 bf16"}) {
     const Inputs in = inputs_of(problem);
@@ -185,7 +185,7 @@ TEST(Dropout, EncodedSoftmax) {
   }
 }
 
-// The attention itself uses the same seed and offset: what is dropped is what has a minus sign. V is the identity, so
+// Attention itself uses the same seed and offset: it drops the elements that have a minus sign. V is the identity, so
 // out is P.
 TEST(Dropout, MaskOfAttention) {
   Inputs in = inputs_of("b2 hq2 hk2 sq20 sk16 d16 fp32 drop=0.5");
@@ -252,7 +252,7 @@ TEST(Capture, AfterOneWarmCall) {
   expect_rule(oracle, results, "replayed");
 }
 
-// PyTorch gives seed and offset in memory that it changes between replays, and takes back what was used.
+// PyTorch gives seed and offset in memory that it changes between replays, and reads back the numbers that were used.
 TEST(Capture, ReplaysDrawNewMasks) {
   using Stream = ihipStream_t*;
   const auto hip = [](const char* name) { return hip_function(name); };

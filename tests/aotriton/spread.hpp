@@ -1,5 +1,5 @@
-// Packed rows in the two other forms that AOTriton's callers may have: padded, [batch, longest, ...], and strided,
-// where sequences begin at rows that an array gives.
+// Packed rows in two other forms of AOTriton's callers: padded, [batch, longest, ...], and strided, where an array says
+// at which row each sequence begins.
 #pragma once
 
 #include "support/inputs.hpp"
@@ -10,7 +10,7 @@ enum class Lengths { packed, padded, strided };
 
 int64_t longest(const Problem& problem, bool of_q);
 
-// The row at which each sequence begins, in rows of all; then the number of rows.
+// The row at which each sequence begins, then the number of all rows.
 std::vector<int64_t> starts(const Problem& problem, bool of_q, Lengths lengths);
 
 // The rows of `packed` in another form, NaN between them; and back.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLeast = 1e-5;
 
-// PyTorch's for ROCm, up to 1023 keys.
+// PyTorch's factor for ROCm, up to 1023 keys.
 double factor_of(const std::string& tensor, const Results& results) {
   if (tensor == "out") return 6;
   if (tensor == "dq") return 360;
@@ -35,7 +35,8 @@ double TorchMeasure::allowance() const { return std::max(kLeast, factor * plain_
 
 std::string TorchMeasure::text() const {
   std::ostringstream text;
-  text << tensor << ": error " << error << ", allowed " << allowance() << " by PyTorch, whose own is " << plain_error;
+  text << tensor << ": error " << error << ", allowed " << allowance() << " by PyTorch, whose own error is "
+       << plain_error;
   return text.str();
 }
 

@@ -1,7 +1,7 @@
 // The tolerance of PyTorch's own tests of scaled_dot_product_attention (check_out_and_grad of
-// test/test_transformers.py): the largest error is at most `factor` times that of PyTorch's plain formula, and never
-// less than 1e-5 is allowed. The formula computes in float32 and rounds its results; both are compared with it in a
-// higher type.
+// test/test_transformers.py): the largest error is at most `factor` times the plain formula's in PyTorch, and at least
+// 1e-5 is always allowed. The formula computes in float32 and rounds its results; both are compared with it in a higher
+// type.
 #pragma once
 
 #include <string>

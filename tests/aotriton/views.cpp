@@ -15,7 +15,7 @@ intptr_t data_of(const rapt_tensor& t) {
   return reinterpret_cast<intptr_t>(t.data) + static_cast<intptr_t>(t.byte_offset);
 }
 
-// The dimensions of t in the order given; -1: one that t has not.
+// The dimensions of t in the given order; -1 is a dimension that t does not have.
 template <int Rank>
 TensorView<Rank> view(const rapt_tensor& t, std::array<int, Rank> order) {
   typename TensorView<Rank>::Numbers sizes, strides;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "api/program_01.h"
 #include "support/run.hpp"
 
 extern "C" const size_t rapt_c_sizes[];
@@ -70,6 +71,23 @@ TEST(Abi, Version) {
   EXPECT_EQ(std::string(rapt_version_string()), std::to_string(RAPT_VERSION_MAJOR) + "." +
                                                     std::to_string(RAPT_VERSION_MINOR) + "." +
                                                     std::to_string(RAPT_VERSION_PATCH));
+}
+
+// A program that was compiled with the rapt.h of 0.1 gets the results of one that is compiled with today's.
+TEST(Abi, AProgramOf01Computes) {
+  const Inputs in =
+      make_inputs(Problem("b1 hq2 hk1 sq3 sk5 d8 fp32 causal window=2,0 bias=b1hN softcap=20 sink drop=0.25"));
+  const Results expected = run(in, {.backend = "cpu"});
+  Results results = make_results(in, Layout::compact, true);
+  const tensors_01 tensors = {in.q.first(),         in.k.first(),      in.v.first(),       in.bias.first(),
+                              in.sink.first(),      in.dout.first(),   results.out.data(), results.lse.data(),
+                              results.dq.data(),    results.dk.data(), results.dv.data(),  results.dbias.data(),
+                              results.dsink.data(), in.dropout_seed,   in.dropout_offset};
+  ASSERT_EQ(attend_as_01(&tensors), RAPT_OK) << rapt_last_error();
+  for (size_t i = 0; i < expected.named().size(); ++i) {
+    const auto [name, tensor] = expected.named()[i];
+    EXPECT_TRUE(same_elements(*results.named()[i].second, *tensor)) << name;
+  }
 }
 
 class Ages : public testing::Test {

@@ -9,10 +9,9 @@
 #include <functional>
 
 #include "kernels/archive_format.hpp"
+#include "tests/api/program_01.h"
 #include "tests/packer/made_up.hpp"
 #include "rapt/rapt.hpp"
-
-extern "C" int ask_as_before_02(const char* path, int* written);  // program_before_02.c
 
 namespace {
 
@@ -96,10 +95,10 @@ TEST_F(ArchiveApi, ANewerCallersStructGetsWhatIsKnown) {
   rapt_archive_close(nullptr);
 }
 
-// Its fields would be elsewhere: it is refused by name, before anything is written.
+// The struct's fields are elsewhere: the program is refused by name, before anything is written.
 TEST_F(ArchiveApi, AProgramBuiltBefore02IsRefused) {
   int written = -1;
-  EXPECT_EQ(ask_as_before_02((folder_ / "gfx942.rapt").c_str(), &written), RAPT_UNSUPPORTED);
+  EXPECT_EQ(describe_kernel_as_01((folder_ / "gfx942.rapt").c_str(), &written), RAPT_UNSUPPORTED);
   EXPECT_EQ(written, 0);
   EXPECT_EQ(
       std::string(rapt_last_error()),

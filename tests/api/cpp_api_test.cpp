@@ -162,7 +162,7 @@ TEST(CppApi, ProblemsAreValues) {
     copy = problem;
     EXPECT_EQ(copy, problem);
   }
-  EXPECT_EQ(copy.text(), text) << "a copy outlives what it was made of";
+  EXPECT_EQ(copy.text(), text) << "a copy must outlive its original";
   EXPECT_EQ(rapt::explain(copy, RAPT_BACKWARD).problem, text);
   EXPECT_THROW(rapt::Problem::parse("b2 hq3"), rapt::Error);
   const std::unordered_set<rapt::Problem> set = {rapt::Problem::parse("b1 hq1 hk1 sq1 sk1 d1 fp32 alibi softcap=2"),

@@ -39,7 +39,7 @@ TYPED_TEST(Float16, EveryValueConvertsToFloatAndBack) {
   }
 }
 
-// Each value, the midpoint to the next, and their neighbours.
+// Each value, the midpoint to the next one, and their neighbours.
 TYPED_TEST(Float16, RoundsToNearestEven) {
   for (uint32_t bits = 0; bits < 65535; ++bits) {
     const float low = static_cast<float>(TypeParam::of_bits(static_cast<uint16_t>(bits)));

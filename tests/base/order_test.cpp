@@ -17,7 +17,7 @@ std::vector<Turn> turns(const Grid& grid) {
   return all;
 }
 
-// Of the workgroups of one XCD, in their order.
+// The turns of one XCD's workgroups, in order.
 std::vector<Turn> of_xcd(const Grid& grid, int xcd) {
   std::vector<Turn> own;
   const std::vector<Turn> all = turns(grid);
@@ -43,7 +43,7 @@ TEST(Order, EachTileHasOneWorkgroup) {
 }
 
 TEST(Order, HeadsStayOnTheirXcdAndTheOthersComeFirst) {
-  const Grid grid{4, 19, 8, 100, 0};  // two heads for each, and three
+  const Grid grid{4, 19, 8, 100, 0};  // two heads for each XCD, and three more
   for (int xcd = 0; xcd < 8; ++xcd) {
     const std::vector<Turn> own = of_xcd(grid, xcd);
     const auto left_over = [](const Turn& turn) { return turn.head >= 16; };

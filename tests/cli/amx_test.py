@@ -1,4 +1,4 @@
-"""A process that the system refuses AMX's tiles: it runs on the next tier, correctly, and doctor names the reason."""
+"""If the system refuses AMX's tiles to a process, the next tier runs, correctly, and doctor names the reason."""
 
 import ctypes
 import struct
@@ -11,7 +11,7 @@ ERRORS = {1: "Operation not permitted", 22: "the kernel or the virtual machine h
 
 
 def refuse_tiles(error):
-    """Makes arch_prctl(ARCH_REQ_XCOMP_PERM, ...) of this process, and of those it starts, fail with `error`."""
+    """Makes arch_prctl(ARCH_REQ_XCOMP_PERM, ...) fail with `error` in this process and the processes that it starts."""
     load, jump_if_equal, result = 0x20, 0x15, 0x06
     arch_prctl, request, allow, fail = 158, 0x1023, 0x7FFF0000, 0x00050000
     lines = [

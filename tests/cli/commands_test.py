@@ -1,4 +1,4 @@
-"""doctor, explain, verify and bench: exit codes, messages, and what they write."""
+"""doctor, explain, verify and bench: exit codes, messages and outputs."""
 
 import json
 import xml.dom.minidom

@@ -1,4 +1,4 @@
-"""kernels: listing, inspecting, verifying and extracting from an archive, and what it says of a damaged one."""
+"""kernels: listing, inspecting, verifying and extracting from an archive, and its messages about a damaged one."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import zlib
 import support
 from support import CommandTest
 
-WRITE_ARCHIVE = None  # the program that makes an archive up
+WRITE_ARCHIVE = None  # the program that writes a made-up archive
 KERNEL = "forward.d64.bf16.plain.k64w4"
 
 DISASSEMBLY = """
@@ -54,7 +54,7 @@ class Kernels(CommandTest):
 
     def test_inspects_one(self):
         self.rapt("kernels", "gfx942", KERNEL,
-                  says=["up to 64", "256 threads in 4 waves, 16384 bytes of shared memory", "120 of a thread, 0 spilled",
+                  says=["up to 64", "256 threads in 4 waves, 16384 bytes of shared memory", "120 per thread, 0 spilled",
                         "16 AGPRs, 40 SGPRs, occupancy 4 waves per SIMD"])
 
     def test_lists_and_inspects_nvidias(self):
@@ -62,7 +62,7 @@ class Kernels(CommandTest):
         name = "forward.d64.bf16.plain.k64w4q2"
         (row,) = (line.split() for line in self.rapt("kernels", "sm_90").stdout.splitlines() if line.startswith(name))
         self.assertEqual(row[1:7], ["128x64", "4", "120", "36864", "4", "nearest"])
-        self.rapt("kernels", "sm_90", name, says=["of NVIDIA", "occupancy 4 warps per partition"])
+        self.rapt("kernels", "sm_90", name, says=["NVIDIA", "occupancy 4 warps per partition"])
 
     def test_extracts_one_and_leaves_nothing_else(self):
         self.rapt("kernels", "gfx942", KERNEL, "--extract", "k.co", says=["written to    k.co"])

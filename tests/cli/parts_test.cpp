@@ -36,7 +36,7 @@ TEST(Half, EveryBf16SurvivesAndIsRoundedOnce) {
     if (std::isinf(value) || (bits & 0x7fff) == 0x7f7f) continue;
     const double next = bf16_to(static_cast<uint16_t>(bits + 1)), middle = (value + next) / 2;
     EXPECT_EQ(bf16_from(middle), bits % 2 == 0 ? bits : bits + 1) << bits;
-    if ((bits & 0x7fff) < 0x0100) continue;  // below, float itself is subnormal and the first rounding coarser
+    if ((bits & 0x7fff) < 0x0100) continue;  // below this, float itself is subnormal and its rounding coarser
     EXPECT_EQ(bf16_from(std::nextafter(middle, next)), bits + 1) << bits;
     EXPECT_EQ(bf16_from(std::nextafter(middle, value)), bits) << bits;
   }
@@ -123,7 +123,7 @@ Array fp64_of(const std::vector<double>& values) {
   return a;
 }
 
-// An error of x where the rule allows two, for the plain formula's is one.
+// The measure of x, where the rule allows an error of two: the plain formula's error is one.
 Measure measured(const std::vector<double>& x, const std::vector<double>& exact) {
   return measure("out", fp16_of(x), fp16_of({exact[0] + 1, exact[1]}), fp64_of(exact), 0);
 }
@@ -148,7 +148,7 @@ TEST(Rule, NanAndInfinitiesStayInTheirPlaces) {
   }
   EXPECT_FALSE(measured({4, INFINITY}, {4, 7}).ok());
   EXPECT_FALSE(measured({4, NAN}, {4, 7}).ok());
-  // Where the plain formula fails too: its error counts where it is finite.
+  // Even if the plain formula fails too, a misplaced NaN is an error.
   EXPECT_FALSE(measure("out", fp16_of({4, NAN}), fp16_of({4, NAN}), fp64_of({4, 7}), 0).ok());
 }
 

@@ -1,4 +1,4 @@
-"""What the tests of the rapt command share: running it, and a minimal .safetensors writer and reader."""
+"""Shared by the tests of the rapt command: running it, and a minimal .safetensors writer and reader."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-// Writes a made-up archive for the tests of the command, of the architecture that its name says. Usage: write_archive
+// Writes a made-up archive for the tests of the command, for the architecture in its name. Usage: write_archive
 // FOLDER/gfx942.rapt or FOLDER/sm_90.rapt
 #include <fstream>
 #include <string_view>

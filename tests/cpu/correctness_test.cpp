@@ -39,8 +39,8 @@ std::string case_name(const testing::TestParamInfo<Case>& info) { return name_of
 INSTANTIATE_TEST_SUITE_P(Suite, Correctness, testing::ValuesIn(cases()), case_name);
 INSTANTIATE_TEST_SUITE_P(Nightly, Correctness, testing::ValuesIn(nightly_cases()), case_name);
 
-// Sums over long rows, with one set of inputs after the other: a backend that loses too much of them still meets the
-// rule with nine sets of ten.
+// Sums over long rows, with one set of inputs after another: a backend that loses too many bits still meets the rule
+// with nine sets in ten.
 struct Seeds {
   uint64_t first, last;
 };
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Suite, LongRows,
 INSTANTIATE_TEST_SUITE_P(Nightly, LongRows,
                          testing::Combine(testing::ValuesIn(kLongRows), testing::Values(Seeds{1, 200})));
 
-// These failed by 3 to 25 % while float64's gradients always used float64's out; `rapt verify --seed` repeats
+// These problems failed by 3 to 25 % while float64's gradients always used float64's out; `rapt verify --seed` repeats
 // them.
 TEST(Gradients, AreNotBlamedForTheRoundingOfOut) {
   const std::tuple<const char*, Kind, uint64_t> all[] = {
@@ -88,7 +88,7 @@ TEST(Gradients, AreNotBlamedForTheRoundingOfOut) {
 }
 
 // dQ and dK of a row that attends one key are 0. Out is rounded after dropout scales it, so dP - delta is not exactly
-// 0; if only a few rows attend a key, that error broke the rule for one set of inputs in eight.
+// 0. If only a few rows attend a key, that error broke the rule for one set of inputs in eight.
 TEST(Gradients, OfRowsThatAttendOneKeyMeetTheRuleUnderDropout) {
   for (const char* text :
        {"b2 hq8 hk4 sq130 sk1 d128 fp32 causal drop=0.25", "b1 hq2 hk1 sq19 sk19 d128 fp32 window=0,0 drop=0.1",

@@ -1,5 +1,5 @@
-// Inf and NaN anywhere in q, k, v and dout reach the results that float64 says they reach, and no others: through
-// softmax, through logits of -Inf, past masks, in rows without keys.
+// Inf and NaN anywhere in q, k, v and dout reach exactly the results that they reach in float64: through softmax,
+// through logits of -Inf, past masks, in rows without keys.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,7 +23,7 @@ std::string random_problem(std::mt19937& random, const std::string& type) {
          from({"", "", " sink"});
 }
 
-// Into some elements, or into whole rows.
+// Puts Inf and NaN into some elements, or into whole rows.
 void spoil(std::mt19937& random, Tensor& t) {
   const double values[] = {INFINITY, -INFINITY, std::nan("")};
   const int64_t row = t.shape().back();

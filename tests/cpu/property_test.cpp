@@ -1,4 +1,4 @@
-// What must hold of attention whatever the numbers: properties that need no oracle, or that relate two different calls.
+// Properties of attention that hold for any numbers: they need no oracle, or relate two different calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>

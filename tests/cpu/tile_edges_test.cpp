@@ -28,7 +28,7 @@ class TileEdges : public testing::Test {
  protected:
   void SetUp() override {
     if (tile_backends(Problem("b1 hq1 hk1 sq1 sk1 d1 bf16")).empty())
-      GTEST_SKIP() << "no tier with tiles runs here: none of AMX, and no twin of it";
+      GTEST_SKIP() << "no tier with tiles runs here: neither AMX's nor its twin";
   }
 };
 

@@ -1,5 +1,5 @@
-// Other code of a process does not notice that calls use AMX's tiles: they are released after each task, a
-// configuration of the thread's own comes back, and signal handlers may use tiles themselves.
+// Other code of a process does not notice that calls use AMX's tiles. Tiles are released after each task, the thread's
+// own configuration is restored, and signal handlers may use tiles themselves.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>

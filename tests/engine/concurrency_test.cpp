@@ -94,7 +94,8 @@ TEST(Concurrency, ErrorsBelongToTheirThread) {
     EXPECT_NE(messages[static_cast<size_t>(t)].find("head_dim is " + std::to_string(600 + t)), std::string::npos);
 }
 
-// Another library may bind threads to processors, also during a call: here every task moves its thread to another one.
+// Another library may bind threads to processors, also during a call: here every task moves its thread to another
+// processor.
 TEST(Affinity, OfThreadsMayChangeBetweenTasks) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);

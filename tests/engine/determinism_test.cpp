@@ -22,9 +22,9 @@ const char* const kProblems[] = {
     "b2 hq8 hk1 sq2 sk900 d64 bf16 causal paged=64",
 };
 
-// Large enough that the number of threads decides how many queries and keys an item has. Under every mask there are
-// keys that some rows must not read, as NaN: whether a block has any is found for the block. Eight threads share the
-// last items of the forward of 16 heads and of the backward of 1,030 keys.
+// Large enough that the number of threads decides how many queries and keys an item has. Under every mask some rows
+// must not read some keys, which are NaN, and a block looks for NaN as a whole. Eight threads share the last items of
+// the forward of 16 heads and of the backward of 1,030 keys.
 const char* const kCutProblems[] = {
     "b1 hq2 hk1 sq300 sk300 d16 fp32 causal",
     "b1 hq2 hk2 sq260 sk520 d32 bf16 window=200,77",
@@ -42,7 +42,7 @@ void expect_same(const Results& a, const Results& b, const std::string& what) {
 
 class Determinism : public testing::TestWithParam<const char*> {};
 
-// A sum of two NaNs is one of them; which, the compiler decides for each loop.
+// A sum of two NaNs is one of the two; the compiler decides which, loop by loop.
 Results with_one_nan(Results results) {
   for (Tensor Results::* of :
        {&Results::out, &Results::lse, &Results::dq, &Results::dk, &Results::dv, &Results::dbias, &Results::dsink}) {

@@ -1,5 +1,5 @@
-// Every backend with every pass on every kind of device: each pair is taken by a plan that names the backend, or
-// refused with a reason, and what a plan takes runs nowhere else.
+// Every backend with every pass on every kind of device: a plan that names the backend takes it, or it is refused with
+// a reason. What a plan takes runs nowhere else.
 #include <gtest/gtest.h>
 
 #include "engine/engine.hpp"
@@ -46,7 +46,7 @@ TEST(Selection, TheBackwardPassOfAGpuNeverRunsOnTheHost) {
     }
 }
 
-// What explain() marks is what make_plan() takes.
+// explain() marks the backend that make_plan() takes.
 TEST(Selection, ExplanationsAgreeWithPlans) {
   for (const char* text : {"b1 hq2 hk1 sq5 sk7 d16 fp32", "b1 hq2 hk1 sq5 sk7 d16 fp64",
                            "b64 hq8 hk8 sq4096 sk4096 d128 fp64", "b1 hq2 hk1 sq5 sk7 d16 bf16 causal alibi drop=0.1"})

@@ -1,4 +1,4 @@
-// What is said of a system that refuses AMX's tiles. tests/cli/amx_test.py has a process that is refused them.
+// Messages about a system that refuses AMX's tiles. tests/cli/amx_test.py has a process that is refused tiles.
 #include <gtest/gtest.h>
 
 #include <cerrno>

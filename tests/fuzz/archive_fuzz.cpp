@@ -1,4 +1,5 @@
-// Any bytes: the reader throws an Error that names the file, or each kernel can be decompressed, or is refused so.
+// Any bytes: the reader throws an Error that names the file, or each kernel is decompressed or refused by such an
+// Error.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,7 @@ void read(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   read(bytes);
-  // Again with a header that fits the bytes, so that the index is read at all.
+  // Once more with a header that fits the bytes, so that the index is read.
   rapt::archive::Header header;
   if (size < sizeof header) return 0;
   std::memcpy(&header, data, sizeof header);

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     copy.append(reinterpret_cast<const char*>(array.data()), static_cast<size_t>(array.bytes()));
     const Array again = read_npy("copy.npy", std::as_bytes(std::span(copy)));
     if (again.shape() != array.shape()) std::abort();
-    const auto bytes = static_cast<size_t>(array.bytes());  // of an empty one there is no data
+    const auto bytes = static_cast<size_t>(array.bytes());  // an empty array has no data
     if (bytes > 0 && std::memcmp(again.data(), array.data(), bytes) != 0) std::abort();
   } catch (const InputError&) {
   }

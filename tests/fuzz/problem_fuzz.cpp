@@ -1,5 +1,4 @@
-// Any text: the parser refuses it with a message, or prints a canonical text of what it understood, which gives itself
-// back.
+// Any text: the parser refuses it with a message, or prints its canonical text, which parses and prints as itself.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

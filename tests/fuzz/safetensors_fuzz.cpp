@@ -1,4 +1,4 @@
-// Any bytes: the reader throws InputError, or every tensor it lists can be loaded, or is of a type that it refuses.
+// Any bytes: the reader throws InputError, or every tensor that it lists can be loaded or has a type that it refuses.
 #include <cstdlib>
 
 #include "cli/inputs/error.hpp"

@@ -1,4 +1,4 @@
-// The library's reader: a good archive gives back what was packed, and each damage its own error.
+// The library's reader: a good archive gives back its kernels, and each kind of damage has its own error.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -73,7 +73,7 @@ std::string compressed(const std::vector<std::byte>& content, int checksum, int 
   return frame;
 }
 
-// What reading all of it says; "" if nothing is wrong.
+// The error of reading a whole archive; "" if nothing is wrong.
 std::string error_of(const std::string& file) {
   try {
     const Archive archive = Archive::view("a.rapt", bytes_of(file));
@@ -203,7 +203,7 @@ TEST(ArchiveReader, EveryTruncationIsAnError) {
   EXPECT_NE(error_of(file + "x").find("it is truncated, or something was appended"), std::string::npos);
 }
 
-// Padding, and a few bits that zstd ignores, change nothing that is read.
+// A flip in padding, or in the few bits that zstd ignores, changes nothing that is read.
 TEST(ArchiveReader, AFlippedBitIsAnErrorOrChangesNothing) {
   const std::string file = good_archive();
   size_t harmless = 0;

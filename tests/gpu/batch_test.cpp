@@ -1,5 +1,5 @@
-// A sequence has the same bits alone and in a batch, on each GPU that HIP or CUDA has, or the simulator. On NVIDIA the
-// batch is so large that a workgroup has all splits of a sequence, which alone are merged by a kernel of their own.
+// A sequence has the same bits alone and in a batch, on each GPU of HIP or CUDA, or on the simulator. On NVIDIA the
+// batch is so large that a workgroup has all splits of a sequence; alone, another kernel merges the splits.
 #include <gtest/gtest.h>
 
 #include "device_run.hpp"

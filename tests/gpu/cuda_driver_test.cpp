@@ -1,5 +1,6 @@
-// What the user sees if CUDA's driver is absent, too old, incomplete or refuses: each case is a separate process,
-// because a process opens one. tests/gpu/CMakeLists.txt sets FAKE_CUDA and RAPT_CUDA_LIBRARY for the case that it runs.
+// The errors that users see if CUDA's driver is absent, too old, incomplete or refuses. Each case is a separate
+// process, because a process opens one driver. tests/gpu/CMakeLists.txt sets FAKE_CUDA and RAPT_CUDA_LIBRARY for the
+// case that it runs.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +76,7 @@ TEST_F(Cuda, Good) {
   refused(RAPT_INVALID_ARGUMENT, [] { rapt::describe({RAPT_CUDA, 1}); }, {"cuda:1 does not exist", "cuda:0"});
 }
 
-// The thread's context is what it was: none, or another library's.
+// The thread's context stays as it was: none, or another library's.
 TEST_F(Cuda, TheCallersContextComesBack) {
   forward();
   void* const library = dlopen(std::getenv("RAPT_CUDA_LIBRARY"), RTLD_NOW);
@@ -104,7 +105,7 @@ TEST_F(Cuda, Clusters) {
   EXPECT_EQ(fake<unsigned>("fake_cuda_attributes"), 1u);
 }
 
-// Of each function that returns a status: CUDA's failure comes back by its name, and the next call works.
+// If a function that returns a status fails, the error has CUDA's name for it, and the next call works.
 TEST_F(Cuda, EachFailureIsReturned) {
   using rapt::gpu::Status;
   rapt::gpu::Driver& driver = rapt::gpu::driver_of(RAPT_CUDA);

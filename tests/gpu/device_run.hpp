@@ -10,11 +10,11 @@
 
 namespace test {
 
-// gfx90a's matrix unit takes smaller fp16 elements for zero (docs/amd.md): its kernels get none.
+// gfx90a's matrix unit takes smaller fp16 elements for zero (docs/amd.md), so its kernels get none.
 constexpr double kLeastFp16 = 0x1p-14;
 inline bool flushes(std::string_view arch, std::string_view dtype) { return arch == "gfx90a" && dtype == "fp16"; }
 
-std::vector<rapt_device> gpus();  // that HIP and CUDA have
+std::vector<rapt_device> gpus();  // the GPUs of HIP and CUDA
 
 // The device's copies of tensors, and the call's tensors made to point at them.
 class Copies {

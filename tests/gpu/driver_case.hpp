@@ -1,4 +1,4 @@
-// What the tests of drivers against fake libraries share.
+// Shared by the tests of drivers against fake libraries.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class DriverCase : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Says all of these, and has the status.
+  // Expects an error with this status that says all of these texts.
   template <class Body>
   static void refused(rapt_status status, const Body& body, std::initializer_list<const char*> says) {
     try {
@@ -35,7 +35,7 @@ class DriverCase : public ::testing::Test {
     }
   }
 
-  // One small forward; the fake library takes any memory for its own.
+  // One small forward call; the fake library takes any memory for its own.
   void forward(int64_t head_dim = 64) const {
     std::vector<uint16_t> data(static_cast<size_t>(2 * head_dim));
     const rapt::Tensor t(data.data(), rapt::kBf16, {1, 2, 1, head_dim}, {}, gpu_);

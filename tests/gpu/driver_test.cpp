@@ -1,4 +1,4 @@
-// What the user sees if HIP is absent, incomplete or refuses: each case is a separate process, because a process
+// The errors that users see if HIP is absent, incomplete or refuses. Each case is a separate process, because a process
 // opens one HIP library. tests/gpu/CMakeLists.txt sets FAKE_HIP and RAPT_HIP_LIBRARY for the case that it runs.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST_F(Driver, EventsAndClusters) {
   EXPECT_EQ(driver.launch(nullptr, {}, nullptr, 0, nullptr), Status::success);
 }
 
-// Of each function that returns a status: HIP's failure comes back by its name, HIP forgets it, nothing is left behind,
+// If a function that returns a status fails, the error has HIP's name for it, HIP forgets it, nothing is left behind,
 // and the next call works.
 TEST_F(Driver, EachFailureIsReturnedAndForgotten) {
   using rapt::gpu::Status;

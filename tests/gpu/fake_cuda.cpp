@@ -1,4 +1,4 @@
-// A CUDA driver without a GPU: every call that Rapt's driver makes, answered as FAKE_CUDA says. It computes nothing.
+// A CUDA driver without a GPU: it answers every call of Rapt's driver as FAKE_CUDA says, and computes nothing.
 // FAKE_LACKS leaves one function out.
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,7 @@ struct CudaPoolProperties;
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
-// What fails, or differs: a test may set it between calls. What the last launch was given.
+// The failure or difference that a test may set between calls, and the arguments of the last launch.
 extern "C" {
 __attribute__((visibility("default"))) const char* fake_cuda_mode = std::getenv("FAKE_CUDA");
 __attribute__((visibility("default"))) unsigned fake_cuda_grid, fake_cuda_block, fake_cuda_shared, fake_cuda_attributes;
@@ -29,7 +29,7 @@ constexpr int kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200, kLaunchFai
 
 bool mode(const char* name) { return fake_cuda_mode && std::strcmp(fake_cuda_mode, name) == 0; }
 
-// What the function of this name returns: its failure where the mode is its name.
+// The status of the function of this name: a failure if the mode is its name.
 int result(const char* name) { return mode(name) ? kLaunchFailed : 0; }
 
 int allocate(Address* data, size_t bytes) { return *data = reinterpret_cast<Address>(std::malloc(bytes)), 0; }

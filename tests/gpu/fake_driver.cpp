@@ -40,7 +40,7 @@ Status FakeDriver::enter(int32_t device, intptr_t& before) {
 void FakeDriver::leave(intptr_t before) { t_current = static_cast<int32_t>(before); }
 
 FakeDriver::~FakeDriver() {
-  for (const auto& [data, block] : blocks_) std::free(const_cast<char*>(data));  // what it failed to free
+  for (const auto& [data, block] : blocks_) std::free(const_cast<char*>(data));  // memory that it failed to free
 }
 
 Status FakeDriver::new_block(const char* name, void** data, size_t bytes) {

@@ -27,13 +27,13 @@ class FakeDriver : public Driver {
   FakeDriver(rapt_device_type type, int32_t devices) : type_(type), devices_(devices) {}
   ~FakeDriver() override;
 
-  std::vector<std::string> calls;     // names of the functions called, in their order, except those that only ask
-  std::vector<Launched> launches;     // those that succeeded
+  std::vector<std::string> calls;     // names of the called functions, in order, without functions that only ask
+  std::vector<Launched> launches;     // launches that succeeded
   std::string failing, also_failing;  // these functions fail, with...
   int failure = kFailure;             // ... this code
   std::set<Stream> capturing;         // streams that are being captured
   int64_t allocated = 0;              // allocations that are not freed yet
-  bool in_stream_order = true;        // can allocate so
+  bool in_stream_order = true;        // it can allocate in the order of a stream
   int32_t current() const { return t_current; }
 
   rapt_device_type type() const override { return type_; }
@@ -82,8 +82,8 @@ class FakeDriver : public Driver {
     int32_t device;
   };
 
-  Status result(const char* name) const;  // of a function that only asks
-  Status called(const char* name);        // of one that acts, and is recorded
+  Status result(const char* name) const;  // the status of a function that only asks
+  Status called(const char* name);        // the status of a function that acts; records it
   Status new_block(const char* name, void** data, size_t bytes);
   Status drop_block(const char* name, void* data);
 

@@ -1,4 +1,4 @@
-// A case over fake drivers of two vendors, with an archive that somebody made up.
+// A case over fake drivers of two vendors, with a made-up archive.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ inline std::string error_of(const std::function<void()>& body, rapt_status statu
   } catch (const rapt::api::Error& e) {
     EXPECT_EQ(e.status(), status) << e.what();
     return e.what();
-  } catch (const std::exception& e) {  // of the library's inside
+  } catch (const std::exception& e) {  // of code inside the library
     return e.what();
   }
   return "";

@@ -1,4 +1,4 @@
-// The launch path over a fake driver: what it launches and where, capture, two devices, and each function's failure. A
+// The launch path over a fake driver: launches and their places, capture, two devices, and each function's failure. A
 // case is a separate process, because devices and kernels are cached until it ends.
 #include "fake_driver_case.hpp"
 #include "kernels/abi.h"

@@ -1,5 +1,5 @@
-// A HIP library without a GPU: every call that the driver makes, answered as FAKE_HIP says. It computes nothing; what a
-// working one does is tested on the simulator. FAKE_LACKS leaves one function out.
+// A HIP library without a GPU: it answers every call of the driver as FAKE_HIP says, and computes nothing. Working
+// calls are tested on the simulator. FAKE_LACKS leaves one function out.
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -10,7 +10,7 @@ struct HipPointerAttributes;  // the driver's: clang's sanitizer compares a func
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
-// What fails, or differs: a test may set it between calls.
+// The failure or difference that a test may set between calls.
 extern "C" {
 __attribute__((visibility("default"))) const char* fake_hip_mode = std::getenv("FAKE_HIP");
 }
@@ -26,7 +26,7 @@ bool mode(const char* name) { return fake_hip_mode && std::strcmp(fake_hip_mode,
 
 int failed(int error) { return t_last = error; }
 
-// What the function of this name returns: its failure where the mode is its name.
+// The status of the function of this name: a failure if the mode is its name.
 int result(const char* name) { return mode(name) ? failed(kLaunchFailure) : 0; }
 
 }  // namespace

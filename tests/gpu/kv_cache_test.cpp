@@ -1,5 +1,5 @@
-// Attention over a cache, on each GPU that HIP or CUDA has, or the simulator: the same cases as on the CPU, some of
-// which are long enough for several splits.
+// Attention over a cache, on each GPU of HIP or CUDA, or on the simulator. The cases are the CPU's; some are long
+// enough for several splits.
 #include "device_run.hpp"
 #include "rapt/rapt.hpp"
 #include "support/cached_call.hpp"

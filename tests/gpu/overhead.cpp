@@ -1,7 +1,7 @@
-// What a forward call costs on the host; with a cached plan, and where the problem is new and a kernel is selected.
-// Over a HIP library whose functions return at once: Rapt's own part of a call. On cuda:0: all of it, and beside it
-// cuLaunchKernel of an empty kernel with as many bytes of arguments.
-// Usage: RAPT_HIP_LIBRARY=... RAPT_KERNEL_PATH=... [RAPT_TUNING=...] gpu_overhead
+// The host's time for a forward call, with a cached plan, and for a new problem whose kernel must be selected. Over a
+// HIP library whose functions return at once, it is Rapt's own part of a call. On cuda:0 it is the whole call, beside
+// cuLaunchKernel of an empty kernel with as many bytes of arguments. Usage: RAPT_HIP_LIBRARY=... RAPT_KERNEL_PATH=...
+// [RAPT_TUNING=...] gpu_overhead
 //        RAPT_KERNEL_PATH=... gpu_overhead cuda
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -25,8 +25,8 @@ double user_nanoseconds() {
   return 1e9 * static_cast<double>(usage.ru_utime.tv_sec) + 1e3 * static_cast<double>(usage.ru_utime.tv_usec);
 }
 
-// The least of many batches: what it costs where nothing else runs. A GPU's queue holds a thousand launches, and is
-// empty when a batch begins.
+// The least of many batches: a call's cost if nothing else runs. A GPU's queue holds a thousand launches, and is empty
+// when a batch begins.
 template <class Body>
 double nanoseconds(rapt_device gpu, const char* name, const Body& body) {
   using Clock = std::chrono::steady_clock;
@@ -84,7 +84,7 @@ double nanoseconds_of_a_launch(rapt_device gpu) {
   return each;
 }
 
-// Makes the primary context the thread's, as the CUDA run-time library, and so PyTorch, does.
+// Makes the primary context current in this thread, as the CUDA run-time library, and so PyTorch, does.
 void enter_cuda() {
   void* context = nullptr;
   cuda("cuInit", 0U);
@@ -117,7 +117,7 @@ int main(int count, char** arguments) try {
   size_t bytes = 0;
   nanoseconds(gpu, "of it the plan", [&] { rapt::check(rapt_workspace_size(&call, nullptr, &bytes)); });
   nanoseconds(gpu, "rapt::forward", [&] { rapt::forward(attention, out, lse, how); });
-  // A stride of 0 lets the same memory be as long as it must.
+  // A stride of 0 lets the same memory stand for any length.
   int64_t length = 64;
   std::vector<double> first;
   for (int i = 0; i < 2000; ++i) {

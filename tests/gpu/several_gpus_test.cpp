@@ -1,4 +1,4 @@
-// Several GPUs in one process, each called from a thread of its own, at once: the bits of one GPU.
+// Several GPUs in one process, each called from its own thread, give the same bits as one GPU.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -9,7 +9,7 @@ namespace test {
 
 namespace {
 
-// The first GPUs of one architecture, of two.
+// The first two GPUs of one architecture.
 std::vector<rapt_device> alike() {
   const std::vector<rapt_device> all = gpus();
   for (const rapt_device first : all) {
@@ -35,7 +35,7 @@ Both run(rapt_device device, const Inputs& inputs) {
 TEST(SeveralGpus, HaveTheBitsOfOne) {
   const std::vector<rapt_device> devices = alike();
   if (devices.empty()) GTEST_SKIP() << "there are no two GPUs of one architecture";
-  // Plain, with options, and split keys whose parts are merged.
+  // A plain problem, one with options, and one with split keys whose parts are merged.
   std::vector<Inputs> problems;
   for (const char* problem : {"b2 hq4 hk2 sq70 sk90 d64 bf16 causal", "b1 hq2 hk1 sq40 sk50 d128 fp16 softcap=9 sink",
                               "b1 hq2 hk2 sq1 sk600 d64 bf16"})

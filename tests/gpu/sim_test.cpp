@@ -1,6 +1,6 @@
-// The hip backend on the simulator, with kernels as simple as the formulas (kernels/forward.hip): devices, streams,
-// capture, tensors that are not where they should be, lengths in either memory. hip:0 is a gfx942, hip:1 a gfx1151, and
-// for hip:2, a gfx1100, there is no archive.
+// The hip backend on the simulator, with kernels as simple as the formulas (kernels/forward.hip). Tests of devices,
+// streams, capture, tensors in the wrong memory, lengths in either memory. hip:0 is a gfx942, hip:1 a gfx1151, and for
+// hip:2, a gfx1100, there is no archive.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr rapt_device kGpu = {RAPT_ROCM, 0}, kOther = {RAPT_ROCM, 1}, kNoArchive = {RAPT_ROCM, 2};
 
-// HIP as a user's program has it, for streams and graphs: the library that the driver opens too.
+// HIP as a user's program has it, for streams and graphs, from the library that the driver opens too.
 template <class Function>
 Function* hip(const char* name) {
   static void* const library = dlopen(std::getenv("RAPT_HIP_LIBRARY"), RTLD_NOW);
@@ -71,7 +71,7 @@ struct Tensors {
     dout.copy_to_host(out.data());
     dlse.copy_to_host(lse.data());
   }
-  // The same on the CPU must give the same, options as in `a` except where the tensors are.
+  // Expects the CPU's results, for the options in `a`.
   void expect_right(rapt::Attention a = {}) {
     fetch();
     a.q = {q.data(), rapt::kFp32, shape_q};
@@ -205,7 +205,7 @@ TEST(Gpu, LengthsOnTheDevice) {
   checked.expect_right();
 }
 
-// A bias has the size that was promised, wherever the lengths are.
+// A bias has the promised size, wherever the lengths are.
 TEST(Gpu, ThePromisedLengthMayBeMoreThanAllRows) {
   Packed p;
   std::vector<float> bias(size_t{50} * 60);

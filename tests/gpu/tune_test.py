@@ -139,7 +139,7 @@ class Tune(support.CommandTest):
         os.mkfifo(self.folder / "pipe")
         for path, why in (("problems", "problems line 1 is no row of a table"), ("bytes", "bytes line 1 is no row"),
                           ("pipe", "the table's path is pipe, must be a file"), (".", "is ., must be a file"),
-                          ("missing/table", "missing/table, and nothing can be written to")):
+                          ("missing/table", "missing/table, but its folder")):
             before = [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")]
             result = self.rapt("tune", "--device", "hip:0", "--simulated", "-o", path, PROBLEMS[0], code=2)
             self.assertIn(why, result.stderr)

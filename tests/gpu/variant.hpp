@@ -16,17 +16,17 @@ struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
   bool general = false, scores = false, backward = false, triton = false;  // general: not plain
-  size_t turn = 0;  // takes the problems whose number is equal to it modulo 3
+  size_t turn = 0;  // takes every third problem, from number `turn` on
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
 
 // The kernel that merges partial results runs with a split kernel, which the tuning table chooses.
 inline bool combines(const std::string& name) { return name.starts_with("split_combine"); }
 
-// "tq128k64w4" is the last word of such a name.
+// Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
-// Kernels of one type and tile next to each other, of whatever architecture: they have the same problems.
+// Kernels of one type and tile are next to each other, whatever their architecture: they share their problems.
 inline std::vector<Variant> all_variants() {
   std::vector<Variant> all;
   for (const std::string& path : rapt::Archive::find()) {
@@ -34,7 +34,7 @@ inline std::vector<Variant> all_variants() {
     for (size_t i = 0; i < archive.size(); ++i) {
       const rapt_kernel k = archive.kernel(i);
       const char* dtype = k.dtype.bits == 32 ? "fp32" : k.dtype.code == RAPT_BFLOAT ? "bf16" : "fp16";
-      // It reads no tensor of the problem's type: any type whose other kernels are there serves.
+      // It reads no tensor of the problem's type, so any type that has the other kernels serves.
       if (k.operation == std::string("backward_dsink") || combines(k.name)) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features != std::string("plain"),
                      k.features == std::string("scores"), std::string(k.operation).starts_with("backward"),
@@ -42,7 +42,7 @@ inline std::vector<Variant> all_variants() {
     }
   }
   std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });
-  // The first turn differs from group to group, or an architecture would have the same problems in all of them.
+  // The first turn differs from group to group; otherwise an architecture would have the same problems in all groups.
   std::map<std::tuple<std::string, int64_t, bool, bool>, size_t> turns;
   for (Variant& v : all)
     v.turn = turns.try_emplace({v.dtype, v.tile, v.general, v.backward}, turns.size()).first->second++;

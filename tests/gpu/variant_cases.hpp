@@ -8,9 +8,9 @@
 
 namespace test {
 
-bool general(const Problem& problem);  // whether plain kernels do not take it
+bool general(const Problem& problem);  // true if plain kernels do not take the problem
 
-// Small problems for the kernels of a type and a head-dim tile; `general` adds those that only general kernels take.
+// Small problems for the kernels of a type and a head-dim tile; `general` adds problems that only general kernels take.
 std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
 
 // Few queries and long KV, cut into splits; caches.
@@ -19,8 +19,8 @@ std::vector<Case> split_cases(const std::string& dtype, int64_t tile, bool gener
 // More options, and lengths around the edges of every block.
 std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, bool general);
 
-// The same problem in what kernels by Triton take: head_dim and head_dim_v of the tile, no sink,
-// dropout or scale <= 0, rows that are aligned.
+// The same problem, changed so that Triton's kernels take it: head_dim and head_dim_v of the tile, no sink, dropout or
+// scale <= 0, and aligned rows.
 Case for_triton(const Case& c, int64_t tile);
 
 }  // namespace test

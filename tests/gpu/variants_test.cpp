@@ -1,10 +1,11 @@
-// Every kernel of every archive, by name, through the call that a user makes: AMD's on the simulator with its sanitizer
-// on, NVIDIA's where there is a GPU for them, and there 100 calls must give the same bytes, but for a dq
-// that is added up in any order. Of each,
-// each result is checked against the math backend in float64 by the rule of docs/architecture.md. A kernel of an
-// archive that no test has run is a failure. Kernels of one type and tile share the problems: each takes every third
-// one, the next kernel the next of them. RAPT_TEST_LONG=1 takes all and a longer list, RAPT_TEST_REPORT names a file
-// for the list of what was run.
+// Runs every kernel of every archive, by name, through the user's call: AMD's on the simulator with its sanitizer on,
+// NVIDIA's if there is a GPU for them. On a GPU, 100 calls must give the same bytes, except for a dq that is added up
+// in any order. Each result is checked against the math backend in float64 by the rule of docs/architecture.md. A
+// kernel that no test has run is a failure.
+//
+// Kernels of one type and tile share the problems: each takes every third problem, and the next kernel begins one
+// later. RAPT_TEST_LONG=1 takes all problems and a longer list. RAPT_TEST_REPORT names a file for the list of kernels
+// that ran.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ namespace test {
 
 namespace {
 
-// Where HIP or CUDA has a GPU of each architecture.
+// A GPU of HIP or CUDA for each architecture.
 const std::map<std::string, rapt_device>& devices() {
   static const std::map<std::string, rapt_device> all = [] {
     std::map<std::string, rapt_device> found;
@@ -42,7 +43,7 @@ const std::map<std::string, rapt_device>& devices() {
   return all;
 }
 
-// A problem's numbers and what the result must be: made once, for all kernels and architectures.
+// A problem's numbers and its right results, made once for all kernels and architectures.
 struct Yardstick {
   Inputs inputs;
   Oracle oracle;
@@ -62,7 +63,7 @@ struct Yardstick {
   }
 };
 
-// Those of one type and tile; all of them together would be a gigabyte.
+// The yardsticks of one type and tile; all together would be a gigabyte.
 class Yardsticks {
  public:
   const Yardstick& of(const Variant& v, const Case& c) {
@@ -79,7 +80,7 @@ class Yardsticks {
   std::map<std::pair<std::string, bool>, std::unique_ptr<Yardstick>> made_;
 };
 
-// What was run, for the end.
+// The list of kernels that ran, checked at the end.
 class Record : public testing::Environment {
  public:
   void add(const Variant& v, size_t problems, double seconds, bool ok) {
@@ -115,7 +116,7 @@ Record* const record = static_cast<Record*>(testing::AddGlobalTestEnvironment(ne
 
 class EveryVariant : public testing::TestWithParam<Variant> {};
 
-// The kernel that rounds dq runs with one that adds to it.
+// The kernel that rounds dq runs with a kernel that adds to it.
 std::string fused_for(const Variant& v) {
   static const std::vector<Variant> all = all_variants();
   for (const Variant& other : all)
@@ -138,7 +139,7 @@ Results run(const Variant& v, const Yardstick& yardstick, Layout layout) {
                     : run_on(device, yardstick.inputs, backend_of(v), layout);
 }
 
-// Whose dq is added up in any order.
+// True if the pass adds up dq in any order.
 bool adds_in_any_order(const Variant& v) {
   return v.name.starts_with("backward_fused") || v.name.starts_with("backward_dq_round");
 }
@@ -166,8 +167,8 @@ void check_least_bias(const Variant& v) {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", bias of the least, " << m.text();
 }
 
-// K and V, in the backward pass Q and dO too, with rows in the opposite order in memory: kernels that address rows by
-// 32-bit offsets must not.
+// K and V, and in the backward pass Q and dO, have their rows in the opposite order in memory: kernels must not assume
+// that strides are positive.
 void check_reversed_rows(const Variant& v) {
   Inputs inputs = Yardstick::made(v, {"b1 hq4 hk2 sq17 sk70 d" + std::to_string(v.tile) + " " + v.dtype});
   for (Tensor* t : {&inputs.k, &inputs.v}) t->reverse_dimension(1);
@@ -183,7 +184,7 @@ void check_reversed_rows(const Variant& v) {
   }
 }
 
-// A bias that all keys share has a gradient, zero, also where there are none.
+// A bias that all keys share has a gradient of zero if there are no keys.
 void check_no_keys(const Variant& v) {
   Inputs inputs = make_inputs(Problem("b2 hq4 hk2 sq19 sk0 d" + std::to_string(v.tile) + " " + v.dtype + " bias=bNh1"));
   for (const int64_t rows : {1, 19}) {
@@ -200,7 +201,7 @@ void check_no_keys(const Variant& v) {
 // Kernels with features scores take biases and masks whose rows are aligned.
 Layout layout_for(const Variant& v) { return v.scores ? Layout::spaced : Layout::compact; }
 
-// What dout has in rows that attend nothing, here the first 35, reaches no result.
+// Elements of dout in rows that attend nothing, here the first 35, reach no result.
 void check_rows_without_keys(const Variant& v, const std::string& option = "") {
   const std::string problem = "b1 hq2 hk1 sq40 sk5 d" + std::to_string(v.tile) + " " + v.dtype + " causal" + option;
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
@@ -211,8 +212,8 @@ void check_rows_without_keys(const Variant& v, const std::string& option = "") {
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", rows without keys, " << m.text();
 }
 
-// A problem with Inf and NaN in a row of dout: made once, as those of Yardsticks. With `keys_too`, a key that the row
-// does not attend has NaN in V, and one that it would attend too, but the logits of that one are -Inf.
+// A problem with Inf and NaN in a row of dout, made once for all kernels. With `keys_too`, a key that the row does not
+// attend has NaN in V, and so has a key whose logits of -Inf exclude it.
 const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bool keys_too) {
   static std::map<std::tuple<std::string, Layout, bool, bool>, std::unique_ptr<Yardstick>> made;
   std::unique_ptr<Yardstick>& one = made[{problem, layout_for(v), flushes(v.arch, v.dtype), keys_too}];
@@ -221,7 +222,7 @@ const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bo
   const int64_t row = 17 * 2 * v.tile;
   inputs.dout.set(row + 1, std::nan(""));
   inputs.dout.set(row + 2, std::numeric_limits<double>::infinity());
-  inputs.dout.set(row + v.tile + 2, -std::numeric_limits<double>::infinity());  // of the other head: dv is NaN there
+  inputs.dout.set(row + v.tile + 2, -std::numeric_limits<double>::infinity());  // in the other head: dv is NaN there
   if (keys_too) {
     inputs.v.set(30 * v.tile, std::nan(""));
     inputs.v.set(5 * v.tile, std::nan(""));
@@ -234,8 +235,8 @@ const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bo
   return *one;
 }
 
-// It reaches the gradients of that row and of the keys that it attends, and no others. Of packed sequences, too, of
-// which another has more keys.
+// Inf and NaN reach the gradients of that row and of the keys that it attends, and no others, also in packed sequences
+// where another sequence has more keys.
 void check_row_not_finite(const Variant& v, const std::string& sizes, const std::string& more, bool keys_too = false) {
   const std::string problem = sizes + " d" + std::to_string(v.tile) + " " + v.dtype + " causal" + more;
   const Yardstick& yardstick = row_not_finite(v, v.general ? problem + " bias=b1h1 mask=bNh1" : problem, keys_too);
@@ -245,8 +246,8 @@ void check_row_not_finite(const Variant& v, const std::string& sizes, const std:
     EXPECT_TRUE(m.ok()) << v << ", a row not finite, " << m.text();
 }
 
-// A row whose logits are all -Inf by an Inf in q attends nothing, though its lse is finite: that of the sink. A sink of
-// -Inf is none. A kernel that adds to dq in any order cannot take back the NaN of its first run.
+// A row whose logits are all -Inf because of an Inf in q attends nothing, though its lse is finite: the sink's. A sink
+// of -Inf counts as no sink. A kernel that adds to dq in any order cannot take back the NaN of its first run.
 void check_row_without_logits(const Variant& v) {
   const std::string problem = "b1 hq2 hk1 sq40 sk40 d" + std::to_string(v.tile) + " " + v.dtype + " sink";
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
@@ -255,7 +256,7 @@ void check_row_without_logits(const Variant& v) {
   const int64_t row = 17 * 2 * v.tile;
   inputs.q.set(row + 3, std::numeric_limits<double>::infinity());
   inputs.dout.set(row + 1, std::nan(""));
-  inputs.dout.set(row + v.tile + 1, std::nan(""));  // of the head whose sink is none
+  inputs.dout.set(row + v.tile + 1, std::nan(""));  // in the head whose sink is -Inf
   const Oracle oracle(inputs);
   const Results results =
       run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, !v.scores);
@@ -263,8 +264,8 @@ void check_row_without_logits(const Variant& v) {
     EXPECT_TRUE(m.ok() || (adds_in_any_order(v) && m.tensor == "dq")) << v << ", row without logits, " << m.text();
 }
 
-// Gradients of logits beyond fp16's range, where those of Q, K and V are within it. The rule allows nothing here: the
-// plain formula's dq and dk are infinite. A kernel that adds to dq in any order has only rounded operands for it.
+// Gradients of logits beyond fp16's range, while the gradients of Q, K and V are within it. The rule allows no error
+// here: the plain formula's dq and dk are infinite. A kernel that adds to dq in any order has only rounded operands.
 void check_large_gradients(const Variant& v) {
   const std::string problem = "b1 hq2 hk1 sq40 sk40 d" + std::to_string(v.tile) + " fp16";
   Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
@@ -311,7 +312,7 @@ void check(const Variant& v, const Case& c) {
   }
 }
 
-// Whether a backward pass of the problem has the variant's stage.
+// True if a backward pass of the problem has the variant's stage.
 bool asks_for(const Variant& v, const Case& c) {
   const rapt_problem p = Problem(c.problem).c;
   if (v.name.starts_with("backward_dbias")) return p.has_bias;
@@ -371,7 +372,7 @@ TEST(Archives, EveryDeviceHasOne) {
   for (const auto& [arch, device] : devices()) {
     EXPECT_GT(rapt::Archive("", arch).size(), 0u) << arch;
     if (device.type == RAPT_CUDA) continue;
-    EXPECT_EQ(rapt::describe(device).simulator, 1) << "this is no simulator: nothing was checked by its sanitizer";
+    EXPECT_EQ(rapt::describe(device).simulator, 1) << "this is not the simulator: no sanitizer has checked anything";
   }
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What configuring says where libraries are missing: all of them at once, and the line that installs them.
-# Usage: missing.sh CMAKE SOURCE_DIR OPTIONS...    options for every configuration: the compiler and the build tool
+# If libraries are missing, configuring names all of them at once, and the line that installs them. Usage: missing.sh
+# CMAKE SOURCE_DIR OPTIONS... options for every configuration: the compiler and the build tool
 set -eu
 
 cmake=$1 source=$2

@@ -1,5 +1,6 @@
-// The math backend against itself: gradients against finite differences of the forward pass in float64, and "plain" in
-// each type close enough to float64 to be a reference. oracle.py compares it with an independent computation.
+// The math backend against itself. Gradients are compared with finite differences of the forward pass in float64. The
+// plain formula in each type is compared with float64, because it is a reference too. oracle.py compares it with an
+// independent computation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,8 +76,8 @@ std::vector<Case> smooth_cases() {
 
 INSTANTIATE_TEST_SUITE_P(Options, Gradients, testing::ValuesIn(smooth_cases()), case_name);
 
-// A defect in the math backend's own types would widen every allowance: bound what plain may lose. Without outliers the
-// bound is the type's unit times a small number.
+// A defect in the math backend's own types would widen every allowance, so the plain formula's error is bounded.
+// Without outliers the bound is the type's unit times a small number.
 class Plain : public testing::TestWithParam<std::string> {};
 
 TEST_P(Plain, LosesLittleMoreThanItsTypeMust) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares the math backend's float64 results with attention computed again with numpy: by python/rapt/_float64.py, and
-for packed sequences, paged caches and dropout by what is here. Usage: oracle.py FILE, which oracle_cases wrote.
+for packed sequences, paged caches and dropout by the code here. Usage: oracle.py FILE, written by oracle_cases.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from float64 import oracle as float64  # noqa: E402
 
-# Of the largest value, times 1 + max|logit|, which is what rounding the logits may do. float64 carries 1e-16.
+# Relative to the largest value times 1 + max|logit|, because the logits are rounded. float64's unit is 1e-16.
 TOLERANCE = 4e-15
 
 
@@ -115,7 +115,7 @@ def score_part(tensor, b, h, rows, columns):
 
 
 def with_top_left_window(window, mask, rows, columns):
-    """The mask, and what a window that counts from key i keeps: bottom-right windows are the oracle's own."""
+    """The mask, with a window that counts from key i. The oracle itself computes bottom-right windows."""
     if window is None:
         return mask
     left, right = (x if x >= 0 else rows + columns for x in window)

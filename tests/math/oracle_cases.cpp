@@ -1,5 +1,5 @@
-// Runs the math backend in float64 over the table of options and writes inputs and results for oracle.py:
-// for each case a line "case TEXT", then for each tensor a line "tensor NAME SIZE..." and its values, then "end".
+// Runs the math backend in float64 over the table of options and writes inputs and results for oracle.py. For each case
+// a line "case TEXT", then for each tensor a line "tensor NAME SIZE..." and its values, then "end".
 #include <cstdio>
 #include <exception>
 

@@ -80,7 +80,7 @@ TEST(Gate, AForeignCodeObjectIsNamed) {
 
   std::vector<std::byte> code = code_object(good);
   code[18] = std::byte{62};  // e_machine: x86-64
-  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not of AMDGPU");
+  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not for AMDGPU");
   code = code_object(good, 0);
   code.resize(code.size() - 1);
   EXPECT_EQ(error_of(code), kWhere + "a note segment is beyond the end of the code object");

@@ -114,7 +114,7 @@ std::vector<std::byte> code_object(const Cubin& c, size_t size) {
     const Bytes* content;
     uint64_t size;
   };
-  // Since sm_90 the section of static shared memory begins with 1024 bytes of the driver's.
+  // Since sm_90 the section of static shared memory begins with the driver's 1024 bytes.
   const auto shared = static_cast<uint64_t>(c.static_shared + (c.processor >= 90 ? 1024 : 0));
   const Bytes nothing;
   std::vector<Section> sections = {{"", &nothing, 0},

@@ -18,9 +18,9 @@ std::vector<std::byte> code_object(const nlohmann::json& metadata, size_t size =
 std::vector<Row> good_rows();  // two rows of gfx942
 
 std::string good_archive();                              // of these rows
-std::string good_archive(const std::vector<Row>& rows);  // of others of gfx942 that pass the gate as these do
+std::string good_archive(const std::vector<Row>& rows);  // of other rows of gfx942 that pass the gate
 
-// What a cubin says of its kernel: as given, it passes the gate for good_nvidia_rows()[0] on sm_90.
+// A cubin's facts about its kernel. With these values it passes the gate for good_nvidia_rows()[0] on sm_90.
 struct Cubin {
   std::string kernel = "forward_d64_bf16_plain_k64w4q2";
   int processor = 90, registers = 120, stack = 0, static_shared = 0, argument_size, threads = 128;

@@ -90,7 +90,7 @@ TEST(Manifest, KernelsWithScoresAreTritonsForNvidia) {
   const auto with_scores = [](std::string text) {
     return error_of(text.replace(text.find("features=plain"), 14, "features=scores"));
   };
-  const std::string why = "m:1: features= is \"scores\", which only kernels by Triton for nvidia have";
+  const std::string why = "m:1: features= is \"scores\", which only Triton's kernels for nvidia have";
   EXPECT_EQ(with_scores(kGood), why);
   EXPECT_EQ(with_scores(kByTriton), why);
 }
@@ -108,7 +108,7 @@ TEST(Manifest, KeysOfTritonAndOfCppAreApart) {
   EXPECT_EQ(error_of(kGood + " maker=mojo"), "m:1: maker= is \"mojo\", must be one of triton");
 }
 
-// As clang's own remarks say: registers to waves per SIMD.
+// Waves per SIMD by registers, as clang's own remarks give them.
 TEST(Occupancy, RegistersAsTheCompilerCountsThem) {
   const auto waves = [](const char* arch, int vgprs) {
     return occupancy(*find_architecture(arch), vgprs, 0, 0, 4).by_registers;

@@ -1,4 +1,4 @@
-// NVIDIA's kernels: what the packer reads of a cubin, and each way to fail the gate.
+// NVIDIA's kernels: the facts that the packer reads from a cubin, and each way to fail the gate.
 #include <gtest/gtest.h>
 
 #include "made_up.hpp"
@@ -46,13 +46,13 @@ TEST(Nvidia, EachViolationIsNamed) {
 TEST(Nvidia, AForeignCodeObjectIsNamed) {
   std::vector<std::byte> code = code_object(Cubin());
   code[18] = std::byte{62};  // e_machine: x86-64
-  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not of CUDA");
+  EXPECT_EQ(error_of(code), kWhere + "an ELF file, but not for CUDA");
   code = code_object(Cubin());
   code[8] = std::byte{7};  // EI_ABIVERSION: CUDA 12
   EXPECT_EQ(error_of(code), kWhere + "its ABI version is 7, must be 8: compile it with CUDA 13");
 }
 
-// No cut is read past its end.
+// A code object that is cut anywhere is not read past its end.
 TEST(Nvidia, ATruncatedCodeObjectIsRefused) {
   const std::vector<std::byte> code = code_object(Cubin(), 0);
   for (size_t size = 0; size < code.size(); ++size)

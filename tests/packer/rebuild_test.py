@@ -1,4 +1,4 @@
-"""What is rebuilt after an edit, in a small separate project: only the kernels that it affects.
+"""After an edit, only the kernels that it affects are rebuilt, in a small separate project.
 Usage: rebuild_test.py CMAKE CXX_COMPILER DEVICE_COMPILER RAPT_ARCHIVE"""
 
 import re

@@ -289,7 +289,7 @@ rapt_status forward_on(rapt_device device) {
   return rapt_forward(&call.forward);
 }
 
-// Whatever this machine has for HIP and CUDA, the host's memory is not computed on instead. tests/gpu/ has each reason.
+// Whatever HIP and CUDA this machine has, the host's memory is never used instead. tests/gpu/ tests each reason.
 TEST(Invalid, TensorsOnADeviceThatIsNotThereAreRefused) {
   for (const auto& [device, text] :
        {std::pair{rapt_device{RAPT_ROCM, 999}, "hip:999"}, {rapt_device{RAPT_CUDA, 999}, "cuda:999"}}) {

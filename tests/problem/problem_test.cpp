@@ -106,7 +106,7 @@ TEST(ProblemOptions, AreListed) {
   EXPECT_EQ(rapt_option_at(rapt_option_count(), &option), RAPT_INVALID_ARGUMENT);
 }
 
-// Against a count pair by pair.
+// Compared with a count pair by pair.
 TEST(ProblemFlops, AreExact) {
   for (const char* mask : {"", "causal", "causal-tl", "window=2,3", "window=0,0", "causal window=4,0", "window=-1,1",
                            "causal-tl window=3,9", "window=100,-1", "window-tl=2,3"})

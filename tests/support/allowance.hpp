@@ -1,6 +1,5 @@
-// What the correctness rule of cli/rule/rule.hpp compares with: X64 from the math backend in float64, and X_plain from
-// the math backend in the tensors' own type. The gradients to be measured are those of given()'s out
-// and lse.
+// The references of the correctness rule (cli/rule/rule.hpp): X64 from the math backend in float64, and X_plain from
+// the math backend in the tensors' own type. The measured gradients must be computed from given()'s out and lse.
 #pragma once
 
 #include <vector>
@@ -12,7 +11,7 @@ namespace test {
 
 using rapt::cli::Measure;
 
-// The yardstick of some inputs, computed once for all backends.
+// The references of some inputs, computed once for all backends.
 class Oracle {
  public:
   explicit Oracle(const Inputs& inputs);

@@ -1,4 +1,4 @@
-// A valid call to be made wrong, and the check that the library says so and writes nothing.
+// A valid call that a test makes wrong, and the check that the library says so and writes nothing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ struct BadRow {
   const char* name;     // of the test
   const char* problem;  // of the valid call
   void (*spoil)(BadCall& call);
-  std::vector<const char*> words;  // that the message must hold
+  std::vector<const char*> words;  // the message must hold them
   rapt_status status = RAPT_INVALID_ARGUMENT;
 };
 

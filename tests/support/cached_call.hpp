@@ -1,5 +1,5 @@
-// Attention over a cache: paged or not, appended to, rotated, left-padded, indexed. Each sequence is gathered by hand
-// into a plain call, with rotary embedding computed here, and must come out the same.
+// Attention over a cache: paged or not, appended to, rotated, left-padded, indexed. Each sequence is also gathered by
+// hand into a plain call, with rotary embedding computed here; both must have the same result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct CacheSetup {
   }
 };
 
-// One call over a cache and what each of its sequences is.
+// One call over a cache, and each of its sequences as a plain call.
 class CachedCall {
  public:
   static constexpr int64_t kBatch = 3, kHeadsQ = 4, kHeadsK = 2;
@@ -66,7 +66,7 @@ class CachedCall {
     before_v_ = v;
   }
 
-  // `place` may move the call's tensors, each with the memory that it is of, to a device.
+  // `place` may move the call's tensors, with their memory, to a device.
   using Place = std::function<void(const rapt_tensor* held, Tensor& from, bool written)>;
   rapt_status run(const std::string& backend, Tensor& out, Tensor& lse, const Place& place = {}) {
     Inputs none(Problem("b1 hq1 hk1 sq1 sk1 d1 fp32"));
@@ -106,7 +106,7 @@ class CachedCall {
     return rapt_forward(&call);
   }
 
-  // Before run(): for a GPU that takes smaller elements for zero.
+  // Call it before run(), for a GPU that takes smaller elements for zero.
   void clear_below(double least) {
     for (Tensor* t : {&q, &k, &v, &new_k, &new_v})
       for (int64_t i = 0; i < t->count(); ++i)

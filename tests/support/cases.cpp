@@ -9,8 +9,8 @@ namespace {
 using enum Kind;
 using enum Layout;
 
-// '*' is the type. Every result has enough elements for its largest error to be meaningful: over a handful,
-// one set of roundings is twice another by chance. Hence the many heads, most of all where there is a sink.
+// '*' is the type. Every result has enough elements for its largest error to be meaningful: over a handful of elements,
+// one set of roundings is twice another by chance. Hence the many heads, most of all with a sink.
 const Case kOptions[] = {
     {"b1 hq1 hk1 sq1 sk1 d1 *"},
     {"b2 hq4 hk4 sq9 sk9 d8 *", normal, heads_first},
@@ -51,7 +51,7 @@ const Case kOptions[] = {
     {"b2 hq4 hk4 sq17 sk37 d16 * mask=bNhN", masked_rows, padded},
     {"b2 hq4 hk2 sq17 sk37 d16 * causal mask=b1h1", masked_rows},
     {"b2 hq4 hk2 sq17 sk37 d16 * bias=bNh1 mask=b1hN", hostile_bias, heads_first},
-    // what is added, what caps, what joins the denominator
+    // ALiBi, softcap, sink, scale, dropout
     {"b1 hq8 hk8 sq33 sk33 d16 * alibi"},
     {"b2 hq4 hk2 sq17 sk33 d16 * causal alibi", outliers},
     {"b2 hq4 hk4 sq33 sk20 d16 * causal-tl alibi"},

@@ -1,5 +1,6 @@
-// Additive masks often use the lowest number of float32 or bf16 for -inf. Next to other keys it has no weight. A row of
-// only such keys has equal logits, because q k^T is lost when added: out is the mean of V, and lse is that number.
+// Additive masks often use the lowest number of float32 or bf16 for -inf. Such a key has no weight beside other keys. A
+// row of only such keys has equal logits, because q k^T is lost when added: out is the mean of V, and lse is the lowest
+// number.
 #pragma once
 
 #include "support/run.hpp"
@@ -11,11 +12,11 @@ struct LeastBias {
   explicit LeastBias(const std::string& problem, rapt_dtype of_bias = kFp32);
 
   Inputs inputs;
-  Inputs like;  // of the same weights, without such numbers: a row of nothing else has q = 0 and no bias
+  Inputs like;  // the same weights without such numbers: a row of only such keys has q = 0 and no bias
 
   bool only_least(int64_t query) const { return query % 3 == 0; }  // such rows have dout = 0
 
-  // Takes lse of those rows, which must be the least number, for `expected` (a result of `like`).
+  // Replaces lse of such rows, which must be the lowest number, by that of `expected` (a result of `like`).
   void check_lse(Results& results, const Results& expected) const;
 
  private:

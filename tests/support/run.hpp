@@ -32,7 +32,7 @@ struct Attention {
 struct Results {  // of a forward and a backward pass
   Tensor out, lse, dq, dk, dv, dbias, dsink;
 
-  std::vector<std::pair<std::string, const Tensor*>> named() const;  // those that are present
+  std::vector<std::pair<std::string, const Tensor*>> named() const;  // the results that are present
 };
 
 struct How {
@@ -40,7 +40,7 @@ struct How {
   const rapt_executor* executor = nullptr;
   bool backward = true;
   Layout layout = Layout::compact;
-  const Results* given = nullptr;  // whose out and lse the backward pass gets; null: the results' own
+  const Results* given = nullptr;  // the backward pass gets its out and lse; null: the results' own
 };
 
 bool differentiable(const Inputs& inputs);  // it has a dout and no KV cache
@@ -58,7 +58,7 @@ Results run(const Inputs& inputs, const How& how);
 // runs, "cpu.avx2", ...
 std::vector<std::string> backends(const Problem& problem);
 
-// Whether rapt_explain_problem says that the backend would run the problem; `reason` is what it says.
+// True if rapt_explain_problem says that the backend would run the problem; `reason` receives its reason.
 bool takes(const std::string& backend, const Problem& problem, rapt_op op, std::string* reason);
 
 }  // namespace test

@@ -1,4 +1,4 @@
-// The command's tensors, which are the tests' too.
+// The tests use the command's tensors.
 #pragma once
 
 #include <cstring>

@@ -16,7 +16,7 @@ struct ResultRow {
 };
 
 // Turns the products Q K^T of keys from first_key on into probabilities; rescales `o` where the maximum grew.
-// `partial`: some row does not attend some key. row_of(i) is the wave's row i, a ResultRow. `Group` is that of
+// `partial`: some row does not attend some key. row_of(i) is the wave's row i, a ResultRow. `Group` is as in
 // TileLogits.
 template <class T, bool General, int Group, class RowOf, int QueryTiles, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf& row_of, int first_key, int lane,

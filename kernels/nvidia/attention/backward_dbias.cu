@@ -1,5 +1,6 @@
 // dbias: the gradients of the logits, summed over the batches, heads, queries and keys that the bias is broadcast to.
-// They are computed again, as in backward_dq, so that each element has one workgroup, which sums in a fixed order.
+// The logits' gradients are computed again, as in backward_dq, so that one workgroup sums each element in a fixed
+// order.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * 16 rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/common/bias_gradient.hpp"

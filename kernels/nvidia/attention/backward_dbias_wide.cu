@@ -1,5 +1,5 @@
-// Like backward_dbias.cu, for rows that do not fit in shared memory and registers as whole tiles: all waves share 16
-// rows and columns of dbias, each multiplies a slice of the head dimension.
+// Like backward_dbias.cu, for rows that do not fit in shared memory and registers as whole tiles. All waves share 16
+// rows and columns of dbias, and each multiplies a slice of the head dimension.
 #include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"

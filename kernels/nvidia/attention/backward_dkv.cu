@@ -1,10 +1,10 @@
-// dk and dv. The tiles are transposed, keys by queries: S^T = K Q^T and dP^T = V dO^T, so that P^T and dS^T, rounded,
-// are operands of dV = P^T dO and dK = dS^T Q.
+// dk and dv. The tiles are transposed, keys by queries: S^T = K Q^T and dP^T = V dO^T. Rounded P^T and dS^T are then
+// operands of dV = P^T dO and dK = dS^T Q.
 //
-// A workgroup of RAPT_WAVES waves computes 16 * RAPT_QUERY_TILES keys of a head of k for each wave, in steps of
-// RAPT_BLOCK_K queries of each head of q that shares it, one after another; the next step's rows are copied meanwhile.
-// With RAPT_HEAD_SLICES 2, where registers do not hold both gradients, the first half of the waves computes dv, the
-// other half dk of the same keys.
+// A workgroup of RAPT_WAVES waves computes 16 * RAPT_QUERY_TILES keys of a head of k for each wave. Its steps are
+// RAPT_BLOCK_K queries of each head of q that shares the head of k, one after another; the next step's rows are copied
+// meanwhile. With RAPT_HEAD_SLICES 2, where registers do not hold both gradients, the first half of the waves computes
+// dv, the other half dk of the same keys.
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
 // zeros of dS: if dk or dv is not finite, the workgroup runs again (runs.hpp).
@@ -40,8 +40,8 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const StagedK
                         tensor.seq, block.k.count - first, dims);
 }
 
-// Stores what a scaled run replaces of the wave's rows of dk. What the kernel knows is computed again, because keeping
-// it for this would take registers that the loop needs.
+// Replaces the elements of the wave's rows of dk that a scaled run replaces. Addresses are computed again, because
+// keeping them would take registers that the loop needs.
 DEVICE void replace_dk(BackwardArguments& a, const Accumulators& dk, float factor) {
   if (a.dk.data == nullptr) return;
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
@@ -54,7 +54,7 @@ DEVICE void replace_dk(BackwardArguments& a, const Accumulators& dk, float facto
   });
 }
 
-// Returns whether it must run again.
+// Returns true if it must run again.
 DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = key_block_of(p, a.tiles, kKeys);
@@ -96,7 +96,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
       of_head.head = step.head;
       const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
-      // Masked and other tiles apart: the instructions of one kind's columns can be interleaved.
+      // Masked tiles have code of their own, so that the instructions of a tile's columns can be interleaved.
       const auto compute = [&](bool some_masked) {
         transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s,
                                        ds);

@@ -36,7 +36,7 @@ DEVICE void store(const rapt_abi_rows& tensor, const Block& block, const Part& p
   store_rows<kTile>(gathered, 0, part.at<T>(rows), tensor.seq, block.k.count - block.first_row, part.dims(head_dim));
 }
 
-// Stores what a scaled run replaces of the wave's slice of dk.
+// Replaces the elements of the wave's slice of dk that a scaled run replaces.
 DEVICE void replace_dk(BackwardArguments& a, const Block& block, const Part& part, const Accumulators& dk,
                        float factor) {
   if (a.dk.data == nullptr) return;

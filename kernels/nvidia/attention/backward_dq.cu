@@ -1,5 +1,5 @@
-// dq, and of each row what the other kernels of the pass need, its lse and delta. S = Q K^T, dP = dO V^T, dQ = dS K:
-// the gradients of the logits, rounded, are the operand of the third product.
+// dq, and each row's lse and delta, which the other kernels of the pass need. S = Q K^T, dP = dO V^T, dQ = dS K: the
+// rounded gradients of the logits are an operand of the third product.
 //
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * RAPT_QUERY_TILES * 16 rows of one head, in tiles of
 // RAPT_BLOCK_K keys; the next tile is copied meanwhile.
@@ -27,7 +27,7 @@ static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 4 * StagedKeys::k
 
 using Statistics = rapt_abi_row_statistics[kQueryTiles][2];
 
-// What statistics are made of, of the lane's rows.
+// The addresses from which the statistics of the lane's rows are made.
 struct Rows {
   RowWords<T, kHeadDim> out[kQueryTiles];
   float lse[kQueryTiles][2];
@@ -54,7 +54,7 @@ struct Rows {
   }
 };
 
-// Of the lane's rows. `dout` is staged.
+// Makes the statistics of the lane's rows. `dout` is staged.
 DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_row, const StagedQueries& dout,
                             const Rows& rows, Statistics& statistics) {
   const int lane = thread_id() % kWave;
@@ -126,7 +126,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
     if (attends) {
       if constexpr (kQueryTiles * kHeadDim <= 128) {
         multiply_rows<T>(wave_row, q, k, s, dout, v, ds);
-      } else {  // fewer operands at once
+      } else {  // fewer operands in registers at once
         multiply_rows<T>(wave_row, q, k, s);
         multiply_rows<T>(wave_row, dout, v, ds);
       }

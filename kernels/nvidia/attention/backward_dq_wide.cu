@@ -26,7 +26,7 @@ static_assert(kWaves * kTile * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
 
 using Statistics = rapt_abi_row_statistics[1][2];
 
-// Of the lane's rows. `dout` is staged.
+// Makes the statistics of the lane's rows. `dout` is staged.
 DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part& part, const StagedQueries& dout,
                             const Sums& sums, Statistics& statistics) {
   const int dims = part.dims(a.problem.head_dim_v);

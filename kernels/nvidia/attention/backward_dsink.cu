@@ -1,4 +1,4 @@
-// dsink, from what backward_dq wrote of each row.
+// dsink, from the statistics of each row that backward_dq wrote.
 #include "kernels/common/sink_gradient.hpp"
 
 namespace rapt::nvidia {

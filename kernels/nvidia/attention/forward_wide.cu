@@ -65,7 +65,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   const auto v = staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, shared + StagedKeys::kBytes, thread);
   const Sums sums = {shared + 2 * StagedKeys::kBytes, part.wave, part.lane};
 
-  // Through the place of K and V.
+  // q passes through the place of K and V.
   const auto staged_q = staged_queries<StagedQ>(a.q, p.head_dim, block, shared, thread);
   staged_q.load(block.first_row);
   wait_for_copies();

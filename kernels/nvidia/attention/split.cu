@@ -1,5 +1,5 @@
 // Split-KV attention with mma.sync and cp.async: 16 rows of q that share a head of k, against one split of the keys, or
-// all splits one after another, with the products of forward.cu. The time is that of reading K and V.
+// all splits one after another. Products are as in forward.cu. Reading K and V takes the time.
 //
 // Each of RAPT_WAVES waves has every RAPT_WAVES'th tile of RAPT_BLOCK_K keys, a softmax and O of its own. K and V of
 // its tiles pass in turn through its own ring of buffers in shared memory, so a wave waits for nothing but its copies.
@@ -27,10 +27,10 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   const auto load_k = [&](int first, int i) { load(k, a.problem.head_dim, keys, first, ring.at(i), lane); };
   const auto load_v = [&](int first, int i) { load(v, a.problem.head_dim_v, keys, first, ring.at(i), lane); };
 
-  // A wave's first tile, by its number in the sequence: it has the same tiles of a split whoever computes the others.
+  // A wave's first tile, by its number in the sequence: its tiles of a split do not depend on other workgroups.
   int first = keys.begin / kKeysOfWaves * kKeysOfWaves + wave * kKeys;
   if (first + kKeys <= keys.begin) first += kKeysOfWaves;
-  // To be kept in registers, q passes through the buffer of the first wave that is used last.
+  // On its way to registers, q passes through the buffer that the first wave uses last.
   char* const shared_q = shared + (kKeepQ ? kRingBytes - Tile::kBytes : kWaves * kRingBytes);
   load_q(a, b, shared_q, thread);
 #pragma unroll

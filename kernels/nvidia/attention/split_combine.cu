@@ -1,5 +1,5 @@
 // Merges the partial results of a row of q, one for each split of the keys, with the sums of split.cu. A wave folds a
-// part of the splits, whose loads are all on their way together; then the parts are folded.
+// part of the splits, with all their loads in flight together. Then the parts are folded.
 #include "kernels/common/split.hpp"
 #include "kernels/common/scores.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
@@ -16,10 +16,10 @@ struct Parts {
 };
 static_assert(RAPT_SHARED_BYTES == sizeof(Parts), "shared= of the row");
 
-// Splits from `first` on, of which there are `splits`, for four dimensions of a lane.
+// Folds splits from `first` on, out of `splits`, in a lane's four dimensions.
 DEVICE float4 fold_part(const rapt_abi_partial* softmax, const float* out, int first, int splits, int dims, float power,
                         rapt_abi_partial& part) {
-  // No load depends on a condition: those past the end repeat the last split.
+  // No load depends on a condition: loads past the end repeat the last split.
   rapt_abi_partial of_split[kSplitsOfPart];
   float4 x[kSplitsOfPart];
 #pragma unroll
@@ -33,7 +33,7 @@ DEVICE float4 fold_part(const rapt_abi_partial* softmax, const float* out, int f
 #pragma unroll
   for (int i = 0; i < kSplitsOfPart; ++i) {
     if (first + i >= splits) of_split[i].sum = 0;
-    if (of_split[i].sum == 0) x[i] = {};  // what a split without keys holds is no result
+    if (of_split[i].sum == 0) x[i] = {};  // a split without keys wrote no result
     const FoldWeights weights = fold(part, of_split[i], power);
     o = {weights(o.x, x[i].x), weights(o.y, x[i].y), weights(o.z, x[i].z), weights(o.w, x[i].w)};
   }

@@ -24,7 +24,7 @@ DEVICE void for_elements(int half, int thread, const F& f) {
   }
 }
 
-// What a workgroup computes: one split, or all of them.
+// The splits that a workgroup computes: one, or all.
 struct Splits {
   bool all;
   int first, last;
@@ -39,7 +39,7 @@ DEVICE Splits splits_of(SplitArguments& a, const SplitBlock& b) {
   return {all, divide(keys.begin, a.by_split_rows), divide(max(keys.end - 1, keys.begin), a.by_split_rows), keys};
 }
 
-// By the thread that has the row: its lse, and the factor of out.
+// Called by the thread that has the row: stores its lse, and the factor of out.
 DEVICE void finish(SplitArguments& a, const SplitBlock& b, const rapt_abi_partial& result, Waves& waves, int row) {
   const SplitRow of_tile = split_row(a, b, row);
   const Block block = b.block(a.problem, of_tile.head);
@@ -50,7 +50,7 @@ DEVICE void finish(SplitArguments& a, const SplitBlock& b, const rapt_abi_partia
   store_lse(a, block, of_tile.query, softmax.lse());
 }
 
-// By the thread that has the row: merges the waves' softmaxes of a split.
+// Called by the thread that has the row: merges the waves' softmaxes of a split.
 DEVICE void merge_row(SplitArguments& a, const SplitBlock& b, int pass, const Splits& splits, int split, bool ends_part,
                       Waves& waves, int row) {
   auto& to = waves.rows[row];
@@ -94,7 +94,7 @@ DEVICE bool end_split(SplitArguments& a, const SplitBlock& b, int pass, const Sp
       if (thread < rows) merge_row(a, b, pass, splits, split, ends_part, waves, thread);
       barrier();
     }
-    // Without branches, so that all loads are on their way together.
+    // No branches, so that all loads are in flight together.
     float x[kOfHalf];
     for_elements(half, thread, [&](int i, int row, int dim) {
       const float sum = waves.rows[row].sum, merged = waves.merged(shared, row, dim);

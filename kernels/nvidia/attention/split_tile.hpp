@@ -20,21 +20,21 @@ using Tile =
     std::conditional_t<sizeof(T::element) == 2, SwizzledTile<T, kHeadDim, kKeys>, PaddedTile<T, kHeadDim, kKeys>>;
 using Waves = Merging<T, kGeneral, kHeadDim, kWaves>;
 
-// Whether a workgroup can have all splits of its rows: their results are then folded in registers.
+// True if a workgroup can have all splits of its rows, whose results it then folds in registers.
 inline constexpr bool kFolds = kHeadDim * Tile::kSize <= RAPT_FOLDED_ROW_BYTES;
 
-// Shared memory: the rings, q if it does not stay in registers, and what merging needs while copies arrive in the
-// rings.
+// Shared memory holds the rings, q if it does not stay in registers, and the space that merging needs while copies
+// arrive in the rings.
 inline constexpr int kMergingBytes = kFolds ? static_cast<int>(sizeof(Waves)) : 0;
-// One is multiplied, the others are being copied.
+// One buffer is multiplied while copies arrive in the rest.
 inline constexpr int kBuffers = (RAPT_SHARED_BYTES - kMergingBytes) / (kWaves * Tile::kBytes);
-static_assert(kBuffers % 2 == 1 && kBuffers >= 3, "K is copied into the place of V, and V into that of K");
+static_assert(kBuffers % 2 == 1 && kBuffers >= 3, "K is copied into the place of V, and V into the place of K");
 inline constexpr int kRingBytes = kBuffers * Tile::kBytes;
 inline constexpr int kQBytes = RAPT_SHARED_BYTES - kMergingBytes - kWaves * kRingBytes;
 inline constexpr bool kKeepQ = kQBytes == 0;  // in registers
 static_assert(kKeepQ || kQBytes == Tile::kBytes, "shared= of the row");
-// Whether P is two numbers of 16 bits: in bf16 at head_dim 256 one is not enough for the rule. With q there are no
-// registers.
+// True if P is two numbers of 16 bits: in bf16 at head_dim 256 one misses the rule. If q is kept, no registers are left
+// for two.
 inline constexpr bool kTwoParts = std::is_same_v<T, bf16> && kHeadDim == 256 && !kKeepQ;
 static_assert(Waves::kExchangeBytes <= Tile::kBytes && sizeof(Waves) <= Tile::kBytes);
 inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeysOfWaves;  // keys
@@ -42,7 +42,7 @@ inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeysOfWaves;  // keys
 // A wave's buffers: K of its first tile, V of it, K of the next, and so on.
 struct Ring {
   char* shared;
-  int first;  // the one that is multiplied
+  int first;  // the buffer that is multiplied
 
   DEVICE_MEMBER int place(int i) const { return first + i < kBuffers ? first + i : first + i - kBuffers; }
   DEVICE_MEMBER char* at(int i) const { return shared + place(i) * Tile::kBytes; }

@@ -1,6 +1,6 @@
 // Like split.cu, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
-// of the head dimension. Each multiplies its slice of q and K, the products are summed through shared memory, and each
-// wave computes the same softmax and its own slice of the result, so at the end there is nothing to merge.
+// of the head dimension. Each multiplies its slice of q and K, and the products are summed through shared memory. Each
+// wave computes the same softmax and its own slice of the result, so there is nothing to merge at the end.
 //
 // K and V of a tile pass in turn through one ring of buffers in shared memory.
 #include "kernels/nvidia/attention/attend.hpp"
@@ -14,7 +14,8 @@ using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr int kSlice = kHeadDim / kWaves, kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-// P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %, and reading K and V takes longer.
+// P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %. The time is hidden by reading K and
+// V.
 inline constexpr bool kTwoParts = sizeof(T::element) == 2;
 static_assert(RAPT_HEAD_SLICES == kWaves && kKeys == kRowGroup && kTile == kQueryRows);
 using Tile = StagedRows<T, kHeadDim, kKeys, kThreads>;
@@ -23,16 +24,16 @@ using Part = WavePart<kWaves, kSlice>;
 inline constexpr bool kInTurn = RAPT_SHARED_BYTES < 3 * Tile::kBytes + kWaves * kKeyTiles * kWave * 16;
 using Sums = SliceSums<kKeyTiles, kWaves, kInTurn>;
 
-// One is multiplied, the others are being copied.
+// One buffer is multiplied while copies arrive in the rest.
 inline constexpr int kBuffers = (RAPT_SHARED_BYTES - kWaves * Sums::kWaveBytes) / Tile::kBytes;
-static_assert(kBuffers % 2 == 1 && kBuffers >= 3, "K is copied into the place of V, and V into that of K");
+static_assert(kBuffers % 2 == 1 && kBuffers >= 3, "K is copied into the place of V, and V into the place of K");
 static_assert(RAPT_SHARED_BYTES == kBuffers * Tile::kBytes + kWaves * Sums::kWaveBytes, "shared= of the row");
 inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeys;
 
 using Accumulators = TileC[1][kDimTiles];
 using Softmaxes = Softmax<T, kGeneral>[1][2];
 
-// Stores a wave's slice of the rows: out, or a partial result. Returns whether it has an Inf or NaN that may come from
+// Stores a wave's slice of the rows: out, or a partial result. Returns true if it has an Inf or NaN that may come from
 // a key that its row does not attend.
 DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part& part, Softmaxes& softmax,
                   Accumulators& o) {
@@ -98,7 +99,7 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
     load(k, p.head_dim, first);
     load(v, p.head_dim_v, first);
   }
-  // Through the one buffer that is free.
+  // q passes through the only free buffer.
   const SharedRows<T, kHeadDim> staged_q = {shared + (kBuffers - 1) * Tile::kBytes, thread};
   stage_q<T, kHeadDim, kThreads>(a, b, thread, [&](int row, int x) { return staged_q.at(row) + x; });
   barrier();

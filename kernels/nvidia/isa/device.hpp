@@ -13,8 +13,8 @@ inline constexpr int kWave = 32;
 inline constexpr float kLog2e = 1.44269504088896340736f, kLn2 = 0.693147180559945309417f;
 inline constexpr float kLowest = -3.402823466e38f;
 
-// Both are read anew at each call: what is computed from them again, at the end of a kernel or in each pass over the
-// keys, occupies no registers before.
+// Both are read anew at each call. Values that are computed from them again, at the end of a kernel or in each pass
+// over the keys, then occupy no registers in between.
 DEVICE int thread_id() {
   int id;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));
@@ -28,7 +28,7 @@ DEVICE int workgroup_id() {
 
 DEVICE int uniform(int x) { return x; }  // the same in all lanes: the compiler sees it without help
 
-// All threads' accesses of shared memory before the barrier complete before any after it start.
+// All threads' accesses of shared memory before the barrier complete before any access after it starts.
 DEVICE void barrier() { __syncthreads(); }
 DEVICE void global_barrier() { __syncthreads(); }  // and of global memory
 // The same for the lanes of a wave, and for global memory too.
@@ -59,7 +59,7 @@ DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
 DEVICE uint32_t bits(float x) { return __float_as_uint(x); }
 DEVICE float from_bits(uint32_t x) { return __uint_as_float(x); }
 
-// Of a value of which the four lanes of a query (mma.hpp) have a part each.
+// Reduces over a query's four lanes (mma.hpp).
 DEVICE float query_max(float x) {
   x = max(x, __shfl_xor_sync(~0u, x, 1));
   return max(x, __shfl_xor_sync(~0u, x, 2));
@@ -82,7 +82,7 @@ DEVICE V load_unaligned(const char* p) {
   return *reinterpret_cast<const V*>(p);
 }
 
-// Rows that are copied 16 bytes at a time.
+// True for rows that can be copied 16 bytes at a time.
 DEVICE bool aligned(const char* row, int64_t stride) {
   return ((reinterpret_cast<uint64_t>(row) | static_cast<uint64_t>(stride)) & 15) == 0;
 }

@@ -1,10 +1,9 @@
 // The matrix instructions mma.m16n8k16 and, for float32, m16n8k8 (Ampere and later), and the loads from shared memory
 // that feed them.
-//
-// Tile C, 16 queries by 8 keys or dimensions, float32: lane l has row l / 4 at columns 2 (l % 4) and the next in c[0]
-// and c[1], and row l / 4 + 8 in c[2] and c[3]. So four lanes share a query, and two tiles of C side by side, rounded
-// and packed, are an operand A of 16 by 16. In float32 one tile is an operand A of 16 by 8, if the rows of B are
-// permuted too: rows 0 to 3 are the even columns of C, rows 4 to 7 the odd ones.
+// Tile C is 16 queries by 8 keys or dimensions, float32. Lane l has columns 2 (l % 4) and the next: of row l / 4 in
+// c[0] and c[1], of row l / 4 + 8 in c[2] and c[3]. So four lanes share a query, and two tiles of C side by side,
+// rounded and packed, are an operand A of 16 by 16. In float32 one tile is an operand A of 16 by 8 if the rows of B are
+// permuted too. Rows 0 to 3 are then the even columns of C, rows 4 to 7 the odd ones.
 #pragma once
 
 #include <type_traits>
@@ -40,7 +39,7 @@ DEVICE void multiply(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1, bf16
 
 // float32 by three products of TF32, which has 11 bits: x = high + low to 22 bits, and low * low is left out. The
 // matrix unit truncates its sums, so c is added afterwards, rounded to nearest (Ootomo and Yokota, "Recovering single
-// precision accuracy from Tensor Cores", 2022). It truncates `low` too, of which that takes the last of 12 bits.
+// precision accuracy from Tensor Cores", 2022). It truncates `low` too, which takes the last of low's 12 bits.
 struct Split {
   Fragment high, low;
 };
@@ -49,10 +48,10 @@ DEVICE Split split(const Fragment& f) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     uint32_t x = f.x[i];
-    // Of an operand that a loop keeps, the parts are not kept too: registers do not hold both.
+    // If a loop keeps an operand, this prevents it from keeping the parts too: registers do not hold both.
     asm volatile("" : "+r"(x));
-    // To nearest. Inf, and what rounds to it, is in `low` alone, which meets only the other operand's `high`, whose
-    // sign is the operand's. Of some NaN `high` is 0, but then `low` is NaN.
+    // Rounded to nearest. Inf, and anything that rounds to Inf, is in `low` alone. `low` meets only the other operand's
+    // `high`, which has that operand's sign. For some NaNs `high` is 0, but then `low` is NaN.
     const uint32_t rounded = (x + 0x1000) & 0xFFFFE000;
     s.high.x[i] = __builtin_fabsf(from_bits(rounded)) == __builtin_inff() ? 0 : rounded;
     s.low.x[i] = bits(from_bits(x) - from_bits(s.high.x[i]));
@@ -66,7 +65,7 @@ DEVICE void multiply_tf32(TileC& c, const Fragment& a, uint32_t b0, uint32_t b1)
       : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
 }
 
-// What products of T are computed from.
+// The form in which products of T take their operands.
 template <class T>
 using Operand = std::conditional_t<std::is_same_v<T, fp32>, Split, Fragment>;
 template <class T>
@@ -84,7 +83,7 @@ DEVICE void multiply(TileC (&c)[Tiles][Columns], int n, const Fragment (&a)[Tile
     multiply(c[m][n + 1], a[m], b.x[2], b.x[3], type);
   }
 }
-// Of float32: instructions that follow one another do not wait for one another.
+// For float32: neighbouring instructions do not wait for one another.
 template <int Tiles, int Columns>
 DEVICE void multiply(TileC (&c)[Tiles][Columns], int n, const Split (&a)[Tiles], const Split& b, fp32) {
   TileC sums[Tiles][2] = {};
@@ -107,8 +106,8 @@ DEVICE void multiply(TileC (&c)[Tiles][Columns], int n, const Split (&a)[Tiles],
 
 DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Four 8 by 8 matrices: lane l passes the address of row l % 8 of matrix l / 8, 16 bytes, and receives of matrix i in
-// x[i] the elements at row l / 4, columns 2 (l % 4) and the next.
+// Loads four 8 by 8 matrices. Lane l passes the address of the 16 bytes of row l % 8 of matrix l / 8. It receives, in
+// x[i], the elements of matrix i at row l / 4, columns 2 (l % 4) and the next.
 DEVICE Fragment load_matrices(uint32_t address) {
   Fragment f;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -136,7 +135,7 @@ DEVICE void copy_async(uint32_t to, const void* from) {
 DEVICE void copy_async_8(uint32_t to, const void* from, bool there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(there ? 8 : 0) : "memory");
 }
-// Waits for the copies that this thread has started. Those of others are complete after a barrier.
+// Waits for the copies that this thread has started. A barrier then completes the copies of all threads.
 DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // The copies that this thread has started since the last group are one group, which may be empty.

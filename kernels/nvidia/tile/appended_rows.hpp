@@ -5,13 +5,13 @@
 
 namespace rapt::nvidia {
 
-// Those of the workgroup's split.
+// Writes the new rows in the workgroup's split.
 template <class T, int Threads>
 DEVICE void append_split(SplitArguments& a) {
   const SplitBlock b = split_block(a, workgroup_id());
   const int begin = b.split * a.split_rows, end = a.splits == 1 ? INT32_MAX : begin + a.split_rows;
   append<T, Threads>(a, b, thread_id(), CacheRows(a, b, a.k), CacheRows(a, b, a.v), begin, end);
-  barrier();  // of global memory too
+  barrier();  // for global memory too
 }
 
 }  // namespace rapt::nvidia

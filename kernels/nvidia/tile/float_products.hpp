@@ -1,6 +1,7 @@
 // Products of float32 rows in shared memory by fused multiply-adds. Three products of TF32 (mma.hpp) have 22 bits, too
 // few for the backward pass under very large logits, and take longer. Each sum is over the dimensions in order, so A
-// B^T and B A^T are equal to the last bit, and dO V^T to what row_product.hpp computes of the same rows.
+// B^T and B A^T are equal to the last bit. So are dO V^T and the products that row_product.hpp computes from the same
+// rows.
 #pragma once
 
 #include "kernels/nvidia/tile/staged_rows.hpp"
@@ -11,7 +12,8 @@ struct alignas(16) Four {
   float x[4];
 };
 
-// S += A B^T, of the first `Dims` elements of rows. Of both operands row 0 is the first: `from` gives others.
+// S += A B^T, over the first `Dims` elements of rows. Both operands begin at row 0; `from` gives operands at other
+// rows.
 template <int Dims, int Tiles, int Columns, class A, class B>
 DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
   const int lane = a.thread % kWave;
@@ -30,7 +32,7 @@ DEVICE void add_float_products(const A& a, const B& b, TileC (&s)[Tiles][Columns
       Four others[2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) others[i] = load(b, n * 8 + lane % 4 * 2 + i, dim);
-      // One dimension after another: instructions that follow one another are of different sums.
+      // One dimension after another: neighbouring instructions add to different sums.
 #pragma unroll
       for (int d = 0; d < 4; ++d)
 #pragma unroll

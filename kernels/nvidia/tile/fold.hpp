@@ -1,5 +1,5 @@
-// Results over disjoint keys of the same row are folded one by one, in the order of the keys, by the split kernel and
-// by the one that merges partial results: the same sums in the same order, so the same bits.
+// Results over disjoint keys of the same row are folded one by one, in the order of the keys. The split kernel and
+// split_combine fold the same sums in the same order, so they have the same bits.
 //
 // Splits are folded into a part of kSplitsOfPart, parts into the row's result: a merging kernel has its parts at once.
 #pragma once
@@ -16,7 +16,7 @@ inline constexpr float kLeastWeight = 0x1p-126f;
 
 DEVICE rapt_abi_partial no_keys() { return {kLowest, 0}; }
 
-// What O so far is multiplied by, and what the next one is.
+// The factors of O so far and of the next O.
 struct FoldWeights {
   float so_far, next;
 

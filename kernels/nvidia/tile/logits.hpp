@@ -1,4 +1,4 @@
-// A lane's part of a tile of logits, those of one query, as kernels/common sees it.
+// A lane's part of one query's logits in a tile, as kernels/common sees it.
 #pragma once
 
 #include "kernels/common/logits.hpp"
@@ -11,7 +11,7 @@ namespace rapt::nvidia {
 template <int Tiles, int Group = 2>
 struct TileLogits {
   static constexpr int count = 2 * Tiles;
-  static constexpr int group = Group;  // so many neighbours are of neighbouring keys, the first a multiple of Group
+  static constexpr int group = Group;  // this many neighbours have neighbouring keys, the first a multiple of Group
 
   TileC (&s)[Tiles];
   int half, lane;
@@ -35,7 +35,7 @@ struct TileLogits {
   }
 };
 
-// The same of a transposed tile, whose rows are keys: column `column` of n-tile `n`, which is a query.
+// The same for a transposed tile, whose rows are keys and columns queries: column `column` of n-tile `n`.
 template <int Tiles, int Columns>
 struct ColumnLogits {
   static constexpr int count = 2 * Tiles;

@@ -1,5 +1,5 @@
-// The end of a split in a split kernel: the waves' results, each over other keys of the same 16 rows, become one, in
-// the order of the waves. Then it is a partial result, or is folded into the row's.
+// The end of a split in a split kernel. The waves' results, each over other keys of the same 16 rows, are merged in the
+// order of the waves. The merged result is a partial result, or is folded into the row's result.
 #pragma once
 
 #include "kernels/nvidia/tile/fold.hpp"
@@ -17,7 +17,7 @@ struct Merging {
 
   struct Merged {
     float weights[Waves];
-    float sum, factor;  // of all waves' keys; of out
+    float sum, factor;  // over all waves' keys; the factor of out
     FoldWeights of_part, of_row;
     rapt_abi_partial part, row;  // folded so far
     char* out;
@@ -27,7 +27,7 @@ struct Merging {
   Merged rows[kTile];
   int exchanges[Waves];  // where in shared memory a wave has its rows of O
 
-  // By each wave. Barriers must follow.
+  // Called by each wave. A barrier must follow.
   DEVICE_MEMBER void put_softmax(const Row (&softmax)[1][2], int exchange, int wave, int lane) {
     exchanges[wave] = exchange;
     for_rows<1>([&](int m, int half) {
@@ -44,7 +44,7 @@ struct Merging {
                                                                                 accumulators[0][d][2 * half + 1]};
   }
 
-  // By one thread a row: the waves' weights. Returns the split's softmax.
+  // Called by one thread per row: computes the waves' weights. Returns the split's softmax.
   DEVICE_MEMBER rapt_abi_partial merge(int row) {
     rapt_abi_partial merged = no_keys();
 #pragma unroll
@@ -60,7 +60,7 @@ struct Merging {
     return merged;
   }
 
-  // Element `dim` of a row that is merged.
+  // Element `dim` of a merged row.
   DEVICE_MEMBER float merged(const char* shared, int row, int dim) const {
     float x = 0;
 #pragma unroll
@@ -72,7 +72,8 @@ struct Merging {
   }
 
  private:
-  // In an exchange: groups of eight change places with the row, so that half a wave's stores are to different banks.
+  // In an exchange, groups of eight elements change places with the row, so that half a wave's stores go to different
+  // banks.
   DEVICE int place(int row, int dim) { return row * Dims + (dim ^ row % 4 * 8); }
 };
 

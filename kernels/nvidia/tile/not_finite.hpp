@@ -1,4 +1,4 @@
-// What later passes over the keys do: kernels/common/not_finite.hpp.
+// Later passes over the keys, as kernels/common/not_finite.hpp describes them.
 #pragma once
 
 #include "kernels/common/runs.hpp"
@@ -7,7 +7,7 @@
 
 namespace rapt::nvidia {
 
-// Runs a forward or split kernel's passes, until one says that no other must follow.
+// Runs a forward or split kernel's passes, until a pass says that no other must follow.
 template <bool General, auto Pass, class KernelArguments>
 DEVICE void run_passes(KernelArguments& arguments, char* shared) {
 #pragma unroll 1
@@ -15,7 +15,7 @@ DEVICE void run_passes(KernelArguments& arguments, char* shared) {
     if (!Pass(arguments, shared, pass)) break;
 }
 
-// Does a kernel's runs (runs.hpp), until one says that no other must follow. Returns whether there was a second one.
+// Makes a kernel's runs (runs.hpp), until a run says that no other must follow. Returns true if there was a second run.
 template <class T, auto Run>
 DEVICE bool run_until_finite(BackwardArguments& arguments, char* shared) {
   int run = kFirstRun;
@@ -24,7 +24,7 @@ DEVICE bool run_until_finite(BackwardArguments& arguments, char* shared) {
   return run > kFirstRun;
 }
 
-// Replaces V, which has just been staged by these threads: a workgroup, or one wave.
+// Replaces elements of V, which these threads (a workgroup, or one wave) have just staged.
 template <bool Dropout, int Rows, int Threads, class T, int Dims>
 DEVICE void replace(int pass, const SharedRows<T, Dims>& v) {
   if (pass == kAll) return;
@@ -52,7 +52,7 @@ DEVICE void remove_not_finite(const StagedRows<T, Dims, Rows, Threads>& rows) {
   remove_not_finite<Rows, Threads, T, Dims>(rows);
 }
 
-// Whether an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.
+// True if an element of the lane's rows of O is Inf or NaN; `half` is as in TileLogits.
 template <int Tiles>
 DEVICE bool not_finite(const TileC (&o)[Tiles], int half) {
   float zero = 0;  // 0 times each element: NaN if it is not finite

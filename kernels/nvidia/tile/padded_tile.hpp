@@ -1,5 +1,5 @@
-// The rows of staged_rows.hpp as a tile of one wave: SwizzledTile for float32, whose products take so long that
-// requests of L2 do not matter, and whose addresses would take more registers.
+// The rows of staged_rows.hpp as a tile of one wave, used for float32 in place of SwizzledTile. Float32 products take
+// so long that requests of L2 do not matter, and swizzled addresses would take more registers.
 #pragma once
 
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -17,7 +17,7 @@ struct PaddedTile : SharedRows<T, Dims> {
   }
 };
 
-// As in not_finite.hpp, by one wave.
+// As in not_finite.hpp, for one wave.
 template <bool Dropout, class T, int Dims, int Rows>
 DEVICE void replace(int pass, const PaddedTile<T, Dims, Rows>& v) {
   replace<Dropout, Rows, kWave, T, Dims>(pass, v);

@@ -17,21 +17,21 @@ DEVICE void for_rows(F f) {
     for (int half = 0; half < 2; ++half) f(m, half);
 }
 
-// Of the wave's rows, that of the lane.
+// The lane's row among the wave's rows.
 DEVICE int row_in_wave(int m, int half, int lane) { return m * kTile + half * 8 + lane / 4; }
 
 // Rounded results: p[m][n][half] has two neighbours in a row of s[m][n].
 template <class T, int Tiles, int Columns>
 using Rounded = typename T::pair[Tiles][Columns][2];
 
-// Operand A of tile m, its columns from those of n-tile n on.
+// Operand A of tile m, with columns from n-tile n on.
 template <class T, int Tiles, int Columns>
 DEVICE Fragment operand_of(const Rounded<T, Tiles, Columns>& p, int m, int n) {
   if constexpr (kStep<T> == 16) return {{p[m][n][0], p[m][n][1], p[m][n + 1][0], p[m][n + 1][1]}};
   else return {{bits(p[m][n][0].x), bits(p[m][n][1].x), bits(p[m][n][0].y), bits(p[m][n][1].y)}};
 }
 
-// S += A B^T, of columns `column` and on of S, which are rows of `b`, and of elements First to Last of the rows.
+// S += A B^T, for columns of S from `column` on, which are rows of `b`, over elements First to Last of the rows.
 // `a_of(m, dim)` is operand A of tile m.
 template <class T, int First, int Last, int Tiles, int Columns, class A, class B>
 DEVICE void add_transposed(const A& a_of, const B& b, int column, TileC (&s)[Tiles][Columns]) {
@@ -55,7 +55,7 @@ DEVICE void clear(TileC (&s)[Tiles][Columns]) {
       for (int i = 0; i < 4; ++i) s[m][n][i] = 0;
 }
 
-// Whether products of logits are sums of two halves: with 16 steps in one, lse of bf16's outliers misses the rule.
+// True if products of logits are sums of two halves: as one sum of 16 steps, lse of bf16's outliers misses the rule.
 template <class T, int Dims>
 inline constexpr bool kInHalves = std::is_same_v<T, bf16> && Dims == 256;
 
@@ -66,8 +66,8 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   add_transposed<T, 0, B::kDims>(a_of, b, 0, s);
 }
 
-// The same for logits. The matrix unit truncates its sums: each half of the rows is a sum of its own, and the second is
-// added outside it, of 16 columns at once, because registers do not hold more.
+// The same for logits. The matrix unit truncates its sums. So each half of the rows is a sum of its own, and the second
+// half is added outside the unit, for 16 columns at once, because registers do not hold more.
 template <class T, int Tiles, int Columns, class A, class B>
 DEVICE void multiply_logits(const A& a_of, const B& b, TileC (&s)[Tiles][Columns]) {
   if constexpr (!kInHalves<T, B::kDims>) return multiply_transposed<T>(a_of, b, s);
@@ -111,8 +111,9 @@ DEVICE void multiply_transposed(const A& a_of, const B& b, TileC (&s)[Tiles][Col
   }
 }
 
-// S = A B^T of rows in shared memory, those of A from `row` on. It is equal to the last bit to the product of B and A,
-// transposed. `row` is a reference because nvcc computes the addresses of 16-bit operands in more registers otherwise.
+// S = A B^T of rows in shared memory, with A's rows from `row` on. It is equal to the last bit to the transposed
+// product of B and A. `row` is a reference because nvcc computes the addresses of 16-bit operands in more registers
+// otherwise.
 template <class T, int Tiles, int Columns, class A, class B>
 DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Tiles][Columns]) {
   if constexpr (std::is_same_v<T, fp32>) {
@@ -123,7 +124,7 @@ DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Til
   }
 }
 
-// Two of them, of 16-bit types side by side.
+// Two such products, side by side for 16-bit types.
 template <class T, int Tiles, int Columns, class A, class B, class OtherA, class OtherB>
 DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Tiles][Columns], const OtherA& other_a,
                           const OtherB& other_b, TileC (&other)[Tiles][Columns]) {
@@ -136,7 +137,7 @@ DEVICE void multiply_rows(const int& row, const A& a, const B& b, TileC (&s)[Til
   }
 }
 
-// O += A B. `a_of(m, row)` is operand A of tile m, whose columns are multiplied by kStep rows of `b` from `row` on.
+// O += A B. `a_of(m, row)` is operand A of tile m: its columns multiply kStep rows of `b` from `row` on.
 template <class T, int Rows, int Tiles, int DimTiles, class A, class B>
 DEVICE void add_product(const A& a_of, const B& b, TileC (&o)[Tiles][DimTiles]) {
 #pragma unroll

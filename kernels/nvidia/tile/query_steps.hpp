@@ -1,4 +1,4 @@
-// What kernels with a workgroup's keys do with a step of queries, whose tiles are transposed: keys by queries.
+// Steps of queries, for kernels whose workgroups have keys. Tiles are transposed: keys by queries.
 #pragma once
 
 #include "kernels/common/score_gradients.hpp"
@@ -14,7 +14,7 @@ struct Step {
 };
 
 // The steps of a workgroup: rows that attend its keys, `Queries` at a time, of each head of q that shares its head of
-// k. Two buffers or one of them are in shared memory.
+// k. Shared memory has one buffer for steps, or two.
 template <class T, int HeadDim, int Queries, int Threads>
 struct QuerySteps {
   using Staged = StagedRows<T, HeadDim, Queries, Threads>;
@@ -53,7 +53,7 @@ struct QuerySteps {
             shared + buffer * kBytes + Staged::kBytes,
             thread};
   }
-  // Of row `row` of the step and on.
+  // The statistics of the step's rows from `row` on.
   DEVICE_MEMBER char* statistics(int buffer, int row) const {
     return shared + buffer * kBytes + 2 * Staged::kBytes + row * static_cast<int>(sizeof(rapt_abi_row_statistics));
   }
@@ -70,7 +70,7 @@ struct QuerySteps {
     dout(step, buffer, thread).load(step.first);
   }
 
-  // What a step's rows are in the last products, and its statistics (runs.hpp). All products before have been made.
+  // Prepares a step's rows and statistics for the last products (runs.hpp). All earlier products have been made.
   DEVICE_MEMBER void prepare(int run, const Step& step, int buffer, int thread) const {
     if (run == kFirstRun) return;
     if (thread < Queries)
@@ -82,7 +82,7 @@ struct QuerySteps {
   DEVICE_MEMBER int begin() const { return rows.begin / Queries * Queries; }
 };
 
-// f(n, column, statistics) for each column of a transposed tile that a lane has, and its query's statistics.
+// f(n, column, statistics) for each column that a lane has of a transposed tile, with the statistics of its query.
 template <int QueryTiles, class F>
 DEVICE void for_columns(int lane, const char* statistics, F f) {
 #pragma unroll

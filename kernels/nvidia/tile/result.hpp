@@ -52,7 +52,7 @@ DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int hal
     }
 }
 
-// Stores those in place of which Inf or NaN has been stored.
+// Stores the elements in whose place Inf or NaN has been stored.
 template <class T, int Tiles>
 DEVICE void replace_not_finite(char* row, int dims, const TileC (&o)[Tiles], int half, int lane, float factor) {
 #pragma unroll

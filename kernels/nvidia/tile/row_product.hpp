@@ -1,6 +1,6 @@
-// delta, the inner products of rows of dout and out: the diagonal of dO O^T. With the instruction that computes dO V^T,
-// so that the two are equal to the last bit where a row of out is one of V: a query that attends one key has no
-// gradient.
+// delta, the inner products of rows of dout and out: the diagonal of dO O^T. It uses the instruction that computes dO
+// V^T, so that both are equal to the last bit where a row of out is a row of V. A query that attends one key then has
+// no gradient.
 #pragma once
 
 #include "kernels/nvidia/tile/staged_rows.hpp"
@@ -19,8 +19,8 @@ DEVICE uint32_t load_word(const char* row, int dim, int dims, bool vectors) {
   else return elements[dim] | (dim + 1 < dims ? static_cast<uint32_t>(elements[dim + 1]) << 16 : 0);
 }
 
-// A lane's words of its two rows of 16, l / 4 and l / 4 + 8, as operands B. They are loaded before they are needed: a
-// workgroup that computes nothing else waits for memory only once.
+// A lane's words of its two rows of 16, l / 4 and l / 4 + 8, as operands B. They are loaded before they are needed, so
+// that a workgroup that computes nothing else waits for memory only once.
 template <class T, int Dims>
 struct RowWords {
   uint32_t x[Dims / kStep<T>][2][2];
@@ -37,8 +37,8 @@ struct RowWords {
   }
 };
 
-// The products of rows `row` and on of `dout`, which is staged, with those of out. Each lane receives those of its two
-// rows.
+// The products of rows of `dout`, which is staged, from `row` on, with the rows of out. Each lane receives the products
+// of its two rows.
 template <class T, int Dims, class Staged>
 DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Dims>& out, float (&products)[2]) {
   const int own = thread_id() % kWave / 4;
@@ -58,7 +58,7 @@ DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Dims>& o
     products[half] = __shfl_sync(~0u, own % 2 ? c[half][2 * half + 1] : c[half][2 * half], own * 4 + own / 2);
 }
 
-// Of float32, by the sums of add_float_products(): each of the four lanes that share a row has the whole sum.
+// For float32, with the sums of add_float_products(): each of the four lanes that share a row has the whole sum.
 template <int Dims, class Staged>
 DEVICE void row_products(const Staged& dout, int row, const RowWords<fp32, Dims>& out, float (&products)[2]) {
 #pragma unroll

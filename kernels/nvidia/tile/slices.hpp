@@ -1,5 +1,5 @@
 // Rows too long for one wave's registers: `Slices` waves share 16 of them, each with a slice of the head dimension. A
-// product over the head dimension is the sum of theirs, through shared memory.
+// product over the head dimension is the sum of the waves' products, through shared memory.
 #pragma once
 
 #include "kernels/nvidia/tile/products.hpp"
@@ -17,7 +17,7 @@ struct WavePart {
     return {wave, thread % kWave, wave / Slices * kTile, wave % Slices * Dims};
   }
   DEVICE_MEMBER bool first_slice() const { return dim == 0; }
-  // Elements of the slice that exist, of rows of `dims`.
+  // The number of the slice's elements that exist in rows of `dims`.
   DEVICE_MEMBER int dims(int dims) const { return clamp(dims - dim, 0, Dims); }
 
   // The wave's part of a row.
@@ -25,7 +25,7 @@ struct WavePart {
   DEVICE_MEMBER char* at(char* row) const {
     return row + dim * static_cast<int>(sizeof(typename T::element));
   }
-  // Where in shared memory a wave gathers its part of a result before it is stored.
+  // The place in shared memory where a wave gathers its part of a result before storing it.
   template <class T>
   using Gathered = SharedRows<T, Dims>;
   template <class T>
@@ -34,7 +34,7 @@ struct WavePart {
   }
 };
 
-// S = A B^T of a slice of rows in shared memory; 0 if none of its elements exists. 16 rows of A.
+// S = A B^T over a slice of rows in shared memory, for 16 rows of A; 0 if none of the slice's elements exists.
 template <class T, int Dims, int Columns, class Rows>
 DEVICE void multiply_slices(bool exist, const Rows& a, const Rows& b, TileC (&s)[1][Columns]) {
   clear(s);
@@ -43,8 +43,8 @@ DEVICE void multiply_slices(bool exist, const Rows& a, const Rows& b, TileC (&s)
   else add_transposed<T, 0, Dims>([&](int, int dim) { return a.operand_a(0, dim); }, b, 0, s);
 }
 
-// The products of each wave, `Tiles` of 16 by 8, in shared memory; with `InTurn`, where it has room for one tile, of
-// one after another.
+// Shared memory for the products of each wave, `Tiles` of 16 by 8. With `InTurn` it has room for one product, and they
+// take turns.
 template <int Tiles, int Slices, bool InTurn = false>
 struct SliceSums {
   static constexpr int kWaveBytes = (InTurn ? 1 : Tiles) * kWave * static_cast<int>(sizeof(TileC));
@@ -52,7 +52,7 @@ struct SliceSums {
   char* shared;
   int wave, lane;
 
-  // Matrices of `Tiles` tiles in all. A barrier must follow, and then get() of the same.
+  // Puts matrices of `Tiles` tiles in all. A barrier must follow, then get() of the same matrices.
   template <int... Columns>
   DEVICE_MEMBER void put(TileC (&... s)[1][Columns]) const {
     int tile = 0;

@@ -20,8 +20,8 @@ struct SharedRows {
   // The same rows, from row `row` and element `dim` on.
   DEVICE_MEMBER SharedRows from(int row, int dim) const { return {shared + offset(row, dim), thread}; }
 
-  // 16 rows from `row` on and 32 bytes of each from element `dim` on, each lane's part. As operand A: the rows are
-  // those of A.
+  // 16 rows from `row` on and 32 bytes of each from element `dim` on, each lane's part. As operand A, whose rows they
+  // are.
   DEVICE_MEMBER Fragment operand_a(int row, int dim) const {
     return load_matrices(base(lane() % 16, lane() / 16) + offset(row, dim));
   }
@@ -33,7 +33,7 @@ struct SharedRows {
   DEVICE_MEMBER Fragment operands_b_transposed(int row, int dim) const {
     if constexpr (kSize == 2) {
       return load_transposed(base(lane() % 16, lane() / 16) + offset(row, dim));
-    } else {  // of the permuted rows
+    } else {  // rows are permuted (mma.hpp)
       const element* const first = at(row + lane() % 4 * 2) + dim + lane() / 4;
       const auto load = [&](int down, int across) { return bits(first[down * (kStride / kSize) + across]); };
       return {{load(0, 0), load(1, 0), load(0, 8), load(1, 8)}};
@@ -53,7 +53,7 @@ struct StagedRows : SharedRows<T, Dims> {
   using Base::kSize, Base::kRowBytes, Base::kStride, Base::shared, Base::thread, Base::at;
   using typename Base::element;
   static constexpr int kBytes = Rows * kStride;
-  // A wave's copies are of whole groups of `kAcross` times 16 bytes of a row.
+  // A wave copies whole groups of `kAcross` times 16 bytes of a row.
   static constexpr int kAcross = Threads > 8 * Rows ? Threads / Rows : kRowBytes % 128 == 0 ? 8 : 4;
   static constexpr int kDown = Threads / kAcross;
   static_assert(Rows % kDown == 0 && kRowBytes % (16 * kAcross) == 0);
@@ -61,7 +61,7 @@ struct StagedRows : SharedRows<T, Dims> {
   const char* data;  // row 0 of the sequence
   int64_t seq;       // stride in bytes
   int head_dim;
-  int begin, end;  // rows to read; the others are taken as zeros
+  int begin, end;  // rows to read; other rows are taken as zeros
   bool vectors;    // 16 bytes at a time
 
   DEVICE_MEMBER StagedRows(const char* data, int64_t seq, int head_dim, int begin, int end, char* shared, int thread)

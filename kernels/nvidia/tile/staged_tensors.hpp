@@ -6,14 +6,14 @@
 
 namespace rapt::nvidia {
 
-// Of q or dout, `head_dim` elements long; `shared` is their place.
+// Rows of q or dout, `head_dim` elements long; `shared` is their place.
 template <class Staged>
 DEVICE Staged staged_queries(const rapt_abi_rows& tensor, int head_dim, const Block& block, char* shared, int thread) {
   return Staged(first_row_of(tensor, block.batch, block.q, block.head), tensor.seq, head_dim, 0, block.q.count, shared,
                 thread);
 }
 
-// Of k or v; zeros in place of those that are not in `keys`.
+// Rows of k or v; rows outside `keys` are zeros.
 template <class Staged>
 DEVICE Staged staged_keys(const rapt_abi_rows& tensor, int head_dim, const Block& block, int head_k, const Keys& keys,
                           char* shared, int thread) {

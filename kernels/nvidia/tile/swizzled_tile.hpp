@@ -1,7 +1,7 @@
 // A tile of rows of q, K or V in shared memory, copied and read by one wave. Rows follow one another without gaps, and
 // their 16-byte chunks change places with the row, so that the eight rows of a matrix that load_matrices() reads lie in
 // different banks. Unlike rows with gaps, the 128 bytes of a line of memory go to 128 aligned bytes: one request of L2,
-// where the others need three.
+// where rows with gaps need three.
 #pragma once
 
 #include "kernels/nvidia/isa/mma.hpp"
@@ -35,8 +35,8 @@ struct SwizzledTile {
     return load_transposed(address(lane % 16, lane / 16, row, dim));
   }
 
-  // Starts to copy rows [first, first + Rows) of those at `data`, `seq` bytes apart; rows outside of [begin, end) and
-  // dimensions from `dims` on are taken as zeros.
+  // Starts to copy rows [first, first + Rows) of the rows at `data`, `seq` bytes apart. Rows outside of [begin, end)
+  // and dimensions from `dims` on are taken as zeros.
   DEVICE_MEMBER void load(const char* data, int64_t seq, int dims, int begin, int end, int first) const {
     if (!aligned(data, seq) || dims * kSize % 16 != 0) return copy(data, seq, dims, begin, end, first);
     const int row = lane / kAcross, column = lane % kAcross * 16;
@@ -60,7 +60,7 @@ struct SwizzledTile {
     const uint32_t base = shared_address(shared) + lane_row * kRowBytes + (half * 16 ^ swizzle(lane_row));
     const int byte = dim * kSize;
     uint32_t at_dim = base ^ byte % kAligned;
-    // Of long rows, computed each time anew: kept for a loop, all these addresses would be too many registers.
+    // Long rows compute it each time anew: keeping all these addresses for a loop would take too many registers.
     if constexpr (kRowBytes > 256) asm volatile("xor.b32 %0, %1, %2;" : "=r"(at_dim) : "r"(base), "r"(byte % kAligned));
     return at_dim + row * kRowBytes + byte / kAligned * kAligned;
   }
@@ -78,7 +78,7 @@ struct SwizzledTile {
   }
 };
 
-// As in not_finite.hpp, by one wave.
+// As in not_finite.hpp, for one wave.
 template <bool Dropout, class T, int Dims, int Rows>
 DEVICE void replace(int pass, const SwizzledTile<T, Dims, Rows>& v) {
   if (pass == kAll) return;

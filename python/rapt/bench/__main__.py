@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
         return train(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench",
-        description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, those that "
+        description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, all that "
         "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each.",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")

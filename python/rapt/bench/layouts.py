@@ -1,4 +1,4 @@
-"""How the tables are printed: two as in the reports that they reproduce, the others with one row per measurement."""
+"""Prints the tables: two as in the reports that they reproduce, each other one with a row per measurement."""
 
 import math
 from collections import defaultdict
@@ -18,7 +18,7 @@ def box(title: str) -> str:
 
 
 def grid(header: list[str], rows: list[list[str]]) -> str:
-    """A table in characters: the first column left-aligned, the others right-aligned."""
+    """A table in characters: the first column left-aligned, every other one right-aligned."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
 
     def line(cells):
@@ -132,7 +132,7 @@ def mi300x_d256(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
 
 
 def cpu(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
-    """Ratios by type, direction and threads; their geometric means; the rows that are below 1.05x."""
+    """Ratios by type, direction and threads; their geometric means; the rows below 1.05x."""
     yield status(device)
     ratios, slow = defaultdict(list), []
     yield f"{'B,H,S,D':<14} {'mask':<7} {'dtype':<5} {'op':<4} threads {'rapt ms':>10} {'torch ms':>10}   ratio  kernel"
@@ -167,7 +167,7 @@ _LAYOUTS = {"strix-halo": strix_halo, "mi300x-d256": mi300x_d256, "cpu": cpu, "x
 
 
 def layout(table: str, device: str):
-    """The table's own, or the generic one, which says of each row where it comes from."""
+    """The table's own layout, or the generic one, which says where each row comes from."""
     return generic if time_model(device) else _LAYOUTS.get(table, generic)
 
 

@@ -16,7 +16,7 @@ import torch
 from rapt import _core
 from rapt._command import PROGRAM
 
-_HIP = 10  # DLPack's number of AMD's devices
+_HIP = 10  # DLPack's number for AMD's devices
 
 
 class Times(NamedTuple):
@@ -47,7 +47,7 @@ def alternate(functions: dict[str, Callable], device: str, seconds: float) -> di
 
 
 def simulated_gpu(device: str) -> dict | None:
-    """What Rapt knows of the device if it is a simulated GPU, of which the host's seconds say nothing."""
+    """Rapt's facts about the device if it is a simulated GPU, where the host's seconds mean nothing; else None."""
     if device == "cpu" or not torch.version.hip:
         return None
     gpu = _core.devices(_HIP)[torch.cuda.current_device()]
@@ -55,10 +55,10 @@ def simulated_gpu(device: str) -> dict | None:
 
 
 def time_model(device: str) -> str:
-    """The model that forecasts a simulated GPU's times; "" where they are measured. RuntimeError if neither is so."""
+    """The model that forecasts a simulated GPU's times; "" where times are measured. RuntimeError without a model."""
     gpu = simulated_gpu(device)
     if gpu and not gpu["time_model"]:
-        raise RuntimeError("the GPU is simulated, and no time is modelled: RAPT_SIM_TIME=1 asks for forecasts")
+        raise RuntimeError("the GPU is simulated without a time model: RAPT_SIM_TIME=1 asks for forecasts")
     return gpu["time_model"] if gpu else ""
 
 
@@ -99,7 +99,7 @@ def peak_bytes(function: Callable, device: str) -> int | None:
 
 
 def resident_bytes(name: str) -> int:
-    """VmRSS, what this process has in memory, or VmHWM, the most that it had; Linux has them."""
+    """VmRSS, this process's memory, or VmHWM, the most that it had. Only Linux has them."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name + ":"))
 
@@ -126,9 +126,9 @@ def free_bytes(device: str) -> float:
 
 @contextmanager
 def pinned(threads: int | None):
-    """Binds this thread and those that it starts to that many CPUs, and has PyTorch and Rapt use that many threads.
+    """Binds this thread and the threads that it starts to that many CPUs; PyTorch and Rapt then use that many threads.
 
-    None: no change. Use descending counts: a pool's threads keep the CPUs that they were started with.
+    None: no change. Use descending counts, because a pool's threads keep the CPUs that they were started with.
     """
     if threads is None:
         yield

@@ -1,4 +1,4 @@
-"""What a call from Python costs above the C call, on a problem whose computation takes almost no time.
+"""The cost of a call from Python above the C call, on a problem whose computation takes almost no time.
 
 python -m rapt.bench.overhead
 """
@@ -14,7 +14,7 @@ _BATCHES, _CALLS = 50, 400
 
 
 def seconds(call, batches, calls):
-    """Seconds per call: the smallest mean of a batch, since other work on the machine slows the others."""
+    """Seconds per call: the smallest mean of a batch, because other work on the machine slows some batches."""
     best = float("inf")
     for _ in range(batches):
         start = time.perf_counter()

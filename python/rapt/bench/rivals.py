@@ -1,4 +1,4 @@
-"""What is measured: each a function of q, k, v [batch, heads, seqlen, head_dim] with gradients."""
+"""The measured functions, each of q, k, v [batch, heads, seqlen, head_dim] with gradients."""
 
 import importlib
 import importlib.util
@@ -23,7 +23,7 @@ class Rival(NamedTuple):
 
 
 def rivals(device: str, dtype: torch.dtype) -> tuple[list[Rival], dict[str, str]]:
-    """Those that run here, Rapt first; and for each of the others, its name and why it does not."""
+    """The rivals that run here, Rapt first; and for each other rival, its name and why it does not run."""
     present, absent = [], {}
     for name, make in _MAKERS.items():
         try:
@@ -47,14 +47,14 @@ def _grouped(q, k):
 
 def _torch(backend):
     def attention(q, k, v, causal):
-        with sdpa_kernel([backend]):  # which raises if the backend does not take the call
+        with sdpa_kernel([backend]):  # raises if the backend does not take the call
             return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
 
     return attention
 
 
 def _native():
-    """softmax(q k^T) v written out, in fp32: what the MI300X report compares with."""
+    """softmax(q k^T) v written out, in fp32, as the MI300X report compares with."""
 
     def attention(q, k, v, causal):
         dtype, (q, k, v) = q.dtype, (x.float() for x in (q, k, v))

@@ -62,7 +62,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
             if op == "bwd":
                 function = _backward(function(), (q, k, v), dout)
             peaks[rival.name] = None if simulated else peak_bytes(function, device)
-        except (RuntimeError, MemoryError) as error:  # out of memory, or a size that it does not take
+        except (RuntimeError, MemoryError) as error:  # out of memory, or a size that the rival does not take
             errors[rival.name] = str(error).strip().splitlines()[0]
         else:
             functions[rival.name] = function

@@ -1,4 +1,4 @@
-"""The named tables: what is measured in each."""
+"""The named tables: lists of cases to measure."""
 
 import os
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Case(NamedTuple):
     threads: int | None = None
     """CPU threads, pinned; None: PyTorch's number"""
     seqlen_q: int | None = None
-    """None: seqlen, that of the keys"""
+    """None: as many as keys, seqlen"""
     heads_k: int | None = None
     """None: heads"""
 
@@ -29,20 +29,20 @@ class Case(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """As text, by the grammar of docs/naming.md."""
+        """The problem as text, by the grammar of docs/naming.md."""
         heads = f"hq{self.heads} hk{self.heads_k or self.heads}"
         sizes = f"b{self.batch} {heads} sq{self.queries} sk{self.seqlen} d{self.head_dim}"
         return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
 
     def flops(self, op: str) -> float:
-        """As the library counts them (rapt_problem_flops in rapt.h)."""
+        """Floating-point operations as the library counts them (rapt_problem_flops in rapt.h)."""
         return _core.problem_flops(self.problem, op == "bwd")
 
 
 class Table(NamedTuple):
     cases: list[Case]
     rivals: list[str] | None
-    """those that it compares; None: all"""
+    """the rivals that the table compares; None: all"""
     ops: tuple[str, ...]
 
 
@@ -123,7 +123,7 @@ def _cpu():
 
 
 def _xeon():
-    """The CPUs of servers, on all cores and on one: few heads and many, short sequences and long."""
+    """For CPUs of servers, on all cores and on one: few heads and many, short sequences and long."""
     cores = len(os.sched_getaffinity(0))
     return Table(
         [

@@ -23,8 +23,8 @@ PRESETS = {  # two for GPUs and one for CPUs
 }  # fmt: skip
 BACKENDS = ("math", "rapt", "flash", "efficient", "cudnn")
 
-# The losses of Rapt and math at each step: relative difference. Both start from the same weights and see the same text;
-# rounding differs, and training makes it grow.
+# The largest relative difference of Rapt's and math's losses at each step. Both start from the same weights and see the
+# same text. Rounding differs, and training makes the difference grow.
 TOLERANCES = {"float32": 1e-3, "bfloat16": 2e-2, "float16": 2e-2}
 
 
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def compare(results: dict, dtype: str) -> dict:
-    """Rapt's speed and memory as ratios to each other backend's, and its losses to those of math."""
+    """Ratios of Rapt's speed and memory to each other backend's, and its losses compared with math's."""
     ours, found = results.get("rapt"), {}
     if not ours or "error" in ours:
         return found
@@ -115,7 +115,7 @@ def describe(comparison: dict) -> list[str]:
 
 def _check(parser, config):
     if simulated_gpu(config["device"]):
-        parser.error("the GPU is simulated: training takes the host's seconds, which say nothing of it")
+        parser.error("the GPU is simulated: training is timed in the host's seconds, which say nothing about a GPU")
     for name in PRESETS["cpu"]:
         if name != "dtype" and config[name] < 1:
             parser.error(f"--{name.replace('_', '-')} is {config[name]}; it must be at least 1")

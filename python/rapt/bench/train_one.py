@@ -77,7 +77,7 @@ def train(backend: str, config: dict) -> dict:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(loss.item())  # which waits for the device
+        losses.append(loss.item())  # waits for the device
         times.append(1e3 * (time.perf_counter() - start))
 
     steps = config["warmup_steps"] + config["timed_steps"]
@@ -100,7 +100,10 @@ def train(backend: str, config: dict) -> dict:
 
 @contextlib.contextmanager
 def _attention(backend):
-    """scaled_dot_product_attention by this backend; gives a function of the calls so far and a step that proves it."""
+    """Makes this backend compute scaled_dot_product_attention.
+
+    Gives a function that proves it, of the number of calls so far and a function that makes one more step.
+    """
     if backend == "rapt":
         with rapt.torch.enabled(), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             yield lambda calls, step: _rapt_took(calls)

@@ -6,8 +6,8 @@
     rapt.flash_attn.install()                           # from here on `import flash_attn` gives this package
 
 Tensors are PyTorch's: [batch, seqlen, heads, head_dim], or packed [total, heads, head_dim] with cu_seqlens. An argument
-is honoured or refused with an error, never ignored. What differs from FlashAttention: fp32 and every head_dim up to 512
-work too, dropout has another mask, and the attention probabilities that return_attn_probs gives are exact.
+is honoured or refused with an error, never ignored. Three things differ from FlashAttention: fp32 and every head_dim up
+to 512 work too, dropout has another mask, and the attention probabilities of return_attn_probs are exact.
 """
 
 from rapt.flash_attn._install import install

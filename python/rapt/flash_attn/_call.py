@@ -53,7 +53,7 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
 
 
 def _check_length(length, k_cache, new_k, block_table):
-    """Of all sequences. Lengths in a GPU's memory are not looked at: kernels clamp them."""
+    """Checks the lengths of all sequences. Lengths in a GPU's memory are not read: kernels clamp them."""
     rows = k_cache.shape[1] * (1 if block_table is None else block_table.shape[-1])
     new = 0 if new_k is None else new_k.shape[1]
     if not 0 <= length <= rows - new:

@@ -10,8 +10,8 @@ _COLUMNS = 256  # a head_dim that kernels of every device take
 def signed_probabilities(q, k, options):
     """[batch, heads, max_seqlen_q, max_seqlen_k] in q's type; O(seqlen_q * seqlen_k) memory.
 
-    Attention to a v that is the identity gives the probabilities themselves. With q = 0, where only masked ones are 0,
-    it gives the dropout mask.
+    Attention to a v that is the identity gives the probabilities themselves. With q = 0, where only masked
+    probabilities are 0, it gives the dropout mask.
     """
     q, k = q.detach().contiguous(), k.detach().contiguous()
     probabilities = _rows(q, k, options | {"dropout": None, "dropout_seed": None})

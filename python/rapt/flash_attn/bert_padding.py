@@ -17,7 +17,7 @@ def index_put_first_axis(values, indices, first_axis_dim):
 def unpad_input(hidden_states, attention_mask, unused_mask=None):
     """The tokens of a padded batch, one after the other.
 
-    hidden_states: [batch, seqlen, ...]; attention_mask, unused_mask: [batch, seqlen], nonzero keeps a token; those of
+    hidden_states: [batch, seqlen, ...]; attention_mask, unused_mask: [batch, seqlen], nonzero keeps a token; tokens of
         unused_mask are kept, but do not count as used
 
     Returns (tokens [total, ...], indices [total] into batch * seqlen, cu_seqlens int32 [batch + 1], max_seqlen,

@@ -4,7 +4,8 @@ import torch
 
 from rapt.flash_attn._call import attend, attend_to_cache
 
-# The shapes, b for batch, h for heads, d for head_dim:
+# The shapes, b for batch, h for heads, d for head_dim.
+#
 #   q [b, seqlen_q, h, d], k and v [b, seqlen_k, h_k, d]; h is a multiple of h_k
 #   packed sequences: q [total_q, h, d], k and v [total_k, h_k, d], cu_seqlens int32 [b + 1]
 #   softmax_lse (logsumexp) fp32 [b, h, seqlen_q] or [h, total_q]; +inf for a row with nothing to attend
@@ -242,8 +243,8 @@ def flash_attn_with_kvcache(
     k_cache, v_cache: [cache_batch, capacity, heads_k, head_dim], or with a block_table pages
         [num_blocks, page, heads_k, head_dim] of any size
     k, v: [batch, seqlen_new, heads_k, head_dim], written from row cache_seqlens[b] on
-    rotary_cos, rotary_sin: [positions, rotary_dim / 2]: rotate k at its rows, and q at its own (if causal or with a
-        window) or all at cache_seqlens; rotary_interleaved: pairs (0, 1), (2, 3), ... or (x, x + rotary_dim / 2)
+    rotary_cos, rotary_sin: [positions, rotary_dim / 2]: rotate k by its rows, and q by its own rows (if causal or
+        with a window) or all by cache_seqlens; rotary_interleaved: pairs (0, 1), (2, 3), ... or (x, x + rotary_dim / 2)
     cache_seqlens: rows in use before this call, int or int32 [batch]; default all
     cache_batch_idx: int32 [batch]: the cache row of each sequence; cache_leftpad: int32 [batch]: rows to skip
     block_table: int32 [batch, max_blocks]

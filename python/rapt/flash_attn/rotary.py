@@ -39,7 +39,7 @@ def apply_rotary_emb(
 
 
 def _positions(x, offsets, cu_seqlens):
-    """Of each token: [seqlen], [batch, seqlen] or [total]."""
+    """The position of each token: [seqlen], [batch, seqlen] or [total]."""
     if cu_seqlens is None:
         tokens = torch.arange(x.shape[1], device=x.device)
         return tokens + (offsets[:, None] if isinstance(offsets, torch.Tensor) else offsets)

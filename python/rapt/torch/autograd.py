@@ -17,7 +17,7 @@ def _below(operator, keyset, args):
     if not torch._C._are_functorch_transforms_active():
         with _AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & _after_autograd_keyset, *args)
-    # apply() has turned off both kinds of gradients, which the outer transforms may need
+    # apply() has turned off both kinds of gradients, but the outer transforms may need them
     with torch.enable_grad(), torch.autograd.forward_ad._set_fwd_grad_enabled(True), _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
@@ -86,7 +86,7 @@ class _AttentionBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *_):
         raise NotImplementedError(
-            "rapt::attention_backward has no gradient: Rapt computes first derivatives of attention. For second ones, "
+            "rapt::attention_backward has no gradient: Rapt computes only first derivatives. For second derivatives, "
             "use torch.nn.attention.sdpa_kernel(SDPBackend.MATH) with torch's own attention"
         )
 

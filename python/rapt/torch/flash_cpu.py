@@ -1,6 +1,6 @@
-"""torch's flash attention operators for CPU tensors, computed by Rapt: what takeover.py puts in their place.
+"""torch's flash attention operators for CPU tensors, computed by Rapt. takeover.py puts these in their place.
 
-They keep the originals' promises to their callers, which include compiled graphs: out has query's memory layout, lse
+They keep the originals' promises to callers, compiled graphs among them: out has query's memory layout, lse
 and the gradients are in memory as [batch, seqlen, heads, ...], and lse is 0 for a row with nothing to attend.
 """
 

@@ -1,4 +1,4 @@
-"""torch's flash attention operators for tensors of a GPU, computed by Rapt: what takeover.py puts in their place.
+"""torch's flash attention operators for tensors of a GPU, computed by Rapt. takeover.py puts these in their place.
 
 Builds of torch for ROCm and for CUDA have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q],
 in torch's kernels and in Rapt's, so that either backward can follow either forward.
@@ -77,7 +77,7 @@ def _refusal(query, key, dropout_p, is_causal):
 
 
 def _no_random_numbers(device):
-    """The state of the generator as torch's builds return it: a seed and an offset, or both in the first."""
+    """The generator's state as torch's builds return it: a seed and an offset, or both in the first number."""
     if torch.version.hip:
         return torch.zeros((), dtype=torch.int64, device=device), torch.zeros((), dtype=torch.int64, device=device)
     return torch.zeros(2, dtype=torch.uint64, device=device), torch.zeros((), dtype=torch.uint64, device=device)

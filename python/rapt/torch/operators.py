@@ -23,7 +23,7 @@ _SHARED = (
 )
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 LIBRARY.define(f"attention(Tensor q, Tensor k, Tensor v, {_SHARED}) -> (Tensor out, Tensor lse)", tags=_TAGS)
-# `wrt`: whether the gradients of q, k, v, bias and sink are wanted; returns those that are, in this order
+# `wrt` says which gradients of q, k, v, bias and sink are wanted; the wanted ones are returned in this order
 LIBRARY.define(
     "attention_backward(bool[] wrt, Tensor dout, Tensor out, Tensor lse, Tensor q, Tensor k, Tensor v, "
     f"{_SHARED}) -> Tensor[]",
@@ -69,7 +69,7 @@ def attention(
     dropout_seed: default: one draw from PyTorch's generator, which torch.manual_seed sets; a tensor is one int64 in
         host memory
     deterministic: bitwise the same result every time, as torch.use_deterministic_algorithms() asks for too
-    The others are those of rapt.Options; the number of threads is torch.get_num_threads().
+    Other options are as in rapt.Options; the number of threads is torch.get_num_threads().
 
     Returns out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
     """
@@ -160,7 +160,7 @@ def _results(q, k, v, heads_first=False, *_):
 
 
 def _empty_like(tensor):
-    """With the memory layout of `tensor`, except that head_dim is contiguous."""
+    """A new tensor with the memory layout of `tensor`, except that head_dim is contiguous."""
     if tensor.stride(-1) == 1:
         return torch.empty_like(tensor)
     return torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
@@ -171,7 +171,7 @@ def _gradients_of(q, k, v, heads_first=False, causal=None, softmax_scale=None, b
 
 
 def contiguous_rows(tensor):
-    """The tensor with a contiguous head_dim, which, for example, gradients of sums do not have."""
+    """The tensor with a contiguous head_dim. Gradients of sums, for example, do not have one."""
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
@@ -197,7 +197,7 @@ def _options(
     backend=None,
     deterministic=False,
 ):
-    """The arguments of an operator as options of rapt._core, without those that are not used."""
+    """The used arguments of an operator as options of rapt._core."""
     options = {}
     if q.device.type == "cpu":
         options["_openmp_threads"] = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""What Rapt took over, what it did not, and why."""
+"""The calls that Rapt took over, and the calls that it left to torch, with reasons."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Counts:
 class Report:
     enabled: bool
     operators: list[str]
-    """those that Rapt replaces"""
+    """the operators that Rapt replaces"""
     taken: dict[str, int]
     refused: dict[str, int]
 

@@ -57,7 +57,7 @@ def _check(query, key, value, attn_mask, dropout_p):
         raise ValueError(f"dropout_p is {dropout_p}; it must be in [0, 1]")
     same = query.dtype == key.dtype == value.dtype
     fits = attn_mask is None or attn_mask.dtype in (torch.bool, torch.float32, query.dtype)
-    if (same and fits) or torch.is_autocast_enabled(query.device.type):  # which gives all one type
+    if (same and fits) or torch.is_autocast_enabled(query.device.type):  # autocast gives all one type
         return
     if not same:
         raise ValueError(
@@ -67,7 +67,7 @@ def _check(query, key, value, attn_mask, dropout_p):
 
 
 def _has_kernels_shapes(query, key, value, enable_gqa):
-    """Whether no tensor needs broadcasting or reshaping, which takes longer than a decode call on a GPU."""
+    """True if no tensor needs broadcasting or reshaping: those take longer than a decode call on a GPU."""
     if query.dim() != 4 or key.shape[:2] != value.shape[:2] or query.shape[0] != key.shape[0]:
         return False
     heads_q, heads_k = query.shape[1], key.shape[1]

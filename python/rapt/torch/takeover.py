@@ -16,7 +16,7 @@ from rapt.torch.report import Counts, Report
 _lock = threading.Lock()
 _counts = Counts()
 _switched_on = False
-_blocks = 0  # of enabled(), now active
+_blocks = 0  # active blocks of enabled()
 _library: torch.library.Library | None = None
 _fast_path_before = True
 _cudnn_before = True
@@ -27,8 +27,8 @@ def enable():
 
     Rapt takes every call that reaches torch's flash attention operators: F.scaled_dot_product_attention, eager and
     compiled, from Python and from C++, forward and backward. A call that it cannot compute goes to torch's own
-    kernel, and report() says why. What bypasses these operators is off in the meantime: torch.backends.mha's fast
-    path, and cuDNN's attention, which torch prefers to flash on some NVIDIA GPUs.
+    kernel, and report() says why. Two paths that bypass these operators are off in the meantime: torch.backends.mha's
+    fast path, and cuDNN's attention, which torch prefers to flash on some NVIDIA GPUs.
     """
     global _switched_on
     _check_torch()
@@ -71,7 +71,7 @@ def release():
 
 
 def report() -> Report:
-    """What Rapt took since it was enabled, and what it left to torch and why. print() makes it readable."""
+    """The calls that Rapt took since it was enabled, and the calls left to torch, with reasons. print() shows it."""
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
         return Report(_library is not None, operators, dict(_counts.taken), dict(_counts.refused))
@@ -79,7 +79,7 @@ def report() -> Report:
 
 def _check_torch():
     if not hasattr(torch.library, "get_kernel"):
-        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which taking over needs")
+        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which enable() needs")
 
 
 def _modules():

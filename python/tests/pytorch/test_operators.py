@@ -243,7 +243,7 @@ def test_checkpointing_sees_the_same_dropout():
 
 
 def test_tensors_that_require_grad_without_dlpacks_c_functions():
-    class Old:  # as a tensor of a PyTorch without those functions
+    class Old:  # like a tensor of a PyTorch without DLPack's C functions
         def __init__(self, tensor):
             self.tensor, self.requires_grad = tensor, tensor.requires_grad
 

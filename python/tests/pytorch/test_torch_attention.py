@@ -86,7 +86,7 @@ def test_results_and_gradients_meet_the_rule(dtype, case, outliers):
 
     for name, gradient in backward(results, *tensors, options).items():
         assert (gradient == results[name]).all()
-    # All from the same out where it is rounded to 16 bits, as docs/architecture.md says.
+    # All use the same out if it is rounded to 16 bits, as docs/architecture.md says.
     own, own_plain = backward(plain, *tensors, options), backward(plain, *tensors, options, "math")
     given = exact if dtype == torch.float32 else exact | {"out": plain["out"].double()}
     own_exact = backward(given, *(x.double() for x in tensors), wide, "math")

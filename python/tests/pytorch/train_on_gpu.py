@@ -27,7 +27,7 @@ def empty(like, dtype=np.float16):
 
 
 class Attention(torch.autograd.Function):
-    """Causal, of [batch, heads, seqlen, head_dim]."""
+    """Causal attention of [batch, heads, seqlen, head_dim]."""
 
     @staticmethod
     def forward(ctx, q, k, v):

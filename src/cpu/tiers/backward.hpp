@@ -1,7 +1,7 @@
-// Backward attention on the CPU: work items (backward_cut.hpp) and the sums over them. An item has dK and dV of its
-// range of keys; dQ of several ranges is summed by the items (range_sums.hpp), as the tree of sums over parts
-// (sum_tree.hpp) that depends on the problem alone. If dBias is shared by batches or heads, one item computes them all,
-// so it is summed in fixed order too.
+// Backward attention on the CPU: work items (backward_cut.hpp) and the sums over them. An item computes dK and dV of
+// its range of keys. The items also add up dQ of all ranges (range_sums.hpp), along a tree of sums over parts
+// (sum_tree.hpp) that depends on the problem alone. If batches or heads share dBias, one item computes them all, so
+// that dBias is summed in fixed order too.
 #pragma once
 
 #include "cpu/tiers/backward_cut.hpp"
@@ -59,9 +59,9 @@ class Backward {
     Scratch carve(memory_.operands + slot(s, q) * BackwardCut::operand_bytes(call_));
     return {call_, carve};
   }
-  // Ranges share what is made of a block of queries: whoever comes to a block first makes it, and the next one, so that
-  // the others need not wait. No more of them at once: many cores have read the memory that is written, and it takes
-  // several times as long to have their copies dropped where all cores ask for that.
+  // Ranges share the operands of a block of queries. The first task to reach a block makes its operands and the next
+  // block's, so that other tasks need not wait. It makes no more at once: other cores hold copies of the memory that it
+  // writes, and dropping the copies takes several times as long where all cores ask for it.
   void share_operands(BackwardTile<T>& tile, const Sequence& s, const QueryBlock& q) const {
     const int64_t head_k = q.head / call_.group();
     const auto make_up_to = [&](int64_t last) {
@@ -82,19 +82,19 @@ class Backward {
     announce(memory_.made + slot(s, q), 1);
   }
 
-  // What of an item's queries a task computes.
+  // The part of an item's queries that a task computes.
   struct Piece {
-    int64_t begin, end;  // of kLateWhole
+    int64_t begin, end;  // in units of 1 / kLateWhole of the queries
     char* sums;          // dK and dV of an item in several pieces
   };
 
-  // Whole items, then the late ones' first pieces, their second ones, and so on.
+  // Whole items come first, then the first pieces of all late items, then their second pieces, and so on.
   void piece_step(int64_t task, int64_t piece) const {
     const int64_t whole = cut_.items() - cut_.late, late = piece - whole;
     if (late < 0) return item_step(task, piece, {0, kLateWhole, nullptr});
     const int64_t which = late % cut_.late, index = late / cut_.late;
     char* sums = memory_.late_sums + which * static_cast<int64_t>(memory_.sums_bytes);
-    // Pieces begin in order: the one before was taken long ago, by a task that is at work.
+    // Pieces begin in order: a task took the piece before this one long ago.
     int32_t* done = memory_.late_done + which;
     await(done, index);
     item_step(task, whole + which, {kLateEnds[index], kLateEnds[index + 1], sums});
@@ -102,7 +102,7 @@ class Backward {
   }
 
   void item_step(int64_t task, int64_t item, const Piece& piece) const {
-    // of a causal problem, the longest first
+    // the longest items of a causal problem come first
     const int64_t all_heads = cut_.batches * cut_.heads, range = item / all_heads, head = item % cut_.heads,
                   batch = item % all_heads / cut_.heads;
     const int64_t batch_end = cut_.join_batches ? call_.batch : batch + 1,
@@ -160,7 +160,7 @@ class Backward {
     return rows;
   }
 
-  // A block of queries against those of the range's keys that it attends.
+  // A block of queries against the keys of the range that it attends.
   void add_block(BackwardTile<T>& tile, SumTree& dq, const BackwardRange& keys, const Sequence& s, const QueryBlock& q,
                  const QueryOperands& operands, bool always_begin) const {
     const KeySpan span(call_, s, q.first, q.n);

@@ -12,9 +12,9 @@
 namespace rapt::cpu::RAPT_TIER {
 
 inline constexpr int64_t kPartKeys = kKeyBlock;
-// Ranges of this many keys and more are for few threads: every range repeats what is done once per block of queries.
+// Few threads take ranges of at least this many keys: every range repeats the work done once per block of queries.
 inline constexpr int64_t kLongRange = 1024, kMostLongRanges = 8, kWantedBackwardItems = 32;
-// Where the pieces of each of the last items of many threads end, in 16ths of its queries: ever shorter ones.
+// With many threads, each of the last items is cut into ever shorter pieces, which end at these 16ths of its queries.
 inline constexpr int64_t kLateWhole = 16, kLateEnds[] = {0, 6, 10, 13, 15, kLateWhole},
                          kLatePieces = std::size(kLateEnds) - 1;
 inline constexpr int64_t kMostPartialDqBytes = int64_t{128} << 20, kMostSharedBytes = int64_t{64} << 20;
@@ -24,7 +24,7 @@ struct BackwardCut {
   int64_t batches, heads;
   int64_t range_parts, ranges;  // parts of a range: a power of two
   int64_t slots;                // blocks of queries of one head in all sequences, or a few more
-  bool shares;                  // the operands that several ranges make of a block of queries are made once
+  bool shares;                  // a block's operands are made once for all ranges, not by each range
   bool packs;                   // a range's K and V are made words once, not for each block of queries
   int64_t late = 0;             // items at the end that are handed out in pieces of their queries
 
@@ -34,7 +34,7 @@ struct BackwardCut {
     batches = join_batches ? std::min<int64_t>(call.batch, 1) : call.batch;
     heads = join_heads ? 1 : call.heads_k;
     const int64_t all_heads = std::max<int64_t>(batches * heads, 1);
-    // Dot products and tiles take so little time that what a range costs by itself counts.
+    // Dot products and tiles are so fast that the fixed cost of a range counts.
     const bool fast = kHasBf16Dot && call.dtype == DType::bf16, many = concurrency >= kManyThreads && !fast;
     // On one thread of a processor with AMX, ranges that exceed its L2 anyhow are longer.
     const int64_t range =
@@ -46,8 +46,8 @@ struct BackwardCut {
     const int64_t block = backward_queries(call), blocks = (call.seqlen_q + block - 1) / block;
     slots = call.cu_seqlens_q ? call.total_q / block + call.batch : call.batch * blocks;
     const int64_t dq_bytes = slots * call.heads_q * block * call.head_dim * 4;
-    // Fewer items than threads are cut in any case; for equal shares (causal items have unequal lengths, and one of
-    // many threads is always late) ranges that are cut anyway, while they are not short.
+    // Fewer items than threads are always cut further. Ranges that are cut anyway are cut further while they are not
+    // short, to give threads equal shares: causal items have unequal lengths, and one of many threads is always late.
     const int64_t wanted = (call.window_right < 0 && !many ? 2 : 4) * concurrency,
                   least = many ? kPartKeys : 2 * kPartKeys;
     const auto cut = [&] {
@@ -99,7 +99,7 @@ struct BackwardMemory {
   int32_t* announced = nullptr;  // between tasks (announce.hpp), zeros at the start:
   int64_t announced_count = 0;
   int32_t* late_done = nullptr;  // pieces of a late item that are done
-  int32_t* next_made = nullptr;  // the next step of a key head whose operands nobody makes yet
+  int32_t* next_made = nullptr;  // the next step of a key head whose operands no task has begun to make
   int32_t* made = nullptr;       // operands of a slot
   int32_t* met = nullptr;        // of RangeSums, for each slot
   double* dsink = nullptr;       // [batch][heads_q]
@@ -129,7 +129,7 @@ struct BackwardMemory {
     late_sums = carve.take<char>(static_cast<int64_t>(sums_bytes) * cut.late);
     announced_count = cut.late + call.batch * call.heads_k + slots + slots * cut.ranges;
     announced = late_done = carve.take<int32_t>(announced_count);
-    if (base) {  // or else only the size is wanted
+    if (base) {  // without memory, only the size is wanted
       next_made = late_done + cut.late;
       made = next_made + call.batch * call.heads_k;
       met = made + slots;

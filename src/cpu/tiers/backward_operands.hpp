@@ -1,4 +1,4 @@
-// Operands of the backward pass that are bf16: P and dS as its three sums read them, and the keys of dQ.
+// The bf16 operands of the backward pass: P and dS as the three sums read them, and the keys for dQ.
 #pragma once
 
 #include "cpu/tiers/backward_scratch.hpp"

@@ -1,11 +1,11 @@
-// What the backward pass makes of a block of queries before it meets keys: QueryOperands.
+// Makes the operands of a block of queries (QueryOperands) for the backward pass, before it meets keys.
 #pragma once
 
 #include "cpu/tiers/backward_scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Words of a query as operand of S and dP; with tiles whole ones.
+// Words of a query as an operand of S and dP, filled up to whole tiles where there are tiles.
 template <class T>
 constexpr int64_t lane_words(int64_t dim) {
   constexpr bool kDot = kBlockDot<T>;
@@ -34,8 +34,8 @@ inline void gather_rows(const T* const* rows, int64_t count, int64_t dim, int64_
   }
 }
 
-// delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T: for a row that attends one key,
-// O = V, and dP - delta is exactly 0, as by the plain formula.
+// delta = rowsum(dO * O), in the order in which the micro-kernel sums dP = V dO^T. A row that attends one key has O =
+// V, so its dP - delta is exactly 0, as in the plain formula.
 template <class T>
 F row_products(const T* const* out, int64_t dim, const float* do_lanes, float* out_lanes) {
   constexpr bool kDot = kBlockDot<T>;
@@ -52,8 +52,8 @@ F row_products(const T* const* out, int64_t dim, const float* do_lanes, float* o
 }
 
 #if defined(__AMX_BF16__)
-// delta = rowsum(dO * O) in the order in which tiles sum dP = V dO^T: of each group the diagonal of O dO^T. Null rows
-// of O are zeros.
+// delta = rowsum(dO * O) in the order in which tiles sum dP = V dO^T: the diagonal of each group's O dO^T. Null rows of
+// O are zeros.
 inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, const Bf16* const* out, int64_t dim) {
   const int64_t row = padded(words<true>(dim));
   float *rows = w.p_block, *products = w.s;
@@ -67,8 +67,8 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 }
 #endif
 
-// Of queries [0, n) of the lanes, in one head. Rows that attend nothing (lse -inf) count as zero rows: P is finite and
-// all its factors are 0.
+// Makes the operands of the lanes' queries [0, n), all of one head. Rows that attend nothing (lse -inf) count as zero
+// rows: P is finite and all its factors are 0.
 template <class T>
 void make_operands(const BackwardCall& call, const Sequence& s, const BackwardScratch& w, const QueryOperands& o,
                    int64_t head, int64_t n) {
@@ -109,7 +109,7 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
 #if defined(__AMX_BF16__)
   if constexpr (kTiles) tile_deltas(w, o, out, dim_v);
 #endif
-  // An Inf or NaN in dO is in delta, and one in q is in lse too, but where a sink or softcap hides it.
+  // An Inf or NaN in dO shows in delta. One in q shows in lse too, except where a sink or softcap hides it.
   F seen = zero_if_finite(o.delta, all);
   if (call.sink || call.softcap != 0)
     for (int64_t at = 0; at < n; ++at)

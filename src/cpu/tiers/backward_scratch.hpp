@@ -16,7 +16,7 @@ constexpr int64_t gradient_row(int64_t dim) {
   return kHasTiles ? (dim + kGroupLanes - 1) / kGroupLanes * kGroupLanes : padded(dim);
 }
 
-// What is made of a block of queries before it meets keys.
+// The operands made of a block of queries before it meets keys.
 struct QueryOperands {
   float *q_lanes, *do_lanes;  // lanes are queries
   float *q_rows, *do_rows;    // [queries][apart(gradient_row)]; bf16: [queries / 2][apart(gradient_row)] pairs
@@ -80,14 +80,14 @@ struct BackwardScratch {
   }
 };
 
-// `count` keys from `first_key` on, and where its gradients go, all fp32: rows of dk and dv are gradient_row(dim)
-// apart. k and v, if not null, are the range's rows as words, apart(padded(dim)) apart.
+// A range of `count` keys from `first_key` on, and where their gradients go, all fp32. Rows of dk and dv are
+// gradient_row(dim) apart. If k and v are not null, they are the range's rows as words, apart(padded(dim)) apart.
 struct BackwardRange {
   float* dk;
   float* dv;
   const float *k, *v;
   int64_t first_key, count;
-  float* dbias;  // of the whole un-broadcast bias, or null
+  float* dbias;  // [the bias's own shape, not broadcast], or null
   int64_t dbias_batch, dbias_head, dbias_query, dbias_key;
 };
 

@@ -2,8 +2,9 @@
 // tile.
 //   S^T = K Q^T, P = exp(S - lse), dP^T = V dO^T, dS = P (dP - delta)
 //   dV += P^T dO, dK += dS^T Q, dQ^T += K^T dS^T
-// Q^T, dO^T, dQ^T [groups][words or dim][kGroupLanes]; Q, dO [queries][dim], bf16: pairs of rows; P, dS
-// [keys][kBlockRow], bf16: also dS as pairs of keys for dQ; dK, dV of the whole range in fp32.
+//
+// Q^T, dO^T and dQ^T are [groups][words or dim][kGroupLanes]. Q and dO are [queries][dim], in bf16 pairs of rows. P and
+// dS are [keys][kBlockRow]; in bf16 dQ reads dS as pairs of keys too. dK and dV are of the whole range, in fp32.
 #pragma once
 
 #include "cpu/tiers/backward_operands.hpp"
@@ -33,7 +34,7 @@ class BackwardTile {
         scale_log2_(static_cast<float>(call.scale) * kLog2e),
         options_(has_score_options(call)) {}
 
-  // The tile's queries from now on: [first, first + n) of a head. Their operands are made, unless they were before.
+  // Sets the tile's queries: [first, first + n) of a head. `make` says that their operands are not made yet.
   void begin(int64_t head, int64_t first, int64_t n, const QueryOperands& operands, bool make) {
     o_ = &operands;
     w_.lanes->set(call_, s_, {head, 1}, first, n);
@@ -127,8 +128,8 @@ class BackwardTile {
     return {block + j * kBlockRow + g * kGroupLanes, kBlockRow};
   }
 
-  // Products along head_dim of rows of K or V with the lanes of a group; with tiles 16 rows at a time, or the order of
-  // summation would depend on the row.
+  // Products along head_dim of rows of K or V with the lanes of a group. Tiles always take 16 rows: otherwise the order
+  // of summation would depend on the row.
   RAPT_INLINE void dots(int64_t rows, const float* a, int64_t a_row, const float* lanes, int64_t dim,
                         const Strip& to) const {
 #if defined(__AMX_BF16__)
@@ -296,7 +297,7 @@ class BackwardTile {
     column<kDot, kOut>(call_.head_dim, keys.data + skip * keys.row, 1, keys.row, ds, kBlockRow, depth, dq, kGroupLanes);
   }
 
-  // What the part completes in the tree, while a group's sum is in L1.
+  // Adds the sums that this part completes in the tree, while a group's sum is in L1.
   void add_lefts(int64_t from, int64_t count) const {
     for (int i = 0; i < part_->count; ++i) add_floats(part_->lefts[i] + from, count, part_->sum + from);
   }
@@ -338,11 +339,11 @@ class BackwardTile {
   const QueryOperands* o_ = nullptr;  // of the tile's queries
   const SumTree::Part* part_ = nullptr;
   const float *fetch_ = nullptr, *fetch_end_ = nullptr;
-  bool begun_ = false, ends_ = false;  // blocks of the part before this one, and whether it is the last
+  bool begun_ = false, ends_ = false;  // the part had a block before this one; this one is its last
   int64_t block_first_ = 0, block_count_ = 0;
   int range_finite_ = -1;  // unknown, no, yes
   bool careful_ = false;   // the block's queries or keys hold Inf or NaN
-  bool excludes_ = false;  // and some pair of them must not be read
+  bool excludes_ = false;  // and some pair of such a query and key must not be read
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

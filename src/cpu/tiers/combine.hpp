@@ -1,5 +1,6 @@
-// Merges partial results of key ranges into out and lse, in ascending order of the ranges whichever thread made them:
-// m = max m_i, l = sum l_i w_i, out = sum O_i w_i / l with w_i = 2^(m_i - m), or e^(m_i - m) for natural logits.
+// Merges partial results of key ranges into out and lse, in ascending order of the ranges whichever thread made them.
+//
+//   m = max m_i, l = sum l_i w_i, out = sum O_i w_i / l with w_i = 2^(m_i - m), or e^(m_i - m) for natural logits.
 #pragma once
 
 #include <cmath>

@@ -133,7 +133,7 @@ class Decode {
     return excludes;
   }
 
-  // The lanes' largest logits. True if a logit is -Inf, as it may be by an Inf in q or K too.
+  // The lanes' largest logits. True if a logit is -Inf, which an Inf in q or K can cause too.
   bool find_most(F* most) const {
     const int64_t step = groups_ * kLanes, size = score_count();
     F least = splat(INFINITY);

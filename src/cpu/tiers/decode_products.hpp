@@ -1,6 +1,8 @@
-// q K of decode. A vector of scores holds R query rows by W = kLanes / R keys:
+// q K of decode. A vector of scores holds R query rows by W = kLanes / R keys.
+//
 //   scores [keys / W][groups of R rows][R][W]
-// so that a few rows' maxima, exponentials and sums are plain vectors, as in the tile kernels.
+//
+// Thus a few rows' maxima, exponentials and sums are plain vectors, as in the tile kernels.
 #pragma once
 
 #include "cpu/tiers/decode_scratch.hpp"
@@ -80,8 +82,8 @@ struct DirectProducts {
   }
 };
 
-// Three rows and more, bound by arithmetic: a vector holds R rows by W words of head_dim, and W words of a key multiply
-// all of them, so W vectors of sums reduce to one of scores. q: [words / W][G][R][W].
+// Three rows and more, bound by arithmetic. A vector holds R rows by W words of head_dim, and W words of a key multiply
+// the whole vector. So W vectors of sums reduce to one vector of scores. q: [words / W][G][R][W].
 template <class T, int R, int G>
 struct SharedProducts {
   static constexpr bool kDot = kDecodeDot<T>;

@@ -36,7 +36,7 @@ inline int64_t decode_out_row(const Call& call) {
 }
 
 struct DecodeScratch {
-  float *q, *o, *m, *l;  // of each head; m and l of each row as many as the keys of a vector of scores
+  float *q, *o, *m, *l;  // per head; a row has an m and an l for each key of a vector of scores
   float* scores;         // DecodeRows' layout
   Bf16* narrow;          // the same as bf16, where P V is a product of pairs
   char* copies;          // of a tile's keys, if head_dim is not a whole number of chunks
@@ -95,7 +95,7 @@ class DecodeAhead {
  private:
   const char* const* row_;
   const char* const* end_;
-  const char* const* turn_;  // where rows of K give way to V's, or of V to K's
+  const char* const* turn_;  // where the walk changes from rows of K to V, or back
   const char* const* then_;  // the turn after it
   int64_t at_ = 0, bytes_, other_bytes_;
 };

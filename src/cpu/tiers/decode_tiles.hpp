@@ -80,7 +80,7 @@ class TileDecode {
     for (int64_t i = 0; i < kTileRows; ++i) store(to + i * kTileWords, r[i]);
   }
 
-  // O's columns [x, x + 16 N), of which the tiles stay in registers for all keys.
+  // O's columns [x, x + 16 N); their tiles stay in registers for all keys.
   template <int N>
   void columns(const float* narrow, int64_t x, int64_t dim, float* o, int64_t o_row) {
     each<N>([&]<int n>(std::integral_constant<int, n>) { tile_load<n>(o + x + n * kTileWords, o_row); });

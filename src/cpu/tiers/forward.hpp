@@ -1,6 +1,6 @@
-// Forward attention on the CPU: dividing a call into work items, and running each. What a row is summed from depends on
-// the problem, never on the number of threads, so results are bitwise equal for any executor. How many rows an item has
-// does depend on it: a group of lanes has the same bits in any block (forward_tile.hpp).
+// Forward attention on the CPU: dividing a call into work items, and running each. How a row is summed depends on the
+// problem, never on the number of threads, so results are bitwise equal for any executor. Only the number of rows in an
+// item depends on the threads: a group of lanes has the same bits in any block (forward_tile.hpp).
 #pragma once
 
 #include "base/parallel.hpp"
@@ -13,8 +13,8 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int64_t kWantedItems = 64;
 inline constexpr int64_t kLeastSplitKeys = 2048;  // of the tile kernel, because every split repeats its fixed costs
 inline constexpr int64_t kLeastSplitKeysDecode = 1024;
-// Items for each thread, so that none waits long for the last one: of equal lengths, and of a causal problem's; and the
-// least queries of an item, because each repeats what is done once per block of keys.
+// Items for each thread, so that no thread waits long for the last item: more for a causal problem, whose items have
+// unequal lengths. An item has a least number of queries, because each repeats the work done once per block of keys.
 inline constexpr int64_t kItemsPerThread = 2, kCausalItemsPerThread = 4, kLeastQueries = 64;
 
 inline bool is_decode(const Problem& p) { return p.group() * p.seqlen_q <= kDecodeRows; }
@@ -24,7 +24,7 @@ struct ForwardCut {
   QueryRows rows;              // first_head is filled in for each item
   int64_t batch, head_groups;  // head_groups: items along heads
   int64_t block, blocks, splits;
-  bool longest_first;  // of all heads; else of one head after the other, which reads its K and V in turn
+  bool longest_first;  // over all heads; otherwise heads come one by one, and each reads its own K and V
   int64_t late = 0;    // items at the end that are handed out in pieces of kLeastQueries
 
   ForwardCut(const ForwardCall& call, int32_t concurrency) {
@@ -41,7 +41,7 @@ struct ForwardCut {
                                  std::max<int64_t>(call.seqlen_k / least, 1));
     const int64_t each = call.window_right < 0 ? kItemsPerThread : kCausalItemsPerThread,
                   wanted = concurrency > 1 ? each * concurrency : 0;
-    // Blocks that are large only to save conversions of K and V are for where there are many of them all the same.
+    // Blocks that are large only to save conversions of K and V must leave twice as many items.
     const bool wide = widens(call) && widest_head(call) > 64;
     const auto few = [&] { return items() < (wide && block > 128 ? 2 : 1) * wanted; };
     while (!decode && block > kLeastQueries && few()) {
@@ -59,7 +59,7 @@ struct ForwardCut {
 
 struct ForwardItem {
   int64_t batch, head_group, block, split;
-  int64_t first, rows;  // of the head group's
+  int64_t first, rows;  // of the head group
 
   // Whole items come first, then the late ones' pieces.
   ForwardItem(const ForwardCut& cut, int64_t piece) {
@@ -141,7 +141,7 @@ class Forward {
     const Sequence s = sequence(call_, at.batch);
     Block b;
     if (!find(at, s, b)) return;
-    // Splits end on whole key blocks, so that a sequence's splits do not depend on the others' lengths.
+    // Splits end on whole key blocks, so that a sequence's splits do not depend on other sequences.
     const int64_t share = ((s.seqlen_k + cut_.splits - 1) / cut_.splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
     const int64_t key_first = std::min(at.split * share, s.seqlen_k),
                   key_last = std::min(key_first + share, s.seqlen_k);

@@ -1,6 +1,6 @@
-// Groups of queries whose strips are whole tiles without edges or options, one after the other in such a way that the
-// tile unit and the vector units work at the same time: between the exponentials of one group are the tile products of
-// the next group's S and of the last group's O.
+// Runs groups of queries whose strips are whole tiles without edges or options. The tile unit and the vector units work
+// at the same time: a group's exponentials alternate with tile products of the next group's S and the previous group's
+// O.
 #pragma once
 
 #include "cpu/tiers/softmax.hpp"
@@ -41,7 +41,7 @@ struct TilePipeline {
     else tile_block<true>(v, of.v.row, from, kGroupLanes, of.rows / 2, o, kGroupLanes);
   }
 
-  // `now` is number `turn` of its two buffers.
+  // `now` is in buffer `turn` of the two.
   __attribute__((noinline)) void softmax(const PipelinedGroup* last, const PipelinedGroup& now,
                                          const PipelinedGroup* next, int turn) const {
     F most[kVectors], shift[kVectors], alpha[kVectors], sums[kVectors] = {};

@@ -10,7 +10,7 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Are K and V copied as floats for every block of queries?
+// True if K and V are copied as floats for every block of queries.
 inline bool widens(const Call& call) {
   return call.dtype == DType::fp16 || (call.dtype == DType::bf16 && !kHasBf16Dot);
 }
@@ -155,8 +155,8 @@ class ForwardTile {
 #endif
   }
 
-  // Whether a group's strip needs no more than products of whole tiles and a softmax. It depends on nothing else of the
-  // block, because the bits of the two ways differ.
+  // True if a group's strip needs only products of whole tiles and a softmax. Nothing else in the block may matter,
+  // because the two ways differ in bits.
   bool pipelines(int64_t g, int64_t low, int64_t rows) const {
     const bool edges = low < range_[g].all_begin || low + rows > range_[g].all_end;
     constexpr int64_t kWhole = 2 * kTileRows;
@@ -278,10 +278,10 @@ class ForwardTile {
     edge(b, low + rows);
   }
 
-  // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare: they
-  // are detected once per key block, whole whatever of it these queries attend, and use a plain loop over the attended
-  // pairs. Where no mask excludes keys, an Inf in q or K may, by a logit of -Inf: a group whose result is not finite is
-  // computed again with that in mind.
+  // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare. They
+  // are detected once per key block, over all of its keys whichever are attended, and use a plain loop over the
+  // attended pairs. Where no mask excludes keys, an Inf in q or K can, by a logit of -Inf: a group whose result is not
+  // finite is then computed again by the plain loop.
   bool result_finite(int64_t g) const {
     if (fresh_[g]) return true;
     const int64_t floats = dim_v_ * kGroupLanes;
@@ -294,7 +294,7 @@ class ForwardTile {
     }
     return values_finite_ != 0;
   }
-  // Whether there are any among these keys.
+  // True if some of these keys are excluded.
   bool note_excluded(int64_t rows) {
     bool any = false;
     for (int64_t i = 0; i < rows * kGroupLanes; ++i) any |= w_.excluded[i] = w_.s[i] == -INFINITY;
@@ -361,7 +361,7 @@ class ForwardTile {
   KeyRange range_[kMostGroups];
   bool fresh_[kMostGroups];                                // O of the group is not initialised yet
   bool wanted_[kMostGroups], again_ = false;               // groups to compute, and whether for the second time
-  int64_t keys_first_ = 0, keys_last_ = 0, keys_end_ = 0;  // the item's; of these, the attended ones end at keys_end_
+  int64_t keys_first_ = 0, keys_last_ = 0, keys_end_ = 0;  // the item's keys; the attended ones end at keys_end_
   int64_t block_first_ = 0, block_count_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
 };

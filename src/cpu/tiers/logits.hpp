@@ -30,11 +30,11 @@ inline float read_float(const char* data, DType dtype, int64_t i) {
       dtype, [&]<class T>(std::type_identity<T>) { return static_cast<float>(reinterpret_cast<const T*>(data)[i]); });
 }
 
-// Does every logit need more than scale and the edges of causality or window?
+// True if every logit needs more than scale and the edges of causality or window.
 inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
 
-// Are running maxima natural logits? Otherwise they are in the log2 domain, which saves an operation, but where a bias
-// of the lowest float32 would overflow; and they are taken of the products, which requires a positive scale.
+// True if running maxima are natural logits. Otherwise they are products in the log2 domain, which saves an operation.
+// That requires a positive scale, and a bias of the lowest float32 would overflow there.
 inline bool has_natural_logits(const Call& call) { return has_score_options(call) || !(call.scale > 0); }
 
 // The unit of the maxima in the log2 domain, and in the natural one.
@@ -97,7 +97,7 @@ inline void keep_tanh(const Call& call, const float* s, int64_t row, int64_t row
       store(tanhs + r * kGroupLanes + i * kLanes, tanh(load(s + r * row + i * kLanes) * splat(factor)));
 }
 
-// From the gradient of capped logits to that of the logits, with keep_tanh's result.
+// Turns the gradient of capped logits into the gradient of the logits, with keep_tanh's result.
 inline void cap_gradient(const Call& call, const float* tanhs, float* ds, int64_t row, int64_t rows) {
   if (call.softcap == 0) return;
   for (int64_t r = 0; r < rows; ++r)

@@ -1,6 +1,8 @@
 // The one micro-kernel behind every matrix product of attention (register blocking after Goto and van de Geijn,
-// "Anatomy of high-performance matrix multiplication", 2008):
+// "Anatomy of high-performance matrix multiplication", 2008).
+//
 //   C[m][NR vectors] op= sum over k < depth of A(m, k), broadcast, times row k of B, NR vectors
+//
 // A is 32-bit words at a[m * a_row + k * a_depth]: floats, or pairs of bf16 when kDot. Plain loops with constant trip
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once

@@ -49,7 +49,7 @@ struct QueryLanes {
   }
 };
 
-// Keys that some lane of a group attends, [begin, end), and those that all do, [all_begin, all_end).
+// [begin, end): keys that some lane of a group attends. [all_begin, all_end): keys that all its lanes attend.
 struct KeyRange {
   int64_t begin, end, all_begin, all_end;
 };

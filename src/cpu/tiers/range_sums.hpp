@@ -1,6 +1,6 @@
 // dQ of a block of queries, summed over ranges of keys by the items that own them, as the upper part of the tree of
-// sum_tree.hpp. Where two halves meet, whoever is done first leaves its sum in memory, and the second adds that to its
-// own and goes on upwards. So nobody waits, and no pass over all of them follows.
+// sum_tree.hpp. Where two halves meet, the first task to finish leaves its sum in memory; the second adds that sum to
+// its own and goes on upwards. So no task waits, and no pass over all ranges follows.
 #pragma once
 
 #include "cpu/tiers/announce.hpp"
@@ -14,7 +14,7 @@ struct RangeSums {
   int32_t* met;         // [ranges]: two halves meet at the first range of the right one
   int64_t first, last;  // ranges that the block attends
 
-  // Adds what others left of the subtrees around `range` to its sum. True if that is all.
+  // Adds the sums that other tasks left around `range` to its own. True if the block's sum is then complete.
   bool complete(int64_t range, float* sum) const {
     for (Subtree half = {range, 1}; climb(half); half = half.parent()) {
       const int64_t other = half.other();

@@ -10,7 +10,7 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Whether products of T take pairs of bf16: of blocks of queries, and in decode. Processors with AMX have slow dot
+// Whether products of T take pairs of bf16: in blocks of queries, and in decode. Processors with AMX have slow dot
 // products of vectors.
 template <class T>
 inline constexpr bool kBlockDot = std::is_same_v<T, Bf16> && kHasBf16Dot;
@@ -103,7 +103,7 @@ RAPT_INLINE F interleave(const Bf16* a, const Bf16* b) {
   return (F)_mm512_or_si512(half(a), _mm512_slli_epi32(half(b), 16));
 }
 
-// The same of `count` elements, at most kLanes; b may be null: zeros.
+// The same for `count` elements, at most kLanes; b may be null: zeros.
 RAPT_INLINE F interleave(const Bf16* a, const Bf16* b, int64_t count) {
   Bf16 low[kLanes] = {}, high[kLanes] = {};
   const size_t bytes = static_cast<size_t>(count < kLanes ? count : kLanes) * sizeof(Bf16);

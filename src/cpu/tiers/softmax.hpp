@@ -12,8 +12,8 @@ RAPT_INLINE F exponential(F s, [[maybe_unused]] F factor, F m) {
   else return exp2(fms(s, factor, m));
 }
 
-// A group's running maxima m of factor * s, raised to those of another strip, `most` of its s. unit: maximum_log2.
-// shift: what is subtracted from now on; alpha: what earlier sums are multiplied by.
+// Raises a group's running maxima m of factor * s by another strip, whose largest s are `most`. `unit` is maximum_log2.
+// Exponentials subtract `shift` from now on, and earlier sums are multiplied by `alpha`.
 RAPT_INLINE void raise_maximum(const F* most, float factor, float unit, float* m, F* shift, F* alpha) {
   for (int i = 0; i < kVectors; ++i) {
     const F old = load(m + i * kLanes), now = max(most[i] * splat(factor), old);

@@ -1,6 +1,6 @@
 // Sums over parts of the keys, added as a tree: parts 0 and 1, 2 and 3, then both sums, and so on. An aligned range of
-// 2^n parts is a subtree, so the bits of the whole do not depend on how such ranges are shared out. Parts that are left
-// out are left out of the tree: a sum with one summand is that summand.
+// 2^n parts is a subtree, so the bits of the whole do not depend on how such ranges are shared out. A part that is
+// skipped is no summand: a sum with one summand is that summand.
 #pragma once
 
 #include <utility>
@@ -48,11 +48,12 @@ RAPT_INLINE void add_floats(const float* left, int64_t count, float* sum) {
   for (int64_t i = 0; i < count; i += kLanes) store(sum + i, load(left + i) + load(sum + i));
 }
 
-// Of buffers of floats. Used as: begin, then for ascending parts next, and end_part when it is summed; then total.
+// The tree over buffers of floats. Call begin; for each part in ascending order next, and end_part once it is summed;
+// at last total.
 class SumTree {
  public:
   struct Part {
-    float* sum;  // of the part and the lefts, which are to be added one after the other
+    float* sum;  // the part's; the caller then adds the lefts to it, one by one
     const float* lefts[kMostLevels];
     int count;
   };

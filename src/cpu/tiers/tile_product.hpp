@@ -43,7 +43,7 @@ RAPT_INLINE void tile_block(const float* a, int64_t a_row, const float* b, int64
   tile_store<3>(to_second + kTileWords, c_row);
 }
 
-// The same for whole tiles of rows.
+// The same for any whole number of row tiles.
 template <bool kAdd>
 __attribute__((noinline)) void tile_product(int64_t rows, const float* a, int64_t a_row, const float* b, int64_t b_row,
                                             int64_t depth, float* c, int64_t c_row) {

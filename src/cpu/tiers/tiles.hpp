@@ -10,8 +10,8 @@ namespace rapt::cpu::RAPT_TIER {
 inline constexpr int kTileRows = 16, kTileWords = 16;  // a word is a float, or a pair of bf16
 
 #if defined(__AMX_BF16__)
-// All registers of full size while this lives. A configuration of the caller's comes back; its contents do not, as
-// after any call.
+// Sets all registers to full size while it lives. The destructor restores the caller's configuration, but not the
+// registers' contents, which no call preserves.
 class TileScope {
  public:
   explicit TileScope(bool wanted) : wanted_(wanted) {

@@ -1,4 +1,4 @@
-// Transposition and horizontal sums of kLanes vectors at once, by Eklundh's exchange: for each bit s of the lane
+// Transposition and horizontal sums of kLanes vectors at once, by Eklundh's exchange. For each bit s of the lane
 // number, vectors i and i + s swap the lanes in which they differ.
 #pragma once
 
@@ -69,7 +69,7 @@ RAPT_INLINE F sums(F* r) {
   return r[0];
 }
 
-// Vectors of R parts, kCount = kLanes / R of them: lane l of part p of the result is the sum of part p of r[l].
+// r has kCount = kLanes / R vectors of R parts: lane l of part p of the result is the sum of part p of r[l].
 template <int kCount>
 RAPT_INLINE F part_sums(const F* r) {
   if constexpr (kCount >= 4) {

@@ -156,7 +156,7 @@ RAPT_INLINE F repeat_words(const void* p) {
 #endif
 }
 
-// The same of elements of 16 bits.
+// The same for elements of 16 bits.
 template <int R, class T16>
 RAPT_INLINE F repeat16(const T16* p) {
 #if defined(__AVX2__)
@@ -229,7 +229,7 @@ RAPT_INLINE F exp2(F x) {
 }
 #else
 // 2^x to 1.7e-7 relative for x >= -126; exactly 0 below -127 and for -inf; NaN stays NaN. The integer part comes from
-// adding 1.5 * 2^23 (Cody and Waite's method), the rest from a minimax polynomial on [-1/2, 1/2] whose constant term is
+// adding 1.5 * 2^23 (Cody and Waite's method), the rest from a minimax polynomial on [-1/2, 1/2]. Its constant term is
 // 1, so that the result at the clamp, 2^-127, has the bits of 0. x must not exceed 127.
 RAPT_INLINE F exp2(F x) {
   const F magic = splat(12582912.f);

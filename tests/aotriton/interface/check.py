@@ -28,7 +28,7 @@ def main():
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", library))
     common = r"(libm|libgcc_s|libc|libpthread|libdl|ld-linux.*)\.so.*"
     wrong += [f"needs {name}" for name in needed if not re.fullmatch(common, name)]
-    print("\n".join(sorted(wrong)) or f"{len(theirs)} sizes, offsets and names are those of {len(RELEASES)} releases; needs {' '.join(needed)}")
+    print("\n".join(sorted(wrong)) or f"{len(theirs)} sizes, offsets and names agree with {len(RELEASES)} releases; needs {' '.join(needed)}")
     sys.exit(bool(wrong))
 
 

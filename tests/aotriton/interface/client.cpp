@@ -1,6 +1,6 @@
-// A caller of one release of AOTriton: compiled with that release's headers, linked with libaotriton_v2, it computes
+// A caller of one release of AOTriton, compiled with that release's headers and linked with libaotriton_v2. It computes
 // causal attention and its gradients on a GPU and compares them with a plain loop. run_clients.py builds and runs it.
-#include <array>  // which the first releases' own headers lack
+#include <array>  // the first releases' own headers lack it
 #include <cmath>
 #include <cstdio>
 #include <limits>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes table.txt from AOTriton's own headers, release by release. Usage: make_table.py REPOSITORY [TABLE]
 
-REPOSITORY is a clone of ROCm/aotriton, or its git directory. Of its headers nothing is kept but numbers and names. A line
-of the table begins with the releases that it is true of.
+REPOSITORY is a clone of ROCm/aotriton, or its git directory. Only numbers and names are kept from its headers. A line
+of the table begins with the releases for which it is true.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-// Prints sizes and offsets of aotriton/abi as probe.cpp does those of AOTriton's headers.
+// Prints sizes and offsets of aotriton/abi, as probe.cpp does for AOTriton's headers.
 #include <cstddef>
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 """Compiles client.cpp with the headers of each release of AOTriton and runs it with our library.
 
 Usage: run_clients.py REPOSITORY LIBRARY RAPT   a clone of ROCm/aotriton, libaotriton_v2.so, librapt.so
-The GPU is that of the environment: RAPT_HIP_LIBRARY, RAPT_SIM_ARCH and RAPT_KERNEL_PATH as in this folder's tests.
+The environment names the GPU: RAPT_HIP_LIBRARY, RAPT_SIM_ARCH and RAPT_KERNEL_PATH as in this folder's tests.
 """
 
 import os

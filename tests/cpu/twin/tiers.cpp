@@ -1,5 +1,5 @@
-// The list of tiers of the tests' library rapt_twin, in place of src/cpu/tiers.cpp: amx_bf16 on the twin of its tiles,
-// and where that cannot run, portable, because there must be one.
+// The list of tiers of the tests' library rapt_twin, in place of src/cpu/tiers.cpp. It has amx_bf16 on the twin of its
+// tiles, and portable if that cannot run, because a library needs a tier.
 #include "cpu/cpu.hpp"
 
 namespace rapt::cpu {

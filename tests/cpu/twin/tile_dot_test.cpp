@@ -1,4 +1,4 @@
-// The twin's product of tiles: what the manual says, and the machine's bits where there is one.
+// The twin's product of tiles agrees with the manual, and with the machine's bits if it has AMX.
 #include <gtest/gtest.h>
 #include <rapt/rapt.h>
 
@@ -39,7 +39,7 @@ float sum_of(std::initializer_list<float> words, float c) {
 }
 
 TEST(TileDot, SumsLowAndHighHalvesApartAndThenAddsThemToC) {
-  if (!runs("avx512_bf16")) GTEST_SKIP() << "no AVX-512 BF16 here, which the twin is compiled for";
+  if (!runs("avx512_bf16")) GTEST_SKIP() << "the twin needs AVX-512 BF16, which is not here";
   const float big = 0x1p25f;
   EXPECT_EQ(sum_of({pair(big, 1), pair(-big, 1)}, 0), 2);                // one chain of both would lose the ones
   EXPECT_EQ(sum_of({pair(big, 0), pair(1, 0), pair(-big, 0)}, 0), 0);    // a chain is in order of k

@@ -1,4 +1,4 @@
-// A forward kernel as simple as the formulas, one thread a query: what the tests of everything around kernels launch.
+// A forward kernel as simple as the formulas, one thread per query, for tests of everything around kernels.
 #include <stdint.h>
 
 #define __device__ __attribute__((device))
@@ -13,7 +13,7 @@ constexpr int kThreads = RAPT_WAVES * 32, kBlockQ = RAPT_WAVES * 16;
 constexpr int kThreads = RAPT_WAVES * 64, kBlockQ = RAPT_WAVES * 32;
 #endif
 
-// Faults, for what must notice them: results that are too large, work done several times.
+// Faults that tests must notice: results that are too large, work done several times.
 #ifndef RAPT_TEST_FACTOR
 #define RAPT_TEST_FACTOR 1
 #endif
@@ -51,7 +51,7 @@ using Element = Types::RAPT_DTYPE;
 
 constexpr float kLog2E = 1.44269504f;
 
-// The arguments, each read where it is used: nothing is kept in scalar registers, of which the whole struct needs many.
+// The arguments, each read where it is used: the whole struct would need many scalar registers.
 __device__ const rapt_forward_args& arguments() {
   uint64_t at = reinterpret_cast<uint64_t>(__builtin_amdgcn_kernarg_segment_ptr());
   asm volatile("" : "+s"(at));

@@ -1,6 +1,6 @@
-"""The loops of Triton's AMD kernels, from their disassembly. In the loop without masks, no scalar register is spilled
-to lanes of a vector register; of gfx942's forward kernels the vector unit's clocks over the matrix unit's are within
-LIMITS. Usage: loops.py FOLDER..., with the .co files of an architecture each"""
+"""Checks the loops of Triton's AMD kernels, from their disassembly. In the loop without masks, no scalar register is
+spilled to lanes of a vector register. In gfx942's forward kernels, the vector unit's clocks over the matrix unit's are
+within LIMITS. Usage: loops.py FOLDER..., with the .co files of an architecture each"""
 
 import re
 import subprocess
@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 LIMITS = {"d64": 1.15, "d128": 0.65, "d256": 0.50}
-# Clocks of a SIMD, of AMD's instruction set guide of MI300 (section 7): a vector instruction of 64 lanes takes 4,
-# a transcendental one 16, a product of 16-bit types 32 for 32x32x8 and 16 for 16x16x16.
+# Clocks of a SIMD, from AMD's instruction set guide for MI300 (section 7). A vector instruction of 64 lanes takes 4, a
+# transcendental one 16, a product of 16-bit types 32 for 32x32x8 and 16 for 16x16x16.
 VECTOR, TRANSCENDENTAL, MATRIX = 4, 16, {"32x32": 32, "16x16": 16}
 LINE = re.compile(r"^\s+(\S+).*// ([0-9A-F]+):")
 TARGET = re.compile(r"<\S+\+0x([0-9a-f]+)>")

@@ -1,4 +1,4 @@
-// What the test kernels share: HIP's words without its headers.
+// Shared by the test kernels: HIP's keywords without its headers.
 #pragma once
 
 #include "kernels/abi.h"

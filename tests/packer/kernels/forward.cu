@@ -1,4 +1,4 @@
-// A small kernel of NVIDIA's that passes the gate.
+// A small NVIDIA kernel that passes the gate.
 #include "kernels/abi.h"
 
 extern "C" __global__ void __launch_bounds__(RAPT_WAVES * 32) RAPT_SYMBOL(const __grid_constant__ rapt_forward_args a) {

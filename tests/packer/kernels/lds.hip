@@ -1,2 +1,2 @@
-// More LDS than its row allows.
+// Uses more LDS than its row allows.
 #include "forward.hip"

@@ -1,4 +1,4 @@
-// What AOTriton's headers need of HIP's.
+// The part of HIP's header that AOTriton's headers need.
 #pragma once
 
 struct ihipStream_t;

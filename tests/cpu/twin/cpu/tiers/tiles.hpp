@@ -1,8 +1,8 @@
-// A plain C++ twin of src/cpu/tiers/tiles.hpp, in whose place the tests compile the amx_bf16 tier with it: tile
-// registers are arrays, and tdpbf16ps is what Intel's manual says of it (Software Developer's Manual, volume 2,
-// TDPBF16PS). For each element of C, the products of the words' low halves and those of their high halves are two
-// chains of fused multiply-adds, each over all k and from 0; their sum is added to C. Every step rounds to nearest
-// even, takes denormals for zero and flushes denormal results.
+// A plain C++ twin of src/cpu/tiers/tiles.hpp: the tests compile the amx_bf16 tier with it. Tile registers are arrays,
+// and tdpbf16ps does what Intel's manual says (Software Developer's Manual, volume 2, TDPBF16PS). Each element of C has
+// two chains of fused multiply-adds over all k, each from 0: one over the words' low halves, one over their high
+// halves. The sum of both chains is added to C. Every step rounds to nearest even, takes denormals for zero and flushes
+// denormal results.
 #pragma once
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ inline void tile_store(float* to, int64_t row) {
     std::memcpy(reinterpret_cast<char*>(to) + m * row * 4, tile_rows<kTile>()[m], sizeof(float[kTileWords]));
 }
 
-// Not inlined: nothing of it may move past the changes of the rounding and denormal modes around it.
+// Not inlined, so that no part of it moves past the changes of the rounding and denormal modes around it.
 inline __attribute__((noinline)) void dot_of_arrays(float (*c)[kTileWords], const float (*a)[kTileWords],
                                                     const float (*b)[kTileWords]) {
   const auto low = [](I words) { return float_of(words << 16); };
