@@ -5,7 +5,6 @@ export PATH := /usr/bin:$(PATH)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-BUDGET ?= 30
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
@@ -37,7 +36,7 @@ deps: ## install what building needs (Debian's packages; does nothing when they 
 deps-test: ## install what testing needs
 	@tools/install-deps test
 
-.PHONY: build archives dev demo bench install gpu-folder
+.PHONY: build archives dev demo demo-gpu bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
 archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": those of some architectures, of NVIDIA's too; TRITON=1: Triton's too)
@@ -48,11 +47,14 @@ archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
-demo: deps ## attention over real text, on the CPU and on simulated GPUs, a benchmark of BUDGET seconds, and torch's if PYTHON has it
+demo: deps ## attention over real text on this machine's CPU, compared with float64 (TEXT=FILE: over your own)
+	cmake --preset demo >/dev/null && cmake --build --preset demo
+	demo/run.sh build/demo build/demo/results $(if $(TEXT),"$(TEXT)")
+demo-gpu: deps ## a long benchmark with an HTML report, kernels on simulated GPUs, and PyTorch's attention if PYTHON has it
 	@tools/install-deps demo
-	cmake --preset demo $(beside_torch) >/dev/null && cmake --build --preset demo
+	cmake --preset demo-gpu $(beside_torch) >/dev/null && cmake --build --preset demo-gpu
 	$(if $(beside_torch),cmake --build build/demo --target python)
-	demo/run.sh build/demo build/demo/results $(BUDGET) $(if $(beside_torch),$(PYTHON))
+	demo/gpu.sh build/demo build/demo/results $(if $(beside_torch),$(PYTHON))
 bench: build ## the named benchmark tables, with a report and rows in build/bench
 	mkdir -p build/bench
 	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \
@@ -115,7 +117,7 @@ fuzz: ## only the fuzz targets, on their corpus for a few seconds (shares its bu
 	cmake --preset asan >/dev/null && cmake --build --preset fuzz && ctest --preset fuzz
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
-clean-tree: ## `make demo` in a clean tree of HEAD
+clean-tree: ## `make demo` and `make demo-gpu` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where they sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
