@@ -1,9 +1,10 @@
-# What is compiled once for many sources: headers by g++ (clang, which builds few targets here, does without), and CLI11.
+# What is compiled once for many sources: headers, and CLI11.
 
 # As target_precompile_headers.
 function(rapt_precompile target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_precompile_headers(${target} ${ARGN})
+  target_precompile_headers(${target} ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # the header's time in it would make each build another one to the compiler cache
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()
 
