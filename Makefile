@@ -26,6 +26,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # $(call test,PRESET): configure, build and test
 test = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) && ctest --preset $(1)
 
+# The archives that the simulator's build takes, of every AMD GPU: $(call archives_of_release,CMAKE_ARGUMENTS...)
+archives_of_release = cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_KERNEL_FILTER= \
+  "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" $(1) >/dev/null && cmake --build --preset release --target archives
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -90,6 +94,7 @@ sim: ## the AMD GPU simulator and its tests
 	RAPT_HIP_HEADERS=$(CURDIR)/build/hip-headers; export RAPT_HIP_HEADERS; $(call test,sim)
 gpu: ## every GPU kernel of every architecture on the simulator, with its sanitizer
 	@tools/install-deps sim
+	$(call archives_of_release)
 	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
 cuda: ## NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
@@ -124,9 +129,10 @@ nightly: # after the parts above: every case where they sample, all levels of th
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
 	tools/install-triton build/triton
-	cmake --preset sim -DRAPT_TRITON=ON "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
-	cmake --build --preset sim
+	$(call archives_of_release,-DRAPT_BUILD_TESTS=ON -DRAPT_TRITON=ON)
 	cmake --build --preset release --target archives_clang_19
+	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	cmake --build build/sim --target sim gpu
 	cmake --preset cuda -DRAPT_TRITON=ON >/dev/null && cmake --build --preset cuda --target archives
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
