@@ -5,7 +5,6 @@ export PATH := /usr/bin:$(PATH)
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-BUDGET ?= 30
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
@@ -27,6 +26,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # $(call test,PRESET): configure, build and test
 test = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) && ctest --preset $(1)
 
+# The archives that the simulator's build takes, of every AMD GPU: $(call archives_of_release,CMAKE_ARGUMENTS...)
+archives_of_release = cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_KERNEL_FILTER= \
+  "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" $(1) >/dev/null && cmake --build --preset release --target archives
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -37,7 +40,7 @@ deps: ## install what building needs (Debian's packages; does nothing when they 
 deps-test: ## install what testing needs
 	@tools/install-deps test
 
-.PHONY: build archives dev demo bench install gpu-folder
+.PHONY: build archives dev demo demo-gpu bench install gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && cmake --build --preset release
 archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": only these architectures', also NVIDIA's; TRITON=1: Triton's too)
@@ -48,11 +51,14 @@ archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm
 	cmake --build --preset release --target archives
 dev: deps-test ## build and test with debug information
 	cmake --workflow --preset dev
-demo: deps ## attention over real text, on the CPU and on simulated GPUs, a benchmark of BUDGET seconds, and torch's if PYTHON has it
+demo: deps ## attention over real text on this machine's CPU, compared with float64 (TEXT=FILE: over your own)
+	cmake --preset demo >/dev/null && cmake --build --preset demo
+	demo/run.sh build/demo build/demo/results $(if $(TEXT),"$(TEXT)")
+demo-gpu: deps ## a long benchmark with an HTML report, kernels on simulated GPUs, and PyTorch's attention if PYTHON has it
 	@tools/install-deps demo
-	cmake --preset demo $(beside_torch) >/dev/null && cmake --build --preset demo
+	cmake --preset demo-gpu $(beside_torch) >/dev/null && cmake --build --preset demo-gpu
 	$(if $(beside_torch),cmake --build build/demo --target python)
-	demo/run.sh build/demo build/demo/results $(BUDGET) $(if $(beside_torch),$(PYTHON))
+	demo/gpu.sh build/demo build/demo/results $(if $(beside_torch),$(PYTHON))
 bench: build ## the named benchmark tables, with a report and rows in build/bench
 	mkdir -p build/bench
 	build/release/cli/rapt bench strix-halo mi300x-d256 fa3 decode \
@@ -88,6 +94,7 @@ sim: ## the AMD GPU simulator and its tests
 	RAPT_HIP_HEADERS=$(CURDIR)/build/hip-headers; export RAPT_HIP_HEADERS; $(call test,sim)
 gpu: ## every GPU kernel of every architecture on the simulator, with its sanitizer
 	@tools/install-deps sim
+	$(call archives_of_release)
 	cmake --preset sim >/dev/null && cmake --build --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
 cuda: ## NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
@@ -115,16 +122,17 @@ fuzz: ## only the fuzz targets, on their corpus for a few seconds (shares its bu
 	cmake --preset asan >/dev/null && cmake --build --preset fuzz && ctest --preset fuzz
 cross: ## tests on 64-bit Arm, under qemu
 	$(call test,aarch64)
-clean-tree: ## `make demo` in a clean tree of HEAD
+clean-tree: ## `make demo` and `make demo-gpu` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where the parts sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
 	tools/install-triton build/triton
-	cmake --preset sim -DRAPT_TRITON=ON "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
-	cmake --build --preset sim
+	$(call archives_of_release,-DRAPT_BUILD_TESTS=ON -DRAPT_TRITON=ON)
 	cmake --build --preset release --target archives_clang_19
+	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
+	cmake --build build/sim --target sim gpu
 	cmake --preset cuda -DRAPT_TRITON=ON >/dev/null && cmake --build --preset cuda --target archives
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose

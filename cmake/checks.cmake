@@ -11,8 +11,7 @@ add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
 add_test(NAME check.old_systems_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems --self-test)
 set_tests_properties(check.layers check.layers_self_test check.pages check.pages_self_test check.functions check.functions_self_test
-  check.chart
-  check.chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
+  check.chart check.chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
   if(BUILD_SHARED_LIBS)

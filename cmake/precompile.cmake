@@ -1,9 +1,10 @@
-# Compiles once for many sources: headers with g++ (clang builds few targets here and does without), and CLI11.
+# What is compiled once for many sources: headers, and CLI11.
 
 # As target_precompile_headers.
 function(rapt_precompile target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_precompile_headers(${target} ${ARGN})
+  target_precompile_headers(${target} ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # the header's time in it would make each build another one to the compiler cache
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endfunction()
 
@@ -17,14 +18,14 @@ function(rapt_precompiled name)
   rapt_precompile(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Compiles these sources of a target as one. Most of them include CLI11, which takes longer to compile than the rest.
+# Compiles these sources of a target as one: CLI11, which most of them include, takes longer to compile than the rest.
 function(rapt_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP cli11)
 endfunction()
 
-# The sanitizers' builds, by clang and rarely of single files, compile a target's small sources as a few large ones.
-# Names in their unnamed namespaces must differ.
+# In the sanitizers' builds, which are by clang and rarely file by file, a target's small sources are compiled as a few:
+# names in their unnamed namespaces must differ.
 function(rapt_few_sources target)
   if(RAPT_SANITIZE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

@@ -14,17 +14,22 @@ namespace {
 constexpr int64_t kTasksPerThread = 8;  // a thread that is held up loses its share to other threads, as in a kernel
 
 struct Choice {
-  const char* tier;
+  const char* tier;  // of the library, which a build may have without the tiers below it
   bool bf16_only;
   const PeakLoop* loop;
+  const char* loop_tier;
 };
 
 const Choice& choose(rapt_dtype dtype) {
   static const Choice kChoices[] = {
-      {"portable", false, &kPortableFma},
+      {"portable", false, &kPortableFma, "portable"},
 #if defined(__x86_64__)
-      {"amx_bf16", true, &kAmxBf16Dot},   {"avx512_bf16", true, &kAvx512Bf16Dot},
-      {"avx512", false, &kAvx512Fma},     {"avx2", false, &kAvx2Fma},
+      {"amx_bf16", true, &kAmxBf16Dot, "amx_bf16"},
+      {"amx_bf16", false, &kAvx512Fma, "avx512"},
+      {"avx512_bf16", true, &kAvx512Bf16Dot, "avx512_bf16"},
+      {"avx512_bf16", false, &kAvx512Fma, "avx512"},
+      {"avx512", false, &kAvx512Fma, "avx512"},
+      {"avx2", false, &kAvx2Fma, "avx2"},
 #endif
   };
   for (const CpuTier& tier : cpu_tiers())
@@ -63,8 +68,8 @@ std::vector<Peak> probed_peaks(const Team& team) {
     return most;
   };
   const Choice &fp32 = choose(kFp32), &bf16 = choose(kBf16);
-  std::vector<Peak> peaks = {{fmt::format("fp32 ({})", fp32.tier), best(*fp32.loop)},
-                             {fmt::format("bf16 ({})", bf16.tier), best(*bf16.loop)}};
+  std::vector<Peak> peaks = {{fmt::format("fp32 ({})", fp32.loop_tier), best(*fp32.loop)},
+                             {fmt::format("bf16 ({})", bf16.loop_tier), best(*bf16.loop)}};
 #if defined(__x86_64__)
   if (bf16.loop == &kAmxBf16Dot) peaks.push_back({"bf16 with operands from L2", best(kAmxBf16DotFar)});
 #endif

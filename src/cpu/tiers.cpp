@@ -1,11 +1,12 @@
 // The list of tiers and whether this machine supports each. Checked here, in code built for the baseline: a function in
-// a tier's own object may contain the instructions that it checks for.
+// a tier's own object may contain the instructions that it checks for. The build defines RAPT_TIER_<name> for what it
+// has.
 #include <cerrno>
 
 #include "cpu/cpu.hpp"
 #include "cpu/tile_permission.hpp"
 
-#ifdef RAPT_AVX2_TIER
+#ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,12 +17,9 @@ namespace rapt::cpu {
 namespace portable {
 extern const Kernels kKernels;
 }
-#ifdef RAPT_AVX2_TIER
 namespace avx2 {
 extern const Kernels kKernels;
 }
-#endif
-#ifdef RAPT_AVX512_TIERS
 namespace avx512 {
 extern const Kernels kKernels;
 }
@@ -31,11 +29,10 @@ extern const Kernels kKernels;
 namespace amx_bf16 {
 extern const Kernels kKernels;
 }
-#endif
 
 namespace {
 
-#ifdef RAPT_AVX2_TIER
+#ifdef __x86_64__
 // clang 16's __builtin_cpu_supports does not know f16c. It adds no registers, so the system's support follows from
 // avx2.
 // Cached: in a virtual machine cpuid exits to the hypervisor, which takes 10 us, and every call needs its tier.
@@ -46,14 +43,14 @@ bool has_f16c() {
   }();
   return has;
 }
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }
-#endif
-#ifdef RAPT_AVX512_TIERS
-bool has_avx512() {
+[[maybe_unused]] bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+}
+[[maybe_unused]] bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
-bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+[[maybe_unused]] bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 
 bool processor_has_amx_bf16() {
   constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24;  // of cpuid 7, edx
@@ -77,23 +74,29 @@ bool has_amx_bf16() {
 const char* not_refused() { return ""; }
 
 const Tier kTiers[] = {
-#ifdef RAPT_AVX512_TIERS
+#ifdef RAPT_TIER_amx_bf16
     {"amx_bf16", "AVX-512 F, BW, VL, DQ and BF16, AMX with BF16, and the system's permission to use AMX", has_amx_bf16,
      [] { return amx_refused().c_str(); }, amx_bf16::kKernels},
+#endif
+#ifdef RAPT_TIER_avx512_bf16
     {"avx512_bf16", "AVX-512 F, BW, VL, DQ and BF16", has_avx512_bf16, not_refused, avx512_bf16::kKernels},
+#endif
+#ifdef RAPT_TIER_avx512
     {"avx512", "AVX-512 F, BW, VL and DQ", has_avx512, not_refused, avx512::kKernels},
 #endif
-#ifdef RAPT_AVX2_TIER
+#ifdef RAPT_TIER_avx2
     {"avx2", "AVX2, FMA and F16C", has_avx2, not_refused, avx2::kKernels},
 #endif
     {"portable", "nothing", [] { return true; }, not_refused, portable::kKernels}};
 
-#ifdef RAPT_AVX512_TIERS
 // Whether dot products of bf16 are slower than converting to fp32 and FMAs: on Intel they have half the rate of FMAs,
 // on Zen 4 twice (docs/performance/cpu.md).
+#if defined RAPT_TIER_avx512_bf16 && defined RAPT_TIER_avx512
 bool has_slow_bf16() { return __builtin_cpu_is("intel"); }
 #else
 bool has_slow_bf16() { return false; }
+#endif
+#ifndef __x86_64__
 bool has_amx_bf16() { return false; }
 #endif
 
