@@ -1,20 +1,14 @@
 # Finds the libraries that this configuration needs, and names all that are missing at once.
 
-set(missing "")
-macro(rapt_needs found debian_package)
-  if(NOT ${found})
-    list(APPEND missing ${debian_package})
-  endif()
-endmacro()
-
+include(${CMAKE_CURRENT_LIST_DIR}/needs.cmake)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json QUIET CMAKE_FIND_ROOT_PATH_BOTH) # headers only, the same for every target
 rapt_needs(nlohmann_json_FOUND nlohmann-json3-dev)
-if(RAPT_BUILD_CLI OR RAPT_BUILD_SIM OR RAPT_FUZZ)
+if(RAPT_BUILD_CLI OR RAPT_FUZZ)
   find_package(fmt QUIET)
   rapt_needs(fmt_FOUND libfmt-dev)
 endif()
-if(RAPT_BUILD_CLI OR RAPT_BUILD_SIM OR rapt_build_packer)
+if(RAPT_BUILD_CLI OR rapt_build_packer)
   find_package(CLI11 QUIET)
   rapt_needs(CLI11_FOUND libcli11-dev)
 endif()
@@ -26,10 +20,7 @@ if(RAPT_ZSTD OR rapt_build_packer)
   rapt_needs(RAPT_ZSTD_INCLUDE libzstd-dev)
 endif()
 if(RAPT_BUILD_SIM OR RAPT_FUZZ)
-  find_package(ZLIB QUIET)
-  rapt_needs(ZLIB_FOUND zlib1g-dev)
-  find_library(ZSTD_LIBRARY zstd)
-  rapt_needs(ZSTD_LIBRARY libzstd-dev)
+  include(${CMAKE_CURRENT_LIST_DIR}/../sim/dependencies.cmake)
 endif()
 if(RAPT_BUILD_PYTHON)
   find_package(Python 3.11 QUIET
@@ -41,13 +32,4 @@ if(RAPT_BUILD_TESTS)
   find_package(GTest QUIET)
   rapt_needs(GTest_FOUND libgtest-dev)
 endif()
-
-if(missing)
-  list(REMOVE_DUPLICATES missing)
-  list(JOIN missing " " packages)
-  message(FATAL_ERROR
-    "Libraries that Rapt is built with are missing. They are Debian's and Ubuntu's packages\n"
-    "  ${packages}\n"
-    "and this line installs them:\n"
-    "  sudo apt-get install ${packages}\n")
-endif()
+rapt_refuse_missing()

@@ -23,13 +23,14 @@ typedef struct rapt_device_info {
   const char* name;      /* "AMD Instinct MI300X" */
   const char* arch;      /* "gfx942" or "sm_90", as in archives' names; "" for the host */
   const char* target;    /* the run-time library's name: "gfx942:sramecc+:xnack-", "sm_90" */
-  const char* runtime;   /* "ROCm, HIP 7.1.25424", "CUDA driver 13.0", or the simulator */
+  const char* runtime;   /* the run-time's name and version: "ROCm, HIP 7.1.25424", "CUDA driver 13.0" */
   const char* library;   /* the file of the run-time library */
   uint64_t memory;       /* bytes */
   int32_t compute_units; /* on the host: hardware threads */
-  int32_t simulator;     /* 1: no GPU, docs/simulator.md */
-  /* On the simulator: the model that forecasts the times of its events, such as "time model 2", or "" if it was not
-   * asked for one (RAPT_SIM_TIME). "" for everything that exists. */
+  /* Deprecated: ask the library named above for its symbol rapt_sim_time_model (docs/simulator.md).
+   * simulator is 1 where there is no GPU. time_model forecasts the times of the simulator's events; it is "" where
+   * nothing is forecast. */
+  int32_t simulator;
   const char* time_model;
 } rapt_device_info;
 
@@ -46,8 +47,7 @@ RAPT_API rapt_status rapt_device_copy(rapt_device to_device, void* to, rapt_devi
 RAPT_API rapt_status rapt_device_synchronize(rapt_device device);
 
 /* A point in the work of a GPU's default stream (hipEvent_t, CUevent), to time what lies between two. The device
- * measures the time; on the simulator, rapt_device_info.time_model forecasts it. rapt_event_elapsed waits for `to`, and
- * is an error if either was not recorded. */
+ * measures the time. rapt_event_elapsed waits for `to`, and is an error if either was not recorded. */
 typedef struct rapt_event rapt_event;
 RAPT_API rapt_status rapt_event_create(rapt_device device, rapt_event** event);
 RAPT_API rapt_status rapt_event_destroy(rapt_event* event);

@@ -24,17 +24,22 @@ bool on_gpu(rapt_device device) {
   throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu, hip or cuda"));
 }
 
-rapt_device_info describe_host() {
+rapt_device_info no_details() {
   rapt_device_info info = {};
+  info.name = info.arch = info.target = info.runtime = info.library = info.time_model = "";
+  return info;
+}
+
+rapt_device_info describe_host() {
+  rapt_device_info info = no_details();
   info.name = "the host";
-  info.arch = info.target = info.runtime = info.library = info.time_model = "";
   info.compute_units = static_cast<int32_t>(std::max(std::thread::hardware_concurrency(), 1u));
   return info;
 }
 
 rapt_device_info describe_gpu(rapt_device device) {
   const gpu::Device& d = gpu::device(device);
-  rapt_device_info info = {};
+  rapt_device_info info = no_details();
   info.name = d.name.c_str();
   info.arch = d.arch.c_str();
   info.target = d.target.c_str();
@@ -42,8 +47,7 @@ rapt_device_info describe_gpu(rapt_device device) {
   info.library = d.driver->library().c_str();
   info.memory = d.memory;
   info.compute_units = d.compute_units;
-  info.simulator = d.driver->simulator();
-  info.time_model = d.driver->time_model();
+  d.driver->add_details(info);
   return info;
 }
 

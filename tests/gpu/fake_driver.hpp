@@ -40,8 +40,6 @@ class FakeDriver : public Driver {
   const char* name() const override { return "Fake"; }
   const std::string& library() const override { return library_; }
   const std::string& runtime() const override { return library_; }
-  bool simulator() const override { return false; }
-  const char* time_model() const override { return ""; }
   std::string describe(Status status) const override;
   bool is_out_of_memory(Status status) const override { return static_cast<int>(status) == kOutOfMemory; }
 

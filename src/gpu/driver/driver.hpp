@@ -69,12 +69,11 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
 
   virtual rapt_device_type type() const = 0;
-  virtual const char* name() const = 0;            // "HIP"
-  virtual const std::string& library() const = 0;  // the file
-  virtual const std::string& runtime() const = 0;  // "ROCm, HIP 7.1.25424", or that it is the simulator
-  virtual bool simulator() const = 0;
-  virtual const char* time_model() const = 0;      // as rapt_device_info.time_model
-  virtual std::string describe(Status) const = 0;  // the vendor's name and text of a failure
+  virtual const char* name() const = 0;                 // "HIP"
+  virtual const std::string& library() const = 0;       // the file
+  virtual const std::string& runtime() const = 0;       // "ROCm, HIP 7.1.25424"
+  virtual void add_details(rapt_device_info&) const {}  // fields that only this driver's devices have
+  virtual std::string describe(Status) const = 0;       // the vendor's name and text of a failure
   virtual bool is_out_of_memory(Status) const = 0;
 
   // Both throw Error if the library fails.

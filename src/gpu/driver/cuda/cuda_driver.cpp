@@ -19,8 +19,6 @@ class CudaDriver final : public Driver {
   const char* name() const override { return "CUDA"; }
   const std::string& library() const override { return cuda_.path(); }
   const std::string& runtime() const override { return cuda_.runtime(); }
-  bool simulator() const override { return false; }
-  const char* time_model() const override { return ""; }
   std::string describe(Status status) const override { return cuda_.describe(static_cast<CudaError>(status)); }
   bool is_out_of_memory(Status status) const override {
     return static_cast<CudaError>(status) == kCudaErrorOutOfMemory;

@@ -16,8 +16,10 @@ class HipDriver final : public Driver {
     static const std::string text = hip_.runtime();
     return text;
   }
-  bool simulator() const override { return hip_.simulator(); }
-  const char* time_model() const override { return hip_.time_model(); }
+  void add_details(rapt_device_info& info) const override {
+    info.simulator = hip_.simulator();
+    info.time_model = hip_.time_model();
+  }
   std::string describe(Status status) const override { return hip_.describe(static_cast<HipError>(status)); }
   bool is_out_of_memory(Status status) const override { return static_cast<HipError>(status) == kHipErrorOutOfMemory; }
 
