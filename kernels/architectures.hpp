@@ -6,18 +6,17 @@
 // (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties,
 // hipDeviceGetAttribute).
 //
-// Infinity Caches: AMD's CDNA3 white paper (256 MB for 8 dies), its product pages of RX 7900 XTX (96 MB) and RX 9070 XT
-// (64 MB); Chips and Cheese, "Strix Halo's Memory Subsystem" (32 MB).
+// Infinity Caches: AMD's CDNA3 white paper (256 MB for 8 dies). AMD's product pages of RX 7900 XTX (96 MB) and RX 9070
+// XT (64 MB). Chips and Cheese, "Strix Halo's Memory Subsystem" (32 MB).
 //
 // waves_per_simd is the number of hardware slots: 10 on gfx9 before gfx90a, 8 from gfx90a on, 16 on RDNA since gfx10.3
-// (LLVM's getMaxWavesPerEU; clang prints "Occupancy: 10" for an empty kernel on gfx908). hip_waves_per_simd is what
+// (LLVM's getMaxWavesPerEU). For an empty kernel on gfx908 clang prints "Occupancy: 10". hip_waves_per_simd is what
 // HIP's occupancy functions count: 8 on all of gfx9, because no more are ever dispatched to a SIMD.
 //
-// NVIDIA's words for the same: a wave is a warp, LDS is shared memory, a compute unit is a streaming multiprocessor,
-// and its four partitions are SIMDs with a quarter of its registers each. Sources: CUDA C++ Programming Guide,
-// "Technical Specifications per Compute Capability"; data sheets. A GPU runs the code of its major version's X.0, so
-// the limits of sm_80 and sm_120 are the smallest of all their GPUs (sm_86 and sm_89 have less shared memory than an
-// A100).
+// NVIDIA's words for the same: a wave is a warp, LDS is shared memory, a compute unit is a streaming multiprocessor.
+// Its four partitions are SIMDs with a quarter of its registers each. Sources: CUDA C++ Programming Guide, "Technical
+// Specifications per Compute Capability"; data sheets. A GPU runs the code of its major version's X.0. So the limits of
+// sm_80 and sm_120 are the smallest of all their GPUs: sm_86 and sm_89 have less shared memory than an A100.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ struct Operation {
   std::string_view name;
   Stage stage;
   size_t argument_size;         // bytes
-  int block_q = 0;              // rows of a workgroup; 0: those of its waves
+  int block_q = 0;              // rows of a workgroup; 0: the rows of its waves
   Family family = Family::any;  // of its C++ kernels
 };
 

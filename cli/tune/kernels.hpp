@@ -47,7 +47,7 @@ class DeviceKernels {
   TuneRow cell(const Problem& problem, rapt_op op, const Ways& ways) const;
 
  private:
-  // The leading kernel of the pass that explain() prints as "NAME + NAME"; null if none of them leads.
+  // The leading kernel of the pass that explain() prints as "NAME + NAME"; null if there is none.
   const TunedKernel* lead_of(const std::string& running, rapt_op op) const;
   // Whether a pass that this kernel leads can run the problem.
   bool can_lead(const Problem& problem, rapt_op op, const TunedKernel& kernel) const;

@@ -29,14 +29,14 @@ struct TuneRow {
   std::string direction;  // "forward", "backward"
   std::string dtype, mask;
   std::string features;       // "": both
-  std::string deterministic;  // "yes", "no"; "": that changes nothing
+  std::string deterministic;  // "yes", "no", or "" where it changes nothing
   int head_dim_least = 1, head_dim_most = 0;
   std::optional<CellSpan> group_rows;  // of a forward row
   CellSpan seqlen_k, unit_rows;
   std::string use;      // NAME:CRC32; "": nothing was faster than the default
   std::string by;       // "measured", "simulated"
   Interval gain;        // the default's time / that of `use`, or of the fastest other
-  int rounds = 0;       // of which it is the median
+  int rounds = 0;       // whose median it is
   std::string against;  // the default, as NAME:CRC32
   std::string among;    // of a cell: how many kernels were tried, with a checksum of their names and codes
 

@@ -18,7 +18,7 @@ const rapt_executor& executor_for(AnyCall call, const Execution& execution) {
   return execution.executor ? *execution.executor : default_executor();
 }
 
-// Of q after its rotary embedding, which a forward pass reads instead of the caller's.
+// A forward pass reads q after its rotary embedding from the workspace.
 size_t rotated_bytes(AnyCall call) {
   ForwardCall* const* forward = std::get_if<ForwardCall*>(&call);
   return forward ? rotated_q_bytes(**forward) : 0;

@@ -8,8 +8,8 @@
 
 namespace rapt {
 
-// The caller's workspace, or this thread's, which is kept between small calls; or for a large call one that the process
-// keeps, because the page faults of new memory can take longer than the call.
+// The caller's workspace. Without one, a small call uses memory that the thread keeps between calls, and a large call
+// memory that the process keeps: the page faults of new memory can take longer than the call.
 class Workspace {
  public:
   Workspace(const Execution& execution, size_t bytes);

@@ -73,9 +73,9 @@ class Archive {
   std::shared_ptr<const Content> content_;
 };
 
-// The archive of an architecture: in `place` if not "" (a file, or a folder that has <arch>.rapt), otherwise the first
-// found in RAPT_KERNEL_PATH (folders or files, separated by ':') and then next to the library. Throws Error with where
-// it looked, and which architectures' archives are there.
+// The archive of an architecture, in `place`: a file, or a folder that has <arch>.rapt. If `place` is "", the first one
+// in RAPT_KERNEL_PATH (folders or files, separated by ':'), or else next to the library. Throws Error with where it
+// looked, and which architectures' archives are there.
 std::string find_archive(const std::string& arch, const std::string& place = "");
 
 // Every <arch>.rapt in RAPT_KERNEL_PATH and next to the library; only the first of each architecture.

@@ -126,7 +126,7 @@ TritonKernel read_triton(const Reader& r) {
   return triton;
 }
 
-// Of two kernels in the order of the file.
+// `a` comes before `b` in the file.
 bool overlap(const Variant& a, const Variant& b) {
   if (a.offset != b.offset) return a.offset + a.stored_size > b.offset;
   return a.stored_size != b.stored_size || a.frame_size != b.frame_size || a.start + a.size > b.start;

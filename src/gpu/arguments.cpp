@@ -56,7 +56,7 @@ class PointerCheck {
                                              device_text({device_.id.type, place.device}), ", must be in that of ",
                                              device_.text(), " as it says"));
   }
-  // Of numbers that kernels read by scalar loads, which take addresses that are multiples of 4.
+  // Scalar loads, by which kernels read these numbers, take multiples of 4.
   void numbers(const char* name, const void* data) const {
     (*this)(name, data, ": copy it there");
     if (reinterpret_cast<uintptr_t>(data) % 4 != 0)
@@ -151,8 +151,8 @@ rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel
 
 namespace {
 
-// Exact for numbers below 2^31: with 2^shift >= d, factor = ceil(2^(31 + shift) / d) is too large by less than
-// 2^-shift, relatively (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
+// Exact for numbers below 2^31. With 2^shift >= d, factor = ceil(2^(31 + shift) / d), whose relative error is below
+// 2^-shift (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
 rapt_abi_divisor divisor(int64_t d) {
   d = std::max<int64_t>(d, 1);
   rapt_abi_divisor by = {};

@@ -13,7 +13,7 @@ rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel
                                const Device& device);
 rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Variant& lead, const Device& device,
                            char* workspace);
-// The arguments that all stages share, and those of one stage.
+// backward_args() fills what all stages share, set_stage() what one stage has of its own.
 rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, const Device& device, char* workspace);
 void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a);
 

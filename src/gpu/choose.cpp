@@ -8,9 +8,9 @@
 // A backward pass ends with backward_dbias and backward_dsink where their gradients are asked for. In `fused`,
 // backward_dq computes only the statistics of rows.
 //
-// One kernel leads a pass: passes differ in it, rows of the tuning table name it, and count its workgroups. choose()
-// lists the kernels that can lead a pass of the problem, with the kernels beside them, and takes the pass that the
-// first matching row names.
+// One kernel leads a pass. Rows of the tuning table name a pass by its leading kernel, and count its workgroups.
+// choose() first lists the kernels that can lead a pass of the problem, with the kernels beside them. Then it takes the
+// pass that the first matching row names.
 #include "gpu/choose.hpp"
 
 #include <algorithm>
@@ -159,7 +159,7 @@ class Chooser {
     return found;
   }
 
-  // Of kernels of one tile, the plain ones if there are any.
+  // The kernels of a tile, by default the smallest one: only plain kernels if there are any.
   std::vector<size_t> of_tile(const std::vector<size_t>& kernels, std::optional<int32_t> tile) const {
     if (!tile && !kernels.empty())
       tile = kernel(*std::ranges::min_element(kernels, {}, [&](size_t i) { return kernel(i).head_dim; })).head_dim;

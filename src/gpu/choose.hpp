@@ -34,7 +34,7 @@ struct Pass {
   const TuningRow* row = nullptr;  // that chose it
   std::array<PassKernel, 5> kernels = {};
   size_t count = 0;
-  int32_t splits = 1, split_rows = 0;  // of split: the rows of k are cut into so many parts, and rows of a part
+  int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part
   int32_t dq_sum_dims = 0;             // of fused: dims of a row of dq's sums
   WorkspaceLayout workspace;
 

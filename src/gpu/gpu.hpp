@@ -27,7 +27,7 @@ std::shared_ptr<const Pass> choose(const Request& request, std::string& refusal)
 // What choose() answered, in words.
 struct Explained {
   std::string kernels, reason;  // of the pass: "backward_dq... + backward_dkv...", and why it runs; "" if there is none
-  std::vector<Candidate> variants;  // every kernel of the archive; the reasons of those that the pass lacks
+  std::vector<Candidate> variants;  // every kernel of the archive, and why the pass lacks it
 };
 // `pass` is null if there is none, for the reason `refusal`.
 Explained explain(const Request& request, const Pass* pass, std::string_view refusal);

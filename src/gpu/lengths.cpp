@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
-// Of one tensor of lengths.
+// The size of one tensor of lengths.
 size_t bytes_of(int64_t batch) { return static_cast<size_t>(batch + 1) * sizeof(int32_t); }
 size_t aligned_bytes_of(int64_t batch) { return (bytes_of(batch) + kAlign - 1) / kAlign * kAlign; }
 

@@ -6,8 +6,8 @@ namespace rapt::gpu {
 
 namespace {
 
-// A split of fewer rows would write more than a sixteenth of what it reads, for 16 rows of q; with more of these tiles,
-// which find each other's keys in the cache, more than a quarter of what memory reads.
+// The least rows of k in a split. With fewer, one tile of 16 rows of q would write more than a sixteenth of what it
+// reads. Several tiles find each other's keys in the cache, and would write more than a quarter of what memory reads.
 constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
 // The number of splits that keeps the device busy; a split has `per_split` workgroups.

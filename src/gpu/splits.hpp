@@ -1,4 +1,4 @@
-// Split-KV: how the rows of k are cut into parts, for each of which a workgroup computes a partial result.
+// Split-KV cuts the rows of k into parts, and a workgroup computes a partial result over one part.
 #pragma once
 
 #include "gpu/choose.hpp"

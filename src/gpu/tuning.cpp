@@ -32,8 +32,8 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 constexpr std::string_view kOldWords[] = {"decode",         "decode_combine",    "backward_dq",    "backward_dkv",
                                           "backward_fused", "backward_dq_round", "backward_dbias", "backward_dsink"};
 
-// What runs where no other row fires: split-KV for up to 16 rows, because its tile has 16 and reads K and V for them
-// alone, and for caches, which only its kernels read.
+// These rows fire where no other does. Split-KV takes up to 16 rows of q: its tile has 16, and reads K and V for them
+// alone. It also takes caches, which only its kernels read.
 constexpr std::string_view kDefaultRows =
     "forward  group_rows<17  use=split.largest    by=default\n"
     "forward                 use=forward.largest  by=default\n"

@@ -66,9 +66,9 @@ struct Tuning {
   // The table that a device uses: the user's rows, the archive's, and rows that take what no other row does.
   static Tuning of(const Archive& archive);
 
-  // Rows before the archive's: those of RAPT_TUNING, a file or a folder with a file named after the architecture; then
-  // those of rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else ~/.config). With
-  // RAPT_TUNING=none there are none.
+  // The user's rows, which come before the archive's. RAPT_TUNING names a file, or a folder with a file named after the
+  // architecture. Next comes rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else ~/.config).
+  // With RAPT_TUNING=none there are no such rows.
   static Tuning of_user(const std::string& arch);
 
   void add(Tuning more);

@@ -8,8 +8,8 @@
 
 namespace rapt::gpu {
 
-// Throws Error, which begins with `where`, unless `stored` is exactly one frame with a content checksum whose header
-// says that it holds `size` bytes. Checked before they are allocated.
+// `stored` must be exactly one frame, with a content checksum and a header that says `size` bytes; the header is
+// checked before memory is allocated. Throws Error, which begins with `where`.
 std::vector<std::byte> decompress(const char* where, std::span<const std::byte> stored, uint64_t size);
 
 }  // namespace rapt::gpu

@@ -1,4 +1,4 @@
-// Which pass a problem takes, by its needs and a tuning table, without a device.
+// choose() without a device: a problem's needs, made-up kernels and a tuning table.
 #include "choose_case.hpp"
 
 #include "base/error.hpp"
@@ -305,7 +305,7 @@ TEST(Choose, KernelsOfOtherVersionsAreRefused) {
   EXPECT_NE(why().find("bytes of arguments, this library passes"), std::string::npos);
 }
 
-// Of 100 rows and 50 keys, in tiles of 64: what each stage's workgroups share.
+// What each stage's workgroups share, with 100 rows and 50 keys in tiles of 64.
 TEST(Choose, WorkgroupsOfStages) {
   const Needs n = of("b3 hq8 hk2 sq100 sk50 d64 fp16 bias=b1hN sink grads=dq,dk,dv,dbias,dsink", RAPT_BACKWARD);
   Variant v = variant("", DType::fp16, 64, "general", 64);

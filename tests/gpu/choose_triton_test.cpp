@@ -1,4 +1,4 @@
-// Which problems take a kernel by Triton.
+// Problems that take a kernel by Triton, and problems that do not.
 #include "choose_case.hpp"
 
 namespace rapt::gpu {

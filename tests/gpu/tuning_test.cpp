@@ -84,7 +84,7 @@ TEST(Tuning, UsersRows) {
   setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
   std::filesystem::create_directories(folder / "rapt" / "tuning");
   std::ofstream(folder / "rapt" / "tuning" / "gfx942") << "forward use=forward.largest by=settings\n";
-  EXPECT_EQ(Tuning::of_user("gfx942").rows.at(1).by, "settings");  // after those of RAPT_TUNING
+  EXPECT_EQ(Tuning::of_user("gfx942").rows.at(1).by, "settings");  // after RAPT_TUNING's rows
   EXPECT_EQ(Tuning::of_user("gfx1100").rows.size(), 1u);
   setenv("RAPT_TUNING", "none", 1);
   EXPECT_TRUE(Tuning::of_user("gfx942").rows.empty());

@@ -1,5 +1,5 @@
 // The parts of the CUDA driver's binary interface that the driver calls, declared here so that no CUDA is needed to
-// build. Names, numbers and layouts are those of CUDA 13's cuda.h; a suffix such as _v2 is part of a function's name.
+// build. Names, numbers and layouts are as in CUDA 13's cuda.h; a suffix such as _v2 is part of a function's name.
 #pragma once
 
 #include <cstddef>

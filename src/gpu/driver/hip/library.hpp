@@ -10,9 +10,9 @@ namespace rapt::gpu {
 
 class Hip {
  public:
-  // Opens the library that RAPT_HIP_LIBRARY names, or else, of libamdhip64.so.7, .6, .5 and .so, the one that the
-  // process has loaded or the first that opens. Throws Error, with what was tried, if none opens or it lacks a
-  // function. It stays open until the process ends.
+  // Opens the library that RAPT_HIP_LIBRARY names. By default it takes libamdhip64.so.7, .6, .5 or .so: the library
+  // that the process has loaded, or else the first that opens. Throws Error, with what was tried, if none opens or it
+  // lacks a function. It stays open until the process ends.
   Hip();
 
   const std::string& path() const { return path_; }
