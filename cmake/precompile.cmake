@@ -20,8 +20,29 @@ endfunction()
 
 # Compiles these sources of a target as one: CLI11, which most of them include, takes longer to compile than the rest.
 function(rapt_together target)
+  rapt_group(${target} cli11 ${ARGN})
+endfunction()
+
+# As rapt_together, for several groups of a target: rapt_group(TARGET GROUP source...).
+function(rapt_group target group)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP cli11)
+  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+endfunction()
+
+# rapt_by_folder(TARGET SOURCES source... EXCEPT source...): compiles the sources of each folder as one, for most small
+# sources take longer to open than to compile. Names in the unnamed namespaces of a folder must differ; EXCEPT has
+# sources whose names do not, relative to the current folder.
+function(rapt_by_folder target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;EXCEPT")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    if(NOT source IN_LIST arg_EXCEPT)
+      cmake_path(GET source PARENT_PATH folder)
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endif()
+  endforeach()
 endfunction()
 
 # In the sanitizers' builds, which are by clang and rarely file by file, a target's small sources are compiled as a few:

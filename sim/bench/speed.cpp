@@ -1,5 +1,5 @@
-// Wave-instructions a second of one thread's time, of the attention kernels: sim_speed gfx942 gfx1151; with --time
-// first, of those that have a timing table, with time on.
+// Measures wave-instructions per second of one thread's time with the attention kernels: sim_speed gfx942 gfx1151. With
+// --time as the first argument, launches are timed, on the architectures that have a timing table.
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/timing/launch_time.hpp"
 

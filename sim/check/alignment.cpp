@@ -1,10 +1,11 @@
-// Misaligned accesses, as the machine is set under ROCm: SH_MEM_CONFIG.alignment_mode is UNALIGNED (RDNA3 ISA document,
-// "Memory Alignment and Out-of-Range Behavior"; LLVM: the HSA's feature unaligned-access-mode), and compilers make use
-// of it. What needs alignment there:
+// Misaligned accesses, as the machine is set under ROCm: SH_MEM_CONFIG.alignment_mode is UNALIGNED, and compilers make
+// use of it (RDNA3 ISA document, "Memory Alignment and Out-of-Range Behavior"; LLVM: unaligned-access-mode).
+//
+// What needs alignment there:
 //   atomics                      their size
 //   LDS accesses of 12 and 16    4 bytes, on which compilers for ROCm count
 //   formatted buffer accesses    the smaller of the element and a dword
-//   gfx950's transposing LDS     8 bytes, 16 for those of 12
+//   gfx950's transposing LDS     8 bytes; accesses of 12 bytes 16
 //   scalar memory                a dword: the two lowest bits of base and offset are ignored in every mode
 #include "sim/check/checks.hpp"
 #include "sim/machine/memory/flat_access.hpp"

@@ -1,9 +1,9 @@
-// Barrier divergence. A phase of the barrier is complete when every wave of the group has arrived, so:
-//  - all waves must arrive at the same instruction;
-//  - a wave that ends counts as come in hardware. Surplus waves that leave before their first barrier are common and
-//    right. A wave that has been at a barrier and ends while others go on to another one has left work that the others
-//    still wait for, and is reported;
-//  - gfx12: a wait needs this wave's signal, and each signal a wait before the next signal and before the end.
+// Barrier divergence. A phase of the barrier is complete when every wave of the group has arrived.
+//  - All waves must arrive at the same instruction.
+//  - A wave that ends counts as come in hardware. Surplus waves that leave before their first barrier are common and
+//    right. A wave that has been at a barrier, and ends while others go on to another one, is reported: the others
+//    still wait for its work.
+//  - A wait of gfx12 needs this wave's signal, and each signal a wait before the next signal and before the end.
 // EXEC does not matter: the barrier counts waves.
 #include "sim/check/checks.hpp"
 

@@ -1,5 +1,5 @@
-// gfx11's WMMA reads a copy of A and B for every sixteen lanes, and the copies must be equal (RDNA3 ISA document, "Wave
-// Matrix Multiply Accumulate": lanes 0-15 are replicated into 16-31, in a wave of 64 also into 32-47 and 48-63). EXEC
+// gfx11's WMMA reads a copy of A and B for every sixteen lanes, and the copies must be equal. Lanes 0-15 are replicated
+// into 16-31, in a wave of 64 also into 32-47 and 48-63 (RDNA3 ISA document, "Wave Matrix Multiply Accumulate"). EXEC
 // is ignored.
 #include "sim/check/checks.hpp"
 #include "sim/check/register_name.hpp"

@@ -1,4 +1,4 @@
-// Which checks run: RAPT_SIM_CHECK is "all", or a comma list of these names; unset, empty or "0": none.
+// The checks that run: RAPT_SIM_CHECK is "all", or a comma list of these names; unset, empty or "0": none.
 #pragma once
 
 #include <string_view>

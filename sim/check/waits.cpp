@@ -1,5 +1,5 @@
-// Data used before the wait for it: a register that a memory operation will write is read or overwritten, or LDS that a
-// load will fill is accessed, before a wait for that operation.
+// Data used before the wait for it: a register is read or overwritten that a memory operation will still write, or LDS
+// is accessed that a load will still fill.
 #include "sim/check/waits.hpp"
 
 #include "sim/check/checks.hpp"
@@ -148,7 +148,7 @@ class WaitCheck final : public Observer {
     }
   }
 
-  // Loads of one queue write their registers in order, up to gfx11 (LLVM: VmemWriteVgprInOrder); on gfx12 too, those
+  // Loads of one queue write their registers in order, up to gfx11 (LLVM: VmemWriteVgprInOrder); on gfx12 too, loads
   // that write a part of a register are skipped.
   static bool in_order(const Wave& wave, const Entry& entry, const OutstandingOperations::Operation& writer) {
     if (contains(gfx12, wave.arch) && !entry.effects.partial_dst && entry.effects.unit != Unit::lds) return false;

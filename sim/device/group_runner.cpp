@@ -59,8 +59,8 @@ bool GroupRunner::turn(Wave& wave, std::uint64_t quantum, std::uint64_t wave_lim
 }
 
 bool GroupRunner::advance(std::uint64_t budget, std::uint64_t wave_limit) {
-  // On hardware waves run at the same time, and kernels that AMD ships rely on it: none may run far ahead. Of 30 GEMMs
-  // of aiter one overwrites LDS 22 instructions after a barrier that others have just left to read it.
+  // On hardware waves run at the same time, and kernels that AMD ships rely on it: none may run far ahead. One of
+  // aiter's GEMMs overwrites LDS 22 instructions after a barrier that other waves have just left to read it.
   constexpr std::uint64_t short_turn = 16;
   std::uint64_t spent = 0;
   while (group_.live_waves > 0 && spent < budget) {

@@ -33,8 +33,6 @@ class GroupRunner {
   bool advance(std::uint64_t budget, std::uint64_t wave_limit);
 
   const Workgroup& group() const { return group_; }
-  void watch(Observer* observer) { group_.observers.push_back(observer); }
-  void ignore(const Observer* observer) { std::erase(group_.observers, observer); }  // it watches no longer
   std::uint64_t instructions() const;
   // By the clock model: of the longest wave, and of each pipe for all waves.
   std::uint64_t longest_wave() const;

@@ -7,11 +7,11 @@
 
 namespace rapt::sim {
 
-// Of a multiprocessor as HIP counts them: on RDNA that is two compute units. 0 if the group does not fit.
+// HIP's multiprocessors: on RDNA, one is two compute units. 0 if the group does not fit.
 unsigned groups_per_multiprocessor(const Kernel& kernel, const Properties& properties, unsigned group_size,
                                    std::size_t dynamic_lds);
 
-// Whether the waves of a group are all on one compute unit: on RDNA only those of kernels compiled with -mcumode are.
+// Whether the waves of a group are all on one compute unit: on RDNA only if the kernel was compiled with -mcumode.
 bool on_one_unit(const Kernel& kernel, const Properties& properties);
 
 }  // namespace rapt::sim

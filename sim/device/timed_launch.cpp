@@ -11,7 +11,7 @@ namespace rapt::sim {
 namespace {
 
 constexpr std::uint64_t timed_groups = 96, counted_groups = 384;
-constexpr std::uint64_t every = ~std::uint64_t{0};
+constexpr std::uint64_t every = timing::all_instructions;
 
 unsigned groups_per_unit(const timing::Chip& chip, const Launch& launch) {
   const Properties& p = properties(chip.arch);

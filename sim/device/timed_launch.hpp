@@ -41,7 +41,7 @@ class TimedLaunch {
   const timing::Chip& chip_;
   std::string kernel_;
   std::uint64_t total_;
-  timing::Plan plan_, counted_;  // the groups that are timed, and more of which only the lengths are known
+  timing::Plan plan_, counted_;  // the groups that are timed, and a larger sample whose lengths are counted
   std::unordered_map<std::uint64_t, timing::Extent> sample_;
   std::uint64_t most_to_time_whole_;
   std::atomic<std::uint64_t> instructions_;  // that all groups of the first die have at least

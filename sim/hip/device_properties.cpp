@@ -1,5 +1,5 @@
-// hipGetDeviceProperties in both layouts. Values that are not in kernels/architectures.hpp are those that ROCm reports
-// for all of them.
+// hipGetDeviceProperties in both layouts. Values that are not in kernels/architectures.hpp are the ones that ROCm
+// reports for every architecture.
 #include "sim/hip/abi/device.hpp"
 #include "sim/hip/device_properties.hpp"
 #include "sim/hip/module/launch.hpp"

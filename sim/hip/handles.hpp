@@ -1,4 +1,4 @@
-// Which handles given to the program are live. A handle is its object's address; freed and foreign ones are detected.
+// The live handles that the program was given. A handle is its object's address; freed and foreign ones are detected.
 #pragma once
 
 #include "sim/hip/error.hpp"

@@ -13,7 +13,7 @@ constexpr std::string_view name_of(Arch arch) { return architectures::kTable[sta
 
 constexpr bool is_amd(const Architecture& a) { return a.vendor == "amd"; }
 
-// In the order of Arch, before those of other vendors.
+// AMD's rows come first, in the order of Arch.
 static_assert(arch_count == std::ranges::count_if(architectures::kTable, is_amd));
 static_assert(name_of(Arch::gfx908) == "gfx908" && name_of(Arch::gfx90a) == "gfx90a" &&
               name_of(Arch::gfx942) == "gfx942" && name_of(Arch::gfx950) == "gfx950" &&

@@ -1,10 +1,14 @@
 // The clock model: how long an instruction occupies each pipe and delays the wave that issues it. A pure function of
 // the decoded instruction; memory, LDS and waits for results take no time in this model.
 //
-// Sources: AMD's white papers (operations per clock and CU of each product), AMD's matrix instruction calculator
-// (clocks of matrix products, and how many of them vector arithmetic must wait), the CDNA4 ISA document (passes of the
-// scaled products), LLVM's SISchedule.td (which integer operations run at less than full rate), RX 7900 XTX's data
-// sheet (f64). If a rate is not documented, the full rate is assumed, so that sums are lower bounds.
+// Sources:
+//   AMD's white papers                      operations per clock and CU of each product
+//   AMD's matrix instruction calculator     clocks of matrix products, and how long vector arithmetic must wait
+//   the CDNA4 ISA document                  passes of the scaled products
+//   LLVM's SISchedule.td                    integer operations that run at less than full rate
+//   RX 7900 XTX's data sheet                f64
+//
+// If a rate is not documented, the full rate is assumed, so that sums are lower bounds.
 #pragma once
 
 #include "sim/isa/effects.hpp"

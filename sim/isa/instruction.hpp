@@ -42,7 +42,8 @@ enum class LaneMap : std::uint8_t { none, dpp16, dpp8, sdwa };
 enum class SdwaSelect : std::uint8_t { byte0, byte1, byte2, byte3, word0, word1, dword };
 enum class SdwaUnused : std::uint8_t { pad, sext, preserve };
 
-// Operands are in fixed places:
+// Operands are in fixed places.
+//
 //   sop*     dst, src0, src1; immediate = simm16, sign-extended (sopk, sopp; branch targets in words after the next)
 //   smem     dst = sdata (store and atomic: src2), src0 = sbase, src1 = soffset or none; offset
 //   vop*     dst, dst2 = carry out, src0..2 (src2 also a carry or mask in); an fma accumulating into dst has src2 = dst
@@ -53,6 +54,7 @@ enum class SdwaUnused : std::uint8_t { pad, sext, preserve };
 //   ds       dst, src0 = address, src1, src2 = data; offset; the two-address forms: offset1 too, both in elements
 //   flat, global, scratch: dst, src0 = vaddr or none, src1 = vdata, src2 = saddr or none; offset
 //   mubuf, mtbuf: dst (loads, returning atomics), src0 = vaddr or none, src1 = vdata, src2 = srsrc, src3 = soffset
+//
 // `immediate` also holds v_bitop3's table of three inputs, a literal word as it came, and bits that only text needs.
 struct Instruction {
   const Opcode* opcode = nullptr;

@@ -75,8 +75,9 @@ enum class Type : std::uint8_t {
 // The number of 32-bit registers that a value of the type takes; for mask, in a wave of `lanes` lanes.
 unsigned dwords(Type type, unsigned lanes);
 
-// What operand types and format do not tell of an operation, mostly exceptions: a floating-point source takes neg and
-// abs, a floating-point result clamp and omod; VOP1, VOP2 and VOPC have VOP3, DPP and SDWA forms.
+// Facts of an operation that its operand types and format do not tell, mostly exceptions from these rules: a
+// floating-point source takes neg and abs, a floating-point result clamp and omod. VOP1, VOP2 and VOPC have VOP3, DPP
+// and SDWA forms.
 using Traits = std::uint64_t;
 namespace trait {
 constexpr Traits bit(unsigned n) { return Traits{1} << n; }

@@ -15,7 +15,7 @@ std::vector<BundleEntry> read_bundle(std::span<const std::byte> bytes);
 
 bool is_compressed(std::span<const std::byte> bytes);
 std::vector<std::byte> decompress_bundle(std::span<const std::byte> bytes);
-// Of the file with its header. Version 1 does not store it: found by decompressing.
+// The size of the file with its header. Version 1 does not store it, so it is found by decompressing.
 std::size_t compressed_size(const std::byte* image);
 
 }  // namespace rapt::sim

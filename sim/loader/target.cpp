@@ -13,7 +13,8 @@ struct Machine {
   std::string_view name;
 };
 
-// AMDGPUUsage, table "AMDGPU EF_AMDGPU_MACH Values": those that the listed devices run, and related ones for messages.
+// AMDGPUUsage, table "AMDGPU EF_AMDGPU_MACH Values": machines that the listed devices run, and related ones for
+// messages.
 constexpr Machine machines[] = {
     {0x02c, "gfx900"},       {0x02f, "gfx906"},          {0x030, "gfx908"},          {0x033, "gfx1010"},
     {0x036, "gfx1030"},      {0x03f, "gfx90a"},          {0x041, "gfx1100"},         {0x044, "gfx1103"},

@@ -1,4 +1,4 @@
-// Which device a code object is for: a processor and two target features (AMDGPUUsage, "Target ID").
+// The device that a code object is for: a processor and two target features (AMDGPUUsage, "Target ID").
 #pragma once
 
 #include "sim/loader/elf.hpp"

@@ -49,7 +49,7 @@ struct MemoryCounts {
   MemoryCounts& operator+=(const MemoryCounts& other);
 };
 
-// Of one static instruction, all waves together.
+// The counts of one static instruction, all waves together.
 struct SlotCounts {
   // How often it was reached, did not continue with the next instruction, or was skipped by gfx9's MODE.vskip.
   std::uint64_t executed = 0, taken = 0, skipped = 0;
@@ -57,7 +57,7 @@ struct SlotCounts {
   SlotCounts& operator+=(const SlotCounts& other);
 };
 
-// Of a wave, a loop, a source line or a kernel.
+// The counts of a wave, a loop, a source line or a kernel.
 struct Totals {
   std::uint64_t instructions = 0;
   std::uint64_t issue = 0;  // clocks that its waves took to issue it, each counted separately

@@ -24,7 +24,7 @@ struct Block {
 struct Loop {
   std::uint32_t header;                // block
   std::vector<std::uint32_t> latches;  // blocks that go back to it
-  std::vector<std::uint32_t> blocks;   // all of them, ascending; those of inner loops too
+  std::vector<std::uint32_t> blocks;   // in ascending order, with the blocks of inner loops
   std::uint64_t iterations = 0;        // how often the header ran
   std::uint64_t entries = 0;           // ... from outside
   int parent = -1;                     // the innermost loop around it, or -1

@@ -17,7 +17,7 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-// Of one static instruction: how often it ran, and did not continue with the next one.
+// How often one static instruction ran, and how often it did not continue with the next one.
 struct RunCounts {
   std::uint64_t executed = 0, taken = 0;
 };

@@ -53,7 +53,7 @@ std::vector<std::string> read_entries(DwarfReader& r, bool wide, const DebugStri
   return names;
 }
 
-// Version 4: strings up to an empty one. Directory 0, that of the compilation, is not in the list.
+// Version 4: strings up to an empty one. Directory 0, the compilation's, is not in the list.
 void read_lists(DwarfReader& r, LineHeader& header) {
   header.directories.emplace_back();
   for (auto text = r.text(); !text.empty(); text = r.text()) header.directories.emplace_back(text);

@@ -1,5 +1,4 @@
-// The counters of one host thread's workgroups, which run one after the other or in turns, and those of their
-// launch.
+// The counters of one host thread's workgroups, which run one after the other or in turns, and of their launch.
 #pragma once
 
 #include "sim/machine/core/observer.hpp"

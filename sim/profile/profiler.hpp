@@ -9,7 +9,7 @@
 
 namespace rapt::sim {
 
-// Of one launch, without its instructions.
+// What is kept of one launch, without its instructions.
 struct LaunchRecord {
   std::array<std::uint32_t, 3> groups{}, group_size{};
   std::uint32_t lds_bytes = 0;

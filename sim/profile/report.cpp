@@ -13,7 +13,7 @@ std::vector<RunCounts> run_counts(const KernelProfile& kernel) {
   return counts;
 }
 
-// Of each instruction that ran.
+// The totals of each instruction that ran.
 std::vector<Totals> each_total(const KernelProfile& kernel, const KernelCode& code) {
   std::vector<Totals> list;
   const DecodeMode mode = code.mode();

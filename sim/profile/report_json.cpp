@@ -1,8 +1,7 @@
 #include "sim/profile/report.hpp"
 
 #include "sim/isa/properties.hpp"
-
-#include <nlohmann/json.hpp>
+#include "sim/profile/source_json.hpp"
 
 namespace rapt::sim {
 namespace {
@@ -34,10 +33,6 @@ void add_bounds(Json& j, const Totals& totals, std::uint64_t memory_bytes, Arch 
   for (const Bound& b : list)
     out.push_back({{"pipe", b.pipe}, {"unit_clocks", b.unit_clocks}, {"microseconds", b.microseconds}});
   j["bound_by"] = largest(list).pipe;
-}
-
-Json source_json(const Source& source) {
-  return source.file.empty() ? Json(nullptr) : Json{{"file", source.file}, {"line", source.line}};
 }
 
 Json wave_json(const WaveCounts& w) {

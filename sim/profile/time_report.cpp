@@ -3,21 +3,15 @@
 #include "sim/isa/properties.hpp"
 #include "sim/isa/text.hpp"
 #include "sim/profile/counts.hpp"
-#include "sim/profile/kernel_code.hpp"
+#include "sim/profile/source_json.hpp"
 #include "sim/timing/accuracy.hpp"
 #include "sim/timing/model.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace rapt::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using timing::SlotTime;
-
-Json source_json(const Source& source) {
-  return source.file.empty() ? Json(nullptr) : Json{{"file", source.file}, {"line", source.line}};
-}
 
 // The clocks of all timed waves together, by cause.
 Json time_json(const SlotTime& time) {
@@ -49,8 +43,8 @@ Json first_json(const timing::Forecast& f) {
           {"sample_error", f.sample_error}, {"levels", levels}};
 }
 
-// For each wave of the unit: its SIMD, and of each of its instructions four numbers: which one of the list, clocks
-// since the one before, clocks that it was stalled, and the cause.
+// Each wave of the unit has its SIMD, and four numbers per instruction: its index in the list, clocks since the one
+// before, clocks that it was stalled, and the cause.
 Json timeline_json(const KernelTimes& k, const std::vector<FlowInstruction>& flow) {
   std::map<std::uint32_t, std::size_t> numbers;
   for (std::size_t n = 0; n < flow.size(); ++n) numbers[flow[n].slot] = n;

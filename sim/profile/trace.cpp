@@ -25,7 +25,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-// One value if the active lanes agree, else those of the first lanes; "-" for an inactive one.
+// One value if the active lanes agree, else the first lanes' values; "-" for an inactive lane.
 std::string lanes_text(const std::uint32_t* row, unsigned lanes, std::uint64_t exec, unsigned shown) {
   if (exec == 0) return "(no active lane)";
   const std::uint32_t first = row[std::countr_zero(exec)];

@@ -10,7 +10,7 @@ namespace {
 // What is published of Radeons (ranges of attention kernels, not of these code objects) is 1.1 to 1.9 times the
 // forecast time; the other chips have no times at all.
 constexpr double unmeasured = 0.5;
-constexpr std::array table{
+constexpr std::array accuracies{
     Accuracy{.chip = "mi300x", .rows = 23, .geometric_mean = 0.98, .within = 0.15, .share = 0.91},
     Accuracy{.chip = "mi308x", .rows = 217, .geometric_mean = 1.10, .within = 0.15, .share = 0.93},
     Accuracy{.chip = "mi355x", .rows = 307, .geometric_mean = 0.95, .within = 0.15, .share = 0.86},
@@ -19,8 +19,8 @@ constexpr std::array table{
 }  // namespace
 
 Accuracy accuracy_of(const Chip& chip) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Accuracy& a) { return a.chip == chip.name; });
-  if (found != table.end()) return *found;
+  const auto found = std::find_if(accuracies.begin(), accuracies.end(), [&](const Accuracy& a) { return a.chip == chip.name; });
+  if (found != accuracies.end()) return *found;
   return {.chip = chip.name, .rows = 0, .geometric_mean = 1, .within = unmeasured, .share = 0};
 }
 

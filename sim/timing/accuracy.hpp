@@ -13,7 +13,7 @@ struct Accuracy {
   double within;          // so far at most was a forecast from its time, as a fraction of that, ...
   double share;           // ... in this share of the rows
 
-  // Of the times that a forecast may stand for, for that share.
+  // The shortest and the longest time that a forecast may stand for, with that share of rows inside.
   double low(double forecast) const { return forecast / (1 + within); }
   double high(double forecast) const { return forecast / (1 - within); }
 };

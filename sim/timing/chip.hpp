@@ -21,7 +21,7 @@ struct Chip {
   // A unit: what workgroups are dispatched to. CDNA: a compute unit; RDNA: a workgroup processor, that is two compute
   // units, each with half of the SIMDs, and with its own path to the LDS and to vector memory.
   unsigned simds;
-  unsigned turn_clocks;         // a SIMD issues once in so many clocks
+  unsigned turn_clocks;         // between a SIMD's turns to issue
   unsigned scalar_clocks;       // until the wave's next instruction after a scalar one
   unsigned refetch_clocks;      // until a wave issues again after a taken branch whose target is in the instruction
                                 // cache, or once a barrier lets it go

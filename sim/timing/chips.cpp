@@ -9,12 +9,12 @@ namespace rapt::sim::timing {
 namespace {
 
 // The first of an architecture is the one that its name alone means.
-constexpr std::array table{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
+constexpr std::array known_chips{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
                            mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
 
 constexpr bool has_every_arch() {
   ArchSet archs = 0;
-  for (const Chip& chip : table) archs |= only(chip.arch);
+  for (const Chip& chip : known_chips) archs |= only(chip.arch);
   return archs == every_arch;
 }
 static_assert(has_every_arch(), "each architecture needs a row: its name alone is a device that can be timed");
@@ -41,20 +41,20 @@ constexpr std::array numbers{
 
 }  // namespace
 
-std::span<const Chip> chips() { return table; }
+std::span<const Chip> chips() { return known_chips; }
 std::span<const FittedNumber> fitted_numbers() { return numbers; }
 
 const Chip* find_chip(Arch arch, std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Chip& chip) {
+  const auto found = std::find_if(known_chips.begin(), known_chips.end(), [&](const Chip& chip) {
     return chip.arch == arch && (name.empty() || chip.name == name);
   });
-  return found == table.end() ? nullptr : &*found;
+  return found == known_chips.end() ? nullptr : &*found;
 }
 
 const Chip* find_chip(Arch arch, unsigned units) {
-  const auto found = std::find_if(table.begin(), table.end(),
+  const auto found = std::find_if(known_chips.begin(), known_chips.end(),
                                   [&](const Chip& chip) { return chip.arch == arch && compute_units(chip) == units; });
-  return found == table.end() ? nullptr : &*found;
+  return found == known_chips.end() ? nullptr : &*found;
 }
 
 }  // namespace rapt::sim::timing

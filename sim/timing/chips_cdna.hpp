@@ -1,12 +1,12 @@
 // The table's CDNA rows.
 //
-// Sources: AMD's white papers on CDNA to CDNA 4 and the product data sheets for dies, units, clocks, cache sizes, bytes
-// per clock and per second; LLVM's hazard recogniser for matrix_tail_clocks (so many wait states more than the passes,
-// times 4); ROCm's rocminfo for lines of caches. No data sheet of MI308X is public: rocminfo reports its units and its
-// clock, its memory is MI300X's. "Measured": te42kyfo's gpu-benches (gpu-latency, gpu-l2-cache, gpu-stream), in their
-// results for MI210, which has 104 of MI250X's 110 units, and for MI100. Instruction caches: AMD's white paper on CDNA
-// 3, and Linux's kfd_crat.c for older chips. "Fitted": see docs/performance/amd-time.md; what it says of MI300X is
-// assumed of older chips where nothing else is said.
+// AMD's white papers on CDNA to CDNA 4 and the product data sheets have dies, units, clocks, cache sizes, bytes per
+// clock and per second. LLVM's hazard recogniser has matrix_tail_clocks: the wait states beyond the passes, times 4.
+// ROCm's rocminfo has the lines of caches. MI308X has no public data sheet: rocminfo reports its units and its clock,
+// and its memory is MI300X's. Numbers that are "measured" come from te42kyfo's gpu-benches (gpu-latency, gpu-l2-cache,
+// gpu-stream), with results for MI100 and for MI210, which has 104 of MI250X's 110 units. Instruction caches: AMD's
+// white paper on CDNA 3, and Linux's kfd_crat.c for older chips. "Fitted": see docs/performance/amd-time.md; older
+// chips are assumed to be as MI300X where nothing else is said.
 #pragma once
 
 #include "sim/timing/chip.hpp"

@@ -1,11 +1,11 @@
 // The table's RDNA rows.
 //
-// Sources, where no other one stands beside a number: AMD's product pages for units, clocks, cache sizes and memory;
-// AMD's RDNA white paper and RDNA architecture presentation (GPUOpen) for what a SIMD and a workgroup processor do in a
-// clock, and for 5 clocks between dependent instructions; LLVM's SISchedule.td (GFX11SpeedModel, GFX12SpeedModel) for
-// the other latencies of instructions. "C&C": Chips and Cheese, "Microbenchmarking AMD's RDNA 3 graphics architecture".
-// "RX 6900 XT": measured on that chip of the generation before (te42kyfo's gpu-benches), and assumed of this one.
-// "Assumed": nothing better was found; the plausible range stands beside it.
+// Sources, unless a number names another one: AMD's product pages have units, clocks, cache sizes and memory. AMD's
+// RDNA white paper and RDNA architecture presentation (GPUOpen) say what a SIMD and a workgroup processor do in a
+// clock, and that 5 clocks lie between dependent instructions. LLVM's SISchedule.td (GFX11SpeedModel, GFX12SpeedModel)
+// has the other latencies of instructions. A number marked C&C comes from Chips and Cheese, "Microbenchmarking AMD's
+// RDNA 3 graphics architecture". Numbers marked RX 6900 XT were measured on that chip of the generation before
+// (te42kyfo's gpu-benches). An assumed number has its plausible range beside it.
 #pragma once
 
 #include "sim/timing/chips_cdna.hpp"

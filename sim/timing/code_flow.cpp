@@ -1,7 +1,7 @@
 #include "sim/timing/code_flow.hpp"
 
+#include "sim/machine/core/fault.hpp"
 #include "sim/timing/register_set.hpp"
-#include "sim/timing/wait_loop.hpp"
 
 #include <deque>
 #include <set>
@@ -9,6 +9,23 @@
 
 namespace rapt::sim::timing {
 namespace {
+
+// Null beyond the code, and where there is no instruction.
+const Entry* entry_at(const Program& program, std::uint32_t slot) {
+  try {
+    return &program.at(program.base() + 4 * std::uint64_t{slot});
+  } catch (const Fault&) {
+    return nullptr;
+  }
+}
+
+// Where a branch goes that is taken; none if the instruction does not say.
+std::optional<std::uint32_t> branch_target(const Entry& entry) {
+  const std::string_view name = entry.instruction.opcode->name;
+  if (!name.starts_with("s_branch") && !name.starts_with("s_cbranch")) return std::nullopt;
+  return static_cast<std::uint32_t>(std::int64_t{entry.slot} + entry.instruction.size / 4 +
+                                    entry.instruction.immediate);
+}
 
 bool ends(const Entry& entry) { return entry.instruction.opcode->name.starts_with("s_endpgm"); }
 
@@ -19,6 +36,12 @@ std::vector<std::uint32_t> successors(const Entry& entry) {
   if (name != "s_branch") slots.push_back(entry.slot + entry.instruction.size / 4);
   if (const auto target = branch_target(entry)) slots.push_back(*target);
   return slots;
+}
+
+// Compilers take the form that returns nothing where nothing reads the result.
+bool returns_atomic(const Entry& entry) {
+  const Effects& e = entry.effects;
+  return e.atomic && e.unit != Unit::lds && !e.writes().empty();
 }
 
 bool is_arithmetic(const Entry& entry) {
@@ -42,8 +65,8 @@ bool invalidates(const Entry& entry) {
   return name.starts_with("buffer_wbinvl1") || name.starts_with("buffer_invl2") || name == "buffer_gl1_inv";
 }
 
-// The loops, as sets of instructions each of which can reach all of its set: the strongly connected components (S. Rao
-// Kosaraju's algorithm: of the reversed graph, in the order in which a search of the graph left them, last first).
+// The loops as sets of instructions: the strongly connected components, by S. Rao Kosaraju's algorithm. It searches the
+// reversed graph, and begins with what a search of the graph left last.
 std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
   std::vector<std::uint32_t> left;
   std::set<std::uint32_t> seen;
@@ -85,10 +108,13 @@ std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
   return loops;
 }
 
-bool loads_decide(const ReachedCode& code, const std::vector<std::uint32_t>& loop) {
+// The branch of the loop that depends on what the loop loads. None in loops that draw tickets, or try a
+// compare-and-swap until it succeeds: whoever runs makes progress there.
+std::optional<std::uint32_t> decided_branch(const ReachedCode& code, const std::vector<std::uint32_t>& loop) {
+  if (std::any_of(loop.begin(), loop.end(), [&](auto slot) { return returns_atomic(*code.at(slot)); })) return {};
   const bool refreshed = std::any_of(loop.begin(), loop.end(), [&](auto slot) { return invalidates(*code.at(slot)); });
-  // Without either, a cache may return the old value for ever, so no code waits like that. Nor do invalidated vector
-  // caches make a scalar load new.
+  // A load that is not coherent, in a loop that invalidates no cache, may return the old value for ever: no code waits
+  // like that. Nor do invalidated vector caches make a scalar load new.
   const auto looks = [&](const Entry& e) {
     if (!e.effects.loads || e.effects.unit == Unit::lds) return false;
     return is_coherent(e.instruction) || (refreshed && e.effects.unit != Unit::smem);
@@ -102,7 +128,7 @@ bool loads_decide(const ReachedCode& code, const std::vector<std::uint32_t>& loo
     open.pop_front();
     RegisterSet loaded = before.at(entry.slot);
     const bool from_memory = reads_any(entry, loaded);
-    if (entry.effects.unit == Unit::branch && from_memory) return true;
+    if (entry.effects.unit == Unit::branch && from_memory) return entry.slot;
     if (entry.effects.unit == Unit::lds && entry.effects.stores && from_memory && !shared) {
       shared = true;
       open.assign(loop.begin(), loop.end());
@@ -112,7 +138,7 @@ bool loads_decide(const ReachedCode& code, const std::vector<std::uint32_t>& loo
     for (const std::uint32_t next : successors(entry))
       if (const auto at = before.find(next); at != before.end() && at->second.add(loaded)) open.push_back(next);
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -133,10 +159,14 @@ std::optional<ReachedCode> reached(const Program& program, std::uint64_t entry) 
   return code;
 }
 
-bool loads_decide_a_loop(const ReachedCode& code) {
-  const auto loops = loops_of(code);
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const std::vector<std::uint32_t>& loop) { return loads_decide(code, loop); });
+bool draws_tickets(const ReachedCode& code) {
+  return std::any_of(code.begin(), code.end(), [](const auto& slot) { return returns_atomic(*slot.second); });
+}
+
+std::optional<std::uint32_t> branch_decided_by_loads(const ReachedCode& code) {
+  for (const std::vector<std::uint32_t>& loop : loops_of(code))
+    if (const auto branch = decided_branch(code, loop)) return branch;
+  return std::nullopt;
 }
 
 }  // namespace rapt::sim::timing

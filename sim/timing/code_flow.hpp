@@ -1,4 +1,4 @@
-// Which instructions a kernel can reach, and what its loops depend on.
+// The instructions that a kernel can reach, and whether its workgroups depend on each other.
 #pragma once
 
 #include "sim/machine/core/program.hpp"
@@ -14,10 +14,14 @@ using ReachedCode = std::map<std::uint32_t, const Entry*>;
 // The code that can be reached from the kernel's entry; none if it jumps to an address in registers.
 std::optional<ReachedCode> reached(const Program& program, std::uint64_t entry);
 
-// Whether what a loop loads decides one of its branches, so that how often it goes round may depend on what other
-// workgroups store meanwhile. A load that may return what a cache has kept (it is not coherent, and the loop
-// invalidates no cache) does not count. Neither does what has been through a matrix product or floating-point
-// arithmetic: that is data, not a word that says whether to go on.
-bool loads_decide_a_loop(const ReachedCode& code);
+// Whether workgroups draw tickets: persistent ones draw the number of each tile, and with split K each one counts
+// whether it is the last. An atomic that returns what it found tells them.
+bool draws_tickets(const ReachedCode& code);
+
+// The slot of a loop's branch that depends on what the loop loads, so that the number of rounds may depend on what
+// other workgroups store meanwhile. A load counts if it is coherent or if the loop invalidates the caches. Values that
+// have been through a matrix product or floating-point arithmetic do not count: they are data, not a word that says
+// whether to go on.
+std::optional<std::uint32_t> branch_decided_by_loads(const ReachedCode& code);
 
 }  // namespace rapt::sim::timing

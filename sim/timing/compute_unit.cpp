@@ -53,8 +53,8 @@ unsigned ComputeUnit::free_lds_place() const {
   return place;
 }
 
-// RDNA 3's ISA document, 3.3.4: each half of the LDS's addresses is in one compute unit's banks, and those of a group
-// may be in either, or in both, wherever its waves are; here, where the middle of its LDS is.
+// RDNA 3's ISA document, 3.3.4: each half of the LDS's addresses is in one compute unit's banks. A group's addresses
+// may be in either half, or in both, wherever its waves are. Here the middle of its LDS decides.
 double& ComputeUnit::lds_free(const Wave& wave) {
   const unsigned compute_units = compute_units_per_unit(chip_);
   if (compute_units == 1 || placement_.one_compute_unit || placement_.lds_bytes == 0)
@@ -214,8 +214,8 @@ void ComputeUnit::issue(Simd& simd, Wave& wave, const Step& step) {
   if (step.arrives || step.joins) meet(wave, step);
 }
 
-// Fetches the wave's next instruction. The clocks after a taken branch are the branch's, those of a miss the next
-// instruction's.
+// Fetches the wave's next instruction. The branch has the clocks after a taken branch; the next instruction has a
+// miss's clocks.
 void ComputeUnit::go_on(Wave& wave, const Step& step, std::uint32_t slot) {
   const std::uint32_t next = wave.trace->slots[wave.at], line = fetch_.line_of(next);
   const bool taken = next != slot + step.bytes / 4;

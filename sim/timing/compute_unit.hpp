@@ -95,7 +95,7 @@ class ComputeUnit {
   Timeline* timeline_;  // null: not drawn
   InstructionFetch fetch_;
   MemoryPath memory_;
-  std::array<double, 2> lds_free_{};  // of each block of banks, of which every compute unit has one
+  std::array<double, 2> lds_free_{};  // of each block of banks: one per compute unit
   std::vector<Simd> simds_;
   std::deque<std::unique_ptr<Group>> groups_;
   std::unique_ptr<Group> ended_;

@@ -16,7 +16,7 @@ class DeviceAddresses {
   explicit DeviceAddresses(unsigned line_bytes);
 
   // Moves the lines that a group touched. Allocations lie one after the other in the order in which they are first
-  // touched, so groups must come in an order that is the same in every run; while they are allocated.
+  // touched, so groups must come in the same order in every run. Call it while they are allocated.
   void move(GroupTrace& group);
 
  private:

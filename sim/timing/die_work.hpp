@@ -15,8 +15,8 @@ namespace rapt::sim::timing {
 // little of the time of groups that do next to nothing.
 double excess_of_slowest_die(const Chip& chip, const Plan& plan, const Traces& traces);
 
-// For how many clocks memory is busy with the launch. first_die: for how many it would be if all dies did what the
-// first does. unit: the share of the bandwidth that a unit has while all are busy.
+// The clocks for which memory is busy with the launch. first_die: the clocks if all dies did what the first does. unit:
+// a unit's share of the bandwidth while all are busy.
 double memory_clocks(const Chip& chip, const Plan& plan, const Traces& traces, const Service& service, double first_die,
                      const Shares& unit);
 

@@ -36,7 +36,7 @@ double sample_error(const Chip& chip, const Plan& plan, std::uint64_t groups, co
   return std::sqrt(squares / (2 * (n - 1)) * n * (1 - part)) / sum;
 }
 
-// Bytes per clock of one unit while so many of the timed ones still have a group: what the others left is theirs.
+// Bytes per clock of one unit while `busy` of the timed units still have a group: they get what the others left.
 Shares shares_of_busy(const Chip& chip, const Plan& plan, double mhz, std::size_t busy) {
   const double part = static_cast<double>(busy) / static_cast<double>(plan.first.size());
   return shares_of(chip, mhz, std::max(1.0, part * plan.busy_units), std::max(1.0, part * plan.busy_units_of_die));
@@ -50,7 +50,7 @@ Run run_units(const Chip& chip, Steps& steps, const Plan& plan, const Traces& tr
   for (std::size_t u = 0; u < plan.first.size(); ++u)
     units.emplace_back(chip, steps, all_busy, service, slots, plan.placement, u == 0 ? &timeline : nullptr);
   Run run;
-  // A die starts a group every group_clocks: those of one unit come a round of its units apart.
+  // A die starts a group every group_clocks: one unit gets a group in every round of the die's units.
   for (std::size_t u = 0; u < units.size(); ++u)
     for (std::size_t n = 0; n < plan.first[u].size(); ++n, ++run.groups)
       units[u].start(
@@ -110,7 +110,7 @@ double sustained_mhz(const Chip& chip, const Run& run, double busy_units, double
   return chip.clock_mhz * std::min(1.0, std::sqrt(chip.sustained_matrix_share / std::max(busy, 1e-6)));
 }
 
-// How many times as fast a group is that has the chip to itself as it is among those that its unit has at first.
+// The speed of a group that has the chip to itself, relative to its speed among the groups that its unit has at first.
 double speed_alone(const Chip& chip, const Program& program, Steps& steps, const Plan& plan, const Traces& traces,
                    const Service& service, double mhz, const Run& all) {
   const std::size_t full = plan.most_at_first();

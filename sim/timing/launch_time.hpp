@@ -26,7 +26,7 @@ struct Forecast {
 // One line, for people.
 std::string summary(const Forecast& forecast);
 
-// counted: a larger sample of the launch, of which only the lengths are known.
+// counted: a larger sample of the launch, whose lengths alone are known.
 Forecast forecast(const Chip& chip, const Program& program, const Plan& plan, const Plan& counted, std::uint64_t groups,
                   const Traces& traces);
 

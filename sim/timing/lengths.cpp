@@ -7,10 +7,10 @@
 namespace rapt::sim::timing {
 namespace {
 
-// A unit's resident groups, all of which have the same pace.
-class Unit {
+// A unit's resident groups; all have the same pace.
+class CountedUnit {
  public:
-  Unit(double full, double alone) : full_(full), alone_(alone) {}
+  CountedUnit(double full, double alone) : full_(full), alone_(alone) {}
 
   bool empty() const { return ends_.empty(); }
   std::size_t size() const { return ends_.size(); }
@@ -35,7 +35,7 @@ class Unit {
 double length(const Traces& traces, std::uint64_t group) { return static_cast<double>(traces.at(group).instructions); }
 
 double busy_length(const Plan& plan, const Traces& traces, double alone, double more) {
-  std::vector<Unit> units(plan.first.size(), Unit(static_cast<double>(plan.most_at_first()), alone));
+  std::vector<CountedUnit> units(plan.first.size(), CountedUnit(static_cast<double>(plan.most_at_first()), alone));
 
   using End = std::pair<double, std::size_t>;  // of a unit's shortest group, and the unit
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
@@ -46,7 +46,7 @@ double busy_length(const Plan& plan, const Traces& traces, double alone, double 
   double last = 0;
   for (auto next = plan.next.begin(); !ends.empty();) {
     last = ends.top().first;
-    std::vector<Unit*> freed;
+    std::vector<CountedUnit*> freed;
     std::size_t places = 0;
     for (; !ends.empty() && ends.top().first == last; ends.pop()) {
       freed.push_back(&units[ends.top().second]);
@@ -57,10 +57,10 @@ double busy_length(const Plan& plan, const Traces& traces, double alone, double 
     }
     // Where many places become free at the same time, the next groups are spread over the units.
     for (; places != 0 && next != plan.next.end(); --places)
-      (*std::min_element(freed.begin(), freed.end(), [](const Unit* a, const Unit* b) {
+      (*std::min_element(freed.begin(), freed.end(), [](const CountedUnit* a, const CountedUnit* b) {
         return a->size() < b->size();
       }))->start(length(traces, *next++) + more);
-    for (const Unit* unit : freed)
+    for (const CountedUnit* unit : freed)
       if (!unit->empty()) ends.emplace(unit->next_end(), unit - units.data());
   }
   return last;

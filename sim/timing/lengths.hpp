@@ -9,9 +9,9 @@ namespace rapt::sim::timing {
 
 double length(const Traces& traces, std::uint64_t group);
 
-// How long the plan's units are busy with its groups if each instruction takes as long while a unit has all groups that
-// it has at first. With fewer, each group is faster: by as much as the others leave, and at most so many times as fast
-// as `alone`. more: instructions that each group has beside its own.
+// How long the plan's units are busy with its groups. Each instruction takes one clock while a unit has as many groups
+// as at first. With fewer groups each one is faster, by what the others leave, and at most `alone` times as fast. more:
+// instructions that each group has beside its own.
 double busy_length(const Plan& plan, const Traces& traces, double alone = 1, double more = 0);
 
 // The plan with the grid's first and last groups for its own if they are longer: where a few groups have more to do

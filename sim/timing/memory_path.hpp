@@ -22,7 +22,7 @@ class MemoryPath {
   MemoryPath(const Chip& chip, const Shares& shares, Service& service);
   void share(const Shares& shares);  // from now on
 
-  // The latency of a scalar load that must see what all others wrote: those of other dies, where there are several.
+  // The latency of a scalar load that must see what all units wrote, on every die.
   Clock coherent_clocks() const { return chip_.dies > 1 ? static_cast<Clock>(last_clocks_) : chip_.l2_clocks; }
   // When the address unit of a compute unit can take another instruction; a few may wait for it.
   Clock accepts(unsigned compute_unit) const;

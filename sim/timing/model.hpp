@@ -1,4 +1,4 @@
-// Which model a forecast comes from.
+// The model that a forecast comes from.
 #pragma once
 
 namespace rapt::sim::timing {

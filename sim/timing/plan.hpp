@@ -1,6 +1,6 @@
-// Which workgroups stand for a launch. A few compute units of the first die are taken, each for an equal share of that
-// die; the other dies do the same work. The units take the next group of the die's queue when one of theirs ends, and
-// the queue moves on by as many groups as the units that they stand for take meanwhile.
+// The workgroups that stand for a launch. A few compute units of the first die are taken, each for an equal share of
+// that die; the other dies do the same work. When a unit's group ends, the unit takes the next group of the die's
+// queue. The queue moves on by the groups that the units behind it take meanwhile.
 #pragma once
 
 #include "sim/timing/chip.hpp"
@@ -27,8 +27,8 @@ struct Plan {
   std::vector<std::vector<std::uint64_t>> first;  // for each unit taken, the groups that it begins with
   std::vector<std::uint64_t> next;                // the groups that these units take after that, in order
   std::vector<std::uint64_t> places;  // groups of the first die; the next ones are the other dies', to compare lengths
-  // Of crowd_dies, as far as there are so many, the groups that are resident at first, unit by unit. Caches see
-  // the first crowd_instructions of each wave, and all of the waves of `followed` groups (in ascending order).
+  // For each of crowd_dies that the chip has: the groups that are resident at first, unit by unit. Caches see the first
+  // crowd_instructions of each wave, and all of the waves of `followed` groups (in ascending order).
   std::vector<std::vector<std::uint64_t>> crowds;
   std::vector<std::uint64_t> followed;
 

@@ -1,4 +1,4 @@
-// A set of registers, to follow values through code without running it: say, those that hold what was loaded.
+// A set of registers, to follow values through code without running it: say, the registers that hold what was loaded.
 #pragma once
 
 #include "sim/machine/core/program.hpp"

@@ -41,8 +41,8 @@ void walk_together(std::vector<Walk>& walks, Steps& steps, F&& visit) {
   }
 }
 
-// How many dies read a line that one of the crowds' reads. Workgroups go to the dies in turn, so grids whose sides are
-// powers of two share lines between dies whose numbers differ in some bits; the crowds are those of dies 0, 1, 2 and 4.
+// How many dies read a line that one of the crowds' reads. Workgroups go to the dies in turn. So grids whose sides are
+// powers of two share lines between dies whose numbers differ in some bits, and the crowds are of dies 0, 1, 2 and 4.
 // If a die that differs in one bit has the line, so have half of all.
 double dies_with(const Chip& chip, const std::vector<Missed>& crowds, std::uint64_t line) {
   double dies = 0.5;
@@ -51,7 +51,7 @@ double dies_with(const Chip& chip, const std::vector<Missed>& crowds, std::uint6
   return std::min<double>(dies, chip.dies);
 }
 
-// Of the lines that L2 did not have, the share that came from memory, and not from the last-level cache.
+// The share of L2's misses that came from memory, and not from the last-level cache.
 double memory_of_misses(const Chip& chip, const std::vector<Missed>& crowds, const Missed& die) {
   if (chip.last_level_gigabytes == 0 || die.lines == 0) return 1;
   double fetches = 0;

@@ -1,5 +1,5 @@
-// Which level serves what misses L1. A compute unit is timed alone, so what its neighbours left in the L2 of their die
-// is learned beforehand from the crowd: the beginnings of all workgroups that are resident on a die at first.
+// The level that serves what misses L1. A compute unit is timed alone, so the crowd says beforehand what its neighbours
+// left in the L2 of their die. The crowd is the beginnings of all workgroups that are resident on a die at first.
 #pragma once
 
 #include "sim/timing/chip.hpp"
@@ -22,19 +22,19 @@ struct CrowdGroup {
 
 class Service {
  public:
-  // dies: of crowd_dies, as far as there are so many, the groups in the order in which the units got them.
-  // later: groups of the first die that are not resident at first. What they do that none of those did, they do with
-  // the caches that the crowd left.
+  // dies: for each of crowd_dies that the chip has, the groups in the order in which the units got them. later: groups
+  // of the first die that are not resident at first. What they do that none of those did, they do with the caches that
+  // the crowd left.
   Service(const Chip& chip, Steps& steps, std::span<const std::vector<CrowdGroup>> dies,
           std::span<const GroupTrace* const> later);
 
   // The level of the next line that misses L1 in this instruction. The levels of an instruction's lines alternate in
-  // the proportions that the crowd had, or the later groups; of those that neither reached, stores go to memory and
-  // loads have the proportions of all.
+  // the crowd's proportions, or the later groups'. If neither reached the instruction, stores go to memory and loads
+  // have the proportions of all instructions.
   Level next(std::uint32_t slot, bool store);
 
   double share(Level level) const;  // of all lines that missed L1
-  // Of all lines that the crowd of one of `dies` touched, the share that came from memory.
+  // The share of all lines touched by the crowd of one of `dies` that came from memory.
   double memory_share(std::size_t crowd) const { return memory_shares_[crowd]; }
 
  private:
@@ -47,8 +47,8 @@ class Service {
   static std::uint64_t lines(const Slot& slot) { return slot.array_hits + beyond_array(slot); }
 
   std::vector<Slot> slots_;
-  Slot all_;                     // of every instruction, for those that the crowd did not reach
-  double memory_of_misses_ = 1;  // of L2's misses, those that no cache before memory has either
+  Slot all_;                     // all instructions together, for the ones that the crowd did not reach
+  double memory_of_misses_ = 1;  // the share of L2's misses that come from memory
   std::vector<double> memory_shares_;
 };
 

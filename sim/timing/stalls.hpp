@@ -29,7 +29,7 @@ inline std::string_view name(Stall stall) {
   return names[static_cast<unsigned>(stall)];
 }
 
-// Of one static instruction, all timed waves together: clocks.
+// The clocks of one static instruction, all timed waves together.
 struct SlotTime {
   std::uint64_t issued = 0, taken = 0;  // taken: its wave went on elsewhere than at the next instruction
   std::uint64_t own = 0;                // until its wave's next instruction could issue

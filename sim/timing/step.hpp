@@ -8,8 +8,8 @@
 
 namespace rapt::sim::timing {
 
-// The units that an arbiter issues to, at most one instruction of each kind from a SIMD at a time (ROCprofiler's page
-// "Analyzing PC sampling data on CDNA3 and CDNA4" names the pipelines). `internal` instructions (waits, no-operations,
+// The units that an arbiter issues to: at most one instruction of each kind from a SIMD at a time. ROCprofiler's page
+// "Analyzing PC sampling data on CDNA3 and CDNA4" names the pipelines. `internal` instructions (waits, no-operations,
 // priorities) leave the instruction buffer without being issued to any.
 enum class Port : std::uint8_t { vector, matrix, scalar, lds, memory, branch, internal };
 inline constexpr unsigned port_count = 7;

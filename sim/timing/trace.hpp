@@ -28,7 +28,7 @@ struct WaveTrace {
 
 struct GroupTrace {
   std::uint64_t number = 0;        // in the grid, x first
-  std::uint64_t instructions = 0;  // of all waves, as many as were recorded, kept or not
+  std::uint64_t instructions = 0;  // of all waves, recorded and kept or only counted
   std::uint64_t lines = 0;         // that these touched
   std::vector<WaveTrace> waves;
 };
@@ -41,7 +41,7 @@ inline std::uint64_t bytes(const GroupTrace& trace) {
   return sum;
 }
 
-// By group number: whole traces of the timed groups, the beginnings of the crowds' others, and of those that are only
+// By group number. Timed groups have whole traces, the crowds' other groups their beginnings, and groups that are only
 // counted the two numbers.
 using Traces = std::map<std::uint64_t, GroupTrace>;
 

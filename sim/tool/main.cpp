@@ -1,5 +1,5 @@
 // The rapt-sim command: parses the command line, runs one subcommand, and turns every failure into a message on stderr
-// and an exit code. 0: done; 1: the program failed, or launched nothing; 2: bad usage, input or output.
+// and an exit code: 1 if the program failed or launched nothing, 2 for bad usage, input or output.
 #include "sim/tool/tool.hpp"
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 namespace rapt::sim::tool {
 namespace {
 
-constexpr std::size_t shown_places = 20;
+constexpr std::size_t places_of_time = 20;
 
 double clocks(const Json& entry) { return entry["time"]["clocks"].get<double>(); }
 
@@ -71,7 +71,7 @@ TimeTable place_table(const Json& kernel, const std::vector<std::string>& causes
   TimeTable table{
       by_line ? "source lines, % of the waves' time" : "blocks of code, % of the waves' time", {"where", "time"}, {}};
   table.columns.insert(table.columns.end(), causes.begin(), causes.end());
-  for (const std::size_t n : longest(list, shown_places)) {
+  for (const std::size_t n : longest(list, places_of_time)) {
     const Json& place = list[n];
     const std::string where = by_line ? source_text(place["source"])
                                       : address_text(place["first"].get<std::int64_t>()) + ".." +
@@ -87,7 +87,7 @@ TimeTable instruction_table(const Json& kernel) {
   TimeTable table{"instructions, % of the waves' time",
                   {"at", "time", "issued", "clocks each", "mostly", "instruction", "source"},
                   {}};
-  for (const std::size_t n : longest(kernel["instructions"], shown_places)) {
+  for (const std::size_t n : longest(kernel["instructions"], places_of_time)) {
     const Json& i = kernel["instructions"][n];
     const auto times = i["time"]["issued"].get<double>();
     table.rows.push_back({address_text(i["offset"].get<std::int64_t>()), share(clocks(i), clocks(kernel)),
@@ -97,7 +97,7 @@ TimeTable instruction_table(const Json& kernel) {
   return table;
 }
 
-// Of the times that the forecast may stand for, and why so wide.
+// The times that the forecast may stand for, and the reason for the width.
 std::string interval(const Json& a) {
   const auto rows = a["published_times"].get<unsigned>();
   const std::string why =

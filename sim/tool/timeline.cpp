@@ -10,8 +10,8 @@
 namespace rapt::sim::tool {
 namespace {
 
-// Row by row: of each instruction the clocks that it kept its wave (in its class's colour), and before them those that
-// the wave was stalled (in the cause's colour, pale).
+// Row by row: the clocks for which each instruction kept its wave, in its class's colour. Before them stand the clocks
+// for which the wave was stalled, in the cause's colour, pale.
 constexpr const char* script = R"js(
 function timeline(id, data) {
   const canvas = document.getElementById(id), tip = document.getElementById(id + "-tip");

@@ -14,7 +14,7 @@ struct Check {
 
 Check check(Objects& objects, const Measurement& row);
 
-// The rows of which each has another small problem: for each kernel one, or several that divide the work differently.
+// Rows with different small problems: for each kernel one, or several that divide the work differently.
 std::vector<const Measurement*> distinct_checks(const std::vector<const Measurement*>& rows);
 
 }  // namespace rapt::sim::validate

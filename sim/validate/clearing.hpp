@@ -7,7 +7,7 @@
 
 namespace rapt::sim::validate {
 
-// Of a launch that writes so many bytes, as fast as memory takes them; 0 if there are none.
+// The time of a launch that writes `bytes` bytes as fast as memory takes them; 0 if there are none.
 inline double clearing_microseconds(const timing::Chip& chip, std::size_t bytes) {
   if (bytes == 0) return 0;
   const double gigabytes = chip.memory_gigabytes * chip.memory_efficiency;

@@ -4,9 +4,9 @@
 
 namespace rapt::sim::validate {
 
-// Per compute unit and clock, from the data sheets: 92.3 TFLOP/s (bf16) and 184.6 (int8) of MI100, 191.5 of a die of
-// MI250X, 1307, 2615 and 2615 of MI300X, 2517, 5033, 5033 and 10066 of MI355X; AMD's "Using the Matrix Cores of AMD
-// RDNA 4 architecture GPUs" (GPUOpen) for RDNA.
+// Operations per compute unit and clock, from the data sheets' TFLOP/s. MI100: 92.3 (bf16) and 184.6 (int8). A die of
+// MI250X: 191.5. MI300X: 1307, 2615 and 2615. MI355X: 2517, 5033, 5033 and 10066. RDNA: AMD's "Using the Matrix Cores
+// of AMD RDNA 4 architecture GPUs" (GPUOpen).
 double peak(const timing::Chip& chip, MatrixType type) {
   static constexpr double table[arch_count][4] = {{512, 0, 1024, 0},         {1024, 0, 1024, 0}, {2048, 4096, 4096, 0},
                                                   {4096, 8192, 8192, 16384}, {512, 0, 512, 0},   {512, 0, 512, 0},

@@ -28,7 +28,7 @@ struct Statistics {
 
   std::size_t rows = 0, forecasts = 0;
   std::array<Share, 3> within;  // of the rows from `shortest` on: forecast over measured is off by at most this
-  std::optional<double> geometric_mean;  // of forecast over measured, of those of these rows that have a forecast
+  std::optional<double> geometric_mean;  // of forecast over measured, of these rows as far as they have a forecast
   Share order;   // of the pairs whose times differ by a factor of 1.1 to 1.5: the forecasts differ the same way
   Share rivals;  // of the pairs that compute the same problem, and differ by a factor of 1.1 or more
 };

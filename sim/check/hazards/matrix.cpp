@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// The numbers are those of LLVM's GCNHazardRecognizer, which agree with the tables "Required Software-inserted Wait
-// States" of the CDNA ISA documents with one exception: after 16 passes gfx950 needs 20, and LLVM looks back 19.
+// The numbers come from LLVM's GCNHazardRecognizer. They agree with the tables "Required Software-inserted Wait States"
+// of the CDNA ISA documents with one exception: after 16 passes gfx950 needs 20, and LLVM looks back 19.
 namespace rapt::sim {
 namespace {
 

@@ -45,7 +45,7 @@ void RdnaHazards::step(const Entry& entry) {
   } else if (is(entry, kind::salu) && is(entry, kind::writes_exec)) {
     events_[events_end_++ % events_.size()] = {&entry, valus_};
     event_count_ = std::min(event_count_ + 1, static_cast<unsigned>(events_.size()));
-    exec_writes_ = static_cast<unsigned>(events_.size());  // of the last so many events one may write EXEC
+    exec_writes_ = static_cast<unsigned>(events_.size());  // how many of the last events to search for a write of EXEC
   }
   if (masks) note_masks(entry);
 }

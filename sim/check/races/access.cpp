@@ -1,6 +1,6 @@
 // Checks an access of a wave against the recorded accesses of the same memory, and records it. Most accesses only need
-// sixteen bytes of shadow for sixteen bytes of memory: those of memory that no other wave has accessed since the last
-// barrier, repeated ones, and loads of what others have loaded by the same instruction.
+// sixteen bytes of shadow for sixteen bytes of memory. They repeat an earlier access, the same instruction of another
+// wave has loaded the memory, or no other wave has used it since the last barrier.
 #include "sim/check/races/races.hpp"
 
 namespace rapt::sim {

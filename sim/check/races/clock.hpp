@@ -1,6 +1,6 @@
-// Which accesses happen before which: small vector clocks, similar to FastTrack (Flanagan and Freund, PLDI 2009). A
-// wave's clock is a stamp from one counter of the launch, so that stamps of different waves can be compared: if a
-// vector grows too long, its oldest part becomes one number, and races that old are no longer found.
+// The order of accesses: small vector clocks, similar to FastTrack (Flanagan and Freund, PLDI 2009). A wave's clock is
+// a stamp from one counter of the launch, so that stamps of different waves can be compared. If a vector grows too
+// long, its oldest part becomes one number, and races with accesses of that age are no longer found.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Infers the purpose of an access from the code around it. If an instruction does not show that it is an atomic load or
-// store, its use tells it from plain data: a flag is polled, a value for a compare-and-swap is read first.
+// Infers the purpose of an access from the code around it. An instruction may not show that it is an atomic load or
+// store. Its use does: a flag is polled, and a value for a compare-and-swap is read first.
 #pragma once
 
 #include "sim/machine/core/program.hpp"

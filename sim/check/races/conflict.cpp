@@ -2,7 +2,7 @@
 
 namespace rapt::sim {
 
-// An unordered pair: equal stores, an atomic in disguise, or a race. `kind` is that of the current access.
+// An unordered pair: equal stores, an atomic in disguise, or a race. `kind` is the kind of the current access.
 void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run,
                          std::uint8_t& kind) {
   const bool writes = kind & RaceMark::writes, atomic = kind & RaceMark::atomic;

@@ -15,8 +15,8 @@ class RaceLanes {
  public:
   explicit RaceLanes(const Access& access) : at_(access.at), lanes_(access.lanes), bytes_(access.bytes) {}
 
-  // Parts of a loaded matrix: if every lane of a half accesses the bytes next to those of a lane in the other half, the
-  // two are merged, up to `most` bytes.
+  // Parts of a loaded matrix: if every lane of one half accesses the bytes next to a lane's bytes in the other half,
+  // the two are merged, up to `most` bytes.
   void join_halves(unsigned wave_lanes, unsigned most);
   // Whether each lane accesses `bytes` bytes, aligned to that size.
   bool are_pieces(unsigned bytes) const;

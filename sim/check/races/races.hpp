@@ -1,7 +1,7 @@
-// Data races: two waves access the same bytes, one of them stores, not both are atomic, and nothing orders them. Waves
-// of a workgroup are ordered by its barriers, any two waves by an atomic of one that follows an atomic of the other on
-// the same location, everything by the start and the end of a launch. Two plain stores of equal bytes are not reported:
-// code that sets a flag or a value from every wave is common, and correct on this hardware.
+// Data races: two waves access the same bytes, one of them stores, not both are atomic, and nothing orders them.
+// Barriers order the waves of a workgroup. Atomics on one location order any two waves: the later atomic's wave comes
+// after the earlier one's. The start and the end of a launch order everything. Two plain stores of equal bytes are not
+// reported: code that sets a flag or a value from every wave is common, and correct on this hardware.
 #pragma once
 
 #include "sim/check/checks.hpp"
@@ -79,7 +79,7 @@ class RaceCheck final : public Observer {
   RaceShadow lds_;
   SyncTable lds_atomics_{256};
 
-  // Of the current instruction.
+  // The current instruction:
   const Entry* entry_ = nullptr;
   Actor actor_;
   Space space_ = Space::global;

@@ -22,7 +22,7 @@ struct RaceMark {
 // The latest access of sixteen bytes; small and fast to compare, since most accesses need no more.
 struct RaceGranule {
   static constexpr unsigned size = 16;
-  // Of `others`. newer: stamps that are later than this one.
+  // Kinds of `others`. newer: stamps later than this one.
   static constexpr std::uint8_t loads = 1, writers = 2, newer = 4, any = 0xff;
   // An instruction at a stamp. A stamp belongs to one group, so the group only matters if the stamps differ.
   static constexpr std::uint64_t moment(Stamp clock, std::uint32_t slot) { return std::uint64_t{slot} << 32 | clock; }
@@ -43,7 +43,7 @@ struct RaceGranule {
 };
 static_assert(sizeof(RaceGranule) == 16);
 
-// Of a granule. If more can race than fit, the oldest load is dropped.
+// Earlier accesses of a granule. If more can race than fit, the oldest load is dropped.
 using RaceOthers = std::array<RaceMark, 3>;
 
 // The shadow of a piece of memory.
@@ -56,9 +56,9 @@ class RaceShadow {
         count_(granules) {}
 
   RaceGranule* granules() { return granules_.get(); }
-  // Of the latest accesses; none if only one group has any.
+  // The groups of the latest accesses; null if only one group has any.
   std::uint32_t* groups() { return groups_.get(); }
-  // Of a granule; stale if the granule says that there are none.
+  // Earlier accesses of a granule; stale if the granule says that there are none.
   RaceOthers& others(std::size_t granule) {
     if (!others_) others_.reset(new RaceOthers[count_]);
     return others_[granule];

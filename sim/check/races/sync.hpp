@@ -1,5 +1,5 @@
-// What atomics release at each location: later atomics on the same location acquire it. Of bounded size: releases at
-// many locations of one bucket become a vector clock that all of them share, which may hide races but invents none.
+// What atomics release at each location: later atomics on the same location acquire it. The size is bounded: releases
+// at many locations of one bucket share one vector clock, which may hide races but invents none.
 #pragma once
 
 #include "sim/check/races/clock.hpp"

@@ -1,4 +1,4 @@
-// Which memory that a workgroup can access is undefined: its LDS per bit, all other memory per byte, in the maps of its
+// The undefined memory of a workgroup: LDS is marked per bit, all other memory per byte, in the maps of its
 // allocations.
 #pragma once
 

@@ -20,7 +20,7 @@ struct Recorded {
   std::array<std::uint64_t, 64> at;
 };
 
-// Of a wave, and of its current instruction.
+// The state of a wave and of its current instruction.
 struct WaveValues {
   explicit WaveValues(unsigned lanes) : shadow(lanes) {}
   Shadow shadow;
@@ -115,7 +115,7 @@ class ValueCheck final : public Observer {
     }
   }
 
-  // The usual load: of defined bytes, so its registers become defined like those of any other instruction.
+  // The usual load reads defined bytes, so its registers become defined as any other instruction's do.
   bool brings_nothing(const WaveValues& values, const Instruction& i, const Access& access, unsigned loaded) const {
     const bool vector = i.dst.kind == OperandKind::vgpr || i.dst.kind == OperandKind::agpr;
     if (!vector && i.dst.kind != OperandKind::sgpr) return true;

@@ -20,7 +20,7 @@ struct Node {
   Graph* graph = nullptr;
   const Node* original = nullptr;  // in the graph that this node's graph was cloned from
   bool enabled = true;
-  // Of a kernel's node, as hipGraphKernelNodeGetParams returns them.
+  // Arguments of a kernel's node, as hipGraphKernelNodeGetParams returns them.
   std::vector<void*> argument_pointers;
 };
 

@@ -27,6 +27,6 @@ bool takes_omod(const Opcode& row);
 // The type of a source's inline constants, also for the text: the operand's, except for v_fma_mix* and v_ldexp_f16.
 Type constant_type(const Opcode& row, unsigned source, unsigned op_sel_hi);
 bool is_mix(const Opcode& row);               // v_fma_mix*
-unsigned encoded_sources(const Opcode& row);  // those that have a field; an accumulator uses the destination's
+unsigned encoded_sources(const Opcode& row);  // sources that have a field; an accumulator uses the destination's
 
 }  // namespace rapt::sim::gfx9

@@ -5,7 +5,7 @@ namespace rapt::sim::gfx9 {
 namespace {
 
 // The element type that an inline constant for C has.
-Type constant_type(const Opcode& row) { return row.src[0] == Type::f64 ? Type::f64 : Type::f32; }
+Type accumulator_type(const Opcode& row) { return row.src[0] == Type::f64 ? Type::f64 : Type::f32; }
 
 // gfx950's f8f6f4 operations: cbsz and blgp choose the formats of A and B, and with them their sizes.
 unsigned f8f6f4_dwords(Reader& reader, unsigned format) {
@@ -20,7 +20,7 @@ void accumulator(Reader& reader, bool in_agprs) {
     reader.out.src[2] = reader.vector(in_agprs, code - 256, count);
     return;
   }
-  reader.out.src[2] = reader.source(code, constant_type(row));
+  reader.out.src[2] = reader.source(code, accumulator_type(row));
   reader.require(reader.out.src[2].kind == OperandKind::constant);
 }
 

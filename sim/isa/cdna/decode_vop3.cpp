@@ -6,7 +6,7 @@ namespace {
 
 bool has(const Opcode& row, Traits trait) { return (row.traits & trait) != 0; }
 
-// VOP3's opcodes below 0x1c0 are those of VOPC, VOP2 and VOP1.
+// VOP3's opcodes below 0x1c0 repeat VOPC, VOP2 and VOP1.
 bool begin(Reader& reader) {
   const unsigned code = reader.bits(16, 10);
   if (code >= 0x1c0) return reader.begin(Format::vop3, code, 2);

@@ -5,7 +5,7 @@
 
 namespace rapt::sim::gfx9 {
 
-// Which sources an operand's field may name.
+// The sources that an operand's field may name.
 enum class Sources : std::uint8_t {
   any,        // scalar registers, constants, VGPRs
   scalar,     // scalar registers and constants

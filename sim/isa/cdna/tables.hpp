@@ -1,5 +1,5 @@
 // The instruction tables of gfx908, gfx90a, gfx942 and gfx950: one file per group of formats, rows in the order of
-// their codes. Names and codes are those of LLVM 22, whose disassembler they are checked against in a test.
+// their codes. Names and codes follow LLVM 22; a test compares them with its disassembler.
 #pragma once
 
 #include "sim/isa/family.hpp"

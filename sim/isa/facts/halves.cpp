@@ -57,8 +57,8 @@ WrittenBits written_by_op_sel(const Instruction& i) {
   return {two ? half((i.op_sel & 8) != 0) : byte(i.op_sel >> 2 & 3), 0};
 }
 
-// gfx9's operations of VOP1 and VOP2, except those that add to a product, and VOP3's legacy ones (LLVM's
-// zeroesHigh16BitsOfDest lists them).
+// gfx9's operations of VOP1 and VOP2 except multiply-adds, and VOP3's legacy ones (LLVM's zeroesHigh16BitsOfDest lists
+// them).
 bool clears_upper_half(const Instruction& i) {
   const std::string_view name = i.opcode->name;
   if (i.opcode->format == Format::vop3) return says(i, "_legacy_");

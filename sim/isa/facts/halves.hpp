@@ -1,5 +1,5 @@
-// Which bits of its vector registers an instruction reads and writes, if not all of them: the halves and bytes that
-// types, op_sel, SDWA and names select. The checks of values and of waits share these facts.
+// The bits of its vector registers that an instruction reads and writes: the halves and bytes that types, op_sel, SDWA
+// and names select. The checks of values and of waits share these facts.
 #pragma once
 
 #include "sim/isa/instruction.hpp"

@@ -19,7 +19,7 @@ constexpr unsigned vskip_bit = 28;  // of gfx9's MODE
 
 bool gfx940(Arch arch) { return arch == Arch::gfx942 || arch == Arch::gfx950; }
 
-// gfx940 and later: products of f32 run on other hardware than those of narrower types ("_xf32" is one).
+// gfx940 and later: products of f32 run on other hardware than products of narrower types ("_xf32" is one).
 bool is_xdl(std::string_view name) { return !name.ends_with("_f32"); }
 
 Kinds matrix_kinds(const Instruction& i) {
@@ -111,7 +111,7 @@ Kinds register_kinds(const Effects& e, Kinds kinds) {
   return kinds;
 }
 
-// Which earlier instructions gfx9's short rules (check/hazards/cdna.cpp) look for, and how far back.
+// The earlier instructions that gfx9's short rules (check/hazards/cdna.cpp) look for, and how far back.
 void watch(HazardFacts& f, Arch arch) {
   const bool gfx90a = arch != Arch::gfx908, gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;
   const auto look = [&f](Kinds is, Kinds watches, unsigned window) {

@@ -1,4 +1,4 @@
-// Which checks look at an instruction, decided once when it is decoded: for most instructions only a few.
+// The checks that look at an instruction, found once when it is decoded: for most instructions only a few.
 #pragma once
 
 #include "sim/isa/facts/hazards.hpp"

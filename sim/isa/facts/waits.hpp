@@ -20,8 +20,8 @@ enum class Counter : std::uint8_t {
 inline constexpr unsigned counter_count = 4;
 std::string_view counter_name(Arch arch, Counter counter);
 
-// Operations of one queue end in the order in which they began; those of different queues, and those of `none`, in any
-// order.
+// Operations of one queue end in the order in which they began. Operations of different queues, and of `none`, end in
+// any order.
 enum class Queue : std::uint8_t { memory, lds, message, barrier, none };
 inline constexpr unsigned queue_count = 5;
 

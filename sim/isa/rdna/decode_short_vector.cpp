@@ -31,7 +31,7 @@ const Opcode* begin(Reader& in) {
   }
 }
 
-Operand destination(Reader& in) {
+Operand short_destination(Reader& in) {
   const Opcode& row = in.row();
   if (row.format == Format::vopc) {
     return row.name.starts_with("v_cmpx") ? in.exec_mask() : in.vcc_mask();
@@ -50,7 +50,7 @@ void decode_short_vector(Reader& in) {
   const Opcode* row = begin(in);
   if (row == nullptr) return;
   Instruction& out = in.out;
-  out.dst = destination(in);
+  out.dst = short_destination(in);
   if (row->dst2 == Type::mask) out.dst2 = in.vcc_mask();
   if (row->src[0] == Type::none) {
     in.require(in.field(24, 17) == 0);

@@ -1,4 +1,4 @@
-// Encodings of which only the names are known.
+// Encodings that are decoded only as far as their names.
 #include "sim/isa/rdna/decode.hpp"
 
 namespace rapt::sim::rdna_isa {

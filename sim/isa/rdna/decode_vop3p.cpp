@@ -52,7 +52,7 @@ Reserved reserved_modifiers(const Reader& in) {
   return out;
 }
 
-void read_modifiers(Reader& in) {
+void read_packed_modifiers(Reader& in) {
   Instruction& out = in.out;
   out.neg = static_cast<std::uint8_t>(in.field(63, 61));
   out.neg_hi = static_cast<std::uint8_t>(in.field(10, 8));
@@ -83,7 +83,7 @@ void decode_vop3p(Reader& in) {
   if (row == nullptr) return;
   Instruction& out = in.out;
   in.require(!in.bit(23));
-  read_modifiers(in);
+  read_packed_modifiers(in);
   out.dst = in.vgpr(in.field(7, 0), operand_type(in, row->dst, true));
 
   std::array codes = {in.field(40, 32), in.field(49, 41), in.field(58, 50)};

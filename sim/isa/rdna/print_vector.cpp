@@ -41,7 +41,7 @@ std::string source_text(const Text& text, unsigned index) {
       out = readable ? "lit(" + text::hex(source.value) + ')' : text::hex(source.value);
     }
   }
-  // The bits mean nothing for integer sources, except those that v_cndmask passes through.
+  // The bits mean nothing for integer sources, unless v_cndmask passes them through.
   if (index == 1 && text.is(trait::integer_src1)) return out;
   if (text.row().src[2] != Type::mask && (!is_float(type) || text.row().dst == Type::pk_f32)) return out;
   return with_sign(std::move(out), source, (instruction.neg >> index & 1) != 0, (instruction.abs >> index & 1) != 0);

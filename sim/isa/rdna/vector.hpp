@@ -21,8 +21,7 @@ struct Allowed {
   bool clamp, omod;
 };
 Allowed allowed_modifiers(const Opcode& row);
-// Clears the bits that operations may have but that do nothing: neg and abs of operands that are not floats, op_sel of
-// those that are not 16 bits wide.
+// Clears bits without effect: neg and abs of operands other than floats, op_sel of operands other than 16 bits wide.
 void drop_ignored_modifiers(Reader& in);
 
 // A VGPR source named by a DPP word.

@@ -67,7 +67,7 @@ struct AtomicOperands {
   FloatRules rules;
 };
 
-// Which denormal modes an operation follows.
+// The denormal modes that an operation follows.
 enum class FloatUse : u8 { none, f32, f32_sum, f64, f64_sum, f16 };
 
 struct AtomicKernel {
@@ -84,8 +84,8 @@ FloatRules lds_float_rules(const Wave& w, FloatUse use);
 // Throws a Fault if a lane's address is not a multiple of the operand's size, as every architecture requires.
 void check_aligned(const Access& access);
 
-// The operation on global memory, for lanes whose addresses are known; data and destination are those of memory
-// instructions.
+// The operation on global memory, for lanes whose addresses are known; data and destination are where memory
+// instructions have them.
 void global_atomic(Wave& w, const Instruction& i, const AtomicKernel& kernel, const Addresses& a, u64 lanes);
 
 // Mnemonics of the memory operations, without the space and "atomic_".

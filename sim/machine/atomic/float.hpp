@@ -6,7 +6,7 @@
 
 namespace rapt::sim {
 
-// Which denormals an operation treats as zeros.
+// The denormals that an operation treats as zeros.
 struct FloatRules {
   bool flush_inputs = false, flush_result = false;
   bool quiet_wins = false;  // min and max: a signalling NaN is the result, made quiet (before gfx12's min_num, max_num)

@@ -1,7 +1,8 @@
 // Floating-point formats of 4 to 16 bits and their exact widening to f32.
 //
-// OCP's fp8 (E4M3), bf8 (E5M2), fp6 (E2M3), bf6 (E3M2), fp4 (E2M1): CDNA4 and RDNA4 documents, "Small Float Data
-// Formats". gfx942 has FNUZ variants of fp8 and bf8: the bias is greater by one, minus zero's bits are the only NaN.
+// OCP's fp8 (E4M3), bf8 (E5M2), fp6 (E2M3), bf6 (E3M2), fp4 (E2M1): see "Small Float Data Formats" in the CDNA4 and
+// RDNA4 documents. The variants of fp8 and bf8 on gfx942 are FNUZ: the bias is greater by one, and minus zero's bits
+// are the only NaN.
 #pragma once
 
 #include <bit>

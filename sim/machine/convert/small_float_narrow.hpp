@@ -9,16 +9,15 @@ namespace rapt::sim {
 
 struct Narrowing {
   bool stochastic = false;
-  std::uint32_t random =
-      0;                  // stochastic: its highest bits, as many as are cut off, are added before the rest is dropped
-  bool saturate = false;  // MODE.FP16_OVFL: overflow and infinity give the largest number
-  int scale = 0;          // the value is divided by 2^scale first
+  std::uint32_t random = 0;  // stochastic: its highest bits are added before bits are cut off
+  bool saturate = false;     // MODE.FP16_OVFL: overflow and infinity give the largest number
+  int scale = 0;             // the value is divided by 2^scale first
 };
 
 // The f32 with these bits, converted to the format. Overflow gives infinity, or NaN if there is none; in formats
-// without NaN, overflow and NaN give the largest number. (CDNA4 document, "BF8 / FP8 and Smaller Formats and
-// Conversions"; that a carry of the random bits goes into the exponent, and that they are aligned to the last bit that
-// a denormal keeps, is as in ROCm's host code for fp8. The pseudocode lets the mantissa wrap.)
+// without NaN, overflow and NaN give the largest number. Source: CDNA4 document, "BF8 / FP8 and Smaller Formats and
+// Conversions". ROCm's host code for fp8 says two things more: a carry of the random bits goes into the exponent, and
+// they are aligned to the last bit that a denormal keeps. The document's pseudocode lets the mantissa wrap.
 inline std::uint32_t narrow(const SmallFloat& format, std::uint32_t bits, Narrowing how) {
   const std::uint32_t magnitude = bits & 0x7fffffff;
   const std::uint32_t sign = (bits >> 31) << (format.bits - 1);

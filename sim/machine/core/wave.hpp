@@ -55,7 +55,7 @@ struct Wave {
   std::uint64_t scratch_base = 0;  // this wave's private memory: lane l's dword d at scratch_base + (d * lanes + l) * 4
   std::uint32_t scratch_bytes_per_lane = 0;
   std::uint64_t instructions = 0;  // so far,
-  std::uint64_t skipped = 0;       // and those of them that MODE.vskip skipped
+  std::uint64_t skipped = 0;       // how many of these MODE.vskip skipped
   std::uint64_t cycles = 0;        // by the clock model, as the only wave of its SIMD: what the clock registers give
   std::array<std::uint64_t, pipe_count> clocks{};     // taken of each pipe
   std::array<std::uint64_t, pipe_count> pipe_free{};  // when it can take the wave's next instruction

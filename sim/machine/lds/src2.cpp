@@ -1,6 +1,5 @@
-// gfx9's DS_*_SRC2_*: LDS[A] = LDS[A] op LDS[B]. A is the address register; B is A + 4 * n; n is the 15-bit
-// signed offset field or, if the field's top bit is set, the upper 15 bits of A (Vega ISA document,
-// DS_ADD_SRC2_U32).
+// gfx9's DS_*_SRC2_*: LDS[A] = LDS[A] op LDS[B]. A is the address register and B is A + 4 * n. n is the signed 15-bit
+// offset field or, if the field's top bit is set, A's upper 15 bits. Source: Vega ISA document, DS_ADD_SRC2_U32.
 #include "sim/machine/atomic/atomic.hpp"
 #include "sim/machine/lds/lds.hpp"
 

@@ -1,5 +1,5 @@
 // gfx950's transposing reads. The CDNA4 ISA document (11.4) only gives their purpose; the exchange follows the results
-// that AMD's rocRoller expects of the hardware: sixteen lanes read one matrix of 16 columns (of 16, 8, 6 or 4 bits),
+// that AMD's rocRoller expects of the hardware. Sixteen lanes read one matrix of 16 columns (of 16, 8, 6 or 4 bits),
 // row after row, and each gets a column. (AMD's rocjitsu implements gfx1250's exchange for them.)
 #include "sim/machine/lds/lds.hpp"
 

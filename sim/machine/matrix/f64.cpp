@@ -1,6 +1,5 @@
-// MFMA on doubles. From gfx942 on BLGP negates A, B and C (CDNA3 document, "Alternate meaning of broadcast fields for
-// F64 instructions"), and the decoder gives it as neg; gfx90a's document and LLVM know it as the permutation of lanes
-// only.
+// MFMA on doubles. From gfx942 on BLGP negates A, B and C, and the decoder gives it as neg (CDNA3 document, "Alternate
+// meaning of broadcast fields for F64 instructions"). In gfx90a's document and in LLVM, BLGP only permutes lanes.
 #include "sim/isa/constants.hpp"
 #include "sim/machine/matrix/operands.hpp"
 

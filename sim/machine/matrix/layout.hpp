@@ -1,9 +1,9 @@
 // Where the elements of the matrices are in registers and lanes.
 //
 // Sources: CDNA3 and CDNA4 documents, "General input and output layout" and the tables of "Sparse Matrices"; RDNA3 and
-// RDNA4 documents, "Wave Matrix Multiply Accumulate"; AMD's matrix instruction calculator, with which all layouts of
-// gfx908, gfx90a, gfx942, gfx11 and gfx12 were compared. The layout of gfx950's F8F6F4 is documented only in figures;
-// it follows AMD's composable_kernel (test/mx_mfma_op).
+// RDNA4 documents, "Wave Matrix Multiply Accumulate". All layouts of gfx908, gfx90a, gfx942, gfx11 and gfx12 were
+// compared with AMD's matrix instruction calculator. The layout of gfx950's F8F6F4 is documented only in figures; it
+// follows AMD's composable_kernel (test/mx_mfma_op).
 #pragma once
 
 #include "sim/machine/matrix/elements.hpp"

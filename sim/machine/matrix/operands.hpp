@@ -15,7 +15,7 @@ constexpr bool is_cdna(const Op& op) { return (op.archs & cdna) != 0; }
 void read_operand(const Plan& plan, Wave& w, const Instruction& i, unsigned which, float* to);
 // Whether integer sums saturate: clamp on RDNA, MODE.FP16_OVFL on gfx942 and gfx950.
 bool saturates(const Wave& w, const Instruction& i);
-// Which lane B is taken from (CDNA3 document, "BLGP").
+// The lane that B is taken from (CDNA3 document, "BLGP").
 unsigned permuted_lane(unsigned lane, unsigned blgp);
 // cbsz and abid: in every group of 2^cbsz blocks, all take A from the block that abid names.
 void broadcast_blocks(const Plan& plan, const Instruction& i, std::array<std::uint16_t, 128>& a_at);

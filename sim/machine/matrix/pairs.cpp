@@ -34,7 +34,7 @@ void flushing_row(const Tile& t, unsigned block, unsigned row) {
   }
 }
 
-// For products that are exact, and no sum of which is so small that it is denormal.
+// For exact products whose sums are never denormal.
 template <int N, unsigned R, unsigned group>
 struct PairRows : Rows<N, R> {
   using typename Rows<N, R>::F;

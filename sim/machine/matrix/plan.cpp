@@ -8,7 +8,7 @@ namespace rapt::sim::matrix {
 namespace {
 
 // gfx11 repeats A and B in every 16 lanes. Lanes 16h to 16h + 15 hold the rows of D whose number modulo lanes / 16 is
-// h, and use their own copies of A and B: one strip of rows per group of lanes.
+// h. They use their own copies of A and B: one strip of rows per group of lanes.
 void place_gfx11(Plan& p) {
   const unsigned strips = p.lanes / 16;
   p.blocks = p.a_stride = strips;

@@ -6,8 +6,8 @@
 
 namespace rapt::sim::matrix {
 
-// Whether no product of A's and B's values is rounded or overflows as a float: none has more than 12 bits, infinities
-// and NaNs are absent, and a unit in the last place of any product is at least 2^smallest_unit.
+// Whether every product of A's and B's values is exact as a float. So it is if no value has more than 12 bits,
+// infinities and NaNs are absent, and a unit in the last place of any product is at least 2^smallest_unit.
 bool products_are_exact(const Tile& t, int smallest_unit);
 
 // Sums of R rows, enough that additions need not wait for each other.

@@ -1,8 +1,8 @@
 // gfx950's F8F6F4 products, with and without scales.
 //
 // A's type is in cbsz, B's in blgp. Scales are powers of two (e8m0), one for every 32 k of a row of A and of a column
-// of B: one byte of lane l's register, selected by op_sel and op_sel_hi, holds that of row l % M and block l / M (CDNA4
-// document, "Block Scaled Matrices"). The scale multiplies a block's dot product before it is added.
+// of B. One byte of lane l's register holds the scale of row l % M and block l / M; op_sel and op_sel_hi select the
+// byte (CDNA4 document, "Block Scaled Matrices"). The scale multiplies a block's dot product before it is added.
 #include "sim/machine/core/fault.hpp"
 #include "sim/machine/matrix/operands.hpp"
 
@@ -24,7 +24,7 @@ Element format(unsigned code) {
   return formats[code];
 }
 
-// The layout of 8-bit types differs from that of the smaller ones, which share one layout.
+// Types of 8 bits have one layout, and the smaller ones another.
 const Plan& plan_for(const Op& op, Element a, Element b) {
   static const auto plans = [] {
     std::array<std::array<std::array<Plan, 2>, 2>, 2> all{};

@@ -1,4 +1,4 @@
-// Kernels that add one product after the other, and those of integers.
+// Kernels that add one product after the other, and kernels of integers.
 #include "sim/machine/matrix/rows.hpp"
 
 #include <limits>

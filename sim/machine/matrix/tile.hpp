@@ -1,18 +1,20 @@
-// One matrix instruction as the arithmetic sees it: rows of the result, each N values in adjacent lanes of a
-// register.
+// One matrix instruction as the arithmetic sees it: rows of the result, each N values in adjacent lanes of a register.
 //
-// Sums and rounding. AMD documents no order of summation. Measured on hardware and reproduced bit for bit by
-// Microsoft's MMA-Sim (P. Xie et al., arXiv 2511.10909v2), for CDNA1, CDNA2 and CDNA3, is:
-//   f32, f64        fused multiply-adds in the order of k
-//   gfx908 f16 bf16 4 (bf16: 2) products and the sum so far added exactly, rounded once
-//   gfx90a f16 bf16 products added in pairs, pairs of pairs (4; the old bf16 forms 2), then to the sum; denormals
-//   flushed gfx942 f16 bf16 8 products cut to 24 bits below the largest one's exponent, then added to the sum cut
-//   likewise
-//          xf32     the same with 4; fp8 with 16, even and odd ones apart
-// That is what Sums::measured does, gfx950 taken to be as gfx942. Of f16, bf16, xf32 and fp8 on gfx908, gfx942 and
-// gfx950 it takes three to six times as long as Sums::fused, fused multiply-adds in the order of k, which is therefore
-// the default. Nothing is known of gfx950's F8F6F4 forms (here a block of 32 k exactly, then rounded into the sum), nor
-// of RDNA (fused multiply-adds in the order of k; f16 and bf16 results rounded once at the end).
+// AMD documents no order of summation. Sums::measured follows what was measured on CDNA1, CDNA2 and CDNA3, and
+// reproduced bit for bit by Microsoft's MMA-Sim (P. Xie et al., arXiv 2511.10909v2):
+//
+//   f32, f64          fused multiply-adds in the order of k
+//   gfx908 f16, bf16  4 products (bf16: 2) and the sum so far added exactly, rounded once
+//   gfx90a f16, bf16  products added in pairs, pairs of pairs (the old bf16 forms only pairs), then to the sum;
+//                     denormals flushed
+//   gfx942 f16, bf16  8 products cut to 24 bits below the largest one's exponent, then added to the sum, cut likewise
+//   gfx942 xf32, fp8  the same with 4 and with 16 products; fp8's even and odd ones apart
+//
+// It takes gfx950 to be as gfx942. For f16, bf16, xf32 and fp8 on gfx908, gfx942 and gfx950 it takes three to six times
+// as long as Sums::fused, fused multiply-adds in the order of k, which is therefore the default.
+//
+// Nothing is known of gfx950's F8F6F4 forms: here a block of 32 k is summed exactly, then rounded into the sum. Nothing
+// is known of RDNA: here fused multiply-adds in the order of k, with f16 and bf16 results rounded once at the end.
 #pragma once
 
 #include <cstdint>

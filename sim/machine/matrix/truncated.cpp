@@ -1,9 +1,9 @@
 // gfx942's sums of f16, bf16 and xf32 products.
 //
-// A group of products is aligned to the largest exponent among them (the sum of the factors' exponents, so a product is
-// below 4 there): each is cut towards zero to 24 fraction bits, and they are added exactly. That sum and the one so far
-// are aligned to the larger exponent, cut towards minus infinity to 31 and 24 fraction bits, added, and rounded to
-// nearest even. (MMA-Sim's amd_fused_dot_rd_add; see tile.hpp.)
+// A group of products is aligned to the largest exponent among them, which is the sum of the factors' exponents, so
+// that a product is below 4 there. Each is cut towards zero to 24 fraction bits, and they are added exactly. That sum
+// and the one so far are aligned to the larger exponent, cut towards minus infinity to 31 and 24 fraction bits, added,
+// and rounded to nearest even. (MMA-Sim's amd_fused_dot_rd_add; see tile.hpp.)
 #include "sim/machine/matrix/truncated.hpp"
 
 namespace rapt::sim::matrix {

@@ -48,7 +48,7 @@ struct Factors {
 
 // The whole tile, any values. `paired`: even and odd products are summed separately (fp8).
 void truncated_scalar(const Tile& t, unsigned columns, unsigned group, bool paired = false);
-// One value: `count` products, of which `first` is the first, added to c.
+// One value: `count` products from `first` on, added to c.
 float truncated_sum(const Tile& t, unsigned block, unsigned row, unsigned column, unsigned first, unsigned count,
                     float c, bool paired);
 

@@ -1,5 +1,5 @@
-// gfx942's sums of fp8 and bf8 products: 16 at a time, the even and the odd ones aligned and added separately, then
-// both to the sum so far (MMA-Sim; rounding as in truncated.cpp).
+// gfx942's sums of fp8 and bf8 products, 16 at a time. The even and the odd ones are aligned and added separately, then
+// both are added to the sum so far (MMA-Sim; rounding as in truncated.cpp).
 #include "sim/machine/matrix/truncated.hpp"
 
 namespace rapt::sim::matrix {

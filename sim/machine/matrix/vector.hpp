@@ -123,7 +123,7 @@ template <class F>
     return bits_of<F>(_mm_fmadd_ps(bits_of<__m128>(a), bits_of<__m128>(b), bits_of<__m128>(c)));
 #else
   // In double the product is exact. If the sum is not, its last bit is made odd, away from or towards zero depending on
-  // the error; then rounding to float gives the same as one rounding of the exact sum (S. Boldo, G. Melquiond,
+  // the error. Rounding to float then gives what one rounding of the exact sum gives (S. Boldo, G. Melquiond,
   // "Emulation of FMA and correctly rounded sums", 2008).
   constexpr int n = sizeof a / 4;
   using D = Vec<double, n>;

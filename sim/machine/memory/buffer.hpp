@@ -6,7 +6,7 @@
 namespace rapt::sim {
 
 void register_buffer(HandlerTable& table);         // plain loads and stores
-void register_buffer_format(HandlerTable& table);  // those that convert
+void register_buffer_format(HandlerTable& table);  // instructions that convert
 void register_buffer_atomics(HandlerTable& table);
 
 }  // namespace rapt::sim

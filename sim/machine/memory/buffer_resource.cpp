@@ -64,8 +64,8 @@ template bool BufferLanes::linear<32>(u64, unsigned, Addresses&) const;
 template bool BufferLanes::linear<64>(u64, unsigned, Addresses&) const;
 
 // CDNA ISA documents, "Range Checking"; that the scalar offset counts and that a linear buffer is checked per dword
-// follows AMD's rocjitsu, which was checked against gfx950. RDNA: OOB_SELECT 0 structured, 1 only by index, 2 none
-// except for an empty buffer, 3 raw (structured if swizzled with a stride); the scalar offset counts in a raw buffer,
+// follows AMD's rocjitsu, which was checked against gfx950. RDNA: OOB_SELECT 0 is structured, 1 only by index, 2 none
+// except for an empty buffer, 3 raw, or structured if swizzled with a stride. The scalar offset counts in a raw buffer,
 // as in rocjitsu.
 void BufferLanes::set_limits() {
   const BufferResource& r = resource_;

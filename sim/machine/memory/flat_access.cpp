@@ -116,9 +116,9 @@ unsigned wide_load_phase(Arch arch, unsigned lane) {
   return (bit(2) ^ bit(4)) | bit(3) << 1 | bit(5) << 2;
 }
 
-// The LDS transfers 128 bytes per clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a phase each bank (a
-// dword wide; 64 of them on gfx950 for loads of 8 and 16 bytes, else 32) delivers one dword per clock, to every lane
-// that reads this dword.
+// The LDS transfers 128 bytes per clock: 32 lanes of a dword, 16 of two, 8 of four. Within such a phase each bank
+// delivers one dword per clock, to every lane that reads this dword. There are 32 banks, on gfx950 for loads of 8 and
+// 16 bytes 64.
 void count_banks(const Wave& w, const Access& access, AccessCounts& counts) {
   const unsigned dwords = std::max(1U, access.bytes / 4);
   const bool load = access.action == Action::load;

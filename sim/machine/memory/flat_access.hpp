@@ -17,7 +17,7 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Host addresses, one per lane; those of inactive lanes are undefined.
+// Host addresses, one per lane, undefined for inactive lanes.
 struct alignas(64) Addresses {
   u64 at[64];
 };
@@ -27,7 +27,7 @@ struct Span {
   u64 begin, end;
 };
 Span span_of(const Access& access);
-// Whether each lane touches the bytes right after those of the previous lane, so that the span has no gaps.
+// Whether each lane touches the bytes right after the previous lane's, so that the span has no gaps.
 bool is_one_run(const Access& access);
 
 // The cost of an access, for the profile.

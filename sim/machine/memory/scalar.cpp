@@ -18,8 +18,8 @@ unsigned char* reached(u64 address, std::size_t bytes) {
   return reinterpret_cast<unsigned char*>(address);
 }
 
-// Accesses of whole dwords ignore the two lowest bits of every part of the address, so that they never carry (Vega ISA
-// and RDNA3 ISA, "Scalar Memory": the two LSBs of all components are treated as zero).
+// Accesses of whole dwords ignore the two lowest bits of every part of the address, so that they never carry. (Vega ISA
+// and RDNA3 ISA, "Scalar Memory": the two LSBs of all components are treated as zero.)
 constexpr u64 bytes_of_parts = ~u64{0}, dwords_of_parts = ~u64{3};
 
 u64 byte_offset(const Wave& w, const Instruction& i, u64 kept) {

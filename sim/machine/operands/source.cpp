@@ -67,8 +67,8 @@ struct LaneMaps {
   }
 };
 
-// What DPP reads: an inactive source lane counts as none unless fetch_inactive is set (RDNA3 ISA, table 31; its row for
-// BC = 0, FI = 1 contradicts the fields' description, which is followed here).
+// What DPP reads: an inactive source lane counts as none unless fetch_inactive is set (RDNA3 ISA, table 31). The
+// table's row for BC = 0, FI = 1 contradicts the fields' description, which is followed here.
 template <unsigned N>
 typename LaneMaps<N>::Map source_lanes(const Wave& w, const Instruction& i) {
   typename LaneMaps<N>::Map map;

@@ -17,8 +17,8 @@ bool sum_is_last(Order order, Arch arch) {
 
 float flushed(float v, float smallest) { return std::fabs(v) < smallest ? std::copysign(0.0F, v) : v; }
 
-// On RDNA a constant is in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ..."), except for f16
-// products summed in f32: clang and AMD's own emulator (ROCm/rocm-systems, rocjitsu) have it in the low half.
+// On RDNA a constant is in both halves (RDNA4 document, "Inline constants with V_DOT2_F32_BF16, ..."). For f16 products
+// summed in f32, clang and AMD's own emulator (ROCm/rocm-systems, rocjitsu) have it in the low half.
 template <class T, class R, unsigned N>
 const std::uint32_t* pair_source(Wave& w, const Instruction& i, unsigned k, Row<N>& scratch) {
   const std::uint32_t* row = word_source<N>(w, i, k, 0, scratch);

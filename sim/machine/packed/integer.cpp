@@ -19,7 +19,7 @@ void register_integer(HandlerTable& t) {
   add<i16, 2>(t, "v_pk_max_i16", [](std::int16_t a, std::int16_t b) { return std::max(a, b); });
   add<u16, 2>(t, "v_pk_min_u16", [](std::uint16_t a, std::uint16_t b) { return std::min(a, b); });
   add<u16, 2>(t, "v_pk_max_u16", [](std::uint16_t a, std::uint16_t b) { return std::max(a, b); });
-  // The first source is the number of bits to shift, of which the lowest four bits are used.
+  // The first source's lowest four bits are the number of bits to shift.
   add<u16, 2>(t, "v_pk_lshlrev_b16",
               [](std::uint16_t n, std::uint16_t v) { return static_cast<std::uint16_t>(v << (n & 15)); });
   add<u16, 2>(t, "v_pk_lshrrev_b16",

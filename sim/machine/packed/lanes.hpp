@@ -1,8 +1,8 @@
 // How a packed operation is executed: it is a lambda on one lane's values of one
 // half.
 //
-// op_sel selects for each source the half that the low result uses, op_sel_hi that of the high one; neg and neg_hi
-// likewise (CDNA3 and RDNA3 documents, "Packed Math").
+// op_sel selects for each source the half that the low result uses, op_sel_hi the half that the high result uses; neg
+// and neg_hi likewise (CDNA3 and RDNA3 documents, "Packed Math").
 #pragma once
 
 #include "sim/machine/packed/packed.hpp"

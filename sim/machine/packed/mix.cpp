@@ -1,5 +1,6 @@
-// v_fma_mix*: a fused multiply-add of f32 on sources that are each f32 or f16. op_sel_hi means f16, op_sel selects its
-// half; neg_hi takes the magnitude, neg negates (RDNA3 document, "OPSEL for MIX instructions").
+// The handlers of v_fma_mix*, a fused multiply-add of f32 whose sources are each f32 or f16. An f16 has its op_sel_hi
+// set, and op_sel selects its half; neg_hi takes the magnitude, and neg negates. Source: RDNA3 document, "OPSEL for MIX
+// instructions".
 #include "sim/machine/packed/lanes.hpp"
 
 namespace rapt::sim::packed {

@@ -1,5 +1,5 @@
-// Scalar floating-point operations of gfx1151 and gfx12 (RDNA3.5 and RDNA4 ISA documents, SALU float instructions). The
-// types, rounding and denormal rules are those of the VALU.
+// Scalar floating-point operations of gfx1151 and gfx12 (RDNA3.5 and RDNA4 ISA documents, SALU float instructions).
+// Types, rounding and denormal rules are as in the VALU.
 #include "sim/machine/scalar/scalar.hpp"
 #include "sim/machine/operands/valu.hpp"
 

@@ -5,8 +5,8 @@
 namespace rapt::sim::valu {
 namespace {
 
-// The bit of the value's class (RDNA3 ISA, V_CMP_CLASS_F32): 0 signalling NaN, 1 quiet NaN, 2 -infinity, 3 negative
-// normal, 4 negative denormal, 5 -0, 6 +0, 7 positive denormal, 8 positive normal, 9 +infinity.
+// The bit of the value's class: 0 is a signalling NaN and 1 a quiet one; then -infinity, negative normal, negative
+// denormal, -0, +0, positive denormal, positive normal, and 9 is +infinity. Source: RDNA3 ISA, V_CMP_CLASS_F32.
 template <class Bits>
 unsigned class_of(Bits bits, FloatFormat format) {
   const bool negative = (bits & format.sign()) != 0;

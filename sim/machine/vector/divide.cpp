@@ -41,9 +41,9 @@ T invalid() {
   return std::bit_cast<T>(static_cast<typename Limits<T>::Bits>(Limits<T>::format.default_nan()));
 }
 
-// The ISA documents' V_DIV_SCALE. Two points that they leave open are chosen so that the sequence divides exactly and
-// agrees with published measurements on gfx11: a huge denominator is scaled down, and a denormal quotient is recognised
-// only by the exponents. The flag asks v_div_fmas to scale the quotient back.
+// The ISA documents' V_DIV_SCALE. They leave two points open. A huge denominator is scaled down, and a denormal
+// quotient is recognised only by the exponents: so the sequence divides exactly, and agrees with published measurements
+// on gfx11. The flag asks v_div_fmas to scale the quotient back.
 template <class T>
 T div_scale(T s0, T denominator, T numerator, bool& flag) {
   using L = Limits<T>;

@@ -18,8 +18,8 @@ T of_numbers(T a, T b) {
 }
 
 // The ISA documents' V_MAX_F32 and V_MIN_F32: a number wins over a NaN; a signalling NaN is quieted if MODE.IEEE is
-// set. Of two NaNs CDNA takes the second, RDNA3 the first, and RDNA4's V_MAX_NUM_F32 (no IEEE bit) the first, quieted.
-// Without branches, so that loops are vectorised.
+// set. If both are NaN, CDNA takes the second, RDNA3 the first, and RDNA4's V_MAX_NUM_F32 (no IEEE bit) the first,
+// quieted. Without branches, so that loops are vectorised.
 template <bool max, class T>
 T number(const Wave& w, T a, T b) {
   const bool rdna4 = contains(gfx12, w.arch), first_nan = is_rdna(w.arch);

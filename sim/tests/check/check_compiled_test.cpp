@@ -1,5 +1,5 @@
-// Compilers never emit uses of data before its wait, nor of results within their hazard window: both checks find
-// nothing, neither along the text of many kernels nor when some of them run.
+// Compilers never use data before its wait, nor a result within its hazard window. So both checks find nothing along
+// the text of many kernels, nor when some of them run.
 #include "sim/tests/support/programs/attention.hpp"
 #include "sim/tests/support/check_run.hpp"
 #include "sim/tests/support/sampling.hpp"

@@ -1,5 +1,5 @@
 // The sanitizer's check of hazards: for each rule a pair of instructions that is one wait state (gfx9) or one VALU
-// instruction (gfx11, gfx12) too close, and the same pair with it. The numbers are those of the ISA documents' tables.
+// instruction (gfx11, gfx12) too close, and the same pair with it. The numbers come from the ISA documents' tables.
 #include "sim/tests/support/check_run.hpp"
 
 #include <gtest/gtest.h>

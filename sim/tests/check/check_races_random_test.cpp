@@ -1,6 +1,5 @@
-// The check of races against a plain model of it: random accesses in the shapes that have fast paths (runs, whole
-// sixteen bytes, adjacent halves of a matrix) and in others, between barriers. Both report a race at the same
-// access.
+// The check of races against a plain model of it, by random accesses between barriers. Some have the shapes of the fast
+// paths: runs, whole sixteen bytes, adjacent halves of a matrix. Both report a race at the same access.
 #include "sim/check/races/races.hpp"
 #include "sim/tests/support/checked_group.hpp"
 
@@ -66,7 +65,7 @@ class Scene {
     barrier();
   }
 
-  // Which of the two sees a race: bit 0 the model, bit 1 the check.
+  // Who sees a race: bit 0 the model, bit 1 the check.
   unsigned step() {
     if (pick(8) == 0) barrier();
     const unsigned w = pick(kind_.waves);

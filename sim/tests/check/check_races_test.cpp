@@ -290,8 +290,8 @@ TEST(GlobalRaces, TheFirstLoadOfASwapLoopIsNoFinding) {
   EXPECT_RACE(between_groups(Arch::gfx90a, "global_atomic_add v0, v1, s[2:3]", "global_load_dword v5, v0, s[2:3]"));
 }
 
-// More workgroups load a piece of memory than are recorded; the next store still races with one of them, and a store of
-// a group that has loaded it too races with another group's load.
+// More workgroups load a piece of memory than are recorded. The next store still races with one of them. A store of a
+// group that has loaded the piece too races with another group's load.
 TEST(GlobalRaces, ManyLoadThenOneStores) {
   for (const bool has_loaded : {false, true}) {
     const Global memory;

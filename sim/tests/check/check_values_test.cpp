@@ -18,7 +18,7 @@ class Values : public testing::TestWithParam<int> {
   Arch arch() const { return static_cast<Arch>(GetParam()); }
 
   // What the check reports for a kernel `k(const uint* in, uint* out)`, launched with one group of 128 threads; "" for
-  // nothing. `in` has 4096 dwords, of which the first 2048 are written; `out` has as many, all unwritten.
+  // nothing. `in` and `out` have 4096 dwords each: the first 2048 of `in` are written, none of `out`.
   std::string finding(const std::string& source, const std::string& flags = "-O1") const {
     const Module module(arch(), "extern \"C\" __global__ void k(const uint* in, uint* out) {" + source + "}", flags);
     const Buffer<std::uint32_t> in(4096), out(4096);

@@ -97,7 +97,7 @@ TEST_P(HipAbi, LayoutsAndNumbers) {
 
 TEST_P(HipAbi, EveryFunctionIsThere) {
   const HipLibrary hip(GetParam());
-  // Those of compilers, of OpenGL, and those that only headers have.
+  // Functions that compilers call, functions for OpenGL, and functions that only headers have.
   const std::set<std::string> others{"hip_init", "hipGraphicsGLRegisterBuffer", "hipGraphicsGLRegisterImage",
                                      "hipGLGetDevices", "hipExternalMemoryGetMappedMipmappedArray"};
   std::size_t count = 0;

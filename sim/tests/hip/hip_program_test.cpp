@@ -1,5 +1,6 @@
 // Whole HIP programs by stock clang, without HIP's headers: fat binaries that the compiler registers, <<<>>> launches,
-// variables of the device, linked against each of the three libraries and against one with ROCm's symbol versions.
+// variables of the device. They are linked against each of the three libraries, and against one with ROCm's symbol
+// versions.
 #include "sim/tests/support/programs/bundles.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The clock model against what AMD publishes: the clocks of every matrix product (AMD's matrix instruction calculator;
-// for gfx950 the passes in the CDNA4 ISA document), and the operations per clock and CU in AMD's white papers.
+// The clock model against what AMD publishes. The clocks of every matrix product: AMD's matrix instruction calculator,
+// and for gfx950 the passes in the CDNA4 ISA document. The operations per clock and CU: AMD's white papers.
 #include "sim/isa/properties.hpp"
 #include "sim/isa/clocks.hpp"
 #include "sim/tests/support/programs/kernels.hpp"

@@ -32,7 +32,7 @@ class DecoderGfx9 : public testing::TestWithParam<Arch> {
 struct Agreement {
   std::map<std::string, unsigned> differences;  // by kind and mnemonic, with an example of each in `examples`
   std::string examples;
-  std::set<const Opcode*> rows;  // those that were decoded
+  std::set<const Opcode*> rows;  // rows that were decoded
   std::map<std::string_view, unsigned> exceptions;
   unsigned valid = 0, invalid = 0;
 

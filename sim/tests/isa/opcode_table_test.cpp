@@ -1,4 +1,4 @@
-// Which operations the simulator has: those of compiled attention kernels, and the table of all opcodes in tests/data.
+// The simulator has the operations of compiled attention kernels, and the opcodes of the table in tests/data.
 #include "sim/isa/decode.hpp"
 #include "sim/machine/core/handlers.hpp"
 #include "sim/tests/support/programs/assemble.hpp"
@@ -137,8 +137,8 @@ TEST(Opcodes, DocumentationHasTheSummary) {
   const std::size_t first = table.find("| architecture |"), end = table.find("\n## ");
   ASSERT_LT(first, end);
   const std::string summary = table.substr(first, end - first);
-  EXPECT_NE(read_text(RAPT_SIM_SOURCE_FOLDER "/../docs/simulator.md").find(summary), std::string::npos)
-      << "docs/simulator.md must have this summary:\n"
+  EXPECT_NE(read_text(RAPT_SIM_SOURCE_FOLDER "/../docs/simulator-coverage.md").find(summary), std::string::npos)
+      << "docs/simulator-coverage.md must have this summary:\n"
       << summary;
 }
 

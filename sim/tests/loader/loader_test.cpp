@@ -1,4 +1,4 @@
-// Code objects: those of real compilers, and damaged ones. Bundles of them: bundle_test.cpp.
+// Code objects of real compilers, and damaged ones. Bundles of them: bundle_test.cpp.
 #include "sim/tests/support/programs/bundles.hpp"
 #include "sim/tests/support/instructions/damage.hpp"
 #include "sim/tests/support/programs/kernels.hpp"

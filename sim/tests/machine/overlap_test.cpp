@@ -1,7 +1,6 @@
-// An instruction reads all its registers before it writes any: if a destination shares registers with sources, the
-// results are those of the same instruction with separate registers. Each instruction's operands are moved onto
-// each other in every way that its encodings allow, with inactive lanes, addresses beyond a buffer's end, and
-// modifiers.
+// An instruction reads all its registers before it writes any. So it has the same results where a destination shares
+// registers with sources as with separate registers. Each instruction's operands are moved onto each other in every way
+// that its encodings allow, with inactive lanes, addresses beyond a buffer's end, and modifiers.
 //
 // An ordinary run has every second placement, under one of the conditions in turn; the nightly one runs each several
 // times under all of them.

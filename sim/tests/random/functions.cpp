@@ -63,7 +63,7 @@ void Writer::recursive_function() {
   functions_.push_back(function);
 }
 
-// Functions of one type, one of which each thread chooses.
+// Functions of one type. Each thread chooses one.
 void Writer::table_of_functions() {
   Function chosen = begin_function(2);
   const Scope parameters = scope_;

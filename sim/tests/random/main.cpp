@@ -1,6 +1,8 @@
-// Random programs for as long as wanted:
+// Random programs for as long as wanted.
+//
 //   sim_random --seed 7 --only 3 --arch gfx942 --level 1 --compiler clang-22 [--source]   one program again
 //   sim_random --seed 1000 --modules 100 --programs 50 --arch gfx942 [--level 0]...        a list
+//
 // Modules alternate between the compilers where none is named. Exits with 1 where anything differs.
 #include "sim/tests/random/programs.hpp"
 
@@ -14,7 +16,7 @@ namespace {
 using namespace rapt::sim;
 
 // Programs of the nightly list that clang-22 compiles wrongly in ways that the generator does not avoid
-// (docs/simulator.md tells how each was shown).
+// (docs/log/2026-11-22-simulator-checks.md).
 constexpr struct {
   std::uint64_t seed;
   unsigned program;

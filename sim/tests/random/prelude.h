@@ -46,9 +46,9 @@ T1 T hidden(T a) {
 T1 T hidden_constant(T a) { return IS_CONSTANT(a) ? hidden(a) : a; }
 T1 T hidden_zero(T a) { return IS_CONSTANT(a) && a == T(0) ? hidden(a) : a; }
 
-// ---- integers: wrapping, with shift amounts taken modulo the width
-// What clang-19 for devices must not know: that an unsigned number has many leading ones (it divides by it as if it had
-// 24 bits), or that two are bytes (it forgets the absolute value of their difference).
+// Integers wrap, and shift amounts are taken modulo the width. Two things clang-19 for devices must not know. If an
+// unsigned number has many leading ones, it divides by it as if it had 24 bits. If two numbers are bytes, it forgets
+// the absolute value of their difference.
 T1 T unknown(T a) {
   if constexpr (__clang_major__ < 20 && sizeof(T) >= 4 && T(-1) > T(0)) return hidden(a);
   return a;
@@ -70,7 +70,7 @@ T1 T mulhi(T a, T b) { return T((typename Of<T>::d)(a) * (typename Of<T>::d)(b) 
 // x / 0 is all ones, x % 0 is x; the lowest number over -1 wraps.
 T1 T quotient(T a, T b) { return b == 0 ? T(-1) : T(-1) < T(0) && b == T(-1) ? neg(a) : T(unknown(a) / unknown(b)); }
 T1 T remainder(T a, T b) { return b == 0 ? a : T(-1) < T(0) && b == T(-1) ? T(0) : T(unknown(a) % unknown(b)); }
-// Of 24 bits, or 26: both compilers forget the mask of 24 bits in 64-bit sums of products.
+// Products of 24 bits, or 26: both compilers forget the mask of 24 bits in 64-bit sums of products.
 T1 T mul24(T a, T b) {
   const T mask = T(sizeof(T) == 8 ? 0x3ffffff : 0xffffff);
   return T(W(a & mask) * W(b & mask));
@@ -79,12 +79,12 @@ T1 T smaller(T a, T b) { return a < b ? a : b; }
 T1 T larger(T a, T b) { return a < b ? b : a; }
 T1 T middle(T a, T b, T c) { return larger(smaller(a, b), smaller(larger(a, b), c)); }
 T1 T absolute(T a) { return a < T(0) ? neg(a) : a; }
-// Of numbers narrower than an int, clang-19 takes b - a for a - b where both are SDWA instructions of one pair.
+// For numbers narrower than an int, clang-19 takes b - a for a - b where both are SDWA instructions of one pair.
 T1 T distance(T a, T b) {
   if constexpr (__clang_major__ < 20 && sizeof(T) < 4) return a < b ? T(hidden(W(b)) - W(a)) : sub(a, b);
   return a < b ? sub(b, a) : sub(a, b);
 }
-// Of numbers narrower than an int, clang-19 saturates the sum of ints.
+// For numbers narrower than an int, clang-19 saturates the sum of ints.
 T1 T saturated(i32 a) {
   const i32 lowest = T(-1) < T(0) ? -(1 << (Of<T>::bits - 1)) : 0, highest = lowest + ((1 << Of<T>::bits) - 1);
   return T(middle(a, lowest, highest));
@@ -126,8 +126,8 @@ T1 T swapped(T a) {
 }
 T1 T field(T a, u32 from, u32 width) { return T(shr(a, from) & T((u64(1) << (width & (Of<T>::bits - 1))) - 1)); }
 T1 T signed_field(T a, u32 from, u32 width) { return shr(shl(a, from - width), -width); }
-// a | b. Of two words both compilers make the other operand's word (clang-19: any register) where a word turns out to
-// be all ones late, such as that of ~u64(u32): they must not know.
+// a | b. The compilers must not know that a word of two is all ones, as in ~u64(u32). If they find out late, both take
+// the other operand's word (clang-19: any register).
 T1 T merged(T a, T b) {
   if constexpr (sizeof(T) >= 8) return hidden(a) | hidden(b);
   return T(a | b);
@@ -172,8 +172,8 @@ extern "C" __attribute__((used)) f16 __truncsfbf2(f32 a) {
   const u32 b = __builtin_bit_cast(u32, a);
   return __builtin_bit_cast(f16, a != a ? u16(0x7fc0) : u16((b + 0x7fff + (b >> 16 & 1)) >> 16));
 }
-// The next number towards the exact result, if that has none and the result's last digit is even: rounding `a` again,
-// to much fewer digits, then gives what rounding the exact result gives.
+// If `a` is not the exact result and its last digit is even: the next number towards the exact result. Rounding it
+// again, to much fewer digits, then gives what rounding the exact result gives.
 INLINE f64 odd(f64 a, f64 rest) {
   const u64 b = bits(a);
   if (!(rest > 0 || rest < 0) || (b & 1)) return a;
@@ -259,7 +259,8 @@ template <typename F>
 INLINE F to_float(f64 a) {
   return F(a);
 }
-// Of a product in f32 as f16 both compilers make v_fma_mixlo_f16 with 0 to add, which loses the sign of -0.
+// Both compilers turn a product in f32, converted to f16, into v_fma_mixlo_f16 with 0 to add, which loses the sign of
+// -0.
 template <typename F>
 INLINE F to_float(f32 a) {
   return F(__is_same(F, f16) ? hidden(a) : a);
@@ -317,8 +318,8 @@ T1 void atomic_max(T* at, T value) { *at = larger(*at, value); }
 T1 void atomic_swap_mul(T* at, T value) { *at = mul(*at, T(value | 1)); }
 #endif
 
-// ---- kernels: of three phases, between which a workgroup waits for all its threads
-// GROUP threads in each of GROUPS workgroups, INPUT bytes to read and OUTPUT bytes to write for each: defined before.
+// Kernels have three phases; between them a workgroup waits for all its threads. Defined before: GROUP threads in each
+// of GROUPS workgroups, INPUT bytes to read and OUTPUT bytes to write for each thread.
 enum { SHARED = 128 };
 
 // The same for all threads.

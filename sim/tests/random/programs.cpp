@@ -168,9 +168,9 @@ std::vector<std::string> differences(const Expected& expected, const Target& tar
   const Programs& programs = expected.programs();
   std::string flags = std::string("-O") + target.level +
                       " -w -fno-math-errno -ffp-contract=off -Xclang -fbfloat16-excess-precision=none";
-  // In functions that spill many SGPRs to lanes of VGPRs, clang-22 -O0 drops lanes in a loop's first block, and
+  // Some functions spill many SGPRs to lanes of VGPRs. There clang-22 -O0 drops lanes in a loop's first block, and
   // clang-19 -O0 overwrites the EXEC that it has saved to store such a VGPR beyond 4 KiB. For branches beyond 128 KiB
-  // both reserve s[30:31], which a function that calls none holds its return address in.
+  // both use s[30:31], where a function that calls no other has its return address.
   if (target.level == '0') flags += " -mllvm -amdgpu-spill-sgpr-to-vgpr=0 -mllvm -amdgpu-long-branch-factor=0";
   const test::Module module(target.arch, expected.text(), flags, target.compiler);
   const Uniform uniform = uniform_of(programs.seed);

@@ -25,7 +25,7 @@ MatrixName parse_matrix_name(const std::string& name, Arch arch, unsigned lanes)
   m.sparse = parts[1] == "smfmac" || parts[1] == "swmmac";
   if (parts[6].matched) m.blocks = static_cast<unsigned>(std::stoul(parts[6]));
   else if (parts[1] == "mfma" && (arch == Arch::gfx908 || arch == Arch::gfx90a)) {
-    // Old names do not give blocks; these shapes have as many as fill the lanes.
+    // Old names do not give the number of blocks; the blocks of these shapes fill the lanes.
     const bool one_step = m.k == (m.a == "f32"                                             ? 1
                                   : m.a == "bf16" && name.find("_1k") == std::string::npos ? 2
                                                                                            : 4) &&

@@ -1,5 +1,5 @@
-// Parses names of matrix instructions, and gives the places of their elements in AMD's documents: written from the
-// formulas of the CDNA3 document ("General input and output layout") and the tables of the RDNA3 and RDNA4 documents.
+// Parses names of matrix instructions, and gives the places of their elements. Written from the formulas of the CDNA3
+// document ("General input and output layout") and the tables of the RDNA3 and RDNA4 documents.
 #pragma once
 
 #include "sim/machine/core/handlers.hpp"
@@ -24,14 +24,14 @@ std::vector<MatrixName> matrix_names(Arch arch, unsigned lanes);
 MatrixName parse_matrix_name(const std::string& name, Arch arch, unsigned lanes);
 
 unsigned type_bits(const std::string& type);
-// The bits of a small integer in the type: -8 to 7, for floats those that the type has.
+// The bits of a small integer in the type: -8 to 7, for floats as far as the type goes.
 std::uint64_t encode_small(const std::string& type, Arch arch, int value);
 
 struct Place {
   unsigned bit;  // counted from the operand's first register
   unsigned lane;
 };
-// Of the stored elements: if A is sparse, k counts these.
+// The place of a stored element: if A is sparse, k counts stored elements.
 std::vector<Place> place_a(const MatrixName& m, unsigned block, unsigned i, unsigned k);  // gfx11: every copy
 std::vector<Place> place_b(const MatrixName& m, unsigned block, unsigned k, unsigned j);
 Place place_d(const MatrixName& m, unsigned block, unsigned i, unsigned j);

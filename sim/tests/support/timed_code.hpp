@@ -24,7 +24,7 @@ class TimedCode {
     record();
     return again();
   }
-  // The same from the trace, where so many units do the same, each with its own L1.
+  // The same from the trace, where `units` units do the same, each with its own L1.
   timing::Clock again(unsigned units = 1, timing::Placement placement = {}) {
     timing::Steps steps(code_.program(), chip_);
     const std::vector<std::vector<timing::CrowdGroup>> crowd(1, {units, {&trace_, ~std::uint64_t{0}}});

@@ -127,9 +127,8 @@ inline std::vector<Arch> archs_with(std::string_view line, ArchSet set = every_a
   return archs;
 }
 
-// Runs the text, or the decoded instruction, for all tuples, as many at a time as there are lanes: source k of a tuple
-// in v[10 + 10k], two registers for 64 bits, the result from v0. The destination holds `before`. Returns one result per
-// tuple.
+// Runs the text, or the decoded instruction, for all tuples, a tuple in each lane. Source k of a tuple is in v[10 +
+// 10k], two registers for 64 bits, and the result in v0. The destination holds `before`. Returns one result per tuple.
 template <class R, class T, class Line>
 std::vector<R> run_all(OneWave& wave, const Line& text, const std::vector<std::vector<T>>& inputs,
                        std::uint64_t before = 0xa5a5a5a5a5a5a5a5) {

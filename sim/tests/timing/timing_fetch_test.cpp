@@ -21,7 +21,8 @@ class InstructionFetch : public testing::TestWithParam<const Chip*> {
            "s_sub_u32 s2, s2, here-loop\ns_subb_u32 s3, s3, 0\ns_setpc_b64 s[2:3]\ndone:\n";
   }
   double issue_clocks() const { return chip().instruction_line_bytes / 8 * chip().turn_clocks; }  // of a line
-  // Of a line where each one misses: a wave that comes to a line asks for the next one too, so two are on their way.
+  // The clocks of a line where each one misses: a wave that comes to a line asks for the next one too, so two are on
+  // their way.
   double line_clocks() const { return (chip().l2_clocks + issue_clocks()) / 2; }
 };
 

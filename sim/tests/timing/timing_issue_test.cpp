@@ -11,7 +11,7 @@ class CdnaIssue : public testing::TestWithParam<const Chip*> {
  protected:
   const Chip& chip() const { return *GetParam(); }
   std::uint64_t clocks(const std::string& text, unsigned waves = 1) { return TimedCode(chip(), text, waves).clocks(); }
-  // Of one more `text`, where there are many.
+  // The clocks of one more `text`, where there are many.
   double each(const std::string& text, unsigned waves = 1) {
     return static_cast<double>(clocks(repeat(48, text), waves) - clocks(repeat(16, text), waves)) / 32;
   }

@@ -118,47 +118,6 @@ TEST(TimedLaunch, AnEmptyKernelTakesTheLaunchAlone) {
   EXPECT_EQ(forecast.vector_share, 0);
 }
 
-// Lanes that look at different lines, a loop that is entered in its middle, a limit of rounds, a look in a function: if
-// the groups ran on several host threads, what is recorded of these would depend on which thread is faster.
-TEST(TimedLaunch, IsTheSameEachTimeWhereGroupsWaitForEachOther) {
-  Module module(Arch::gfx942, R"(
-    __device__ unsigned set(unsigned* flag, unsigned group, unsigned lane) {
-      return __hip_atomic_load(flag + group * 64 + lane, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    }
-    __device__ __attribute__((noinline)) bool asked(unsigned* flag, unsigned group) { return set(flag, group, 0); }
-    __device__ void done(unsigned* flag) {
-      for (unsigned n = 0; n < 300 * (BID % 3); ++n) asm volatile("s_nop 7");
-      __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
-      __hip_atomic_store(flag + BID * 64 + TID, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    }
-    extern "C" __global__ void lanes(unsigned* flag) {
-      if (BID > 0) while (!set(flag, BID - 1 - TID % BID, TID)) __builtin_amdgcn_s_sleep(1);
-      done(flag);
-    }
-    extern "C" __global__ void any(unsigned* flag) {
-      if (BID > 0) while (__builtin_amdgcn_ballot_w64(!set(flag, BID - 1, TID))) __builtin_amdgcn_s_sleep(1);
-      done(flag);
-    }
-    extern "C" __global__ void limit(unsigned* flag) {
-      if (BID > 0) for (unsigned n = 0; n < 1000000000; ++n) if (set(flag, BID - 1, TID)) break;
-      done(flag);
-    }
-    extern "C" __global__ void call(unsigned* flag) {
-      if (BID > 0) while (!asked(flag, BID - 1)) {}
-      done(flag);
-    })");
-  module.time({&mi300x(), false});
-  for (const char* name : {"lanes", "any", "limit", "call"}) {
-    double first = 0;
-    for (int run = 0; run < 5; ++run) {
-      const Buffer<unsigned> flags(std::vector<unsigned>(24 * 64));
-      const double now = module.launch(name, {24, 1, 1}, {64, 1, 1}, 0, flags.data()).forecast->microseconds;
-      if (run == 0) first = now;
-      EXPECT_EQ(now, first) << name;
-    }
-  }
-}
-
 // By the order in which allocations are touched, not by where the host has them.
 TEST(DeviceAddresses, AreTheSameInEveryRun) {
   const unsigned line = mi300x().line_bytes;
@@ -194,8 +153,8 @@ TEST(TimedLaunch, MoreWorkThanUnitsTakesLonger) {
   EXPECT_LT(many.timed_groups, many.groups);
 }
 
-// Of two compute units with 64 KiB of LDS each, three groups of 40 KB have room in both together, but one in each
-// alone.
+// Three groups of 40 KB fit in two compute units with 64 KiB of LDS each if both are used as one, but only two if each
+// is alone.
 TEST(TimedLaunch, AGroupMayBeBoundToOneComputeUnit) {
   const auto groups = [](const std::string& flags, bool bound) {
     const auto code = compile(Arch::gfx1100, "extern \"C\" __global__ void none() {}", "-O3 " + flags);
@@ -369,7 +328,7 @@ TEST(TimedLaunch, ASampleWithTooFewGroupsThatReadKnowsIt) {
   EXPECT_NEAR(clocks(no_launch) / clocks(all_launches), 1, 0.15);
 }
 
-// Lengths that repeat as the dies do, as those of causal grids whose tile index is fastest, and others.
+// Lengths that repeat as the dies do, as in causal grids whose tile index is fastest, and other lengths.
 TEST(TimedLaunch, EndsWithTheSlowestDie) {
   Module module(Arch::gfx942, R"(
     extern "C" __global__ void loop(unsigned* to, unsigned kind) {

@@ -20,7 +20,7 @@ class TimedMemory : public testing::TestWithParam<const Chip*> {
   }
   std::string wait_for_lds() const { return chip().arch == Arch::gfx1201 ? "s_wait_dscnt 0" : "s_waitcnt lgkmcnt(0)"; }
 
-  // Of one more `text`, where there are many.
+  // The clocks of one more `text`, where there are many.
   double each(const std::string& text, unsigned waves = 1, unsigned address_step = 4) {
     const auto run = [&](unsigned times) {
       TimedCode code(chip(), repeat(times, text), waves);
@@ -32,8 +32,8 @@ class TimedMemory : public testing::TestWithParam<const Chip*> {
     return static_cast<double>(run(24) - run(8)) / 16;
   }
 
-  // From the third load's issue until the instruction after its wait, where many units load the same lines, each of
-  // them once: by then their neighbours have brought them to whatever they share.
+  // The clocks from the third load's issue to the instruction after its wait. Many units load the same lines, each line
+  // once: by then their neighbours have brought them to the caches that they share.
   double shared_latency(const Chip& chip) {
     const auto run = [&](unsigned rounds) {
       TimedCode code(chip, "s_mov_b32 s0, 0\nnext: global_load_dword v1, v0, s[2:3]\n" + wait_for_loads() + R"(
@@ -105,7 +105,7 @@ TEST_P(TimedMemory, MemoryLatency) {
   EXPECT_NEAR(static_cast<double>(once.clocks()), chip().memory_nanoseconds * chip().clock_mhz / 1000, 20);
 }
 
-// Of a load whose lanes have a line each, in a unit that is alone: its lines wait for those that are on their way.
+// A load whose lanes have a line each, in a unit that is alone: its lines wait for earlier lines that are on their way.
 TEST_P(TimedMemory, SoManyLinesAreOnTheirWay) {
   constexpr unsigned loads = 32;
   std::string text;

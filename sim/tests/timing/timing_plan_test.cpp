@@ -1,4 +1,4 @@
-// Which workgroups of a launch stand for the others.
+// The workgroups of a launch that stand for the others.
 #include "sim/tests/support/timed_code.hpp"
 #include "sim/timing/lengths.hpp"
 #include "sim/timing/plan.hpp"

@@ -64,7 +64,7 @@ TEST(Numbers, RandomValuesAreFiniteAndRepeat) {
   }
 }
 
-// The largest measured problem: 6 GiB of operands, of which only what is touched may cost anything.
+// The largest measured problem has 6 GiB of operands; only what is touched may cost anything.
 TEST(Prepare, LargeOperandsAreLazy) {
   const std::string kernel = "_ZN5aiter24bf16gemm_bf16_tn_256x256E";
   const auto launch =

@@ -15,7 +15,7 @@ struct AttentionSize {
   double flops() const;  // two products; half of them if causal, as it is customary to count
 };
 
-// Operands and results are rows [tokens, heads, dim], tokens of one problem of the batch after those of the one before.
+// Operands and results are rows [tokens, heads, dim]; the problems of the batch lie one after the other.
 struct AttentionOperands {
   using Element = std::function<double(std::size_t index)>;
   Element q, k, v, out;

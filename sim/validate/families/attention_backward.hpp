@@ -1,5 +1,5 @@
-// Attention backward in double: dV = P^T dO, dS = P (dP - delta) with dP = dO V^T and delta = rowsum(dO * O), dQ =
-// scale dS K, dK = scale dS^T Q (Dao et al., "FlashAttention", 2022, appendix B.4).
+// Attention backward in double (Dao et al., "FlashAttention", 2022, appendix B.4). With dP = dO V^T and delta =
+// rowsum(dO * O), dS = P (dP - delta). Then dV = P^T dO, dQ = scale dS K, and dK = scale dS^T Q.
 #pragma once
 
 #include "sim/validate/families/attention.hpp"
@@ -14,7 +14,7 @@ struct AttentionGradients {
   std::function<double(std::size_t token, std::size_t head, std::size_t d)> dq;
 };
 
-// Of each row, [tokens, heads]: the logarithm of its softmax's divisor, and delta.
+// The logarithm of each row's softmax divisor, and delta: [tokens, heads].
 struct RowStatistics {
   std::vector<float> lse, delta;
 };

@@ -1,5 +1,5 @@
-// What aiter's kernels for whole mixtures of experts share (fmoe_g1u1 and its kin): the sum over a token's experts of
-// weight * (act(x . gate) * (x . up)) . down, added up in bf16.
+// What aiter's kernels for whole mixtures of experts share (fmoe_g1u1 and its kin). They compute the sum over a token's
+// experts of weight * (act(x . gate) * (x . up)) . down, added up in bf16.
 #pragma once
 
 #include "sim/validate/families/moe.hpp"
@@ -26,7 +26,7 @@ struct FusedMoe {
   struct Rounding {
     double relative, of_largest;
   };
-  // The results beside those of `reference` times w2 [experts, model, inter], scales applied. Errors of rounding are
+  // Compares the results with `reference` times w2 [experts, model, inter], scales applied. Errors of rounding are
   // independent: six standard deviations of their sum are allowed.
   Comparison compare(const Target& target, const MoeRouting& routing, const MoeReference& reference,
                      const MoeReference::Element& w2, const DeviceBuffer& result, Rounding rounding) const;

@@ -27,14 +27,14 @@ class GemmFamily : public Family {
   virtual double bytes_per_output(const Shape& shape) const = 0;  // an element of c
   virtual double bytes_besides(const GemmSize& size) const = 0;   // scales and bias
 
-  // M, N and K, of which N must be a multiple of the tile's and K one of k_per_step.
+  // M, N and K. N must be a multiple of the tile's, and K a multiple of k_per_step.
   GemmSize whole_tiles(const Target& target, const Shape& shape, std::uint32_t splits) const;
 };
 
 constexpr std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
-// The byte at which `byte` of `row` is in a matrix shuffled for the matrix instructions: tiles of 16 rows and 32 bytes,
-// in each two halves of 16 bytes, in each half row after row.
+// The place of `byte` of `row` in a matrix shuffled for the matrix instructions. Tiles have 16 rows and 32 bytes, in
+// two halves of 16 bytes; a half lies row after row.
 std::size_t shuffled(std::size_t row, std::size_t byte, std::size_t bytes_per_row);
 // The same for fp4: the element at which element k of `row` is.
 std::size_t shuffled_fp4(std::size_t row, std::size_t k, std::size_t k_per_row);

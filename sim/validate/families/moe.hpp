@@ -12,11 +12,11 @@ struct MoeSize {
 // From token, model_dim, inter_dim, expert, topk and block_m; the block must be the kernel's, inter_dim whole tiles.
 MoeSize moe_size(const Target& target, const Shape& shape);
 Shape small_moe(const Target& target, const Shape& shape);
-// Of the experts that get tokens if all are equally likely.
+// The expected number of experts that get tokens if all are equally likely.
 double experts_in_use(const MoeSize& size);
 
-// Each token's experts, those of AMD's tuner on a GPU of so many compute units (torch_random.hpp), and what aiter's
-// moe_sorting makes of them.
+// Each token's experts as AMD's tuner draws them on a GPU with this number of compute units (torch_random.hpp), and
+// what aiter's moe_sorting makes of them.
 struct MoeRouting {
   MoeRouting(const MoeSize& size, unsigned compute_units);
   struct Choice {

@@ -1,5 +1,5 @@
-// Whole mixtures of experts with weights in fp4, aiter's fmoe_g1u1 of MXFP4: x is bf16, and the kernels round it and
-// the hidden values to fp4, 32 elements with one power of two.
+// Whole mixtures of experts with weights in fp4, aiter's fmoe_g1u1 of MXFP4. x is bf16; the kernels round it and the
+// hidden values to fp4, 32 elements with one power of two.
 #include "sim/validate/families/families.hpp"
 #include "sim/validate/families/fused_moe.hpp"
 #include "sim/validate/families/gemm.hpp"
@@ -23,7 +23,7 @@ class MoeFp4 final : public Family {
   PreparedLaunch prepare(const Target& target, const Shape& shape) const override;
 };
 
-// One kernel computes the activation in rounds 4 to 7 of its loop, each of which takes 256 of model_dim.
+// One kernel computes the activation in rounds 4 to 7 of its loop, with 256 of model_dim in each round.
 Shape MoeFp4::small(const Target& target, const Shape& shape) const {
   Shape small = small_moe(target, shape);
   small.set("model_dim", std::min(shape.number("model_dim"), 2048U));

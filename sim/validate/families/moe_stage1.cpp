@@ -1,6 +1,6 @@
-// The first half of a mixture of experts in fp8, aiter's moe_stage1_g1u1: act(x . gate) * (x . up) for each token and
-// each of its experts, in bf16; some kernels multiply by the router's weight. Block-scaled kernels round it to fp8 with
-// a scale for each 128 columns.
+// The first half of a mixture of experts in fp8, aiter's moe_stage1_g1u1. For each token and each of its experts it is
+// act(x . gate) * (x . up) in bf16; some kernels multiply by the router's weight. Block-scaled kernels round it to fp8
+// with a scale for each 128 columns.
 #include "sim/validate/families/families.hpp"
 #include "sim/validate/families/gemm.hpp"
 #include "sim/validate/families/moe.hpp"

@@ -41,7 +41,7 @@ std::uint64_t TorchRandom::draws(std::uint64_t count) const {
   return (count - 1) / (threads(count) * numbers_per_draw) + 1;
 }
 
-// Of the parts in which a tensor is drawn whose bytes 32 bits cannot count: halves, until they can.
+// The draws of a tensor that is drawn in parts because 32 bits cannot count its bytes: it is halved until they can.
 std::uint64_t TorchRandom::draws_of_parts(std::uint64_t count) const {
   if (count <= most_numbers) return draws(count);
   return draws_of_parts(count / 2) + draws_of_parts(count - count / 2);

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode ds_rows[] = {
     {"ds_add_u32", Format::ds, 0x00, rdna, none, none, {b32, u32}},
     {"ds_sub_u32", Format::ds, 0x01, rdna, none, none, {b32, u32}},
     {"ds_rsub_u32", Format::ds, 0x02, rdna, none, none, {b32, u32}},
@@ -149,6 +149,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table ds_table = rows;
+const Table ds_table = ds_rows;
 
 }  // namespace rapt::sim::rdna_isa

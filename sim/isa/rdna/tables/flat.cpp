@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode flat_rows[] = {
     {"flat_load_u8", Format::flat, 0x10, rdna, b32, none, {b64, none, b64}},
     {"flat_load_i8", Format::flat, 0x11, rdna, b32, none, {b64, none, b64}},
     {"flat_load_u16", Format::flat, 0x12, rdna, b32, none, {b64, none, b64}},
@@ -70,6 +70,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table flat_table = rows;
+const Table flat_table = flat_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode global_rows[] = {
     {"global_load_u8", Format::global, 0x10, rdna, b32, none, {b64, none, b64}},
     {"global_load_i8", Format::global, 0x11, rdna, b32, none, {b64, none, b64}},
     {"global_load_u16", Format::global, 0x12, rdna, b32, none, {b64, none, b64}},
@@ -81,6 +81,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table global_table = rows;
+const Table global_table = global_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode mtbuf_rows[] = {
     {"tbuffer_load_format_x", Format::mtbuf, 0x00, gfx11, b32, none, {b64, none, b128, b32}},
     {"tbuffer_load_format_xy", Format::mtbuf, 0x01, gfx11, b64, none, {b64, none, b128, b32}},
     {"tbuffer_load_format_xyz", Format::mtbuf, 0x02, gfx11, b96, none, {b64, none, b128, b32}},
@@ -44,6 +44,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table mtbuf_table = rows;
+const Table mtbuf_table = mtbuf_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode mubuf_rows[] = {
     {"buffer_load_format_x", Format::mubuf, 0x00, rdna, b32, none, {b64, none, b128, b32}},
     {"buffer_load_format_xy", Format::mubuf, 0x01, rdna, b64, none, {b64, none, b128, b32}},
     {"buffer_load_format_xyz", Format::mubuf, 0x02, rdna, b96, none, {b64, none, b128, b32}},
@@ -91,6 +91,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table mubuf_table = rows;
+const Table mubuf_table = mubuf_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode scratch_rows[] = {
     {"scratch_load_u8", Format::scratch, 0x10, rdna, b32, none, {b32, none, b32}},
     {"scratch_load_i8", Format::scratch, 0x11, rdna, b32, none, {b32, none, b32}},
     {"scratch_load_u16", Format::scratch, 0x12, rdna, b32, none, {b32, none, b32}},
@@ -36,6 +36,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table scratch_table = rows;
+const Table scratch_table = scratch_rows;
 
 }  // namespace rapt::sim::rdna_isa

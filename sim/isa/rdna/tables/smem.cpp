@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode smem_rows[] = {
     {"s_load_b32", Format::smem, 0x00, rdna, b32, none, {b64, b32}},
     {"s_load_b64", Format::smem, 0x01, rdna, b64, none, {b64, b32}},
     {"s_load_b128", Format::smem, 0x02, rdna, b128, none, {b64, b32}},
@@ -46,6 +46,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table smem_table = rows;
+const Table smem_table = smem_rows;
 
 }  // namespace rapt::sim::rdna_isa

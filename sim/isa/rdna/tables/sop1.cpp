@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode sop1_rows[] = {
     {"s_mov_b32", Format::sop1, 0x00, rdna, b32, none, {b32}},
     {"s_mov_b64", Format::sop1, 0x01, rdna, b64, none, {b64}},
     {"s_cmov_b32", Format::sop1, 0x02, rdna, b32, none, {b32, b32}, trait::reads_dst},
@@ -99,6 +99,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table sop1_table = rows;
+const Table sop1_table = sop1_rows;
 
 }  // namespace rapt::sim::rdna_isa

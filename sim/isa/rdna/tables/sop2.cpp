@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode sop2_rows[] = {
     {"s_add_co_u32", Format::sop2, 0x00, gfx12, u32, none, {u32, u32}},
     {"s_add_u32", Format::sop2, 0x00, gfx11, u32, none, {u32, u32}},
     {"s_sub_co_u32", Format::sop2, 0x01, gfx12, u32, none, {u32, u32}},
@@ -96,6 +96,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table sop2_table = rows;
+const Table sop2_table = sop2_rows;
 
 }  // namespace rapt::sim::rdna_isa

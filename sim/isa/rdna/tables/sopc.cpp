@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode sopc_rows[] = {
     {"s_cmp_eq_i32", Format::sopc, 0x00, rdna, none, none, {i32, i32}},
     {"s_cmp_lg_i32", Format::sopc, 0x01, rdna, none, none, {i32, i32}},
     {"s_cmp_gt_i32", Format::sopc, 0x02, rdna, none, none, {i32, i32}},
@@ -58,6 +58,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table sopc_table = rows;
+const Table sopc_table = sopc_rows;
 
 }  // namespace rapt::sim::rdna_isa

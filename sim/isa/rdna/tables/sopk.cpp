@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode sopk_rows[] = {
     {"s_movk_i32", Format::sopk, 0x00, rdna, i32},
     {"s_version", Format::sopk, 0x01, rdna},
     {"s_cmovk_i32", Format::sopk, 0x02, rdna, i32, none, {i32}, trait::reads_dst},
@@ -40,6 +40,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table sopk_table = rows;
+const Table sopk_table = sopk_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode sopp_rows[] = {
     {"s_nop", Format::sopp, 0x00, rdna},
     {"s_setkill", Format::sopp, 0x01, rdna},
     {"s_sethalt", Format::sopp, 0x02, rdna},
@@ -63,6 +63,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table sopp_table = rows;
+const Table sopp_table = sopp_rows;
 
 }  // namespace rapt::sim::rdna_isa

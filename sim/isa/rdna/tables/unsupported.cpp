@@ -1,5 +1,5 @@
-// Instructions of which only the names are known: images, export, interpolation, parameters in LDS, GWS. Codes: the
-// opcode field, with the encoding above it (decode_unsupported.cpp).
+// Instructions that are known only by name: images, export, interpolation, parameters in LDS, GWS. Codes: the opcode
+// field, with the encoding above it (decode_unsupported.cpp).
 #include "sim/isa/rdna/tables.hpp"
 #include "sim/isa/rdna/traits.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode unsupported_rows[] = {
     {"ds_gws_sema_release_all", Format::unsupported, 0x18, gfx11},
     {"ds_gws_init", Format::unsupported, 0x19, gfx11},
     {"ds_gws_sema_v", Format::unsupported, 0x1a, gfx11},
@@ -204,6 +204,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table unsupported_table = rows;
+const Table unsupported_table = unsupported_rows;
 
 }  // namespace rapt::sim::rdna_isa

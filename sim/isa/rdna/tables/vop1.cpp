@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vop1_rows[] = {
     {"v_nop", Format::vop1, 0x00, rdna, none, none, {}, trait::no_dpp},
     {"v_mov_b32", Format::vop1, 0x01, rdna, b32, none, {b32}},
     {"v_readfirstlane_b32",
@@ -130,6 +130,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vop1_table = rows;
+const Table vop1_table = vop1_rows;
 
 }  // namespace rapt::sim::rdna_isa

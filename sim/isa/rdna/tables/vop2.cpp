@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vop2_rows[] = {
     {"v_cndmask_b32", Format::vop2, 0x01, rdna, b32, none, {b32, b32, mask}, trait::modifiers},
     {"v_add_f64", Format::vop2, 0x02, gfx12, f64, none, {f64, f64}},
     {"v_dot2acc_f32_f16",
@@ -109,6 +109,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vop2_table = rows;
+const Table vop2_table = vop2_rows;
 
 }  // namespace rapt::sim::rdna_isa

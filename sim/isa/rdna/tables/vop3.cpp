@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vop3_rows[] = {
     {"v_fma_dx9_zero_f32", Format::vop3, 0x209, rdna, f32, none, {f32, f32, f32}, trait::no_dpp},
     {"v_mad_i32_i24", Format::vop3, 0x20a, rdna, i32, none, {i32, i32, i32}, trait::clamp},
     {"v_mad_u32_u24", Format::vop3, 0x20b, rdna, u32, none, {u32, u32, u32}, trait::clamp},
@@ -300,6 +300,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vop3_table = rows;
+const Table vop3_table = vop3_rows;
 
 }  // namespace rapt::sim::rdna_isa

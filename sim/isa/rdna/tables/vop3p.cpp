@@ -8,7 +8,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vop3p_rows[] = {
     {"v_pk_mad_i16", Format::vop3p, 0x00, rdna, pk_i16, none, {pk_i16, pk_i16, pk_i16}, trait::no_dpp},
     {"v_pk_mul_lo_u16", Format::vop3p, 0x01, rdna, pk_u16, none, {pk_u16, pk_u16}, trait::no_dpp},
     {"v_pk_add_i16", Format::vop3p, 0x02, rdna, pk_i16, none, {pk_i16, pk_i16}, trait::no_dpp},
@@ -312,6 +312,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vop3p_table = rows;
+const Table vop3p_table = vop3p_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vopc_rows[] = {
     {"v_cmp_f_f16", Format::vopc, 0x00, gfx11, mask, none, {f16, f16}},
     {"v_cmp_lt_f16", Format::vopc, 0x01, rdna, mask, none, {f16, f16}},
     {"v_cmp_eq_f16", Format::vopc, 0x02, rdna, mask, none, {f16, f16}},
@@ -202,6 +202,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vopc_table = rows;
+const Table vopc_table = vopc_rows;
 
 }  // namespace rapt::sim::rdna_isa

@@ -7,7 +7,7 @@ namespace {
 
 using enum Type;
 
-constexpr Opcode rows[] = {
+constexpr Opcode vopd_rows[] = {
     {"v_dual_fmac_f32", Format::vopd, 0x00, rdna, f32, none, {f32, f32, f32}, trait::reads_dst},
     {"v_dual_fmaak_f32", Format::vopd, 0x01, rdna, f32, none, {f32, f32, f32}, trait::literal_src2},
     {"v_dual_fmamk_f32", Format::vopd, 0x02, rdna, f32, none, {f32, f32, f32}, trait::literal_src1},
@@ -31,6 +31,6 @@ constexpr Opcode rows[] = {
 
 }  // namespace
 
-const Table vopd_table = rows;
+const Table vopd_table = vopd_rows;
 
 }  // namespace rapt::sim::rdna_isa

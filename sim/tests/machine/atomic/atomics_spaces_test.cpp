@@ -1,5 +1,5 @@
 // Floating-point atomics and gfx11's and gfx12's clamped subtractions, in each space that has them, with and without
-// their result (CDNA3 ISA 12.14 and 12.15, RDNA3 ISA 16.13 to 16.15, RDNA4 ISA 16.13 to 16.15).
+// their result. Sources: CDNA3 ISA 12.14 and 12.15, RDNA3 ISA 16.13 to 16.15, RDNA4 ISA 16.13 to 16.15.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>

@@ -57,8 +57,8 @@ TEST(SmallFloatScaled, OneValueWidened) {
   }
 }
 
-// A value between two neighbours becomes the upper one if its fraction of the way plus the random number, as a fraction
-// of 1, is at least 1; the neighbours themselves never change.
+// A value between two neighbours becomes the upper one if its fraction of the way and the random number, as a fraction
+// of 1, make at least 1. The neighbours themselves never change.
 TEST(SmallFloatScaled, OneValueNarrowedStochastically) {
   for (const std::string type : {"fp8", "bf8"})
     for (const std::string wide : {"f32", "f16", "bf16"}) {

@@ -132,7 +132,7 @@ TEST(SmallFloat, results_go_where_op_sel_says) {
   }
 }
 
-// The random number's highest bits, as many as are cut off, decide; exact values never change.
+// The random number's highest bits decide, and exact values never change.
 TEST(SmallFloat, stochastic_rounding) {
   struct Form {
     Arch arch;

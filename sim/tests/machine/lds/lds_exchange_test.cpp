@@ -23,7 +23,7 @@ struct Lane : MemoryWave {
     return *reinterpret_cast<T*>(group.lds.data() + byte);
   }
   bool gfx9() const { return is_cdna(group.waves[0].arch); }
-  // A name of gfx9, or what it is called from gfx11 on.
+  // A name of gfx9, or its new name from gfx11 on.
   std::string either(const std::string& old_name, const std::string& new_name) const {
     return gfx9() ? old_name : new_name;
   }

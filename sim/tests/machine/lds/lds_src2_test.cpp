@@ -1,6 +1,6 @@
 // gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32 and
-// following). B is a signed number of dwords after A: the offset field's lower 15 bits or, if its top bit is set, the
-// upper 15 bits of the address register, whose lower 17 are A.
+// following). B is a signed number of dwords after A. The number is the offset field's lower 15 bits; if the field's
+// top bit is set, it is the upper 15 bits of the address register, and A is the lower 17.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>

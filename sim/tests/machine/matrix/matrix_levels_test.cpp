@@ -1,5 +1,5 @@
 // The machine is built for several levels of x86-64, with vectors of different widths, with and without fused
-// multiply-adds: every matrix instruction gives the same bits on all levels that this computer supports. A separate
+// multiply-adds. Every matrix instruction gives the same bits on all levels that this computer supports. A separate
 // process runs each level and prints checksums of the results.
 #include "sim/machine/matrix/tile.hpp"
 #include "sim/tests/support/matrix_product.hpp"

@@ -99,7 +99,7 @@ TEST(MatrixModifiers, constants_as_c) {
   integers.instruction.src[2] = constant(0xfffffff0);
   integers.run();
   check(integers, [&](unsigned b, unsigned i, unsigned j) { return product(integers.name(), b, b, i, j) - 16; });
-  // The decoder gives wide operands' constants as f32, those of f64 and of 16 bits included.
+  // The decoder gives the constants of all operands as f32, of f64 and of 16 bits too.
   MatrixProduct doubles(parse_matrix_name("v_mfma_f64_16x16x4_f64", Arch::gfx942, 64));
   fill(doubles);
   doubles.instruction.src[2] = constant(0x40800000);

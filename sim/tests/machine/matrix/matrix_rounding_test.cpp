@@ -1,5 +1,5 @@
-// The sums of matrix products bit by bit: the measured ones against models written from the description in arXiv
-// 2511.10909v2 with exact integers, and the default, fused multiply-adds in the order of k.
+// The sums of matrix products bit by bit. Measured sums are compared with models in exact integers, written from the
+// description in arXiv 2511.10909v2; the default sums are fused multiply-adds in the order of k.
 #include "sim/machine/matrix/tile.hpp"
 #include "sim/tests/support/float_bits.hpp"
 #include "sim/tests/support/matrix_product.hpp"

@@ -19,8 +19,8 @@ struct Shape {
 };
 constexpr Shape shapes[] = {{"16x16x128", 16, 128}, {"32x32x64", 32, 64}};
 
-// Where k of row (column) `side` is: 8-bit types have 16 k per lane in registers 0 to 3 and 16 in 4 to 7, smaller ones
-// 32 in a row (composable_kernel's test/mx_mfma_op, "Register Mapping").
+// The place of k of row (column) `side`. Types of 8 bits have 16 k per lane in registers 0 to 3 and 16 in 4 to 7,
+// smaller ones 32 in a row (composable_kernel's test/mx_mfma_op, "Register Mapping").
 Place place(const Shape& s, const std::string& type, unsigned side, unsigned k) {
   const unsigned bits = type_bits(type);
   if (bits == 8) return {(k / (s.k / 2) * 16 + k % 16) * 8, side + s.m * (k % (s.k / 2) / 16)};

@@ -1,5 +1,5 @@
-// cbsz, abid and blgp of every MFMA and SMFMAC, with registers and five constants as C: compared with the plain
-// instruction on registers whose lanes or signs are changed as in the CDNA3 and CDNA4 documents ("Broadcast values").
+// cbsz, abid and blgp of every MFMA and SMFMAC, with registers and five constants as C. The same comes from the plain
+// instruction if the registers' lanes or signs are changed as the CDNA3 and CDNA4 documents say ("Broadcast values").
 #include "sim/tests/support/vop/matrix.hpp"
 
 #include <gtest/gtest.h>

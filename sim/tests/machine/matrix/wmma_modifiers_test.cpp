@@ -1,6 +1,6 @@
-// neg, neg_hi, op_sel and clamp of every WMMA and SWMMAC in every combination, with registers and five constants as C:
-// compared with the plain instruction on registers changed as in the RDNA3 and RDNA4 documents ("Wave matrix multiply
-// accumulate"), and for integers with 64-bit sums.
+// neg, neg_hi, op_sel and clamp of every WMMA and SWMMAC in every combination, with registers and five constants as C.
+// The same comes from the plain instruction on changed registers (RDNA3 and RDNA4 documents, "Wave matrix multiply
+// accumulate"), for integers from 64-bit sums.
 #include "sim/tests/support/vop/matrix.hpp"
 #include "sim/tests/support/vop/modifiers.hpp"
 
@@ -45,7 +45,7 @@ std::vector<Modifiers> combinations(const VopForm& form, const Meaningful& bits)
 
 bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 
-// neg: the lower halves; neg_hi: the upper ones. Of C neg is the sign, neg_hi the absolute value.
+// neg: the lower halves; neg_hi: the upper ones. For C, neg is the sign and neg_hi the absolute value.
 void change_signs(const MatrixName& m, const Modifiers& mod, std::vector<Rows>& operands) {
   for (unsigned k = 0; k < 2; ++k)
     for (std::uint32_t& v : operands[k]) v ^= (bit(mod.neg, k) ? 0x8000U : 0) | (bit(mod.abs, k) ? 0x80000000U : 0);

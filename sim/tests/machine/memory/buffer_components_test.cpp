@@ -1,5 +1,5 @@
-// Buffer instructions that convert, by the number of components that they move, as dwords and as halves, with the
-// format of the instruction and of the descriptor (CDNA3 ISA 9.1, RDNA3 ISA 9.5 and 9.6, RDNA4 ISA 9.5).
+// Buffer instructions that convert: each number of components, as dwords and as halves, with the instruction's format
+// and with the descriptor's. Sources: CDNA3 ISA 9.1, RDNA3 ISA 9.5 and 9.6, RDNA4 ISA 9.5.
 #include "sim/tests/support/buffer_scene.hpp"
 
 #include <gtest/gtest.h>

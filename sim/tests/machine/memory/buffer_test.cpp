@@ -123,9 +123,8 @@ TEST(Buffer, Structured) {
   }
 }
 
-// The documents' formula for swizzled buffers, with the effect of each field computed by hand for one case: 8
-// adjacent indices, elements of 4 bytes, stride 16: dword d of record i is at ((i / 8) * 16 + 4 * d) * 8 + (i % 8) *
-// 4.
+// The documents' formula for swizzled buffers, with the effect of each field computed by hand for one case. With 8
+// adjacent indices, elements of 4 bytes and stride 16, dword d of record i is at (i / 8 * 16 + 4d) * 8 + i % 8 * 4.
 TEST(Buffer, Swizzled) {
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));

@@ -132,7 +132,7 @@ struct Scene {
       default: return memory.data()[at];
     }
   }
-  // Places of `bytes` bytes; those of stores must not overlap.
+  // Places of `bytes` bytes. Stores must not overlap.
   std::vector<u32> places(Where where, unsigned bytes, bool apart) {
     const bool own = where == Where::flat_private || where == Where::scratch || where == Where::scratch_saddr;
     const unsigned pattern = random() % 4;

@@ -137,8 +137,8 @@ TEST(MemorySpecial, Blocks) {
     for (unsigned r = 0; r < 32; ++r) ASSERT_EQ(wave.v(32 + r, l), mask >> r & 1 ? 0x500 + r : 7);
 }
 
-// A matrix of 16 rows k of 16 columns n, row-major; the lanes' addresses are those with which working gfx1201 kernels
-// get the B operand of a WMMA: lane l has column l % 16 and k from 8 * (l / 16) on.
+// A matrix of 16 rows k of 16 columns n, row-major. With the lanes' addresses, working gfx1201 kernels get the B
+// operand of a WMMA: lane l has column l % 16 and k from 8 * (l / 16) on.
 TEST(MemorySpecial, TransposingLoads) {
   MemoryWave wave({Arch::gfx1201, 32});
   Block memory(1024);

@@ -1,5 +1,5 @@
-// Scalar operations on EXEC, and those that have an immediate or change a part of their destination (CDNA3 ISA 12.1 to
-// 12.5, RDNA3.5 ISA 16.1 to 16.5, RDNA4 ISA 16.1 to 16.5).
+// Scalar operations on EXEC, with an immediate, or that change a part of their destination (CDNA3 ISA 12.1 to 12.5,
+// RDNA3.5 ISA 16.1 to 16.5, RDNA4 ISA 16.1 to 16.5).
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>

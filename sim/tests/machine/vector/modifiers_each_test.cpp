@@ -1,7 +1,6 @@
-// Every modifier bit of every VOP3 and VOP3P operation except for matrices, singly and all together, on registers and
-// with each of five constants in each source (in an ordinary run one of them, in turn): compared with the same
-// operation without modifiers, with the modifiers' effects applied to the registers before it and to the result after
-// it.
+// Every modifier bit of every VOP3 and VOP3P operation except for matrices, singly and all together. Sources are
+// registers and five constants; an ordinary run has one of the constants, in turn. The same comes from the operation
+// without modifiers, if their effects are applied to its registers and its result.
 #include "sim/tests/support/sampling.hpp"
 #include "sim/tests/support/vop/expected.hpp"
 #include "sim/tests/support/vop/rulings.hpp"
@@ -15,7 +14,7 @@ constexpr unsigned constants[] = {242, 247, 248, 192, 208};  // 1.0, -4.0, 1/(2 
 constexpr std::uint32_t usual_mode = mode::denorm_f32 | mode::denorm_f16_f64 | mode::dx10_clamp | mode::ieee;
 constexpr std::uint32_t omod_mode = mode::dx10_clamp;  // output denormals are flushed, and IEEE is off
 
-// Modifiers as encoded, and those of them that have an effect.
+// Modifiers as encoded, and as they take effect.
 struct Variant {
   Modifiers encoded, effective;
 };
@@ -43,7 +42,7 @@ class ModifiersEach : public testing::TestWithParam<Arch> {
   std::vector<std::vector<Known>> known;
   std::optional<OneWave> wave;
   unsigned cases = 0, refused = 0, open = 0;
-  // Counts the cases, of which an ordinary run takes one in six: as there are five constants, each has its turn.
+  // Counts the cases. An ordinary run takes one in six: as there are five constants, each has its turn.
   std::size_t turn = 0;
 };
 
@@ -165,7 +164,7 @@ Sample with_table(Sample words, unsigned table) {
   return words;
 }
 
-// Bit n of the result: the table's bit that the sources' bits n count. Of 16 bits op_sel says in which half they are.
+// Bit n of the result: the table's bit that the sources' bits n count. For 16 bits, op_sel selects the half.
 std::uint32_t bitop3(const SourceRows& sources, std::size_t lane, unsigned table, unsigned op_sel, bool narrow,
                      std::uint32_t before) {
   std::uint32_t bits[3], result = 0;

@@ -59,7 +59,7 @@ const Operation products[] = {
 const u32 floats[] = {0x00000000, 0x3f800000, 0xbf800000, 0x3f800001, 0xc0490fdb,
                       0x4b7fffff, 0x7f7fffff, 0xff7fffff, 0x33800000, 0x42c80000};
 const u32 integers[] = {0, 1, 5, 31, 32, 0x7fffffff, 0x80000000, 0xdeadbeef, 0xffffffff};
-// Of halves and of bfloat16s alike: small numbers with few digits.
+// Small numbers with few digits, both as halves and as bfloat16s.
 const u32 pairs[] = {0x40003c00, 0x3f80c040, 0xbf803f80, 0x40404000, 0x3e004080};
 
 template <std::size_t n>

@@ -1,5 +1,5 @@
-// Bits of instructions that the decoder accepts and the simulator ignores, each with the reason and its source.
-// every_bit_test.cpp fails for any other such bit, and for one here that does have an effect.
+// Bits of instructions that the decoder accepts and the simulator ignores, each with the reason and its source. The
+// test of every bit (every_bit_test.cpp) fails for any other such bit, and for one here that does have an effect.
 #pragma once
 
 #include "sim/tests/support/bits/word_layouts.hpp"

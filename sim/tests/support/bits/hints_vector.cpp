@@ -37,7 +37,7 @@ bool no_float(const FormOf& f, unsigned bit) {
   const std::string_view name = f.row().name;
   return bit < 3 && !is_float(f.row().src[bit]) && !name.starts_with("v_cndmask") && name != "v_mov_b16";
 }
-// gfx9's encodings of operations of which some or all sources do not take neg and abs.
+// gfx9's encodings of operations with sources that do not take neg and abs.
 bool lax(const FormOf& f, unsigned source) {
   const bool takes = source < 3 && is_float(f.row().src[source]) && !has(f, trait::no_modifiers);
   return has(f, trait::lax_modifiers) && !takes;

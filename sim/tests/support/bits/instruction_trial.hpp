@@ -28,7 +28,7 @@ class InstructionTrial {
   // Ends what begin() began. False if `watched` and registers were written that effects() does not name: compare()'s
   // results are then worthless.
   bool end(bool watched);
-  // Compares all registers and memory, not only those that the instruction's effects and format name.
+  // Compares all registers and memory, not only what the instruction's effects and format name.
   void look_everywhere(bool on) { everywhere_ = on; }
 
   const std::string& fault() const { return after_run_.fault; }  // of the reference

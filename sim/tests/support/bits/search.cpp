@@ -77,7 +77,7 @@ BitSearch::BitSearch(Target target) : target_(target), mode_{target.arch, target
   }
 }
 
-// At least `samples` words, and as many as it takes to cover all known forms of the row.
+// At least `samples` words, and enough to cover all known forms of the row.
 void BitSearch::collect(const Opcode& row) {
   std::vector<Instruction> known;
   for (const Encoding& e : encodings(mode_, row)) known.push_back(*e.decode());

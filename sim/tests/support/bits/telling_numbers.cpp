@@ -7,7 +7,7 @@ namespace {
 
 std::uint32_t word(std::mt19937& r) { return static_cast<std::uint32_t>(r()); }
 
-// Of moderate size, so that modifiers, rounding and clamping show.
+// Numbers of moderate size, so that modifiers, rounding and clamping show.
 std::uint32_t single(std::mt19937& r) {
   return (word(r) & 0x80000000) | (124 + word(r) % 8) << 23 | (word(r) & ((r() & 1) != 0 ? 0x7fffff : 0x780000));
 }

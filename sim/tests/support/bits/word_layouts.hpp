@@ -44,7 +44,7 @@ struct BitField {
 inline constexpr unsigned most_words = 5;  // of an instruction, and one more
 using Words = std::array<std::uint32_t, most_words>;
 
-// Which kind of word follows VOP1, VOP2, VOPC, VOP3 and VOP3P, told by src0; a literal by any source.
+// The kind of word that follows VOP1, VOP2, VOPC, VOP3 and VOP3P: src0 tells it, and any source a literal.
 enum class Suffix : std::uint8_t { none, literal, dpp16, dpp8, dpp8_fi, sdwa };
 
 // One way to encode one operation.

@@ -5,7 +5,7 @@
 
 namespace rapt::sim::test {
 
-// Collects a row's forms: words with places of operands, of which `encodings` keeps those that decode.
+// Collects a row's forms: words with places of operands. `encodings` keeps the words that decode.
 class Forms {
  public:
   Forms(DecodeMode mode, const Opcode& opcode) : mode_(mode), opcode_(opcode) {}

@@ -15,7 +15,7 @@ bool is_gfx12(const Forms& f) { return contains(gfx12, f.mode().arch); }
 bool is_atomic(const Forms& f) { return f.row().name.find("_atomic_") != std::string_view::npos; }
 
 void sop1(Forms& f) {
-  // Of messages only the question for the time, of barriers only the workgroup's, -1, can be named.
+  // The only message that can be named is the question for the time; the only barrier is the workgroup's, -1.
   constexpr std::uint32_t get_realtime = 131, minus_one = 193;
   const bool barrier = f.row().name.starts_with("s_barrier_signal"), message = f.row().name.starts_with("s_sendmsg");
   const auto form = f.add("", 0xbe800000 | f.row().code << 8 | (barrier ? minus_one : message ? get_realtime : 0));
@@ -125,7 +125,7 @@ void vop3p(Forms& f) {
   for (const auto& [name, dpp] : dpp_kinds) add(name, dpp);
 }
 
-// Every operation as the X half with every one as the Y half; those that are only Y with a v_dual_mov_b32.
+// Every operation as the X half with every one as the Y half. An operation that is only a Y half has a v_dual_mov_b32.
 void vopd(Forms& f) {
   constexpr unsigned y_alone = 16, mov = 8;
   const bool has_x = f.row().code < y_alone;

@@ -1,5 +1,5 @@
-// Legal encodings of any row of the opcode tables, in every form that the row has, with the places of their operands,
-// so that a test can go through all instructions and choose their registers.
+// Legal encodings of any row of the opcode tables, in every form, with the places of their operands. A test can go
+// through all instructions and choose their registers.
 #pragma once
 
 #include "sim/isa/decode.hpp"

@@ -11,9 +11,9 @@ namespace rapt::sim::test {
 // Words on which LLVM's disassembler crashes are not among them.
 std::vector<Sample> random_gfx9_words(unsigned count, unsigned seed);
 
-// LLVM 22 fails an assertion or reads outside its tables for these words: an SDWA select of 7; a literal (255) in VOP3,
-// MUBUF or MTBUF, which have none, or as a scalar result; scalar A or B of the f8f6f4 operations; 255 as the literal of
-// v_madmk and the like.
+// LLVM 22 fails an assertion or reads outside its tables for these words. An SDWA select of 7. A literal (255) in VOP3,
+// MUBUF or MTBUF, which have none, or as a scalar result. Scalar A or B of the f8f6f4 operations. 255 as the literal of
+// v_madmk and its kind.
 bool crashes_llvm(const Sample& sample);
 
 enum class Expect : std::uint8_t { same, refused, decoded, either };

@@ -8,7 +8,7 @@
 namespace rapt::sim::test {
 
 // Every placement that the encoding allows: a destination at each offset on each source, on two at once, all in one
-// register; on VCC, M0 and EXEC; and sources there if an instruction writes these implicitly.
+// register, and on VCC, M0 and EXEC. If an instruction writes these implicitly, sources are placed there too.
 void for_each_overlap(const Encoding& apart, const std::function<void(const Encoding&)>& visit);
 
 // Whether two operands share a register.

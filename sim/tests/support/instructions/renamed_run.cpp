@@ -91,7 +91,7 @@ void RenamedRun::copy_touched(MachineState& to, MachineState& from) {
   for (const Unit u : touched_) std::ranges::copy(in(from, u), in(to, u).begin());
 }
 
-// Of the scene, which holds base_ except for touched registers, from the state on; "", or why it ended early.
+// Runs the scene, which holds base_ except for touched registers, from the state on. "", or why it ended early.
 std::string RenamedRun::run(const Instruction& i, MachineState& from) {
   Wave& w = scene_.wave();
   for (const Unit u : touched_) std::ranges::copy(in(from, u), in(w, u).begin());

@@ -1,5 +1,6 @@
-// Which operations tests run: with RAPT_SIM_RECORD_TESTED=FOLDER each test program writes "architecture mnemonic" lines
-// to a separate file there, from which `rapt-sim opcodes --tests FOLDER` makes sim/tests/data/opcodes.md.
+// Records the operations that tests run. With RAPT_SIM_RECORD_TESTED=FOLDER each test program writes "architecture
+// mnemonic" lines to a file of its own there; `rapt-sim opcodes --tests FOLDER` makes sim/tests/data/opcodes.md from
+// them.
 #pragma once
 
 #include "sim/machine/core/handlers.hpp"

@@ -36,8 +36,8 @@ std::vector<float> random_values(Arch arch, std::size_t count, std::mt19937& ran
   return values;
 }
 
-// gfx11's second product takes keys in the order in which the first leaves them (even ones, then odd ones), so this
-// kernel expects V's rows in it; its output has that order too within each 16 of head_dim.
+// gfx11's first product leaves keys in another order: even ones, then odd ones. The second product takes them so; this
+// kernel expects V's rows in that order, and its output has it within each 16 of head_dim.
 unsigned gfx11_order(unsigned place) { return place < 8 ? 2 * place : 2 * (place - 8) + 1; }
 
 std::vector<std::uint16_t> encoded(Arch arch, const std::vector<float>& values, bool permuted_rows) {

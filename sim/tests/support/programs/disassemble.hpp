@@ -14,7 +14,7 @@ namespace rapt::sim::test {
 
 struct Disassembled {
   std::uint64_t address = 0;
-  std::vector<std::uint32_t> words;  // those that the instruction takes
+  std::vector<std::uint32_t> words;  // the words that the instruction takes
   std::string text;                  // single spaces; empty if LLVM knows no instruction or rejects it
   std::string raw;                   // what LLVM printed, for messages
 };

@@ -22,7 +22,7 @@ class HipLibrary {
   }
   const int major;
 
-  // The arguments' types must be those of the function: sizes as std::size_t, flags as unsigned.
+  // The arguments must have the function's types: sizes std::size_t, flags unsigned.
   template <typename... A>
   int operator()(const char* name, A... arguments) const {
     void* symbol = dlsym(library_, name);
@@ -39,7 +39,7 @@ class HipLibrary {
   void* library_;
 };
 
-// One for each test of a library's major version; the devices are those of the test's RAPT_SIM_ARCH.
+// One for each test of a library's major version; the test's RAPT_SIM_ARCH names the devices.
 class OnEachLibrary : public testing::TestWithParam<int> {
  protected:
   void SetUp() override { hip("hipSetDevice", 0); }

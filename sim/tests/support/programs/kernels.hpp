@@ -14,7 +14,7 @@ namespace rapt::sim::test {
 extern const char* const hip_prelude;
 
 // Compiles HIP source (after hip_prelude) for one architecture; throws with the compiler's message. `compiler`:
-// clang-22 or clang-19, `flags` in addition to those that every device compilation needs.
+// clang-22 or clang-19. `flags`: in addition to what every device compilation needs.
 std::vector<std::byte> compile(Arch arch, const std::string& source, const std::string& flags = "-O3",
                                const std::string& compiler = "clang-22");
 

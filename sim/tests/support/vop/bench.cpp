@@ -7,8 +7,8 @@
 namespace rapt::sim::test {
 namespace {
 
-// One dword of a source in lane l. Of every four lanes, one has small integers, one floats of the operand's width near
-// 1, one pairs of f16 near 1, one edge values.
+// One dword of a source in lane l. Four lanes in turn have a small integer, a float of the operand's width near 1, a
+// pair of f16 near 1, and an edge value.
 std::uint32_t value_of_lane(std::mt19937& random, unsigned lane, unsigned dword, bool wide) {
   const std::uint32_t bits = random();
   const double near_one = std::ldexp(static_cast<int>(bits % 127) - 63, -static_cast<int>(bits >> 8 & 7));

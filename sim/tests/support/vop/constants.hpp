@@ -1,7 +1,6 @@
-// What the inline constants (codes 128 to 208 and 240 to 248) and a literal mean in a source of a vector
-// operation: the bits that a register would have to hold instead. The type of an operand's constants comes from LLVM's
-// assembler: from which encoding of 1.0 it reads as 1.0. What no assembler knows is in bits_of_constant(), with its
-// source.
+// The meaning of the inline constants (codes 128 to 208 and 240 to 248) and of a literal in a source of a vector
+// operation: the bits that a register would hold instead. LLVM's assembler tells the type of an operand's constants, by
+// the encoding that it reads as 1.0. What no assembler knows is in bits_of_constant(), with its source.
 #pragma once
 
 #include "sim/tests/support/vop/forms.hpp"

@@ -8,7 +8,7 @@ namespace {
 
 bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 
-// Whose sign neg and abs change. RDNA3 and RDNA4 7.2.2.1: that of floats, and of operands of moves and selects.
+// The kind of value whose sign neg and abs change: floats, and operands of moves and selects (RDNA3 and RDNA4 7.2.2.1).
 ValueKind sign_kind(const VopForm& form, unsigned number) {
   const bool selects = form.starts_with("v_cndmask_") && number < 2;
   if (!selects && !form.starts_with("v_mov_b16")) return source_kind(form, number);
@@ -58,8 +58,8 @@ void modify_packed(const VopForm& form, unsigned k, ValueKind kind, const Modifi
   }
 }
 
-// Where the widened bytes are: fp8 and bf8 by op_sel's two bits or, in pairs, halves; fp4 in pairs, by both. gfx12 has
-// the two bits in reverse order (LLVM prints them as byte_sel).
+// The place of the widened bytes: op_sel's two bits select fp8 and bf8 or, in pairs, the half; both bits select pairs
+// of fp4. The two bits are in reverse order on gfx12 (LLVM prints them as byte_sel).
 unsigned first_bit_of_source(const VopForm& form, const Modifiers& m) {
   const bool widens = form.opcode->name.ends_with("fp8") || form.opcode->name.ends_with("bf8");
   const bool fp4 = form.opcode->name.ends_with("fp4");

@@ -25,7 +25,7 @@ struct Expected {
   VopResult result;
   std::vector<bool> open;  // lanes that the documents leave open
 };
-// `base`: the reference's result; `sources`: what it was given; `before`: the destination's rows.
+// `base`: the reference's result; `sources`: its operands; `before`: the destination's rows.
 Expected modify_result(const VopForm& form, const Modifiers& m, ResultMode mode, VopResult base,
                        const SourceRows& sources, const std::vector<std::uint32_t>& before);
 

@@ -22,8 +22,8 @@ bool is_vector(Format format) {
 
 bool is_mai(std::string_view name) { return name.starts_with("v_mfma_") || name.starts_with("v_smfmac_"); }
 
-// Where op_sel_hi is 0 in the plain form: it means something else, or (pairs of 32 bits) each source's first dword goes
-// to both results, since no document of CDNA says what a constant's second dword is.
+// Whether op_sel_hi is 0 in the plain form. It is where op_sel_hi means something else. It is for pairs of 32 bits,
+// where no document of CDNA says what a constant's second dword is: each source's first dword goes to both results.
 bool is_plain_without_op_sel_hi(std::string_view name) {
   const bool pair = name.starts_with("v_pk_mov_b32") || (name.starts_with("v_pk_") && name.ends_with("_f32"));
   return pair || is_mai(name) || name.starts_with("v_accvgpr") || name.starts_with("v_fma_mix");

@@ -1,5 +1,5 @@
-// Every vector operation of an architecture in each of its encodings, with registers as sources: the opcode tables give
-// name and code; all else (number, sizes and register files of operands) comes from LLVM's disassembler.
+// Every vector operation of an architecture in each of its encodings, with registers as sources. The opcode tables give
+// name and code. LLVM's disassembler gives all else: number, sizes and register files of operands.
 #pragma once
 
 #include "sim/isa/decode.hpp"

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t small_element(const std::string& type, Arch arch, std::mt19937& random) {
   const auto value = static_cast<int>(random() % 16) - 8;
-  // 32-bit sums, some of which overflow.
+  // 32-bit sums; some overflow.
   constexpr std::uint32_t starts[] = {0, 0x7fffffff, 0x80000000};
   if (type == "i32") return starts[random() % 3] + static_cast<std::uint32_t>(value);
   return encode_small(type, arch, value);

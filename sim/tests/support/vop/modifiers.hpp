@@ -16,7 +16,7 @@ struct Modifiers {
 Modifiers operator|(const Modifiers& a, const Modifiers& b);
 std::string name_of(const VopForm& form, const Modifiers& modifiers);
 
-Modifiers plain_modifiers(const VopForm& form);  // those of form.words
+Modifiers plain_modifiers(const VopForm& form);  // the modifiers of form.words
 Sample with_modifiers(const VopForm& form, Sample words, const Modifiers& modifiers);
 
 // Each single bit of the encoding (op_sel_hi: cleared if it is usually set).

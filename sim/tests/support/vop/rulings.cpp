@@ -117,7 +117,7 @@ Ruling vop3_ruling(const VopForm& form, Bit bit) {
 
 Ruling ruling(const VopForm& form, const Modifiers& single, Known known) {
   const Bit bit = bit_of(form, single);
-  // RDNA3 and RDNA4 7.2.2.1 name V_MOV_B16 among those that take neg and abs.
+  // RDNA3 and RDNA4 7.2.2.1 say that V_MOV_B16 takes neg and abs.
   const bool moves = form.starts_with("v_mov_b16") && (bit.part == Part::neg || bit.part == Part::abs);
   if (known == Known::ignored && !(moves && bit.number == 0)) return {Effect::none, unknown_to_llvm};
   for (const Rule& rule : rules)

@@ -107,7 +107,7 @@ std::uint64_t run(const Operation& op, Wide a, Wide b, Wide c, bool clamp) {
 
 // ---- sums of absolute differences ----
 
-// Of `width`-bit parts; `masked`: only those whose part of b is not 0.
+// Distances of `width`-bit parts. `masked`: only where b's part is not 0.
 Wide distances(Wide a, Wide b, unsigned width, bool masked) {
   Wide total = 0;
   for (unsigned at = 0; at < 32; at += width) {
