@@ -54,6 +54,20 @@ DEVICE void replace_dk(BackwardArguments& a, const Accumulators& dk, float facto
   });
 }
 
+// Turns S^T and dP^T of a step into P^T and dS^T. Masked tiles have code of their own, so that the instructions of a
+// tile's columns can be interleaved.
+DEVICE void step_gradients(Problem& p, const Block& block, const Queries& own, int first_key, const Steps& steps,
+                           const Step& step, int buffer, int run, Tiles& s, Tiles& ds) {
+  Block of_head = block;
+  of_head.head = step.head;
+  const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
+  const auto compute = [&](bool some_masked) {
+    transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s, ds);
+  };
+  if (kGeneral || masked) compute(true);
+  else compute(false);
+}
+
 // Returns true if it must run again.
 DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
@@ -92,17 +106,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     }
     steps.prepare(run, step, buffer, thread);
     if (attends) {
-      Block of_head = block;
-      of_head.head = step.head;
-      const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
       Rounded<T, kKeyTiles, kQueryTiles> weights, rounded;
-      // Masked tiles have code of their own, so that the instructions of a tile's columns can be interleaved.
-      const auto compute = [&](bool some_masked) {
-        transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s,
-                                       ds);
-      };
-      if (kGeneral || masked) compute(true);
-      else compute(false);
+      step_gradients(p, block, own, first_key, steps, step, buffer, run, s, ds);
       round_tiles<T>(s, weights);
       round_tiles<T>(ds, rounded);
       if (wants_dv) add_product<T>(weights, dout, dv);

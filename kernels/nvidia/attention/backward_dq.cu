@@ -26,6 +26,7 @@ using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
 static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 4 * StagedKeys::kBytes, "shared= of the row");
 
 using Statistics = rapt_abi_row_statistics[kQueryTiles][2];
+using Tiles = TileC[kQueryTiles][kKeyTiles];
 
 // The addresses from which the statistics of the lane's rows are made.
 struct Rows {
@@ -73,7 +74,53 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_r
   }
 }
 
-// Returns whether it must run again.
+// S = Q K^T and dP = dO V^T, side by side if registers hold the operands of both.
+DEVICE void multiply_both(const int& wave_row, const StagedQueries& q, const StagedKeys& k, Tiles& s,
+                          const StagedQueries& dout, const StagedKeys& v, Tiles& dp) {
+  if constexpr (kQueryTiles * kHeadDim <= 128) {
+    multiply_rows<T>(wave_row, q, k, s, dout, v, dp);
+  } else {
+    multiply_rows<T>(wave_row, q, k, s);
+    multiply_rows<T>(wave_row, dout, v, dp);
+  }
+}
+
+// From S and dP of keys from `first` on to the rounded gradients of the logits.
+DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows, int first, int run,
+                            const Statistics& statistics, Tiles& s, Tiles& dp,
+                            Rounded<T, kQueryTiles, kKeyTiles>& rounded) {
+  const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+  const int lane = thread_id() % kWave;
+  for_rows<kQueryTiles>([&](int m, int half) {
+    const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{dp[m], half, lane};
+    score_gradients<kGeneral>(
+        p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); }, statistics[m][half],
+        logits, gradients);
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
+  });
+}
+
+// Stores the wave's rows of dq. Returns true if one of them must be computed again.
+DEVICE bool store(BackwardArguments& a, const Block& block, const StagedQueries& q, const int& wave_row,
+                  const int& first_row, int run, const Statistics& statistics,
+                  const TileC (&dq)[kQueryTiles][kDimTiles]) {
+  Problem& p = a.problem;
+  const int lane = thread_id() % kWave, rows_left = block.q.count - first_row;
+  char* const to = first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq;
+  bool again = false;
+  for_rows<kQueryTiles>([&](int m, int half) {
+    const int row = row_in_wave(m, half, lane);
+    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
+    if (run < kScaledRun) stage<T>(q.at(wave_row + row), dq[m], half, lane, p.scale);
+    else if (row < rows_left)
+      replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
+  });
+  if (run < kScaledRun) store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
+  return again;
+}
+
+// Returns true if it must run again.
 DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = block_of(p, a.tiles, kRows);
@@ -121,44 +168,16 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
       next_k.load(first + kKeys);
       next_v.load(first + kKeys);
     }
-    TileC s[kQueryTiles][kKeyTiles], ds[kQueryTiles][kKeyTiles];
+    Tiles s, dp;
     const bool attends = rows.attends(first, kKeys);
-    if (attends) {
-      if constexpr (kQueryTiles * kHeadDim <= 128) {
-        multiply_rows<T>(wave_row, q, k, s, dout, v, ds);
-      } else {  // fewer operands in registers at once
-        multiply_rows<T>(wave_row, q, k, s);
-        multiply_rows<T>(wave_row, dout, v, ds);
-      }
-    }
+    if (attends) multiply_both(wave_row, q, k, s, dout, v, dp);
     if (run != kFirstRun) remove_not_finite(k);
     if (!attends) continue;
-    const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
     Rounded<T, kQueryTiles, kKeyTiles> rounded;
-    const int lane = thread_id() % kWave;
-    for_rows<kQueryTiles>([&](int m, int half) {
-      const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{ds[m], half, lane};
-      score_gradients<kGeneral>(
-          p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); },
-          statistics[m][half], logits, gradients);
-#pragma unroll
-      for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
-    });
+    round_gradients(p, block, rows, first, run, statistics, s, dp, rounded);
     add_product<T>(rounded, k, dq);
   }
-
-  const int lane = thread_id() % kWave, rows_left = block.q.count - first_row;
-  char* const to = first_row_of(a.dq, block.batch, block.q, block.head) + first_row * a.dq.seq;
-  bool again = false;
-  for_rows<kQueryTiles>([&](int m, int half) {
-    const int row = row_in_wave(m, half, lane);
-    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
-    if (run < kScaledRun) stage<T>(q.at(wave_row + row), dq[m], half, lane, p.scale);
-    else if (row < rows_left)
-      replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
-  });
-  if (run < kScaledRun) store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
-  return any_thread(again);
+  return any_thread(store(a, block, q, wave_row, first_row, run, statistics, dq));
 }
 
 }  // namespace rapt::nvidia

@@ -25,6 +25,7 @@ static_assert(RAPT_SHARED_BYTES == 2 * StagedQueries::kBytes + 2 * StagedKeys::k
 static_assert(kWaves * kTile * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
 
 using Statistics = rapt_abi_row_statistics[1][2];
+using Tiles = TileC[1][kKeyTiles];
 
 // Makes the statistics of the lane's rows. `dout` is staged.
 DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part& part, const StagedQueries& dout,
@@ -58,7 +59,41 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part
   });
 }
 
-// Returns whether it must run again (runs.hpp).
+// From S and dP of keys from `first` on to the rounded gradients of the logits.
+DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows, const Part& part, const int& first,
+                            int run, const Statistics& statistics, Tiles& s, Tiles& dp,
+                            Rounded<T, 1, kKeyTiles>& rounded) {
+  const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+  for_rows<1>([&](int m, int half) {
+    const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{dp[m], half, part.lane};
+    score_gradients<kGeneral>(
+        p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, part.lane)); },
+        statistics[m][half], logits, gradients);
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
+  });
+}
+
+// Stores the wave's slice of dq. Returns true if it must be computed again.
+DEVICE bool store(BackwardArguments& a, const Block& block, const Part& part, char* const& shared, const int& thread,
+                  int run, const Statistics& statistics, const TileC (&dq)[1][kDimTiles]) {
+  Problem& p = a.problem;
+  char* const to = part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq);
+  const int rows_left = block.q.count - block.first_row, dims = part.dims(p.head_dim);
+  const auto gathered = part.gathered<T>(shared, thread);
+  bool again = false;
+  for_rows<1>([&](int m, int half) {
+    const int row = row_in_wave(m, half, part.lane);
+    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
+    if (run < kScaledRun) stage<T>(gathered.at(row), dq[m], half, part.lane, p.scale);
+    else if (row < rows_left)
+      replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
+  });
+  if (run < kScaledRun) store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
+  return again;
+}
+
+// Returns true if it must run again (runs.hpp).
 DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = block_of(p, a.tiles, kRows);
@@ -96,43 +131,23 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   for (int first = begin; first < keys.end; first += kKeys) {
     wait_for_copies();
     barrier();  // and the last sums have been read
-    TileC s[1][kKeyTiles], ds[1][kKeyTiles];
+    Tiles s, dp;
     multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
-    multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
-    sums.put(s, ds);
+    multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), dp);
+    sums.put(s, dp);
     barrier();  // V has been read, and the sums are there
     if (first + kKeys < keys.end) v.load(first + kKeys);
     if (run != kFirstRun) remove_not_finite(k);
-    sums.get(s, ds);
-    const bool masked = run != kFirstRun || first < keys.full_begin || first + kKeys > keys.full_end;
+    sums.get(s, dp);
     Rounded<T, 1, kKeyTiles> rounded;
-    for_rows<1>([&](int m, int half) {
-      const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{ds[m], half, part.lane};
-      score_gradients<kGeneral>(
-          p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, part.lane)); },
-          statistics[m][half], logits, gradients);
-#pragma unroll
-      for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
-    });
+    round_gradients(p, block, rows, part, first, run, statistics, s, dp, rounded);
     add_product<T>(rounded, k.from(0, part.dim), dq);
     barrier();  // K has been read
     if (first + kKeys < keys.end) k.load(first + kKeys);
   }
 
   barrier();  // everything has been read
-  char* const to = part.at<T>(first_row_of(a.dq, block.batch, block.q, block.head) + block.first_row * a.dq.seq);
-  const int rows_left = block.q.count - block.first_row, dims = part.dims(p.head_dim);
-  const auto gathered = part.gathered<T>(shared, thread);
-  bool again = false;
-  for_rows<1>([&](int m, int half) {
-    const int row = row_in_wave(m, half, part.lane);
-    again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
-    if (run < kScaledRun) stage<T>(gathered.at(row), dq[m], half, part.lane, p.scale);
-    else if (row < rows_left)
-      replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
-  });
-  if (run < kScaledRun) store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
-  return any_thread(again);
+  return any_thread(store(a, block, part, shared, thread, run, statistics, dq));
 }
 
 }  // namespace rapt::nvidia

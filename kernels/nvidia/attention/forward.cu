@@ -52,7 +52,35 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
   return again;
 }
 
-// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+using Fragments = Fragment[kKeepQ ? kQueryTiles : 1][kHeadDim / kStep<T>];
+
+// Keeps the wave's rows of q, which are being copied to shared memory, in registers.
+DEVICE void keep(const StagedQ& q, int wave_row, Fragments& kept_q) {
+  wait_for_copies();
+  barrier();
+#pragma unroll
+  for (int m = 0; m < kQueryTiles; ++m)
+#pragma unroll
+    for (int dim = 0; dim < kHeadDim; dim += kStep<T>)
+      kept_q[m][dim / kStep<T>] = q.operand_a(wave_row + m * kTile, dim);
+}
+
+// S = Q K^T
+DEVICE void multiply_tile(const StagedQ& q, int wave_row, const Fragments& kept_q, const StagedKeys& k,
+                          TileC (&s)[kQueryTiles][kKeyTiles]) {
+  if constexpr (std::is_same_v<T, fp32>) {
+    multiply_rows<T>(wave_row, q, k, s);
+  } else {
+    multiply_logits<T>(
+        [&](int m, int dim) {
+          if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
+          else return q.operand_a(wave_row + m * kTile, dim);
+        },
+        k, s);
+  }
+}
+
+// One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* shared, int pass) {
   const Block block = block_of(a.problem, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
@@ -74,19 +102,11 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   for_rows<kQueryTiles>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
 
   const int begin = keys.begin / kKeys * kKeys;
-  Fragment kept_q[kKeepQ ? kQueryTiles : 1][kHeadDim / kStep<T>];
+  Fragments kept_q;
   if (begin < keys.end) {
     q.load(block.first_row);
     k.load(begin);
-    if constexpr (kKeepQ) {
-      wait_for_copies();
-      barrier();
-#pragma unroll
-      for (int m = 0; m < kQueryTiles; ++m)
-#pragma unroll
-        for (int dim = 0; dim < kHeadDim; dim += kStep<T>)
-          kept_q[m][dim / kStep<T>] = q.operand_a(wave_row + m * kTile, dim);
-    }
+    if constexpr (kKeepQ) keep(q, wave_row, kept_q);
   }
 #pragma unroll 1
   for (int first = begin; first < keys.end; first += kKeys) {
@@ -95,18 +115,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     v.load(first);
     const bool attends = rows.attends(first, kKeys);
     TileC s[kQueryTiles][kKeyTiles];
-    if (attends) {
-      if constexpr (std::is_same_v<T, fp32>) {
-        multiply_rows<T>(wave_row, q, k, s);
-      } else {
-        multiply_logits<T>(
-            [&](int m, int dim) {
-              if constexpr (kKeepQ) return kept_q[m][dim / kStep<T>];
-              else return q.operand_a(wave_row + m * kTile, dim);
-            },
-            k, s);
-      }
-    }
+    if (attends) multiply_tile(q, wave_row, kept_q, k, s);
     wait_for_copies();  // of V
     barrier();          // and K has been read
     if (first + kKeys < keys.end) k.load(first + kKeys);

@@ -5,13 +5,40 @@
 // its tiles pass in turn through its own ring of buffers in shared memory, so a wave waits for nothing but its copies.
 // At the end of a split the waves' results are merged. A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to
 // it), RAPT_DTYPE and RAPT_GENERAL.
-#include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/attention/split_rows.hpp"
 #include "kernels/nvidia/attention/split_result.hpp"
 #include "kernels/nvidia/tile/appended_rows.hpp"
 
 namespace rapt::nvidia {
 
-// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+using Accumulators = TileC[1][kDimTiles];
+using Softmaxes = Softmax<T, kGeneral>[1][2];
+
+// Attends the ring's first tile of keys, from `first` on, and starts to copy the tile kAhead behind it: load_k and
+// load_v copy to a buffer. q_of(dim) is q's operand.
+template <class LoadK, class LoadV, class QueryOf>
+DEVICE void attend_tile(SplitArguments& a, const SplitBlock& b, const Keys& keys, const LoadK& load_k,
+                        const LoadV& load_v, const QueryOf& q_of, const int& pass, const int& first, const int& lane,
+                        Ring& ring, Softmaxes& softmax, Accumulators& o) {
+  load_k(first + kAhead, kBuffers - 1);
+  wait_for_first();
+  TileC s[1][kKeyTiles];
+  multiply_logits<T>(q_of, Tile{ring.at(0), lane}, s);
+  ring.advance();
+  load_v(first + kAhead, kBuffers - 1);
+
+  const bool partial = first < keys.full_begin || first + kKeys > keys.full_end;
+  const auto row_of = [&](int i) { return result_row(a, b, i); };
+  Rounded<T, 1, kKeyTiles> p;
+  probabilities<T, kGeneral, 1>(a.problem, pass, partial, row_of, first - b.first_key, lane, s, softmax, o, p);
+  wait_for_first();
+  replace<kGeneral>(pass, Tile{ring.at(0), lane});
+  add_product<T>(p, Tile{ring.at(0), lane}, o);
+  if constexpr (kTwoParts) add_rest<T>(s, p, Tile{ring.at(0), lane}, o);
+  ring.advance();
+}
+
+// One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   const SplitBlock b = split_block(a, workgroup_id());
   if (query_rows(a.problem, b) <= 0) return false;
@@ -47,42 +74,21 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
     barrier();
   }
 
-  const auto row_of = [&](int i) {
-    const SplitRow row = split_row(a, b, i);
-    const Block block = b.block(a.problem, row.head);
-    return ResultRow{block, query_of(a.problem, block, row.query)};
+  const auto q_of = [&](int, int dim) {
+    if constexpr (kKeepQ) return kept_q[dim / kStep<T>];
+    else return Tile{shared_q, lane}.operand_a(0, dim);
   };
   Folded folded = {};
   bool again = false;
 #pragma unroll 1
   for (int split = splits.first; split <= splits.last; ++split) {
     const int end = min(keys.end, (split + 1) * a.split_rows);
-    TileC o[1][kDimTiles] = {};
-    Softmax<T, kGeneral> softmax[1][2];
+    Accumulators o = {};
+    Softmaxes softmax;
     for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
 #pragma unroll 1
-    for (; first < end; first += kKeysOfWaves) {
-      load_k(first + kAhead, kBuffers - 1);
-      wait_for_first();
-      TileC s[1][kKeyTiles];
-      multiply_logits<T>(
-          [&](int, int dim) {
-            if constexpr (kKeepQ) return kept_q[dim / kStep<T>];
-            else return Tile{shared_q, lane}.operand_a(0, dim);
-          },
-          Tile{ring.at(0), lane}, s);
-      ring.advance();
-      load_v(first + kAhead, kBuffers - 1);
-
-      const bool partial = first < keys.full_begin || first + kKeys > keys.full_end;
-      Rounded<T, 1, kKeyTiles> p;
-      probabilities<T, kGeneral, 1>(a.problem, pass, partial, row_of, first - b.first_key, lane, s, softmax, o, p);
-      wait_for_first();
-      replace<kGeneral>(pass, Tile{ring.at(0), lane});
-      add_product<T>(p, Tile{ring.at(0), lane}, o);
-      if constexpr (kTwoParts) add_rest<T>(s, p, Tile{ring.at(0), lane}, o);
-      ring.advance();
-    }
+    for (; first < end; first += kKeysOfWaves)
+      attend_tile(a, b, keys, load_k, load_v, q_of, pass, first, lane, ring, softmax, o);
     if constexpr (!kFolds) barrier();  // all waves have read their tiles: the rings are free
     char* const exchange = kFolds ? ring.at(kBuffers - 1) : ring.shared;
     Waves& waves = *reinterpret_cast<Waves*>(shared + (kFolds ? RAPT_SHARED_BYTES - kMergingBytes : Tile::kBytes));
