@@ -149,15 +149,16 @@ struct rapt_abi_row_statistics {
   float delta; /* rowsum(dout * out) */
 };
 
-/* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of
+/* The backward pass, in the order of its kernels; each grid has one dimension. A workgroup of:
  *   backward_dq     computes block_q rows of dq of one head, and writes their statistics. If backward_fused follows, it
  *                   only writes the statistics and sets the rows' dq_sum to 0.
  *
- *   backward_dkv    block_q rows of dk and dv of one head of k
- *   backward_fused  the same, and adds to dq_sum of all rows of q that attend these keys, in any order
- *   backward_dq_round  block_q rows of dq of one head, from dq_sum
- *   backward_dbias  block_q rows and block_k columns of dbias, summed over everything that bias is broadcast to
- *   backward_dsink  one element of dsink
+ *   backward_dkv    computes block_q rows of dk and dv of one head of k.
+ *   backward_fused  does the same, and adds to dq_sum of all rows of q that attend these keys, in any order.
+ *   backward_dq_round  computes block_q rows of dq of one head, from dq_sum.
+ *
+ *   backward_dbias  computes block_q rows and block_k columns of dbias, summed over all that bias is broadcast to.
+ *   backward_dsink  computes one element of dsink.
  */
 struct rapt_backward_args {
   uint32_t size; /* sizeof(struct rapt_backward_args) */

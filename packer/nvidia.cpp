@@ -1,4 +1,5 @@
 // NVIDIA kernels: the .nv.info sections of their ELF files, and the rules for their resources.
+//
 // NVIDIA does not document these sections. Names and numbers are as `cuobjdump -elf` of CUDA 13 prints them. Each
 // attribute begins with a byte for its format and a byte for its number, then has 16 bits of value or of size.
 

@@ -3,6 +3,7 @@
 // Workgroups start in numerical order. On a GPU with several XCDs, workgroup n runs on XCD n % xcds. All tiles of a
 // head, and the heads that share its keys, go to one XCD, so that its L2 reads K and V from memory once. Heads that are
 // left over are spread over all XCDs. They come first: otherwise their longest tiles would start last.
+//
 // If later rows attend more keys, the longest tiles come first, so that the workgroups that run last are short.
 // heads_at_once heads, whose K and V fit the cache, are ordered together.
 #pragma once

@@ -48,7 +48,7 @@ DEVICE void replace_dk(BackwardArguments& a, const Block& block, const Part& par
   });
 }
 
-// Returns whether it must run again (runs.hpp).
+// Returns true if it must run again (runs.hpp).
 DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Problem& p = a.problem;
   const Block block = key_block_of(p, a.tiles, kKeys);

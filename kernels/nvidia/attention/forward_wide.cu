@@ -51,7 +51,7 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
   return again;
 }
 
-// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+// One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* shared, int pass) {
   Problem& p = a.problem;
   const Block block = block_of(p, a.q_tiles, kRows);

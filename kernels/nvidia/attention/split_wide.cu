@@ -14,8 +14,8 @@ using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr int kSlice = kHeadDim / kWaves, kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-// P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %. The time is hidden by reading K and
-// V.
+// P is two numbers of 16 bits: with one, an element of fp16 missed the rule by 7 %. Reading K and V takes
+// longer than the second product.
 inline constexpr bool kTwoParts = sizeof(T::element) == 2;
 static_assert(RAPT_HEAD_SLICES == kWaves && kKeys == kRowGroup && kTile == kQueryRows);
 using Tile = StagedRows<T, kHeadDim, kKeys, kThreads>;
@@ -70,7 +70,7 @@ DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part& 
   return again;
 }
 
-// One pass over the keys. Returns whether another must follow (not_finite.hpp).
+// One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   Problem& p = a.problem;
   const SplitBlock b = split_block(a, workgroup_id());

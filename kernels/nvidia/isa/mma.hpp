@@ -1,5 +1,6 @@
 // The matrix instructions mma.m16n8k16 and, for float32, m16n8k8 (Ampere and later), and the loads from shared memory
 // that feed them.
+//
 // Tile C is 16 queries by 8 keys or dimensions, float32. Lane l has columns 2 (l % 4) and the next: of row l / 4 in
 // c[0] and c[1], of row l / 4 + 8 in c[2] and c[3]. So four lanes share a query, and two tiles of C side by side,
 // rounded and packed, are an operand A of 16 by 16. In float32 one tile is an operand A of 16 by 8 if the rows of B are

@@ -6,10 +6,12 @@ from rapt.flash_attn._call import attend, attend_to_cache
 
 # The shapes, b for batch, h for heads, d for head_dim.
 #
-#   q [b, seqlen_q, h, d], k and v [b, seqlen_k, h_k, d]; h is a multiple of h_k
+#   q [b, seqlen_q, h, d], k and v [b, seqlen_k, h_k, d]; h is a multiple of h_k.
 #   packed sequences: q [total_q, h, d], k and v [total_k, h_k, d], cu_seqlens int32 [b + 1]
+#
 #   softmax_lse (logsumexp) fp32 [b, h, seqlen_q] or [h, total_q]; +inf for a row with nothing to attend
 #   S_dmask [b, h, max_seqlen_q, max_seqlen_k], only with dropout: the probabilities, negative where dropped
+#
 # causal and window_size are aligned to the bottom right if seqlen_q is not seqlen_k; -1 is an unbounded side.
 
 

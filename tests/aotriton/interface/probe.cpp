@@ -1,5 +1,6 @@
 // Compiled with the headers of one release of AOTriton. It prints the offsets of the fields of its structs. It also
-// refers to every function that a caller of that release may call, so that the object's undefined symbols name them.
+// refers to every function that a caller of that release may call: the object's undefined symbols name them.
+//
 // make_table.py compiles it without optimisation, so that inline members of extern templates are calls too.
 #include <array>  // which the first releases' own headers lack
 #include <cstddef>
