@@ -3,7 +3,7 @@
 // wave computes the same softmax and its own slice of the result, so there is nothing to merge at the end.
 //
 // K and V of a tile pass in turn through one ring of buffers in shared memory.
-#include "kernels/nvidia/attention/attend.hpp"
+#include "kernels/nvidia/attention/split_rows.hpp"
 #include "kernels/nvidia/tile/appended_rows.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
@@ -70,6 +70,25 @@ DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part& 
   return again;
 }
 
+// The ring of buffers through which tiles of K and V pass in turn.
+struct Ring {
+  const Keys& keys;
+  char* shared;
+  int thread;
+  int next = 0, current = 0;  // the buffers of the next copy, and of the tile that is multiplied
+
+  // Starts to copy a tile, as one group.
+  DEVICE_MEMBER void load(const CacheRows& rows, int dims, int first) {
+    if (first < keys.end)
+      Tile(rows.group(first / kRowGroup), rows.seq, dims, keys.begin, keys.end, shared + next * Tile::kBytes, thread)
+          .load(first);
+    end_group();
+    next = next + 1 < kBuffers ? next + 1 : 0;
+  }
+  DEVICE_MEMBER SharedRows<T, kHeadDim> rows() const { return {shared + current * Tile::kBytes, thread}; }
+  DEVICE_MEMBER void advance() { current = current + 1 < kBuffers ? current + 1 : 0; }
+};
+
 // One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   Problem& p = a.problem;
@@ -83,21 +102,12 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
     return false;
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
-  int next = 0;  // the buffer of the next copy
-  // Starts to copy a tile, as one group.
-  const auto load = [&](const CacheRows& rows, int dims, int first) {
-    if (first < keys.end)
-      Tile(rows.group(first / kRowGroup), rows.seq, dims, keys.begin, keys.end, shared + next * Tile::kBytes, thread)
-          .load(first);
-    end_group();
-    next = next + 1 < kBuffers ? next + 1 : 0;
-  };
-
+  Ring ring = {keys, shared, thread};
   const int begin = keys.begin / kKeys * kKeys;
 #pragma unroll 1
   for (int first = begin; first < begin + kAhead; first += kKeys) {
-    load(k, p.head_dim, first);
-    load(v, p.head_dim_v, first);
+    ring.load(k, p.head_dim, first);
+    ring.load(v, p.head_dim_v, first);
   }
   // q passes through the only free buffer.
   const SharedRows<T, kHeadDim> staged_q = {shared + (kBuffers - 1) * Tile::kBytes, thread};
@@ -107,39 +117,32 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   q.load(staged_q, 0, part.dim);
 
   const Sums sums = {shared + kBuffers * Tile::kBytes, part.wave, part.lane};
-  const auto row_of = [&](int i) {
-    const SplitRow row = split_row(a, b, i);
-    const Block block = b.block(p, row.head);
-    return ResultRow{block, query_of(p, block, row.query)};
-  };
+  const auto row_of = [&](int i) { return result_row(a, b, i); };
   Accumulators o = {};
   Softmaxes softmax;
   for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
-  int current = 0;
-  const auto rows_of_current = [&] { return SharedRows<T, kHeadDim>{shared + current * Tile::kBytes, thread}; };
-  const auto advance = [&] { current = current + 1 < kBuffers ? current + 1 : 0; };
 #pragma unroll 1
   for (int first = begin; first < keys.end; first += kKeys) {
     wait_for_groups<kBuffers - 2>();  // of K
     barrier();                        // and the last tile's V and sums have been read
-    load(k, p.head_dim, first + kAhead);
+    ring.load(k, p.head_dim, first + kAhead);
     TileC s[1][kKeyTiles];
     clear(s);
-    if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, rows_of_current().from(0, part.dim), 0, s);
+    if (part.dim < p.head_dim) add_transposed<T, 0, kSlice>(q, ring.rows().from(0, part.dim), 0, s);
     sums.put(s);
-    advance();
+    ring.advance();
     wait_for_groups<kBuffers - 2>();  // of V
     barrier();                        // K has been read, and the sums are there
-    load(v, p.head_dim_v, first + kAhead);
-    replace<kGeneral, kKeys, kThreads>(pass, rows_of_current());
+    ring.load(v, p.head_dim_v, first + kAhead);
+    replace<kGeneral, kKeys, kThreads>(pass, ring.rows());
     sums.get(s);
     Rounded<T, 1, kKeyTiles> weights;
     const bool partial = first < keys.full_begin || first + kKeys > keys.full_end;
     probabilities<T, kGeneral, 1>(p, pass, partial, row_of, first - b.first_key, part.lane, s, softmax, o, weights);
-    const auto values = rows_of_current().from(0, part.dim);
+    const auto values = ring.rows().from(0, part.dim);
     add_product<T>(weights, values, o);
     if constexpr (kTwoParts) add_rest<T>(s, weights, values, o);
-    advance();
+    ring.advance();
   }
 
   const bool again = store(a, b, pass, part, softmax, o);
