@@ -1,6 +1,6 @@
 // A backend computes attention on devices of one kind. backends.cpp lists them; each has a file. To add one, derive
-// from Backend (or HostBackend) and refuse in plan() what it cannot run. The pure virtual functions say what it must
-// have.
+// from Backend (or HostBackend) and refuse in plan() what it cannot run. Its pure virtual functions are what a backend
+// must have.
 #pragma once
 
 #include <memory>
@@ -56,7 +56,7 @@ struct Plan {
 
 // A backend's answer in words.
 struct Answer {
-  std::string kernel;                    // that runs it, or would run it; "" if there is none
+  std::string kernel;                    // runs it, or would run it; "" if there is none
   std::string reason;                    // why the backend took the problem
   std::vector<Candidate> variants = {};  // the kernels that can be asked for by name
 };
@@ -71,7 +71,7 @@ class Backend {
   const std::string& name() const { return name_; }
   rapt_device_type device() const { return device_; }
 
-  // Whether a request's name is this backend's or that of one of its variants.
+  // True if a request names this backend or one of its variants.
   virtual bool answers_to(std::string_view name) const { return name == name_; }
   // Sets `chosen` and returns "", or returns why it does not take the problem, which is on a device of its kind.
   virtual std::string plan(const Question& question, std::shared_ptr<const void>& chosen) const = 0;
@@ -86,7 +86,7 @@ class Backend {
   rapt_device_type device_;
 };
 
-// In the order in which "auto" tries them: first the CPU's tiers, best first.
+// All backends, in the order in which "auto" tries them: first the CPU's tiers, best first.
 const std::vector<std::unique_ptr<const Backend>>& backends();
 
 // The backends, defined in a file each and listed in backends.cpp.

@@ -39,7 +39,7 @@ Plan make_plan(const Question& question) {
   const bool automatic = question.automatic();
   std::string reasons;
   for (const auto& backend : backends()) {
-    // Before anything builds a reason, which is a string: every call comes here.
+    // Every call comes here, so this comes before code that builds reasons, which are strings.
     if (question.device.type != backend->device() && (automatic || !backend->answers_to(question.request.backend)))
       continue;
     Plan plan{backend.get()};
@@ -85,7 +85,7 @@ Explanation explain(const Question& question) {
         takes = c.reason.empty() && why.empty();
         if (c.reason.empty()) c.reason = why;
       }
-    } catch (const Error& error) {  // a device or its archive that is not there
+    } catch (const Error& error) {  // a device or its archive is missing
       c.reason = error.what();
     }
     if (takes && taken) {

@@ -1,4 +1,4 @@
-// The engine: which backend runs a validated call, running it, and explaining it.
+// The engine chooses the backend of a validated call, runs the call, and explains the choice.
 #pragma once
 
 #include "engine/backend.hpp"

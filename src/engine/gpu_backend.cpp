@@ -1,4 +1,4 @@
-// The kernels of GPUs: "hip" runs the pass that the tuning table chooses, "hip.<kernel>" one that has this kernel.
+// The kernels of GPUs: "hip" runs the pass that the tuning table chooses, "hip.<kernel>" a pass that has this kernel.
 #include <utility>
 
 #include "base/text.hpp"
@@ -46,7 +46,7 @@ class GpuBackend final : public Backend {
   }
 
  private:
-  // The table decides also for a request of another backend: explain() then says what "auto" would do.
+  // If another backend is requested, the table decides too: explain() then says what "auto" would do.
   gpu::Request request(const Question& q) const {
     const std::string_view asked = q.request.backend;
     return {q.problem, q.op, q.device, asked.starts_with(prefix_) ? asked.substr(prefix_.size()) : ""};

@@ -1,4 +1,4 @@
-// Common to backends on the host: workspace, executor, and appending keys to a cache before a forward pass.
+// Shared by the host's backends: workspace, executor, and appending keys to a cache before a forward pass.
 #pragma once
 
 #include "engine/backend.hpp"

@@ -65,7 +65,7 @@ template <class T>
 void rotate_q(ForwardCall& call, char* workspace) {
   View rotated = {workspace, call.seqlen_q * call.heads_q * call.head_dim, call.heads_q * call.head_dim, call.head_dim};
   if (call.cu_seqlens_q) rotated.batch = 0;
-  // As in flash-attn, without causality or a window every query has the position of the first new key.
+  // As in flash-attn: without causality or a window, every query has the position of the first new key.
   const bool advances = call.window_left >= 0 || call.window_right >= 0;
   for (int64_t b = 0; b < call.batch; ++b) {
     const Sequence s = sequence(call, b);

@@ -24,7 +24,7 @@ class Record {
   void add(const std::string& line) {
     const std::lock_guard lock(mutex_);
     if (!written_.insert(line).second) return;
-    // Opened for each new problem, which is seldom, and written at once: several processes may share the file.
+    // Opened for each new problem, which is rare, and written at once, because several processes may share the file.
     const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     const ssize_t size = static_cast<ssize_t>(line.size());
     const bool ok = file >= 0 && ::write(file, line.data(), line.size()) == size;

@@ -6,8 +6,8 @@
 
 namespace rapt {
 
-// Adds "forward PROBLEM" or "backward PROBLEM" to the file, unless this process has. Nothing without RAPT_RECORD.
-// Throws Error RAPT_INVALID_ARGUMENT if the file cannot be written.
+// Adds "forward PROBLEM" or "backward PROBLEM" to the file, once per process. Does nothing without RAPT_RECORD. Throws
+// Error RAPT_INVALID_ARGUMENT if the file cannot be written.
 void record(const Problem& problem, rapt_op op);
 
 }  // namespace rapt

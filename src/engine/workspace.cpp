@@ -12,7 +12,7 @@ namespace rapt {
 
 thread_local Workspace::Kept Workspace::t_kept;
 
-// Large ones in huge pages where Linux gives them on request: fewer page faults.
+// Large buffers use huge pages if Linux gives them on request: fewer page faults.
 Workspace::Buffer Workspace::allocate(size_t bytes) {
   const size_t unit = bytes > kKept ? kHugePage : 64, whole = (bytes + unit - 1) / unit * unit;
   Buffer buffer(static_cast<char*>(std::aligned_alloc(unit, whole)));
@@ -23,7 +23,7 @@ Workspace::Buffer Workspace::allocate(size_t bytes) {
 }
 
 struct Workspace::Spare {
-  std::mutex mutex;  // only tried: whoever does not get it allocates or frees
+  std::mutex mutex;  // only tried: a call that does not get it allocates or frees
   Buffer buffer;
   size_t size = 0;
 };

@@ -80,7 +80,7 @@ std::vector<std::byte> Archive::code(const Variant& variant) const {
   const std::span<const Variant> own = variants();
   const Variant* end = own.data() + own.size();
   if (std::less<>()(&variant, own.data()) ||
-      !std::less<>()(&variant, end))  // a copied Variant's offset was never checked
+      !std::less<>()(&variant, end))  // the offset of a copied Variant was never checked
     throw Error(RAPT_INTERNAL_ERROR, cat(path(), ": kernel ", variant.name, " is not this archive's own"));
   const std::string where = cat(path(), ": kernel ", variant.name);
   const auto stored = content_->bytes.subspan(variant.offset, variant.stored_size);

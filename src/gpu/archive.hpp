@@ -15,7 +15,7 @@
 
 namespace rapt::gpu {
 
-// What is different about a kernel that Triton compiled. Zeros: it did not.
+// The facts that only a kernel compiled by Triton has; all 0 for other kernels.
 struct TritonKernel {
   int32_t given_shared_memory = 0;  // bytes that a launch gives a workgroup
   int32_t alignment = 0;            // bytes, of tensors and their rows
@@ -43,7 +43,7 @@ struct Variant {
   rapt_nvidia_kernel nvidia = {};        // if it is "nvidia"
   uint64_t offset = 0, stored_size = 0;  // of the zstd frame that has the code object, in the file
   uint64_t frame_size = 0;               // bytes that the frame holds
-  uint64_t start = 0, size = 0;          // of the code object, among these
+  uint64_t start = 0, size = 0;          // the code object's place in them
   uint32_t crc32 = 0;                    // of the code object
 
   bool by_triton() const { return triton.alignment > 0; }

@@ -68,7 +68,7 @@ class PointerCheck {
   const Device& device_;
 };
 
-// How many heads of `rows` rows fit in half of the cache; the other half is for what is on its way.
+// How many heads of `rows` rows fit in half the cache, at least one; the other half is for data in flight.
 int64_t fitting(const Call& call, int64_t rows, const Device& device) {
   const int64_t head_bytes = rows * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
   return device.shared_cache_bytes / 2 / std::max<int64_t>(head_bytes, 1);
@@ -79,14 +79,14 @@ int32_t heads_at_once(const Call& call, const Device& device) {
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_q * call.batch));
 }
 
-// The same of heads of k: a workgroup reads the rows of all query heads that share its head.
+// The same for heads of k: a workgroup reads the rows of all query heads that share its head.
 int32_t key_heads_at_once(const Call& call, const Device& device) {
   const int64_t fit = fitting(call, call.seqlen_q * call.group(), device);
   return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
 }
 
-// The multiprocessors of an XCD, where it matters which workgroups share one: a multiprocessor runs two or more at
-// once, and the grid has at most two pairs for each. Otherwise 0, and also where heads are left over, which come first.
+// The multiprocessors of an XCD if it matters which workgroups share one: a multiprocessor runs two or more at once,
+// and the grid has at most two pairs for each. Otherwise 0, and also if heads are left over, which come first.
 int32_t sharing_units(const Call& call, const PassKernel& planned, const Variant& kernel, const Device& device) {
   const bool pairs = kernel.amd.occupancy * device.simds >= 2 * kernel.waves;
   const bool few = planned.workgroups <= int64_t{4} * device.multiprocessors;

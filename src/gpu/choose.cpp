@@ -114,7 +114,7 @@ class Chooser {
 
   bool is_named(Stage stage) const { return named_ && kernel(*named_).computes(stage); }
 
-  // The passes of the problem's direction that may run it; the one that a named kernel asks for.
+  // The passes of the problem's direction that may run it; only the pass that a named kernel asks for.
   std::vector<PassKind> kinds() const {
     if (is_named(Stage::forward)) return {PassKind::forward};
     if (is_named(Stage::split) || is_named(Stage::split_combine)) return {PassKind::split};
@@ -169,8 +169,8 @@ class Chooser {
     return plain.empty() ? others : plain;
   }
 
-  // The kernel of the given tile, or else of the smallest that fits, with this shape at the end of its name; or with
-  // the most or fewest rows a workgroup, by Triton only where nothing else can run.
+  // The kernel of the given tile, or else of the smallest tile that fits, with this shape at the end of its name. For
+  // "largest" and "smallest" it has the most or fewest rows per workgroup; Triton's only if nothing else can run.
   std::optional<size_t> by_shape(std::vector<size_t> kernels, std::optional<int32_t> tile,
                                  std::string_view shape) const {
     for (const size_t i : of_tile(kernels, tile))
@@ -185,8 +185,8 @@ class Chooser {
     return std::nullopt;
   }
 
-  // The candidate that a row names; null if it is none. A row that names a kernel of backward_dkv stands for the same
-  // pass where dk and dv are not asked for.
+  // The candidate that a row names; null if there is none. A row that names a kernel of backward_dkv stands for its
+  // pass even if dk and dv are not asked for.
   const Candidate* named_by(const TuningUse& use, const std::vector<Candidate>& candidates) const {
     std::optional<size_t> lead;
     if (use.kernel.empty()) {
@@ -232,7 +232,7 @@ class Chooser {
     return text;
   }
 
-  // With the sizes of its launches, and its workspace.
+  // The pass of a candidate, with the sizes of its launches and its workspace.
   Pass laid_out(const Candidate& c) const {
     Pass pass;
     pass.kind = c.kind;
@@ -281,7 +281,7 @@ Choice choose(const Shelf& shelf, const Needs& needs, std::string_view named) {
 std::vector<Stage> stages_of(PassKind kind, const Needs& n) {
   if (kind == PassKind::forward) return {Stage::forward};
   if (kind == PassKind::split) return {Stage::split, Stage::split_combine};
-  std::vector<Stage> stages = {Stage::backward_dq};  // also for the statistics that the others read
+  std::vector<Stage> stages = {Stage::backward_dq};  // also for the statistics that other stages read
   if (kind == PassKind::fused) stages.insert(stages.end(), {Stage::backward_fused, Stage::backward_dq_round});
   else if (n.wants(kKeyGradients)) stages.push_back(Stage::backward_dkv);
   if (n.wants(gradient::bias)) stages.push_back(Stage::backward_dbias);

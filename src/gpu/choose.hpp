@@ -1,5 +1,5 @@
-// Which kernels run a problem on a GPU, and why. choose() is the one place that decides; launch() runs what it chose
-// and explain() prints it.
+// The choice of kernels that run a problem on a GPU. Only choose() decides; launch() runs the chosen pass and explain()
+// prints it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct WorkspaceLayout {
 // The kernels that run one direction of a problem, in order.
 struct Pass {
   PassKind kind = PassKind::forward;
-  const TuningRow* row = nullptr;  // that chose it
+  const TuningRow* row = nullptr;  // the row that chose it
   std::array<PassKernel, 5> kernels = {};
   size_t count = 0;
   int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part
@@ -41,7 +41,7 @@ struct Pass {
   std::span<const PassKernel> list() const { return {kernels.data(), count}; }
 };
 
-// What there is to choose from.
+// The kernels to choose from, and the table that decides.
 struct Shelf {
   std::span<const Variant> kernels;
   const Tuning& tuning;
@@ -57,12 +57,12 @@ struct Choice {
 // `named`: the kernel that must be in the pass; "" if the table decides. Throws Error if the shelf has no such kernel.
 Choice choose(const Shelf& shelf, const Needs& needs, std::string_view named);
 
-// What choose() asks, for explain():
+// The questions that choose() asks, for explain():
 
 // The stages of a pass that compute what the problem asks for, in the order in which they run.
 std::vector<Stage> stages_of(PassKind kind, const Needs& n);
 
-// Why the pass is no way to run the problem, whatever its kernels; "" if it is one.
+// Why the pass cannot run the problem, whatever its kernels; "" if it can.
 std::string refusal(PassKind kind, const Needs& n);
 
 // Why the kernel cannot compute this stage of the problem, in a pass of this family; "" if it can.

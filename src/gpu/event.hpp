@@ -13,8 +13,8 @@ class TimedEvent {
   TimedEvent& operator=(const TimedEvent&) = delete;
 
   void record();
-  // The device's milliseconds from `from` to this one, for which it waits. Throws Error if the driver refuses, as it
-  // does where one was never recorded.
+  // The device's milliseconds from `from` to this event; waits for this event. Throws Error if the driver refuses, as
+  // it does if one of them was never recorded.
   double since(const TimedEvent& from) const;
 
  private:

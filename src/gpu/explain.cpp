@@ -1,4 +1,4 @@
-// What choose() decided, in words.
+// The decision of choose(), in words.
 #include <algorithm>
 #include <cstdio>
 

@@ -17,14 +17,14 @@ struct Request {
   const Problem& problem;
   rapt_op op;
   rapt_device device;
-  std::string_view kernel;  // that must run; "" if the tuning table decides
+  std::string_view kernel;  // must be in the pass; "" if the tuning table decides
 };
 
 // The pass that runs the problem; null, and why in `refusal`, if none does. The table's choice is remembered, because
 // choosing takes longer than a launch.
 std::shared_ptr<const Pass> choose(const Request& request, std::string& refusal);
 
-// What choose() answered, in words.
+// The answer of choose(), in words.
 struct Explained {
   std::string kernels, reason;  // of the pass: "backward_dq... + backward_dkv...", and why it runs; "" if there is none
   std::vector<Candidate> variants;  // every kernel of the archive, and why the pass lacks it

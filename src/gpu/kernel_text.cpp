@@ -6,7 +6,7 @@ namespace rapt::gpu {
 
 namespace {
 
-// In the words of the vendor's documents.
+// A kernel's resources, in the words of AMD's documents.
 std::string amd_resources(const Variant& v) {
   return cat(v.registers, " VGPRs", v.amd.agprs > 0 ? cat(" + ", v.amd.agprs, " AGPRs") : "", ", ", v.amd.sgprs,
              " SGPRs, ", v.shared_memory, " bytes of LDS, ", v.amd.occupancy, v.amd.occupancy == 1 ? " wave" : " waves",

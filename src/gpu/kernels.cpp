@@ -8,7 +8,7 @@ namespace rapt::gpu {
 
 namespace {
 
-constexpr size_t kMostPasses = 4096;  // bounds the memory of a service with ever new shapes: all are forgotten
+constexpr size_t kMostPasses = 4096;  // then all are forgotten: it bounds the memory of a service with ever new shapes
 
 }  // namespace
 

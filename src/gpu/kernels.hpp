@@ -22,7 +22,7 @@ class Loader {
  private:
   struct Loaded {
     std::atomic<Function> function{nullptr};
-    std::vector<std::byte> code;  // the driver may read it later than when it is loaded
+    std::vector<std::byte> code;  // the driver may still read it after loading
   };
   Function load(size_t index, Stream stream);
 
@@ -51,7 +51,7 @@ struct Kernels {
   Loader loader;
 
   explicit Kernels(const Device& of);
-  // For a device that its driver lists. Throws Error if there is no archive for its architecture.
+  // The kernels of a device that its driver lists. Throws Error if there is no archive for its architecture.
   static Kernels& of(rapt_device device);
 
   std::span<const Variant> list() const { return archive.variants(); }

@@ -17,7 +17,7 @@ void launch_kernel(const Kernels& kernels, const PassKernel& kernel, Function fu
                    Stream stream) {
   const Device& device = kernels.device;
   const Variant& v = kernels.list()[kernel.index];
-  // AMD's C++ kernels declare their shared memory, others are given it.
+  // AMD's C++ kernels declare their shared memory; other kernels are given it.
   const bool given = device.id.type == RAPT_CUDA || v.by_triton();
   const LaunchShape shape{.grid = {kernel.workgroups},
                           .block = {static_cast<uint32_t>(v.threads)},

@@ -15,7 +15,7 @@ constexpr size_t kAlign = 64;
 size_t bytes_of(int64_t batch) { return static_cast<size_t>(batch + 1) * sizeof(int32_t); }
 size_t aligned_bytes_of(int64_t batch) { return (bytes_of(batch) + kAlign - 1) / kAlign * kAlign; }
 
-// A captured copy is made again by each replay, when memory that the driver has not pinned may be freed.
+// Each replay makes a captured copy again, when memory that the driver has not pinned may be freed.
 void check_replayable(const char* name, const int32_t* lengths, Driver& driver, Stream stream) {
   if (!driver.captures(stream)) return;
   MemoryPlace place;

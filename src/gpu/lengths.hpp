@@ -1,4 +1,4 @@
-// cu_seqlens of packed sequences where kernels can read them.
+// Puts cu_seqlens of packed sequences where kernels can read them.
 #pragma once
 
 #include "gpu/gpu.hpp"

@@ -1,4 +1,4 @@
-// What a problem asks of its kernels.
+// The needs of a problem: what its kernels must be able to do.
 #pragma once
 
 #include "gpu/archive.hpp"
@@ -19,7 +19,7 @@ struct Needs {
   bool cache = false;           // K and V are a KV cache
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
   bool host_lengths = false;    // cu_seqlens are in host memory
-  // What Triton's kernels ask about; softcap_fits: in the backward pass.
+  // Needs that only Triton's kernels look at; softcap_fits is about the backward pass.
   bool sink = false, strides_fit = true, softcap_fits = true;
   int32_t gradients = 0, dbias_shape = 0;  // rapt_gradient bits; rapt_broadcast_bits
   int64_t batch = 1, heads_q = 1, heads_k = 1, seqlen_q = 1, seqlen_k = 1, head_dim = 1, head_dim_v = 1;
@@ -40,8 +40,8 @@ struct NeedsHash {
 
 Needs needs_of(const Problem& problem, rapt_op op);
 
-// The backward pass of kernels by Triton has a tanh that is off by 2^-22: with this softcap, P by an eighth of fp16's
-// rounding.
+// The backward pass of Triton's kernels has a tanh that is off by 2^-22. With this softcap, P is off by an eighth of
+// fp16's rounding.
 inline constexpr double kMostTritonSoftcap = 128;
 
 // Why no kernel of any archive takes the problem; "" if one may.

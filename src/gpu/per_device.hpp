@@ -1,5 +1,5 @@
-// One T per device (hip:0 and cuda:0 are two), made on first use and kept. PerDevice objects are never destroyed: the
-// driver's library may be unloaded before static objects are.
+// One T per device (hip:0 and cuda:0 are two devices), made on first use and kept. PerDevice objects are never
+// destroyed: the driver's library may be unloaded before static objects are.
 #pragma once
 
 #include <atomic>

@@ -11,11 +11,10 @@ namespace {
 constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
 // The number of splits that keeps the device busy; a split has `per_split` workgroups.
-//
-// NVIDIA: one workgroup for each multiprocessor, which has enough copies on their way. More would be more results to
-// merge. AMD: up to two for each unit, so that one loads while another merges its waves' results; the units that have
-// most decide when all are done. On RDNA, whose waves have 32 lanes, two units run a workgroup together. Above
-// kManyUnits a unit's share of the bandwidth is so small that one workgroup is enough.
+// NVIDIA: one workgroup for each multiprocessor, which has enough copies in flight. More workgroups would leave more
+// results to merge. AMD: up to two for each unit, so that one loads while another merges its waves' results; the units
+// with the most workgroups decide when all are done. On RDNA, whose waves have 32 lanes, two units run a workgroup
+// together. Above kManyUnits a unit's share of the bandwidth is so small that one workgroup is enough.
 int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device) {
   constexpr int64_t kManyUnits = 200;
   const int64_t units = device.compute_units;
@@ -30,21 +29,21 @@ int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device)
   return best;
 }
 
-// Rows that all waves of a workgroup read in turn. On NVIDIA a wave has the same tiles of a split whoever computes the
-// other splits.
+// Rows that all waves of a workgroup read in one turn. On NVIDIA, a wave's tiles of a split do not depend on other
+// workgroups.
 int64_t rows_of_turn(const Variant& v, const Device& device) {
   return device.id.type == RAPT_CUDA ? int64_t{v.block_k} * v.waves : v.block_k;
 }
 
-// Whether each workgroup computes all splits of its rows, so that nothing is merged. There must be enough workgroups to
-// keep the memory busy, also at the end, and no sequence may be longer than the others.
+// True if each workgroup computes all splits of its rows, so that nothing is merged. That needs enough workgroups to
+// keep the memory busy, also at the end, and sequences of one length.
 bool folds(const Variant& v, const Needs& n, const Device& device, double workgroups) {
   if (device.id.type != RAPT_CUDA || v.head_dim * dtype_bytes(v.dtype) > RAPT_FOLDED_ROW_BYTES) return false;
   if (n.lengths_differ) return false;
   const int64_t enough = int64_t{device.compute_units} * 3 / 4;
   const int64_t at_once = int64_t{device.compute_units} * std::max(v.nvidia.occupancy * 4 / v.waves, 1);
   const auto all = static_cast<int64_t>(workgroups);
-  const int64_t last = all % at_once;  // an idle tenth is less than what partial results cost
+  const int64_t last = all % at_once;  // an idle tenth costs less than partial results
   return last == 0 || last + all / 10 >= enough;
 }
 

@@ -134,7 +134,7 @@ class RowParser {
       fail(cat("'", whole, "' must be NAME or NAME:CRC32, of 8 hexadecimal digits"));
     return crc32;
   }
-  // For people; selection does not read it.
+  // Checks a word for people; selection does not read it.
   void interval(std::string_view text) const {
     const size_t dots = text.find("..");
     if (dots == std::string_view::npos) fail(cat("gain '", text, "' must be LEAST..MOST"));
@@ -248,7 +248,7 @@ bool TuningRow::holds(const Needs& n, int32_t compute_units) const {
 
 Tuning Tuning::parse(std::string_view text, const std::string& name) {
   Tuning table;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, of some editors
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, which some editors write
   int32_t line = 0;
   for (size_t at = 0; at < text.size();) {
     ++line;
@@ -280,7 +280,7 @@ void Tuning::compare_checksums(std::span<const Variant> kernels) {
   const auto why = [&](const TuningUse& use) -> std::string {
     if (!use.crc32) return "";
     const auto found = std::ranges::find(kernels, use.kernel, &Variant::name);
-    if (found == kernels.end()) return cat("it is about ", use.kernel, ", which the archive has not");
+    if (found == kernels.end()) return cat("it is about ", use.kernel, ", which the archive does not have");
     if (found->crc32 == *use.crc32) return "";
     return cat(use.kernel, " has changed since: its checksum was ", hex(*use.crc32), ", it is ", hex(found->crc32));
   };

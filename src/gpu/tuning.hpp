@@ -26,7 +26,8 @@ struct TuningRange {
   bool holds(double number) const { return number >= least && (below == 0 || number < below); }
 };
 
-// What a row names: a kernel by its whole name, which stands for the pass that it leads, or a pass and a shape.
+// The kernel or pass that a row names: a kernel by its whole name, which stands for the pass that it leads, or a pass
+// and a shape.
 struct TuningUse {
   std::string kernel;  // "backward_dkv.d128.bf16.plain.k32w4"; "" if the row names a pass
   PassKind pass = PassKind::forward;
@@ -46,13 +47,13 @@ struct TuningRow {
   TuningRange unit_rows;  // queries of all heads and sequences, for each compute unit
   TuningRange groups;     // workgroups of the pass's leading kernel, for each compute unit
   TuningUse use;
-  TuningUse against;  // what a measured row's kernel was faster than; names nothing if the row does not say
+  TuningUse against;  // the kernel that a measured row's kernel was compared with; empty if the row does not say
   std::string by;     // how the row was obtained
   std::string where;  // "tuning/gfx942 line 12"
   std::string text;   // the row itself, its spaces made one
   std::string stale;  // why it must be passed over: a kernel that it names has changed; "" if it holds
 
-  // All conditions but that on groups.
+  // All conditions but the one on groups.
   bool holds(const Needs& needs, int32_t compute_units) const;
 };
 
@@ -63,7 +64,7 @@ struct Tuning {
   // earlier version, which named a stage, is stale.
   static Tuning parse(std::string_view text, const std::string& name);
 
-  // The table that a device uses: the user's rows, the archive's, and rows that take what no other row does.
+  // The table that a device uses: the user's rows, the archive's rows, and default rows for all other problems.
   static Tuning of(const Archive& archive);
 
   // The user's rows, which come before the archive's. RAPT_TUNING names a file, or a folder with a file named after the
@@ -73,7 +74,7 @@ struct Tuning {
 
   void add(Tuning more);
 
-  // Sets `stale` of each row that names a kernel with a checksum that no longer is its own.
+  // Sets `stale` of each row whose checksum is no longer its kernel's.
   void compare_checksums(std::span<const Variant> kernels);
 
   // The stale rows before `fired` that would have matched: "tuning/gfx942 line 3 was passed over: ...".

@@ -29,7 +29,7 @@ Workspace::Workspace(size_t bytes, const Launch& launch, const Device& device)
   data_ = static_cast<char*>(own_);
 }
 
-// During another error, which says more than a failure to free.
+// Runs during another error, which says more than a failure to free.
 Workspace::~Workspace() {
   if (own_) static_cast<void>(device_.driver->free_async(own_, stream_));
 }

@@ -16,7 +16,7 @@ class Workspace {
 
   char* data() const { return data_; }  // null if the call needs none
 
-  // After the last launch: the stream frees it when the kernels are done.
+  // Call it after the last launch: the stream frees the memory when the kernels are done.
   void free();
 
  private:

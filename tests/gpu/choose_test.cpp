@@ -103,7 +103,7 @@ TEST(Choose, RowsOfKernelsThatHaveChangedArePassedOver) {
             cat("table line 2; table line 1 was passed over: ", other,
                 " has changed since: its checksum was 00000000, it is 1234abcd"));
   EXPECT_EQ(answer(cat("forward use=", use, "9:1234abcd by=x")),
-            cat("table line 2; table line 1 was passed over: it is about ", use, "9, which the archive has not"));
+            cat("table line 2; table line 1 was passed over: it is about ", use, "9, which the archive does not have"));
   std::string many;
   for (int i = 0; i < 10; ++i) many += cat("forward use=", use, ":00000000 by=x\n");
   EXPECT_TRUE(answer(many).ends_with("it is 1234abcd; and 2 more were")) << answer(many);

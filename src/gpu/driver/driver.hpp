@@ -25,12 +25,12 @@ struct DeviceProperties {
   std::string target;  // as the driver names the architecture: "gfx942:sramecc+:xnack-"
   std::string arch;    // as in archives' names: "gfx942"
   int32_t compute_units = 0;
-  int32_t multiprocessors = 0;     // what workgroups are dispatched to: on RDNA, pairs of compute units
+  int32_t multiprocessors = 0;     // the units that workgroups are dispatched to; on RDNA, pairs of compute units
   int32_t simds = 0;               // of a multiprocessor; 0: unknown
   int32_t xcds = 1;                // dies, each with its own L2; workgroups are distributed round-robin
   int64_t shared_cache_bytes = 0;  // the largest cache that a die's units have to themselves; 0: unknown
   uint64_t memory = 0;
-  bool reads_host_memory = false;  // any of it, by page migration or one address space
+  bool reads_host_memory = false;  // all of it, by page migration or one address space
 };
 
 enum class MemoryKind {
@@ -55,12 +55,13 @@ struct LaunchShape {
   Extent grid;                         // workgroups
   Extent cluster;                      // workgroups that run together and share memory; 1, 1, 1 is no cluster
   Extent block;                        // threads per workgroup
-  uint32_t dynamic_shared_memory = 0;  // bytes per workgroup, in addition to what the kernel declares
-  bool fields_are_arguments = false;   // the kernel has one for each field of the struct, rather than the struct
+  uint32_t dynamic_shared_memory = 0;  // bytes per workgroup, beside the kernel's declared bytes
+  bool fields_are_arguments = false;   // the kernel has one argument per field of the struct
 };
 
-// All functions may be called from many threads at once. Those that return a Status act on the calling thread's current
-// device (DeviceScope) unless they name one, and leave nothing behind when they fail: a vendor's "last error" is reset.
+// All functions may be called from many threads at once. A function that returns a Status acts on the calling thread's
+// current device (DeviceScope) unless it names one. If it fails, it leaves nothing behind: a vendor's "last error" is
+// reset.
 class Driver {
  public:
   Driver() = default;
@@ -118,7 +119,7 @@ class Driver {
   }
   // Whether the stream is being captured. Throws Error if the library fails.
   bool captures(Stream stream);
-  // As check(), for a sentence that is written only where needed: this is on the path of every call.
+  // Like check(), for the path of every call, where the sentence must be written only on failure.
   [[noreturn]] void fail(Status status, const std::string& what) const;
 };
 

@@ -40,7 +40,7 @@ class CudaDriver final : public Driver {
     if (error == kCudaSuccess) before = reinterpret_cast<intptr_t>(current);
     return static_cast<Status>(error);
   }
-  void leave(intptr_t before) override {  // it was the current one, or there was none: so it can be again
+  void leave(intptr_t before) override {  // the device was current before, or none was, so this succeeds
     static_cast<void>(cuda_.cuCtxSetCurrent(reinterpret_cast<CudaContext>(before)));
   }
   Status synchronize_device() override { return status(cuda_.cuCtxSynchronize()); }
@@ -88,7 +88,7 @@ class CudaDriver final : public Driver {
 
   Status load_module(Module* module, const void* code) override {
     CudaPool pool = nullptr;
-    static_cast<void>(current_pool(pool));  // here, as it cannot be made while a stream is being captured
+    static_cast<void>(current_pool(pool));  // made here, because it cannot be made while a stream is being captured
     return status(cuda_.cuModuleLoadData(module, code));
   }
   Status find_function(Function* function, Module module, const char* symbol) override {
@@ -147,7 +147,7 @@ class CudaDriver final : public Driver {
     return value;
   }
 
-  // The current device's. A pool of our own keeps what is freed: the default one returns it to the system whenever
+  // The current device's pool. A pool of our own keeps freed memory: the default pool returns it to the system whenever
   // someone waits for the device, and mapping it again takes half a millisecond.
   CudaError current_pool(CudaPool& pool) {
     int device = 0;
@@ -168,7 +168,7 @@ class CudaDriver final : public Driver {
     return kCudaSuccess;
   }
 
-  // The context that the CUDA run-time library, and so PyTorch, uses too. It is kept: other libraries use it.
+  // The context that the CUDA run-time library, and so PyTorch, uses too. It is kept because other libraries use it.
   Status primary_context(int32_t device, CudaContext& context) {
     const auto index = static_cast<size_t>(device);
     const std::lock_guard lock(contexts_mutex_);

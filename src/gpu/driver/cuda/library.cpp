@@ -10,7 +10,7 @@ namespace rapt::gpu {
 
 namespace {
 
-constexpr int kOldest = 13000;  // what nvcc 13 compiles is loaded by no older driver
+constexpr int kOldest = 13000;  // no older driver loads code that nvcc 13 compiles
 
 std::string version_text(int version) { return cat(version / 1000, ".", version % 1000 / 10); }
 

@@ -10,8 +10,8 @@ namespace rapt::gpu {
 
 class Cuda {
  public:
-  // Opens the library that RAPT_CUDA_LIBRARY names, or else libcuda.so.1, and initialises it. Throws Error, with what
-  // is wrong, if it does not open, lacks a function or is older than CUDA 13. It stays open until the process ends.
+  // Opens the library that RAPT_CUDA_LIBRARY names, or else libcuda.so.1, and initialises it. Throws Error, with the
+  // reason, if it does not open, lacks a function or is older than CUDA 13. It stays open until the process ends.
   Cuda();
 
   const std::string& path() const { return path_; }

@@ -1,5 +1,5 @@
 // The parts of HIP's binary interface that the driver calls, declared here so that no ROCm is needed to build. Numbers
-// and layouts are those of ROCm 5, 6 and 7; where they differ, the names say which.
+// and layouts are from ROCm 5, 6 and 7; if they differ, the names say which.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ class HipDriver final : public Driver {
     if (set == Status::success) before = current;
     return set;
   }
-  void leave(intptr_t before) override {  // it was the current one: it can be again
+  void leave(intptr_t before) override {  // the device was current before, so this succeeds
     static_cast<void>(hip_.hipSetDevice(static_cast<int>(before)));
   }
   Status synchronize_device() override { return status(hip_.hipDeviceSynchronize()); }

@@ -12,7 +12,7 @@ namespace rapt::gpu {
 namespace {
 
 std::string target_of(const Hip& hip, int32_t id) {
-  // R0600 first: if both exist, the other one is for old programs.
+  // R0600 comes first: if both exist, the other function is for old programs.
   const bool since6 = hip.hipGetDevicePropertiesR0600 != nullptr;
   const auto properties = std::make_unique<char[]>(kHipPropertiesBytes);
   std::memset(properties.get(), 0, kHipPropertiesBytes);
