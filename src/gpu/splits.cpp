@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kLeastRows = 256, kLeastRowsOfTile = 64;
 
 // The number of splits that keeps the device busy; a split has `per_split` workgroups.
+//
 // NVIDIA: one workgroup for each multiprocessor, which has enough copies in flight. More workgroups would leave more
 // results to merge. AMD: up to two for each unit, so that one loads while another merges its waves' results; the units
 // with the most workgroups decide when all are done. On RDNA, whose waves have 32 lanes, two units run a workgroup
