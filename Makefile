@@ -80,9 +80,9 @@ gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU need
 
 .PHONY: test test-nightly
 test: deps-test ## what must pass before a change lands
-	@tools/run-parts format release sim gpu+tsan python+asan+clean-tree cuda
+	@tools/run-parts format release sim gpu+tsan+cuda python+asan+clean-tree
 test-nightly: deps-test ## the longer lists too, and 64-bit Arm
-	@TIDY=all tools/run-parts lint release sim gpu+tsan python+asan+clean-tree cuda cross nightly
+	@TIDY=all tools/run-parts lint release sim gpu+tsan+cuda python+asan+clean-tree cross nightly
 
 .PHONY: release sim gpu cuda python asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers

@@ -45,10 +45,10 @@ function(rapt_by_folder target)
   endforeach()
 endfunction()
 
-# In the sanitizers' builds, which are by clang and rarely file by file, a target's small sources are compiled as a few:
-# names in their unnamed namespaces must differ.
+# In the builds that are mostly made whole, a target's small sources are compiled as a few: names in their unnamed
+# namespaces must differ. The dev preset compiles file by file.
 function(rapt_few_sources target)
-  if(RAPT_SANITIZE)
+  if(RAPT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL Release)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()

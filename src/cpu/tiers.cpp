@@ -104,7 +104,12 @@ bool has_amx_bf16() { return false; }
 
 size_t tier_count() { return sizeof kTiers / sizeof kTiers[0]; }
 const Tier& tier(size_t index) {
-  constexpr size_t kBf16 = 1, kFp32 = 2;  // avx512_bf16 and avx512, which change places where dot products are slow
+  // avx512_bf16 and avx512, which change places if dot products are slow.
+#ifdef RAPT_TIER_amx_bf16
+  constexpr size_t kBf16 = 1, kFp32 = 2;
+#else
+  constexpr size_t kBf16 = 0, kFp32 = 1;
+#endif
   if (!has_slow_bf16()) return kTiers[index];
   return kTiers[index == kBf16 ? kFp32 : index == kFp32 ? kBf16 : index];
 }
