@@ -24,7 +24,7 @@ struct Budget {
 
 struct Row {
   int line = 0;
-  std::string operation;  // also the source, kernels/<vendor>/attention/<operation>.hip or .cu
+  std::string operation;  // also the source, <operation>.hip or .cu of kernels/<family or vendor>/attention
   std::string maker;      // "": the vendor's C++ compiler; "triton": kernels/triton/<operation>.py
   std::vector<std::string> arches;
   std::string dtype, features, p;

@@ -3,7 +3,7 @@
 // such a key have NaN in dS, and the others' dS, which is 0, times Inf would be NaN.
 #pragma once
 
-#include "kernels/amd/tile/both_ways.hpp"
+#include "kernels/cdna/tile/both_ways.hpp"
 
 namespace rapt::amd {
 

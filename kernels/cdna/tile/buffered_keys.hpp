@@ -1,7 +1,7 @@
 // Two tiles of K in LDS, in the order of Matrix::slot, read as fragments of rows.
 #pragma once
 
-#include "kernels/amd/tile/buffered_rows.hpp"
+#include "kernels/cdna/tile/buffered_rows.hpp"
 
 namespace rapt::amd {
 

@@ -3,7 +3,7 @@
 // head_dim, whose lanes have the offset kOutside.
 #pragma once
 
-#include "kernels/amd/isa/buffer.hpp"
+#include "kernels/cdna/isa/buffer.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/keys.hpp"
 

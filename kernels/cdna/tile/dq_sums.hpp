@@ -2,7 +2,7 @@
 // rows of a result, so that 32 lanes add to 128 bytes side by side. The hardware leaves out rows past the last one.
 #pragma once
 
-#include "kernels/amd/isa/buffer.hpp"
+#include "kernels/cdna/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {

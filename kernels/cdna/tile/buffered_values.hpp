@@ -1,8 +1,8 @@
 // Two tiles of V^T in LDS, like buffered_keys.hpp. Blocks of 4 keys by 4 dimensions are transposed in registers.
 #pragma once
 
-#include "kernels/amd/tile/buffer_rows.hpp"
-#include "kernels/amd/tile/swizzle.hpp"
+#include "kernels/cdna/tile/buffer_rows.hpp"
+#include "kernels/cdna/tile/swizzle.hpp"
 #include "kernels/amd/tile/transpose.hpp"
 
 namespace rapt::amd {

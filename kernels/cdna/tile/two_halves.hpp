@@ -4,7 +4,7 @@
 // arrived: the matrix unit works while the other half's first ones are read.
 #pragma once
 
-#include "kernels/amd/tile/interleave.hpp"
+#include "kernels/cdna/tile/interleave.hpp"
 
 namespace rapt::amd {
 

@@ -1,11 +1,11 @@
-// Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp): while the
-// matrix unit computes the next tile's S and dP, the vector unit makes this tile's dS; while dQ is computed, the rows
-// of the tile after the next go to LDS.
-#include "kernels/amd/attention/dq_excluded.hpp"
-#include "kernels/amd/tile/both_ways.hpp"
-#include "kernels/amd/tile/buffered_keys.hpp"
+// Like backward_dq.hip, with the parts of a tile's work interleaved: while the matrix unit computes the next tile's S
+// and dP, the vector unit makes this tile's dS; while dQ is computed, the tile after the next goes to LDS. K and V are
+// double-buffered there, which takes one barrier a tile. A wave has a SIMD and its 512 registers to itself.
+#include "kernels/cdna/attention/dq_excluded.hpp"
+#include "kernels/cdna/tile/both_ways.hpp"
+#include "kernels/cdna/tile/buffered_keys.hpp"
+#include "kernels/cdna/tile/interleave.hpp"
 #include "kernels/amd/tile/row_products.hpp"
-#include "kernels/amd/tile/two_halves.hpp"
 
 namespace rapt::amd {
 
@@ -14,10 +14,13 @@ using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kRows = kWaves * kTile;
 inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
 static_assert(!RAPT_GENERAL && kKeys == kTile);
-using StagedK = BothWays<T, kHeadDim, kWaves, 1>;
+using StagedK = BothWays<T, kHeadDim, kWaves>;
 using StagedV = BufferedKeys<T, kHeadDim, kKeys, kWaves>;
-inline constexpr int kLdsBytes = StagedK::bytes + StagedV::bytes;
-inline constexpr int kTasks = kRegisters / 2 * 5;
+inline constexpr int kLdsBytes = StagedK::bytes + 2 * StagedV::bytes;
+inline constexpr int kReadsA = 2 * kSteps, kReadsB = kParts<T> * kDimTiles;  // fragments of S and dP, of dQ
+inline constexpr int kProductsA = kReadsA * M::parts, kProductsB = kReadsB * M::parts;
+inline constexpr int kAhead = 4;  // fragments read from LDS before the product that needs them
+inline constexpr int kTasks = kRegisters / 2 * 5, kStageTasks = 3 * StagedK::kParts + 2 * StagedV::kParts;
 
 struct Products {
   Tile s, dp;
@@ -50,65 +53,65 @@ struct Gradients {
   }
 };
 
-// The tile whose products are in `current`, and whose K is in set `set` of a lane's registers: its dQ, and the products
-// of the next one, whose rows are in LDS. K is loaded two tiles ahead, V three.
-struct Step {
-  using M = Matrix<T>;
-  static constexpr int kRowReads = 2 * kSteps, kColumnReads = kParts<T> * kDimTiles;
-  static constexpr int kFirst = kRowReads * M::parts, kSecond = kColumnReads * M::parts;  // products
-  static constexpr int kColumnTasks = 2 * StagedK::kParts, kRowTasks = StagedK::kParts + 2 * StagedV::kParts;
-
+// What a tile does for the ones after it, `task` by task: the columns of the next tile to LDS, the rows of the tile
+// after that, and the loads of another one.
+struct Stage {
   StagedK& k;
   StagedV& v;
-  State& state;
-  int set;
-  Products& next;
-  Gradients gradients;
+  int buffer;
   __amdgpu_buffer_rsrc_t of_k, of_v;
 
-  DEVICE_MEMBER Step(StagedK& k, StagedV& v, State& state, int set, float scale, Products& current, Products& next)
-      : k(k),
-        v(v),
-        state(state),
-        set(set),
-        next(next),
-        gradients{current, state, scale, {}},
-        of_k(k.next()),
-        of_v(v.next()) {}
+  DEVICE_MEMBER Stage(StagedK& k, StagedV& v, int buffer)
+      : k(k), v(v), buffer(buffer), of_k(k.next()), of_v(v.next()) {}
 
-  DEVICE_MEMBER M::A row(int i) const { return i % 2 == 0 ? k.row_fragment(0, i / 2) : v.fragment(0, 0, i / 2); }
-  DEVICE_MEMBER M::A column(int i) const { return k.column_fragment(0, i % kDimTiles, i / kDimTiles); }
-  DEVICE_MEMBER void multiply_rows(int i, int n, M::Part x) {
-    const int part = i / 2 * M::parts + n;
-    M::multiply_to_vector(x, i % 2 == 0 ? state.q[part] : state.dout[part], i % 2 == 0 ? next.s : next.dp, part == 0);
-  }
-  DEVICE_MEMBER void multiply_columns(int i, int n, M::Part x) {
-    Tile& dq = state.dq[i % kDimTiles];
-    dq = M::multiply_one(x, M::part(gradients.ds[i / kDimTiles], n), dq);
-  }
-  DEVICE_MEMBER void first_half(int n) {
-    share<kTasks, kFirst>(n, [&](int task) { gradients.task(task); });
-    share_from<kColumnTasks, 0, kFirst / 2>(n, [&](int task) {
-      if (task < StagedK::kParts) k.store_column_part(set, 0, task);
-      else k.load_part(of_k, set, task - StagedK::kParts);
-    });
-  }
-  DEVICE_MEMBER void between_halves() const {
-    if (!k.vectors() || !v.vectors()) {
-      barrier();  // what other waves wrote is replaced
-      k.copy_columns(0, 3);
-    }
-    barrier();
-  }
-  DEVICE_MEMBER void second_half(int n) {
-    share_from<kRowTasks, kSecond / 2, kSecond>(n, [&](int task) {
-      const int part = task - StagedK::kParts;
-      if (part < 0) k.store_row_part(set, 0, task);
-      else if (part % 2 == 0) v.store_part(0, part / 2);
-      else v.load_part(of_v, part / 2);
-    });
+  DEVICE_MEMBER void task(int n) {
+    constexpr int columns = 0, rows = columns + StagedK::kParts, values = rows + StagedK::kParts,
+                  load_values = values + StagedV::kParts, load_keys = load_values + StagedV::kParts;
+    if (n < rows) k.store_column_part(buffer ^ 1, buffer ^ 1, n - columns);
+    else if (n < values) k.store_row_part(buffer, buffer, n - rows);
+    else if (n < load_values) v.store_part(buffer, n - values);
+    else if (n < load_keys) v.load_part(of_v, n - load_values);
+    else k.load_part(of_k, buffer ^ 1, n - load_keys);
   }
 };
+
+// The tile whose products are in `current` and whose columns are in `buffer`, and the products of the next one, whose
+// rows are in the other buffer.
+DEVICE void step(StagedK& k, StagedV& v, State& state, int buffer, float scale, Products& current, Products& next) {
+  M::A fragment[kReadsA + kReadsB];
+  const auto read = [&](int i) {
+    if (i >= kReadsA + kReadsB) return;
+    if (i >= kReadsA) fragment[i] = k.column_fragment(buffer, (i - kReadsA) % kDimTiles, (i - kReadsA) / kDimTiles);
+    else if (i % 2 == 0) fragment[i] = k.row_fragment(buffer ^ 1, i / 2);
+    else fragment[i] = v.fragment(buffer ^ 1, 0, i / 2);
+  };
+  Gradients gradients = {current, state, scale, {}};
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) read(i);
+  Stage stage(k, v, buffer);
+  fence();
+
+#pragma unroll
+  for (int n = 0; n < kProductsA; ++n) {
+    const int i = n / M::parts, part = i / 2 * M::parts + n % M::parts;
+    if (n % M::parts == 0) read(i + kAhead);
+    Tile& x = i % 2 == 0 ? next.s : next.dp;
+    M::multiply_to_vector(M::part(fragment[i], n % M::parts), i % 2 == 0 ? state.q[part] : state.dout[part], x,
+                          part == 0);
+    share<kTasks, kProductsA>(n, [&](int task) { gradients.task(task); });
+    fence();
+  }
+#pragma unroll
+  for (int n = 0; n < kProductsB; ++n) {
+    const int i = n / M::parts;
+    if (n % M::parts == 0) read(kReadsA + i + kAhead);
+    state.dq[i % kDimTiles] =
+        M::multiply_one(M::part(fragment[kReadsA + i], n % M::parts),
+                        M::part(gradients.ds[i / kDimTiles], n % M::parts), state.dq[i % kDimTiles]);
+    share<kStageTasks, kProductsB>(n, [&](int task) { stage.task(task); });
+    fence();
+  }
+}
 
 // Adds what the keys contribute; there must be some.
 DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
@@ -132,11 +135,17 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   v.start();
   barrier();  // no wave reads what an earlier pass left
   k.store_rows(0, 0);
+  k.store_columns(0, 0);
+  k.store_rows(1, 1);
   v.stage(0);
+  v.stage(1);
   if (!vectors) {
     barrier();
     k.copy_rows(0, 2);
+    k.copy_columns(0, 2);
+    k.copy_rows(1, 1);
   }
+  k.load(0);
   barrier();
   Products x, other;
 #pragma unroll
@@ -145,32 +154,26 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
     M::multiply_to_vector(M::part(of_k, i % M::parts), state.q[i], x.s, i == 0);
     M::multiply_to_vector(M::part(of_v, i % M::parts), state.dout[i], x.dp, i == 0);
   }
+
   settle(x.s);
   settle(x.dp);
-  barrier();
-  v.stage(0);
-  k.store_rows(1, 0);
-  if (!vectors) {
-    barrier();
-    k.copy_rows(0, 1);
-  }
 
-  const auto advance = [&](int set, Products& current, Products& next) {
+  const auto advance = [&](int buffer, Products& current, Products& next) {
     barrier();
     if (run != kFirstRun) subtract_delta<M>(a, block, row, query, current);
     if (run != kFirstRun || first < own.full_begin || first + kKeys > own.full_end)
       exclude<M>(query.begin - first, query.end - query.begin, half, current);
-    Step step(k, v, state, set, scale, current, next);
-    run_halves(step);
+    step(k, v, state, buffer, scale, current, next);
     if (!vectors) {
-      barrier();  // what other waves wrote is replaced
-      k.copy_rows(0, 1);
-      v.copy(0, 2);
+      barrier();  // what other waves wrote in this step is replaced
+      k.copy_columns(buffer ^ 1, 3);
+      k.copy_rows(buffer, 2);
+      v.copy(buffer, 2);
     }
     first += kKeys;
   };
-  // Two tiles a round, so that sets are constants and products need not be moved. If their number is odd, the last one
-  // is all zeros, and no query attends it.
+  // Two tiles a round, so that buffers are constants and products need not be moved. If their number is odd, the last
+  // one is all zeros, and no query attends it.
   do {
     advance(0, x, other);
     advance(1, other, x);
@@ -205,7 +208,6 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   for (int i = 0; i < kSteps * M::parts; ++i) {
     state.q[i] = M::part(q[i / M::parts], i % M::parts);
     state.dout[i] = M::part(dout[i / M::parts], i % M::parts);
-    in_accumulators(state.q[i]), in_accumulators(state.dout[i]);  // clang 19 would move them there for each product
   }
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);

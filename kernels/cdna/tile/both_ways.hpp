@@ -5,7 +5,7 @@
 // No access has bank conflicts. 16 lanes that write together have all rows of a column of blocks and 8 dimensions.
 #pragma once
 
-#include "kernels/amd/tile/buffer_rows.hpp"
+#include "kernels/cdna/tile/buffer_rows.hpp"
 #include "kernels/amd/tile/transpose.hpp"
 
 namespace rapt::amd {

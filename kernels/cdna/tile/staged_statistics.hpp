@@ -2,7 +2,7 @@
 // loads one number of a step.
 #pragma once
 
-#include "kernels/amd/isa/buffer.hpp"
+#include "kernels/cdna/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {

@@ -1,7 +1,7 @@
 // Two tiles of V in LDS as they are in memory, for the transposing reads of gfx950 (values_in_rows.hpp).
 #pragma once
 
-#include "kernels/amd/tile/buffered_rows.hpp"
+#include "kernels/cdna/tile/buffered_rows.hpp"
 
 namespace rapt::amd {
 

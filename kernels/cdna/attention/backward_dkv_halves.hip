@@ -4,10 +4,10 @@
 //
 // Both run again as in backward_dkv.hip, each if its own result is not finite.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/both_ways.hpp"
-#include "kernels/amd/tile/buffered_keys.hpp"
-#include "kernels/amd/tile/statistics.hpp"
-#include "kernels/amd/tile/two_halves.hpp"
+#include "kernels/cdna/tile/both_ways.hpp"
+#include "kernels/cdna/tile/buffered_keys.hpp"
+#include "kernels/cdna/tile/statistics.hpp"
+#include "kernels/cdna/tile/two_halves.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {

@@ -1,7 +1,7 @@
 // lse and delta of the rows of a tile, of which a lane reads those that it has elements of.
 #pragma once
 
-#include "kernels/amd/isa/buffer.hpp"
+#include "kernels/cdna/isa/buffer.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {

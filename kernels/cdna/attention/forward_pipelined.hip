@@ -4,10 +4,10 @@
 //
 // The compiler's scheduler would undo the interleaving, so scheduling barriers separate chunks of one product each.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/buffered_keys.hpp"
-#include "kernels/amd/tile/buffered_values.hpp"
-#include "kernels/amd/tile/buffered_values_in_rows.hpp"
-#include "kernels/amd/tile/interleave.hpp"
+#include "kernels/cdna/tile/buffered_keys.hpp"
+#include "kernels/cdna/tile/buffered_values.hpp"
+#include "kernels/cdna/tile/buffered_values_in_rows.hpp"
+#include "kernels/cdna/tile/interleave.hpp"
 
 namespace rapt::amd {
 

@@ -2,8 +2,8 @@
 // its way from memory, in registers.
 #pragma once
 
-#include "kernels/amd/tile/buffer_rows.hpp"
-#include "kernels/amd/tile/swizzle.hpp"
+#include "kernels/cdna/tile/buffer_rows.hpp"
+#include "kernels/cdna/tile/swizzle.hpp"
 
 namespace rapt::amd {
 
