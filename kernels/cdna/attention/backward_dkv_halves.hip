@@ -1,13 +1,13 @@
-// Like backward_dkv_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp), and
+// Like backward_dkv_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/schedule.hpp), and
 // whose dK and dV do not fit in registers together: of two neighbouring workgroups, which have the same RAPT_WAVES *
 // kTile keys, one computes dK, with three products, and one dV, with two. S is computed twice.
 //
 // Both run again as in backward_dkv.hip, each if its own result is not finite.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/cdna/tile/both_ways.hpp"
-#include "kernels/cdna/tile/buffered_keys.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+#include "kernels/cdna/tile/double_buffer.hpp"
 #include "kernels/cdna/tile/statistics.hpp"
-#include "kernels/cdna/tile/two_halves.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {

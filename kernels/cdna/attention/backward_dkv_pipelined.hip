@@ -5,8 +5,8 @@
 // A wave has a SIMD and its 512 registers to itself: dK, dV, its keys' K and V, and the S and dP of two tiles. Where it
 // has several tiles of keys (RAPT_QUERY_TILES), they take turns in each step, and the next turn is the next tile's.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/cdna/tile/both_ways.hpp"
-#include "kernels/cdna/tile/interleave.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
 #include "kernels/cdna/tile/statistics.hpp"
 #include "kernels/common/infinite_rows.hpp"
 

@@ -1,11 +1,11 @@
-// Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/two_halves.hpp): while the
+// Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (tile/schedule.hpp): while the
 // matrix unit computes the next tile's S and dP, the vector unit makes this tile's dS; while dQ is computed, the rows
 // of the tile after the next go to LDS.
 #include "kernels/cdna/attention/dq_excluded.hpp"
-#include "kernels/cdna/tile/both_ways.hpp"
-#include "kernels/cdna/tile/buffered_keys.hpp"
-#include "kernels/amd/tile/row_products.hpp"
-#include "kernels/cdna/tile/two_halves.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+#include "kernels/cdna/tile/double_buffer.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
 
 namespace rapt::amd {
 

@@ -2,10 +2,10 @@
 // and dP, the vector unit makes this tile's dS; while dQ is computed, the tile after the next goes to LDS. K and V are
 // double-buffered there, which takes one barrier a tile. A wave has a SIMD and its 512 registers to itself.
 #include "kernels/cdna/attention/dq_excluded.hpp"
-#include "kernels/cdna/tile/both_ways.hpp"
-#include "kernels/cdna/tile/buffered_keys.hpp"
-#include "kernels/cdna/tile/interleave.hpp"
-#include "kernels/amd/tile/row_products.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+#include "kernels/cdna/tile/double_buffer.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
 
 namespace rapt::amd {
 

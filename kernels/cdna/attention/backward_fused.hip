@@ -10,11 +10,10 @@
 // operands are read from LDS a round ahead: so a barrier comes before a half's last round, which keeps the matrix unit
 // busy meanwhile.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/cdna/tile/dq_sums.hpp"
-#include "kernels/cdna/tile/exchanged_gradients.hpp"
-#include "kernels/cdna/tile/interleave.hpp"
-#include "kernels/cdna/tile/kept_columns.hpp"
-#include "kernels/cdna/tile/staged_statistics.hpp"
+#include "kernels/cdna/tile/dq_across_waves.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+#include "kernels/cdna/tile/statistics.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {

@@ -4,10 +4,8 @@
 //
 // The compiler's scheduler would undo the interleaving, so scheduling barriers separate chunks of one product each.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/cdna/tile/buffered_keys.hpp"
-#include "kernels/cdna/tile/buffered_values.hpp"
-#include "kernels/cdna/tile/buffered_values_in_rows.hpp"
-#include "kernels/cdna/tile/interleave.hpp"
+#include "kernels/cdna/tile/double_buffer.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
 
 namespace rapt::amd {
 

@@ -1,12 +1,14 @@
-// gfx90a's matrix unit takes fp16 operands below 2^-14 for zero.
+// Products of tiles where a compiler or a matrix unit needs help: RDNA's must keep their order, and gfx90a's must not
+// have small operands of fp16, which it takes for zero.
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
 
 namespace rapt::amd {
 
-// P and dS are full of small elements: where that matters they are multiplied by a power of two, a column's own, which
-// follows the largest element so far as softmax's reference follows the maximum.
+// gfx90a's matrix unit takes fp16 operands below 2^-14 for zero. P and dS are full of small elements: where that
+// matters they are multiplied by a power of two, a column's own, which follows the largest element so far as softmax's
+// reference follows the maximum.
 template <class T>
 class OperandScale {
  public:
@@ -68,6 +70,42 @@ DEVICE void add_small(const typename Matrix<T>::A (&a)[Steps], const Own (&b)[St
     products += raised * 0x1p-10f;
   }
 #endif
+}
+
+// Keeps products in order on RDNA. The compiler would load the operands of many of them first, also by moving products
+// down to where they are used, and run out of registers.
+DEVICE void in_order(Tile& product) {
+#ifndef RAPT_CDNA
+  asm volatile("" : "+v"(product));
+  __builtin_amdgcn_sched_barrier(0);
+#endif
+}
+
+// Step c of the products of staged rows, tile by tile, with a row that the lane keeps in registers.
+template <class M, class Rows, class Own, int Steps, int Tiles>
+DEVICE void add_step(const Rows& rows, const Own (&own)[Steps], int c, int lane, Tile (&products)[Tiles]) {
+  const typename M::B row = whole<M>(own[c]);
+#pragma unroll
+  for (int t = 0; t < Tiles; ++t) {
+    products[t] = M::multiply(fragment<M>(rows.row(t * kTile + M::a_row(lane)), c, lane), row, products[t]);
+    in_order(products[t]);
+  }
+}
+
+// sums += values^T p for dimensions from first_dim on, as accumulate() in attend.hpp.
+template <class T, int Tiles, int DimTiles, class Values>
+DEVICE void accumulate_in_order(const Tile (&p)[Tiles], int lane, const Values& values, int first_dim,
+                                Tile (&sums)[DimTiles]) {
+  using M = Matrix<T>;
+#pragma unroll
+  for (int i = 0; i < Tiles * kParts<T>; ++i) {
+    const typename M::B operand = M::operand(p[i / kParts<T>], i % kParts<T>);
+#pragma unroll
+    for (int d = 0; d < DimTiles; ++d) {
+      sums[d] = M::multiply(values.fragment(first_dim + d * kTile, i, lane), operand, sums[d]);
+      if (d % 2 == 1) in_order(sums[d]);
+    }
+  }
 }
 
 }  // namespace rapt::amd

@@ -4,7 +4,7 @@
 // The other rows are loaded from memory straight into fragments: waves that share rows read different slices of them.
 #pragma once
 
-#include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/block.hpp"
 

@@ -1,14 +1,15 @@
-// delta, the inner products of rows of dout and out: the diagonal of O dO^T. With the instruction that computes V dO^T,
-// so that the two are equal to the last bit where a row of out is one of V: a query that attends one key has no
-// gradient.
+// lse and delta of rows: the kernels of dq make them and write them to the workspace, the others read them there.
 #pragma once
 
-#include "kernels/amd/tile/small_operands.hpp"
+#include "kernels/amd/tile/products.hpp"
 #include "kernels/common/block.hpp"
+#include "kernels/common/runs.hpp"
 
 namespace rapt::amd {
 
-// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row.
+// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. delta, the inner products of rows
+// of dout and out, is its diagonal: the instruction is the one that computes V dO^T, so that the two are equal to the
+// last bit where a row of out is one of V, and a query that attends one key has no gradient.
 template <class T, class Own, int Steps>
 DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
                          const Own (&dout)[Steps]) {
@@ -62,6 +63,19 @@ DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block
   const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   const Tile products = row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
   return statistics_from<T>(a, block, first_row, lane, true, products);
+}
+
+// Copies the statistics of a step's rows, from `first` on, to LDS. Missing rows get lse = +inf and delta = 0, as rows
+// that attend nothing have.
+template <class T, int Queries>
+DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, int run,
+                             rapt_abi_row_statistics* staged) {
+  const int thread = opaque_thread_id(), row = first + thread;
+  if (thread >= Queries) return;
+  rapt_abi_row_statistics s = {__builtin_inff(), 0};
+  if (row < block.q.count) s = statistics_of(a, block.batch, block.q, block.head)[row];
+  s.lse += added_to_lse<T>(run);
+  staged[thread] = s;
 }
 
 }  // namespace rapt::amd

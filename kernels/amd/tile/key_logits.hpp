@@ -1,23 +1,26 @@
-// The backward pass of logits where a lane owns one key, and the elements of its tile are of one query each.
+// Logits where a lane owns one key, and each element of its tile is of another query: the backward pass of keys.
 #pragma once
 
-#include "kernels/amd/tile/logits.hpp"
-#include "kernels/common/runs.hpp"
+#include "kernels/amd/isa/matrix.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
 
-// Of a step's rows, from `first` on; of rows that do not exist those of rows that attend nothing.
-template <class T, int Queries>
-DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, int run,
-                             rapt_abi_row_statistics* staged) {
-  const int thread = opaque_thread_id(), row = first + thread;
-  if (thread >= Queries) return;
-  rapt_abi_row_statistics s = {__builtin_inff(), 0};
-  if (row < block.q.count) s = statistics_of(a, block.batch, block.q, block.head)[row];
-  s.lse += added_to_lse<T>(run);
-  staged[thread] = s;
-}
+// One element of such a tile, as kernels/common sees it. It is a copy: the branches of the options would otherwise each
+// have the tile's registers.
+struct KeyLogit {
+  static constexpr int count = 1, group = 1;
+
+  float& s;
+  int lane;
+
+  DEVICE_MEMBER float get(int) const { return s; }
+  DEVICE_MEMBER void set(int, float x) const { s = x; }
+  DEVICE_MEMBER void scale(float factor) const { s *= factor; }
+  DEVICE_MEMBER int key(int) const { return lane % kTile; }
+  DEVICE_MEMBER int first_key() const { return lane % kTile; }
+  DEVICE int step(int) { return 0; }
+};
 
 // S becomes P, dP becomes dS (score_gradients.hpp), for the queries from first_row on.
 template <bool General, class M, int Tiles>
