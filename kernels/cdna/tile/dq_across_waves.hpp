@@ -59,7 +59,7 @@ class DqSums {
 
  public:
   // None are added to if not `adds`.
-  DEVICE_MEMBER DqSums(const float* sums, const Queries& rows, bool adds, int lane, int wave)
+  DEVICE_MEMBER DqSums(const float* sums, const Keys& rows, bool adds, int lane, int wave)
       : next_(reinterpret_cast<char*>(uniform(reinterpret_cast<int64_t>(sums + rows.begin * HeadDim)))),
         left_(uniform(adds ? rows.end - rows.begin : 0)),
         left_before_(0),

@@ -122,6 +122,20 @@ class BothWays : public BothWaysFragments<T, HeadDim, RowTiles, ColumnTiles> {
     for (int j = 0; j < kParts; ++j) store_column_part(set, buffer, j);
   }
 
+  // Where there are two tiles of each kind: both of rows and the first of columns, and the loads of a third tile.
+  DEVICE_MEMBER void store_two(bool vectors) {
+    store_rows(0, 0);
+    store_columns(0, 0);
+    store_rows(1, 1);
+    if (!vectors) {
+      barrier();
+      copy_rows(0, 2);
+      copy_columns(0, 2);
+      copy_rows(1, 1);
+    }
+    load(0);
+  }
+
   // Element by element, of the tile that next() returned `back` calls ago.
   DEVICE_MEMBER void copy_rows(int buffer, int back) const {
     rows_.template each_element<HeadDim, kThreads>(

@@ -34,41 +34,23 @@ DEVICE void unrolled(F f) {
   }
 }
 
-// A step over a tile of which LDS has the rows once and the columns once. The first half multiplies by the next tile's
-// rows, while this tile's columns are written; the second by this tile's columns, while the rows of the tile after the
-// next are written. A barrier ends each half. That of the first comes before its last products, whose fragments have
-// arrived: the matrix unit works while the other half's first ones are read.
-
-// Of Work: M, kRowReads and kColumnReads, how many fragments each half multiplies by; row(i) and column(i), a fragment;
-// multiply_rows(i, n, part) and multiply_columns(i, n, part), the product with part n of fragment i; first_half(n) and
-// second_half(n), what else is done after product n, of which the columns' writes end in the first
-// (kRowReads - kReadAhead) * M::parts; between_halves().
 inline constexpr int kReadAhead = 4;  // fragments read from LDS before the product that needs them
 
-template <class Work>
-DEVICE void run_halves(Work& work) {
-  using M = typename Work::M;
-  constexpr int rows = Work::kRowReads, columns = Work::kColumnReads;
-  typename M::A fragment[rows + columns];
-  const auto read = [&](int i) {
-    if (i < rows) fragment[i] = work.row(i);
-    else if (i < rows + columns) fragment[i] = work.column(i - rows);
-  };
-  unrolled<0, kReadAhead>([&](auto i) { read(i.value); });
-  fence();
-  unrolled<0, rows * M::parts>([&](auto product) {
-    constexpr int n = product.value, i = n / M::parts, part = n % M::parts;
-    if (part == 0 && i + kReadAhead == rows) work.between_halves();
-    if (part == 0) read(i + kReadAhead);
-    work.multiply_rows(i, part, M::part(fragment[i], part));
-    work.first_half(n);
+// The products of fragments [Begin, Begin + Count) of a turn's All: multiply(i, part, a) is that of part `part` of
+// fragment Begin + i. Each is followed by after(n), its share of other work, which the compiler must not move. read(i)
+// reads a fragment from LDS, kReadAhead fragments before the product that needs it.
+template <class M, int Begin, int Count, int All, class Read, class Multiply, class After>
+DEVICE void interleave(typename M::A (&fragment)[All], Read read, Multiply multiply, After after) {
+  if (Begin == 0) {
+#pragma unroll
+    for (int i = 0; i < kReadAhead; ++i) fragment[i] = read(i);
     fence();
-  });
-  unrolled<0, columns * M::parts>([&](auto product) {
-    constexpr int n = product.value, i = n / M::parts, part = n % M::parts;
-    if (part == 0) read(rows + i + kReadAhead);
-    work.multiply_columns(i, part, M::part(fragment[rows + i], part));
-    work.second_half(n);
+  }
+  unrolled<0, Count * M::parts>([&](auto product) {
+    constexpr int n = product.value, i = n / M::parts, part = n % M::parts, ahead = Begin + i + kReadAhead;
+    if constexpr (part == 0 && ahead < All) fragment[ahead] = read(ahead);
+    multiply(Number<i>{}, Number<part>{}, M::part(fragment[Begin + i], part));
+    after(n);
     fence();
   });
 }

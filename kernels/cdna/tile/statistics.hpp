@@ -10,17 +10,21 @@ namespace rapt::amd {
 template <class T>
 struct RowStatistics {
   static constexpr int kLoads = kRegisters / 2;  // of two rows each
+  static constexpr float kExcluded = 0;          // a logit
 
   u32x4 pair[kLoads];
 
-  DEVICE_MEMBER float lse(int r) const { return as_float(pair[r / 2][r % 2 * 2]); }
+  DEVICE_MEMBER float negative_lse(int r) const { return lse(r) * -kLog2e; }
   DEVICE_MEMBER float delta(int r) const { return as_float(pair[r / 2][r % 2 * 2 + 1]); }
-  DEVICE_MEMBER void set(int r, float lse, float delta) {
-    pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, lse);
-    pair[r / 2][r % 2 * 2 + 1] = __builtin_bit_cast(uint32_t, delta);
+  // Row r has no P and dS if it is not one that `attends`; other rows get `added` to their lse.
+  DEVICE_MEMBER void exclude(int r, bool attends, float added) {
+    const float new_lse = attends ? lse(r) + added : __builtin_inff(), new_delta = attends ? delta(r) : 0;
+    pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, new_lse);
+    pair[r / 2][r % 2 * 2 + 1] = __builtin_bit_cast(uint32_t, new_delta);
   }
 
  private:
+  DEVICE_MEMBER float lse(int r) const { return as_float(pair[r / 2][r % 2 * 2]); }
   DEVICE float as_float(uint32_t x) { return __builtin_bit_cast(float, x); }
 };
 
@@ -68,6 +72,20 @@ class StatisticsRows {
   const int from_;
 };
 
+// The same numbers where a lane has them as two columns.
+struct ColumnStatistics {
+  static constexpr float kExcluded = 0;
+
+  Tile negative_lse_, delta_;  // lse times -log2(e)
+
+  DEVICE_MEMBER float negative_lse(int r) const { return negative_lse_[r]; }
+  DEVICE_MEMBER float delta(int r) const { return delta_[r]; }
+  DEVICE_MEMBER void exclude(int r, bool attends, float added) {
+    negative_lse_[r] = attends ? negative_lse_[r] - added * kLog2e : kMasked;
+    delta_[r] = attends ? delta_[r] : 0;
+  }
+};
+
 // lse and delta of a step's rows in LDS, where a lane reads those of its elements. Each wave has its own copy. A lane
 // loads one number of a step.
 template <class T>
@@ -95,10 +113,10 @@ class StagedStatistics {
   }
   DEVICE_MEMBER void store() const { *reinterpret_cast<float*>(to_) = loaded_ * factor_; }
 
-  // Of elements [4 * part, 4 * part + 4) of the lane's column: lse times -log2(e), and delta.
-  DEVICE_MEMBER void read(int part, Tile& negative_lse, Tile& delta) const {
-    read(0, part, negative_lse);
-    read(kColumnBytes, part, delta);
+  // Of elements [4 * part, 4 * part + 4) of the lane's column.
+  DEVICE_MEMBER void read(int part, ColumnStatistics& to) const {
+    read(0, part, to.negative_lse_);
+    read(kColumnBytes, part, to.delta_);
   }
 
  private:
