@@ -1,9 +1,10 @@
 # Reads the table of architectures: their names (rapt_architectures; rapt_amd_architectures), and each one's vendor
-# (rapt_vendor_<name>) and oldest clang that compiles for it (rapt_oldest_clang_<name>).
+# (rapt_vendor_<name>), folders of kernels in the order in which they are searched (rapt_kernel_folders_<name>), and oldest
+# clang that compiles for it (rapt_oldest_clang_<name>).
 set(table ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
 file(READ ${table} text)
-string(REGEX MATCHALL "\\.name = \"[^\"]+\"|\\.vendor = \"[^\"]+\"|\\.oldest_clang = [0-9]+" facts "${text}")
+string(REGEX MATCHALL "\\.name = \"[^\"]+\"|\\.vendor = \"[^\"]+\"|\\.family = \"[^\"]+\"|\\.oldest_clang = [0-9]+" facts "${text}")
 set(rapt_architectures "")
 set(rapt_amd_architectures "")
 foreach(fact IN LISTS facts)
@@ -13,6 +14,12 @@ foreach(fact IN LISTS facts)
   elseif(fact MATCHES "vendor = \"(.+)\"")
     set(rapt_vendor_${name} ${CMAKE_MATCH_1})
     list(APPEND rapt_${CMAKE_MATCH_1}_architectures ${name})
+  elseif(fact MATCHES "family = \"(.+)\"")
+    set(rapt_kernel_folders_${name} "")
+    foreach(folder IN ITEMS ${CMAKE_MATCH_1} ${rapt_vendor_${name}})
+      list(APPEND rapt_kernel_folders_${name} ${PROJECT_SOURCE_DIR}/kernels/${folder}/attention)
+    endforeach()
+    list(REMOVE_DUPLICATES rapt_kernel_folders_${name})
   elseif(fact MATCHES "([0-9]+)$")
     set(rapt_oldest_clang_${name} ${CMAKE_MATCH_1})
   endif()

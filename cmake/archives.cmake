@@ -82,11 +82,23 @@ function(rapt_triton_kernels folder arch kernels)
     COMMENT "Compiling Triton's kernels of ${arch}" VERBATIM)
 endfunction()
 
-# rapt_kernels(VARIABLE ARCH ARCH MANIFEST FILE SOURCES FOLDER OUTPUT FOLDER COMPILER NAME [FILTER REGEX] [NO_CACHE])
-# Rules for each row that MANIFEST has for ARCH; VARIABLE becomes the code objects, OUTPUT/ARCH/NAME.co. COMPILER is the
-# variable that rapt_device_compiler or rapt_nvcc set.
+# The source of an operation, in the first of the folders that has it.
+function(rapt_kernel_source variable file folders)
+  foreach(folder IN LISTS folders)
+    if(EXISTS ${folder}/${file})
+      set(${variable} ${folder}/${file} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${file} is in none of the folders ${folders}")
+endfunction()
+
+# rapt_kernels(VARIABLE ARCH ARCH MANIFEST FILE SOURCES FOLDER... OUTPUT FOLDER COMPILER NAME [FILTER REGEX] [NO_CACHE])
+# Rules for each row that MANIFEST has for ARCH; VARIABLE becomes the code objects, OUTPUT/ARCH/NAME.co. The first of the
+# folders SOURCES that has a row's operation has its source. COMPILER is the variable that rapt_device_compiler or
+# rapt_nvcc set.
 function(rapt_kernels variable)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_CACHE" "ARCH;MANIFEST;SOURCES;OUTPUT;FILTER;COMPILER" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_CACHE" "ARCH;MANIFEST;OUTPUT;FILTER;COMPILER" "SOURCES")
   set(folder ${arg_OUTPUT}/${arg_ARCH})
   file(MAKE_DIRECTORY ${folder})
   rapt_rows(rows ${arg_MANIFEST} ${arg_ARCH})
@@ -103,9 +115,11 @@ function(rapt_kernels variable)
         list(JOIN row "," settings)
         list(APPEND by_triton ${name}:${operation}:${settings})
       elseif(rapt_vendor_${arg_ARCH} STREQUAL nvidia)
-        rapt_nvidia_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.cu ${arg_ARCH} "${row}")
+        rapt_kernel_source(source ${operation}.cu "${arg_SOURCES}")
+        rapt_nvidia_kernel(${folder}/${name}.co ${source} ${arg_ARCH} "${row}")
       else()
-        rapt_amd_kernel(${folder}/${name}.co ${arg_SOURCES}/${operation}.hip ${arg_ARCH} "${row}")
+        rapt_kernel_source(source ${operation}.hip "${arg_SOURCES}")
+        rapt_amd_kernel(${folder}/${name}.co ${source} ${arg_ARCH} "${row}")
       endif()
       list(APPEND objects ${folder}/${name}.co)
     endif()

@@ -27,6 +27,7 @@ namespace rapt {
 struct Architecture {
   std::string_view name;     // "gfx942", "sm_90"
   std::string_view vendor;   // determines the metadata of its code objects
+  std::string_view family;   // kernels/<family> has its own kernels; the others are in kernels/<vendor>
   std::string_view product;  // "AMD Instinct MI300X"
   std::string_view target;   // HIP's name, with the features that the product enables: "gfx942:sramecc+:xnack-"
   int oldest_clang;          // the oldest version that compiles for it; 0: nvcc does
@@ -66,7 +67,7 @@ inline constexpr unsigned kKib = 1024;
 // A line of fields per part of the struct.
 // clang-format off
 inline constexpr Architecture kTable[] = {
-    {.name = "gfx908", .vendor = "amd", .product = "AMD Instinct MI100", .target = "gfx908:sramecc+:xnack-",
+    {.name = "gfx908", .vendor = "amd", .family = "cdna", .product = "AMD Instinct MI100", .target = "gfx908:sramecc+:xnack-",
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -77,7 +78,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 8192 * kKib, .pci_device_id = 0x738c,
      .shared_cache_bytes = 8192 * kKib, .memory_gigabytes_per_second = 1229,
      .wall_clock_khz = 25000, .integrated = false},
-    {.name = "gfx90a", .vendor = "amd", .product = "AMD Instinct MI250X", .target = "gfx90a:sramecc+:xnack-",
+    {.name = "gfx90a", .vendor = "amd", .family = "cdna", .product = "AMD Instinct MI250X", .target = "gfx90a:sramecc+:xnack-",
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -88,7 +89,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 8192 * kKib, .pci_device_id = 0x7408,
      .shared_cache_bytes = 8192 * kKib, .memory_gigabytes_per_second = 1638,
      .wall_clock_khz = 25000, .integrated = false},
-    {.name = "gfx942", .vendor = "amd", .product = "AMD Instinct MI300X", .target = "gfx942:sramecc+:xnack-",
+    {.name = "gfx942", .vendor = "amd", .family = "cdna", .product = "AMD Instinct MI300X", .target = "gfx942:sramecc+:xnack-",
      .oldest_clang = 19,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -99,7 +100,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 4096 * kKib, .pci_device_id = 0x74a1,
      .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 5300,
      .wall_clock_khz = 100000, .integrated = false},
-    {.name = "gfx950", .vendor = "amd", .product = "AMD Instinct MI355X", .target = "gfx950:sramecc+:xnack-",
+    {.name = "gfx950", .vendor = "amd", .family = "cdna", .product = "AMD Instinct MI355X", .target = "gfx950:sramecc+:xnack-",
      .oldest_clang = 20,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 32,
      .lds_bytes_per_unit = 160 * kKib, .lds_bytes_per_group = 160 * kKib, .lds_granule = 1280,
@@ -110,7 +111,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 4096 * kKib, .pci_device_id = 0x75a3,
      .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 8000,
      .wall_clock_khz = 100000, .integrated = false},
-    {.name = "gfx1100", .vendor = "amd", .product = "AMD Radeon RX 7900 XTX", .target = "gfx1100",
+    {.name = "gfx1100", .vendor = "amd", .family = "rdna", .product = "AMD Radeon RX 7900 XTX", .target = "gfx1100",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -121,7 +122,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 6144 * kKib, .pci_device_id = 0x744c,
      .shared_cache_bytes = 96 * 1024 * kKib, .memory_gigabytes_per_second = 960,
      .wall_clock_khz = 100000, .integrated = false},
-    {.name = "gfx1151", .vendor = "amd", .product = "AMD Radeon 8060S", .target = "gfx1151",
+    {.name = "gfx1151", .vendor = "amd", .family = "rdna", .product = "AMD Radeon 8060S", .target = "gfx1151",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -133,7 +134,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 2048 * kKib, .pci_device_id = 0x1586,
      .shared_cache_bytes = 32 * 1024 * kKib, .memory_gigabytes_per_second = 256,
      .wall_clock_khz = 100000, .integrated = true},
-    {.name = "gfx1201", .vendor = "amd", .product = "AMD Radeon RX 9070 XT", .target = "gfx1201",
+    {.name = "gfx1201", .vendor = "amd", .family = "rdna", .product = "AMD Radeon RX 9070 XT", .target = "gfx1201",
      .oldest_clang = 19,
      .units_per_multiprocessor = 2, .simds_per_unit = 2, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
@@ -144,7 +145,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550,
      .shared_cache_bytes = 64 * 1024 * kKib, .memory_gigabytes_per_second = 640,
      .wall_clock_khz = 100000, .integrated = false},
-    {.name = "sm_80", .vendor = "nvidia", .product = "NVIDIA GeForce RTX 3090", .target = "sm_86",
+    {.name = "sm_80", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA GeForce RTX 3090", .target = "sm_86",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 100 * kKib, .lds_bytes_per_group = 99 * kKib, .lds_granule = 128,
@@ -155,7 +156,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 6144 * kKib, .pci_device_id = 0x2204,
      .shared_cache_bytes = 6144 * kKib, .memory_gigabytes_per_second = 936,
      .wall_clock_khz = 0, .integrated = false},
-    {.name = "sm_90", .vendor = "nvidia", .product = "NVIDIA H200", .target = "sm_90",
+    {.name = "sm_90", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA H200", .target = "sm_90",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 228 * kKib, .lds_bytes_per_group = 227 * kKib, .lds_granule = 128,
@@ -166,7 +167,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 51200 * kKib, .pci_device_id = 0x2335,
      .shared_cache_bytes = 51200 * kKib, .memory_gigabytes_per_second = 4800,
      .wall_clock_khz = 0, .integrated = false},
-    {.name = "sm_120", .vendor = "nvidia", .product = "NVIDIA GeForce RTX 5090", .target = "sm_120",
+    {.name = "sm_120", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA GeForce RTX 5090", .target = "sm_120",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 100 * kKib, .lds_bytes_per_group = 99 * kKib, .lds_granule = 128,

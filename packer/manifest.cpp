@@ -41,19 +41,23 @@ std::string word(const std::string& key, const std::string& value, std::initiali
 
 struct Setting {
   std::string key, value;  // the key with its operator: "vgprs<="
+  std::string of;          // the architecture or the type that it is for; "": all of the line
+
+  std::string name() const { return of.empty() ? key : of + ":" + key; }
 };
 
 Setting setting(const std::string& token) {
-  const size_t equals = token.find('=');
-  if (equals == token.npos || equals == 0) throw Error("\"" + token + "\" is not key=value, key<=value or key>=value");
-  return {token.substr(0, equals + 1), token.substr(equals + 1)};
+  const size_t equals = token.find('='), colon = token.find(':');
+  const size_t begin = colon < equals ? colon + 1 : 0;
+  if (equals == token.npos || equals == begin)
+    throw Error("\"" + token + "\" is not key=value, key<=value or key>=value");
+  return {token.substr(begin, equals + 1 - begin), token.substr(equals + 1), token.substr(0, begin == 0 ? 0 : colon)};
 }
 
 void set(Row& row, const Setting& s) {
-  const auto& [key, value] = s;
+  const std::string &key = s.key, &value = s.value;
   Budget& budget = row.budget;
-  if (key == "dtype=") row.dtype = word(key, value, {"fp16", "bf16", "fp32"});
-  else if (key == "features=") row.features = word(key, value, {"plain", "scores", "general"});
+  if (key == "features=") row.features = word(key, value, {"plain", "scores", "general"});
   else if (key == "p=") row.p = word(key, value, {"nearest", "truncated", "exact"});
   else if (key == "head_dim=") row.head_dim = number(key, value, 1, 512);
   else if (key == "block_k=") row.block_k = number(key, value, 1, 65536);
@@ -109,40 +113,87 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
   }
 }
 
-Row read_row(const std::string& line) {
-  const std::vector<std::string> tokens = split(line, " \t\r");
-  if (tokens.size() < 2) throw Error("a row begins with an operation and its architectures");
-  Row row;
-  row.operation = tokens[0];
-  if (row.operation.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
-    throw Error("the operation \"" + row.operation + "\" must be of small letters, digits and '_'");
-  row.arches = split(tokens[1], ",");
-  for (const std::string& arch : row.arches)
+// The words of a list that a line gives once each.
+std::vector<std::string> words(const std::string& key, const std::string& value) {
+  std::vector<std::string> all = split(value, ",");
+  if (std::set<std::string>(all.begin(), all.end()).size() != all.size())
+    throw Error(key + " \"" + value + "\" names one twice");
+  return all;
+}
+
+std::vector<std::string> read_arches(const std::string& value) {
+  std::vector<std::string> arches = words("the architectures", value);
+  for (const std::string& arch : arches)
     if (find_architecture(arch) == nullptr) {
       std::string known;
       for (const Architecture& a : architectures::kTable) known.append(known.empty() ? "" : ", ").append(a.name);
       throw Error(std::string("the architecture \"").append(arch).append("\" is none of ").append(known));
     }
+  for (const std::string& arch : arches)
+    if (const std::string_view first = find_architecture(arches[0])->vendor; find_architecture(arch)->vendor != first)
+      throw Error(arch + " is not of the vendor " + std::string(first) + ", as " + arches[0] + " is");
+  return arches;
+}
+
+std::vector<std::string> read_dtypes(const std::string& key, const std::string& value) {
+  std::vector<std::string> dtypes = words(key, value);
+  for (const std::string& dtype : dtypes) word(key, dtype, {"fp16", "bf16", "fp32"});
+  return dtypes;
+}
+
+// A budget of one of the line's architectures or types, in place of the line's.
+void check_own(const Setting& s, const std::vector<std::string>& arches, const std::vector<std::string>& dtypes,
+               const std::set<std::string>& of_line) {
+  if (!s.key.ends_with("<=") && !s.key.ends_with(">="))
+    throw Error("\"" + s.name() + "\" is no budget, which alone may be one architecture's or type's");
+  if (std::ranges::find(arches, s.of) == arches.end() && std::ranges::find(dtypes, s.of) == dtypes.end())
+    throw Error("\"" + s.name() + "\" is for none of the line's architectures and types");
+  if (!of_line.contains(s.key)) throw Error("\"" + s.name() + "\" is given, but \"" + s.key + "\" is not");
+}
+
+// The rows of a line.
+std::vector<Row> read_line(const std::string& line) {
+  const std::vector<std::string> tokens = split(line, " \t\r");
+  if (tokens.size() < 2) throw Error("a row begins with an operation and its architectures");
+  Row common;
+  common.operation = tokens[0];
+  if (common.operation.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
+    throw Error("the operation \"" + common.operation + "\" must be of small letters, digits and '_'");
+  const std::vector<std::string> arches = read_arches(tokens[1]);
+  std::vector<std::string> dtypes;
+  std::vector<Setting> own;
   std::set<std::string> seen;
   for (size_t i = 2; i < tokens.size(); ++i) {
     const Setting s = setting(tokens[i]);
-    if (!seen.insert(s.key).second) throw Error("\"" + s.key + "\" is given twice");
-    set(row, s);
+    if (!seen.insert(s.name()).second) throw Error("\"" + s.name() + "\" is given twice");
+    if (!s.of.empty()) own.push_back(s);
+    else if (s.key == "dtype=") dtypes = read_dtypes(s.key, s.value);
+    else set(common, s);
   }
-  for (const std::string& arch : row.arches)
-    if (find_architecture(arch)->vendor != row.vendor())
-      throw Error(arch + " is not of the vendor " + std::string(row.vendor()) + ", as " + row.arches[0] + " is");
-  check_keys(row, seen);
-  if (row.waves % row.head_slices != 0)
-    throw Error("head_slices= is " + std::to_string(row.head_slices) + ", must divide waves=");
-  return row;
+  common.arch = arches[0];
+  check_keys(common, seen);
+  for (const Setting& s : own) check_own(s, arches, dtypes, seen);
+  if (common.waves % common.head_slices != 0)
+    throw Error("head_slices= is " + std::to_string(common.head_slices) + ", must divide waves=");
+  std::vector<Row> rows;
+  for (const std::string& arch : arches)
+    for (const std::string& dtype : dtypes) {
+      Row& row = rows.emplace_back(common);
+      row.arch = arch;
+      row.dtype = dtype;
+      std::set<std::string> given;
+      for (const Setting& s : own) {
+        if (s.of != arch && s.of != dtype) continue;
+        if (!given.insert(s.key).second) throw Error("\"" + s.key + "\" is given for " + arch + " and for " + dtype);
+        set(row, s);
+      }
+    }
+  return rows;
 }
 
 }  // namespace
 
-std::string_view Row::vendor() const { return find_architecture(arches[0])->vendor; }
-
-bool Row::is_for(std::string_view arch) const { return std::ranges::find(arches, arch) != arches.end(); }
+std::string_view Row::vendor() const { return find_architecture(arch)->vendor; }
 
 std::string Row::name() const {
   std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features +
@@ -214,14 +265,13 @@ std::vector<Row> read_manifest(const std::string& file, std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (content.find_first_not_of(" \t\r") == content.npos) continue;
     try {
-      Row row = read_row(content);
-      row.line = line;
-      for (const std::string& arch : row.arches) {
-        const auto [earlier, is_new] = lines.insert({{arch, row.name()}, line});
+      for (Row& row : read_line(content)) {
+        row.line = line;
+        const auto [earlier, is_new] = lines.insert({{row.arch, row.name()}, line});
         if (!is_new)
-          throw Error(row.name() + " is in line " + std::to_string(earlier->second) + " for " + arch + " too");
+          throw Error(row.name() + " is in line " + std::to_string(earlier->second) + " for " + row.arch + " too");
+        rows.push_back(std::move(row));
       }
-      rows.push_back(std::move(row));
     } catch (const Error& e) {
       fail(line, e.what());
     }

@@ -22,12 +22,12 @@ struct Budget {
   int sgpr_spills = 0;                                                   // to lanes of VGPRs
 };
 
+// A kernel of an architecture. A line of the manifest is one row for each of its architectures and types.
 struct Row {
   int line = 0;
-  std::string operation;  // also the source, kernels/<vendor>/attention/<operation>.hip or .cu
+  std::string operation;  // also the source, <operation>.hip or .cu of kernels/<family or vendor>/attention
   std::string maker;      // "": the vendor's C++ compiler; "triton": kernels/triton/<operation>.py
-  std::vector<std::string> arches;
-  std::string dtype, features, p;
+  std::string arch, dtype, features, p;
   int head_dim = 0, block_k = 0, waves = 0, waves_per_eu = 0, head_slices = 1, query_tiles = 1;
   int shared_memory = 0;  // NVIDIA: bytes that a launch adds to a workgroup
   int block_q = 0, stages = 1,
@@ -35,8 +35,7 @@ struct Row {
   std::vector<std::string> flags;
   Budget budget;
 
-  std::string_view vendor() const;  // of all its architectures
-  bool is_for(std::string_view arch) const;
+  std::string_view vendor() const;
   std::string name() const;    // forward.d128.bf16.plain.k64w8
   std::string symbol() const;  // the same as an identifier
   int queries_per_group(const Architecture& arch) const;

@@ -36,7 +36,7 @@ std::string compress(const std::string& name, std::string_view code) {
 const Row& row_of(const std::string& manifest, const std::vector<Row>& rows, const std::string& name,
                   const std::string& arch) {
   for (const Row& row : rows)
-    if (row.name() == name && row.is_for(arch)) return row;
+    if (row.name() == name && row.arch == arch) return row;
   throw Error(manifest + ": no row for " + name + " on " + arch);
 }
 

@@ -16,7 +16,7 @@ namespace rapt::RAPT_VENDOR {
 
 enum Run { kFirstRun, kFiniteRun, kScaledRun, kRunsOfFp16 = kScaledRun + 3 };
 
-// The most runs. gfx90a's kernels scale every fp16 operand (amd/tile/small_operands.hpp).
+// The most runs. gfx90a's kernels scale every fp16 operand (amd/tile/products.hpp).
 template <class T>
 inline constexpr int kRuns = kScaledRun;
 #ifndef __gfx90a__

@@ -10,20 +10,8 @@ from gradients import LOG2E, score_gradients, statistics_address, weights
 from not_finite import ABOVE, END, FINITE, REST, begun, first_turn, in_range, infinity, replaced
 from nvidia_tiles import AGAIN_K, addresses, unknown_zero
 from options import EXCLUDED
-from place import end_query, first_query, row_address, sequence, tile_offsets, turn_of, within
+from place import end_query, first_query, row_address, sequence, tile_offsets, tiles_of, turn_of, within
 from tiles import not_finite
-
-
-@triton.jit
-def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
-    """Tiles of queries from begin to end, of which those from whole_begin to whole_end attend all keys."""
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
-    last_row = tl.minimum(first_row + BLOCK_Q, k_count) - 1
-    begin = first_query(p.window_right, diagonal, q_count, first_row) // BLOCK_K
-    end = (end_query(p.window_left, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
-    whole_begin = (first_query(p.window_right, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
-    whole_end = end_query(p.window_left, diagonal, q_count, first_row) // BLOCK_K
-    return begin, end, whole_begin, tl.maximum(whole_end, whole_begin)
 
 
 @triton.jit
@@ -34,11 +22,14 @@ def add_edges(
     """What the tiles add that are not whole. AGAIN: what all tiles add in a pass of not_finite.py, to dk also what is
     of dv."""
     p = a.problem
-    begin, end, skip_begin, skip_end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    begin, end, skip_begin, skip_end = tiles_of(
+        first_query, end_query, p.window_right, p.window_left, diagonal, k_count, q_count, first_row, BLOCK_Q,
+        BLOCK_K,
+    )  # fmt: skip
     if AGAIN or skip_begin == skip_end:
         skip_begin = end
         skip_end = end
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
     zero = unknown_zero()
     rows = first_row + (tl.arange(0, BLOCK_Q) + zero)
     low = first_query(p.window_right, diagonal, q_count, rows)[:, None]
@@ -110,7 +101,11 @@ def gradients_of_keys(
     v = k
     if OF_DK:
         v = tl.load(addresses(a.v, batch, k_first + first_row, head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
-    _, _, begin, end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    _, _, begin, end = tiles_of(
+        first_query, end_query, p.window_right, p.window_left, diagonal, k_count, q_count, first_row, BLOCK_Q,
+        BLOCK_K,
+    )  # fmt: skip
     tiles = end - begin
     first = q_first + begin * BLOCK_K
     q_offsets, _ = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2, False)

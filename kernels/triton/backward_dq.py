@@ -8,7 +8,7 @@ from gradients import LOG2E, make_statistics, score_gradients, weights
 from not_finite import FINITE, REST, begun, first_turn, in_range, replaced
 from nvidia_tiles import AGAIN_K, addresses, unknown_zero
 from options import EXCLUDED
-from place import end_key, first_key, row_address, sequence, tile_offsets, turn_of, within
+from place import end_key, first_key, row_address, sequence, tile_offsets, tiles_of, turn_of, within
 from tiles import not_finite
 
 
@@ -29,29 +29,19 @@ def statistics_of(a, batch, head, row, exists, BLOCK_Q: tl.constexpr, HEAD_DIM: 
 
 
 @triton.jit
-def tiles_of(p, q_count, k_count, first_row, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
-    """Tiles of keys from begin to end, of which those from whole_begin to whole_end are attended by all rows."""
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
-    last_row = tl.minimum(first_row + BLOCK_Q, q_count) - 1
-    begin = first_key(p.window_left, diagonal, k_count, first_row) // BLOCK_K
-    end = (end_key(p.window_right, diagonal, k_count, last_row) + BLOCK_K - 1) // BLOCK_K
-    whole_begin = (first_key(p.window_left, diagonal, k_count, last_row) + BLOCK_K - 1) // BLOCK_K
-    whole_end = end_key(p.window_right, diagonal, k_count, first_row) // BLOCK_K
-    return begin, end, whole_begin, tl.maximum(whole_end, whole_begin)
-
-
-@triton.jit
 def add_edges(
     a, q, dout, lse_log2, delta, batch, head_k, q_count, k_first, k_count, first_row, dq, turn, BLOCK_Q: tl.constexpr,
     BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, AGAIN: tl.constexpr,
 ):  # fmt: skip
     """What the tiles add that are not whole; AGAIN: what all tiles add in a pass of not_finite.py."""
     p = a.problem
-    begin, end, skip_begin, skip_end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    begin, end, skip_begin, skip_end = tiles_of(
+        first_key, end_key, p.window_left, p.window_right, diagonal, q_count, k_count, first_row, BLOCK_Q, BLOCK_K
+    )
     if AGAIN or skip_begin == skip_end:
         skip_begin = end
         skip_end = end
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
     zero = unknown_zero()
     rows = first_row + (tl.arange(0, BLOCK_Q) + zero)
     low = first_key(p.window_left, diagonal, k_count, rows)[:, None]
@@ -104,7 +94,10 @@ def backward_dq(
     zero = unknown_zero()
     exists = (first_row + (tl.arange(0, BLOCK_Q) + zero) < q_count)[:, None]
     dout = tl.load(addresses(a.dout, batch, row, head, zero, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
-    _, _, begin, end = tiles_of(p, q_count, k_count, first_row, BLOCK_Q, BLOCK_K)
+    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    _, _, begin, end = tiles_of(
+        first_key, end_key, p.window_left, p.window_right, diagonal, q_count, k_count, first_row, BLOCK_Q, BLOCK_K
+    )
     head_k = head // p.group
     k_offsets, _ = tile_offsets(a.k, BLOCK_K, HEAD_DIM, 2, False)
     v_offsets, _ = tile_offsets(a.v, BLOCK_K, HEAD_DIM, 2, False)

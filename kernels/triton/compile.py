@@ -48,7 +48,6 @@ OPERATIONS = {
 }
 HOPPER = {"forward": hopper_forward, "backward_dq": hopper_dq, "backward_dkv": hopper_dkv}  # features scores instead
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
-ROUND_TO_BF16 = ("gfx950", "sm_")  # whose instructions do
 Kernel = namedtuple("Kernel", "name operation row")
 
 
@@ -60,7 +59,7 @@ def kernel(text):
 def target(arch):
     if arch.startswith("sm_"):
         return GPUTarget("cuda", int(arch.removeprefix("sm_")), 32)
-    return GPUTarget("hip", arch, 32 if arch.startswith("gfx9") else 32)
+    return GPUTarget("hip", arch, 32)  # Triton knows the wave's lanes from the architecture
 
 
 def options(row, arch):
@@ -91,10 +90,10 @@ def compiled(k, arch):
         "HEAD_DIM": int(row["head_dim"]),
         "BLOCK_Q": int(row["block_q"]),
         "BLOCK_K": int(row["block_k"]),
-        "EDGE_K": min(int(row["block_k"]), 32 if arch.startswith("sm_") else 512),
+        "EDGE_K": min(int(row["block_k"]), 32) if arch.startswith("sm_") else int(row["block_k"]),
         "P_EXPONENT": 7 if row["dtype"] == "fp16" else 0,
         "AMD": not arch.startswith("sm_"),
-        "BY_HAND": row["dtype"] == "bf16" and not arch.startswith(ROUND_TO_BF16),
+        "BY_HAND": row["dtype"] == "bf16" and not arch.startswith("sm_"),  # gfx942 has no instruction that rounds
     }
     constants = {name: value for name, value in constants.items() if name in function.arg_names}
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")

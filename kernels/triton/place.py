@@ -62,6 +62,22 @@ def end_query(window_left, diagonal, queries, key):
 
 
 @triton.jit
+def tiles_of(
+    FIRST: tl.constexpr, END: tl.constexpr, before, after, diagonal, own, others, first_row, OWN: tl.constexpr,
+    OTHERS: tl.constexpr,
+):  # fmt: skip
+    """For OWN rows from first_row on: tiles of OTHERS rows of the other side from begin to end, of which those from
+    whole_begin to whole_end attend all of them. FIRST and END are first_key and end_key, or first_query and
+    end_query."""
+    last_row = tl.minimum(first_row + OWN, own) - 1
+    begin = FIRST(before, diagonal, others, first_row) // OTHERS
+    end = (END(after, diagonal, others, last_row) + OTHERS - 1) // OTHERS
+    whole_begin = (FIRST(before, diagonal, others, last_row) + OTHERS - 1) // OTHERS
+    whole_end = END(after, diagonal, others, first_row) // OTHERS
+    return begin, end, whole_begin, tl.maximum(whole_end, whole_begin)
+
+
+@triton.jit
 def within(key, low, high):
     """Whether low <= key < high, of whose two comparisons one can be left out, because low <= high."""
     return (key - low).to(tl.uint32, bitcast=True) < (high - low).to(tl.uint32, bitcast=True)

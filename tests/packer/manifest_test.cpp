@@ -23,13 +23,13 @@ std::string error_of(const std::string& text) {
 
 TEST(Manifest, ARowSaysWhatIsCompiled) {
   const auto rows = read_manifest("m", "# a comment\n\n  " + kGood + " head_slices=2 flags=-mcumode,-O2 # why\n");
-  ASSERT_EQ(rows.size(), 1U);
+  ASSERT_EQ(rows.size(), 2U);  // one for each architecture
   const Row& row = rows[0];
   EXPECT_EQ(row.line, 3);
   EXPECT_EQ(row.name(), "forward.d128.bf16.plain.k64w8s2");
   EXPECT_EQ(row.symbol(), "forward_d128_bf16_plain_k64w8s2");
-  EXPECT_TRUE(row.is_for("gfx1100"));
-  EXPECT_FALSE(row.is_for("gfx90a"));
+  EXPECT_EQ(row.arch, "gfx942");
+  EXPECT_EQ(rows[1].arch, "gfx1100");
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx942")), 8 / 2 * 32);
   EXPECT_EQ(row.queries_per_group(*find_architecture("gfx1100")), 8 / 2 * 16);
   const Row two = read_manifest("m", kGood + " query_tiles=2")[0];
@@ -43,6 +43,38 @@ TEST(Manifest, ARowSaysWhatIsCompiled) {
   EXPECT_EQ(row.budget.registers, 256);
   EXPECT_EQ(row.budget.occupancy, 2);
   EXPECT_EQ(row.budget.agprs, -1);
+}
+
+TEST(Manifest, ALineIsForSeveralTypesWithBudgetsOfTheirOwn) {
+  std::string line = kGood;
+  line.replace(line.find("dtype=bf16"), 10, "dtype=fp16,bf16");
+  const auto rows = read_manifest("m", line + " gfx1100:vgprs<=128 gfx1100:occupancy>=4 bf16:lds<=1024");
+  ASSERT_EQ(rows.size(), 4U);
+  const auto row = [&](const std::string& arch, const std::string& dtype) {
+    for (const Row& r : rows)
+      if (r.arch == arch && r.dtype == dtype) return r;
+    return Row();
+  };
+  EXPECT_EQ(row("gfx942", "fp16").budget.registers, 256);
+  EXPECT_EQ(row("gfx942", "fp16").budget.lds, 36864);
+  EXPECT_EQ(row("gfx942", "bf16").budget.lds, 1024);
+  EXPECT_EQ(row("gfx1100", "fp16").budget.registers, 128);
+  EXPECT_EQ(row("gfx1100", "fp16").budget.occupancy, 4);
+  EXPECT_EQ(row("gfx1100", "bf16").budget.lds, 1024);
+  EXPECT_EQ(row("gfx1100", "bf16").name(), "forward.d128.bf16.plain.k64w8");
+  EXPECT_EQ(row("gfx942", "fp16").compiler_flags()[1], "-DRAPT_DTYPE=fp16");
+
+  EXPECT_EQ(error_of(line + " gfx90a:vgprs<=128"),
+            "m:1: \"gfx90a:vgprs<=\" is for none of the line's architectures and types");
+  EXPECT_EQ(error_of(line + " fp32:vgprs<=128"),
+            "m:1: \"fp32:vgprs<=\" is for none of the line's architectures and types");
+  EXPECT_EQ(error_of(line + " bf16:waves=4"),
+            "m:1: \"bf16:waves=\" is no budget, which alone may be one architecture's or type's");
+  EXPECT_EQ(error_of(line + " bf16:registers<=4"), "m:1: \"bf16:registers<=\" is given, but \"registers<=\" is not");
+  EXPECT_EQ(error_of(line + " bf16:lds<=4 bf16:lds<=5"), "m:1: \"bf16:lds<=\" is given twice");
+  EXPECT_EQ(error_of(line + " bf16:lds<=4 gfx942:lds<=5"), "m:1: \"lds<=\" is given for gfx942 and for bf16");
+  EXPECT_EQ(error_of("forward gfx942,gfx942 dtype=bf16"), "m:1: the architectures \"gfx942,gfx942\" names one twice");
+  EXPECT_EQ(error_of("forward gfx942 dtype=bf16,bf16"), "m:1: dtype= \"bf16,bf16\" names one twice");
 }
 
 TEST(Manifest, EachMistakeIsNamedWithItsLine) {

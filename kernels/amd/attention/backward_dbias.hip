@@ -3,9 +3,9 @@
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * kTile rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/kept_rows.hpp"
+#include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/logits.hpp"
-#include "kernels/amd/tile/staged_rows.hpp"
+#include "kernels/amd/tile/lds_rows.hpp"
 #include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
 

@@ -2,7 +2,7 @@
 // each with a slice of the head dimension of q and dO. The products of the slices are summed through LDS; the wave of
 // the first slice stores the sums.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/slice_products.hpp"
+#include "kernels/amd/tile/head_slices.hpp"
 #include "kernels/common/bias_gradient.hpp"
 #include "kernels/common/score_gradients.hpp"
 

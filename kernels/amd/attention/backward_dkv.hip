@@ -8,11 +8,11 @@
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
 // zeros of dS: if dk or dv is not finite, the workgroup runs again (runs.hpp).
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/kept_rows.hpp"
-#include "kernels/amd/tile/key_gradients.hpp"
-#include "kernels/amd/tile/small_operands.hpp"
-#include "kernels/amd/tile/staged_rows.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/products.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/amd/tile/key_logits.hpp"
+#include "kernels/amd/tile/lds_rows.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {

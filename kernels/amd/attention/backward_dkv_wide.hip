@@ -2,11 +2,11 @@
 // with a slice of the head dimension of k, v, dk and dv. The products of the slices are summed through LDS, and each
 // wave computes the same P and dS.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/kept_rows.hpp"
-#include "kernels/amd/tile/key_gradients.hpp"
-#include "kernels/amd/tile/small_operands.hpp"
-#include "kernels/amd/tile/slice_products.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/products.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/amd/tile/key_logits.hpp"
+#include "kernels/amd/tile/head_slices.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {

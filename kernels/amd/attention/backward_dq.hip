@@ -6,11 +6,10 @@
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again (runs.hpp).
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/kept_rows.hpp"
-#include "kernels/amd/tile/small_operands.hpp"
-#include "kernels/amd/tile/row_products.hpp"
-#include "kernels/amd/tile/staged_rows.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/products.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/amd/tile/lds_rows.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {

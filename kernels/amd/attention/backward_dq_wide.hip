@@ -2,11 +2,10 @@
 // with a slice of the head dimension of q, dO and dq. The products of the slices are summed through LDS, and each wave
 // computes the same gradients of the logits.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/kept_rows.hpp"
-#include "kernels/amd/tile/small_operands.hpp"
-#include "kernels/amd/tile/row_products.hpp"
-#include "kernels/amd/tile/slice_products.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/products.hpp"
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/amd/tile/head_slices.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {

@@ -4,8 +4,8 @@
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, kTile per wave, in tiles of
 // RAPT_BLOCK_K keys. A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/staged_rows.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/lds_rows.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 
 namespace rapt::amd {
 

@@ -4,8 +4,8 @@
 //
 // K is loaded from memory straight into fragments: waves that share rows read different slices of each key.
 #include "kernels/amd/attention/attend.hpp"
-#include "kernels/amd/tile/slice_products.hpp"
-#include "kernels/amd/tile/values.hpp"
+#include "kernels/amd/tile/head_slices.hpp"
+#include "kernels/amd/tile/lds_columns.hpp"
 
 namespace rapt::amd {
 

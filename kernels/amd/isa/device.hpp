@@ -121,6 +121,13 @@ DEVICE int first_of(Lanes x) { return __builtin_ctz(x); }
 // True in every lane if x is true in any.
 DEVICE bool any_lane(bool x) { return lanes_where(x) != 0; }
 
+// Transposes blocks of 4 rows by 4 elements of 16 bits: column j of 4 rows of 4 elements.
+DEVICE u32x2 column(const u32x2* row, int j) {
+  const uint32_t select = j % 2 ? 0x07060302u : 0x05040100u;
+  return {__builtin_amdgcn_perm(row[1][j / 2], row[0][j / 2], select),
+          __builtin_amdgcn_perm(row[3][j / 2], row[2][j / 2], select)};
+}
+
 // The value of the lane half a wave away, which owns the same query.
 template <class T>
 DEVICE T other_half(T x) {

@@ -6,9 +6,9 @@
 #include "kernels/amd/isa/device.hpp"
 
 #ifdef RAPT_CDNA
-#include "kernels/amd/isa/mfma.hpp"
+#include "kernels/cdna/isa/mfma.hpp"
 #else
-#include "kernels/amd/isa/wmma.hpp"
+#include "kernels/rdna/isa/wmma.hpp"
 #endif
 
 namespace rapt::amd {

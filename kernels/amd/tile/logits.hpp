@@ -33,20 +33,4 @@ DEVICE void store_tiles(float* staged, int first_row, int lane, const Tile (&til
       staged[(first_row + lane % kTile) * Keys + t * kTile + M::element(r, lane / kTile)] = tiles[t][r];
 }
 
-// The same as TileLogits, of one element of a tile whose columns are keys. A copy of it: the branches of the options
-// would otherwise each have the tile's registers.
-struct KeyLogit {
-  static constexpr int count = 1, group = 1;
-
-  float& s;
-  int lane;
-
-  DEVICE_MEMBER float get(int) const { return s; }
-  DEVICE_MEMBER void set(int, float x) const { s = x; }
-  DEVICE_MEMBER void scale(float factor) const { s *= factor; }
-  DEVICE_MEMBER int key(int) const { return lane % kTile; }
-  DEVICE_MEMBER int first_key() const { return lane % kTile; }
-  DEVICE int step(int) { return 0; }
-};
-
 }  // namespace rapt::amd

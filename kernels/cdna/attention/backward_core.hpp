@@ -1,0 +1,158 @@
+// The core of CDNA's interleaved backward kernels, which are schedules of it: backward_dq_pipelined.hip and others.
+//
+// A lane owns a row: a query in the kernels of dq, a key in those of dk and dv. The loop steps over tiles of the other
+// rows. S and dP of the next tile are multiplied while the vector unit makes P and dS of this one, so that a kernel has
+// the products of two tiles. The loop has one body without a branch, because clang 22 cannot keep accumulation
+// registers in place across two bodies. A block before it makes harmless what does not attend (exclude). Where rows
+// cannot be loaded as vectors, a block after it replaces what the body wrote to LDS.
+#pragma once
+
+#include "kernels/amd/attention/attend.hpp"
+#include "kernels/cdna/tile/gradients.hpp"
+#include "kernels/cdna/tile/schedule.hpp"
+
+namespace rapt::amd {
+
+using T = RAPT_DTYPE;
+using M = Matrix<T>;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kWaves = RAPT_WAVES;
+inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
+inline constexpr int kOwnParts = kSteps * M::parts;
+static_assert(!RAPT_GENERAL && RAPT_BLOCK_K == kTile);
+
+// Rows of a tensor, of one head.
+struct Tensor {
+  const char* rows;
+  int64_t seq;
+  int dims;
+
+  DEVICE_MEMBER void load(int row, int lane, M::B (&x)[kSteps]) const {
+    load_fragments<T>(rows + row * seq, dims, aligned(rows, seq), M::b_offset(lane), x);
+  }
+};
+template <class Rows>
+DEVICE Tensor tensor_of(const Rows& rows, const Block& block, const Span& span, int head, int dims) {
+  return {first_row_of(rows, block.batch, span, head), rows.seq, dims};
+}
+
+// What a workgroup steps over: rows `range` of the tensors whose products with its own rows are S and dP, which are K
+// and V, or Q and dO.
+struct Stepped {
+  BackwardArguments& a;
+  Block block;
+  int thread, run;
+  char* lds;
+  Keys range;
+  Tensor s, dp;
+
+  // A tile of one of them in LDS, from byte `at` on.
+  template <class Staged, class... More>
+  DEVICE_MEMBER Staged staged(const Tensor& tensor, int at, More... more) const {
+    return Staged(tensor.rows, tensor.seq, tensor.dims, range, lds + at, thread, more...);
+  }
+};
+
+// A row that the lane owns, as operand B of S or of dP.
+struct OwnRow {
+  M::Part part[kOwnParts];
+
+  DEVICE_MEMBER void keep(const M::B (&row)[kSteps]) {
+#pragma unroll
+    for (int i = 0; i < kOwnParts; ++i) {
+      part[i] = M::part(row[i / M::parts], i % M::parts);
+      in_accumulators(part[i]);  // clang 19 would move it there for each product
+    }
+  }
+};
+
+// The product of part `part` of fragment i of a tile's rows: of S, and with two Sides of S and dP in turn.
+template <int Sides>
+DEVICE void multiply_row(int i, int part, M::Part a, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
+  const int of_own = i / Sides * M::parts + part;
+  if (i % Sides == 0) M::multiply_to_vector(a, of_s.part[of_own], x.s, of_own == 0);
+  else M::multiply_to_vector(a, of_dp.part[of_own], x.dp, of_own == 0);
+}
+// Those of the first tile. Fragments are not read ahead: gfx908 has no registers for them.
+template <int Sides = 2, class Read>
+DEVICE void multiply_first(Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
+#pragma unroll
+  for (int i = 0; i < Sides * kSteps; ++i) {
+    const M::A fragment = read(i);
+#pragma unroll
+    for (int part = 0; part < M::parts; ++part) multiply_row<Sides>(i, part, M::part(fragment, part), of_s, of_dp, x);
+  }
+  settle(x.s);
+  if (Sides == 2) settle(x.dp);
+}
+// Those of the next tile, which begin a turn.
+template <int Sides, int All, class Read, class After>
+DEVICE void multiply_rows(M::A (&fragment)[All], Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x,
+                          After after) {
+  const auto multiply = [&](auto i, auto part, M::Part a) {
+    multiply_row<Sides>(i.value, part.value, a, of_s, of_dp, x);
+  };
+  interleave<M, 0, Sides * kSteps>(fragment, read, multiply, after);
+}
+
+// The products of fragments from Begin on with P or dS, which are added to dQ, dK or dV.
+inline constexpr int kColumnReads = kParts<T> * kDimTiles, kColumnProducts = kColumnReads * M::parts;
+template <int Begin, int All, class Read, class After>
+DEVICE void multiply_columns(M::A (&fragment)[All], Read read, const M::B (&weights)[kParts<T>], Tile (&sum)[kDimTiles],
+                             After after) {
+  const auto multiply = [&](auto i, auto part, M::Part a) {
+    Tile& x = sum[i.value % kDimTiles];
+    x = M::multiply_one(a, M::part(weights[i.value / kDimTiles], part.value), x);
+  };
+  interleave<M, Begin, kColumnReads>(fragment, read, multiply, after);
+}
+
+// What a schedule may leave out.
+struct Schedule {
+  DEVICE_MEMBER void wait() const { barrier(); }  // before a turn
+  DEVICE_MEMBER void prepare(Products&) const {}
+  DEVICE_MEMBER void load_rows_again() const {}  // their statistics, of which exclude() has changed some
+  DEVICE_MEMBER void end_step(int) const {}
+  DEVICE_MEMBER void finish() const {}
+};
+
+// Steps over the rows, of which there must be some. A lane has Tiles rows of its own, which take turns: `own` is what
+// all rows of such a tile attend, `attending` what the lane's row does.
+template <class Work, class Range, int Tiles>
+DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles], const Range (&attending)[Tiles]) {
+  static_assert(Tiles <= 2);
+  Products x, other;
+  work.begin(x);
+  int first = over.range.begin;
+  const auto take_turn = [&](auto tile, int set, Products& current, Products& next) {
+    constexpr int t = decltype(tile)::value;
+    if constexpr (t < Tiles) {
+      work.wait();
+      work.prepare(current);
+      fence();  // joined, this block and the next one would copy products
+      bool excludes = false;
+      if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
+                           false)) {
+        exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
+                   added_to_lse<T>(over.run), current, work.rows());
+        excludes = true;
+      }
+      work.template turn<t>(set, current, next);
+      if (excludes && t + 1 < Tiles) work.load_rows_again();  // the other tile excludes others
+    }
+  };
+  // Two steps a round, so that sets are constants and products need not be moved. If their number is odd, the last one
+  // is all zeros, and no row is attended.
+  do {
+#pragma unroll
+    for (int set = 0; set < 2; ++set) {
+      const bool swapped = Tiles == 1 && set == 1;
+      take_turn(Number<0>{}, set, swapped ? other : x, swapped ? x : other);
+      take_turn(Number<1>{}, set, other, x);
+      work.end_step(set);
+      first += kTile;
+    }
+  } while (first < over.range.end);
+  work.finish();
+}
+
+}  // namespace rapt::amd

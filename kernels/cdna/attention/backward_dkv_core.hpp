@@ -1,0 +1,121 @@
+// dk and dv where a lane owns a key, or RAPT_QUERY_TILES keys (backward_core.hpp). A schedule adds what the queries of
+// a head contribute.
+#pragma once
+
+#include "kernels/cdna/attention/backward_core.hpp"
+#include "kernels/cdna/tile/statistics.hpp"
+#include "kernels/common/infinite_rows.hpp"
+
+namespace rapt::amd {
+
+inline constexpr int kKeyTiles = RAPT_QUERY_TILES, kWaveKeys = kKeyTiles * kTile, kKeys = kWaves * kWaveKeys;
+
+// One wave's state.
+template <class OfTile>
+struct KeyState {
+  struct OfKeys {
+    OwnRow k, v;
+    Tile dk[kDimTiles], dv[kDimTiles];
+  } tiles[kKeyTiles];
+  OfTile statistics;  // of this step's queries
+};
+
+// The statistics of the rows that a workgroup steps over.
+DEVICE rapt_abi_row_statistics* statistics_of(const Stepped& over) {
+  return statistics_of(over.a, over.block.batch, over.block.q, over.block.head);
+}
+
+// What a schedule of keys may leave out.
+struct KeySchedule : Schedule {
+  static constexpr bool kHasDk = true, kHasDv = true;
+  static constexpr bool kExcludesMissingKeys = false;  // whose K is 0
+
+  DEVICE Block block_of_keys(BackwardArguments& a) { return key_block_of(a.problem, a.tiles, kKeys); }
+  template <class State>
+  DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}
+};
+
+// Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. The block is
+// computed again for each: keeping it would take scalar registers that the loop needs. Some query must attend a key.
+template <class Work>
+DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, typename Work::State& state) {
+  Block block = Work::block_of_keys(a);
+  block.head = block.head * a.problem.group + of_group;
+  const int thread = opaque_thread_id();
+  const int first_key = block.first_row + uniform(thread / kWave) * kWaveKeys;
+  const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);  // of the workgroup
+  const Tensor q = tensor_of(a.q, block, block.q, block.head, a.problem.head_dim);
+  const Tensor dout = tensor_of(a.dout, block, block.q, block.head, a.problem.head_dim_v);
+  const Stepped over = {a, block, thread, run, lds, {rows.begin, rows.end, 0, 0}, q, dout};
+  Queries own[kKeyTiles], attending[kKeyTiles];
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t) {
+    own[t] = queries_of(a.problem, block, first_key + t * kTile, kTile);
+    attending[t] = queries_of(a.problem, block, first_key + t * kTile + thread % kTile, 1);
+    if (Work::kExcludesMissingKeys && first_key + (t + 1) * kTile > block.k.count) own[t].full_begin = own[t].end;
+  }
+  run_steps(Work(over, state), over, own, attending);
+}
+
+template <class Work>
+DEVICE void store(BackwardArguments& a, int run, const typename Work::State& state) {
+  const Block block = Work::block_of_keys(a);
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  char* const dk_rows = first_row_of(a.dk, block.batch, block.k, block.head);
+  char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t) {
+    const int key = block.first_row + uniform(thread / kWave) * kWaveKeys + t * kTile + lane % kTile;
+    if (key >= block.k.count) return;
+    if (Work::kHasDk && a.dk.data != nullptr)
+      store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
+                   state.tiles[t].dk);
+    if (Work::kHasDv && a.dv.data != nullptr && !is_scaled<T>(run))
+      store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1,
+                      state.tiles[t].dv);
+  }
+}
+
+// Returns whether it must run again (runs.hpp).
+template <class Work>
+DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
+  const Block block = Work::block_of_keys(a);
+  if (block.first_row >= block.k.count) return false;
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  const Tensor of_k = tensor_of(a.k, block, block.k, block.head, a.problem.head_dim);
+  const Tensor of_v = tensor_of(a.v, block, block.k, block.head, a.problem.head_dim_v);
+  typename Work::State state = {};
+  Work::load_keys(a, block, lds, state);
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t) {
+    M::B k[kSteps] = {}, v[kSteps] = {};
+    const int key = block.first_row + uniform(thread / kWave) * kWaveKeys + t * kTile + lane % kTile;
+    if (key < block.k.count) {
+      of_k.load(key, lane, k);
+      if (Work::kHasDk) of_v.load(key, lane, v);
+    }
+    auto& own = state.tiles[t];
+    own.k.keep(k);
+    if (Work::kHasDk) own.v.keep(v);
+#pragma unroll
+    for (int d = 0; d < kDimTiles; ++d) {
+      if (Work::kHasDk) in_accumulators(own.dk[d]);
+      if (Work::kHasDv) in_accumulators(own.dv[d]);
+    }
+  }
+  if (const Queries rows = queries_of(a.problem, block, block.first_row, kKeys); rows.begin < rows.end) {
+    int g = 0;
+#pragma nounroll
+    do {
+      add_head<Work>(opaque_copy(a), g, run, lds, state);
+    } while (++g < opaque_copy(a).problem.group);
+  }
+  store<Work>(opaque_copy(a), run, state);
+  bool again = false;
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t)
+    again |= (Work::kHasDk && not_finite(state.tiles[t].dk)) || (Work::kHasDv && not_finite(state.tiles[t].dv));
+  return vote<kWaves>(again, lds);
+}
+
+}  // namespace rapt::amd

@@ -1,0 +1,50 @@
+// Like backward_dkv_pipelined.hip, for tiles of which LDS has room for one of each kind (backward_halves.hpp), and
+// whose dK and dV do not fit in registers together: of two neighbouring workgroups, which have the same RAPT_WAVES *
+// kTile keys, one computes dK, with three products, and one dV, with two. S is computed twice.
+//
+// Both run again as in backward_dkv.hip, each if its own result is not finite.
+#include "kernels/cdna/attention/backward_dkv_core.hpp"
+#include "kernels/cdna/attention/backward_halves.hpp"
+
+namespace rapt::amd {
+
+static_assert(RAPT_HEAD_SLICES == 2);
+
+// dK or dV.
+template <bool OfK>
+struct KeyHalves : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>> {
+  using State = KeyState<RowStatistics<T>>;
+  static constexpr bool kHasDk = OfK, kHasDv = !OfK;
+
+  DEVICE_MEMBER KeyHalves(const Stepped& over, State& state)
+      : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>>(
+            {}, over, state.tiles[0].k, state.tiles[0].v, OfK ? state.tiles[0].dk : state.tiles[0].dv, state.statistics,
+            {statistics_of(over), over.range, over.thread % kWave}) {}
+
+  // The keys of this workgroup and its neighbour.
+  DEVICE Block block_of_keys(BackwardArguments& a) {
+    Block block = key_block_of(a.problem, a.tiles, kKeys / 2);
+    block.first_row = block.first_row / kKeys * kKeys;
+    return block;
+  }
+};
+
+template <bool OfK>
+DEVICE bool backward(BackwardArguments& a, char* lds, int run) {
+  if ((OfK ? a.dk.data : a.dv.data) == nullptr) return false;
+  return backward_dkv<KeyHalves<OfK>>(a, lds, run);
+}
+
+}  // namespace rapt::amd
+
+KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(256))) static char lds[KeyHalves<true>::kLdsBytes];
+  BackwardArguments& a = arguments<BackwardArguments>();
+  const Block block = key_block_of(a.problem, a.tiles, kKeys / 2);
+  if (block.first_row >= block.k.count) return;
+  const bool first = block.first_row % kKeys == 0, alone = first && block.first_row + kKeys / 2 >= block.k.count;
+  if (first) run_until_finite<T, backward<true>>(lds);
+  if ((!first || alone) && run_until_finite<T, backward<false>>(lds))
+    add_infinite_rows<T, false, kKeys, kWaves>(opaque_copy(a), KeyHalves<false>::block_of_keys(opaque_copy(a)));
+}

@@ -1,0 +1,108 @@
+// Like backward_dkv.hip, with the parts of a step's work interleaved: while the matrix unit computes the next step's S
+// and dP, the vector unit makes P of this step's; while dV is computed, dS; while dK is, the step after the next goes
+// to LDS. Q and dO are double-buffered there, which takes one barrier a step.
+//
+// A wave has a SIMD and its 512 registers to itself: dK, dV, its keys' K and V, and the S and dP of two tiles. Where it
+// has several tiles of keys (RAPT_QUERY_TILES), they take turns in each step, and the next turn is the next tile's.
+#include "kernels/cdna/attention/backward_dkv_core.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+
+namespace rapt::amd {
+
+using Staged = BothWays<T, kHeadDim, kWaves>;
+inline constexpr int kLdsBytes = 2 * Staged::bytes;
+inline constexpr int kReads = 2 * kSteps, kProducts = kReads * M::parts;  // of S and dP
+inline constexpr int kPartsOf = Staged::kParts;
+
+struct Pipelined : KeySchedule {
+  using State = KeyState<RowStatistics<T>>;
+
+  State& state;
+  Staged q, dout;
+  StatisticsRows<T> source;
+  const float scale;
+  const bool vectors;
+
+  DEVICE_MEMBER Pipelined(const Stepped& over, State& state)
+      : state(state),
+        q(over.staged<Staged>(over.s, 0, 0, pass_of(over.run))),
+        dout(over.staged<Staged>(over.dp, Staged::bytes, kWaves - kHeadDim / kTile, pass_of(over.run))),
+        source(statistics_of(over), over.range, over.thread % kWave),
+        scale(over.a.problem.scale_log2),
+        vectors(q.vectors() && dout.vectors()) {}
+
+  DEVICE_MEMBER RowStatistics<T>& rows() const { return state.statistics; }
+  DEVICE_MEMBER void load_rows_again() { source.load_again(state.statistics); }
+
+  DEVICE_MEMBER void begin(Products& x) {
+    q.load(0);
+    dout.load(0);
+    q.load(1);
+    dout.load(1);
+    source.load(state.statistics);
+    barrier();  // no wave reads what an earlier head left
+    q.store_two(vectors);
+    dout.store_two(vectors);
+    barrier();
+    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].k,
+                   state.tiles[0].v, x);
+  }
+
+  // A tile of keys' turn in the step whose columns are in `buffer`: its products are in `current`. And the products of
+  // the next turn, whose rows are in the same buffer, or, if it is the next step's, in the other one. What a step does
+  // for the ones after it: the columns of the next step to LDS; loads of its statistics in place of those that are done
+  // with; the rows of the step after that to LDS; the loads of another one.
+  template <int KeyTile>
+  DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
+    constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;
+    auto &own = state.tiles[KeyTile], &other = state.tiles[last ? 0 : KeyTile + 1];
+    M::A fragment[kReads + 2 * kColumnReads];
+    Gradients<T, RowStatistics<T>> gradients(current, state.statistics, scale);
+    __amdgpu_buffer_rsrc_t of_q, of_dout, of_statistics;
+    if (last) of_q = q.next(), of_dout = dout.next(), of_statistics = source.next();
+    const auto read = [&](int i) {
+      if (i < kReads) return (i % 2 == 0 ? q : dout).row_fragment(buffer ^ last, i / 2);
+      const int n = (i - kReads) % kColumnReads;
+      return (i < kReads + kColumnReads ? dout : q).column_fragment(buffer, n % kDimTiles, n / kDimTiles);
+    };
+    multiply_rows<2>(fragment, read, other.k, other.v, next, [&](int n) {
+      share<gradients.kTasks, kProducts>(n, [&](int task) { gradients.probability(task); });
+    });
+    multiply_columns<kReads>(fragment, read, gradients.p, own.dv, [&](int n) {
+      share<gradients.kTasks, kColumnProducts>(n, [&](int task) { gradients.gradient(task); });
+      const auto column = [&](int j) {
+        (j < kPartsOf ? q : dout).store_column_part(buffer ^ 1, buffer ^ 1, j % kPartsOf);
+      };
+      if (first) share<2 * kPartsOf, kColumnProducts>(n, column);
+      const auto statistics = [&](int j) { source.load_part(of_statistics, j, state.statistics); };
+      if (last) share<RowStatistics<T>::kLoads, kColumnProducts>(n, statistics);
+    });
+    multiply_columns<kReads + kColumnReads>(fragment, read, gradients.ds, own.dk, [&](int n) {
+      const auto rows_and_loads = [&](int j) {
+        if (j < 2 * kPartsOf) (j < kPartsOf ? q : dout).store_row_part(buffer, buffer, j % kPartsOf);
+        else if (j < 3 * kPartsOf) q.load_part(of_q, buffer ^ 1, j % kPartsOf);
+        else dout.load_part(of_dout, buffer ^ 1, j % kPartsOf);
+      };
+      if (last) share<4 * kPartsOf, kColumnProducts>(n, rows_and_loads);
+    });
+  }
+
+  DEVICE_MEMBER void end_step(int buffer) {
+    if (vectors) return;
+    barrier();  // what other waves wrote in this step is replaced
+    q.copy_columns(buffer ^ 1, 3);
+    dout.copy_columns(buffer ^ 1, 3);
+    q.copy_rows(buffer, 2);
+    dout.copy_rows(buffer, 2);
+  }
+};
+
+}  // namespace rapt::amd
+
+KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
+  if (!run_until_finite<T, backward_dkv<Pipelined>>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
+}

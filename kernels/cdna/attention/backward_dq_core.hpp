@@ -1,0 +1,109 @@
+// dq where a lane owns a query (backward_core.hpp). A schedule adds what the keys contribute.
+#pragma once
+
+#include "kernels/amd/tile/row_statistics.hpp"
+#include "kernels/cdna/attention/backward_core.hpp"
+
+namespace rapt::amd {
+
+inline constexpr int kRows = kWaves * kTile;
+
+// Of the lane's row: all elements of a tile have the same.
+struct OwnStatistics {
+  static constexpr int kLoads = 0;
+  static constexpr float kExcluded = kMasked;
+
+  float lse_log2, delta_;
+
+  DEVICE_MEMBER float negative_lse(int) const { return -lse_log2; }
+  DEVICE_MEMBER float delta(int) const { return delta_; }
+  DEVICE_MEMBER void exclude(int, bool, float) const {}
+};
+
+// One wave's state.
+struct State {
+  OwnRow q, dout;
+  Tile dq[kDimTiles];
+  OwnStatistics statistics;
+};
+
+// A row without keys has no gradient, whatever its dO is, though with a sink it has an lse.
+DEVICE float delta_of(const rapt_abi_row_statistics& row, const Query& query) {
+  return query.begin < query.end && row.lse != __builtin_inff() ? row.delta : 0;
+}
+
+// What schedules of a query have in common.
+struct QuerySchedule : Schedule {
+  const Stepped& over;
+  const Query query;
+
+  DEVICE_MEMBER QuerySchedule(const Stepped& over, const Query& query) : over(over), query(query) {}
+
+  // dP becomes dP - delta: in later runs, so that a delta of Inf or NaN does not reach what exclude() sets to 0.
+  DEVICE_MEMBER void prepare(Products& x) const {
+    if (over.run == kFirstRun) return;
+    const Block& block = over.block;
+    const rapt_abi_row_statistics* const rows = statistics_of(over.a, block.batch, block.q, block.head);
+    const float delta = delta_of(rows[min(query.row, block.q.count - 1)], query);
+#pragma unroll
+    for (int r = 0; r < kRegisters; ++r) x.dp[r] -= delta;
+  }
+};
+
+// Adds what the keys contribute; there must be some.
+template <class Work>
+DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
+  const Block block = block_of(a.problem, a.tiles, kRows);
+  const int thread = opaque_thread_id(), head_k = block.head / a.problem.group;
+  const int first_row = block.first_row + uniform(thread / kWave) * kTile;
+  const Keys own[] = {keys_of(a.problem, block, first_row, kTile)};
+  const Query query = query_of(a.problem, block, first_row + thread % kTile);
+  const Keys attending[] = {{query.begin, query.end, 0, 0}};
+  const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
+  const Tensor k = tensor_of(a.k, block, block.k, head_k, a.problem.head_dim);
+  const Tensor v = tensor_of(a.v, block, block.k, head_k, a.problem.head_dim_v);
+  const Stepped over = {a, block, thread, run, lds, keys, k, v};
+  run_steps(Work({over, query}, state), over, own, attending);
+}
+
+// Returns whether it must run again (runs.hpp).
+template <class Work>
+DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
+  const Block block = block_of(a.problem, a.tiles, kRows);
+  if (block.first_row >= block.q.count) return false;
+  const int thread = opaque_thread_id(), lane = thread % kWave;
+  const int first_row = block.first_row + uniform(thread / kWave) * kTile, row = first_row + lane % kTile;
+
+  M::B q[kSteps] = {}, dout[kSteps] = {};
+  const Tensor of_q = tensor_of(a.q, block, block.q, block.head, a.problem.head_dim);
+  const Tensor of_dout = tensor_of(a.dout, block, block.q, block.head, a.problem.head_dim_v);
+  if (row < block.q.count) {
+    if (a.dq.data != nullptr) of_q.load(row, lane, q);
+    of_dout.load(row, lane, dout);
+  }
+  const rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
+  if (a.dq.data == nullptr) return false;
+
+  State state = {};
+  // In later runs delta comes before keys are excluded (subtract_delta).
+  const Query query = query_of(a.problem, block, row);
+  state.statistics = {(statistics.lse + added_to_lse<T>(run)) * kLog2e,
+                      run == kFirstRun ? delta_of(statistics, query) : 0};
+  state.q.keep(q);
+  state.dout.keep(dout);
+#pragma unroll
+  for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
+  if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)
+    add_keys<Work>(opaque_copy(a), run, lds, state);
+
+  BackwardArguments& again = opaque_copy(a);
+  const Block same = block_of(again.problem, again.tiles, kRows);  // again, as scalar registers are few
+  const int again_row = same.first_row + opaque_thread_id() / kWave * kTile + opaque_thread_id() % kTile;
+  char* const head = first_row_of(again.dq, same.batch, same.q, same.head);
+  if (again_row < same.q.count)
+    store_run<T>(run, head + again_row * again.dq.seq, again.problem.head_dim, aligned(head, again.dq.seq),
+                 opaque_thread_id() % kWave, again.problem.scale, state.dq);
+  return vote<kWaves>(not_finite(state.dq) && state.statistics.lse_log2 == state.statistics.lse_log2, lds);
+}
+
+}  // namespace rapt::amd

@@ -1,0 +1,25 @@
+// Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (backward_halves.hpp).
+#include "kernels/cdna/attention/backward_dq_core.hpp"
+#include "kernels/cdna/attention/backward_halves.hpp"
+
+namespace rapt::amd {
+
+// A lane has its statistics already.
+struct NoSource {
+  DEVICE_MEMBER int next() const { return 0; }
+  DEVICE_MEMBER void load(OwnStatistics&) const {}
+  DEVICE_MEMBER void load_part(int, int, OwnStatistics&) const {}
+};
+
+struct QueryHalves : Halves<QuerySchedule, true, OwnStatistics, NoSource> {
+  DEVICE_MEMBER QueryHalves(const QuerySchedule& query, State& state)
+      : Halves(query, query.over, state.q, state.dout, state.dq, state.statistics, {}) {}
+};
+
+}  // namespace rapt::amd
+
+KERNEL(rapt::amd::kWaves* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
+  using namespace rapt::amd;
+  __shared__ __attribute__((aligned(256))) static char lds[QueryHalves::kLdsBytes];
+  run_until_finite<T, backward_dq<QueryHalves>>(lds);
+}

@@ -1,0 +1,128 @@
+// A schedule of backward_core.hpp for tiles of which LDS has room for one of each kind. It computes one gradient: dQ or
+// dK, which need S and dP, or dV, which needs S alone. `columns` is the tensor that the gradient is multiplied by: K, Q
+// or dO. For dQ and dK its rows are multiplied too. `other` is the other tensor: V, dO or Q.
+//
+// A step has two halves. The first multiplies by the next tile's rows, while this tile's columns are written to LDS.
+// The second multiplies by this tile's columns, while the rows of the tile after the next are written. A barrier ends
+// each half. The first half's comes before its last products, whose fragments have arrived, so that the matrix unit
+// works while the second half's first fragments are read. Rows are loaded three tiles ahead, columns one, both two.
+#pragma once
+
+#include "kernels/cdna/attention/backward_core.hpp"
+#include "kernels/cdna/tile/double_buffer.hpp"
+#include "kernels/cdna/tile/rows_and_columns.hpp"
+
+namespace rapt::amd {
+
+template <class Base, bool WithDp, class Statistics, class StatisticsSource>
+struct Halves : Base {
+  using Columns = BothWays<T, kHeadDim, kWaves, WithDp ? 1 : 0, 1>;
+  using Rows = BufferedKeys<T, kHeadDim, kTile, kWaves>;
+  static constexpr int kLdsBytes = Columns::bytes + Rows::bytes;
+  static constexpr int kSides = WithDp ? 2 : 1;
+  static constexpr int kRowReads = kSides * kSteps, kFirst = kRowReads * M::parts, kSecond = kColumnProducts;
+  static constexpr int kRowTasks = (WithDp ? Columns::kParts : 0) + 2 * Rows::kParts;
+
+  const OwnRow &of_s, &of_dp;
+  Tile (&sum)[kDimTiles];
+  Statistics& statistics;
+  Columns columns;
+  Rows other;
+  StatisticsSource source;
+  const float scale;
+  const bool vectors = columns.vectors() && other.vectors();
+
+  DEVICE_MEMBER Halves(const Base& base, const Stepped& over, const OwnRow& of_s, const OwnRow& of_dp,
+                       Tile (&sum)[kDimTiles], Statistics& statistics, const StatisticsSource& source)
+      : Base(base),
+        of_s(of_s),
+        of_dp(of_dp),
+        sum(sum),
+        statistics(statistics),
+        columns(over.staged<Columns>(WithDp ? over.s : over.dp, 0, 0, pass_of(over.run))),
+        other(over.staged<Rows>(WithDp ? over.dp : over.s, Columns::bytes)),
+        source(source),
+        scale(over.a.problem.scale_log2) {}
+
+  DEVICE_MEMBER Statistics& rows() const { return statistics; }
+
+  DEVICE_MEMBER void begin(Products& x) {
+    columns.load(0);
+    if (WithDp) columns.load(1);
+    other.start();
+    barrier();  // no wave reads what an earlier pass or head left
+    store_first_rows(0);
+    source.load(statistics);
+    barrier();
+    multiply_first<kSides>([&](int i) { return row(i); }, of_s, of_dp, x);
+    barrier();
+    store_first_rows(1);
+  }
+
+  // The tile whose products are in `current`, and whose columns are in set `set` of a lane's registers if it has two.
+  template <int>
+  DEVICE_MEMBER void turn(int set_of_two, Products& current, Products& next) {
+    const int set = WithDp ? set_of_two : 0;
+    Gradients<T, Statistics> gradients(current, statistics, scale);
+    const auto of_columns = columns.next(), of_other = other.next();
+    const auto of_statistics = source.next();
+    M::A fragment[kRowReads + kColumnReads];
+    const auto read = [&](int i) {
+      if (i < kRowReads) return row(i);
+      if (i == kRowReads) end_first_half();
+      return columns.column_fragment(0, (i - kRowReads) % kDimTiles, (i - kRowReads) / kDimTiles);
+    };
+    multiply_rows<kSides>(fragment, read, of_s, of_dp, next, [&](int n) {
+      if constexpr (WithDp) share<gradients.kBothTasks, kFirst>(n, [&](int task) { gradients.both(task); });
+      else share<gradients.kTasks, kFirst>(n, [&](int task) { gradients.probability(task); });
+      share_from<2 * Columns::kParts, 0, kFirst / 2>(n, [&](int task) {
+        if (task < Columns::kParts) columns.store_column_part(set, 0, task);
+        else columns.load_part(of_columns, set, task - Columns::kParts);
+      });
+    });
+    multiply_columns<kRowReads>(fragment, read, WithDp ? gradients.ds : gradients.p, sum, [&](int n) {
+      share_from<Statistics::kLoads, 0, kSecond / 2>(
+          n, [&](int task) { source.load_part(of_statistics, task, statistics); });
+      share_from<kRowTasks, kSecond / 2, kSecond>(n, [&](int task) {
+        const int of_other_rows = task - (kRowTasks - 2 * Rows::kParts);
+        if (of_other_rows < 0) columns.store_row_part(set, 0, task);
+        else if (of_other_rows % 2 == 0) other.store_part(0, of_other_rows / 2);
+        else other.load_part(of_other, of_other_rows / 2);
+      });
+    });
+  }
+
+  DEVICE_MEMBER void end_step(int) {
+    if (vectors) return;
+    barrier();  // what other waves wrote is replaced
+    if (WithDp) columns.copy_rows(0, 1);
+    other.copy(0, 2);
+  }
+
+ private:
+  // Fragment `i` of a tile's rows: of S and dP in turn.
+  DEVICE_MEMBER M::A row(int i) const {
+    if constexpr (WithDp)
+      if (i % 2 == 0) return columns.row_fragment(0, i / 2);
+    return other.fragment(0, 0, i / kSides);
+  }
+
+  DEVICE_MEMBER void store_first_rows(int set) {
+    if (WithDp) columns.store_rows(set, 0);
+    other.stage(0);
+    if (WithDp && !vectors) {
+      barrier();
+      columns.copy_rows(0, 2 - set);
+    }
+  }
+
+  DEVICE_MEMBER void end_first_half() const {
+    if (!vectors) {
+      barrier();  // what other waves wrote is replaced
+      columns.copy_columns(0, WithDp ? 3 : 2);
+    }
+    barrier();
+  }
+};
+
+}  // namespace rapt::amd
