@@ -23,7 +23,8 @@ def forward(
     if first_row >= q_count:
         return
 
-    # Keys from begin to end in tiles of EDGE_K, of which tiles of BLOCK_K are whole: all rows attend all their keys.
+    # Keys from begin to end in tiles of EDGE_K. In tiles of BLOCK_K between whole_begin and whole_end, all rows attend
+    # all keys.
     diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
     last_row = tl.minimum(first_row + BLOCK_Q, q_count) - 1
     begin = first_key(p.window_left, diagonal, k_count, first_row) // EDGE_K

@@ -8,7 +8,7 @@
 
 namespace rapt {
 
-// The caller's workspace. Without one, a small call uses memory that the thread keeps between calls, and a large call
+// The caller's workspace. Without one, a small call uses memory that the thread keeps between calls. A large call uses
 // memory that the process keeps: the page faults of new memory can take longer than the call.
 class Workspace {
  public:

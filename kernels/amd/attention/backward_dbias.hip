@@ -19,7 +19,7 @@ using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;
 inline constexpr int kSumBytes = kRows * kKeys * sizeof(float);
 inline constexpr int kLdsBytes = 2 * Staged::bytes > kSumBytes ? 2 * Staged::bytes : kSumBytes;
 
-// Adds the gradients of the tile's logits to the lane's sums, those of its query.
+// Adds the gradients of the tile's logits to the lane's sums. The lane owns one query.
 DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key, char* lds, Tile (&sums)[kKeyTiles]) {
   BackwardArguments& a = opaque_copy(arguments);
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);

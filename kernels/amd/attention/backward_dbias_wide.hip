@@ -17,7 +17,7 @@ using Sums = SliceSums<2 * kKeyTiles, kSlices, kWaves>;  // of S and dP
 inline constexpr int kTileBytes = kRows * kKeys * sizeof(float);
 inline constexpr int kLdsBytes = Sums::bytes > kTileBytes ? Sums::bytes : kTileBytes;
 
-// Adds the gradients of the tile's logits to the lane's sums, those of its query.
+// Adds the gradients of the tile's logits to the lane's sums. The lane owns one query.
 DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key, char* lds, Tile (&sums)[kKeyTiles]) {
   BackwardArguments& a = opaque_copy(arguments);
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);

@@ -1,5 +1,5 @@
-// dk and dv. A lane owns one key: S = Q K^T and dP = dO V^T have keys as columns, so that P and dS have the layout of
-// operands of dV^T = dO^T P and dK^T = Q^T dS.
+// dk and dv. A lane owns one key: the columns of S = Q K^T and dP = dO V^T are keys. So P and dS have the layout that
+// dV^T = dO^T P and dK^T = Q^T dS take as an operand.
 //
 // A workgroup of RAPT_WAVES waves computes kWaves * kTile rows of a head of k, in steps of RAPT_BLOCK_K queries of
 // each head of q that shares it, one after another. With RAPT_HEAD_SLICES 2, where registers do not hold both

@@ -20,7 +20,7 @@ using Sums = SliceSums<2 * kKeyTiles, kSlices, kWaves>;       // of S and dP
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K, in the place of the sums
 inline constexpr int kLdsBytes = Sums::bytes > Transposed::bytes ? Sums::bytes : Transposed::bytes;
 
-// Of the lane's row. All waves of a workgroup must call it.
+// The statistics of the lane's row. All waves of a workgroup must call it.
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int slice,
                                                const Sums& sums, const M::Kept (&dout)[kSteps]) {
   const SliceRows<T> out = slice_rows<T>(a.out, block.batch, block.q, block.head, slice, a.problem.head_dim_v);

@@ -1,5 +1,5 @@
 // Forward attention on matrix units: S^T = K Q^T, O^T = V^T P^T. A lane owns one query, so softmax needs only one other
-// lane, the one half a wave away, and the first product's result has the layout that the second takes as an operand.
+// lane, half a wave away. The first product's result has the layout that the second product takes as an operand.
 //
 // A workgroup of RAPT_WAVES waves computes RAPT_WAVES * kTile rows of one head, kTile per wave, in tiles of
 // RAPT_BLOCK_K keys. A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.

@@ -1,7 +1,7 @@
 // Attention of few queries to long KV, often a cache, with the memory's bandwidth as the limit. A workgroup computes 16
-// rows of q, all of which share a head of k, over one split of its keys. Its waves take turns of RAPT_BLOCK_K keys;
-// each reads its rows of K and V straight into registers, the next ones while it computes, and has a softmax of its
-// own. At the end the waves' results are added in LDS, in the order of the waves.
+// rows of q that share a head of k, over one split of its keys. Its waves take turns of RAPT_BLOCK_K keys. A wave reads
+// its rows of K and V straight into registers, the next rows while it computes, and has a softmax of its own. At the
+// end the waves' results are added in LDS, in the order of the waves.
 //
 // A variant is RAPT_HEAD_DIM (any head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/amd/attention/split_attend.hpp"
@@ -57,8 +57,8 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
   }
 }
 
-// The waves' sums of a row become those of the split. Returns the factor of this wave's results. By every lane, for row
-// lane % 16.
+// Adds up the waves' sums of a row for the split, and returns the factor of this wave's results. Every lane calls it,
+// for row lane % 16.
 DEVICE float merge_sums(SplitArguments& a, const SplitBlock& block, WaveRow& row, Shared& shared) {
   const ThreadPlace place = ThreadPlace::of_thread();
   const int own = place.row;

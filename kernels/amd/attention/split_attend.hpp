@@ -1,5 +1,5 @@
-// What split kernels have in common: how a workgroup begins, what it does with a block of keys between the products
-// (masks, options and the softmax of a row of q, of which each lane has some keys), and where results go.
+// What split kernels share: how a workgroup begins, masks, options and softmax of a block of keys between its products,
+// and where results go. A lane has some of the keys of a row of q.
 #pragma once
 
 #include "kernels/amd/tile/split_keys.hpp"
@@ -27,8 +27,8 @@ struct RowScores {
   DEVICE int step(int i) { return i; }
 };
 
-// The workgroup's block waits in LDS until it is needed again: through the loop over keys it would take scalar
-// registers, of which gfx9 has 102.
+// The workgroup's block waits in LDS until it is needed again. Through the loop over keys it would take scalar
+// registers, and gfx9 has only 102.
 DEVICE SplitBlock load_uniform(const SplitBlock& in_lds) {
   struct Words {
     int x[sizeof(SplitBlock) / sizeof(int)];
@@ -81,9 +81,9 @@ DEVICE void append_new(SplitArguments& a, const SplitStart& start) {
   global_barrier();
 }
 
-// The tile's rows of q as operand B, in the slice from first_dim on: by load(), where rows are as long as the kernel's
-// tile and are not rotated, or else through LDS. load() comes before the first rows of K and V, because loads arrive in
-// order; LDS after them, because rotating takes a while.
+// The tile's rows of q as operand B, in the slice from first_dim on. load() takes rows that are as long as the kernel's
+// tile and are not rotated, other rows go through LDS. load() comes before the first rows of K and V, because loads
+// arrive in order. LDS comes after them, because rotating takes a while.
 template <class T, class K>
 struct QueryOperand {
   using R = typename K::R;
@@ -232,7 +232,7 @@ template <class T>
 struct ResultRow {
   char* data;
 
-  // Of row `row` of the tile.
+  // `row` counts within the tile.
   DEVICE ResultRow of(SplitArguments& a, const SplitBlock& block, int row) {
     if (a.splits > 1) return {reinterpret_cast<char*>(a.partial.out + partial_row(a, block, row) * a.partial.dims)};
     const SplitRow place = split_row(a, block, row);

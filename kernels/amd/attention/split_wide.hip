@@ -1,5 +1,5 @@
-// Like split.hip, for rows that do not fit in one wave's registers: all waves attend the same keys, each with a slice
-// of the head dimension. Each multiplies its slice of q and k, the products are summed through LDS, and each wave
+// Like split.hip, for rows that do not fit in one wave's registers. All waves attend the same keys, each with a slice
+// of the head dimension. A wave multiplies its slice of q and k, and the products are summed through LDS. Each wave
 // computes the same softmax and its own slice of the result, so at the end there is nothing to add.
 #include "kernels/amd/attention/split_attend.hpp"
 

@@ -77,7 +77,7 @@ template <class X>
 DEVICE void computed_here(X& x) {
   asm volatile("" : "+v"(x));
 }
-// Gives x any value. A variable without one that is declared in a loop would keep that of the round before, in
+// Gives x any value. A variable that is declared in a loop without a value would keep the last round's value, in
 // registers.
 template <class X>
 DEVICE void any_value(X& x) {
@@ -139,7 +139,7 @@ DEVICE T other_half(T x) {
 #endif
 }
 
-// Of a value for which the two lanes of a query have one each.
+// Combines the values that a query's two lanes have.
 DEVICE float query_max(float x) { return max(x, other_half(x)); }
 DEVICE float query_sum(float x) { return x + other_half(x); }
 

@@ -1,6 +1,6 @@
 // The matrix unit of the target architecture. Each header defines kTile, kRegisters, Tile and Matrix<T>. Where operand
-// B has the same elements in both halves of a wave, a lane of a kernel with few registers keeps one half's, M::Kept,
-// and makes the operand before the product, M::whole().
+// B has the same elements in both halves of a wave, a kernel with few registers keeps one half of the elements in a
+// lane (M::Kept). It makes the operand before the product (M::whole()).
 #pragma once
 
 #include "kernels/amd/isa/device.hpp"

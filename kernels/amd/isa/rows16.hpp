@@ -1,9 +1,9 @@
 // Products with 16 rows of q, for split-KV: S^T = K Q^T for a block of keys, O^T = V^T P^T for 16 dimensions. A lane
-// has the scores of row lane % 16 of q with `scores` neighbouring keys, computed in `products` products, and has loaded
-// the rows value_row(i, lane) of V, a column of which is operand A of the second product: so neither K nor V goes
-// through LDS. That product has `steps` parts of the keys, each with as many of these rows.
+// has the scores of row lane % 16 of q with `scores` neighbouring keys, computed in `products` products. It has loaded
+// the rows value_row(i, lane) of V. A column of these rows is operand A of the second product, so neither K nor V goes
+// through LDS. The second product has `steps` parts of the keys, with equally many rows of V each.
 //
-// Layouts: AMD's matrix instruction calculator; of RDNA, wmma.hpp.
+// Layouts: AMD's matrix instruction calculator, and wmma.hpp for RDNA.
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"

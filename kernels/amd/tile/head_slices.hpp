@@ -1,5 +1,6 @@
-// Products with rows too long for one wave's registers: Slices waves keep a slice of the head dimension each of the
-// same rows, multiply it with that slice of other rows, and add up their products through LDS.
+// Products with rows too long for one wave's registers. Slices waves share rows, and each keeps a slice of the head
+// dimension. A wave multiplies its slice with the same slice of other rows, and the waves add up their products through
+// LDS.
 //
 // The other rows are loaded from memory straight into fragments: waves that share rows read different slices of them.
 #pragma once

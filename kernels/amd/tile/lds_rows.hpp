@@ -1,8 +1,8 @@
 // A tile of rows in LDS whose rows are operand A: K in the forward pass. It goes from memory through registers, which
 // hold the next tile while the current one is computed.
 //
-// An address is the sum of a part that is uniform in the wave (SGPRs) and a part that is the same for all accesses of a
-// lane, so addresses take few VGPRs and instructions.
+// An address is the sum of a part that is uniform in the wave (SGPRs) and a part that is constant in the lane. So
+// addresses take few VGPRs and instructions.
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"
@@ -37,8 +37,8 @@ struct Rows {
   DEVICE uint32_t offset(int row, int dim, int seq) { return static_cast<uint32_t>(row * seq + dim * element_bytes); }
 
   // Starts the loads of rows [first, first + TileRows); rows outside [begin, end) become zeros. for_pieces(f) calls
-  // f(i, row, dim) for each of a wave's loads: a lane loads a vector V from row Layout::lane_row(lane) + row + j,
-  // dimension Layout::lane_dim(lane) + dim, into part(i, j), for each j < Down.
+  // f(i, row, dim) for each of a wave's loads. For each j < Down, a lane loads a vector V into part(i, j), from row
+  // Layout::lane_row(lane) + row + j and dimension Layout::lane_dim(lane) + dim.
   template <class Layout, class V, int TileRows, int Dims, int Down, class Pieces, class Part>
   DEVICE_MEMBER void load(int first, int lane, Pieces for_pieces, Part part) const {
     if (!vectors) return;

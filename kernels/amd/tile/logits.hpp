@@ -9,7 +9,7 @@ namespace rapt::amd {
 template <class M>
 struct TileLogits {
   static constexpr int count = kRegisters;
-  static constexpr int group = 4;  // so many neighbours are of neighbouring keys, the first a multiple of it
+  static constexpr int group = 4;  // elements of neighbouring keys, whose first key is a multiple of 4
 
   Tile& s;
   int half;
@@ -23,7 +23,7 @@ struct TileLogits {
   DEVICE int step(int i) { return M::element(i, 0); }
 };
 
-// Stores a lane's row, of which it has such parts of the tiles, in [row][Keys] of LDS.
+// Stores a lane's row, in parts of tiles as above, in [row][Keys] of LDS.
 template <class M, int Keys, int Tiles>
 DEVICE void store_tiles(float* staged, int first_row, int lane, const Tile (&tiles)[Tiles]) {
 #pragma unroll

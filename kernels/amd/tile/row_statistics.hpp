@@ -7,9 +7,9 @@
 
 namespace rapt::amd {
 
-// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. delta, the inner products of rows
-// of dout and out, is its diagonal: the instruction is the one that computes V dO^T, so that the two are equal to the
-// last bit where a row of out is one of V, and a query that attends one key has no gradient.
+// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Its diagonal is delta, the inner
+// products of rows of dout and out. The same instruction computes V dO^T. So both are equal to the last bit where a row
+// of out is a row of V, and a query that attends one key has no gradient.
 template <class T, class Own, int Steps>
 DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
                          const Own (&dout)[Steps]) {
@@ -56,7 +56,7 @@ DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block
   return s;
 }
 
-// Of the lane's row, which is in `dout`.
+// The delta of the lane's row, whose dO is in `dout`.
 template <class T, class Own, int Steps>
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
                                                const Own (&dout)[Steps]) {

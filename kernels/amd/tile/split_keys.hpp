@@ -1,6 +1,5 @@
-// A wave's next block of keys for split-KV: rows of K as fragments, rows of V as they are, both loaded from memory
-// straight into registers; and their products with 16 rows of q and of P. The wave may have a slice of the head
-// dimension.
+// A wave's next block of keys for split-KV, loaded from memory straight into registers: rows of K as fragments, rows of
+// V as they are. Also their products with 16 rows of q and of P. The wave may have a slice of the head dimension.
 #pragma once
 
 #include "kernels/amd/isa/rows16.hpp"
@@ -9,7 +8,7 @@
 
 namespace rapt::amd {
 
-// An opaque copy of this thread's place. Of unsigned numbers: their quotients and remainders take one instruction each.
+// An opaque copy of this thread's place, from unsigned numbers: their quotients and remainders take one instruction.
 struct ThreadPlace {
   int thread, lane, wave, row;  // row: lane % 16
   DEVICE ThreadPlace of_thread() {
@@ -25,7 +24,7 @@ struct ThreadPlace {
 template <class T, int At_once>
 class SplitKeyRows {
  public:
-  // How rows are read: vectors of all dimensions of the tile, or of those that exist, or elements one by one.
+  // Rows are read as vectors of all the tile's dimensions, as vectors of the existing dimensions, or one by one.
   enum Access { kWhole, kVectors, kElements };
   using Vector = vec<typename T::element, At_once>;
   static constexpr int size = sizeof(typename T::element);
@@ -45,7 +44,7 @@ class SplitKeyRows {
 
   const Access access;
 
-  // Of the block that begins at `first`, the group of this lane's rows, of which `row` is one. The addresses come from
+  // The group of this lane's rows, `row` among them, in the block that begins at `first`. The addresses come from
   // scalar loads, which do not wait for rows on their way.
   DEVICE_MEMBER void find(int first, int row) {
     first_ = first;
@@ -100,8 +99,7 @@ struct SplitKeys {
   using R = Rows16<T>;
   static constexpr int size = sizeof(typename T::element);
   static constexpr int steps = Dims / R::step, blocks = Keys / R::keys;
-  // A row of V is loaded in chunks of 16 lanes, each with `each` neighbouring dimensions, of which each product takes
-  // one.
+  // A row of V is loaded in chunks of 16 lanes. A lane has `each` neighbouring dimensions, and each product takes one.
   static constexpr int chunks = (Dims / 16 * size + 15) / 16, each = Dims / 16 / chunks, chunk_dims = 16 * each;
   using RowsOfK = SplitKeyRows<T, 16 / size>;
   using RowsOfV = SplitKeyRows<T, each>;

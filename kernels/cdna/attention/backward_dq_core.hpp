@@ -8,7 +8,7 @@ namespace rapt::amd {
 
 inline constexpr int kRows = kWaves * kTile;
 
-// Of the lane's row: all elements of a tile have the same.
+// The statistics of the lane's row, which all elements of a tile share.
 struct OwnStatistics {
   static constexpr int kLoads = 0;
   static constexpr float kExcluded = kMasked;

@@ -1,4 +1,4 @@
-// Like backward_dq_pipelined.hip, for tiles of which LDS has room for one of each kind (backward_halves.hpp).
+// Like backward_dq_pipelined.hip, for tiles so large that LDS has room for one of each kind (backward_halves.hpp).
 #include "kernels/cdna/attention/backward_dq_core.hpp"
 #include "kernels/cdna/attention/backward_halves.hpp"
 

@@ -1,6 +1,6 @@
-// Like forward.hip, with the parts of a tile's work interleaved: while the matrix unit multiplies K of the next tile
-// with Q, the vector unit computes exp2 of this tile's logits; while it multiplies V with P, the vector unit looks for
-// the next tile's maximum. K and V are double-buffered in LDS, which takes one barrier a tile.
+// Like forward.hip, with the parts of a tile's work interleaved. The matrix unit multiplies K of the next tile with Q
+// while the vector unit computes exp2 of this tile's logits. It multiplies V with P while the vector unit looks for the
+// next tile's maximum. K and V are double-buffered in LDS, which takes one barrier a tile.
 //
 // The compiler's scheduler would undo the interleaving, so scheduling barriers separate chunks of one product each.
 #include "kernels/amd/attention/attend.hpp"

@@ -1,11 +1,11 @@
 // Products of 32x32 tiles with CDNA's MFMA instructions (wave64). Layouts: AMD's matrix instruction calculator.
 //
-// An operand's fragment is 16 bytes of one row per lane: lane l has row l % 32 and, of every `step` elements, the
+// An operand's fragment is 16 bytes of one row per lane. Lane l has row l % 32 and, in every `step` elements, the
 // `each` elements from each * (l / 32) on. The order of the contraction index within a step is free as long as both
-// operands agree, so one wide load gives a fragment. In a result, register 4 * a + b of lane l is row 8 * a + 4 * (l /
-// 32) + b, column l % 32. Row x of A is put at slot(x), so that register r of lane l holds row element(r, l / 32). Then
-// `each` consecutive registers are consecutive rows, that is, one fragment of the transposed operand, and P^T needs no
-// exchange between lanes.
+// operands agree, so one wide load gives a fragment. In a result, register 4 * a + b of lane l is column l % 32 of row
+// 8 * a + 4 * (l / 32) + b. Row x of A is put at slot(x), so that register r of lane l holds row element(r, l / 32).
+// Then `each` consecutive registers are consecutive rows: a fragment of the transposed operand. P^T needs no exchange
+// between lanes.
 #pragma once
 
 #include "kernels/amd/isa/numbers.hpp"

@@ -1,4 +1,4 @@
-// lse and delta of the rows of a tile, of which a lane reads those that it has elements of.
+// lse and delta of a tile's rows. A lane reads the rows that it has elements of.
 #pragma once
 
 #include "kernels/cdna/tile/buffer_tiles.hpp"
@@ -6,7 +6,7 @@
 
 namespace rapt::amd {
 
-// Of a tile of 32 rows, those of a lane's elements.
+// The rows of a lane's elements, in a tile of 32 rows.
 template <class T>
 struct RowStatistics {
   static constexpr int kLoads = kRegisters / 2;  // of two rows each
@@ -86,8 +86,8 @@ struct ColumnStatistics {
   }
 };
 
-// lse and delta of a step's rows in LDS, where a lane reads those of its elements. Each wave has its own copy. A lane
-// loads one number of a step.
+// lse and delta of a step's rows in LDS, where a lane reads the rows of its elements. Each wave has its own copy. A
+// lane loads one number of a step.
 template <class T>
 class StagedStatistics {
   using M = Matrix<T>;
@@ -113,7 +113,7 @@ class StagedStatistics {
   }
   DEVICE_MEMBER void store() const { *reinterpret_cast<float*>(to_) = loaded_ * factor_; }
 
-  // Of elements [4 * part, 4 * part + 4) of the lane's column.
+  // The numbers of elements [4 * part, 4 * part + 4) of the lane's column.
   DEVICE_MEMBER void read(int part, ColumnStatistics& to) const {
     read(0, part, to.negative_lse_);
     read(kColumnBytes, part, to.delta_);

@@ -2,7 +2,7 @@
 // layouts: AMD's matrix instruction calculator and the RDNA4 ISA document. WMMA takes no float32 operands, so the
 // vector unit multiplies those, and DPP broadcasts A's elements to all lanes of a half.
 //
-// RDNA4: of every 16 elements of row l % 16, lane l holds the 8 from 8 * (l / 16) on; result register r is row
+// RDNA4: lane l holds 8 of every 16 elements of row l % 16, from 8 * (l / 16) on; result register r is row
 // 8 * (l / 16) + r. RDNA3: both halves of a wave hold all 16 elements; result register r is row 2 * r + l / 16. There
 // slot() makes a lane's rows consecutive too, and the halves exchange P^T.
 #pragma once
@@ -91,7 +91,7 @@ struct Matrix<bf16> : Matrix16<bf16> {
   }
 };
 
-// Of a step of 8, lane l has the first or last 4 elements of A's row 8 * (l / 16) + l % 8, and all 8 of B's column
+// In a step of 8, lane l has the first or last 4 elements of A's row 8 * (l / 16) + l % 8, and all 8 of B's column
 // l % 16. So each half of the wave has the rows that its results need.
 template <>
 struct Matrix<fp32> : HalvesKept {
