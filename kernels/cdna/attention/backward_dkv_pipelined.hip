@@ -50,8 +50,8 @@ struct Pipelined : KeySchedule {
 
   // A tile of keys' turn in the step whose columns are in `buffer`. Its products are in `current`. It also makes the
   // products of the next turn: its rows are in the same buffer, or in the other one if the turn is the next step's. A
-  // step works for later steps too. It writes the next step's columns to LDS and loads its statistics in place of the
-  // that were used. It writes the rows of the step after that to LDS, and starts the loads of one more step.
+  // step works for later steps too. It writes the next step's columns to LDS and loads its statistics in place of
+  // the used ones. It writes the rows of the step after that to LDS, and starts the loads of one more step.
   template <int KeyTile>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
     constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;
