@@ -9,7 +9,8 @@
 
 namespace rapt::amd {
 
-// An opaque copy of this thread's place. Of unsigned numbers: their quotients and remainders take one instruction each.
+// An opaque copy of this thread's place. It is computed from unsigned numbers, whose quotients and remainders take one
+// instruction each.
 struct ThreadPlace {
   int thread, lane, wave, row;  // row: lane % 16
   DEVICE ThreadPlace of_thread() {
@@ -25,7 +26,7 @@ struct ThreadPlace {
 template <class T, int At_once>
 class SplitKeyRows {
  public:
-  // How rows are read: vectors of all dimensions of the tile, or of those that exist, or elements one by one.
+  // How rows are read: vectors of all the tile's dimensions, vectors of the dimensions that exist, or single elements.
   enum Access { kWhole, kVectors, kElements };
   using Vector = vec<typename T::element, At_once>;
   static constexpr int size = sizeof(typename T::element);
@@ -45,8 +46,8 @@ class SplitKeyRows {
 
   const Access access;
 
-  // Of the block that begins at `first`, the group of this lane's rows, of which `row` is one. The addresses come from
-  // scalar loads, which do not wait for rows on their way.
+  // Finds the group of this lane's rows in the block that begins at `first`; `row` is one of them. The addresses come
+  // from scalar loads, which do not wait for rows on their way.
   DEVICE_MEMBER void find(int first, int row) {
     first_ = first;
     const char* all[groups];

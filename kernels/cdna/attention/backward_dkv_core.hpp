@@ -35,8 +35,9 @@ struct KeySchedule : Schedule {
   DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}
 };
 
-// Adds what the queries of one head of q contribute, number `of_group` of those that share the head of k. The block is
-// computed again for each: keeping it would take scalar registers that the loop needs. Some query must attend a key.
+// Adds what the queries of one head of q contribute: head `of_group` of the group that shares the head of k. The block
+// is computed again for each head: keeping it would take scalar registers that the loop needs. Some query must attend a
+// key.
 template <class Work>
 DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, typename Work::State& state) {
   Block block = Work::block_of_keys(a);

@@ -1,5 +1,5 @@
-// Like backward_dq.hip, with the parts of a tile's work interleaved: while the matrix unit computes the next tile's S
-// and dP, the vector unit makes this tile's dS; while dQ is computed, the tile after the next goes to LDS. K and V are
+// Like backward_dq.hip, with the parts of a tile's work interleaved. While the matrix unit computes the next tile's S
+// and dP, the vector unit makes this tile's dS. While dQ is computed, the tile after the next goes to LDS. K and V are
 // double-buffered there, which takes one barrier a tile. A wave has a SIMD and its 512 registers to itself.
 #include "kernels/cdna/attention/backward_dq_core.hpp"
 #include "kernels/cdna/tile/double_buffer.hpp"
@@ -43,8 +43,8 @@ struct Pipelined : QuerySchedule {
                    state.dout, x);
   }
 
-  // What a tile does for the ones after it, task by task: the columns of the next tile to LDS, the rows of the tile
-  // after that, and the loads of another one.
+  // What a tile does for later ones, task by task: it writes the next tile's columns to LDS, then the rows of the tile
+  // after that, and loads another one.
   DEVICE_MEMBER void stage(int n, int buffer, __amdgpu_buffer_rsrc_t of_k, __amdgpu_buffer_rsrc_t of_v) {
     constexpr int rows = StagedK::kParts, values = rows + StagedK::kParts, load_values = values + StagedV::kParts,
                   load_keys = load_values + StagedV::kParts;

@@ -1,4 +1,4 @@
-// A schedule of backward_core.hpp for tiles of which LDS has room for one of each kind. It computes one gradient: dQ or
+// A schedule of backward_core.hpp where LDS has room for one tile of each kind. It computes one gradient: dQ or
 // dK, which need S and dP, or dV, which needs S alone. `columns` is the tensor that the gradient is multiplied by: K, Q
 // or dO. For dQ and dK its rows are multiplied too. `other` is the other tensor: V, dO or Q.
 //

@@ -8,8 +8,8 @@ namespace rapt::amd {
 using Result16 = Tile;  // register r of lane l is row 8 * (l / 16) + r of A, column l % 16
 inline constexpr int kQueryLanes = 2;
 
-// Blocks of 16 keys. Of 32 bytes of a row, lane l has the 16 from 16 * (l / 16) on, on RDNA3 too: there the halves
-// exchange theirs before a product, which costs less than the registers that whole fragments would.
+// Blocks of 16 keys. Lane l has 16 of a row's 32 bytes, from 16 * (l / 16) on. On RDNA3 the halves exchange theirs
+// before a product, which costs less than the registers of whole fragments.
 template <class T>
 struct Rows16 {
   using M = Matrix<T>;
@@ -33,7 +33,7 @@ struct Rows16 {
   }
 };
 
-// As wmma.hpp has it: A's rows are those of the lane's half, and each lane has whole columns of B.
+// As in wmma.hpp, A's rows belong to the lane's half, and each lane has whole columns of B.
 template <>
 struct Rows16<fp32> {
   using M = Matrix<fp32>;
