@@ -132,8 +132,8 @@ class ValuesInMemory {
 
 #ifdef __gfx950__
 
-// The stride is an odd multiple of 64 bytes. So the 4 rows of 64 bytes that 32 lanes read are in different banks, of
-// 64, and so are the rows that 16 lanes write.
+// The stride is an odd multiple of 64 bytes. 32 lanes read, and 16 lanes write, 4 rows of 64 bytes, which are then in
+// different banks.
 template <int HeadDim>
 struct ValueOrder {
   static constexpr int padding = HeadDim * 2 % 128 == 0 ? 64 : 0;
@@ -142,8 +142,8 @@ struct ValueOrder {
   DEVICE int lane_row(int lane) { return lane / 4; }
 };
 
-// A tile in LDS as it is in memory, for the transposing reads of gfx950 (CDNA4 ISA, 11.4). There 16 lanes read 4 rows
-// of 16 elements, and each lane gets a column: 4 keys of one dimension.
+// A tile in LDS as it is in memory, for the transposing reads of gfx950 (section 11.4 of the CDNA4 ISA). 16 lanes read
+// 4 rows of 16 elements, and each lane gets a column: 4 keys of one dimension.
 template <class T, int HeadDim, int KeyCount, int Waves>
 class ValuesInRows : public StagedRows<T, HeadDim, KeyCount, Waves, ValueOrder<HeadDim>> {
   using Base = StagedRows<T, HeadDim, KeyCount, Waves, ValueOrder<HeadDim>>;

@@ -1,8 +1,8 @@
 // A tile of rows in LDS whose rows are operand A: K in the forward pass. It goes from memory through registers, which
 // hold the next tile while the current one is computed.
 //
-// An address is the sum of a part that is uniform in the wave (SGPRs) and a part that is constant in the lane. So
-// addresses take few VGPRs and instructions.
+// An address is the sum of two parts: one is uniform in the wave (SGPRs), the other the same for all accesses of a
+// lane. So addresses take few VGPRs and instructions.
 #pragma once
 
 #include "kernels/amd/isa/matrix.hpp"

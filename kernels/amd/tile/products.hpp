@@ -6,9 +6,9 @@
 
 namespace rapt::amd {
 
-// gfx90a's matrix unit takes fp16 operands below 2^-14 for zero. P and dS are full of small elements. Where
-// that matters, a column is multiplied by a power of two of its own. The power follows the largest element so far, as
-// softmax's reference follows the maximum.
+// gfx90a's matrix unit takes fp16 operands below 2^-14 for zero, and P and dS are full of small elements. So each
+// column is multiplied by a power of two of its own. That follows the largest element so far, as softmax's reference
+// follows the maximum.
 template <class T>
 class OperandScale {
  public:

@@ -8,8 +8,8 @@
 namespace rapt::amd {
 
 // O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Its diagonal is delta, the inner
-// products of rows of dout and out. The same instruction computes V dO^T. So both are equal to the last bit where a row
-// of out is a row of V, and a query that attends one key has no gradient.
+// products of rows of dout and out. The instruction is the one that computes V dO^T: where a row of out is one of V,
+// the two are equal to the last bit. So a query that attends one key has no gradient.
 template <class T, class Own, int Steps>
 DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
                          const Own (&dout)[Steps]) {

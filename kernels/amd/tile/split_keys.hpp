@@ -8,7 +8,8 @@
 
 namespace rapt::amd {
 
-// An opaque copy of this thread's place, from unsigned numbers: their quotients and remainders take one instruction.
+// An opaque copy of this thread's place. It is computed from unsigned numbers, whose quotients and remainders take one
+// instruction each.
 struct ThreadPlace {
   int thread, lane, wave, row;  // row: lane % 16
   DEVICE ThreadPlace of_thread() {
@@ -24,7 +25,7 @@ struct ThreadPlace {
 template <class T, int At_once>
 class SplitKeyRows {
  public:
-  // Rows are read as vectors of all the tile's dimensions, as vectors of the existing dimensions, or one by one.
+  // How rows are read: vectors of all the tile's dimensions, vectors of the dimensions that exist, or single elements.
   enum Access { kWhole, kVectors, kElements };
   using Vector = vec<typename T::element, At_once>;
   static constexpr int size = sizeof(typename T::element);
@@ -44,8 +45,8 @@ class SplitKeyRows {
 
   const Access access;
 
-  // The group of this lane's rows, `row` among them, in the block that begins at `first`. The addresses come from
-  // scalar loads, which do not wait for rows on their way.
+  // Finds the group of this lane's rows in the block that begins at `first`; `row` is one of them. The addresses come
+  // from scalar loads, which do not wait for rows on their way.
   DEVICE_MEMBER void find(int first, int row) {
     first_ = first;
     const char* all[groups];

@@ -1,7 +1,7 @@
 // The core of CDNA's interleaved backward kernels, which are schedules of it: backward_dq_pipelined.hip and others.
 //
 // A lane owns a row: a query in the kernels of dq, a key in the kernels of dk and dv. The loop steps over tiles of the
-// other rows. The matrix unit makes S and dP of the next tile while the vector unit makes P and dS of this one, so a
+// other rows. S and dP of the next tile are multiplied while the vector unit makes P and dS of this one, so that a
 // kernel has the products of two tiles. The loop has one body without a branch, because clang 22 cannot keep
 // accumulation registers in place across two bodies. A block before it makes harmless what does not attend (exclude).
 // Where rows cannot be loaded as vectors, a block after it replaces what the body wrote to LDS.
@@ -110,13 +110,13 @@ DEVICE void multiply_columns(M::A (&fragment)[All], Read read, const M::B (&weig
 struct Schedule {
   DEVICE_MEMBER void wait() const { barrier(); }  // before a turn
   DEVICE_MEMBER void prepare(Products&) const {}
-  DEVICE_MEMBER void load_rows_again() const {}  // their statistics, which exclude() may have changed
+  DEVICE_MEMBER void load_rows_again() const {}  // their statistics, which exclude() has changed
   DEVICE_MEMBER void end_step(int) const {}
   DEVICE_MEMBER void finish() const {}
 };
 
-// Steps over the rows; there must be at least one. A lane has Tiles rows of its own, which take turns. All rows of such
-// a tile attend `own`, the lane's row attends `attending`.
+// Steps over the rows; there must be some. A lane has Tiles rows of its own, which take turns: `own` is what
+// all rows of such a tile attend, `attending` what the lane's row does.
 template <class Work, class Range, int Tiles>
 DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles], const Range (&attending)[Tiles]) {
   static_assert(Tiles <= 2);

@@ -35,7 +35,7 @@ struct KeySchedule : Schedule {
   DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}
 };
 
-// Adds what the queries of head `of_group` contribute, counted among the heads of q that share the head of k. The block
+// Adds what the queries of one head of q contribute: head `of_group` of the group that shares the head of k. The block
 // is computed again for each head: keeping it would take scalar registers that the loop needs. Some query must attend a
 // key.
 template <class Work>

@@ -1,6 +1,6 @@
-// Like backward_dkv_pipelined.hip, where LDS has room for one tile of each kind (backward_halves.hpp). dK
-// and dV do not fit in registers together, so two neighbouring workgroups share RAPT_WAVES * kTile keys. One computes
-// dK, with three products, the other dV, with two. S is computed twice.
+// Like backward_dkv_pipelined.hip, where LDS has room for one tile of each kind (backward_halves.hpp), and dK and dV do
+// not fit in registers together. Two neighbouring workgroups have the same RAPT_WAVES * kTile keys: one computes dK,
+// with three products, and the other dV, with two. S is computed twice.
 //
 // Both run again as in backward_dkv.hip, each if its own result is not finite.
 #include "kernels/cdna/attention/backward_dkv_core.hpp"

@@ -1,6 +1,6 @@
-// Like backward_dkv.hip, with the parts of a step's work interleaved. The matrix unit computes the next step's S and dP
-// while the vector unit makes this step's P; then dV, while the vector unit makes dS; then dK, while the step after the
-// next goes to LDS. Q and dO are double-buffered in LDS, which takes one barrier a step.
+// Like backward_dkv.hip, with the parts of a step's work interleaved. While the matrix unit computes the next step's S
+// and dP, the vector unit makes this step's P. While dV is computed, it makes dS. While dK is computed, the step after
+// the next goes to LDS. Q and dO are double-buffered there, which takes one barrier a step.
 //
 // A wave has a SIMD and its 512 registers to itself: dK, dV, its keys' K and V, and the S and dP of two tiles. Where it
 // has several tiles of keys (RAPT_QUERY_TILES), they take turns in each step, and the next turn is the next tile's.
@@ -48,10 +48,10 @@ struct Pipelined : KeySchedule {
                    state.tiles[0].v, x);
   }
 
-  // A tile of keys' turn in the step whose columns are in `buffer`. Its products are in `current`. It also makes the
-  // products of the next turn: its rows are in the same buffer, or in the other one if the turn is the next step's. A
-  // step works for later steps too. It writes the next step's columns to LDS and loads its statistics in place of
-  // the used ones. It writes the rows of the step after that to LDS, and starts the loads of one more step.
+  // The turn of a tile of keys: its products are in `current`, and the step's columns in `buffer`. It computes the
+  // products of the next turn, whose rows are in the same buffer, or in the other one if it is the next step's. A step
+  // also works for later ones. It writes the next step's columns to LDS, and loads its statistics where this step's are
+  // done with. Then it writes the rows of the step after that, and loads another one.
   template <int KeyTile>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
     constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;

@@ -3,22 +3,11 @@
 
 #include "kernels/amd/tile/row_statistics.hpp"
 #include "kernels/cdna/attention/backward_core.hpp"
+#include "kernels/cdna/tile/statistics.hpp"
 
 namespace rapt::amd {
 
 inline constexpr int kRows = kWaves * kTile;
-
-// The statistics of the lane's row, which all elements of a tile share.
-struct OwnStatistics {
-  static constexpr int kLoads = 0;
-  static constexpr float kExcluded = kMasked;
-
-  float lse_log2, delta_;
-
-  DEVICE_MEMBER float negative_lse(int) const { return -lse_log2; }
-  DEVICE_MEMBER float delta(int) const { return delta_; }
-  DEVICE_MEMBER void exclude(int, bool, float) const {}
-};
 
 // One wave's state.
 struct State {

@@ -1,15 +1,8 @@
-// Like backward_dq_pipelined.hip, for tiles so large that LDS has room for one of each kind (backward_halves.hpp).
+// Like backward_dq_pipelined.hip, where LDS has room for one tile of each kind (backward_halves.hpp).
 #include "kernels/cdna/attention/backward_dq_core.hpp"
 #include "kernels/cdna/attention/backward_halves.hpp"
 
 namespace rapt::amd {
-
-// A lane has its statistics already.
-struct NoSource {
-  DEVICE_MEMBER int next() const { return 0; }
-  DEVICE_MEMBER void load(OwnStatistics&) const {}
-  DEVICE_MEMBER void load_part(int, int, OwnStatistics&) const {}
-};
 
 struct QueryHalves : Halves<QuerySchedule, true, OwnStatistics, NoSource> {
   DEVICE_MEMBER QueryHalves(const QuerySchedule& query, State& state)

@@ -1,6 +1,6 @@
-// Like backward_dq.hip, with the parts of a tile's work interleaved. The matrix unit computes the next tile's S and dP
-// while the vector unit makes this tile's dS; then dQ, while the tile after the next goes to LDS. K and V are
-// double-buffered in LDS, which takes one barrier a tile. A wave has a SIMD and its 512 registers to itself.
+// Like backward_dq.hip, with the parts of a tile's work interleaved. While the matrix unit computes the next tile's S
+// and dP, the vector unit makes this tile's dS. While dQ is computed, the tile after the next goes to LDS. K and V are
+// double-buffered there, which takes one barrier a tile. A wave has a SIMD and its 512 registers to itself.
 #include "kernels/cdna/attention/backward_dq_core.hpp"
 #include "kernels/cdna/tile/double_buffer.hpp"
 #include "kernels/cdna/tile/rows_and_columns.hpp"
@@ -43,8 +43,8 @@ struct Pipelined : QuerySchedule {
                    state.dout, x);
   }
 
-  // A tile works for later tiles too, task by task. It writes the next tile's columns to LDS, and the rows of the tile
-  // after that, and starts the loads of one more tile.
+  // What a tile does for later ones, task by task: it writes the next tile's columns to LDS, then the rows of the tile
+  // after that, and loads another one.
   DEVICE_MEMBER void stage(int n, int buffer, __amdgpu_buffer_rsrc_t of_k, __amdgpu_buffer_rsrc_t of_v) {
     constexpr int rows = StagedK::kParts, values = rows + StagedK::kParts, load_values = values + StagedV::kParts,
                   load_keys = load_values + StagedV::kParts;

@@ -67,7 +67,7 @@ struct Fused : KeySchedule {
     for (int set = 0; set < 2; ++set) each_staged([&](Staged& t) { t.load(set); });
     source.load();
     store_first_rows(0);
-    ds.clear<kWaves * kWave>(opaque_thread_id());  // for the first step's dQ
+    ds.clear<kWaves * kWave>(opaque_thread_id());  // the first step makes dQ of it
     source.store();
 #pragma unroll
     for (int part = 0; part < kRegisters / 4; ++part) source.read(part, state.statistics);

@@ -1,6 +1,6 @@
-// A schedule of backward_core.hpp for tiles so large that LDS has room for one of each kind. It computes one gradient:
-// dQ or dK, which need S and dP, or dV, which needs S alone. `columns` is the tensor that the gradient is multiplied
-// by: K, Q or dO. For dQ and dK its rows are multiplied too. `other` is the other tensor: V, dO or Q.
+// A schedule of backward_core.hpp where LDS has room for one tile of each kind. It computes one gradient: dQ or
+// dK, which need S and dP, or dV, which needs S alone. `columns` is the tensor that the gradient is multiplied by: K, Q
+// or dO. For dQ and dK its rows are multiplied too. `other` is the other tensor: V, dO or Q.
 //
 // A step has two halves. The first multiplies by the next tile's rows, while this tile's columns are written to LDS.
 // The second multiplies by this tile's columns, while the rows of the tile after the next are written. A barrier ends

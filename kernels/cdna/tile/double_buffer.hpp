@@ -6,8 +6,8 @@
 
 namespace rapt::amd {
 
-// Rows in LDS without padding and without bank conflicts. Lanes that the banks serve together read the same granule of
-// consecutive rows. A row's granules are permuted by the row's number, so these lanes are in different banks.
+// Rows in LDS without padding and without bank conflicts. A row's granules are permuted by the row's number. Lanes that
+// the banks serve together read the same granule of consecutive rows, which is then in different banks.
 template <int RowBytes, int Granule = 16>
 struct Swizzle {
 #ifdef __gfx950__
@@ -58,7 +58,7 @@ class BufferedRows {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) load_part(tile, i);
   }
-  // Writes the tile whose loads were started last, and starts the next tile's loads.
+  // Writes the tile whose loads were started last, and starts the loads of the next one.
   DEVICE_MEMBER void stage(int buffer) {
     if (__builtin_expect(vectors(), 1)) {
 #pragma unroll
@@ -179,7 +179,7 @@ class BufferedValues {
       for (int j = 0; j < 4; ++j)
         part_[i][j] = __builtin_amdgcn_raw_buffer_load_b64(tile, static_cast<int>(from_[i][j]), 0, 0);
   }
-  // Writes the tile whose loads were started last, and starts the next tile's loads.
+  // Writes the tile whose loads were started last, and starts the loads of the next one.
   DEVICE_MEMBER void stage(int buffer) {
     char* const tile = lds_ + buffer * bytes;
     if (__builtin_expect(rows_.vectors(), 1)) {

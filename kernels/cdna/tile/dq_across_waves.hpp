@@ -35,7 +35,7 @@ class ExchangedGradients {
   DEVICE_MEMBER void clear(int thread) const {
     for (int at = thread * 16; at < bytes; at += Threads * 16) *reinterpret_cast<u32x4*>(lds_ + at) = u32x4{};
   }
-  // The lane's key of query element(r, half). `pair` has the keys of r and of r ^ 1, in its low and its high half.
+  // Stores the lane's key of query element(r, half): the low or the high half of `pair`, which has both of r and r ^ 1.
   DEVICE_MEMBER void store(int r, uint32_t pair) const {
     const int row = M::slot(M::element(r, 0));  // without the half's bit
     auto* const place = reinterpret_cast<uint16_t*>(lds_ + row * kRowBytes + to_[(row ^ row >> 3) % 4]);

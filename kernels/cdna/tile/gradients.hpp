@@ -54,8 +54,8 @@ struct Gradients {
   }
 };
 
-// Makes P and dS 0 for the rows of a tile that the lane's row does not attend: rows outside [begin, begin + count), and
-// rows whose logit is -Inf by an Inf in Q or K. Adds to the lse of the rows that it attends.
+// Makes P and dS 0 for the rows of a tile that the lane's row does not attend: all but [begin, begin + count). It does
+// the same where a logit is -Inf by an Inf in Q or K. Other rows get `added` to their lse.
 template <class T, class Rows>
 DEVICE void exclude(int begin, int count, int half, float added, Products& x, Rows& rows) {
   const auto size = static_cast<uint32_t>(max(count, 0));

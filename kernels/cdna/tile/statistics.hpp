@@ -1,4 +1,4 @@
-// lse and delta of a tile's rows. A lane reads the rows that it has elements of.
+// lse and delta of the rows that a lane has elements of, in a tile.
 #pragma once
 
 #include "kernels/cdna/tile/buffer_tiles.hpp"
@@ -6,7 +6,7 @@
 
 namespace rapt::amd {
 
-// The rows of a lane's elements, in a tile of 32 rows.
+// The numbers of a lane's rows in a tile of 32.
 template <class T>
 struct RowStatistics {
   static constexpr int kLoads = kRegisters / 2;  // of two rows each
@@ -72,7 +72,25 @@ class StatisticsRows {
   const int from_;
 };
 
-// The same numbers where a lane has them as two columns.
+// The same where a lane owns the row, which all elements of a tile share.
+struct OwnStatistics {
+  static constexpr int kLoads = 0;
+  static constexpr float kExcluded = kMasked;
+
+  float lse_log2, delta_;
+
+  DEVICE_MEMBER float negative_lse(int) const { return -lse_log2; }
+  DEVICE_MEMBER float delta(int) const { return delta_; }
+  DEVICE_MEMBER void exclude(int, bool, float) const {}
+};
+// Nothing is loaded for it.
+struct NoSource {
+  DEVICE_MEMBER int next() const { return 0; }
+  DEVICE_MEMBER void load(OwnStatistics&) const {}
+  DEVICE_MEMBER void load_part(int, int, OwnStatistics&) const {}
+};
+
+// The same where a lane has them as two columns.
 struct ColumnStatistics {
   static constexpr float kExcluded = 0;
 
@@ -86,8 +104,8 @@ struct ColumnStatistics {
   }
 };
 
-// lse and delta of a step's rows in LDS, where a lane reads the rows of its elements. Each wave has its own copy. A
-// lane loads one number of a step.
+// lse and delta of a step's rows in LDS, where a lane reads the numbers of its rows. Each wave has its own copy. A lane
+// loads one number of a step.
 template <class T>
 class StagedStatistics {
   using M = Matrix<T>;
@@ -113,7 +131,7 @@ class StagedStatistics {
   }
   DEVICE_MEMBER void store() const { *reinterpret_cast<float*>(to_) = loaded_ * factor_; }
 
-  // The numbers of elements [4 * part, 4 * part + 4) of the lane's column.
+  // Reads elements [4 * part, 4 * part + 4) of the lane's column.
   DEVICE_MEMBER void read(int part, ColumnStatistics& to) const {
     read(0, part, to.negative_lse_);
     read(kColumnBytes, part, to.delta_);

@@ -8,8 +8,8 @@ namespace rapt::amd {
 using Result16 = Tile;  // register r of lane l is row 8 * (l / 16) + r of A, column l % 16
 inline constexpr int kQueryLanes = 2;
 
-// Blocks of 16 keys. Lane l has 16 of every 32 bytes of a row, from 16 * (l / 16) on. On RDNA3 the halves exchange
-// their bytes before a product, which costs less than registers for whole fragments would.
+// Blocks of 16 keys. Lane l has 16 of a row's 32 bytes, from 16 * (l / 16) on. On RDNA3 the halves exchange theirs
+// before a product, which costs less than the registers of whole fragments.
 template <class T>
 struct Rows16 {
   using M = Matrix<T>;
@@ -33,7 +33,7 @@ struct Rows16 {
   }
 };
 
-// As in wmma.hpp: a lane has A's rows of its half, and whole columns of B.
+// As in wmma.hpp, A's rows belong to the lane's half, and each lane has whole columns of B.
 template <>
 struct Rows16<fp32> {
   using M = Matrix<fp32>;
