@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <regex>
 #include <sstream>
 
 namespace rapt::archive {
@@ -18,15 +17,16 @@ std::string hex(uint32_t value) {
 }  // namespace
 
 std::vector<std::string> stale_rows(std::string_view table, const std::map<std::string, uint32_t>& checksums) {
-  static const std::regex kernel("(?:use|against)=([^: ]+):([0-9a-f]{8})");
   std::vector<std::string> found;
   std::istringstream lines{std::string(table)};
-  std::string line;
+  std::string line, word;
   for (int number = 1; std::getline(lines, line); ++number) {
-    line.resize(std::min(line.find('#'), line.size()));
-    for (std::sregex_iterator match(line.begin(), line.end(), kernel), end; match != end; ++match) {
-      const auto known = checksums.find((*match)[1]);
-      const auto said = static_cast<uint32_t>(std::stoul((*match)[2], nullptr, 16));
+    std::istringstream words(line.substr(0, line.find('#')));
+    while (words >> word) {
+      const size_t begin = word.find('=') + 1, colon = word.find(':');
+      if (!(word.starts_with("use=") || word.starts_with("against=")) || colon == std::string::npos) continue;
+      const auto known = checksums.find(word.substr(begin, colon - begin));
+      const auto said = static_cast<uint32_t>(std::strtoul(word.c_str() + colon + 1, nullptr, 16));
       if (known != checksums.end() && known->second != said)
         found.push_back("line " + std::to_string(number) + ": " + known->first + " has the checksum " +
                         hex(known->second) + ", the table's row is about " + hex(said));
@@ -36,7 +36,13 @@ std::vector<std::string> stale_rows(std::string_view table, const std::map<std::
 }
 
 bool checksums_are_by(std::string_view table, std::string_view compiler) {
-  return !compiler.empty() && table.find("# checksums by: " + std::string(compiler) + "\n") != std::string_view::npos;
+  constexpr std::string_view kBegin = "# checksums by: ";
+  std::istringstream lines{std::string(table)};
+  for (std::string line; std::getline(lines, line);) {
+    line.resize(line.find_last_not_of(" \r") + 1);
+    if (line.starts_with(kBegin)) return std::string_view(line).substr(kBegin.size()) == compiler;
+  }
+  return false;
 }
 
 }  // namespace rapt::archive

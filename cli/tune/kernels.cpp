@@ -93,6 +93,9 @@ Ways DeviceKernels::ways(const Problem& problem, rapt_op op) const {
   // With nothing to compute even a broken kernel is right, and fast.
   if (flops(problem, op) == 0)
     throw Error(RAPT_UNSUPPORTED, fmt::format("{}: there is nothing to compute", problem.text()));
+  const int32_t gradients = problem.c().gradients;
+  if (op == RAPT_BACKWARD && !((gradients & RAPT_GRADIENT_Q) && (gradients & (RAPT_GRADIENT_K | RAPT_GRADIENT_V))))
+    throw Error(RAPT_UNSUPPORTED, fmt::format("{}: rows are for passes that compute dq, and dk or dv", problem.text()));
   const std::string backend = gpu_backend(device_);
   const Explanation e = explain(problem, op, {.backend = backend}, device_);
   if (!e.chosen()) {
@@ -133,6 +136,7 @@ TuneRow DeviceKernels::cell(const Problem& problem, rapt_op op, const Ways& ways
   const bool has_fused =
       std::ranges::any_of(kernels_, [](const TunedKernel& k) { return k.stage == "backward_fused"; });
   if (op == RAPT_BACKWARD && has_fused) row.deterministic = p.deterministic ? "yes" : "no";
+  if (op == RAPT_FORWARD) row.cache = p.has_cache ? "yes" : "no";
   row.mask = mask_of(p);
   const std::vector<int> head_dims = tiles(own);
   row.head_dim_most = own.head_dim;

@@ -63,6 +63,7 @@ class Reader {
     for (const auto& [key, text] : {std::pair<std::string_view, std::string&>{"dtype=", row_.dtype},
                                     {"features=", row_.features},
                                     {"deterministic=", row_.deterministic},
+                                    {"cache=", row_.cache},
                                     {"mask=", row_.mask},
                                     {"use=", row_.use},
                                     {"by=", row_.by},
@@ -94,6 +95,7 @@ std::string TuneRow::text() const {
       fmt::format("{} dtype={} head_dim={}..{} mask={}", direction, dtype, head_dim_least, head_dim_most, mask);
   if (!features.empty()) line += " features=" + features;
   if (!deterministic.empty()) line += " deterministic=" + deterministic;
+  if (!cache.empty()) line += " cache=" + cache;
   if (group_rows) line += conditions("group_rows", *group_rows);
   line += conditions("seqlen_k", seqlen_k) + conditions("unit_rows", unit_rows);
   if (!use.empty()) line += " use=" + use;

@@ -27,8 +27,9 @@ constexpr std::string_view kTried = "# tried ";
 // Between such rows, only the shape of the problem decides.
 bool same_kind(const TuneRow& a, const TuneRow& b) {
   return a.direction == b.direction && a.dtype == b.dtype && a.features == b.features &&
-         a.deterministic == b.deterministic && a.mask == b.mask && a.head_dim_least == b.head_dim_least &&
-         a.head_dim_most == b.head_dim_most && a.group_rows.has_value() == b.group_rows.has_value();
+         a.deterministic == b.deterministic && a.cache == b.cache && a.mask == b.mask &&
+         a.head_dim_least == b.head_dim_least && a.head_dim_most == b.head_dim_most &&
+         a.group_rows.has_value() == b.group_rows.has_value();
 }
 
 bool same_answer(const TuneRow& a, const TuneRow& b) {
@@ -145,7 +146,7 @@ CellSpan cell_of(double number) {
 
 bool TuneRow::same_cell(const TuneRow& o) const {
   return direction == o.direction && dtype == o.dtype && features == o.features && deterministic == o.deterministic &&
-         mask == o.mask && head_dim_least == o.head_dim_least && head_dim_most == o.head_dim_most &&
+         cache == o.cache && mask == o.mask && head_dim_least == o.head_dim_least && head_dim_most == o.head_dim_most &&
          group_rows == o.group_rows && seqlen_k == o.seqlen_k && unit_rows == o.unit_rows;
 }
 

@@ -29,6 +29,7 @@ struct TuneRow {
   std::string direction;  // "forward", "backward"
   std::string dtype, mask;
   std::string features;       // "": both
+  std::string cache;          // "yes", "no", or "" in rows of backward
   std::string deterministic;  // "yes", "no", or "" where it changes nothing
   int head_dim_least = 1, head_dim_most = 0;
   std::optional<CellSpan> group_rows;  // of a forward row

@@ -39,7 +39,7 @@ Family family_of(const Variant& v) {
   return v.by_triton() ? Family::triton : v.known->family;
 }
 
-// "bias, mask, ... or softmax_scale <= 0": the options that kernels with these features lack.
+// "bias, mask, ... or a softmax_scale below ...": the options that kernels with these features lack.
 std::string lacking(KernelSupport features) {
   std::string names;
   for (const Option& option : options())
@@ -137,9 +137,12 @@ class Chooser {
   }
 
   void add_candidates(PassKind kind, std::vector<Candidate>& candidates) const {
-    const std::vector<Stage> stages = stages_of(kind, n_);
     for (const size_t lead : able(lead_of(kind, n_), Family::any)) {
       Candidate c{kind, lead, {}};
+      std::vector<Stage> stages = stages_of(kind, n_);
+      const bool merges = kind == PassKind::split && cut_keys(kernel(lead), n_, shelf_.device).count > 1;
+      if (kind == PassKind::split && !merges) stages.pop_back();
+      if (is_named(Stage::split_combine) && !merges) continue;
       for (const Stage stage : stages) {
         if (stage == lead_of(kind, n_)) c.kernels.push_back(lead);
         else if (const auto found = by_shape(able(stage, family_of(kernel(lead))), std::nullopt, "largest"))
@@ -198,7 +201,8 @@ class Chooser {
       const auto found = std::ranges::find(shelf_.kernels, use.kernel, &Variant::name);
       if (found == shelf_.kernels.end()) return nullptr;
       lead = static_cast<size_t>(found - shelf_.kernels.begin());
-      if (found->computes(Stage::backward_dkv) && !n_.wants(kKeyGradients))
+      if (found->computes(Stage::backward_dkv) && !n_.wants(kKeyGradients) &&
+          refusal(*found, Stage::backward_dkv, Family::any, n_).empty())
         lead = by_shape(able(Stage::backward_dq, family_of(*found)), std::nullopt, "largest");
     }
     const auto c = std::ranges::find_if(candidates, [&](const Candidate& other) { return other.lead == lead; });
@@ -207,6 +211,8 @@ class Chooser {
 
   // Why there is no candidate: a stage without kernels, or every kernel's reason, each once, with their number.
   std::string why_none() const {
+    if (is_named(Stage::split_combine) && !able(Stage::split, Family::any).empty())
+      return cat(kernel(*named_).name, ": there is one split of the keys, so nothing to merge");
     for (const PassKind kind : kinds()) {
       if (kind == PassKind::fused || !refusal(kind, n_).empty()) continue;
       for (const Stage stage : stages_of(kind, n_)) {
@@ -236,13 +242,19 @@ class Chooser {
   Pass laid_out(const Candidate& c) const {
     Pass pass;
     pass.kind = c.kind;
+    pass.lead = c.lead;
     const std::vector<Stage> stages = stages_of(c.kind, n_);
-    for (size_t i = 0; i < stages.size(); ++i) {
+    for (size_t i = 0; i < c.kernels.size(); ++i) {
       const Grid grid = grid_of(stages[i], kernel(c.kernels[i]), n_);
       pass.kernels[pass.count++] = {stages[i], c.kernels[i], static_cast<int32_t>(grid.tiles),
                                     static_cast<uint32_t>(grid.workgroups)};
     }
-    if (c.kind == PassKind::split) cut_keys(kernel(c.lead), n_, shelf_.device, pass);
+    if (c.kind == PassKind::split) {
+      const Splits splits = cut_keys(kernel(c.lead), n_, shelf_.device);
+      pass.splits = splits.count;
+      pass.split_rows = splits.rows;
+      pass.kernels[0].workgroups *= static_cast<uint32_t>(splits.count);
+    }
     if (c.kind == PassKind::fused) pass.dq_sum_dims = kernel(c.lead).head_dim;
     lay_out_workspace(pass);
     return pass;

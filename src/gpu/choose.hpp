@@ -32,6 +32,7 @@ struct WorkspaceLayout {
 struct Pass {
   PassKind kind = PassKind::forward;
   const TuningRow* row = nullptr;  // the row that chose it
+  size_t lead = 0;                 // its leading kernel, in the device's archive
   std::array<PassKernel, 5> kernels = {};
   size_t count = 0;
   int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part

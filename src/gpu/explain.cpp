@@ -51,7 +51,7 @@ std::string why_not(const Kernels& kernels, const Request& request, const Pass& 
   const auto own = std::ranges::find_if(list, [&](const PassKernel& k) { return v.computes(k.stage); });
   if (own == list.end() && v.computes(Stage::split_combine) && pass.kind == PassKind::split)
     return "there is one split of the keys, so nothing to merge";
-  const Variant& chosen = kernels.list()[own == list.end() ? list[0].index : own->index];
+  const Variant& chosen = kernels.list()[own == list.end() ? pass.lead : own->index];
   if (own == list.end()) return cat("the tuning row takes the pass ", name_of(pass.kind), ", of ", chosen.name);
   if (v.head_dim > chosen.head_dim) return cat("the tile of ", chosen.head_dim, " fits");
   if (v.head_dim == chosen.head_dim && chosen.features == "plain" && v.features != "plain")
@@ -63,6 +63,7 @@ std::string reason(const Kernels& kernels, const Request& request, const Pass* p
                    const Variant& v) {
   const Needs n = needs_of(request.problem, request.op);
   if (std::string why = of_another_version(v); !why.empty()) return why;
+  if (pass == nullptr && v.name == request.kernel) return std::string(refused);
   const std::vector<PassKind> kinds = passes_with(v, pass, n);
   if (kinds.empty()) return cat("it computes ", v.operation);
   if (std::string why = refusal(kinds.front(), n); !why.empty()) return why;

@@ -1,4 +1,5 @@
 // Runs the kernels of a pass, after the checks that need the driver.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -24,7 +25,9 @@ void launch_kernel(const Kernels& kernels, const PassKernel& kernel, Function fu
                           .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
                           .fields_are_arguments = v.by_triton()};
   const auto bytes = static_cast<size_t>(v.argument_size);
-  std::array<std::byte, sizeof(rapt_backward_args) + archive::kTritonArguments> longer{};
+  constexpr size_t kLongest =
+      std::max({sizeof(rapt_forward_args), sizeof(rapt_split_args), sizeof(rapt_backward_args)});
+  std::array<std::byte, kLongest + archive::kTritonArguments> longer{};
   if (v.by_triton()) arguments = std::memcpy(longer.data(), arguments, bytes - archive::kTritonArguments);
   if (const Status status = device.driver->launch(function, shape, arguments, bytes, stream); status != Status::success)
     device.driver->fail(

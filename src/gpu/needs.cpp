@@ -96,7 +96,7 @@ Grid grid_of(Stage stage, const Variant& v, const Needs& n) {
     case Stage::backward_fused: return grid(n.batch, n.heads_k, n.seqlen_k);
     case Stage::backward_dbias:
       return grid(n.dbias_shape & RAPT_PER_BATCH ? n.batch : 1, n.dbias_shape & RAPT_PER_HEAD ? n.heads_q : 1,
-                  n.dbias_shape & RAPT_PER_QUERY ? n.seqlen_q : 1, tiles(n.seqlen_k, v.block_k));
+                  n.dbias_shape & RAPT_PER_QUERY ? n.seqlen_q : 1, std::max<int64_t>(tiles(n.seqlen_k, v.block_k), 1));
     case Stage::backward_dsink: return grid(1, n.heads_q, 1);
   }
   return {};

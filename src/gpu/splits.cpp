@@ -50,7 +50,7 @@ bool folds(const Variant& v, const Needs& n, const Device& device, double workgr
 
 }  // namespace
 
-void cut_keys(const Variant& v, const Needs& n, const Device& device, Pass& pass) {
+Splits cut_keys(const Variant& v, const Needs& n, const Device& device) {
   const Grid grid = grid_of(Stage::split, v, n);
   const int64_t per_split = std::max<int64_t>(n.heads_k * grid.tiles, 1);
   const int64_t wanted = splits_wanted(per_split, v, device), turn = rows_of_turn(v, device);
@@ -58,11 +58,9 @@ void cut_keys(const Variant& v, const Needs& n, const Device& device, Pass& pass
   const int64_t most = std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(grid.workgroups, 1.0) / v.threads), 1);
   const int64_t least = std::max(kLeastRows, kLeastRowsOfTile * grid.tiles);
   const int64_t of_split = std::max({(rows + wanted - 1) / wanted, least, (rows + most - 1) / most});
-  pass.split_rows = static_cast<int32_t>((of_split + turn - 1) / turn * turn);
-  pass.splits = static_cast<int32_t>((rows + pass.split_rows - 1) / pass.split_rows);
-  if (folds(v, n, device, grid.workgroups)) pass.splits = 1;
-  pass.kernels[0].workgroups *= static_cast<uint32_t>(pass.splits);
-  if (pass.splits == 1) pass.count = 1;
+  const int64_t split_rows = (of_split + turn - 1) / turn * turn;
+  const int64_t count = folds(v, n, device, grid.workgroups) ? 1 : (rows + split_rows - 1) / split_rows;
+  return {static_cast<int32_t>(count), static_cast<int32_t>(split_rows)};
 }
 
 }  // namespace rapt::gpu

@@ -1,6 +1,7 @@
 #include "gpu/tuning.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -29,8 +30,9 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 }
 
 // The first words of rows of earlier versions.
-constexpr std::string_view kOldWords[] = {"decode",         "decode_combine",    "backward_dq",    "backward_dkv",
-                                          "backward_fused", "backward_dq_round", "backward_dbias", "backward_dsink"};
+constexpr std::string_view kOldWords[] = {"split",          "split_combine", "decode",         "decode_combine",
+                                          "backward_dq",    "backward_dkv",  "backward_fused", "backward_dq_round",
+                                          "backward_dbias", "backward_dsink"};
 
 // These rows fire where no other does. Split-KV takes up to 16 rows of q: its tile has 16, and reads K and V for them
 // alone. It also takes caches, which only its kernels read.
@@ -58,7 +60,9 @@ class RowParser {
     for (const auto& [name, range] : ranges_)
       if (range->below != 0 && range->least >= range->below)
         fail(cat("no number is within ", name, ">= and ", name, "<"));
-    if (row_.use.kernel.empty() && row_.use.shape.empty()) fail("use= is missing");
+    row_.stale = row_.use.stale;
+    if (row_.use.kernel.empty() && row_.use.shape.empty() && row_.stale.empty()) fail("use= is missing");
+    if (row_.deterministic && row_.op == RAPT_FORWARD) fail("deterministic= is for rows of backward");
     if (row_.by.empty()) fail("by= is missing: how the row was obtained");
   }
   TuningRow take() { return std::move(row_); }
@@ -74,7 +78,9 @@ class RowParser {
     if (text.starts_with("dtype=")) row_.dtypes = dtypes(value("dtype="));
     else if (text.starts_with("mask=")) row_.masks = masks(value("mask="));
     else if (text.starts_with("features=")) row_.features = features(value("features="));
-    else if (text.starts_with("deterministic=")) row_.deterministic = yes_or_no(value("deterministic="));
+    else if (text.starts_with("deterministic="))
+      row_.deterministic = yes_or_no("deterministic", value("deterministic="));
+    else if (text.starts_with("cache=")) row_.cache = yes_or_no("cache", value("cache="));
     else if (text.starts_with("head_dim=")) head_dims(value("head_dim="));
     else if (text.starts_with("use=")) row_.use = use(value("use="));
     else if (text.starts_with("against=")) row_.against = use(value("against="));
@@ -82,10 +88,11 @@ class RowParser {
     else if (text.starts_with("gain=")) interval(value("gain="));
     else if (text.starts_with("n=")) number(value("n="));
     else if (!range_word(text))
-      fail(cat("'", text,
-               "' is unknown, must begin with one of dtype= mask= features= deterministic= head_dim= rows>= rows< "
-               "group_rows>= "
-               "group_rows< seqlen_k>= seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
+      fail(cat(
+          "'", text,
+          "' is unknown, must begin with one of dtype= mask= features= deterministic= cache= head_dim= rows>= rows< "
+          "group_rows>= "
+          "group_rows< seqlen_k>= seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
   }
 
   bool range_word(std::string_view text) {
@@ -110,6 +117,10 @@ class RowParser {
       return u;
     }
     const auto* pass = std::ranges::find(kPassNames, parts.empty() ? "" : parts[0]);
+    if (pass == std::end(kPassNames) && names_no_pass(parts)) {
+      u.stale = cat("it is of an earlier version, whose rows did not name a pass: use=", text, "; tune again");
+      return u;
+    }
     if (pass == std::end(kPassNames) || parts.size() < 2 || parts.size() > 3 || colon != std::string_view::npos)
       fail(cat("'", text,
                "' must be a kernel's whole name, or a pass (forward, split, apart, fused) with a shape, such as ",
@@ -119,6 +130,15 @@ class RowParser {
     if (parts.size() == 3) u.tile = tile(parts[1]);
     u.shape = parts.back();
     return u;
+  }
+  // "largest", "k64w8" or "d256.k64w8" of earlier versions.
+  static bool names_no_pass(const std::vector<std::string_view>& parts) {
+    const auto shape = [](std::string_view t) {
+      return t.size() > 1 && (t[0] == 'k' || t.starts_with("tq")) && std::isdigit(t.back());
+    };
+    const auto known = [&](std::string_view t) { return t == "largest" || t == "smallest" || shape(t); };
+    const bool tile = parts.size() == 2 && parts[0].size() > 1 && parts[0][0] == 'd' && std::isdigit(parts[0][1]);
+    return (parts.size() == 1 || tile) && known(parts.back());
   }
   int32_t tile(std::string_view text) const {
     int32_t tile = 0;
@@ -167,8 +187,8 @@ class RowParser {
     if (name != "plain" && name != "general") fail(cat("features '", name, "' must be plain or general"));
     return std::string(name);
   }
-  bool yes_or_no(std::string_view answer) const {
-    if (answer != "yes" && answer != "no") fail(cat("deterministic '", answer, "' must be yes or no"));
+  bool yes_or_no(std::string_view name, std::string_view answer) const {
+    if (answer != "yes" && answer != "no") fail(cat(name, " '", answer, "' must be yes or no"));
     return answer == "yes";
   }
   void head_dims(std::string_view range) {
@@ -235,13 +255,18 @@ Tuning of_settings(const std::string& arch) {
   return std::filesystem::is_regular_file(path, error) ? read_table(path, "the user's tuning table is ") : Tuning();
 }
 
+bool leads(const Variant& v, rapt_op op) {
+  if (op == RAPT_FORWARD) return v.computes(Stage::forward) || v.computes(Stage::split);
+  return v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused) || v.computes(Stage::backward_dq);
+}
+
 }  // namespace
 
 bool TuningRow::holds(const Needs& n, int32_t compute_units) const {
   return op == n.op && (dtypes >> static_cast<int>(n.dtype) & 1) && (masks >> static_cast<int>(n.mask) & 1) &&
          (features.empty() || features == (n.general() ? "general" : "plain")) &&
-         deterministic.value_or(n.deterministic) == n.deterministic && n.tile() >= head_dim_least &&
-         n.tile() <= head_dim_most && rows.holds(static_cast<double>(n.seqlen_q)) &&
+         deterministic.value_or(n.deterministic) == n.deterministic && cache.value_or(n.cache) == n.cache &&
+         n.tile() >= head_dim_least && n.tile() <= head_dim_most && rows.holds(static_cast<double>(n.seqlen_q)) &&
          group_rows.holds(static_cast<double>(n.group_rows())) && seqlen_k.holds(static_cast<double>(n.seqlen_k)) &&
          unit_rows.holds(static_cast<double>(n.batch * n.heads_q * n.seqlen_q) / compute_units);
 }
@@ -277,16 +302,17 @@ void Tuning::add(Tuning more) {
 }
 
 void Tuning::compare_checksums(std::span<const Variant> kernels) {
-  const auto why = [&](const TuningUse& use) -> std::string {
-    if (!use.crc32) return "";
+  const auto why = [&](const TuningUse& use, rapt_op op) -> std::string {
+    if (use.kernel.empty()) return "";
     const auto found = std::ranges::find(kernels, use.kernel, &Variant::name);
     if (found == kernels.end()) return cat("it is about ", use.kernel, ", which the archive does not have");
-    if (found->crc32 == *use.crc32) return "";
+    if (!leads(*found, op)) return cat(use.kernel, " leads no ", op == RAPT_FORWARD ? "forward" : "backward", " pass");
+    if (!use.crc32 || found->crc32 == *use.crc32) return "";
     return cat(use.kernel, " has changed since: its checksum was ", hex(*use.crc32), ", it is ", hex(found->crc32));
   };
   for (TuningRow& row : rows) {
-    if (row.stale.empty()) row.stale = why(row.use);
-    if (row.stale.empty()) row.stale = why(row.against);
+    if (row.stale.empty()) row.stale = why(row.use, row.op);
+    if (row.stale.empty()) row.stale = why(row.against, row.op);
   }
 }
 

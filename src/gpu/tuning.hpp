@@ -34,6 +34,7 @@ struct TuningUse {
   std::optional<int32_t> tile;    // of the named pass: its largest head dim
   std::string shape;              // "largest", "smallest", "k64w8"
   std::optional<uint32_t> crc32;  // of the kernel's code when the row was made
+  std::string stale;              // why the word says nothing any more
 };
 
 struct TuningRow {
@@ -41,6 +42,7 @@ struct TuningRow {
   uint32_t dtypes = ~0u, masks = ~0u;  // bit sets by value; all: no condition
   std::string features;                // "plain", "general", "": any
   std::optional<bool> deterministic;   // whether equal bits are asked for
+  std::optional<bool> cache;           // whether K and V are a KV cache
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
   TuningRange rows, group_rows;  // queries of a head; of all heads that share a head of k
   TuningRange seqlen_k;

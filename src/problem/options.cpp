@@ -123,7 +123,7 @@ constexpr Option dropout() {
   return o;
 }
 
-// Plain kernels compute a scale that is positive in float32: gpu/select.cpp looks at its value.
+// Plain kernels compute a scale that is positive in float32: gpu/needs.cpp looks at its value.
 constexpr Option softmax_scale() {
   Option o =
       row("softmax_scale", "scale=<x>", "multiplies the products of q and k; default 1 / sqrt(head_dim)", kEvery);

@@ -162,6 +162,18 @@ TEST(Choose, SplitOrForward) {
   EXPECT_EQ(shelf.text(of("b1 hq2 hk1 sq1 sk90 d64 fp16 cache"), forward), forward + ": it takes no KV cache");
 }
 
+// One split needs nothing to merge it: neither a kernel, nor a grid that can be launched.
+TEST(Choose, OneSplitNeedsNoMerging) {
+  const std::string table = "forward use=split.largest by=x\n", split = "split.d64.fp16.plain.k32w4 by table line 1";
+  const MadeUpShelf alone(table, {kSplits[0]}), both(table, kSplits);
+  EXPECT_EQ(alone.text(of("b1 hq2 hk1 sq1 sk90 d64 fp16 cache")), split);
+  EXPECT_EQ(alone.text(of("b1 hq2 hk1 sq1 sk9000 d64 fp16 cache")),
+            "made_up.rapt has no kernel of split_combine, which the problem needs");
+  EXPECT_EQ(both.text(of("b64 hq136 hk8 sq4096 sk15 d64 fp16 causal cache")), split);
+  EXPECT_EQ(both.text(of("b1 hq2 hk1 sq1 sk90 d64 fp16"), kSplits[1].name),
+            kSplits[1].name + ": there is one split of the keys, so nothing to merge");
+}
+
 TEST(Choose, AnotherTileByName) {
   EXPECT_EQ(chosen("forward use=forward.d128.k64w8 by=x\n" + kLast, needed(64)),
             "forward.d128.bf16.plain.k64w8 by table line 1");
@@ -317,6 +329,8 @@ TEST(Choose, WorkgroupsOfStages) {
   EXPECT_EQ(groups(Stage::backward_dq_round), 2 * 8 * 3);
   EXPECT_EQ(groups(Stage::backward_dbias), 2 * 2 * 8);
   EXPECT_EQ(groups(Stage::backward_dsink), 8);
+  const Needs no_keys = of("b3 hq8 hk2 sq100 sk0 d64 fp16 bias=b1hN grads=dbias", RAPT_BACKWARD);
+  EXPECT_EQ(grid_of(Stage::backward_dbias, v, no_keys).workgroups, 2 * 8) << "which write zeros";
   v.block_q = 16;
   EXPECT_EQ(groups(Stage::split), 25 * 2 * 3);  // 100 queries of 4 heads
   v.block_q = 1;

@@ -113,6 +113,9 @@ TEST(Choose, BothKernelsByTriton) {
   for (const size_t named : {0, 1}) EXPECT_EQ(by_row.text(n, all[named].name), own + " by table line 2");
   const Needs dq_alone = needs_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 grads=dq"), RAPT_BACKWARD);
   EXPECT_EQ(by_row.text(dq_alone), "backward_dq.d64.bf16.plain.tq256k64w8 by table line 1");
+  // Where the named kernel could not run with dk and dv, its row says nothing of dq alone.
+  const Needs unaligned = needs_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 grads=dq align=8"), RAPT_BACKWARD);
+  EXPECT_EQ(by_row.text(unaligned), "backward_dq.d64.bf16.plain.k64w4 by table line 2");
 }
 
 }  // namespace

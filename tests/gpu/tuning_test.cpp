@@ -46,7 +46,7 @@ TEST(Tuning, ErrorsNameTheLine) {
             "t line 1: deterministic 'maybe' must be yes or no");
   EXPECT_EQ(error("forward use=forward.k use=forward.smallest by=x"), "t line 1: 'use=' is given twice");
   for (const char* bad :
-       {"largest", "sideways.largest", "forward", "forward.", "forward.d64.k32w4:01234567", "a.b.c.d"})
+       {"sideways", "sideways.largest", "forward", "forward.", "forward.d64.k32w4:01234567", "a.b.c.d"})
     EXPECT_EQ(error(std::string("forward use=") + bad + " by=x"), std::string("t line 1: '") + bad + "' " + use);
   EXPECT_EQ(error("forward use=apart.largest by=x"), "t line 1: 'apart.largest' is no pass of this row's direction");
   for (const char* bad : {"d", "d99999999999", "d64x", "64", "d0"})
@@ -55,6 +55,8 @@ TEST(Tuning, ErrorsNameTheLine) {
   EXPECT_EQ(error("# none\n"), "");
   EXPECT_EQ(error("forward use=forward.smallest by=rule\n"), "");
   EXPECT_EQ(error("backward dtype=bf16 use=fused.largest by=rule\n"), "");
+  EXPECT_EQ(error("forward deterministic=yes use=forward.k by=x"), "t line 1: deterministic= is for rows of backward");
+  EXPECT_EQ(error("forward cache=perhaps use=split.k by=x"), "t line 1: cache 'perhaps' must be yes or no");
   EXPECT_EQ(error("backward_dkv anything goes\n"), "");  // of an earlier version: stale
 }
 
@@ -70,6 +72,15 @@ TEST(Tuning, ShippedTables) {
     ++tables;
   }
   EXPECT_EQ(tables, std::size(architectures::kTable));
+}
+
+// Tables of earlier versions are passed over and named, and stop nothing.
+TEST(Tuning, RowsOfEarlierVersionsAreStale) {
+  for (const char* row :
+       {"split rows>=17 use=forward by=model", "decode use=largest by=model", "forward use=largest by=x",
+        "forward groups>=1 use=smallest by=x", "forward use=k64w8 by=x", "forward use=d256.tq64k64w4n2 by=x"})
+    EXPECT_NE(Tuning::parse(row, "t").rows.at(0).stale.find("earlier version"), std::string::npos) << row;
+  EXPECT_EQ(Tuning::parse("forward use=forward.largest by=x", "t").rows.at(0).stale, "");
 }
 
 TEST(Tuning, UsersRows) {
