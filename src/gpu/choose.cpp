@@ -8,9 +8,9 @@
 // A backward pass ends with backward_dbias and backward_dsink where their gradients are asked for. In `fused`,
 // backward_dq computes only the statistics of rows.
 //
-// One kernel leads a pass. Rows of the tuning table name a pass by its leading kernel, and count its workgroups.
-// choose() first lists the kernels that can lead a pass of the problem, with the kernels beside them. Then it takes the
-// pass that the first matching row names.
+// One kernel leads a pass. Rows of the tuning table name a pass by its leading kernel, and `groups` in a row is the
+// number of that kernel's workgroups. choose() lists the passes that can run: one for each kernel that can lead, with
+// the largest kernel of each other stage. Then it takes the pass that the first matching row names.
 #include "gpu/choose.hpp"
 
 #include <algorithm>
@@ -162,7 +162,7 @@ class Chooser {
     return found;
   }
 
-  // The kernels of a tile, by default the smallest one: only plain kernels if there are any.
+  // The kernels whose tile is `tile`, by default the smallest tile present. If some are plain, only the plain ones.
   std::vector<size_t> of_tile(const std::vector<size_t>& kernels, std::optional<int32_t> tile) const {
     if (!tile && !kernels.empty())
       tile = kernel(*std::ranges::min_element(kernels, {}, [&](size_t i) { return kernel(i).head_dim; })).head_dim;
@@ -172,8 +172,8 @@ class Chooser {
     return plain.empty() ? others : plain;
   }
 
-  // The kernel of the given tile, or else of the smallest tile that fits, with this shape at the end of its name. For
-  // "largest" and "smallest" it has the most or fewest rows per workgroup; Triton's only if nothing else can run.
+  // The kernel of this tile, by default the smallest tile present, with this shape: the end of a kernel's name, or
+  // "largest" or "smallest", the most or fewest rows per workgroup. The latter take Triton's only if nothing else runs.
   std::optional<size_t> by_shape(std::vector<size_t> kernels, std::optional<int32_t> tile,
                                  std::string_view shape) const {
     for (const size_t i : of_tile(kernels, tile))
@@ -188,8 +188,8 @@ class Chooser {
     return std::nullopt;
   }
 
-  // The candidate that a row names; null if there is none. A row that names a kernel of backward_dkv stands for its
-  // pass even if dk and dv are not asked for.
+  // The candidate that a row names; null if there is none. If only dq is wanted, a row that names a kernel of
+  // backward_dkv takes the largest backward_dq of the same family.
   const Candidate* named_by(const TuningUse& use, const std::vector<Candidate>& candidates) const {
     std::optional<size_t> lead;
     if (use.kernel.empty()) {
@@ -209,7 +209,7 @@ class Chooser {
     return c == candidates.end() ? nullptr : &*c;
   }
 
-  // Why there is no candidate: a stage without kernels, or every kernel's reason, each once, with their number.
+  // Why there is no candidate: a stage without kernels, or each distinct reason with the number of kernels.
   std::string why_none() const {
     if (is_named(Stage::split_combine) && !able(Stage::split, Family::any).empty())
       return cat(kernel(*named_).name, ": there is one split of the keys, so nothing to merge");
