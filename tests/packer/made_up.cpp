@@ -183,7 +183,7 @@ std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, con
   cubin.threads = 384;
   cubin.argument_size = sizeof(rapt_hopper_forward_args);
   cubin.code = code;
-  return pack("manifest", {row}, {"sm_90", "a compiler", "", {{row.name(), code_object(cubin, 0), 0, said}}});
+  return pack("manifest", {row}, {"sm_90", "a compiler", "", {{row.name(), code_object(cubin, 0), 0, said}}}).file;
 }
 
 }  // namespace rapt::archive
