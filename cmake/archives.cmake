@@ -6,7 +6,7 @@ function(rapt_rows variable manifest arch)
   set(program ${PROJECT_BINARY_DIR}/kernels/rows)
   set(folder ${PROJECT_SOURCE_DIR}/packer)
   set(sources ${folder}/rows.cpp ${folder}/manifest.cpp ${folder}/manifest.hpp
-    ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp)
+    ${PROJECT_SOURCE_DIR}/kernels/architectures.hpp ${PROJECT_SOURCE_DIR}/kernels/operations.hpp ${PROJECT_SOURCE_DIR}/kernels/abi.h)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest} ${sources})
   set(stale FALSE)
   foreach(source IN LISTS sources)
@@ -42,6 +42,19 @@ function(rapt_nvidia_kernel object source arch flags)
       -MD -MF ${object}.d -MT ${object} -o ${relative} ${source}
     DEPENDS ${source} ${${arg_COMPILER}} DEPFILE ${object}.d WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
     COMMENT "Compiling ${arch} ${name}" VERBATIM COMMAND_EXPAND_LISTS)
+endfunction()
+
+# Those of kernels/hopper: with instructions that no later architecture has (sm_90a). What nvcc prints goes beside the
+# object, for the gate.
+function(rapt_hopper_kernel object source flags)
+  cmake_path(GET object STEM LAST_ONLY name)
+  cmake_path(RELATIVE_PATH object BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} OUTPUT_VARIABLE relative)
+  cmake_path(REPLACE_EXTENSION object LAST_ONLY .log OUTPUT_VARIABLE log)
+  add_custom_command(OUTPUT ${object} ${log}
+    COMMAND ${PROJECT_SOURCE_DIR}/cmake/logged ${log} ${${arg_COMPILER}_PREFIX} ${${arg_COMPILER}} ${RAPT_NVCC_FLAGS}
+      -gencode=arch=compute_90a,code=sm_90a ${flags} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -MT ${object} -o ${relative} ${source}
+    DEPENDS ${source} ${${arg_COMPILER}} ${PROJECT_SOURCE_DIR}/cmake/logged DEPFILE ${object}.d
+    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} COMMENT "Compiling sm_90a ${name}" VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
 # AMD's kernels. A separate run of the preprocessor lists the includes, because a hit in the compiler cache does not
@@ -114,6 +127,9 @@ function(rapt_kernels variable)
       if(maker STREQUAL triton)
         list(JOIN row "," settings)
         list(APPEND by_triton ${name}:${operation}:${settings})
+      elseif(maker STREQUAL hopper)
+        rapt_kernel_source(source ${operation}.cu "${arg_SOURCES}")
+        rapt_hopper_kernel(${folder}/${name}.co ${source} "${row}")
       elseif(rapt_vendor_${arg_ARCH} STREQUAL nvidia)
         rapt_kernel_source(source ${operation}.cu "${arg_SOURCES}")
         rapt_nvidia_kernel(${folder}/${name}.co ${source} ${arg_ARCH} "${row}")

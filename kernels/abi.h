@@ -77,6 +77,29 @@ struct rapt_forward_args {
   struct rapt_abi_problem problem;
 };
 
+/* What the copy engine of NVIDIA's GPUs reads of a tensor: its address, sizes, strides and the box that a copy brings.
+ * The driver writes it. */
+struct __attribute__((aligned(64))) rapt_abi_tensor_map {
+  uint64_t words[16];
+};
+
+/* In which order workgroups compute tiles of queries: kernels/hopper/attention/turns.hpp. */
+enum rapt_abi_dealing { RAPT_DEAL_EVEN = 0, RAPT_DEAL_SNAKE = 1, RAPT_DEAL_PAIRS = 2 };
+struct rapt_abi_turns {
+  int32_t tiles, heads; /* of each head; of all sequences */
+  int32_t heads_at_once;
+  int32_t dealing; /* rapt_abi_dealing */
+};
+
+/* One workgroup for each multiprocessor, or for each tile if there are fewer. The maps' boxes have 64 columns; q's has
+ * the rows of a workgroup's tile, k's and v's block_k. */
+struct rapt_hopper_forward_args {
+  struct rapt_abi_tensor_map q, k, v;
+  struct rapt_abi_turns turns;
+  float scale_inverse; /* 1 / scale_log2 */
+  struct rapt_forward_args forward;
+};
+
 /* A KV cache: k and v of a problem without cu_seqlens_k. Sequence b's keys are rows leftpad[b] to seqused[b] +
  * new_keys.seqlen - 1 of cache row batch_idx[b], whose rows are problem.seqlen_k, or of its pages: row r is row r %
  * page of page block_table[b * block_table_row + r / page]. Lengths and indices beyond the cache are clamped to it. */

@@ -156,7 +156,7 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 6144 * kKib, .pci_device_id = 0x2204,
      .shared_cache_bytes = 6144 * kKib, .memory_gigabytes_per_second = 936,
      .wall_clock_khz = 0, .integrated = false},
-    {.name = "sm_90", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA H200", .target = "sm_90",
+    {.name = "sm_90", .vendor = "nvidia", .family = "hopper", .product = "NVIDIA H200", .target = "sm_90",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
      .lds_bytes_per_unit = 228 * kKib, .lds_bytes_per_group = 227 * kKib, .lds_granule = 128,

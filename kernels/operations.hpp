@@ -34,6 +34,7 @@ struct Operation {
   size_t argument_size;         // bytes
   int block_q = 0;              // rows of a workgroup; 0: the rows of its waves
   Family family = Family::any;  // of its C++ kernels
+  bool hopper = false;          // by tensor maps, with one workgroup for each multiprocessor
 };
 
 namespace operations {
@@ -57,6 +58,7 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
+    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_args), 0, Family::any, true},
     {"split", Stage::split, sizeof(rapt_split_args), 16},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
     {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},

@@ -11,7 +11,20 @@ void at_most(std::vector<std::string>& violations, const char* what, int value, 
                          std::to_string(budget));
 }
 
-std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel) {
+namespace {
+
+// ptxas only informs of what it does to products that it cannot keep apart: nvcc succeeds.
+std::string performance_loss(std::string_view said) {
+  constexpr std::string_view kLoss = "Potential Performance Loss";
+  const size_t at = said.find(kLoss);
+  if (at == said.npos) return "";
+  return "the compiler says: " + std::string(said.substr(at, said.find('\n', at) - at));
+}
+
+}  // namespace
+
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel,
+                                    std::string_view said) {
   std::vector<std::string> found;
   const auto equal = [&](const char* what, int value, int expected) {
     if (value != expected)
@@ -30,6 +43,7 @@ std::vector<std::string> violations(const Row& row, const Architecture& arch, co
   if (r.shared_memory > static_cast<int>(arch.lds_bytes_per_group))
     found.push_back("shared memory per workgroup is " + std::to_string(r.shared_memory) + ", " +
                     std::string(arch.name) + " has " + std::to_string(arch.lds_bytes_per_group));
+  if (std::string loss = performance_loss(said); !loss.empty()) found.push_back(std::move(loss));
   for (std::string& own : kernel.violations(row, arch)) found.push_back(std::move(own));
   return found;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "packer/compiled.hpp"
@@ -10,6 +11,8 @@
 namespace rapt::archive {
 
 // A sentence per violation of the common rules and of the vendor's; empty if the kernel passes.
-std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel);
+// `said` is what the compiler printed.
+std::vector<std::string> violations(const Row& row, const Architecture& arch, const Compiled& kernel,
+                                    std::string_view said);
 
 }  // namespace rapt::archive

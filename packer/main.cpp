@@ -38,6 +38,12 @@ int given_shared_memory(const std::vector<Row>& rows, const std::string& name, c
   }
 }
 
+// What nvcc printed while it compiled a kernel of Hopper's.
+std::string said(const std::vector<Row>& rows, const std::string& name, const std::string& object) {
+  if (std::ranges::none_of(rows, [&](const Row& row) { return row.on_hopper() && row.name() == name; })) return "";
+  return read_file(std::filesystem::path(object).replace_extension(".log").string());
+}
+
 void run(Options& o) {
   const std::vector<Row> rows = read_manifest(o.manifest, read_file(o.manifest));
   if (!o.tuning.empty()) o.contents.tuning = read_file(o.tuning);
@@ -45,7 +51,8 @@ void run(Options& o) {
     const std::string code = read_file(path);
     const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
     const std::string name = std::filesystem::path(path).stem().string();
-    o.contents.objects.push_back({name, {bytes, bytes + code.size()}, given_shared_memory(rows, name, path)});
+    o.contents.objects.push_back(
+        {name, {bytes, bytes + code.size()}, given_shared_memory(rows, name, path), said(rows, name, path)});
   }
   const Packed packed = pack(o.manifest, rows, std::move(o.contents));
   rapt::common::write_file(o.output, packed.file);

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "kernels/operations.hpp"
+
 namespace rapt::archive {
 
 namespace {
@@ -175,6 +177,8 @@ std::vector<Row> read_line(const std::string& line) {
   for (const Setting& s : own) check_own(s, arches, dtypes, seen);
   if (common.waves % common.head_slices != 0)
     throw Error("head_slices= is " + std::to_string(common.head_slices) + ", must divide waves=");
+  if (common.on_hopper() && (arches != std::vector<std::string>{"sm_90"} || common.waves % 4 != 0 || common.waves < 8))
+    throw Error(common.operation + " is for sm_90 alone, and has groups of 4 waves, at least 2");
   std::vector<Row> rows;
   for (const std::string& arch : arches)
     for (const std::string& dtype : dtypes) {
@@ -195,6 +199,11 @@ std::vector<Row> read_line(const std::string& line) {
 
 std::string_view Row::vendor() const { return find_architecture(arch)->vendor; }
 
+bool Row::on_hopper() const {
+  const Operation* const known = find_operation(operation);
+  return known != nullptr && known->hopper;
+}
+
 std::string Row::name() const {
   std::string text = operation + ".d" + std::to_string(head_dim) + "." + dtype + "." + features +
                      (by_triton() ? ".tq" + std::to_string(block_q) : ".") + "k" + std::to_string(block_k) + "w" +
@@ -213,6 +222,7 @@ std::string Row::symbol() const {
 
 int Row::queries_per_group(const Architecture& arch) const {
   if (by_triton()) return block_q;
+  if (on_hopper()) return (waves - 4) * static_cast<int>(arch.queries_per_wave);
   return waves / head_slices * query_tiles * static_cast<int>(arch.queries_per_wave);
 }
 

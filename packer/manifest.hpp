@@ -40,6 +40,7 @@ struct Row {
   std::string symbol() const;  // the same as an identifier
   int queries_per_group(const Architecture& arch) const;
   bool by_triton() const { return maker == "triton"; }
+  bool on_hopper() const;                           // in kernels/hopper, for sm_90 alone; four of its waves only copy
   std::vector<std::string> compiler_flags() const;  // macros and flags; Triton: the keys of compile.py
 };
 

@@ -3,6 +3,7 @@
 // NVIDIA does not document these sections. Names and numbers are as `cuobjdump -elf` of CUDA 13 prints them. Each
 // attribute begins with a byte for its format and a byte for its number, then has 16 bits of value or of size.
 
+#include <algorithm>
 #include <climits>
 #include <nlohmann/json.hpp>
 
@@ -23,13 +24,42 @@ enum Attribute : uint8_t {          // EIATTR_...
   kMaxThreads = 0x05,               // from __launch_bounds__: three numbers
   kThreads = 0x10,                  // Triton's kernels take exactly these threads: three numbers
   kFrameSize = 0x11,                // symbol, bytes of stack
-  kParameterBytes = 0x19,
-  kRegisters = 0x2f,  // symbol, registers
+  kParameter = 0x17,                // a number, then 16 bits each of its own number and of its place
+  kParameterBytes = 0x19,           // of all, from the place of the first unless that is aligned
+  kRegisters = 0x2f,                // symbol, registers
 };
 
 // Shared memory that the driver takes from each workgroup, since sm_80. Since sm_90 the section of static memory counts
 // it.
 constexpr int kReservedBytes = 1024;
+
+// One machine instruction has 16 bytes. Numbers as `cuobjdump -sass` prints them beside the names.
+struct Instruction {
+  uint64_t low, high;
+
+  bool multiplies() const { return opcode() == 0x1f0; }                                // HGMMA
+  bool is_exponential() const { return opcode() == 0x108 && (high >> 10 & 15) == 2; }  // MUFU.EX2
+  // WARPGROUP.DEPBAR that lets no batch still run
+  bool waits_for_all() const { return opcode() == 0x1c5 && (high >> 16 & 1) && (high >> 8 & 63) == 0; }
+
+ private:
+  uint64_t opcode() const { return low & 0x1ff; }  // without the kinds of operands
+};
+
+// The most exponentials between products and the last wait for all of them before the next ones: the softmax that runs
+// beside products. The compiler moves that wait up if it may. A wait may also be in a branch that is rarely taken.
+int overlapped_exponentials(std::span<const std::byte> code) {
+  int most = 0, count = 0;
+  bool started = false;
+  for (; code.size() >= sizeof(Instruction); code = code.subspan(sizeof(Instruction))) {
+    Instruction i{};
+    std::memcpy(&i, code.data(), sizeof i);
+    if (i.multiplies()) started = true, count = 0;
+    else if (i.is_exponential()) ++count;
+    else if (started && i.waits_for_all()) most = std::max(most, count);
+  }
+  return most;
+}
 
 class Cubin : public Elf {
  public:
@@ -45,7 +75,8 @@ class Cubin : public Elf {
   int processor() const { return static_cast<int>(header_.e_flags >> 8 & 255); }  // 90
 
   std::string kernel;
-  int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1;
+  int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1, overlapped = 0;
+  int first_parameter = 0;  // bytes before it, where it must be aligned
 
  private:
   Elf64_Shdr section(uint64_t index) const {
@@ -67,6 +98,7 @@ class Cubin : public Elf {
     if (!name.starts_with(".text.")) return;
     if (!kernel.empty()) fail("has several functions, must have one kernel");
     kernel = name.substr(6);
+    overlapped = overlapped_exponentials(part(section.sh_offset, section.sh_size, "the code"));
   }
   void read_attributes(std::span<const std::byte> bytes) {
     while (bytes.size() >= 4) {
@@ -83,6 +115,9 @@ class Cubin : public Elf {
       switch (attribute) {
         case kRegisters: registers = number(1); break;
         case kFrameSize: stack = number(1); break;
+        case kParameter:
+          if ((number(1) & 0xffff) == 0) first_parameter = number(1) >> 16;
+          break;
         case kParameterBytes: parameters = value; break;
         case kMaxThreads:
         case kThreads: threads = number(0) * number(1) * number(2); break;
@@ -98,14 +133,15 @@ class Cubin : public Elf {
 
 class NvidiaKernel final : public Compiled {
  public:
-  NvidiaKernel(const Cubin& cubin, int given) : stack_(cubin.stack), static_shared_(cubin.static_shared) {
+  NvidiaKernel(const Cubin& cubin, int given)
+      : stack_(cubin.stack), static_shared_(cubin.static_shared), overlapped_(cubin.overlapped) {
     resources.target = "sm_" + std::to_string(cubin.processor());
     resources.name = cubin.kernel;
     resources.lanes = 32;
     resources.max_threads = cubin.threads;
     resources.registers = cubin.registers;
     resources.shared_memory = given;
-    resources.argument_size = cubin.parameters;
+    resources.argument_size = cubin.parameters - cubin.first_parameter;
   }
 
   std::vector<std::string> violations(const Row& row, const Architecture& arch) const override {
@@ -116,6 +152,8 @@ class NvidiaKernel final : public Compiled {
     none("bytes of stack per thread", stack_, ": registers are spilled, or indexed by a variable");
     none("bytes of static shared memory", static_shared_, ": shared= has all of it");
     at_most(found, "registers", resources.registers, row.budget.registers);
+    if (row.on_hopper() && overlapped_ == 0)
+      found.push_back("no exponential is between products and the wait for them: softmax does not run beside products");
     const Occupancy o = occupancy_of(row, arch);
     if (o.waves < row.budget.occupancy)
       found.push_back("occupancy is " + std::to_string(o.waves) + " warps per partition, the row requires at least " +
@@ -134,7 +172,7 @@ class NvidiaKernel final : public Compiled {
     return occupancy(arch, resources.registers, 0, resources.shared_memory + kReservedBytes, row.waves);
   }
 
-  int stack_, static_shared_;
+  int stack_, static_shared_, overlapped_;
 };
 
 }  // namespace

@@ -114,7 +114,7 @@ Packed pack(const std::string& manifest, const std::vector<Row>& rows, Contents 
     const Row& row = row_of(manifest, rows, object.name, contents.arch);
     const std::string where = manifest + ":" + std::to_string(row.line) + ": " + object.name + " on " + contents.arch;
     const std::unique_ptr<Compiled> kernel = read_compiled(where, *arch, row, object);
-    for (const std::string& violation : violations(row, *arch, *kernel))
+    for (const std::string& violation : violations(row, *arch, *kernel, object.said))
       errors.append(errors.empty() ? "" : "\n").append(where).append(": ").append(violation);
     kernels.push_back(entry(row, *arch, *kernel));
   }

@@ -13,6 +13,7 @@ struct Object {
   std::string name;  // of its row
   std::vector<std::byte> code;
   int given = 0;  // Triton: bytes of shared memory that a launch gives a workgroup, which only the compiler knows
+  std::string said = {};  // Hopper: what the compiler printed
 };
 
 struct Contents {

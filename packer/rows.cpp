@@ -16,7 +16,11 @@ int main(int argc, char** argv) try {
     throw Error(std::string(argv[2]) + " is not an architecture that Rapt knows");
   for (const Row& row : read_manifest(argv[1], text)) {
     if (row.arch != argv[2]) continue;
-    std::printf("%s %s %s", row.name().c_str(), row.by_triton() ? "triton" : "c++", row.operation.c_str());
+    std::printf("%s %s %s", row.name().c_str(),
+                row.by_triton()   ? "triton"
+                : row.on_hopper() ? "hopper"
+                                  : "c++",
+                row.operation.c_str());
     for (const std::string& flag : row.compiler_flags()) std::printf(" %s", flag.c_str());
     std::puts("");
   }

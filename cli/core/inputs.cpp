@@ -18,7 +18,8 @@ int64_t scores(const rapt_problem& p, int32_t bits) {
 void require_makeable(const Problem& problem) {
   const rapt_problem p = problem.c();
   if (p.device_lengths || (p.has_cache && p.page == 0) || p.whole_cache || p.has_leftpad || p.has_batch_idx ||
-      p.seqlen_new != 0 || p.rotary_dim != 0 || (p.alignment != 0 && p.alignment < 16) || p.row_stride != 0)
+      p.seqlen_new != 0 || p.rotary_dim != 0 || (p.alignment != 0 && p.alignment < 16) || p.row_stride != 0 ||
+      p.backwards)
     throw InputError(
         fmt::format("'{}' is for `rapt explain` only: tensors can be made for packed lengths in host "
                     "memory, paged caches and compact rows",

@@ -60,7 +60,7 @@ class Lengths {
 
 Problem made_form(const Problem& problem) {
   rapt_problem p = problem.c();
-  p.alignment = p.row_stride = 0;
+  p.alignment = p.row_stride = p.backwards = 0;
   if (p.has_cache && p.page == 0) p.page = kPage;
   p.whole_cache = p.has_leftpad = p.has_batch_idx = p.rotary_interleaved = 0;
   p.seqlen_new = p.rotary_dim = 0;

@@ -301,6 +301,7 @@ typedef struct rapt_problem {
   int64_t row_stride;             /* largest distance of rows in elements; 0: at most compact rows of all heads */
   int32_t window_top_left;
   int32_t bias_fp32; /* the bias is float32, q is not */
+  int32_t backwards; /* rows, heads or sequences of a tensor lie at negative strides */
 } rapt_problem;
 
 /* An option of problems. `form` is its token in a text, "softcap=<x>" or "causal|causal-tl". */

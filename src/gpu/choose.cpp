@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "gpu/lengths.hpp"
 #include "gpu/splits.hpp"
+#include "gpu/tensor_maps.hpp"
 #include "kernels/archive_format.hpp"
 
 namespace rapt::gpu {
@@ -173,13 +174,14 @@ class Chooser {
   }
 
   // The kernel of this tile, by default the smallest tile present, with this shape: the end of a kernel's name, or
-  // "largest" or "smallest", the most or fewest rows per workgroup. The latter take Triton's only if nothing else runs.
+  // "largest" or "smallest", the most or fewest rows per workgroup. The latter take kernels by Triton or by tensor maps
+  // only if nothing else runs.
   std::optional<size_t> by_shape(std::vector<size_t> kernels, std::optional<int32_t> tile,
                                  std::string_view shape) const {
     for (const size_t i : of_tile(kernels, tile))
       if (kernel(i).name.ends_with(cat(".", shape))) return i;
-    const auto by_triton = [&](size_t i) { return kernel(i).by_triton(); };
-    if (!std::ranges::all_of(kernels, by_triton)) std::erase_if(kernels, by_triton);
+    const auto special = [&](size_t i) { return kernel(i).by_triton() || kernel(i).known->hopper; };
+    if (!std::ranges::all_of(kernels, special)) std::erase_if(kernels, special);
     kernels = of_tile(kernels, tile);
     if (kernels.empty()) return std::nullopt;
     const auto block = [&](size_t i) { return kernel(i).block_q; };
@@ -246,8 +248,11 @@ class Chooser {
     const std::vector<Stage> stages = stages_of(c.kind, n_);
     for (size_t i = 0; i < c.kernels.size(); ++i) {
       const Grid grid = grid_of(stages[i], kernel(c.kernels[i]), n_);
+      const bool all_at_once = kernel(c.kernels[i]).known->hopper;
+      const double workgroups =
+          all_at_once ? std::min<double>(grid.workgroups, shelf_.device.compute_units) : grid.workgroups;
       pass.kernels[pass.count++] = {stages[i], c.kernels[i], static_cast<int32_t>(grid.tiles),
-                                    static_cast<uint32_t>(grid.workgroups)};
+                                    static_cast<uint32_t>(workgroups)};
     }
     if (c.kind == PassKind::split) {
       const Splits splits = cut_keys(kernel(c.lead), n_, shelf_.device);
@@ -328,6 +333,8 @@ std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   if (v.by_triton())
     if (std::string why = triton_refusal(v, n); !why.empty()) return why;
+  if (v.known->hopper)
+    if (std::string why = hopper_refusal(n); !why.empty()) return why;
   if (family != Family::any && family_of(v) != Family::any && family_of(v) != family)
     return "backward_dq and backward_dkv of a pass add up dP in the same order, and this kernel has another";
   if (general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));

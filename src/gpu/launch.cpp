@@ -7,6 +7,7 @@
 #include "gpu/gpu.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/lengths.hpp"
+#include "gpu/tensor_maps.hpp"
 #include "gpu/workspace.hpp"
 #include "kernels/archive_format.hpp"
 
@@ -60,7 +61,13 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch, ArgumentsFor ar
 void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
   const Kernels& kernels = Kernels::of(call.device);
   const Variant& lead = kernels.list()[pass.kernels[0].index];
-  if (pass.kind == PassKind::forward) {
+  if (lead.known->hopper) {
+    rapt_hopper_forward_args arguments;
+    run(pass, call, launch, [&](const PassKernel& kernel, char*) {
+      arguments = hopper_forward_args(call, kernel, lead, kernels.device);
+      return &arguments;
+    });
+  } else if (pass.kind == PassKind::forward) {
     rapt_forward_args arguments;
     run(pass, call, launch, [&](const PassKernel& kernel, char*) {
       arguments = forward_args(call, kernel, lead, kernels.device);

@@ -48,6 +48,7 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.head_dim_v = p.head_dim_v;
   if (op == RAPT_BACKWARD) n.rows_q = packed(p) ? p.total_q : p.batch * p.seqlen_q;
   n.alignment = p.alignment;
+  n.backwards = p.backwards;
   return n;
 }
 
@@ -57,7 +58,7 @@ size_t NeedsHash::operator()(const Needs& n) const {
                uint64_t{n.lengths_differ} << 18 | uint64_t{n.host_lengths} << 19 | uint64_t{n.sink} << 20 |
                uint64_t{n.strides_fit} << 21 | uint64_t{n.softcap_fits} << 22 |
                static_cast<uint64_t>(n.gradients) << 24 | static_cast<uint64_t>(n.dbias_shape) << 32 |
-               static_cast<uint64_t>(n.alignment) << 40;
+               static_cast<uint64_t>(n.alignment) << 40 | uint64_t{n.backwards} << 46;
   for (const int64_t part : {n.batch, n.heads_q, n.heads_k, n.seqlen_q, n.seqlen_k, n.head_dim, n.head_dim_v, n.rows_q})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;

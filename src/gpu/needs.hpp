@@ -25,6 +25,7 @@ struct Needs {
   int64_t batch = 1, heads_q = 1, heads_k = 1, seqlen_q = 1, seqlen_k = 1, head_dim = 1, head_dim_v = 1;
   int64_t rows_q = 0;  // of the backward pass: rows of a head in memory, all sequences together
   int64_t alignment = 16;
+  bool backwards = false;  // a tensor has a negative stride, which tensor maps have not
 
   bool operator==(const Needs&) const = default;
 

@@ -344,6 +344,8 @@ constexpr std::array kOptions = {
     gradients(),
     alignment(),
     row_stride(),
+    flag<"backwards", &Problem::backwards, &rapt_problem::backwards>(
+        "backwards", "rows, heads or sequences of a tensor lie at negative strides", kEvery),
 };
 
 }  // namespace

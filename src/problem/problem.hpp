@@ -64,6 +64,7 @@ struct Problem {
   bool rotary_interleaved = false;
   int64_t alignment = 16;  // the least alignment in bytes of every tensor's data and rows, at most 16
   int64_t row_stride = 0;  // the largest distance between rows in elements, if larger than rows of all heads
+  bool backwards = false;  // rows, heads or sequences of a tensor lie at negative strides
 
   int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
   // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).

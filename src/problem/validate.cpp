@@ -176,6 +176,7 @@ class Layout {
     const auto places = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(view.data)) |
                         static_cast<uint64_t>((view.batch | view.seq | view.head) * bytes);
     places_ |= places;
+    if (view.batch < 0 || view.seq < 0 || view.head < 0) call_.backwards = true;
     const int64_t stride = view.seq < 0 ? -view.seq : view.seq;
     if (stride > heads * dim) call_.row_stride = std::max(call_.row_stride, stride);
   }

@@ -304,6 +304,32 @@ TEST(Choose, OptionsOfAProblem) {
   EXPECT_EQ(needs_of(problem(" window=-1,0"), RAPT_FORWARD).mask, MaskKind::causal);
 }
 
+// Kernels that read tensors by maps say what they do not take; a launch has no more workgroups than there are units.
+TEST(Choose, TensorMaps) {
+  const MadeUpShelf shelf(kLast, {variant("forward_hopper.d128.bf16.plain.k128w12", DType::bf16, 128, "plain", 128)});
+  const auto refused = [&](const std::string& text, auto change) {
+    Problem p = Problem::parse(text);
+    change(p);
+    const Needs n = needs_of(p, RAPT_FORWARD);
+    return refusal(shelf.kernels[0], Stage::forward, Family::any, n);
+  };
+  const auto as_is = [](Problem&) {};
+  const std::string sizes = "b2 hq8 hk2 sq1000 sk900 d";
+  EXPECT_EQ(refused(sizes + "72 bf16 causal window=70,0 sink lse", as_is), "");
+  EXPECT_EQ(refused(sizes + "72 bf16 align=8", as_is),
+            "by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to 8");
+  EXPECT_EQ(refused(sizes + "72 bf16 backwards", as_is), "by tensor maps: strides must not be negative");
+  EXPECT_EQ(refused(sizes + "76 bf16", as_is), "by tensor maps: head dims must be multiples of 8");
+  EXPECT_EQ(refused("b2 hq8 hk2 sq9 sk9 d72 bf16 varlen=9:9,3:4", as_is),
+            "by tensor maps: it takes no packed sequences");
+  EXPECT_EQ(refused(sizes + "72 bf16", [](Problem& p) { p.seqlen_k = 0; }), "by tensor maps: there are no keys");
+  EXPECT_NE(refused(sizes + "72 bf16 alibi", as_is).find("plain kernels lack"), std::string::npos);
+  const Choice many = shelf.choose(needs_of(Problem::parse(sizes + "72 bf16"), RAPT_FORWARD));
+  EXPECT_EQ(many.refusal, "");
+  EXPECT_EQ(many.pass.kernels[0].tiles, 8);
+  EXPECT_EQ(many.pass.kernels[0].workgroups, 100U);  // of 8 tiles of 16 heads
+}
+
 TEST(Choose, KernelsOfOtherVersionsAreRefused) {
   Variant other = kForwards[0];
   const auto why = [&] { return refusal(other, Stage::forward, Family::any, needed(64)); };

@@ -8,6 +8,7 @@
 
 #include "driver_case.hpp"
 #include "gpu/driver/driver.hpp"
+#include "kernels/abi.h"
 #include "tests/packer/made_up.hpp"
 
 namespace {
@@ -105,6 +106,25 @@ TEST_F(Cuda, Clusters) {
   EXPECT_EQ(fake<unsigned>("fake_cuda_attributes"), 1u);
 }
 
+// Sizes and strides begin with the columns', whose stride is not given.
+TEST_F(Cuda, TensorMaps) {
+  rapt::gpu::Driver& driver = rapt::gpu::driver_of(RAPT_CUDA);
+  const rapt::gpu::TensorLayout layout = {.data = &driver,
+                                          .bf16 = true,
+                                          .batch = 2,
+                                          .heads = 3,
+                                          .rows = 5,
+                                          .columns = 72,
+                                          .batch_stride = 4096,
+                                          .head_stride = 256,
+                                          .row_stride = 1024,
+                                          .box_rows = 192};
+  rapt_abi_tensor_map map = {};
+  ASSERT_EQ(driver.encode_tensor_map(&map, layout), rapt::gpu::Status::success);
+  const uint64_t expected[] = {reinterpret_cast<uintptr_t>(&driver), 9, 4, 72, 5, 3, 2, 1024, 256, 4096, 64, 192, 3};
+  for (size_t i = 0; i < std::size(expected); ++i) EXPECT_EQ(map.words[i], expected[i]) << i;
+}
+
 // If a function that returns a status fails, the error has CUDA's name for it, and the next call works.
 TEST_F(Cuda, EachFailureIsReturned) {
   using rapt::gpu::Status;
@@ -116,6 +136,7 @@ TEST_F(Cuda, EachFailureIsReturned) {
   bool capturing = false;
   float milliseconds = 0;
   rapt::gpu::MemoryPlace place;
+  rapt_abi_tensor_map map = {};
   struct Case {
     const char* function;
     std::function<Status()> call;
@@ -141,6 +162,7 @@ TEST_F(Cuda, EachFailureIsReturned) {
       {"cuFuncGetAttribute", [&] { return driver.find_function(&function, module, "f"); }},
       {"cuFuncSetAttribute", [&] { return driver.find_function(&function, module, "f"); }},
       {"cuLaunchKernelEx", [&] { return driver.launch(function, {}, nullptr, 0, nullptr); }},
+      {"cuTensorMapEncodeTiled", [&] { return driver.encode_tensor_map(&map, {}); }},
       {"cuEventCreate", [&] { return driver.create_event(&event); }},
       {"cuEventRecord", [&] { return driver.record_event(event, nullptr); }},
       {"cuEventSynchronize", [&] { return driver.synchronize_event(event); }},

@@ -115,6 +115,24 @@ FAKE int cuFuncGetAttribute(int* value, int, void*) { return *value = 1000, resu
 FAKE int cuFuncSetAttribute(void*, int, int value) {
   return fake_cuda_most_shared = value, result("cuFuncSetAttribute");
 }
+FAKE int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const uint64_t* sizes,
+                                const uint64_t* strides, const unsigned* box, const unsigned*, int, int swizzle, int,
+                                int) {
+  const uint64_t words[16] = {reinterpret_cast<Address>(address),
+                              static_cast<uint64_t>(type),
+                              rank,
+                              sizes[0],
+                              sizes[1],
+                              sizes[2],
+                              sizes[3],
+                              strides[0],
+                              strides[1],
+                              strides[2],
+                              box[0],
+                              box[1],
+                              static_cast<uint64_t>(swizzle)};
+  return std::memcpy(map, words, sizeof words), result("cuTensorMapEncodeTiled");
+}
 FAKE int cuEventCreate(void** event, unsigned) {
   return result("cuEventCreate") ? kLaunchFailed : (*event = std::malloc(1), 0);
 }

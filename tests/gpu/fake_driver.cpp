@@ -23,8 +23,8 @@ std::string FakeDriver::describe(Status status) const {
 DeviceProperties FakeDriver::properties(int32_t device) {
   DeviceProperties p;
   p.name = cat("Fake ", device);
-  p.target = "gfx942:fake";
-  p.arch = "gfx942";
+  p.target = arch + ":fake";
+  p.arch = arch;
   p.compute_units = 10;
   p.memory = 1 << 20;
   return p;
@@ -115,6 +115,12 @@ Status FakeDriver::launch(Function function, const LaunchShape& shape, const voi
   const auto* const first = static_cast<const std::byte*>(arguments);
   launches.push_back({device, symbol, shape, {first, first + bytes}, stream, capturing.contains(stream)});
   return Status::success;
+}
+
+Status FakeDriver::encode_tensor_map(void* map, const TensorLayout& layout) {
+  static_assert(sizeof layout <= 128);
+  std::memcpy(map, &layout, sizeof layout);
+  return result("encode_tensor_map");
 }
 
 }  // namespace rapt::gpu

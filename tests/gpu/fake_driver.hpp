@@ -29,6 +29,7 @@ class FakeDriver : public Driver {
 
   std::vector<std::string> calls;     // names of the called functions, in order, without functions that only ask
   std::vector<Launched> launches;     // launches that succeeded
+  std::string arch = "gfx942";        // of all devices
   std::string failing, also_failing;  // these functions fail, with...
   int failure = kFailure;             // ... this code
   std::set<Stream> capturing;         // streams that are being captured
@@ -63,6 +64,9 @@ class FakeDriver : public Driver {
   Status load_module(Module* module, const void* code) override;
   Status find_function(Function* function, Module module, const char* symbol) override;
   Status launch(Function, const LaunchShape&, const void* arguments, size_t bytes, Stream) override;
+
+  // The map becomes the layout.
+  Status encode_tensor_map(void* map, const TensorLayout& layout) override;
 
   Status create_event(Event*) override { return called("create_event"); }
   Status destroy_event(Event) override { return called("destroy_event"); }

@@ -84,8 +84,8 @@ class Fake : public ::testing::Test {
   }
   ~Fake() override { std::filesystem::remove_all(folder_); }
 
-  void write_archive(const std::string& bytes) const {
-    std::ofstream(folder_ / "gfx942.rapt", std::ios::binary) << bytes;
+  void write_archive(const std::string& bytes, const std::string& name = "gfx942.rapt") const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }
 
   FakeDriver hip{RAPT_ROCM, 2}, cuda{RAPT_CUDA, 1};

@@ -42,6 +42,46 @@ TEST_F(Fake, RecordsClusters) {
   EXPECT_EQ(cuda.launches[0].shape.dynamic_shared_memory, 100000U);
 }
 
+// A kernel of kernels/hopper: its tensors are described to the copy engine, and it has a workgroup for each unit.
+TEST_F(Fake, LaunchesWithTensorMaps) {
+  using namespace archive::instruction;
+  write_archive(archive::hopper_archive({product, exponential, wait_for_all}), "sm_90.rapt");
+  cuda.arch = "sm_90";
+  constexpr int64_t kRows = 300, kHeads = 6, kKeyHeads = 2, kDim = 128, kBatch = 2;
+  rapt::api::DeviceMemory memory(kCuda, 4 * kBatch * kRows * kHeads * kDim * 2);
+  const auto tensor = [&](size_t part, int64_t heads) {
+    char* const data = static_cast<char*>(memory.data()) + part * kBatch * kRows * kHeads * kDim * 2;
+    return rapt::api::Tensor(data, rapt::kBf16, {kBatch, kRows, heads, kDim}, {}, kCuda);
+  };
+  rapt::api::Attention a{.q = tensor(0, kHeads), .k = tensor(1, kKeyHeads), .v = tensor(2, kKeyHeads)};
+  a.causal = RAPT_CAUSAL;
+  rapt::api::forward(a, tensor(3, kHeads));
+  ASSERT_EQ(cuda.launches.size(), 1U);
+  const FakeDriver::Launched& launched = cuda.launches[0];
+  EXPECT_EQ(launched.symbol, "forward_hopper_d128_bf16_plain_k128w12");
+  EXPECT_EQ(launched.shape.grid, (Extent{10, 1, 1}));  // for 3 tiles of 12 heads
+  EXPECT_EQ(launched.shape.block, (Extent{384, 1, 1}));
+  rapt_hopper_forward_args arguments;
+  ASSERT_EQ(launched.arguments.size(), sizeof arguments);
+  std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.turns.tiles, 3);
+  EXPECT_EQ(arguments.turns.heads, 12);
+  EXPECT_EQ(arguments.turns.dealing, RAPT_DEAL_PAIRS);
+  EXPECT_EQ(arguments.turns.heads_at_once, 2);  // of one, the middle tile would have no other
+  TensorLayout k;
+  std::memcpy(static_cast<void*>(&k), &arguments.k, sizeof k);
+  EXPECT_EQ(k.data, static_cast<char*>(memory.data()) + kBatch * kRows * kHeads * kDim * 2);
+  EXPECT_TRUE(k.bf16);
+  EXPECT_EQ(k.batch, kBatch);
+  EXPECT_EQ(k.heads, kKeyHeads);
+  EXPECT_EQ(k.rows, kRows);
+  EXPECT_EQ(k.columns, kDim);
+  EXPECT_EQ(k.row_stride, kKeyHeads * kDim * 2);
+  EXPECT_EQ(k.head_stride, kDim * 2);
+  EXPECT_EQ(k.batch_stride, kRows * kKeyHeads * kDim * 2);
+  EXPECT_EQ(k.box_rows, 128);
+}
+
 TEST_F(Fake, CaptureNeitherLoadsNorAllocates) {
   const Tensors t(kFirst);
   int stream;

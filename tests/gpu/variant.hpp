@@ -15,7 +15,7 @@ namespace test {
 struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
-  bool general = false, scores = false, backward = false, triton = false;  // general: not plain
+  bool general = false, scores = false, backward = false, triton = false, hopper = false;  // general: not plain
   size_t turn = 0;  // takes every third problem, from number `turn` on
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
@@ -38,7 +38,7 @@ inline std::vector<Variant> all_variants() {
       if (k.operation == std::string("backward_dsink") || combines(k.name)) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features != std::string("plain"),
                      k.features == std::string("scores"), std::string(k.operation).starts_with("backward"),
-                     by_triton(k.name)});
+                     by_triton(k.name), std::string(k.operation).ends_with("_hopper")});
     }
   }
   std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });

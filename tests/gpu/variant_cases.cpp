@@ -150,4 +150,22 @@ Case for_triton(const Case& c, int64_t tile) {
   return {text, c.kind, scores || c.layout == padded ? spaced : c.layout};
 }
 
+Case for_hopper(const Case& c) {
+  std::istringstream words(c.problem);
+  std::string text, head_dim;
+  for (std::string word; words >> word;) {
+    const std::string name = word.substr(0, word.find_first_of("0123456789"));
+    if (word.starts_with("varlen=")) continue;
+    if (word == "sk0") word = "sk1";
+    if (name == "d" || name == "dv") {
+      const std::string eights = std::to_string((std::stoi(word.substr(name.size())) + 7) / 8 * 8);
+      if (name == "d") head_dim = eights;
+      else if (eights == head_dim) continue;  // a text does not repeat it
+      word = name + eights;
+    }
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return {text, c.kind, c.layout == padded ? spaced : c.layout};
+}
+
 }  // namespace test

@@ -23,4 +23,8 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 // scale <= 0, and aligned rows.
 Case for_triton(const Case& c, int64_t tile);
 
+// In what kernels by tensor maps take: sequences that are not packed, keys, head dims that are multiples of 8, rows
+// that are aligned.
+Case for_hopper(const Case& c);
+
 }  // namespace test

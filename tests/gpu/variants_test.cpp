@@ -333,6 +333,8 @@ TEST_P(EveryVariant, MeetsTheRule) {
     std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
   if (v.triton)
     for (Case& c : cases) c = for_triton(c, v.tile);
+  if (v.hopper)
+    for (Case& c : cases) c = for_hopper(c);
   const auto start = std::chrono::steady_clock::now();
   size_t problems = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -340,8 +342,8 @@ TEST_P(EveryVariant, MeetsTheRule) {
     check(v, cases[i]);
     ++problems;
   }
-  if ((!v.backward || v.triton) && !combines(v.name)) check_reversed_rows(v), ++problems;
-  if (v.triton) check_refuses_unaligned(v);
+  if ((!v.backward || v.triton) && !v.hopper && !combines(v.name)) check_reversed_rows(v), ++problems;
+  if (v.triton || v.hopper) check_refuses_unaligned(v);
   if (!v.backward && v.general && !(v.scores && v.dtype != "bf16")) check_least_bias(v), ++problems;
   if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;
   if (v.backward && !v.name.starts_with("backward_dsink")) {

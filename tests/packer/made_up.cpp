@@ -106,6 +106,7 @@ std::vector<std::byte> code_object(const Cubin& c, size_t size) {
   put_attribute(info, 0x11, 7, c.stack);
   put_attribute(own, 0x05, c.threads, 1, 1);
   put(own, uint8_t{3}, uint8_t{0x19}, static_cast<uint16_t>(c.argument_size));
+  for (const auto& [low, high] : c.code) put(text, low, high);
   std::mt19937 random(static_cast<unsigned>(size));
   for (size_t i = 0; i < size; ++i) text.push_back(static_cast<std::byte>(random() & 255));
 
@@ -167,6 +168,22 @@ std::string good_nvidia_archive() {
   return pack("manifest", good_nvidia_rows(),
               {"sm_90", "a compiler", "", {{good_nvidia_rows()[0].name(), code_object(Cubin())}}})
       .file;
+}
+
+std::vector<Row> hopper_rows() {
+  return read_manifest("manifest",
+                       "forward_hopper sm_90 dtype=bf16 head_dim=128 features=plain block_k=128 waves=12"
+                       " waves_per_eu=3 registers<=168 shared=196608 occupancy>=3 p=nearest\n");
+}
+
+std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said) {
+  const Row row = hopper_rows()[0];
+  Cubin cubin;
+  cubin.kernel = row.symbol();
+  cubin.threads = 384;
+  cubin.argument_size = sizeof(rapt_hopper_forward_args);
+  cubin.code = code;
+  return pack("manifest", {row}, {"sm_90", "a compiler", "", {{row.name(), code_object(cubin, 0), 0, said}}}).file;
 }
 
 }  // namespace rapt::archive

@@ -1,6 +1,8 @@
 // Code objects and archives made up without a compiler.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@ std::string good_archive(const std::vector<Row>& rows);  // of other rows of gfx
 struct Cubin {
   std::string kernel = "forward_d64_bf16_plain_k64w4q2";
   int processor = 90, registers = 120, stack = 0, static_shared = 0, argument_size, threads = 128;
+  std::vector<std::array<uint64_t, 2>> code;  // its instructions, before the bytes that do not compress
 
   Cubin();
 };
@@ -34,5 +37,18 @@ std::vector<std::byte> code_object(const Cubin& cubin, size_t size = 1000);
 std::vector<Row> good_nvidia_rows();  // of sm_90
 
 std::string good_nvidia_archive();  // of these rows
+
+// A made-up kernel of kernels/hopper with these instructions, and what the compiler said of it.
+std::vector<Row> hopper_rows();  // of sm_90: forward_hopper.d128.bf16.plain.k128w12
+std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "");
+
+// Instructions as `cuobjdump -sass` prints them.
+namespace instruction {
+inline constexpr std::array<uint64_t, 2> product = {0x01e00000045879f0, 0x000fe2000c7018ff},
+                                         exponential = {0x0000009800987308, 0x000e220000000800},
+                                         reciprocal = {0x0000000000007308, 0x000e220000001000},
+                                         wait_for_one = {0x00008000000079c5, 0x000fc40000010100},
+                                         wait_for_all = {0x00008000000079c5, 0x000fe40000010000};
+}  // namespace instruction
 
 }  // namespace rapt::archive

@@ -52,6 +52,37 @@ TEST(Nvidia, AForeignCodeObjectIsNamed) {
   EXPECT_EQ(error_of(code), kWhere + "its ABI version is 7, must be 8: compile it with CUDA 13");
 }
 
+std::string hopper_error(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "") {
+  try {
+    hopper_archive(code, said);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+const std::string kHopper = "manifest:1: forward_hopper.d128.bf16.plain.k128w12 on sm_90: ";
+
+TEST(Hopper, FourWavesCopy) { EXPECT_EQ(hopper_rows()[0].queries_per_group(*find_architecture("sm_90")), 128); }
+
+TEST(Hopper, ExponentialsRunBesideProducts) {
+  using namespace instruction;
+  const std::string none = kHopper +
+                           "no exponential is between products and the wait for them: softmax does not run "
+                           "beside products";
+  EXPECT_EQ(hopper_error({product, product, wait_for_one, exponential, wait_for_all}), "no error");
+  EXPECT_EQ(hopper_error({exponential, product, wait_for_one, reciprocal, wait_for_all, exponential}), none);
+  EXPECT_EQ(hopper_error({product, wait_for_all, exponential, product, wait_for_all}), none);
+  // a wait in a branch that is rarely taken
+  EXPECT_EQ(hopper_error({product, wait_for_one, wait_for_all, exponential, wait_for_all}), "no error");
+}
+
+TEST(Hopper, WhatTheCompilerSaysOfProductsIsRead) {
+  using namespace instruction;
+  const std::string loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized";
+  EXPECT_EQ(hopper_error({product, exponential, wait_for_all}, "ptxas info    : (C7512) " + loss + "\nmore\n"),
+            kHopper + "the compiler says: " + loss);
+}
+
 // A code object that is cut anywhere is not read past its end.
 TEST(Nvidia, ATruncatedCodeObjectIsRefused) {
   const std::vector<std::byte> code = code_object(Cubin(), 0);
@@ -77,6 +108,8 @@ TEST(Nvidia, RowsHaveTheirVendorsKeys) {
   EXPECT_EQ(error("forward gfx942" + common + amd + " shared=0"), "manifest:1: \"shared=\" is no key of rows for amd");
   EXPECT_EQ(error("forward sm_90,gfx942" + common + nvidia),
             "manifest:1: gfx942 is not of the vendor nvidia, as sm_90 is");
+  EXPECT_EQ(error("forward_hopper sm_90" + common + nvidia),
+            "manifest:1: forward_hopper is for sm_90 alone, and has groups of 4 waves, at least 2");
   const Row row = good_nvidia_rows()[0];
   EXPECT_EQ(row.name(), kName);
   EXPECT_EQ(row.queries_per_group(*find_architecture("sm_90")), 4 * 2 * 16);

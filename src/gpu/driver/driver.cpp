@@ -33,6 +33,10 @@ bool Driver::captures(Stream stream) {
   return capturing;
 }
 
+Status Driver::encode_tensor_map(void* /*map*/, const TensorLayout& /*layout*/) {
+  throw Error(RAPT_INTERNAL_ERROR, cat(name(), " has no tensor maps"));
+}
+
 void Driver::fail(Status status, const std::string& what) const {
   throw Error(RAPT_DEVICE_ERROR, cat(what, " failed: ", describe(status)));
 }

@@ -59,6 +59,17 @@ struct LaunchShape {
   bool fields_are_arguments = false;   // the kernel has one argument per field of the struct
 };
 
+// A tensor [batch, heads, rows, columns] of 16-bit numbers whose columns are neighbours, as the copy engine finds it,
+// and what it copies at once: `box_rows` rows of one head, 64 columns of each, swizzled in lines of 128 bytes.
+struct TensorLayout {
+  void* data = nullptr;
+  bool bf16 = false;                                          // or fp16
+  int64_t batch = 0, heads = 0, rows = 0, columns = 0;        // all at least 1
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;  // bytes, multiples of 16
+  int32_t box_rows = 0;                                       // at most 256
+};
+inline constexpr int32_t kBoxColumns = 64;
+
 // All functions may be called from many threads at once. A function that returns a Status acts on the calling thread's
 // current device (DeviceScope) unless it names one. If it fails, it leaves nothing behind: a vendor's "last error" is
 // reset.
@@ -105,6 +116,10 @@ class Driver {
   virtual Status find_function(Function*, Module, const char* symbol) = 0;
   // The kernel's arguments are a struct; the bytes are read before launch() returns.
   virtual Status launch(Function, const LaunchShape&, const void* arguments, size_t bytes, Stream) = 0;
+
+  // Fills the 128 bytes at `map`, a multiple of 64, which kernels with tensor maps are passed. Throws Error if the
+  // vendor's devices have no copy engine for them.
+  virtual Status encode_tensor_map(void* map, const TensorLayout& layout);
 
   virtual Status create_event(Event*) = 0;
   virtual Status destroy_event(Event) = 0;

@@ -67,6 +67,10 @@ static_assert(sizeof(CudaLaunchConfig) == 56 && offsetof(CudaLaunchConfig, strea
 
 inline constexpr unsigned kCudaEventDefault = 0;
 
+// CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill
+inline constexpr int kCudaTensorFloat16 = 6, kCudaTensorBfloat16 = 9;
+inline constexpr int kCudaNoInterleave = 0, kCudaSwizzle128Bytes = 3, kCudaL2Promotion128Bytes = 2, kCudaFillZeros = 0;
+
 // CUmemAllocationType, CUmemLocationType, CUmemPool_attribute
 inline constexpr int kCudaPinnedMemory = 1, kCudaLocationDevice = 1, kCudaPoolReleaseThreshold = 4;
 
@@ -113,6 +117,8 @@ static_assert(sizeof(CudaPoolProperties) == 88);
   function(CudaError, cuFuncGetAttribute, (int*, int, CudaFunction))                                  \
   function(CudaError, cuFuncSetAttribute, (CudaFunction, int, int))                                   \
   function(CudaError, cuLaunchKernelEx, (const CudaLaunchConfig*, CudaFunction, void**, void**))      \
+  function(CudaError, cuTensorMapEncodeTiled, (void*, int, unsigned, void*, const uint64_t*, const uint64_t*, \
+           const unsigned*, const unsigned*, int, int, int, int))                                     \
   function(CudaError, cuEventCreate, (CudaEvent*, unsigned))                                          \
   function(CudaError, cuEventDestroy_v2, (CudaEvent))                                                 \
   function(CudaError, cuEventRecord, (CudaEvent, CudaStream))                                         \

@@ -122,6 +122,16 @@ class CudaDriver final : public Driver {
     return status(cuda_.cuLaunchKernelEx(&config, function, fields ? nullptr : parameters, fields ? buffer : nullptr));
   }
 
+  Status encode_tensor_map(void* map, const TensorLayout& t) override {
+    const auto size = [](int64_t n) { return static_cast<uint64_t>(n); };
+    const uint64_t sizes[] = {size(t.columns), size(t.rows), size(t.heads), size(t.batch)};
+    const uint64_t strides[] = {size(t.row_stride), size(t.head_stride), size(t.batch_stride)};  // of all but columns
+    const unsigned box[] = {kBoxColumns, static_cast<unsigned>(t.box_rows), 1, 1}, every[] = {1, 1, 1, 1};
+    const int type = t.bf16 ? kCudaTensorBfloat16 : kCudaTensorFloat16;
+    return status(cuda_.cuTensorMapEncodeTiled(map, type, 4, t.data, sizes, strides, box, every, kCudaNoInterleave,
+                                               kCudaSwizzle128Bytes, kCudaL2Promotion128Bytes, kCudaFillZeros));
+  }
+
   Status create_event(Event* event) override { return status(cuda_.cuEventCreate(event, kCudaEventDefault)); }
   Status destroy_event(Event event) override { return status(cuda_.cuEventDestroy_v2(event)); }
   Status record_event(Event event, Stream stream) override { return status(cuda_.cuEventRecord(event, stream)); }

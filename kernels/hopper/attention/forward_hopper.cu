@@ -1,0 +1,312 @@
+// Forward attention with wgmma and TMA: Hopper only. S = Q K^T, O = P V.
+//
+// A workgroup has four warps that only copy, by one thread, and groups of four warps that compute 64 rows each. It
+// stays on its multiprocessor and computes tiles of queries, one after another (turns.hpp), in one pipeline: the next
+// tile's first product runs beside the last one's end. Within a tile S of the next keys is computed together with O of
+// the last ones, and the softmax of the former runs beside the rest of the latter. Groups take turns to issue products,
+// so that one group's softmax runs beside another one's products.
+#include "kernels/hopper/attention/again.hpp"
+#include "kernels/hopper/attention/running_softmax.hpp"
+#include "kernels/hopper/attention/turns.hpp"
+#include "kernels/hopper/isa/registers.hpp"
+#include "kernels/hopper/tile/panels.hpp"
+#include "kernels/hopper/tile/ring.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
+inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
+inline constexpr int kQueryStages = kHeadDim > 128 ? 1 : 2, kKeyStages = 2;
+// The registers of a multiprocessor that each thread has, and what the groups have of the others'.
+inline constexpr int kFeederRegisters = kGroups == 2 ? 40 : 32, kRegisters = kGroups == 2 ? 232 : 160;
+
+using PanelsQ = Panels<kRows, kHeadDim>;
+using PanelsK = Panels<kKeys, kHeadDim>;
+using RingQ = Ring<kQueryStages>;
+using RingK = Ring<kKeyStages>;
+using Scores = Accumulators<kKeyTiles>;
+using Outputs = Accumulators<kDimTiles>;
+
+// A tile of queries and its keys, in tiles: the feeding thread says it of each fill of Q.
+struct Work {
+  int first_row, head, batch;
+  int first_tile, tiles;     // no tiles: there is nothing more to do
+  int full_begin, full_end;  // of `tiles`, those that all rows attend whole
+};
+
+// Shared memory: addresses, and what is read as C++ reads it.
+struct Shared {
+  // A group may store a tile, have given back Q of the next one, and so let Q of the one after that be written.
+  static constexpr uint32_t kWorks = 4;
+  static constexpr int kWorkBytes = 32;
+  static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
+  static constexpr int kBarriers = kV + kKeyStages * PanelsK::kBytes;
+  static constexpr int kWork = kBarriers + (RingQ::kBytes + 2 * RingK::kBytes + 31) / 32 * 32;
+  static constexpr int kBytes = kWork + static_cast<int>(kWorks) * kWorkBytes;
+  char* memory;
+  uint32_t address;
+
+  DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + stage * PanelsQ::kBytes}; }
+  DEVICE_MEMBER PanelsK k(uint32_t stage) const { return {address + kK + stage * PanelsK::kBytes}; }
+  DEVICE_MEMBER PanelsK v(uint32_t stage) const { return {address + kV + stage * PanelsK::kBytes}; }
+  DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers}; }
+  DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingK v_ring() const { return {address + kBarriers + RingQ::kBytes + RingK::kBytes}; }
+  DEVICE_MEMBER Work& work(uint32_t n) const {
+    return *reinterpret_cast<Work*>(memory + kWork + n % kWorks * kWorkBytes);
+  }
+};
+static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
+
+using Args = const rapt_hopper_forward_args;
+
+// The feeding thread.
+class Feeder {
+ public:
+  DEVICE_MEMBER Feeder(Args& a, const Shared& shared)
+      : a_(a), shared_(shared), turns_(a.turns, workgroup_id(), workgroups()) {}
+
+  DEVICE_MEMBER void run() {
+    Work work = next();
+    if constexpr (kQueryStages > 1) load_q(work);
+#pragma unroll 1
+    while (work.tiles > 0) {
+      Work following = {};
+      const int head_k = work.head / a_.forward.problem.group;
+      // K is a tile ahead of V. The next tile of queries, which takes long to find, follows when the groups have work.
+#pragma unroll 1
+      for (int i = 0; i <= work.tiles; ++i) {
+        const int row = (work.first_tile + i) * kKeys;
+        if (i < work.tiles)
+          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, row, head_k, work.batch);
+        if (kQueryStages == 1 && i == 0) load_q(work);
+        if (i == 0) continue;
+        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, row - kKeys, head_k,
+             work.batch);
+        if (i > 1) continue;
+        following = next();
+        if constexpr (kQueryStages > 1) load_q(following);
+      }
+      keys_ += work.tiles;
+      work = following;
+    }
+    if constexpr (kQueryStages == 1) load_q(work);
+  }
+
+ private:
+  DEVICE_MEMBER Work next() {
+    const QueryTile turn = turns_.next();
+    if (turn.head < 0) return {};
+    Problem& p = a_.forward.problem;
+    Work work = {turn.tile * kRows, turn.head % p.heads_q, turn.head / p.heads_q};
+    const Keys keys = keys_of(p, unpacked_block(p, work.head, work.batch, work.first_row), work.first_row, kRows);
+    work.first_tile = keys.begin / kKeys;
+    work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
+    work.full_begin = (keys.full_begin + kKeys - 1) / kKeys - work.first_tile;
+    work.full_end = keys.full_end / kKeys - work.first_tile;
+    return work;
+  }
+  DEVICE_MEMBER void load_q(const Work& work) {
+    const RingQ ring = shared_.q_ring();
+    ring.wait_until_empty(queries_);
+    shared_.work(queries_) = work;
+    const PanelsQ q = shared_.q(RingQ::stage(queries_));
+    if (work.tiles > 0) q.load(a_.q, ring.full(queries_), work.first_row, work.head, work.batch);
+    else ring.full(queries_).arrive();
+    ++queries_;
+  }
+  DEVICE void load(const RingK& ring, uint32_t n, const PanelsK& panels, TensorMap& map, int row, int head, int batch) {
+    ring.wait_until_empty(n);
+    panels.load(map, ring.full(n), row, head, batch);
+  }
+
+  Args& a_;
+  const Shared shared_;
+  Turns turns_;
+  uint32_t queries_ = 0, keys_ = 0;  // fills so far
+};
+
+// A group's 64 rows of each tile of queries.
+class Group {
+ public:
+  DEVICE_MEMBER Group(Args& a, const Shared& shared, int group)
+      : a_(a), shared_(shared), group_(group), softmax_(a.forward.problem.scale_log2, a.scale_inverse) {}
+
+  DEVICE_MEMBER void run() {
+    begin_tile();
+    if (tiles_ == 0) return;
+    if (group_ == kGroups - 1) turn_of(0).arrive();
+    Scores s;
+    Outputs o;
+    Fragment p[kKeyTiles / 2];
+    bool again = false;
+    shared_.k_ring().wait_until_full(keys_);
+    products_begin();
+    multiply_k(s);
+    wait_for_products<0>();
+    keep(s);
+    give_back_k(tiles_ == 1);
+#pragma unroll 1
+    while (tiles_ > 0) {
+      clear(o);
+      softmax_.begin();
+      weigh(s, 0, [](const float(&)[2]) {});
+      round_to_operand<T>(s, p);
+      softmax_.settle();
+#pragma unroll 1
+      for (int i = 1; i < tiles_; ++i) {
+        shared_.k_ring().wait_until_full(keys_);
+        multiply(s, p, o);
+        give_back_k(i + 1 == tiles_);
+        weigh(s, i, [&](const float(&factor)[2]) {
+          wait_for_products<0>();
+          keep(o);
+          multiply_rows_by(o, factor);
+        });
+        finish_product(o);
+        round_to_operand<T>(s, p);
+        softmax_.settle();
+      }
+      ++queries_;
+      begin_tile();
+      if (tiles_ > 0) shared_.k_ring().wait_until_full(keys_);
+      multiply(s, p, o);  // S of what lies there, where no tile follows
+      wait_for_products<0>();
+      keep(o);
+      give_back_v(keys_ - 1);
+      if (tiles_ > 0) give_back_k(tiles_ == 1);
+      again |= store(o);
+    }
+    if (again) run_again<T, kRows>(a_, warp_row());
+  }
+
+ private:
+  DEVICE int lane() { return thread_id() % kWave; }
+  DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
+  // Groups issue products one after another.
+  DEVICE NamedBarrier turn_of(int group) { return {1 + group, 2 * kGroupThreads}; }
+
+  DEVICE_MEMBER void begin_tile() {
+    shared_.q_ring().wait_until_full(queries_);
+    const Work& work = shared_.work(queries_);
+    tiles_ = same_in_all_lanes(work.tiles);
+    full_begin_ = same_in_all_lanes(work.full_begin);
+    full_end_ = same_in_all_lanes(work.full_end);
+  }
+  // Tells the compiler that lanes have the same number: it then computes with it once for a warp.
+  DEVICE int same_in_all_lanes(int x) { return __shfl_sync(~0u, x, 0); }
+
+  DEVICE_MEMBER void multiply_k(Scores& s) const {
+    const MatrixDescriptor q = shared_.q(0).rows(group_ * kGroupRows) + RingQ::stage(queries_) * PanelsQ::kBytes;
+    const MatrixDescriptor k = shared_.k(0).rows(0) + RingK::stage(keys_) * PanelsK::kBytes;
+#pragma unroll
+    for (int i = 0; i < kHeadDim / PanelsQ::kStepColumns; ++i)
+      multiply_rows(s, q + PanelsQ::along_columns(i), k + PanelsK::along_columns(i), i > 0, T());
+    products_end();
+  }
+  DEVICE_MEMBER void multiply_v(const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
+    const MatrixDescriptor v = shared_.v(0).transposed() + RingK::stage(keys_ - 1) * PanelsK::kBytes;
+#pragma unroll
+    for (int i = 0; i < kKeys / PanelsK::kStepColumns; ++i) multiply_fragment(o, p[i], v + PanelsK::along_rows(i), T());
+    products_end();
+  }
+  // S of the next keys, and starts O of the last ones, which are a tile behind. The next group begins when S is there:
+  // its products follow O's without a gap, and beside them runs this group's softmax.
+  DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
+    shared_.v_ring().wait_until_full(keys_ - 1);
+    turn_of(group_).wait();
+    keep(o);
+    products_begin();
+    multiply_k(s);
+    multiply_v(p, o);
+    wait_for_products<1>();
+    turn_of((group_ + 1) % kGroups).arrive();
+    keep(s);
+  }
+  DEVICE_MEMBER void give_back_k(bool last) {
+    shared_.k_ring().give_back(keys_, leads());
+    shared_.q_ring().give_back(queries_, leads() && last);
+    ++keys_;
+  }
+  DEVICE_MEMBER void give_back_v(uint32_t n) const { shared_.v_ring().give_back(n, leads()); }
+  // Waits for O of the last keys.
+  DEVICE_MEMBER void finish_product(Outputs& o) const {
+    wait_for_products<0>();
+    keep(o);
+    give_back_v(keys_ - 2);
+  }
+
+  // P of tile i of the keys.
+  template <class Rescale>
+  DEVICE_MEMBER void weigh(Scores& s, int i, const Rescale& rescale) {
+    softmax_.weigh(s, i < full_begin_ || i >= full_end_, [&] { exclude_keys(s, i); }, rescale);
+  }
+  DEVICE_MEMBER void exclude_keys(Scores& s, int i) const {
+    Problem& problem = a_.forward.problem;
+    const Work& work = shared_.work(queries_);
+    const Block block = unpacked_block(problem, work.head, work.batch, work.first_row);
+    const int first_key_of_tile = (work.first_tile + i) * kKeys;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = work.first_row + warp_row() + row_in_wave(0, half, lane());
+      exclude(TileLogits<kKeyTiles>{s, half, lane()}, first_key(problem, block, row) - first_key_of_tile,
+              end_key(problem, block, row) - first_key_of_tile);
+    }
+  }
+  // The first of the warp's rows, within a tile of queries.
+  DEVICE_MEMBER int warp_row() const { return group_ * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
+
+  // Stores the last tile's rows. Returns whether one has an Inf or NaN that may come from a key it does not attend.
+  DEVICE_MEMBER bool store(const Outputs& o) const {
+    const rapt_forward_args& a = a_.forward;
+    const Work& work = shared_.work(queries_ - 1);
+    const Block block = unpacked_block(a.problem, work.head, work.batch, work.first_row);
+    char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+    bool again = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = block.first_row + warp_row() + row_in_wave(0, half, lane());
+      Softmax<T, false> own = softmax_.of_row(half);
+      const float factor = own.finish(sink_of<false>(a.problem, block));
+      const bool exists = row < block.q.count;
+      if (exists) again |= not_finite(o, half) && own.sum == own.sum;
+      if (exists && lane() % 4 == 0) store_lse(a, block, row, own.lse());
+      store_row<T>(out + row * a.out.seq, a.problem.head_dim_v, o, half, lane(), factor, exists);
+    }
+    return any_lane(again);
+  }
+
+  Args& a_;
+  const Shared shared_;
+  const int group_;
+  RunningSoftmax<T, kKeyTiles> softmax_;
+  int tiles_, full_begin_, full_end_;  // of Work, of this tile of queries
+  uint32_t queries_ = 0;               // tiles of queries so far
+  uint32_t keys_ = 0;                  // tiles of K given back so far; V is one tile behind
+};
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, 1)
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_args arguments) {
+  using namespace rapt::nvidia;
+  extern __shared__ __align__(1024) char memory[];
+  const Shared shared = {memory, shared_address(memory)};
+  const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0);
+  if (thread_id() == 0) {
+    shared.q_ring().init(kGroups);
+    shared.k_ring().init(kGroups);
+    shared.v_ring().init(kGroups);
+    publish_barriers();
+  }
+  barrier();
+  if (group == 0) {
+    give_up_registers<kFeederRegisters>();
+    if (thread_id() == 0) Feeder(arguments, shared).run();
+  } else {
+    take_registers<kRegisters>();
+    Group(arguments, shared, group - 1).run();
+  }
+}

@@ -1,0 +1,131 @@
+// Online softmax for the long pipeline of Hopper's kernels. A lane has parts of two rows.
+//
+// P is exp2(logit - reference), as in softmax.hpp. The reference is the maximum of the row's first keys. It is replaced
+// only where a logit is far above it, which a vote of the warp finds out without the row's maximum.
+#pragma once
+
+#include "kernels/common/softmax.hpp"
+#include "kernels/hopper/isa/wgmma.hpp"
+
+namespace rapt::nvidia {
+
+template <class T, int Tiles>
+class RunningSoftmax {
+ public:
+  static constexpr float kMost = T::p_exponent + kLazy;  // that a logit may be above its row's reference
+
+  // The scale of scores, whose logits are in the log2 domain, and its inverse.
+  DEVICE_MEMBER RunningSoftmax(const float& scale, const float& inverse) : scale_(scale), inverse_(inverse) {}
+
+  DEVICE_MEMBER void begin() {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      reference_[half] = sum_[half] = rest_[half] = 0;
+    }
+    careful_ = true;
+  }
+
+  // Turns a tile of scores into P, after exclude() if it is `partial`. Where a reference is replaced, rescale(factor)
+  // must multiply O so far. What is rare comes first and in few branches: what follows is one block, in which the
+  // compiler can mix instructions.
+  template <class Exclude, class Rescale>
+  DEVICE_MEMBER void weigh(Accumulators<Tiles>& s, bool partial, const Exclude& exclude, const Rescale& rescale) {
+    bool outdated;
+    if (rarely(partial || careful_)) {
+      if (partial) exclude();
+      outdated = any_lane(needs_other(s));
+    } else {
+      outdated = any_lane(exceeds(s));
+    }
+    if (rarely(outdated)) {
+      float factor[2];
+      replace_references(s, factor);
+      rescale(factor);
+    }
+    float sums[4];
+#pragma unroll
+    for (int i = 0; i < Tiles; ++i)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        s[i][e] = exp2(__builtin_fmaf(s[i][e], scale_, -reference_[e / 2]));
+        sums[e] = i == 0 ? s[i][e] : sums[e] + s[i][e];
+      }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float sum = sums[2 * half] + sums[2 * half + 1], total = sum_[half] + sum;
+      rest_[half] += sum - (total - sum_[half]);
+      sum_[half] = total;
+    }
+  }
+
+  // After P has been rounded.
+  DEVICE_MEMBER void settle() {
+    if (rarely(careful_)) careful_ = any_lane(!settled(0) || !settled(1));
+  }
+
+  // As the other kernels finish a row.
+  DEVICE_MEMBER Softmax<T, false> of_row(int half) const { return {reference_[half], sum_[half], rest_[half]}; }
+
+ private:
+  // The largest score that needs no other reference.
+  DEVICE_MEMBER float limit(int half) const { return (reference_[half] + kMost) * inverse_; }
+  DEVICE_MEMBER bool settled(int half) const { return sum_[half] > 0 && reference_[half] >= -kMost; }
+
+  DEVICE_MEMBER float largest(const Accumulators<Tiles>& s, int half) const {
+    float most = max(s[0][2 * half], s[0][2 * half + 1]);
+#pragma unroll
+    for (int i = 1; i < Tiles; ++i) most = max(most, max(s[i][2 * half], s[i][2 * half + 1]));
+    return most;
+  }
+
+  // Whether a score is above its limit, which is not below 0: as integers, floats above 0 keep their order, and lie
+  // above all that are below 0. Three at once.
+  DEVICE_MEMBER bool exceeds(const Accumulators<Tiles>& s) const {
+    int most[4];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) most[e] = as_int(s[0][e]);
+#pragma unroll
+    for (int i = 1; i + 1 < Tiles; i += 2)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) most[e] = __vimax3_s32(most[e], as_int(s[i][e]), as_int(s[i + 1][e]));
+    bool found = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int last =
+          __vimax3_s32(most[2 * half + 1], as_int(s[Tiles - 1][2 * half]), as_int(s[Tiles - 1][2 * half + 1]));
+      found |= max(most[2 * half], last) > as_int(limit(half));
+    }
+    return found;
+  }
+  DEVICE int as_int(float x) { return __float_as_int(x); }
+
+  // The same for any limit, and whether these are a row's first keys.
+  DEVICE_MEMBER bool needs_other(const Accumulators<Tiles>& s) const {
+    bool found = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float most = largest(s, half);
+      found |= most > limit(half) || (sum_[half] == 0 && most > -__builtin_inff());
+    }
+    return found;
+  }
+
+  DEVICE_MEMBER void replace_references(const Accumulators<Tiles>& s, float (&factor)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float most = query_max(largest(s, half)) * scale_, before = query_sum(sum_[half]), old = reference_[half];
+      const bool first = before == 0 && most > -__builtin_inff();
+      if (first || most > old + kMost) reference_[half] = most - T::p_exponent;
+      factor[half] = before == 0 ? 1 : exp2(old - reference_[half]);
+      sum_[half] *= factor[half];
+      rest_[half] *= factor[half];
+    }
+    careful_ = true;
+  }
+
+  const float &scale_, &inverse_;  // of constant memory
+  float reference_[2], sum_[2], rest_[2];
+  bool careful_;  // of the warp: a row has no keys yet, or a limit below 0
+};
+
+}  // namespace rapt::nvidia

@@ -1,0 +1,38 @@
+// A tile of rows in shared memory, as panels of 64 columns: a row of a panel is 128 bytes, whose pieces of 16 bytes are
+// swizzled, piece i of row r at place i ^ (r % 8). So the copy engine writes it, and so products read it.
+#pragma once
+
+#include "kernels/hopper/isa/tensor_copy.hpp"
+#include "kernels/hopper/isa/wgmma.hpp"
+
+namespace rapt::nvidia {
+
+template <int Rows, int Dims>
+struct Panels {
+  static constexpr int kColumns = 64, kRowBytes = 128, kCount = Dims / kColumns;
+  static constexpr int kPanelBytes = Rows * kRowBytes, kBytes = kCount * kPanelBytes;
+  static constexpr int kStepColumns = 16;  // of one product
+  uint32_t address;                        // a multiple of 1,024
+
+  // Starts the copy of rows from `row` on. The tensor's box is a panel.
+  DEVICE_MEMBER void load(TensorMap& map, Barrier arrival, int row, int head, int batch) const {
+    arrival.arrive_expecting(kBytes);
+#pragma unroll 1
+    for (int p = 0; p < kCount; ++p)
+      copy_box(address + p * kPanelBytes, map, arrival, {p * kColumns, row, head, batch});
+  }
+
+  // Rows from `first` on as operand A, or B transposed, of products along their columns.
+  DEVICE_MEMBER MatrixDescriptor rows(int first) const { return MatrixDescriptor::at(address + first * kRowBytes, 0); }
+  // Where the product's step `i` begins.
+  DEVICE constexpr int along_columns(int i) {
+    constexpr int kSteps = kColumns / kStepColumns;
+    return i / kSteps * kPanelBytes + i % kSteps * kStepColumns * 2;
+  }
+
+  // All rows as operand B of products along the rows.
+  DEVICE_MEMBER MatrixDescriptor transposed() const { return MatrixDescriptor::at(address, kPanelBytes); }
+  DEVICE constexpr int along_rows(int i) { return i * kStepColumns * kRowBytes; }
+};
+
+}  // namespace rapt::nvidia

@@ -1,0 +1,65 @@
+#include "gpu/tensor_maps.hpp"
+
+#include <algorithm>
+
+#include "gpu/arguments.hpp"
+
+namespace rapt::gpu {
+
+namespace {
+
+void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const View& view, int64_t heads, int64_t rows,
+            int64_t columns, int32_t box_rows, const Device& device) {
+  const int64_t bytes = dtype_bytes(call.dtype);
+  const TensorLayout layout = {.data = view.data,
+                               .bf16 = call.dtype == DType::bf16,
+                               .batch = call.batch,
+                               .heads = heads,
+                               .rows = rows,
+                               .columns = columns,
+                               .batch_stride = view.batch * bytes,
+                               .head_stride = view.head * bytes,
+                               .row_stride = view.seq * bytes,
+                               .box_rows = box_rows};
+  device.driver->check(device.driver->encode_tensor_map(&map, layout), "describing ", name, " to the copy engine of ",
+                       device.text());
+}
+
+// Later rows may have more keys. If all keys then fit half of the cache, the longest tiles of all heads come first.
+// Otherwise tiles come in pairs of a long and a short one: of one head, or of two if a head has an odd number.
+rapt_abi_turns turns_of(const Call& call, int64_t tiles, const Device& device) {
+  const int64_t heads = call.batch * call.heads_q;
+  rapt_abi_turns turns = {static_cast<int32_t>(tiles), static_cast<int32_t>(heads), 1, RAPT_DEAL_EVEN};
+  if (call.right_side() < 0 || call.window_left >= 0) return turns;
+  const int64_t keys = call.batch * call.heads_k * call.seqlen_k;
+  const bool fits = keys * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) <= device.shared_cache_bytes / 2;
+  turns.dealing = fits ? RAPT_DEAL_SNAKE : RAPT_DEAL_PAIRS;
+  turns.heads_at_once = fits ? turns.heads : static_cast<int32_t>(std::min<int64_t>(1 + tiles % 2, heads));
+  return turns;
+}
+
+}  // namespace
+
+std::string hopper_refusal(const Needs& n) {
+  if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
+  if (n.lengths_differ) return "by tensor maps: it takes no packed sequences";
+  if (n.alignment < 16)
+    return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
+  if (n.backwards) return "by tensor maps: strides must not be negative";
+  if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
+  return "";
+}
+
+rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned, const Variant& kernel,
+                                             const Device& device) {
+  rapt_hopper_forward_args a = {};
+  encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, kernel.block_q, device);
+  encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, kernel.block_k, device);
+  encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, kernel.block_k, device);
+  a.turns = turns_of(call, planned.tiles, device);
+  a.forward = forward_args(call, planned, kernel, device);
+  a.scale_inverse = 1 / a.forward.problem.scale_log2;
+  return a;
+}
+
+}  // namespace rapt::gpu

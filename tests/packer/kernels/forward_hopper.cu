@@ -1,0 +1,26 @@
+// Multiplies as the kernels of kernels/hopper do, but badly. RAPT_BLOCK_K 64: registers of products are used while
+// these run, so the compiler makes them wait for one another. Otherwise: exponentials come after the wait.
+#include "kernels/abi.h"
+#include "kernels/hopper/isa/wgmma.hpp"
+
+using namespace rapt::nvidia;
+
+extern "C" __global__ void __launch_bounds__(RAPT_WAVES * 32, 1)
+    RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_args a) {
+  extern __shared__ __align__(1024) char memory[];
+  const MatrixDescriptor rows = MatrixDescriptor::at(shared_address(memory), 0);
+  Accumulators<8> s;
+  products_begin();
+  multiply_rows(s, rows, rows, false, bf16());
+  if (RAPT_BLOCK_K == 64) s[0][0] += 1;
+  multiply_rows(s, rows, rows, true, bf16());
+  products_end();
+  wait_for_products<0>();
+  keep(s);
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sum += rapt::nvidia::exp2(s[i][e]);
+  a.forward.lse.data[thread_id()] = sum;
+}
