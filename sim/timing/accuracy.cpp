@@ -19,7 +19,8 @@ constexpr std::array accuracies{
 }  // namespace
 
 Accuracy accuracy_of(const Chip& chip) {
-  const auto found = std::find_if(accuracies.begin(), accuracies.end(), [&](const Accuracy& a) { return a.chip == chip.name; });
+  const auto found =
+      std::find_if(accuracies.begin(), accuracies.end(), [&](const Accuracy& a) { return a.chip == chip.name; });
   if (found != accuracies.end()) return *found;
   return {.chip = chip.name, .rows = 0, .geometric_mean = 1, .within = unmeasured, .share = 0};
 }

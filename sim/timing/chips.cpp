@@ -10,7 +10,7 @@ namespace {
 
 // The first of an architecture is the one that its name alone means.
 constexpr std::array known_chips{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
-                           mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
+                                 mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
 
 constexpr bool has_every_arch() {
   ArchSet archs = 0;
