@@ -105,7 +105,7 @@ constexpr unsigned groups = 40, threads = 128;
 
 // What the launch's error says; "" if there is none.
 std::string failure(const Module& module, const std::string& name) {
-  const Buffer<unsigned> flags(std::vector<unsigned>(threads));
+  const Buffer<unsigned> flags(std::vector<unsigned>(threads, 0));
   try {
     module.launch(name, {groups, 1, 1}, {threads, 1, 1}, 0, flags.data(), groups - 1);
   } catch (const Fault& fault) {
