@@ -379,35 +379,5 @@ TEST(TimedLaunch, EveryGroupOfASmallLaunchIsTimed) {
   EXPECT_EQ(part.clocks, forecast(false, 20000).clocks);
 }
 
-// The last group sets a flag for which all others wait; it is in no sample.
-TEST(TimedLaunch, GroupsThatASampleWaitsForRunToo) {
-  Module module(Arch::gfx942, R"(
-    extern "C" __global__ void wait_for_last(unsigned* flag, unsigned last) {
-      if (__builtin_amdgcn_workgroup_id_x() == last) {
-        __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
-      } else {
-        while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
-      }
-    }
-    // The wait begins where groups that are not timed are recorded no longer, and their other waves are at a barrier.
-    extern "C" __global__ void wait_late(unsigned* flag, unsigned last) {
-      if (TID < 64)
-        for (unsigned n = 0; n < 4000; ++n) asm volatile("s_nop 0");
-      if (TID == 0) {
-        if (BID == last) __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
-        while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
-      }
-      SYNC();
-    })");
-  const Buffer<unsigned> flag(1);
-  module.time({&mi300x(), true});
-  for (const char* name : {"wait_for_last", "wait_late"}) {
-    flag[0] = 0;
-    const LaunchResult result = module.launch(name, {800, 1, 1}, {128, 1, 1}, 0, flag.data(), 799U);
-    EXPECT_LT(result.forecast->timed_groups, 800U) << name;
-    EXPECT_GT(result.forecast->microseconds, 0) << name;
-  }
-}
-
 }  // namespace
 }  // namespace rapt::sim::test

@@ -9,11 +9,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Every workgroup of `waits` but the last waits for that one.
+// Workgroups of `tickets` draw numbers, in the order in which they come.
 constexpr const char* program = R"(
-extern "C" __global__ void waits(unsigned* flag, unsigned last) {
-  if (__builtin_amdgcn_workgroup_id_x() == last) __hip_atomic_store(flag, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
-  else while (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+extern "C" __global__ void tickets(unsigned* drawn, float* out) {
+  if (__builtin_amdgcn_workitem_id_x() == 0)
+    out[__hip_atomic_fetch_add(drawn, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)] = 1;
 }
 // Its workgroups have private memory, which the host's threads reuse as they come.
 extern "C" __global__ void locals(const float* in, float* out) {
@@ -45,7 +45,7 @@ int main(int argc, char**) {
   hipMemcpy(flag, zero, 4, 1);
   rows<<<m, 256>>>(a, o, n);
   rows<<<m, 256>>>(a, o, n);
-  if (argc > 1) waits<<<20, 64>>>(flag, 19);
+  if (argc > 1) tickets<<<20, 64>>>(flag, o);
   if (argc > 1) locals<<<30, 64>>>(a, o);
   hipDeviceSynchronize();
 }
@@ -114,7 +114,7 @@ TEST(ToolTime, IsTheSameBitForBitOnAnyNumberOfThreads) {
     for (const char* threads : {"1", "2", "2", "7"}) {
       setenv("RAPT_SIM_THREADS", threads, 1);
       const std::string json = temporary_folder() + "/threads.json";
-      const Outcome o = run_command("time " + std::string(sample) + "--json " + json + " -- " + compiled() + " waits");
+      const Outcome o = run_command("time " + std::string(sample) + "--json " + json + " -- " + compiled() + " more");
       EXPECT_EQ(o.code, 0) << o.err;
       const std::string text = shell("cat " + json);
       EXPECT_EQ(Json::parse(text)["kernels"].size(), 3U);
@@ -126,12 +126,12 @@ TEST(ToolTime, IsTheSameBitForBitOnAnyNumberOfThreads) {
 }
 
 TEST(ToolTime, SaysWhatIsWrong) {
-  const Outcome two = run_command("time --flops 5 -- " + compiled() + " waits");
+  const Outcome two = run_command("time --flops 5 -- " + compiled() + " more");
   EXPECT_EQ(two.code, 2);
   EXPECT_EQ(
       two.err,
-      "rapt-sim: --flops: 3 kernels were launched (rows, waits, locals); --kernel picks the one that these are of\n");
-  EXPECT_EQ(run_command("time --flops 5 --kernel waits -- " + compiled() + " waits").code, 0);
+      "rapt-sim: --flops: 3 kernels were launched (rows, tickets, locals); --kernel picks the one that these are of\n");
+  EXPECT_EQ(run_command("time --flops 5 --kernel tickets -- " + compiled() + " more").code, 0);
   const Outcome none = run_command("time --kernel cows -- " + compiled());
   EXPECT_EQ(none.err, "rapt-sim: --kernel: 'cows' was not launched; these were: rows\n");
   const Outcome untimed = run_command("time --arch gfx908 -- " + compiled());
