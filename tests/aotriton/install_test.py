@@ -175,7 +175,7 @@ class Install(CommandTest):
     def test_refuses_a_torch_without_aotriton(self):
         (self.lib / NAME).unlink()
         (self.lib / "libaotriton_v2.so").unlink()
-        self.refuses("has no libaotriton_v2.so", "PyTorch for ROCm")
+        self.refuses("have no libaotriton_v2.so", "PyTorch for ROCm")
         self.rapt("install-aotriton", "--torch", "nowhere", code=2, says=["nowhere is not a folder"])
 
 
