@@ -78,15 +78,17 @@ class Tune(support.CommandTest):
         self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
         self.assertEqual(self.table().count("# tried "), len(problems))
 
-    def test_answers_of_other_stages_stay(self):
+    def test_equal_bits_have_answers_of_their_own(self):
         os.environ["RAPT_KERNEL_PATH"], own = os.environ["RAPT_TEST_ARCHIVES"], os.environ["RAPT_KERNEL_PATH"]
         try:
             problem = "b1 hq1 hk1 sq40 sk40 d64 bf16"
             self.tune("--simulated", "--op", "bwd", "-o", "table", problem, code=0)
-            before = [line for line in self.table().splitlines() if line.startswith("# tried backward_fused ")]
+            before = [line for line in self.table().splitlines() if line.startswith("# tried backward ")]
             self.assertEqual(len(before), 1)
+            self.assertIn(" deterministic=no ", before[0])
             self.tune("--simulated", "--op", "bwd", "-o", "table", problem + " det", code=0)
             self.assertIn(before[0], self.table())
+            self.assertIn(" deterministic=yes ", self.table())
             again = self.tune("--simulated", "--op", "bwd", "-o", "table", problem, problem + " det", code=0)
             self.assertIn("2 were tuned before", again)
         finally:
