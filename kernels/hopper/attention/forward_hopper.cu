@@ -33,7 +33,7 @@ using Outputs = Accumulators<kDimTiles>;
 struct Work {
   int first_row, head, batch;
   int first_tile, tiles;     // no tiles: there is nothing more to do
-  int full_begin, full_end;  // of `tiles`, those that all rows attend whole
+  int full_begin, full_end;  // the tiles that all rows attend whole
 };
 
 // Shared memory: addresses, and what is read as C++ reads it.

@@ -6,9 +6,8 @@
 //
 //   even    tiles are equally long: one after another
 //   snake   the longest tiles first, every second round backwards, for tiles of all heads in one section
-//   pairs   a section's longest tile, then its shortest: pairs are equally long, and neighbours compute tiles of the
-//   same
-//           head at the same time, whose keys they find in L2
+//   pairs   a section's longest tile, then its shortest: pairs are equally long. Neighbours compute tiles of the same
+//           head at the same time, and find its keys in L2
 #pragma once
 
 #include "kernels/common/keys.hpp"
@@ -42,7 +41,7 @@ class Turns {
 
  private:
   DEVICE_MEMBER QueryTile of_pair(int round, bool second) {
-    const int pairs = (section_ + 1) / 2;  // of a section, of which the last may have fewer heads
+    const int pairs = (section_ + 1) / 2;  // of a section; the last section may have fewer heads
     const int pair = round * workgroups_ + workgroup_, section = pair / pairs, i = pair % pairs;
     const int last = heads_of(section) * t_.tiles - 1;
     if (2 * i > last) return {0, -1};

@@ -1,5 +1,5 @@
-// A tile of rows in shared memory, as panels of 64 columns: a row of a panel is 128 bytes, whose pieces of 16 bytes are
-// swizzled, piece i of row r at place i ^ (r % 8). So the copy engine writes it, and so products read it.
+// A tile of rows in shared memory, as panels of 64 columns. A row of a panel is 128 bytes, in swizzled pieces of 16
+// bytes: piece i of row r is at place i ^ (r % 8). The copy engine writes this layout, and products read it.
 #pragma once
 
 #include "kernels/hopper/isa/tensor_copy.hpp"

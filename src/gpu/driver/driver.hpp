@@ -59,8 +59,8 @@ struct LaunchShape {
   bool fields_are_arguments = false;   // the kernel has one argument per field of the struct
 };
 
-// A tensor [batch, heads, rows, columns] of 16-bit numbers whose columns are neighbours, as the copy engine finds it,
-// and what it copies at once: `box_rows` rows of one head, 64 columns of each, swizzled in lines of 128 bytes.
+// Where the copy engine finds a tensor [batch, heads, rows, columns] of 16-bit numbers, whose columns are neighbours.
+// It copies `box_rows` rows of one head at once, 64 columns of each, swizzled in lines of 128 bytes.
 struct TensorLayout {
   void* data = nullptr;
   bool bf16 = false;                                          // or fp16
