@@ -1,5 +1,8 @@
-"""Checks the loops of Triton's kernels for gfx942, from their disassembly. In the loop without masks, no scalar register
-is spilled to lanes of a vector register, and the vector unit's clocks over the matrix unit's are within LIMITS. Usage: loops.py FOLDER..., with the .co files of an architecture each"""
+"""Checks the loops of Triton's kernels for gfx942, from their disassembly.
+
+In the loop without masks, no scalar register is spilled to lanes of a vector register, and the vector unit's clocks
+over the matrix unit's are within LIMITS. Usage: loops.py FOLDER..., one for each architecture, with its .co files.
+"""
 
 import re
 import subprocess
