@@ -67,6 +67,7 @@ struct Candidate {
   PassKind kind;
   size_t lead;
   std::vector<size_t> kernels;
+  Splits splits;  // of split
 };
 
 class Chooser {
@@ -139,11 +140,13 @@ class Chooser {
 
   void add_candidates(PassKind kind, std::vector<Candidate>& candidates) const {
     for (const size_t lead : able(lead_of(kind, n_), Family::any)) {
-      Candidate c{kind, lead, {}};
+      Candidate c{kind, lead, {}, {}};
       std::vector<Stage> stages = stages_of(kind, n_);
-      const bool merges = kind == PassKind::split && cut_keys(kernel(lead), n_, shelf_.device).count > 1;
-      if (kind == PassKind::split && !merges) stages.pop_back();
-      if (is_named(Stage::split_combine) && !merges) continue;
+      if (kind == PassKind::split) {
+        c.splits = cut_keys(kernel(lead), n_, shelf_.device);
+        if (c.splits.count == 1 && is_named(Stage::split_combine)) continue;
+        if (c.splits.count == 1) stages.pop_back();
+      }
       for (const Stage stage : stages) {
         if (stage == lead_of(kind, n_)) c.kernels.push_back(lead);
         else if (const auto found = by_shape(able(stage, family_of(kernel(lead))), std::nullopt, "largest"))
@@ -254,12 +257,9 @@ class Chooser {
       pass.kernels[pass.count++] = {stages[i], c.kernels[i], static_cast<int32_t>(grid.tiles),
                                     static_cast<uint32_t>(workgroups)};
     }
-    if (c.kind == PassKind::split) {
-      const Splits splits = cut_keys(kernel(c.lead), n_, shelf_.device);
-      pass.splits = splits.count;
-      pass.split_rows = splits.rows;
-      pass.kernels[0].workgroups *= static_cast<uint32_t>(splits.count);
-    }
+    pass.splits = c.splits.count;
+    pass.split_rows = c.splits.rows;
+    pass.kernels[0].workgroups *= static_cast<uint32_t>(c.splits.count);
     if (c.kind == PassKind::fused) pass.dq_sum_dims = kernel(c.lead).head_dim;
     lay_out_workspace(pass);
     return pass;

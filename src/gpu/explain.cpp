@@ -59,9 +59,8 @@ std::string why_not(const Kernels& kernels, const Request& request, const Pass& 
   return cat("the tuning row takes ", chosen.name);
 }
 
-std::string reason(const Kernels& kernels, const Request& request, const Pass* pass, std::string_view refused,
-                   const Variant& v) {
-  const Needs n = needs_of(request.problem, request.op);
+std::string reason(const Kernels& kernels, const Request& request, const Needs& n, const Pass* pass,
+                   std::string_view refused, const Variant& v) {
   if (std::string why = of_another_version(v); !why.empty()) return why;
   if (pass == nullptr && v.name == request.kernel) return std::string(refused);
   const std::vector<PassKind> kinds = passes_with(v, pass, n);
@@ -77,13 +76,15 @@ std::string reason(const Kernels& kernels, const Request& request, const Pass* p
 Explained explain(const Request& request, const Pass* pass, std::string_view refused) {
   const Kernels& kernels = Kernels::of(request.device);
   const std::string never = unsupported(request.problem);
+  const Needs n = needs_of(request.problem, request.op);
   Explained e;
   for (const Variant& v : kernels.list()) {
     const PassKernel* own = nullptr;
     for (const PassKernel& k : pass ? pass->list() : std::span<const PassKernel>())
       if (&kernels.list()[k.index] == &v) own = &k;
     e.variants.push_back({"", v.name, "", own != nullptr});
-    if (own == nullptr) e.variants.back().reason = never.empty() ? reason(kernels, request, pass, refused, v) : never;
+    if (own == nullptr)
+      e.variants.back().reason = never.empty() ? reason(kernels, request, n, pass, refused, v) : never;
   }
   if (pass == nullptr) return e;
   e.reason = row_text(kernels, request, *pass);

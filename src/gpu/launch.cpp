@@ -38,8 +38,7 @@ void launch_kernel(const Kernels& kernels, const PassKernel& kernel, Function fu
 
 // `arguments_for(kernel, workspace)` returns the address of a kernel's arguments.
 template <class SomeCall, class ArgumentsFor>
-void run(const Pass& pass, SomeCall& call, const Launch& launch, ArgumentsFor arguments_for) {
-  Kernels& kernels = Kernels::of(call.device);
+void run(Kernels& kernels, const Pass& pass, SomeCall& call, const Launch& launch, ArgumentsFor arguments_for) {
   const Device& device = kernels.device;
   if (pass.kernels[0].workgroups == 0 && direction_of(pass.kind) == RAPT_FORWARD) return;
   const DeviceScope scope(*device.driver, device.id.id);
@@ -59,23 +58,23 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch, ArgumentsFor ar
 }  // namespace
 
 void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
-  const Kernels& kernels = Kernels::of(call.device);
-  const Variant& lead = kernels.list()[pass.kernels[0].index];
+  Kernels& kernels = Kernels::of(call.device);
+  const Variant& lead = kernels.list()[pass.lead];
   if (lead.known->hopper) {
     rapt_hopper_forward_args arguments;
-    run(pass, call, launch, [&](const PassKernel& kernel, char*) {
+    run(kernels, pass, call, launch, [&](const PassKernel& kernel, char*) {
       arguments = hopper_forward_args(call, kernel, lead, kernels.device);
       return &arguments;
     });
   } else if (pass.kind == PassKind::forward) {
     rapt_forward_args arguments;
-    run(pass, call, launch, [&](const PassKernel& kernel, char*) {
+    run(kernels, pass, call, launch, [&](const PassKernel& kernel, char*) {
       arguments = forward_args(call, kernel, lead, kernels.device);
       return &arguments;
     });
   } else {
     rapt_split_args arguments;
-    run(pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
+    run(kernels, pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
       if (kernel.stage == Stage::split) arguments = split_args(call, pass, lead, kernels.device, workspace);
       return &arguments;
     });
@@ -83,12 +82,12 @@ void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
 }
 
 void launch(const Pass& pass, BackwardCall call, const Launch& launch) {
-  const Device& device = Kernels::of(call.device).device;
+  Kernels& kernels = Kernels::of(call.device);
   rapt_backward_args arguments;
   bool filled = false;
-  run(pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
-    if (!std::exchange(filled, true)) arguments = backward_args(call, pass, device, workspace);
-    set_stage(call, kernel, device, arguments);
+  run(kernels, pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
+    if (!std::exchange(filled, true)) arguments = backward_args(call, pass, kernels.device, workspace);
+    set_stage(call, kernel, kernels.device, arguments);
     return &arguments;
   });
 }
