@@ -27,12 +27,32 @@ std::optional<std::uint32_t> branch_target(const Entry& entry) {
                                     entry.instruction.immediate);
 }
 
+// A branch beyond the reach of s_branch: s_getpc, the two halves of an addition of the distance, s_setpc. `code` has
+// what comes before it.
+std::optional<std::uint32_t> far_target(const ReachedCode& code, const Entry& entry) {
+  if (entry.instruction.opcode->name != "s_setpc_b64") return std::nullopt;
+  const std::uint16_t pair = entry.instruction.src[0].index;
+  std::optional<std::int32_t> distance;
+  auto before = code.find(entry.slot);
+  for (int n = 0; n < 6 && before != code.begin(); ++n) {
+    const Instruction& i = (--before)->second->instruction;
+    const std::string_view name = i.opcode->name;
+    if (i.dst.kind != OperandKind::sgpr || i.dst.index != pair) continue;
+    if ((name == "s_add_u32" || name == "s_add_co_u32") && i.src[1].kind == OperandKind::constant)
+      distance = static_cast<std::int32_t>(i.src[1].value);
+    else if (name == "s_getpc_b64" && distance)
+      return static_cast<std::uint32_t>(std::int64_t{before->first} + i.size / 4 + *distance / 4);
+  }
+  return std::nullopt;
+}
+
 bool ends(const Entry& entry) { return entry.instruction.opcode->name.starts_with("s_endpgm"); }
 
-std::vector<std::uint32_t> successors(const Entry& entry) {
+std::vector<std::uint32_t> successors(const ReachedCode& code, const Entry& entry) {
   const std::string_view name = entry.instruction.opcode->name;
   std::vector<std::uint32_t> slots;
   if (ends(entry)) return slots;
+  if (const auto target = far_target(code, entry)) return {*target};
   if (name != "s_branch") slots.push_back(entry.slot + entry.instruction.size / 4);
   if (const auto target = branch_target(entry)) slots.push_back(*target);
   return slots;
@@ -53,7 +73,9 @@ bool is_arithmetic(const Entry& entry) {
                      [&](std::string_view type) { return name.find(type) != name.npos; });
 }
 
-bool is_coherent(const Instruction& i) { return i.glc || i.scc || i.scope != 0; }
+// glc together with slc says that the data is not used again: "nontemporal" in the memory model of LLVM's AMDGPUUsage,
+// before gfx940. Nothing waits with such a load.
+bool is_coherent(const Instruction& i) { return (i.glc && !i.slc) || i.scc || i.scope != 0; }
 
 // Whether loads behind it find what other workgroups stored before.
 bool invalidates(const Entry& entry) {
@@ -77,7 +99,7 @@ std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
   };
   for (const auto& [first, entry] : code) {
     if (!seen.insert(first).second) continue;
-    std::vector<Visit> path{{first, successors(*entry)}};
+    std::vector<Visit> path{{first, successors(code, *entry)}};
     while (!path.empty()) {
       Visit& visit = path.back();
       if (visit.open.empty()) {
@@ -90,7 +112,7 @@ std::vector<std::vector<std::uint32_t>> loops_of(const ReachedCode& code) {
       const auto found = code.find(next);
       if (found == code.end()) continue;
       predecessors[next].push_back(visit.slot);
-      if (seen.insert(next).second) path.push_back({next, successors(*found->second)});
+      if (seen.insert(next).second) path.push_back({next, successors(code, *found->second)});
     }
   }
   std::vector<std::vector<std::uint32_t>> loops;
@@ -135,7 +157,7 @@ std::optional<std::uint32_t> decided_branch(const ReachedCode& code, const std::
     }
     const bool load = looks(entry) || (entry.effects.unit == Unit::lds && entry.effects.loads && shared);
     mark_writes(entry, loaded, load || (from_memory && !is_arithmetic(entry)));
-    for (const std::uint32_t next : successors(entry))
+    for (const std::uint32_t next : successors(code, entry))
       if (const auto at = before.find(next); at != before.end() && at->second.add(loaded)) open.push_back(next);
   }
   return std::nullopt;
@@ -152,9 +174,10 @@ std::optional<ReachedCode> reached(const Program& program, std::uint64_t entry) 
     if (slot >= program.slots() || code.contains(slot)) continue;
     const Entry* const e = entry_at(program, slot);
     if (!e) continue;
-    if (e->effects.unit == Unit::branch && !ends(*e) && !branch_target(*e)) return std::nullopt;
     code[slot] = e;
-    for (const std::uint32_t next : successors(*e)) open.push_back(next);
+    if (e->effects.unit == Unit::branch && !ends(*e) && !branch_target(*e) && !far_target(code, *e))
+      return std::nullopt;
+    for (const std::uint32_t next : successors(code, *e)) open.push_back(next);
   }
   return code;
 }

@@ -1,6 +1,8 @@
 """rapt tune and rapt compare on a simulated GPU whose archive has a better kernel, a wrong one and a slow one.
 Usage: tune_test.py RAPT"""
 
+import contextlib
+import json
 import os
 import re
 import signal
@@ -78,9 +80,35 @@ class Tune(support.CommandTest):
         self.assertLess(support.rapt(*command[1:], cwd=self.folder).returncode, 2)
         self.assertEqual(self.table().count("# tried "), len(problems))
 
-    def test_equal_bits_have_answers_of_their_own(self):
-        os.environ["RAPT_KERNEL_PATH"], own = os.environ["RAPT_TEST_ARCHIVES"], os.environ["RAPT_KERNEL_PATH"]
+    def test_every_kernel_has_a_forecast(self):
+        problems = [f"b1 hq2 hk2 sq40 sk40 {p}" for p in ("d64 bf16", "d128 fp16 bias=b1h1", "d64 fp32", "d256 bf16")]
+        for archive in sorted(Path(os.environ["RAPT_TEST_ARCHIVES"]).glob("gfx*.rapt")):
+            with self.subTest(archive.stem), self.shipped_kernels(RAPT_SIM_ARCH=archive.stem):
+                text = self.rapt("compare", "--device", "hip:0", "--op", "both", *problems).stdout
+                self.assertNotIn("left out", text)
+                self.assertEqual(text.count("*"), 2 * len(problems) + 1, text)
+
+    def test_a_forecast_does_not_depend_on_what_ran_before(self):
+        problem, kernel = "b1 hq4 hk4 sq512 sk512 d128 fp16 causal", "backward_dkv_pipelined.d128.fp16.plain.k32w4"
+        with self.shipped_kernels():
+            tuned = self.tune("--simulated", "--op", "bwd", problem, code=0)
+            self.rapt("bench", "--device", "hip:0", "--op", "bwd", "--backend", f"hip.{kernel}", problem, "--json", "rows")
+        (alone,) = [json.loads(line)["ms"] for line in (self.folder / "rows").read_text().splitlines()]
+        self.assertRegex(tuned, rf"{re.escape(kernel)} +{alone:.4f} ms")
+
+    @contextlib.contextmanager
+    def shipped_kernels(self, **more):
+        """With the archives that ship, in place of the one with a wrong kernel."""
+        changed = {"RAPT_KERNEL_PATH": os.environ["RAPT_TEST_ARCHIVES"], **more}
+        old = {name: os.environ[name] for name in changed}
+        os.environ.update(changed)
         try:
+            yield
+        finally:
+            os.environ.update(old)
+
+    def test_equal_bits_have_answers_of_their_own(self):
+        with self.shipped_kernels():
             problem = "b1 hq1 hk1 sq40 sk40 d64 bf16"
             self.tune("--simulated", "--op", "bwd", "-o", "table", problem, code=0)
             before = [line for line in self.table().splitlines() if line.startswith("# tried backward ")]
@@ -91,8 +119,6 @@ class Tune(support.CommandTest):
             self.assertIn(" deterministic=yes ", self.table())
             again = self.tune("--simulated", "--op", "bwd", "-o", "table", problem, problem + " det", code=0)
             self.assertIn("2 were tuned before", again)
-        finally:
-            os.environ["RAPT_KERNEL_PATH"] = own
 
     def test_a_problem_that_cannot_run_leaves_the_others(self):
         huge, empty = "b1 hq3 hk3 sq500000000 sk500000000 d64 bf16", "b1 hq2 hk2 sq40 sk0 d64 bf16"

@@ -41,9 +41,24 @@ TEST(Waits, AreLoopsThatLookAtWhatOthersStore) {
   EXPECT_FALSE(waits(Arch::gfx942, load + "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 next"));
   EXPECT_FALSE(waits(Arch::gfx942, "s_nop 0\n" + load + "v_readfirstlane_b32 s0, v1\ns_cmp_eq_u32 s0, 0")) << "no loop";
   EXPECT_FALSE(waits(Arch::gfx942, "next: global_atomic_add v1, v0, v2, s[2:3] sc0\n" + decide));
+  EXPECT_FALSE(waits(Arch::gfx90a, "next: global_load_dword v1, v0, s[2:3] glc slc\n" + decide)) << "streams";
+  EXPECT_TRUE(waits(Arch::gfx90a, "next: global_load_dword v1, v0, s[2:3] glc\n" + decide));
   EXPECT_TRUE(waits(Arch::gfx1100, "next: global_load_b32 v1, v0, s[2:3] glc\n" + decide));
   EXPECT_TRUE(waits(Arch::gfx1201, "next: global_load_b32 v1, v0, s[2:3] scope:SCOPE_DEV\n" + decide));
   EXPECT_TRUE(waits(Arch::gfx90a, "next: global_load_dword v1, v0, s[2:3]\nbuffer_wbinvl1_vol\n" + decide));
+}
+
+TEST(Waits, AreFoundAcrossFarBranches) {
+  const auto reached = [](Arch arch, const std::string& text) {
+    const ProfiledCode code(arch, text);
+    return timing::reached(code.program(), code.program().base()).has_value();
+  };
+  const std::string back =
+      "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, 0xfffffff0\ns_addc_u32 s5, s5, -1\ns_setpc_b64 s[4:5]";
+  EXPECT_TRUE(reached(Arch::gfx1100, "s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\n" + back));
+  EXPECT_TRUE(reached(Arch::gfx942, "s_nop 0\ns_nop 0\ns_nop 0\ns_nop 0\n" + back));
+  EXPECT_FALSE(reached(Arch::gfx1100, "s_add_u32 s4, s4, 0xfffffff0\ns_addc_u32 s5, s5, -1\ns_setpc_b64 s[4:5]"));
+  EXPECT_FALSE(reached(Arch::gfx1100, "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, s6\ns_setpc_b64 s[4:5]"));
 }
 
 // The last workgroup sets the flags.
