@@ -212,4 +212,24 @@ struct rapt_backward_args {
   struct rapt_abi_problem problem;
 };
 
+/* Backward on Hopper: all three kernels are passed this. The maps' boxes have 64 columns; q's and dout's have a step's
+ * rows, k's and v's a workgroup's, out's, dout_rows', dk's and dv's 64.
+ *
+ *   backward_statistics_hopper  is backward_dq of this pass. It also sets both counters to 0.
+ *   backward_hopper             is backward_fused. One workgroup for each multiprocessor, or for each tile if there are
+ *                               fewer: dk and dv of tiles of keys, one after another. The largest tiles of
+ *                               heads_at_once heads of k come first.
+ *   backward_dq_round_hopper    is backward_dq_round. It also computes dk and dv again that have an Inf or NaN.
+ *
+ * statistics.head is a multiple of 128; rows that do not exist have statistics too, of rows that attend nothing.
+ * statistics.lse is in the log2 domain. dq_sum has blocks of 64 rows and columns, rows of blocks one after another. A
+ * block has the elements in the order in which a group of four warps has them (wgmma.hpp): of the first 8 columns those
+ * of thread 0, of thread 1 and so on. */
+struct rapt_hopper_backward_args {
+  struct rapt_backward_args backward;
+  struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows, dk, dv; /* dk, dv: unless their data is null */
+  int32_t* counters; /* workspace: tiles of keys taken so far; 1 if an element of dk or dv is Inf or NaN */
+  int32_t heads_at_once;
+};
+
 #endif

@@ -59,12 +59,14 @@ DEVICE void clear(Accumulators<Tiles>& c) {
 #define RAPT_TILES_16(c, i) RAPT_TILES_8(c, i), RAPT_TILES_8(c, (i) + 8)
 #define RAPT_TILES_32(c, i) RAPT_TILES_16(c, i), RAPT_TILES_16(c, (i) + 16)
 
-// c = a * b^T + (add ? c : 0). Rows of `a` and of `b` lie in shared memory, each row's elements side by side.
-#define RAPT_MULTIPLY_ROWS(type, name, columns, tiles, registers, a_number, b_number, add_number)                      \
-  DEVICE void multiply_rows(Accumulators<tiles>& c, MatrixDescriptor a, MatrixDescriptor b, bool add, type) {          \
+// multiply_rows: c = a * b^T + (add ? c : 0). Rows of `a` and of `b` lie in shared memory, each row's elements side by
+// side. multiply_columns: c = a^T * b + (add ? c : 0), of the same layout.
+#define RAPT_MULTIPLY_SHARED(function, transposed, type, name, columns, tiles, registers, a_number, b_number,          \
+                             add_number)                                                                               \
+  DEVICE void function(Accumulators<tiles>& c, MatrixDescriptor a, MatrixDescriptor b, bool add, type) {               \
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " add_number ", 0;\n"                                           \
                  "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." name "." name " {" RAPT_NUMBERS_##registers    \
-                 "}, " a_number ", " b_number ", add, 1, 1, 0, 0;\n}"                                                  \
+                 "}, " a_number ", " b_number ", add, 1, 1, " transposed ", " transposed ";\n}"                        \
                  : RAPT_TILES_##tiles(c, 0)                                                                            \
                  : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(add)));                                              \
   }
@@ -78,13 +80,15 @@ DEVICE void clear(Accumulators<Tiles>& c) {
                  : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "l"(b.bits));                                   \
   }
 
-RAPT_MULTIPLY_ROWS(fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
-RAPT_MULTIPLY_ROWS(fp16, "f16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_columns, "1", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "256", 32, 128, "%128", "%129", "%130", "%131", "%132")
-RAPT_MULTIPLY_ROWS(bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
-RAPT_MULTIPLY_ROWS(bf16, "bf16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_columns, "1", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "256", 32, 128, "%128", "%129", "%130", "%131", "%132")

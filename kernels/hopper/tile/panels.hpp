@@ -2,6 +2,7 @@
 // bytes: piece i of row r is at place i ^ (r % 8). The copy engine writes this layout, and products read it.
 #pragma once
 
+#include "kernels/hopper/isa/store_matrices.hpp"
 #include "kernels/hopper/isa/tensor_copy.hpp"
 #include "kernels/hopper/isa/wgmma.hpp"
 
@@ -22,6 +23,12 @@ struct Panels {
       copy_box(address + p * kPanelBytes, map, arrival, {p * kColumns, row, head, batch});
   }
 
+  // Stores 16 rows from `row` on of 16 columns, number `i` of the tile's columns. A warp does.
+  DEVICE_MEMBER void store(int row, int i, const Fragment& f, int lane) const {
+    const int own = row + lane % 16, piece = lane / 16 ^ own % 8;
+    store_matrices(address + i / 4 * kPanelBytes + own * kRowBytes + (piece * 16 ^ i % 4 * 32), f);
+  }
+
   // Rows from `first` on as operand A, or B transposed, of products along their columns.
   DEVICE_MEMBER MatrixDescriptor rows(int first) const { return MatrixDescriptor::at(address + first * kRowBytes, 0); }
   // Where the product's step `i` begins.
@@ -30,7 +37,7 @@ struct Panels {
     return i / kSteps * kPanelBytes + i % kSteps * kStepColumns * 2;
   }
 
-  // All rows as operand B of products along the rows.
+  // All rows as operand B, or A transposed, of products along the rows.
   DEVICE_MEMBER MatrixDescriptor transposed() const { return MatrixDescriptor::at(address, kPanelBytes); }
   DEVICE constexpr int along_rows(int i) { return i * kStepColumns * kRowBytes; }
 };

@@ -1,0 +1,461 @@
+// Backward attention with wgmma and TMA: Hopper only. Five products: S^T = K Q^T, dP^T = V dO^T, dV += P^T dO,
+// dK += dS^T Q, and dQ = dS K, which is added to float32 sums in memory, in any order.
+//
+// A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
+// four warps have 64 keys each, and keep dK and dV in registers. Of four more warps one thread copies, and one for each
+// group adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of the step: of 64
+// queries if the head dim is 64, else of half of the dims.
+//
+// S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
+#include "kernels/hopper/attention/key_tiles.hpp"
+#include "kernels/hopper/isa/bulk_copy.hpp"
+#include "kernels/hopper/isa/registers.hpp"
+#include "kernels/hopper/tile/fragments.hpp"
+#include "kernels/hopper/tile/panels.hpp"
+#include "kernels/hopper/tile/ring.hpp"
+#include "kernels/nvidia/tile/products.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr int kKeys = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
+inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
+inline constexpr int kStages = 2;  // of queries
+// The registers of a multiprocessor that each thread has, and what the groups have of the others'.
+inline constexpr int kFeederRegisters = 40, kRegisters = 232;
+inline constexpr bool kSplitsDims = kQueries == kGroupRows;  // dQ: groups have the same queries
+static_assert(kGroups == 2 && kQueries * kHeadDim == 2 * kGroupRows * 64);
+
+using PanelsK = Panels<kKeys, kHeadDim>;
+using PanelsQ = Panels<kQueries, kHeadDim>;
+using PanelsDs = Panels<kKeys, kQueries>;
+using RingK = Ring<1>;
+using RingQ = Ring<kStages>;
+using Scores = Accumulators<kQueryTiles>;
+using Gradients = Accumulators<kDimTiles>;
+using Sums = Accumulators<8>;  // of dQ: 64 rows and columns
+inline constexpr int kSumBytes = kGroupRows * 64 * static_cast<int>(sizeof(float));
+inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
+
+// Shared memory: addresses, and what is read as C++ reads it.
+struct Shared {
+  static constexpr int kV = PanelsK::kBytes, kQ = 2 * PanelsK::kBytes, kDout = kQ + kStages * PanelsQ::kBytes;
+  static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
+  static constexpr int kStatistics = kSums + kGroups * kSumBytes;
+  static constexpr int kBarriers = kStatistics + kStages * kStatisticsBytes;
+  static constexpr int kTile = kBarriers + (1 + kGroups) * RingK::kBytes + 3 * RingQ::kBytes;
+  static constexpr int kBytes = kTile + 32;
+  char* memory;
+  uint32_t address;
+
+  DEVICE_MEMBER PanelsK k() const { return {address}; }
+  DEVICE_MEMBER PanelsK v() const { return {address + kV}; }
+  DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + kQ + stage * PanelsQ::kBytes}; }
+  DEVICE_MEMBER PanelsQ dout(uint32_t stage) const { return {address + kDout + stage * PanelsQ::kBytes}; }
+  DEVICE_MEMBER PanelsDs ds(uint32_t stage) const { return {address + kDs + stage * PanelsDs::kBytes}; }
+  DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
+  DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
+  DEVICE_MEMBER KeyTile& tile() const { return *reinterpret_cast<KeyTile*>(memory + kTile); }
+  // K, V and the tile; Q and statistics; dO; dS; dQ of a group.
+  DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers}; }
+  DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers + RingK::kBytes}; }
+  DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingQ ds_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingK sums_ring(int group) const {
+    return {ds_ring().barriers + RingQ::kBytes + static_cast<uint32_t>(group) * RingK::kBytes};
+  }
+
+  DEVICE_MEMBER void init() const {
+    k_ring().init(2 * kGroups, 2);  // readers: groups, and the threads that add their dQ
+    q_ring().init(kGroups, 2);
+    dout_ring().init(kGroups);
+    ds_ring().init(kGroups, kGroups * 4);
+    for (int group = 0; group < kGroups; ++group) sums_ring(group).init(1, kGroupThreads);
+  }
+};
+static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
+
+using Args = const rapt_hopper_backward_args;
+
+// The feeding thread.
+class Feeder {
+ public:
+  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared), tiles_(a) {}
+
+  DEVICE_MEMBER void run() {
+#pragma unroll 1
+    for (KeyTile tile = tiles_.first(); tile.steps > 0;) {
+      const KeyTile following = tiles_.next();
+      const int group = a_.backward.problem.group;
+      int step = tile.first_step, head = tile.head * group;
+      load_q(step, head, tile.batch);  // beside the last tile's end
+      load_keys(tile);
+#pragma unroll 1
+      for (int left = tile.steps * group; left > 0; --left) {
+        load_dout(step, head, tile.batch);
+        if (++step == tile.first_step + tile.steps) step = tile.first_step, ++head;
+        if (left > 1) load_q(step, head, tile.batch);
+      }
+      tile = following;
+    }
+    const RingK ring = shared_.k_ring();
+    ring.wait_until_empty(fills_of_k_);
+    shared_.tile() = {};
+    ring.full(fills_of_k_).arrive();
+    ring.full(fills_of_k_).arrive();
+  }
+
+ private:
+  DEVICE_MEMBER void load_keys(const KeyTile& tile) {
+    const RingK ring = shared_.k_ring();
+    ring.wait_until_empty(fills_of_k_);
+    shared_.tile() = tile;
+    shared_.k().load(a_.k, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
+    shared_.v().load(a_.v, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
+    ++fills_of_k_;
+  }
+  DEVICE_MEMBER void load_q(int step, int head, int batch) {
+    const RingQ ring = shared_.q_ring();
+    const uint32_t stage = RingQ::stage(fills_of_q_);
+    ring.wait_until_empty(fills_of_q_);
+    const Barrier arrival = ring.full(fills_of_q_);
+    shared_.q(stage).load(a_.q, arrival, step * kQueries, head, batch);
+    arrival.arrive_expecting(kStatisticsBytes);
+    copy_bytes(shared_.address + Shared::kStatistics + stage * kStatisticsBytes,
+               statistics_of(a_.backward, batch, {step * kQueries}, head), kStatisticsBytes, arrival);
+    ++fills_of_q_;
+  }
+  DEVICE_MEMBER void load_dout(int step, int head, int batch) {
+    const RingQ ring = shared_.dout_ring();
+    ring.wait_until_empty(fills_of_dout_);
+    shared_.dout(RingQ::stage(fills_of_dout_))
+        .load(a_.dout, ring.full(fills_of_dout_), step * kQueries, head, batch);
+    ++fills_of_dout_;
+  }
+
+  Args& a_;
+  const Shared shared_;
+  const KeyTiles<kKeys, kQueries> tiles_;
+  uint32_t fills_of_k_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
+};
+
+// The thread that adds a group's dQ to memory.
+DEVICE void add_sums(Args& a, const Shared& shared, int group) {
+  const RingK k_ring = shared.k_ring(), ring = shared.sums_ring(group);
+  uint32_t fills = 0;
+#pragma unroll 1
+  for (uint32_t n = 0;; ++n) {
+    k_ring.wait_until_full(n);
+    const KeyTile tile = shared.tile();
+    k_ring.give_back(n, true);
+    if (tile.steps == 0) break;
+    const int heads = a.backward.problem.group;
+#pragma unroll 1
+    for (int head = tile.head * heads; head < (tile.head + 1) * heads; ++head) {
+      float* to = sums_of(a.backward, tile.batch, {tile.first_step * kQueries}, head) + group * kGroupRows * 64;
+#pragma unroll 1
+      for (int step = 0; step < tile.steps; ++step) {
+        ring.wait_until_full(fills);
+        add_floats(shared.sums(group), to, kSumBytes);
+        stores_end();
+        wait_for_reads();
+        ring.give_back(fills++, true);
+        to += kQueries * kHeadDim;
+      }
+    }
+  }
+  wait_for_stores();
+}
+
+// A group's 64 keys of each tile.
+class Group {
+ public:
+  DEVICE_MEMBER Group(Args& a, const Shared& shared, int group) : a_(a), shared_(shared), group_(group) {}
+
+  DEVICE_MEMBER void run() {
+#pragma unroll 1
+    for (; begin_tile(); ++tile_) {
+      Gradients dk, dv;
+      Scores s;
+      clear(dk);
+      clear(dv);
+      shared_.q_ring().wait_until_full(fill_);
+      products_begin();
+      multiply_q(s, fill_);
+      wait_for_products<0>();
+      keep(s);
+      weigh(s, fill_, step_);
+#pragma unroll 1
+      for (int left = steps_ * a_.backward.problem.group; left > 1; --left) step<false>(s, dk, dv);
+      step<true>(s, dk, dv);
+      store(dk, dv);
+    }
+  }
+
+ private:
+  static constexpr int kOperands = kQueryTiles / 2;
+
+  DEVICE int lane() { return thread_id() % kWave; }
+  DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
+  // The first of the warp's keys, within a tile.
+  DEVICE_MEMBER int warp_key() const { return group_ * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
+  // Tells the compiler that lanes have the same number: it then computes with it once for a warp.
+  DEVICE int same_in_all_lanes(int x) { return __shfl_sync(~0u, x, 0); }
+
+  // False if there is no other tile.
+  DEVICE_MEMBER bool begin_tile() {
+    shared_.k_ring().wait_until_full(tile_);
+    const KeyTile& tile = shared_.tile();
+    steps_ = same_in_all_lanes(tile.steps);
+    first_step_ = step_ = same_in_all_lanes(tile.first_step);
+    first_key_ = same_in_all_lanes(tile.first_key);
+    return steps_ > 0;
+  }
+
+  // S^T of the fill's queries, or dP^T.
+  DEVICE_MEMBER void multiply_q(Scores& s, uint32_t fill) const {
+    multiply_rows_of(s, shared_.k(), shared_.q(0).rows(0) + RingQ::stage(fill) * PanelsQ::kBytes);
+  }
+  DEVICE_MEMBER void multiply_dout(Scores& dp) const {
+    multiply_rows_of(dp, shared_.v(), shared_.dout(0).rows(0) + RingQ::stage(fill_) * PanelsQ::kBytes);
+  }
+  DEVICE_MEMBER void multiply_rows_of(Scores& s, const PanelsK& keys, const MatrixDescriptor& queries) const {
+    const MatrixDescriptor own = keys.rows(group_ * kGroupRows);
+#pragma unroll
+    for (int i = 0; i < kHeadDim / PanelsK::kStepColumns; ++i)
+      multiply_rows(s, own + PanelsK::along_columns(i), queries + PanelsQ::along_columns(i), i > 0, T());
+    products_end();
+  }
+
+  // One step of queries, whose P^T is in `s`: it becomes that of the next one, of which `Last` has none.
+  template <bool Last>
+  DEVICE_MEMBER void step(Scores& s, Gradients& dk, Gradients& dv) {
+    Fragment p[kOperands], ds[kOperands];
+    {
+      Scores dp;
+      shared_.dout_ring().wait_until_full(fill_);
+      products_begin();
+      multiply_dout(dp);
+      shared_.ds_ring().wait_until_empty(fill_);
+      wait_for_products<0>();
+      keep(dp);
+      differentiate(s, dp, p, ds);
+    }
+    publish_shared();
+    wave_barrier();
+    if (lane() == 0) shared_.ds_ring().full(fill_).arrive();
+    if (!Last) shared_.q_ring().wait_until_full(fill_ + 1);
+    keep(dv);
+    keep(dk);
+    products_begin();
+    if (!Last) multiply_q(s, fill_ + 1);
+    add_products(p, ds, dk, dv);
+    if (++step_ == first_step_ + steps_) step_ = first_step_;
+    if (!Last) {
+      wait_for_products<1>();
+      keep(s);
+      weigh(s, fill_ + 1, step_);
+    }
+    wait_for_ds(Last ? 0 : zero_from(s));
+    wait_for_products<0>();
+    keep(dv);
+    keep(dk);
+    shared_.dout_ring().give_back(fill_, leads());
+    shared_.q_ring().give_back(fill_, leads());
+    store_sums();
+    ++fill_;
+  }
+  DEVICE_MEMBER void add_products(const Fragment (&p)[kOperands], const Fragment (&ds)[kOperands], Gradients& dk,
+                                  Gradients& dv) const {
+    const int stage = RingQ::stage(fill_) * PanelsQ::kBytes;
+    const MatrixDescriptor dout = shared_.dout(0).transposed() + stage, q = shared_.q(0).transposed() + stage;
+#pragma unroll
+    for (int i = 0; i < kOperands; ++i) multiply_fragment(dv, p[i], dout + PanelsQ::along_rows(i), T());
+#pragma unroll
+    for (int i = 0; i < kOperands; ++i) multiply_fragment(dk, ds[i], q + PanelsQ::along_rows(i), T());
+    products_end();
+  }
+
+  // P^T of S^T.
+  DEVICE_MEMBER void weigh(Scores& s, uint32_t fill, int step) const {
+    Problem& p = a_.backward.problem;
+    const float4* const pairs = pairs_of(fill);
+    const int first_row = step * kQueries;
+    if (rarely(first_key_ + kKeys > first_excluded(first_row))) exclude_keys(s, first_row);
+#pragma unroll
+    for (int i = 0; i < kQueryTiles; ++i) {
+      const float4 pair = pairs[4 * i];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) s[i][e] = exp2(__builtin_fmaf(s[i][e], p.scale_log2, e % 2 == 0 ? -pair.x : -pair.z));
+    }
+    keep(s);
+  }
+  // The first key that the row does not attend.
+  DEVICE_MEMBER int first_excluded(int row) const {
+    Problem& p = a_.backward.problem;
+    return min(p.seqlen_k, p.window_right < 0 ? p.seqlen_k : row + diagonal(p) + p.window_right + 1);
+  }
+  DEVICE int diagonal(Problem& p) { return p.top_left ? 0 : p.seqlen_k - p.seqlen_q; }
+  DEVICE_MEMBER void exclude_keys(Scores& s, int first_row) const {
+    Problem& p = a_.backward.problem;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int key = first_key_ + warp_key() + row_in_wave(0, half, lane());
+      int first_query = p.window_right < 0 ? 0 : key - diagonal(p) - p.window_right - first_row;
+      if (key >= p.seqlen_k) first_query = kQueries;
+      first_query -= lane() % 4 * 2;
+#pragma unroll
+      for (int i = 0; i < kQueryTiles; ++i)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (8 * i + e < first_query) s[i][2 * half + e] = kMasked;
+    }
+  }
+  // The statistics of the lane's columns: lse and delta of a query and of the next one.
+  DEVICE_MEMBER const float4* pairs_of(uint32_t fill) const {
+    return reinterpret_cast<const float4*>(shared_.statistics(RingQ::stage(fill))) + lane() % 4;
+  }
+
+  // From P^T and dP^T to rounded P^T and dS^T, which is stored too.
+  DEVICE_MEMBER void differentiate(const Scores& s, Scores& dp, Fragment (&p)[kOperands],
+                                   Fragment (&ds)[kOperands]) const {
+    const float4* const pairs = pairs_of(fill_);
+    const PanelsDs panels = shared_.ds(RingQ::stage(fill_));
+    // Read ahead: the compiler moves no load across the stores.
+    float4 pair[2] = {pairs[0], pairs[4]};
+#pragma unroll
+    for (int i = 0; i < kOperands; ++i) {
+      float4 next[2] = {};
+      if (i + 1 < kOperands) next[0] = pairs[8 * i + 8], next[1] = pairs[8 * i + 12];
+#pragma unroll
+      for (int n = 0; n < 2; ++n)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const float *const weight = &s[2 * i + n][2 * half], *const change = &dp[2 * i + n][2 * half];
+          ds[i].x[2 * n + half] =
+              T::pack(weight[0] * (change[0] - pair[n].y), weight[1] * (change[1] - pair[n].w));
+          p[i].x[2 * n + half] = T::pack(weight[0], weight[1]);
+        }
+      panels.store(warp_key(), i, ds[i], lane());
+      pair[0] = next[0];
+      pair[1] = next[1];
+    }
+  }
+
+  // 0, from signs of exponentials. The compiler cannot move them below what needs it.
+  DEVICE uint32_t zero_from(const Scores& s) {
+    uint32_t signs = 0;
+#pragma unroll
+    for (int i = 0; i < kQueryTiles; ++i)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) signs |= bits(s[i][e]);
+    return signs >> 31;
+  }
+  // Waits until both groups have stored their dS.
+  DEVICE_MEMBER void wait_for_ds(uint32_t zero) const {
+    const Barrier full = shared_.ds_ring().full(fill_);
+    Barrier{full.address + zero}.wait(RingQ::parity(fill_));
+  }
+
+  // The group's part of dQ, on its way to memory.
+  DEVICE_MEMBER void store_sums() const {
+    Sums dq;
+    const MatrixDescriptor ds =
+        shared_.ds(0).transposed() + RingQ::stage(fill_) * PanelsDs::kBytes + (kSplitsDims ? 0 : group_) * PanelsDs::kPanelBytes;
+    const MatrixDescriptor k = shared_.k().transposed() + (kSplitsDims ? group_ : 0) * PanelsK::kPanelBytes;
+    products_begin();
+#pragma unroll
+    for (int i = 0; i < kKeys / PanelsK::kStepColumns; ++i)
+      multiply_columns(dq, ds + PanelsDs::along_rows(i), k + PanelsK::along_rows(i), i > 0, T());
+    products_end();
+    wait_for_products<0>();
+    keep(dq);
+    shared_.ds_ring().give_back(fill_, leads());
+    const RingK ring = shared_.sums_ring(group_);
+    ring.wait_until_empty(fill_);
+    float4* const to = reinterpret_cast<float4*>(shared_.memory + Shared::kSums + group_ * kSumBytes);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      to[i * kGroupThreads + thread_id() % kGroupThreads] = make_float4(dq[i][0], dq[i][1], dq[i][2], dq[i][3]);
+    publish_shared();
+    ring.full(fill_).arrive();
+  }
+
+  // Stores dK and dV through K and V.
+  DEVICE_MEMBER void store(const Gradients& dk, const Gradients& dv) const {
+    const rapt_backward_args& a = a_.backward;
+    const KeyTile& tile = shared_.tile();
+    note_not_finite(dk, dv);
+    both_groups().wait();  // dQ of both has been made of K
+    stage(shared_.k(), dk, a.problem.scale);
+    stage(shared_.v(), dv, 1);
+    publish_shared();
+    own_warps().wait();
+    if (!leads()) return;
+    const int row = group_ * kGroupRows;
+    const auto store_all = [&](const rapt_abi_rows& rows, TensorMap& map, const PanelsK& from) {
+      if (rows.data == nullptr) return;
+      for (int i = 0; i < PanelsK::kCount; ++i)
+        store_box(from.address + i * PanelsK::kPanelBytes + row * PanelsK::kRowBytes, map,
+                  {i * PanelsK::kColumns, tile.first_key + row, tile.head, tile.batch});
+    };
+    store_all(a.dk, a_.dk, shared_.k());
+    store_all(a.dv, a_.dv, shared_.v());
+    stores_end();
+    wait_for_reads();
+    shared_.k_ring().give_back(tile_, true);
+  }
+  DEVICE_MEMBER void stage(const PanelsK& to, const Gradients& sums, float factor) const {
+#pragma unroll
+    for (int i = 0; i < kDimTiles / 2; ++i) {
+      Fragment f;
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const float* const two = &sums[2 * i + n / 2][n % 2 * 2];
+        f.x[n] = T::pack(two[0] * factor, two[1] * factor);
+      }
+      to.store(warp_key(), i, f, lane());
+    }
+  }
+  // Says that dK and dV must be looked at again. Keys that do not exist have zeros.
+  DEVICE_MEMBER void note_not_finite(const Gradients& dk, const Gradients& dv) const {
+    bool found = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) found |= not_finite(dk, half) || not_finite(dv, half);
+    if (rarely(found)) a_.counters[1] = 1;
+  }
+  DEVICE NamedBarrier both_groups() { return {1, kGroups * kGroupThreads}; }
+  DEVICE_MEMBER NamedBarrier own_warps() const { return {2 + group_, kGroupThreads}; }
+
+  Args& a_;
+  const Shared shared_;
+  const int group_;
+  int steps_, first_step_, first_key_;  // of the tile
+  int step_;                            // whose P^T is next
+  uint32_t tile_ = 0, fill_ = 0;        // tiles and steps so far
+};
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, 1)
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
+  using namespace rapt::nvidia;
+  extern __shared__ __align__(1024) char memory[];
+  const Shared shared = {memory, shared_address(memory)};
+  const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0);
+  if (thread_id() == 0) {
+    shared.init();
+    publish_barriers();
+  }
+  barrier();
+  if (group == 0) {
+    give_up_registers<kFeederRegisters>();
+    if (thread_id() == 0) Feeder(arguments, shared).run();
+    else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
+      add_sums(arguments, shared, thread_id() / kWave - 1);
+  } else {
+    take_registers<kRegisters>();
+    Group(arguments, shared, group - 1).run();
+  }
+}
