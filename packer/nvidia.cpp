@@ -46,19 +46,20 @@ struct Instruction {
   uint64_t opcode() const { return low & 0x1ff; }  // without the kinds of operands
 };
 
-// The most exponentials between products and the last wait for all of them before the next ones: the softmax that runs
-// beside products. The compiler moves that wait up if it may. A wait may also be in a branch that is rarely taken.
-int overlapped_exponentials(std::span<const std::byte> code) {
-  int most = 0, count = 0;
-  bool started = false;
+// False if there are exponentials, but none is between products and the last wait for all of them before the next ones:
+// the softmax does not run beside products. The compiler moves that wait up if it may. A wait may also be in a branch
+// that is rarely taken.
+bool softmax_overlaps(std::span<const std::byte> code) {
+  int all = 0, count = 0;
+  bool started = false, found = false;
   for (; code.size() >= sizeof(Instruction); code = code.subspan(sizeof(Instruction))) {
     Instruction i{};
     std::memcpy(&i, code.data(), sizeof i);
     if (i.multiplies()) started = true, count = 0;
-    else if (i.is_exponential()) ++count;
-    else if (started && i.waits_for_all()) most = std::max(most, count);
+    else if (i.is_exponential()) ++count, ++all;
+    else if (started && i.waits_for_all()) found |= count > 0;
   }
-  return most;
+  return found || all == 0;
 }
 
 class Cubin : public Elf {
@@ -75,7 +76,8 @@ class Cubin : public Elf {
   int processor() const { return static_cast<int>(header_.e_flags >> 8 & 255); }  // 90
 
   std::string kernel;
-  int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1, overlapped = 0;
+  int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1;
+  bool overlaps = true;
   int first_parameter = 0;  // bytes before it, where it must be aligned
 
  private:
@@ -98,7 +100,7 @@ class Cubin : public Elf {
     if (!name.starts_with(".text.")) return;
     if (!kernel.empty()) fail("has several functions, must have one kernel");
     kernel = name.substr(6);
-    overlapped = overlapped_exponentials(part(section.sh_offset, section.sh_size, "the code"));
+    overlaps = softmax_overlaps(part(section.sh_offset, section.sh_size, "the code"));
   }
   void read_attributes(std::span<const std::byte> bytes) {
     while (bytes.size() >= 4) {
@@ -134,7 +136,7 @@ class Cubin : public Elf {
 class NvidiaKernel final : public Compiled {
  public:
   NvidiaKernel(const Cubin& cubin, int given)
-      : stack_(cubin.stack), static_shared_(cubin.static_shared), overlapped_(cubin.overlapped) {
+      : stack_(cubin.stack), static_shared_(cubin.static_shared), overlaps_(cubin.overlaps) {
     resources.target = "sm_" + std::to_string(cubin.processor());
     resources.name = cubin.kernel;
     resources.lanes = 32;
@@ -152,7 +154,7 @@ class NvidiaKernel final : public Compiled {
     none("bytes of stack per thread", stack_, ": registers are spilled, or indexed by a variable");
     none("bytes of static shared memory", static_shared_, ": shared= has all of it");
     at_most(found, "registers", resources.registers, row.budget.registers);
-    if (row.on_hopper() && overlapped_ == 0)
+    if (row.on_hopper() && !overlaps_)
       found.push_back("no exponential is between products and the wait for them: softmax does not run beside products");
     const Occupancy o = occupancy_of(row, arch);
     if (o.waves < row.budget.occupancy)
@@ -172,7 +174,8 @@ class NvidiaKernel final : public Compiled {
     return occupancy(arch, resources.registers, 0, resources.shared_memory + kReservedBytes, row.waves);
   }
 
-  int stack_, static_shared_, overlapped_;
+  int stack_, static_shared_;
+  bool overlaps_;
 };
 
 }  // namespace

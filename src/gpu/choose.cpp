@@ -121,6 +121,7 @@ class Chooser {
     if (is_named(Stage::forward)) return {PassKind::forward};
     if (is_named(Stage::split) || is_named(Stage::split_combine)) return {PassKind::split};
     if (is_named(Stage::backward_fused) || is_named(Stage::backward_dq_round)) return {PassKind::fused};
+    if (named_ && family_of(kernel(*named_)) == Family::hopper) return {PassKind::fused};
     if (named_) return {PassKind::apart};
     if (n_.op == RAPT_FORWARD) return {PassKind::forward, PassKind::split};
     return {PassKind::fused, PassKind::apart};
@@ -279,9 +280,12 @@ class Chooser {
     }
     if (n_.op == RAPT_FORWARD) return;
     // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
-    const int64_t rows = n_.heads_q * n_.rows_q, beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
+    const bool hopper = kernel(pass.lead).known->hopper;
+    const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q,
+                  beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
     place(w.dq_sum, rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
     place(w.statistics, rows, sizeof(rapt_abi_row_statistics));
+    if (hopper) place(w.counters, 2, sizeof(int32_t));
   }
 
   const Shelf& shelf_;

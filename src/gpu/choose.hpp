@@ -25,6 +25,7 @@ struct PassKernel {
 struct WorkspaceLayout {
   size_t partial_out = 0, partial_softmax = 0;  // of splits
   size_t dq_sum = 0, statistics = 0;            // of the backward pass
+  size_t counters = 0;                          // of Hopper's
   size_t bytes = 0;                             // of the whole workspace
 };
 

@@ -83,11 +83,15 @@ void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
 
 void launch(const Pass& pass, BackwardCall call, const Launch& launch) {
   Kernels& kernels = Kernels::of(call.device);
-  rapt_backward_args arguments;
+  const Variant& lead = kernels.list()[pass.lead];
+  rapt_hopper_backward_args arguments;  // other kernels take its beginning
   bool filled = false;
   run(kernels, pass, call, launch, [&](const PassKernel& kernel, char* workspace) {
-    if (!std::exchange(filled, true)) arguments = backward_args(call, pass, kernels.device, workspace);
-    set_stage(call, kernel, kernels.device, arguments);
+    if (!std::exchange(filled, true)) {
+      arguments.backward = backward_args(call, pass, kernels.device, workspace);
+      if (lead.known->hopper) add_maps(arguments, call, pass, lead, kernels.device, workspace);
+    }
+    set_stage(call, kernel, kernels.device, arguments.backward);
     return &arguments;
   });
 }

@@ -8,6 +8,9 @@ namespace rapt::gpu {
 
 namespace {
 
+constexpr int64_t kMostStep = 128;  // queries of a step of the backward pass
+constexpr int32_t kBlockRows = 64;  // of what its other kernels read and its groups store
+
 void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const View& view, int64_t heads, int64_t rows,
             int64_t columns, int32_t box_rows, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
@@ -38,6 +41,23 @@ rapt_abi_turns turns_of(const Call& call, int64_t tiles, const Device& device) {
   return turns;
 }
 
+// Heads of k whose queries, and what is added up for them, fit two thirds of the cache: the rest is for what is on its
+// way.
+int32_t heads_at_once(const BackwardCall& call, int64_t rows, int64_t dq_sum_dims, const Device& device) {
+  const int64_t bytes = (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) + dq_sum_dims * 4;
+  const int64_t fit = device.shared_cache_bytes * 2 / 3 / (rows * call.group() * bytes);
+  return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
+}
+
+int64_t padded_rows(int64_t seqlen_q) { return (seqlen_q + kMostStep - 1) / kMostStep * kMostStep; }
+
+std::string backward_refusal(const Needs& n) {
+  if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
+  if (n.mask == MaskKind::window) return "by tensor maps: the backward pass takes no left window";
+  if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
+  return refusal(PassKind::fused, n);
+}
+
 }  // namespace
 
 std::string hopper_refusal(const Needs& n) {
@@ -47,7 +67,7 @@ std::string hopper_refusal(const Needs& n) {
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
-  return "";
+  return n.op == RAPT_BACKWARD ? backward_refusal(n) : "";
 }
 
 rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned, const Variant& kernel,
@@ -60,6 +80,31 @@ rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const Pass
   a.forward = forward_args(call, planned, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
   return a;
+}
+
+int64_t hopper_rows(const Needs& n) { return n.batch * n.heads_q * padded_rows(n.seqlen_q); }
+
+void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Variant& lead,
+              const Device& device, char* workspace) {
+  const auto of_q = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
+    encode(map, name, call, view, call.heads_q, call.seqlen_q, dims, rows, device);
+  };
+  const auto of_k = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
+    if (view.data != nullptr) encode(map, name, call, view, call.heads_k, call.seqlen_k, dims, rows, device);
+  };
+  of_q(a.q, "q", call.q, call.head_dim, lead.block_k);
+  of_q(a.dout, "dout", call.dout, call.head_dim_v, lead.block_k);
+  of_q(a.out, "out", call.out, call.head_dim_v, kBlockRows);
+  of_q(a.dout_rows, "dout", call.dout, call.head_dim_v, kBlockRows);
+  of_k(a.k, "k", call.k, call.head_dim, lead.block_q);
+  of_k(a.v, "v", call.v, call.head_dim_v, lead.block_q);
+  of_k(a.dk, "dk", call.dk, call.head_dim, kBlockRows);
+  of_k(a.dv, "dv", call.dv, call.head_dim_v, kBlockRows);
+  const int64_t rows = padded_rows(call.seqlen_q);
+  a.backward.statistics.head = rows;
+  a.backward.statistics.batch = rows * call.heads_q;
+  a.counters = reinterpret_cast<int32_t*>(workspace + pass.workspace.counters);
+  a.heads_at_once = heads_at_once(call, rows, pass.dq_sum_dims, device);
 }
 
 }  // namespace rapt::gpu

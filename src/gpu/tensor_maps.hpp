@@ -13,4 +13,11 @@ std::string hopper_refusal(const Needs& n);
 rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned, const Variant& kernel,
                                              const Device& device);
 
+// Rows that the backward pass has statistics of: of all heads.
+int64_t hopper_rows(const Needs& n);
+
+// What the kernels of the backward pass read beside a.backward, which is filled.
+void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Variant& lead,
+              const Device& device, char* workspace);
+
 }  // namespace rapt::gpu

@@ -3,8 +3,8 @@
 //
 // A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
 // four warps have 64 keys each, and keep dK and dV in registers. Of four more warps one thread copies, and one for each
-// group adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of the step: of 64
-// queries if the head dim is 64, else of half of the dims.
+// group adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of the step: of
+// 64 queries if the head dim is 64, else of half of the dims.
 //
 // S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
 #include "kernels/hopper/attention/key_tiles.hpp"
@@ -129,8 +129,7 @@ class Feeder {
   DEVICE_MEMBER void load_dout(int step, int head, int batch) {
     const RingQ ring = shared_.dout_ring();
     ring.wait_until_empty(fills_of_dout_);
-    shared_.dout(RingQ::stage(fills_of_dout_))
-        .load(a_.dout, ring.full(fills_of_dout_), step * kQueries, head, batch);
+    shared_.dout(RingQ::stage(fills_of_dout_)).load(a_.dout, ring.full(fills_of_dout_), step * kQueries, head, batch);
     ++fills_of_dout_;
   }
 
@@ -333,8 +332,7 @@ class Group {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const float *const weight = &s[2 * i + n][2 * half], *const change = &dp[2 * i + n][2 * half];
-          ds[i].x[2 * n + half] =
-              T::pack(weight[0] * (change[0] - pair[n].y), weight[1] * (change[1] - pair[n].w));
+          ds[i].x[2 * n + half] = T::pack(weight[0] * (change[0] - pair[n].y), weight[1] * (change[1] - pair[n].w));
           p[i].x[2 * n + half] = T::pack(weight[0], weight[1]);
         }
       panels.store(warp_key(), i, ds[i], lane());
@@ -361,8 +359,8 @@ class Group {
   // The group's part of dQ, on its way to memory.
   DEVICE_MEMBER void store_sums() const {
     Sums dq;
-    const MatrixDescriptor ds =
-        shared_.ds(0).transposed() + RingQ::stage(fill_) * PanelsDs::kBytes + (kSplitsDims ? 0 : group_) * PanelsDs::kPanelBytes;
+    const MatrixDescriptor ds = shared_.ds(0).transposed() + RingQ::stage(fill_) * PanelsDs::kBytes +
+                                (kSplitsDims ? 0 : group_) * PanelsDs::kPanelBytes;
     const MatrixDescriptor k = shared_.k().transposed() + (kSplitsDims ? group_ : 0) * PanelsK::kPanelBytes;
     products_begin();
 #pragma unroll

@@ -20,9 +20,7 @@ class KeyTiles {
 
   // Takes the next tile. The first one needs no counter.
   DEVICE_MEMBER KeyTile first() const { return tile_at(workgroup_id()); }
-  DEVICE_MEMBER KeyTile next() const {
-    return tile_at(static_cast<int>(gridDim.x) + atomicAdd(a_.counters, 1));
-  }
+  DEVICE_MEMBER KeyTile next() const { return tile_at(static_cast<int>(gridDim.x) + atomicAdd(a_.counters, 1)); }
 
  private:
   DEVICE_MEMBER KeyTile tile_at(int place) const {

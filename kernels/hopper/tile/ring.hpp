@@ -1,6 +1,6 @@
 // Buffers that some threads fill and others read, in turn: the n-th fill goes to buffer n % Stages. Each buffer has two
-// barriers: `full` ends a phase when the fill is complete, `empty` when every reader has given it back. Mostly one thread
-// fills a buffer, by copies.
+// barriers: `full` ends a phase when the fill is complete, `empty` when every reader has given it back. Mostly one
+// thread fills a buffer, by copies.
 #pragma once
 
 #include "kernels/hopper/isa/barriers.hpp"

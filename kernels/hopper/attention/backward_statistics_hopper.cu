@@ -1,0 +1,143 @@
+// What backward_hopper reads of rows, and zeros in dq's sums. delta is the diagonal of dO O^T, by the instruction that
+// makes dP: a row that attends one key has dP equal to delta, to the last bit, and so no gradient.
+//
+// A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
+// another one stores zeros, and four warps multiply.
+#include "kernels/common/block.hpp"
+#include "kernels/hopper/isa/bulk_copy.hpp"
+#include "kernels/hopper/tile/fragments.hpp"
+#include "kernels/hopper/tile/panels.hpp"
+#include "kernels/hopper/tile/ring.hpp"
+#include "kernels/nvidia/tile/products.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kColumns = 64, kPanels = RAPT_HEAD_DIM / kColumns, kThreads = RAPT_WAVES * kWave;
+inline constexpr int kZeros = kGroupRows * kColumns * static_cast<int>(sizeof(float));  // bytes
+static_assert(RAPT_WAVES == 8);
+using Rows = Panels<kGroupRows, kColumns>;
+using Filled = Ring<4>;
+
+// Shared memory. A stage has panels of O, then of dO.
+struct Shared {
+  static constexpr int kStageBytes = 2 * kPanels * Rows::kBytes, kStages = Filled::kBytes / (2 * Barrier::kBytes);
+  static constexpr int kZero = kStages * kStageBytes, kBarriers = kZero + kZeros;
+  static constexpr int kBytes = kBarriers + Filled::kBytes;
+  char* memory;
+  uint32_t address;
+
+  DEVICE_MEMBER Filled ring() const { return {address + kBarriers}; }
+  DEVICE_MEMBER Rows out(uint32_t n, int panel) const {
+    return {address + Filled::stage(n) * kStageBytes + static_cast<uint32_t>(panel * Rows::kBytes)};
+  }
+  DEVICE_MEMBER Rows dout(uint32_t n, int panel) const { return out(n, kPanels + panel); }
+};
+static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
+
+using Args = const rapt_hopper_backward_args;
+
+// f(number, first row, head, batch) for each tile of the workgroup. A head's rows include those that do not exist.
+template <class F>
+DEVICE void for_tiles(Args& a, const F& f) {
+  Problem& p = a.backward.problem;
+  const int tiles = static_cast<int>(a.backward.statistics.head) / kGroupRows;
+  uint32_t n = 0;
+#pragma unroll 1
+  for (int i = workgroup_id(); i < tiles * p.heads_q * p.batch; i += static_cast<int>(gridDim.x)) {
+    const int head = i / tiles;
+    f(n++, i % tiles * kGroupRows, head % p.heads_q, head / p.heads_q);
+  }
+}
+
+DEVICE int panels_of(Args& a) { return (a.backward.problem.head_dim_v + kColumns - 1) / kColumns; }
+
+DEVICE void copy_rows(Args& a, const Shared& shared) {
+  const Filled ring = shared.ring();
+  for_tiles(a, [&](uint32_t n, int row, int head, int batch) {
+    ring.wait_until_empty(n);
+    const Barrier arrival = ring.full(n);
+    const int panels = panels_of(a);
+    arrival.arrive_expecting(2 * panels * Rows::kBytes);
+#pragma unroll 1
+    for (int i = 0; i < panels; ++i) {
+      copy_box(shared.out(n, i).address, a.out, arrival, {i * kColumns, row, head, batch});
+      copy_box(shared.dout(n, i).address, a.dout_rows, arrival, {i * kColumns, row, head, batch});
+    }
+  });
+}
+
+DEVICE void clear_sums(Args& a, const Shared& shared) {
+  for_tiles(a, [&](uint32_t, int row, int head, int batch) {
+    float* const sums = sums_of(a.backward, batch, {row}, head);
+#pragma unroll 1
+    for (int i = 0; i < a.backward.dq_sum.dims / kColumns; ++i)
+      store_bytes(shared.address + Shared::kZero, sums + i * kGroupRows * kColumns, kZeros);
+    stores_end();
+  });
+  wait_for_stores();
+}
+
+// The products of rows of O and dO, of which the lane receives its two.
+DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)[2]) {
+  const int warp = thread_id() / kWave % 4, row = thread_id() % kWave / 4;
+  Accumulators<kGroupRows / 8> c;
+  products_begin();
+#pragma unroll 1
+  for (int panel = 0; panel < panels_of(a); ++panel)
+#pragma unroll
+    for (int i = 0; i < kColumns / Rows::kStepColumns; ++i)
+      multiply_rows(c, shared.out(n, panel).rows(0) + Rows::along_columns(i),
+                    shared.dout(n, panel).rows(0) + Rows::along_columns(i), panel + i > 0, T());
+  products_end();
+  wait_for_products<0>();
+  keep(c);
+  // Row r of a warp's 16 has column 16 warp + r, in lane 4 r + r / 2 of the tile's 32.
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float pair[2] = {};
+#pragma unroll
+    for (int tile = half; tile < kGroupRows / 8; tile += 2)
+      if (tile / 2 == warp) pair[0] = c[tile][2 * half], pair[1] = c[tile][2 * half + 1];
+    own[half] = __shfl_sync(~0u, row % 2 ? pair[1] : pair[0], row * 4 + row / 2);
+  }
+}
+
+DEVICE void make_statistics(Args& arguments, const Shared& shared) {
+  const rapt_backward_args& a = arguments.backward;
+  const int lane = thread_id() % kWave, half = lane % 4;
+  for_tiles(arguments, [&](uint32_t n, int first_row, int head, int batch) {
+    const int row = first_row + thread_id() / kWave % 4 * kWarpRows + row_in_wave(0, half, lane);
+    const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + batch * a.lse.batch + head * a.lse.head;
+    float lse = -__builtin_inff(), own[2];
+    if (half < 2 && row < a.problem.seqlen_q) lse = *reinterpret_cast<const float*>(of_head + row * a.lse.query);
+    shared.ring().wait_until_full(n);
+    multiply_own(arguments, shared, n, own);
+    shared.ring().give_back(n, thread_id() % kGroupThreads == 0);
+    const float delta = half == 0 ? own[0] : own[1];
+    const bool attends = lse != -__builtin_inff();
+    if (half < 2)
+      statistics_of(a, batch, {row}, head)[0] = {attends ? lse * kLog2e : __builtin_inff(), attends ? delta : 0};
+  });
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, 1)
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
+  using namespace rapt::nvidia;
+  extern __shared__ __align__(1024) char memory[];
+  const Shared shared = {memory, shared_address(memory)};
+  if (thread_id() == 0) {
+    shared.ring().init(1);
+    publish_barriers();
+  }
+  for (int i = thread_id(); i < kZeros / 16; i += kThreads)
+    reinterpret_cast<uint4*>(memory + Shared::kZero)[i] = make_uint4(0, 0, 0, 0);
+  if (workgroup_id() == 0 && thread_id() < 2) arguments.counters[thread_id()] = 0;
+  publish_shared();
+  barrier();
+  if (thread_id() >= kGroupThreads) make_statistics(arguments, shared);
+  else if (thread_id() == 0) copy_rows(arguments, shared);
+  else if (thread_id() == kWave) clear_sums(arguments, shared);
+}
