@@ -337,7 +337,7 @@ std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   if (v.by_triton())
     if (std::string why = triton_refusal(v, n); !why.empty()) return why;
-  if (v.known->hopper)
+  if (v.known->hopper || v.known->family == Family::hopper)
     if (std::string why = hopper_refusal(n); !why.empty()) return why;
   if (family != Family::any && family_of(v) != Family::any && family_of(v) != family)
     return "backward_dq and backward_dkv of a pass add up dP in the same order, and this kernel has another";

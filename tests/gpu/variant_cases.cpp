@@ -150,12 +150,15 @@ Case for_triton(const Case& c, int64_t tile) {
   return {text, c.kind, scores || c.layout == padded ? spaced : c.layout};
 }
 
-Case for_hopper(const Case& c) {
+Case for_hopper(const Case& c, bool backward) {
   std::istringstream words(c.problem);
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
     if (word.starts_with("varlen=")) continue;
+    if (backward && word == "sink") continue;
+    if (backward && word.starts_with("window"))
+      word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {
       const std::string eights = std::to_string((std::stoi(word.substr(name.size())) + 7) / 8 * 8);
