@@ -42,6 +42,8 @@ std::string good_nvidia_archive();  // of these rows
 std::vector<Row> hopper_rows();  // of sm_90: forward_hopper.d128.bf16.plain.k128w12
 std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "");
 
+std::string hopper_backward_archive();  // the three kernels of a pass, of head_dim 128 and bf16
+
 // Instructions as `cuobjdump -sass` prints them.
 namespace instruction {
 inline constexpr std::array<uint64_t, 2> product = {0x01e00000045879f0, 0x000fe2000c7018ff},

@@ -1,0 +1,98 @@
+// The warps of backward_hopper.cu that only copy.
+#pragma once
+
+#include "kernels/hopper/attention/backward_shared.hpp"
+#include "kernels/hopper/isa/bulk_copy.hpp"
+
+namespace rapt::nvidia {
+
+// The feeding thread.
+class Feeder {
+ public:
+  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared), tiles_(a) {}
+
+  DEVICE_MEMBER void run() {
+#pragma unroll 1
+    for (KeyTile tile = tiles_.first(); tile.steps > 0;) {
+      const KeyTile following = tiles_.next();
+      const int group = a_.backward.problem.group;
+      int step = tile.first_step, head = tile.head * group;
+      load_q(step, head, tile.batch);  // beside the last tile's end
+      load_keys(tile);
+#pragma unroll 1
+      for (int left = tile.steps * group; left > 0; --left) {
+        load_dout(step, head, tile.batch);
+        if (++step == tile.first_step + tile.steps) step = tile.first_step, ++head;
+        if (left > 1) load_q(step, head, tile.batch);
+      }
+      tile = following;
+    }
+    const RingK ring = shared_.k_ring();
+    ring.wait_until_empty(fills_of_k_);
+    shared_.tile() = {};
+    ring.full(fills_of_k_).arrive();
+    ring.full(fills_of_k_).arrive();
+  }
+
+ private:
+  DEVICE_MEMBER void load_keys(const KeyTile& tile) {
+    const RingK ring = shared_.k_ring();
+    ring.wait_until_empty(fills_of_k_);
+    shared_.tile() = tile;
+    shared_.k().load(a_.k, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
+    shared_.v().load(a_.v, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
+    ++fills_of_k_;
+  }
+  DEVICE_MEMBER void load_q(int step, int head, int batch) {
+    const RingQ ring = shared_.q_ring();
+    const uint32_t stage = RingQ::stage(fills_of_q_);
+    ring.wait_until_empty(fills_of_q_);
+    const Barrier arrival = ring.full(fills_of_q_);
+    shared_.q(stage).load(a_.q, arrival, step * kQueries, head, batch);
+    arrival.arrive_expecting(kStatisticsBytes);
+    copy_bytes(shared_.address + Shared::kStatistics + stage * kStatisticsBytes,
+               statistics_of(a_.backward, batch, {step * kQueries}, head), kStatisticsBytes, arrival);
+    ++fills_of_q_;
+  }
+  DEVICE_MEMBER void load_dout(int step, int head, int batch) {
+    const RingQ ring = shared_.dout_ring();
+    ring.wait_until_empty(fills_of_dout_);
+    shared_.dout(RingQ::stage(fills_of_dout_)).load(a_.dout, ring.full(fills_of_dout_), step * kQueries, head, batch);
+    ++fills_of_dout_;
+  }
+
+  Args& a_;
+  const Shared shared_;
+  const KeyTiles<kKeys, kQueries> tiles_;
+  uint32_t fills_of_k_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
+};
+
+// The thread that adds a group's dQ to memory.
+DEVICE void add_sums(Args& a, const Shared& shared, int group) {
+  const RingK k_ring = shared.k_ring(), ring = shared.sums_ring(group);
+  uint32_t fills = 0;
+#pragma unroll 1
+  for (uint32_t n = 0;; ++n) {
+    k_ring.wait_until_full(n);
+    const KeyTile tile = shared.tile();
+    k_ring.give_back(n, true);
+    if (tile.steps == 0) break;
+    const int heads = a.backward.problem.group;
+#pragma unroll 1
+    for (int head = tile.head * heads; head < (tile.head + 1) * heads; ++head) {
+      float* to = sums_of(a.backward, tile.batch, {tile.first_step * kQueries}, head) + group * kGroupRows * 64;
+#pragma unroll 1
+      for (int step = 0; step < tile.steps; ++step) {
+        ring.wait_until_full(fills);
+        add_floats(shared.sums(group), to, kSumBytes);
+        stores_end();
+        wait_for_reads();
+        ring.give_back(fills++, true);
+        to += kQueries * kHeadDim;
+      }
+    }
+  }
+  wait_for_stores();
+}
+
+}  // namespace rapt::nvidia

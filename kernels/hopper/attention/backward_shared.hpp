@@ -1,0 +1,72 @@
+// Sizes of backward_hopper.cu's tiles, and what a workgroup has in shared memory.
+#pragma once
+
+#include "kernels/hopper/attention/key_tiles.hpp"
+#include "kernels/hopper/tile/fragments.hpp"
+#include "kernels/hopper/tile/panels.hpp"
+#include "kernels/hopper/tile/ring.hpp"
+
+namespace rapt::nvidia {
+
+using T = RAPT_DTYPE;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr int kKeys = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
+inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
+inline constexpr int kStages = 2;  // of queries
+// The registers of a multiprocessor that each thread has, and what the groups have of the others'.
+inline constexpr int kFeederRegisters = 40, kRegisters = 232;
+inline constexpr bool kSplitsDims = kQueries == kGroupRows;  // dQ: groups have the same queries
+static_assert(kGroups == 2 && kQueries * kHeadDim == 2 * kGroupRows * 64);
+
+using PanelsK = Panels<kKeys, kHeadDim>;
+using PanelsQ = Panels<kQueries, kHeadDim>;
+using PanelsDs = Panels<kKeys, kQueries>;
+using RingK = Ring<1>;
+using RingQ = Ring<kStages>;
+using Scores = Accumulators<kQueryTiles>;
+using Gradients = Accumulators<kDimTiles>;
+using Sums = Accumulators<8>;  // of dQ: 64 rows and columns
+inline constexpr int kSumBytes = kGroupRows * 64 * static_cast<int>(sizeof(float));
+inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
+
+// Shared memory: addresses, and what is read as C++ reads it.
+struct Shared {
+  static constexpr int kV = PanelsK::kBytes, kQ = 2 * PanelsK::kBytes, kDout = kQ + kStages * PanelsQ::kBytes;
+  static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
+  static constexpr int kStatistics = kSums + kGroups * kSumBytes;
+  static constexpr int kBarriers = kStatistics + kStages * kStatisticsBytes;
+  static constexpr int kTile = kBarriers + (1 + kGroups) * RingK::kBytes + 3 * RingQ::kBytes;
+  static constexpr int kBytes = kTile + 32;
+  char* memory;
+  uint32_t address;
+
+  DEVICE_MEMBER PanelsK k() const { return {address}; }
+  DEVICE_MEMBER PanelsK v() const { return {address + kV}; }
+  DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + kQ + stage * PanelsQ::kBytes}; }
+  DEVICE_MEMBER PanelsQ dout(uint32_t stage) const { return {address + kDout + stage * PanelsQ::kBytes}; }
+  DEVICE_MEMBER PanelsDs ds(uint32_t stage) const { return {address + kDs + stage * PanelsDs::kBytes}; }
+  DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
+  DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
+  DEVICE_MEMBER KeyTile& tile() const { return *reinterpret_cast<KeyTile*>(memory + kTile); }
+  // K, V and the tile; Q and statistics; dO; dS; dQ of a group.
+  DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers}; }
+  DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers + RingK::kBytes}; }
+  DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingQ ds_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingK sums_ring(int group) const {
+    return {ds_ring().barriers + RingQ::kBytes + static_cast<uint32_t>(group) * RingK::kBytes};
+  }
+
+  DEVICE_MEMBER void init() const {
+    k_ring().init(2 * kGroups, 2);  // readers: groups, and the threads that add their dQ
+    q_ring().init(kGroups, 2);
+    dout_ring().init(kGroups);
+    ds_ring().init(kGroups, kGroups * 4);
+    for (int group = 0; group < kGroups; ++group) sums_ring(group).init(1, kGroupThreads);
+  }
+};
+static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
+
+using Args = const rapt_hopper_backward_args;
+
+}  // namespace rapt::nvidia
