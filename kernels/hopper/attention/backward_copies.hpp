@@ -12,9 +12,10 @@ class Feeder {
   DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared), tiles_(a) {}
 
   DEVICE_MEMBER void run() {
+    int place = tiles_.first_place();
 #pragma unroll 1
-    for (KeyTile tile = tiles_.first(); tile.steps > 0;) {
-      const KeyTile following = tiles_.next();
+    for (KeyTile tile = tiles_.at(place); tile.steps > 0; tile = tiles_.at(place)) {
+      place = tiles_.next_place();  // early, because it takes long
       const int group = a_.backward.problem.group;
       int step = tile.first_step, head = tile.head * group;
       load_q(step, head, tile.batch);  // beside the last tile's end
@@ -25,7 +26,6 @@ class Feeder {
         if (++step == tile.first_step + tile.steps) step = tile.first_step, ++head;
         if (left > 1) load_q(step, head, tile.batch);
       }
-      tile = following;
     }
     const RingK ring = shared_.k_ring();
     ring.wait_until_empty(fills_of_k_);

@@ -18,12 +18,11 @@ class KeyTiles {
  public:
   DEVICE_MEMBER explicit KeyTiles(const rapt_hopper_backward_args& a) : a_(a) {}
 
-  // Takes the next tile. The first one needs no counter.
-  DEVICE_MEMBER KeyTile first() const { return tile_at(workgroup_id()); }
-  DEVICE_MEMBER KeyTile next() const { return tile_at(static_cast<int>(gridDim.x) + atomicAdd(a_.counters, 1)); }
+  // The place of the next tile: the first one needs no counter.
+  DEVICE_MEMBER int first_place() const { return workgroup_id(); }
+  DEVICE_MEMBER int next_place() const { return static_cast<int>(gridDim.x) + atomicAdd(a_.counters, 1); }
 
- private:
-  DEVICE_MEMBER KeyTile tile_at(int place) const {
+  DEVICE_MEMBER KeyTile at(int place) const {
     Problem& p = a_.backward.problem;
     const int tiles = a_.backward.tiles, heads = p.heads_k * p.batch, section = a_.heads_at_once * tiles;
     if (place >= heads * tiles) return {};
@@ -36,6 +35,8 @@ class KeyTiles {
     tile.steps = steps - tile.first_step;
     return tile;
   }
+
+ private:
   DEVICE int first_query(Problem& p, int key) {
     return p.window_right < 0 ? 0 : max(key - p.window_right - (p.top_left ? 0 : p.seqlen_k - p.seqlen_q), 0);
   }
