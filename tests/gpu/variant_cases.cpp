@@ -159,6 +159,7 @@ Case for_hopper(const Case& c, bool backward) {
     if (backward && word == "sink") continue;
     if (backward && word.starts_with("window"))
       word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
+    if (backward && word == "sq0") word = "sq1";
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {
       const std::string eights = std::to_string((std::stoi(word.substr(name.size())) + 7) / 8 * 8);
