@@ -28,16 +28,19 @@ void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const 
                        device.text());
 }
 
-// Later rows may have more keys. If all keys then fit half of the cache, the longest tiles of all heads come first.
-// Otherwise tiles come in pairs of a long and a short one: of one head, or of two if a head has an odd number.
+// Later rows may have more keys. Then the longest tiles of a section come first: of all heads, if their keys fit half
+// of the cache, and else of heads with 2 MiB of keys. Heads of more than 16 tiles have them in pairs of a long and a
+// short one: of one head, or of two if a head has an odd number. (docs/log/2026-11-28-h100-forward-hopper.md)
 rapt_abi_turns turns_of(const Call& call, int64_t tiles, const Device& device) {
+  constexpr int64_t kSection = int64_t{2} << 20, kFewTiles = 16;
   const int64_t heads = call.batch * call.heads_q;
   rapt_abi_turns turns = {static_cast<int32_t>(tiles), static_cast<int32_t>(heads), 1, RAPT_DEAL_EVEN};
   if (call.right_side() < 0 || call.window_left >= 0) return turns;
-  const int64_t keys = call.batch * call.heads_k * call.seqlen_k;
-  const bool fits = keys * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) <= device.shared_cache_bytes / 2;
-  turns.dealing = fits ? RAPT_DEAL_SNAKE : RAPT_DEAL_PAIRS;
-  turns.heads_at_once = fits ? turns.heads : static_cast<int32_t>(std::min<int64_t>(1 + tiles % 2, heads));
+  const int64_t of_head = call.seqlen_k * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
+  const bool fits = call.batch * call.heads_k * of_head <= device.shared_cache_bytes / 2;
+  turns.dealing = fits || tiles <= kFewTiles ? RAPT_DEAL_SNAKE : RAPT_DEAL_PAIRS;
+  const int64_t section = fits ? heads : tiles <= kFewTiles ? kSection / of_head : 1 + tiles % 2;
+  turns.heads_at_once = static_cast<int32_t>(std::clamp<int64_t>(section, 1, heads));
   return turns;
 }
 

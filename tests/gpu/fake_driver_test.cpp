@@ -66,8 +66,8 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.turns.tiles, 3);
   EXPECT_EQ(arguments.turns.heads, 12);
-  EXPECT_EQ(arguments.turns.dealing, RAPT_DEAL_PAIRS);
-  EXPECT_EQ(arguments.turns.heads_at_once, 2);  // of one, the middle tile would have no other
+  EXPECT_EQ(arguments.turns.dealing, RAPT_DEAL_SNAKE);
+  EXPECT_EQ(arguments.turns.heads_at_once, 12);  // 2 MiB of keys hold more
   TensorLayout k;
   std::memcpy(static_cast<void*>(&k), &arguments.k, sizeof k);
   EXPECT_EQ(k.data, static_cast<char*>(memory.data()) + kBatch * kRows * kHeads * kDim * 2);

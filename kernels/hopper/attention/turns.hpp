@@ -5,7 +5,7 @@
 // tile of each head first. `dealing` says how a workgroup takes its turns:
 //
 //   even    tiles are equally long: one after another
-//   snake   the longest tiles first, every second round backwards, for tiles of all heads in one section
+//   snake   a section's longest tiles first, every second round backwards
 //   pairs   a section's longest tile, then its shortest: pairs are equally long. Neighbours compute tiles of the same
 //           head at the same time, and find its keys in L2
 #pragma once
