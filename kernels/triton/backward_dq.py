@@ -30,8 +30,8 @@ Queries = namedtuple("Queries", "q dout lse_log2 delta")
 
 @triton.jit
 def statistics_of(a, work, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
-    """By the instruction that makes dP, in the same parts of the head dimension: dP is delta where a row attends one
-    key."""
+    """lse and delta of the workgroup's rows. delta is made by the instruction that makes dP, in the same parts of the
+    head dimension, so the two are equal where a row attends one key."""
     PART: tl.constexpr = min(HEAD_DIM, 64)
     row = work.q_first + work.first_row
     i = tl.arange(0, BLOCK_Q)
@@ -59,6 +59,7 @@ def load_queries(rows, work, BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
 
 @triton.jit
 def tiles_of_keys(p, work, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The diagonal of the mask, and place.py's tiles_of."""
     diagonal = tl.where(p.top_left != 0, 0, work.k_count - work.q_count)
     tiles = tiles_of(
         first_key, end_key, p.window_left, p.window_right, diagonal, work.q_count, work.k_count, work.first_row,

@@ -19,8 +19,8 @@ def nothing(BLOCK_Q: tl.constexpr, HEAD_DIM: tl.constexpr):
 
 @triton.jit
 def tiles_of_keys(p, work, diagonal, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, EDGE_K: tl.constexpr):
-    """Where all rows attend all keys: tiles of BLOCK_K from whole_begin to whole_end. The other keys that a row attends
-    are in the tiles of EDGE_K."""
+    """Tiles of BLOCK_K keys from whole_begin to whole_end, where all rows attend all keys, and the tiles of EDGE_K with
+    the other keys."""
     last_row = tl.minimum(work.first_row + BLOCK_Q, work.q_count) - 1
     begin = first_key(p.window_left, diagonal, work.k_count, work.first_row) // EDGE_K
     end = (end_key(p.window_right, diagonal, work.k_count, last_row) + EDGE_K - 1) // EDGE_K

@@ -10,8 +10,8 @@ AGAIN_K = tl.constexpr(16)  # keys, or queries, of a tile of the second run: it 
 
 @triton.constexpr_function
 def again_k(block_k):
-    """The keys, or queries, of a tile of the second run. AMD's tiles stay as they are, and so does the instruction that
-    multiplies them."""
+    """The keys, or queries, of a tile of the second run. On AMD they are as many as in the first, where fewer took
+    more registers."""
     return block_k if is_hip() else AGAIN_K.value
 
 

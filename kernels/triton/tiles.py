@@ -7,7 +7,7 @@ import triton.language as tl
 from place import row_address, tile_offsets, within
 from softmax import rounded, step
 
-Edges = namedtuple("Edges", "begin skip_begin skip_end end")  # tiles of keys, without those that a loop had before
+Edges = namedtuple("Edges", "begin skip_begin skip_end end")  # tiles of keys from begin to end, except the skipped ones
 Sums = namedtuple("Sums", "reference total rest o")
 
 
