@@ -1,51 +1,113 @@
-"""dk and dv in Triton for NVIDIA: the plain features of kernels/nvidia/attention/backward_dkv.cu, for rows of exactly
+"""dk and dv in Triton: the plain features of backward_dkv of kernels/amd and kernels/nvidia, for rows of exactly
 HEAD_DIM elements, aligned to 16 bytes. BLOCK_Q is the workgroup's rows of k, BLOCK_K the queries of a step. Tiles of
-queries are in shared memory, of which the next ones are on their way. The whole tiles of all heads of a group are one
-loop. At head dims beyond 128 registers hold the sums of one gradient: of two neighbours, which have the keys of both,
-one computes dv, the other dk."""
+queries are in shared memory, and the next ones on their way. The whole tiles of all heads of a group are one loop.
+Beyond a head_dim of 128 registers hold the sums of one gradient. Two neighbours have the keys of both: one computes dv,
+the other dk."""
 
 import triton
 import triton.language as tl
 from gradients import LOG2E, score_gradients, statistics_address, weights
 from not_finite import ABOVE, END, FINITE, REST, begun, first_turn, in_range, infinity, replaced
-from nvidia_tiles import AGAIN_K, addresses, unknown_zero
+from nvidia_tiles import again_k, unknown_zero
 from options import EXCLUDED
-from place import end_query, first_query, row_address, sequence, tile_offsets, tiles_of, turn_of, within
+from place import (
+    Work,
+    addresses,
+    end_query,
+    first_query,
+    later,
+    row_address,
+    sequence,
+    tile_offsets,
+    tiles_of,
+    turn_of,
+    within,
+)
+from softmax import rounded
 from tiles import not_finite
 
 
 @triton.jit
-def add_edges(
-    a, k, v, batch, head_k, q_first, q_count, k_count, first_row, dk, dv, turn, BLOCK_Q: tl.constexpr,
-    BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr, OF_DK: tl.constexpr, OF_DV: tl.constexpr, AGAIN: tl.constexpr,
+def whole_tiles(
+    a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
+    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
 ):  # fmt: skip
-    """What the tiles add that are not whole. AGAIN: what all tiles add in a pass of not_finite.py, to dk also what is
-    of dv."""
+    """The sums of the tiles whose queries attend all keys. A pointer behind a head's last tile steps to the next
+    head."""
     p = a.problem
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
+    diagonal = tl.where(p.top_left != 0, 0, work.k_count - work.q_count)
+    _, _, begin, end = tiles_of(
+        first_query, end_query, p.window_right, p.window_left, diagonal, work.k_count, work.q_count, work.first_row,
+        BLOCK_Q, BLOCK_K,
+    )  # fmt: skip
+    tiles = end - begin
+    first = work.q_first + begin * BLOCK_K
+    q_offsets, q_lowest = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2)
+    dout_offsets, dout_lowest = tile_offsets(a.dout, BLOCK_K, HEAD_DIM, 2)
+    q_at = row_address(a.q, work.batch, first + q_lowest, work.head_k * p.group, 2)
+    dout_at = row_address(a.dout, work.batch, first + dout_lowest, work.head_k * p.group, 2)
+    statistics_at = statistics_address(a, work.batch, first, work.head_k * p.group).to(tl.pointer_type(tl.float32))
+    q_step = tl.multiple_of(a.q.seq // 2 * BLOCK_K, 8)
+    dout_step = tl.multiple_of(a.dout.seq // 2 * BLOCK_K, 8)
+    q_next_head = tl.multiple_of(a.q.head // 2 - q_step * (tiles - 1), 8)
+    dout_next_head = tl.multiple_of(a.dout.head // 2 - dout_step * (tiles - 1), 8)
+    statistics_next_head = 2 * (a.statistics.head - (tiles - 1) * BLOCK_K)
+    dk = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
+    dv = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
+    of_head = 0
+    for _ in range(0, tiles * p.group):
+        q = tl.load(q_at + q_offsets)
+        dout = tl.load(dout_at + dout_offsets)
+        lse_log2 = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K)) * LOG2E
+        delta = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K) + 1)
+        of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], None, False)
+        if OF_DK:
+            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], None, False)
+        if OF_DV:
+            dv = tl.dot(rounded(of_keys, DTYPE), dout, dv)
+        if OF_DK:
+            dk = tl.dot(rounded(ds, DTYPE), q, dk)
+        of_head += 1
+        is_last = of_head == tiles
+        q_at += tl.multiple_of(tl.where(is_last, q_next_head, q_step), 8)
+        dout_at += tl.multiple_of(tl.where(is_last, dout_next_head, dout_step), 8)
+        statistics_at += tl.where(is_last, statistics_next_head, 2 * BLOCK_K)
+        of_head = tl.where(is_last, 0, of_head)
+    return dk, dv
+
+
+@triton.jit
+def add_edges(
+    a, k, v, work, dk, dv, turn, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr,
+    OF_DK: tl.constexpr, OF_DV: tl.constexpr, AGAIN: tl.constexpr,
+):  # fmt: skip
+    """dk and dv with the tiles that are not whole added. AGAIN: with all tiles, as a pass of not_finite.py adds them;
+    dk then has what the pass sums, be it for dv."""
+    p = a.problem
+    diagonal = tl.where(p.top_left != 0, 0, work.k_count - work.q_count)
     begin, end, skip_begin, skip_end = tiles_of(
-        first_query, end_query, p.window_right, p.window_left, diagonal, k_count, q_count, first_row, BLOCK_Q,
-        BLOCK_K,
+        first_query, end_query, p.window_right, p.window_left, diagonal, work.k_count, work.q_count, work.first_row,
+        BLOCK_Q, BLOCK_K,
     )  # fmt: skip
     if AGAIN or skip_begin == skip_end:
         skip_begin = end
         skip_end = end
     zero = unknown_zero()
-    rows = first_row + (tl.arange(0, BLOCK_Q) + zero)
-    low = first_query(p.window_right, diagonal, q_count, rows)[:, None]
-    high = end_query(p.window_left, diagonal, q_count, rows)[:, None]
+    rows = work.first_row + (tl.arange(0, BLOCK_Q) + zero)
+    low = first_query(p.window_right, diagonal, work.q_count, rows)[:, None]
+    high = end_query(p.window_left, diagonal, work.q_count, rows)[:, None]
     before = skip_begin - begin
     of_head = before + end - skip_end
     for i in tl.range(0, of_head * p.group, num_stages=1 if AGAIN else None):
-        head = head_k * p.group + i // of_head
+        head = work.head_k * p.group + i // of_head
         tile = i % of_head
         first = tl.where(tile < before, begin + tile, skip_end + tile - before) * BLOCK_K
         queries = first + (tl.arange(0, BLOCK_K) + zero)
-        exists = queries < q_count
-        row = q_first + first
-        q = tl.load(addresses(a.q, batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
-        dout = tl.load(addresses(a.dout, batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
-        at = statistics_address(a, batch, row, head).to(tl.pointer_type(tl.float32)) + 2 * tl.arange(0, BLOCK_K)
+        exists = queries < work.q_count
+        row = work.q_first + first
+        q = tl.load(addresses(a.q, work.batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
+        dout = tl.load(addresses(a.dout, work.batch, row, head, zero, BLOCK_K, HEAD_DIM), mask=exists[:, None], other=0)
+        at = statistics_address(a, work.batch, row, head).to(tl.pointer_type(tl.float32)) + 2 * tl.arange(0, BLOCK_K)
         lse_log2 = tl.load(at, mask=exists, other=float("inf")) * LOG2E  # a row that does not exist attends nothing
         delta = tl.load(at + 1, mask=exists, other=0)
         attends = within(queries[None, :], low, high)
@@ -59,13 +121,13 @@ def add_edges(
                 ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
                 x = tl.where(turn <= REST, in_range(ds, turn, q.dtype), x)
             with_x = tl.where(turn <= REST, q, dout) if OF_DK and OF_DV else (q if OF_DK else dout)
-            dk = tl.dot(x.to(q.dtype), replaced(with_x, tl.maximum(turn, FINITE)), dk)
+            dk = tl.dot(rounded(x, q.dtype), replaced(with_x, tl.maximum(turn, FINITE)), dk)
         else:
             if OF_DK:
                 ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
-                dk = tl.dot(ds.to(q.dtype), q, dk)
+                dk = tl.dot(rounded(ds, q.dtype), q, dk)
             if OF_DV:
-                dv = tl.dot(of_keys.to(dout.dtype), dout, dv)
+                dv = tl.dot(rounded(of_keys, dout.dtype), dout, dv)
     return dk, dv
 
 
@@ -91,88 +153,62 @@ def store_again(
 
 
 @triton.jit
-def gradients_of_keys(
-    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr,
-    BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, OF_DK: tl.constexpr, OF_DV: tl.constexpr,
+def sum_again(
+    a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
+    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
 ):  # fmt: skip
-    p = a.problem
-    exists = (first_row + tl.arange(0, BLOCK_Q) < k_count)[:, None]
-    k = tl.load(addresses(a.k, batch, k_first + first_row, head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
+    """The passes of not_finite.py, each of which stores what it summed."""
+    row = work.k_first + work.first_row
+    sums = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
+    begin = tl.where(OF_DK & (a.dk.data.to(tl.int64) != 0), first_turn(DTYPE), FINITE)
+    end = tl.where(OF_DV & (a.dv.data.to(tl.int64) != 0), END, FINITE)
+    for turn in tl.range(begin, end, num_stages=1):
+        zero = unknown_zero()
+        tl.debug_barrier()  # what another pass stored may be another thread's
+        again = Work(
+            work.batch, work.head, work.head_k, work.q_first + zero, work.q_count, work.k_first, work.k_count,
+            work.first_row,
+        )  # fmt: skip
+        sums, _ = add_edges(
+            a, k, v, again, begun(sums, turn), sums, turn, BLOCK_Q, again_k(BLOCK_K), HEAD_DIM, OF_DK, OF_DV, True
+        )
+        zero = unknown_zero()
+        exists = work.first_row + (tl.arange(0, BLOCK_Q) + zero) < work.k_count
+        store_again(a, sums, turn, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+
+
+@triton.jit
+def gradients_of_keys(
+    a, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
+    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
+):  # fmt: skip
+    exists = (work.first_row + tl.arange(0, BLOCK_Q) < work.k_count)[:, None]
+    row = work.k_first + work.first_row
+    k = tl.load(addresses(a.k, work.batch, row, work.head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
     v = k
     if OF_DK:
-        v = tl.load(addresses(a.v, batch, k_first + first_row, head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
-    diagonal = tl.where(p.top_left != 0, 0, k_count - q_count)
-    _, _, begin, end = tiles_of(
-        first_query, end_query, p.window_right, p.window_left, diagonal, k_count, q_count, first_row, BLOCK_Q,
-        BLOCK_K,
-    )  # fmt: skip
-    tiles = end - begin
-    first = q_first + begin * BLOCK_K
-    q_offsets, _ = tile_offsets(a.q, BLOCK_K, HEAD_DIM, 2, False)
-    dout_offsets, _ = tile_offsets(a.dout, BLOCK_K, HEAD_DIM, 2, False)
-    q_at = row_address(a.q, batch, first, head_k * p.group, 2)
-    dout_at = row_address(a.dout, batch, first, head_k * p.group, 2)
-    statistics_at = statistics_address(a, batch, first, head_k * p.group).to(tl.pointer_type(tl.float32))
-    q_step = tl.multiple_of(a.q.seq // 2 * BLOCK_K, 8)
-    dout_step = tl.multiple_of(a.dout.seq // 2 * BLOCK_K, 8)
-    q_next_head = tl.multiple_of(a.q.head // 2 - q_step * (tiles - 1), 8)
-    dout_next_head = tl.multiple_of(a.dout.head // 2 - dout_step * (tiles - 1), 8)
-    statistics_next_head = 2 * (a.statistics.head - (tiles - 1) * BLOCK_K)
-    dk = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-    dv = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-    of_head = 0
-    for _ in range(0, tiles * p.group):
-        q = tl.load(q_at + q_offsets)
-        dout = tl.load(dout_at + dout_offsets)
-        lse_log2 = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K)) * LOG2E
-        delta = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K) + 1)
-        of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], None, False)
-        if OF_DK:
-            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], None, False)
-        if OF_DV:
-            dv = tl.dot(of_keys.to(DTYPE), dout, dv)
-        if OF_DK:
-            dk = tl.dot(ds.to(DTYPE), q, dk)
-        of_head += 1
-        is_last = of_head == tiles
-        q_at += tl.multiple_of(tl.where(is_last, q_next_head, q_step), 8)
-        dout_at += tl.multiple_of(tl.where(is_last, dout_next_head, dout_step), 8)
-        statistics_at += tl.where(is_last, statistics_next_head, 2 * BLOCK_K)
-        of_head = tl.where(is_last, 0, of_head)
+        v = tl.load(addresses(a.v, work.batch, row, work.head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
+    dk, dv = whole_tiles(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, OF_DK, OF_DV)
+    dk, dv = add_edges(
+        a, k, v, later(work, unknown_zero()), dk, dv, REST, BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False
+    )
 
     zero = unknown_zero()
-    dk, dv = add_edges(
-        a, k, v, batch + zero, head_k + zero, q_first + zero, q_count + zero, k_count + zero, first_row + zero, dk, dv,
-        REST, BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False,
+    work = Work(
+        work.batch + zero, work.head, work.head_k + zero, work.q_first, work.q_count, work.k_first, work.k_count + zero,
+        work.first_row + zero,
     )  # fmt: skip
-    zero = unknown_zero()
-    batch += zero
-    head_k += zero
-    k_count += zero
-    first_row += zero
-    row = k_first + first_row
-    exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
+    row = work.k_first + work.first_row
+    exists = work.first_row + (tl.arange(0, BLOCK_Q) + zero) < work.k_count
     if OF_DK:
-        store(a.dk, dk * p.scale, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+        store(a.dk, dk * a.problem.scale, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
     if OF_DV:
-        store(a.dv, dv, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+        store(a.dv, dv, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
     # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it met only
     # zeros, as one in dO did.
     again = not_finite(dk) | not_finite(dv) if OF_DK and OF_DV else not_finite(dk if OF_DK else dv)
     if tl.max((again & exists).to(tl.int32), 0) != 0:
-        sums = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-        begin = tl.where(OF_DK & (a.dk.data.to(tl.int64) != 0), first_turn(DTYPE), FINITE)
-        end = tl.where(OF_DV & (a.dv.data.to(tl.int64) != 0), END, FINITE)
-        for turn in tl.range(begin, end, num_stages=1):
-            zero = unknown_zero()
-            tl.debug_barrier()  # what another pass stored may be another thread's
-            sums, dv = add_edges(
-                a, k, v, batch, head_k, q_first + zero, q_count, k_count, first_row,
-                begun(sums, turn), dv, turn, BLOCK_Q, AGAIN_K, HEAD_DIM, OF_DK, OF_DV, True,
-            )  # fmt: skip
-            zero = unknown_zero()
-            exists = first_row + (tl.arange(0, BLOCK_Q) + zero) < k_count
-            store_again(a, sums, turn, batch, row, head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+        sum_again(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, OF_DK, OF_DV)
 
 
 @triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
@@ -185,23 +221,13 @@ def backward_dkv(
     batch = flat_head // p.heads_k
     q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
     k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
-    if HEAD_DIM <= 128:
-        first_row = tile * BLOCK_Q
-        if first_row < k_count:
-            gradients_of_keys(
-                a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K,
-                True, True,
-            )  # fmt: skip
-    else:
-        first_row = tile // 2 * (2 * BLOCK_Q)
-        if first_row < k_count:
+    first_row = tile * BLOCK_Q if HEAD_DIM <= 128 else tile // 2 * (2 * BLOCK_Q)
+    work = Work(batch, head_k, head_k, q_first, q_count, k_first, k_count, first_row)
+    if first_row < k_count:
+        if HEAD_DIM <= 128:
+            gradients_of_keys(a, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, True, True)
+        else:
             if tile % 2 == 0:
-                gradients_of_keys(
-                    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, 2 * BLOCK_Q,
-                    BLOCK_K, False, True,
-                )  # fmt: skip
+                gradients_of_keys(a, work, DTYPE, HEAD_DIM, 2 * BLOCK_Q, BLOCK_K, False, True)
             if tile % 2 == 1 or tile + 1 == a.tiles:  # the last one may have no neighbour
-                gradients_of_keys(
-                    a, batch, head_k, q_first, q_count, k_first, k_count, first_row, DTYPE, HEAD_DIM, 2 * BLOCK_Q,
-                    BLOCK_K, True, False,
-                )  # fmt: skip
+                gradients_of_keys(a, work, DTYPE, HEAD_DIM, 2 * BLOCK_Q, BLOCK_K, True, False)

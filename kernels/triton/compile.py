@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
 # The compiler orders some things by their addresses: the same bytes need the same addresses.
 NO_RANDOM_ADDRESSES = 0x0040000  # ADDR_NO_RANDOMIZE of personality(2)
@@ -40,6 +41,7 @@ from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
 from triton.experimental.gluon._runtime import GluonASTSource  # noqa: E402
+from triton.runtime import driver  # noqa: E402
 
 OPERATIONS = {
     "forward": (forward, arguments.forward),
@@ -92,11 +94,10 @@ def compiled(k, arch):
         "BLOCK_K": int(row["block_k"]),
         "EDGE_K": min(int(row["block_k"]), 32) if arch.startswith("sm_") else int(row["block_k"]),
         "P_EXPONENT": 7 if row["dtype"] == "fp16" else 0,
-        "AMD": not arch.startswith("sm_"),
-        "BY_HAND": row["dtype"] == "bf16" and not arch.startswith("sm_"),  # gfx942 has no instruction that rounds
     }
     constants = {name: value for name, value in constants.items() if name in function.arg_names}
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")
+    driver.set_active(SimpleNamespace(get_current_target=lambda: target(arch)))  # for is_hip() in kernels
     source = make_source(function, signature, constants, arguments.aligned(types))
     return triton.compile(source, target=target(arch), options=options(row, arch))
 

@@ -1,8 +1,13 @@
 """Which rows of which head a workgroup computes, and which keys they attend: kernels/common/order.hpp, block.hpp and
 keys.hpp in Triton."""
 
+from collections import namedtuple
+
 import triton
 import triton.language as tl
+from triton.language.target_info import is_hip
+
+Work = namedtuple("Work", "batch head head_k q_first q_count k_first k_count first_row")
 
 
 @triton.jit
@@ -39,6 +44,36 @@ def sequence(cu_seqlens, batch, total, largest):
         end = tl.minimum(tl.maximum(tl.load(cu_seqlens + batch + 1), first), total)
         count = tl.minimum(end - first, largest)
     return first, count
+
+
+@triton.jit
+def rows_of(p, tiles, BLOCK_Q: tl.constexpr):
+    """The workgroup's sequence, head and first row of q. Its head of k is a division: with_head_k makes it."""
+    flat_head, tile = turn_of(tiles, p.heads_q * p.batch, p.xcds, p.heads_at_once, p.units, tl.program_id(0))
+    head = flat_head % p.heads_q
+    batch = flat_head // p.heads_q
+    q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
+    k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
+    first_row = tl.where(p.heads_at_once > 0, tiles - 1 - tile, tile) * BLOCK_Q
+    return Work(batch, head, 0, q_first, q_count, k_first, k_count, first_row)
+
+
+@triton.jit
+def with_head_k(work, group):
+    """The same with the head of k. Kernels ask for it where they first need it, so that no register holds it before."""
+    return Work(
+        work.batch, work.head, work.head // group, work.q_first, work.q_count, work.k_first, work.k_count,
+        work.first_row,
+    )  # fmt: skip
+
+
+@triton.jit
+def later(work, zero):
+    """The same numbers for code after a loop. With nvidia_tiles.py's unknown_zero ptxas keeps no addresses for it."""
+    return Work(
+        work.batch + zero, work.head + zero, work.head_k + zero, work.q_first + zero, work.q_count + zero,
+        work.k_first + zero, work.k_count + zero, work.first_row + zero,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -85,7 +120,7 @@ def within(key, low, high):
 
 @triton.jit
 def row_address(rows, batch, row, head, SIZE: tl.constexpr):
-    """Of a row, from the strides in bytes of kernels/abi.h, for elements of SIZE bytes."""
+    """A row's address, from the strides in bytes of kernels/abi.h, for elements of SIZE bytes."""
     return rows.data + (
         batch.to(tl.int64) * tl.multiple_of(rows.batch // SIZE, 16 // SIZE)
         + row.to(tl.int64) * tl.multiple_of(rows.seq // SIZE, 16 // SIZE)
@@ -94,17 +129,33 @@ def row_address(rows, batch, row, head, SIZE: tl.constexpr):
 
 
 @triton.jit
-def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr, AMD: tl.constexpr):
-    """Where a tile's elements are from one of its rows, and that row's number. On AMD it is the row that is first in
-    memory: the tile's last, if rows are in the opposite order there. Selection refuses large distances: so 32-bit
+def tile_offsets(rows, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr, SIZE: tl.constexpr):
+    """The offsets of a tile's elements from one of its rows, and that row's number. On AMD the row is the first one in
+    memory: the tile's last, if rows are in the opposite order there. Selection refuses large distances, so 32-bit
     offsets are never negative, and become buffer loads. Two assumptions joined by `&` would count for nothing."""
     row = tl.arange(0, ROWS)
     first = 0
     distance = tl.multiple_of((rows.seq // SIZE).to(tl.int32), 16 // SIZE)
-    if AMD:
+    if is_hip():
         distance = tl.multiple_of((tl.abs(rows.seq) // SIZE).to(tl.int32), 16 // SIZE)
         tl.assume(distance >= 0)
         tl.assume(distance < 1048576)
         row = tl.where(rows.seq < 0, ROWS - 1 - row, row)
         first = tl.where(rows.seq < 0, ROWS - 1, 0)
     return row[:, None] * distance + tl.arange(0, HEAD_DIM)[None, :], first
+
+
+@triton.jit
+def addresses(rows, batch, row, head, zero, ROWS: tl.constexpr, HEAD_DIM: tl.constexpr):
+    """The addresses of a tile's elements, from its first row's number. `zero` is nvidia_tiles.py's unknown_zero."""
+    if is_hip():
+        offsets, lowest = tile_offsets(rows, ROWS, HEAD_DIM, 2)
+        return row_address(rows, batch, row + lowest, head, 2) + offsets
+    else:
+        seq = tl.multiple_of((rows.seq + zero) // 2, 8)
+        first = rows.data + (
+            batch.to(tl.int64) * tl.multiple_of((rows.batch + zero) // 2, 8)
+            + row.to(tl.int64) * seq
+            + head.to(tl.int64) * tl.multiple_of((rows.head + zero) // 2, 8)
+        )
+        return first + ((tl.arange(0, ROWS) + zero)[:, None] * seq.to(tl.int32) + tl.arange(0, HEAD_DIM)[None, :])

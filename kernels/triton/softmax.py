@@ -2,17 +2,18 @@
 
 import triton
 import triton.language as tl
+from triton.language.target_info import is_hip
 
 LOWEST = tl.constexpr(-3.4028234663852886e38)
 LN2 = tl.constexpr(0.6931471805599453)
 
 
 @triton.jit
-def rounded(p, DTYPE: tl.constexpr, BY_HAND: tl.constexpr):
-    """P, or its gradient, for the next product. Without an instruction that rounds to bf16, adding half of the last
-    place to the bits (nearest, ties away from zero) takes half of what the compiler's own rounding does. NaN stays:
-    those of exp2 and of products have no low bits."""
-    if BY_HAND:
+def rounded(p, DTYPE: tl.constexpr):
+    """P, or its gradient, for the next product. gfx942 has no instruction that rounds to bf16. Adding half of the last
+    place to the bits (nearest, ties away from zero) takes half as long as the compiler's own rounding. NaN stays,
+    because a NaN of exp2 or of a product has no low bits."""
+    if is_hip() and DTYPE.is_bf16():
         bits = (p.to(tl.uint32, bitcast=True) + 0x8000) >> 16
         return bits.to(tl.uint16).to(DTYPE, bitcast=True)
     else:
