@@ -45,6 +45,9 @@ struct Stepped {
   Keys range;
   Tensor s, dp;
 
+  DEVICE_MEMBER rapt_abi_row_statistics* statistics() const {
+    return statistics_of(a, block.batch, block.q, block.head);
+  }
   // A tile of one of them in LDS, from byte `at` on.
   template <class Staged, class... More>
   DEVICE_MEMBER Staged staged(const Tensor& tensor, int at, More... more) const {
@@ -52,45 +55,43 @@ struct Stepped {
   }
 };
 
-// A row that the lane owns, as operand B of S or of dP.
-struct OwnRow {
-  M::Part part[kOwnParts];
+// The lane's row of the workgroup's own tensors, as operands B: Q and dO, or K and V.
+struct OwnRows {
+  M::Part s[kOwnParts], dp[kOwnParts];
 
-  DEVICE_MEMBER void keep(const M::B (&row)[kSteps]) {
+  DEVICE void keep(const M::B (&row)[kSteps], M::Part (&to)[kOwnParts]) {
 #pragma unroll
     for (int i = 0; i < kOwnParts; ++i) {
-      part[i] = M::part(row[i / M::parts], i % M::parts);
-      in_accumulators(part[i]);  // clang 19 would move it there for each product
+      to[i] = M::part(row[i / M::parts], i % M::parts);
+      in_accumulators(to[i]);  // clang 19 would move it there for each product
     }
+  }
+  // Multiplies part `part` of fragment i of a tile's rows: of S, and with two Sides of S and dP in turn.
+  template <int Sides>
+  DEVICE_MEMBER void multiply(int i, int part, M::Part a, Products& x) const {
+    const int n = i / Sides * M::parts + part;
+    if (i % Sides == 0) M::multiply_to_vector(a, s[n], x.s, n == 0);
+    else M::multiply_to_vector(a, dp[n], x.dp, n == 0);
   }
 };
 
-// The product of part `part` of fragment i of a tile's rows: of S, and with two Sides of S and dP in turn.
-template <int Sides>
-DEVICE void multiply_row(int i, int part, M::Part a, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
-  const int of_own = i / Sides * M::parts + part;
-  if (i % Sides == 0) M::multiply_to_vector(a, of_s.part[of_own], x.s, of_own == 0);
-  else M::multiply_to_vector(a, of_dp.part[of_own], x.dp, of_own == 0);
-}
-// Those of the first tile. Fragments are not read ahead: gfx908 has no registers for them.
+inline constexpr int kRowReads = 2 * kSteps, kRowProducts = kRowReads * M::parts;  // of S and dP
+// The first tile's S and dP. Fragments are not read ahead: gfx908 has no registers for them.
 template <int Sides = 2, class Read>
-DEVICE void multiply_first(Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
+DEVICE void multiply_first(Read read, const OwnRows& own, Products& x) {
 #pragma unroll
   for (int i = 0; i < Sides * kSteps; ++i) {
     const M::A fragment = read(i);
 #pragma unroll
-    for (int part = 0; part < M::parts; ++part) multiply_row<Sides>(i, part, M::part(fragment, part), of_s, of_dp, x);
+    for (int part = 0; part < M::parts; ++part) own.multiply<Sides>(i, part, M::part(fragment, part), x);
   }
   settle(x.s);
   if (Sides == 2) settle(x.dp);
 }
-// Those of the next tile, which begin a turn.
-template <int Sides, int All, class Read, class After>
-DEVICE void multiply_rows(M::A (&fragment)[All], Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x,
-                          After after) {
-  const auto multiply = [&](auto i, auto part, M::Part a) {
-    multiply_row<Sides>(i.value, part.value, a, of_s, of_dp, x);
-  };
+// The next tile's S and dP, with which a turn begins.
+template <int Sides = 2, int All, class Read, class After>
+DEVICE void multiply_rows(M::A (&fragment)[All], Read read, const OwnRows& own, Products& x, After after) {
+  const auto multiply = [&](auto i, auto part, M::Part a) { own.multiply<Sides>(i.value, part.value, a, x); };
   interleave<M, 0, Sides * kSteps>(fragment, read, multiply, after);
 }
 

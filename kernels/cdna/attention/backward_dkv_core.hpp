@@ -13,17 +13,12 @@ inline constexpr int kKeyTiles = RAPT_QUERY_TILES, kWaveKeys = kKeyTiles * kTile
 // One wave's state.
 template <class OfTile>
 struct KeyState {
-  struct OfKeys {
-    OwnRow k, v;
+  struct {
+    OwnRows own;
     Tile dk[kDimTiles], dv[kDimTiles];
   } tiles[kKeyTiles];
   OfTile statistics;  // of this step's queries
 };
-
-// The statistics of the rows that a workgroup steps over.
-DEVICE rapt_abi_row_statistics* statistics_of(const Stepped& over) {
-  return statistics_of(over.a, over.block.batch, over.block.q, over.block.head);
-}
 
 // What a schedule of keys may leave out.
 struct KeySchedule : Schedule {
@@ -95,13 +90,13 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
       of_k.load(key, lane, k);
       if (Work::kHasDk) of_v.load(key, lane, v);
     }
-    auto& own = state.tiles[t];
-    own.k.keep(k);
-    if (Work::kHasDk) own.v.keep(v);
+    auto& tile = state.tiles[t];
+    OwnRows::keep(k, tile.own.s);
+    if (Work::kHasDk) OwnRows::keep(v, tile.own.dp);
 #pragma unroll
     for (int d = 0; d < kDimTiles; ++d) {
-      if (Work::kHasDk) in_accumulators(own.dk[d]);
-      if (Work::kHasDv) in_accumulators(own.dv[d]);
+      if (Work::kHasDk) in_accumulators(tile.dk[d]);
+      if (Work::kHasDv) in_accumulators(tile.dv[d]);
     }
   }
   if (const Queries rows = queries_of(a.problem, block, block.first_row, kKeys); rows.begin < rows.end) {

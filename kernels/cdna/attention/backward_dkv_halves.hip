@@ -17,9 +17,8 @@ struct KeyHalves : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>>
   static constexpr bool kHasDk = OfK, kHasDv = !OfK;
 
   DEVICE_MEMBER KeyHalves(const Stepped& over, State& state)
-      : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>>(
-            {}, over, state.tiles[0].k, state.tiles[0].v, OfK ? state.tiles[0].dk : state.tiles[0].dv, state.statistics,
-            {statistics_of(over), over.range, over.thread % kWave}) {}
+      : KeyHalves::Halves({}, over, state.tiles[0].own, OfK ? state.tiles[0].dk : state.tiles[0].dv, state.statistics,
+                          {over.statistics(), over.range, over.thread % kWave}) {}
 
   // The keys of this workgroup and its neighbour.
   DEVICE Block block_of_keys(BackwardArguments& a) {

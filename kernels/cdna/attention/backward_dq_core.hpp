@@ -11,7 +11,7 @@ inline constexpr int kRows = kWaves * kTile;
 
 // One wave's state.
 struct State {
-  OwnRow q, dout;
+  OwnRows own;
   Tile dq[kDimTiles];
   OwnStatistics statistics;
 };
@@ -26,14 +26,10 @@ struct QuerySchedule : Schedule {
   const Stepped& over;
   const Query query;
 
-  DEVICE_MEMBER QuerySchedule(const Stepped& over, const Query& query) : over(over), query(query) {}
-
   // dP becomes dP - delta: in later runs, so that a delta of Inf or NaN does not reach what exclude() sets to 0.
   DEVICE_MEMBER void prepare(Products& x) const {
     if (over.run == kFirstRun) return;
-    const Block& block = over.block;
-    const rapt_abi_row_statistics* const rows = statistics_of(over.a, block.batch, block.q, block.head);
-    const float delta = delta_of(rows[min(query.row, block.q.count - 1)], query);
+    const float delta = delta_of(over.statistics()[min(query.row, over.block.q.count - 1)], query);
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) x.dp[r] -= delta;
   }
@@ -52,7 +48,7 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   const Tensor k = tensor_of(a.k, block, block.k, head_k, a.problem.head_dim);
   const Tensor v = tensor_of(a.v, block, block.k, head_k, a.problem.head_dim_v);
   const Stepped over = {a, block, thread, run, lds, keys, k, v};
-  run_steps(Work({over, query}, state), over, own, attending);
+  run_steps(Work{{{}, over, query}, state}, over, own, attending);
 }
 
 // Returns whether it must run again (runs.hpp).
@@ -78,8 +74,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Query query = query_of(a.problem, block, row);
   state.statistics = {(statistics.lse + added_to_lse<T>(run)) * kLog2e,
                       run == kFirstRun ? delta_of(statistics, query) : 0};
-  state.q.keep(q);
-  state.dout.keep(dout);
+  OwnRows::keep(q, state.own.s);
+  OwnRows::keep(dout, state.own.dp);
 #pragma unroll
   for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
   if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)

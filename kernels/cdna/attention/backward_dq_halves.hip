@@ -6,7 +6,7 @@ namespace rapt::amd {
 
 struct QueryHalves : Halves<QuerySchedule, true, OwnStatistics, NoSource> {
   DEVICE_MEMBER QueryHalves(const QuerySchedule& query, State& state)
-      : Halves(query, query.over, state.q, state.dout, state.dq, state.statistics, {}) {}
+      : Halves(query, query.over, state.own, state.dq, state.statistics, {}) {}
 };
 
 }  // namespace rapt::amd

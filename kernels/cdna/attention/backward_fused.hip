@@ -21,7 +21,8 @@ static_assert(kTensors * kWaves == 2 * kDimTiles && kKeyTiles == 1);
 using Staged = BothWays<T, kHeadDim, kDimTiles, 1>;
 using Fragments = BothWaysFragments<T, kHeadDim, 1>;
 using Exchanged = ExchangedGradients<T, kKeys>;
-inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes + kWaves * StagedStatistics<T>::bytes;
+inline constexpr int kStatisticsAt = 2 * Staged::bytes + Exchanged::bytes;  // in LDS
+inline constexpr int kLdsBytes = kStatisticsAt + kWaves * StagedStatistics<T>::bytes;
 
 inline constexpr int kFirstRounds = kSteps, kRounds = kFirstRounds + 2 * kParts<T>;
 static_assert(Exchanged::kSteps * kDimTiles == kSteps * kWaves);  // waves that have the same slice of K share the keys
@@ -48,7 +49,7 @@ struct Fused : KeySchedule {
   Exchanged ds;
   DqSums<T, kHeadDim> sums;
   const float scale;
-  const bool vectors;
+  const bool vectors = own.vectors() && other.vectors();
   __amdgpu_buffer_rsrc_t of_own, of_other, of_sums;  // of a step's loads, made in the step before; of what it adds to
 
   DEVICE_MEMBER Fused(const Stepped& over, State& state)
@@ -71,8 +72,7 @@ struct Fused : KeySchedule {
     source.store();
 #pragma unroll
     for (int part = 0; part < kRegisters / 4; ++part) source.read(part, state.statistics);
-    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].k,
-                   state.tiles[0].v, x);
+    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].own, x);
     store_first_rows(1);
 #pragma unroll
     for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(0, i);
@@ -137,13 +137,11 @@ struct Fused : KeySchedule {
         other(staged(over, !own_is_dout(wave))),
         q(over.lds, lane),
         dout(over.lds + Staged::bytes, lane),
-        source(statistics_of(over), over.range,
-               over.lds + 2 * Staged::bytes + Exchanged::bytes + wave * StagedStatistics<T>::bytes, lane),
+        source(over.statistics(), over.range, over.lds + kStatisticsAt + wave * StagedStatistics<T>::bytes, lane),
         ds(over.lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
         sums(sums_of(over.a, over.block.batch, over.block.q, over.block.head), over.range, over.run == kFirstRun, lane,
              wave % kDimTiles),
-        scale(over.a.problem.scale_log2),
-        vectors(own.vectors() && other.vectors()) {}
+        scale(over.a.problem.scale_log2) {}
 
   DEVICE bool own_is_dout(int wave) { return kTensors == 1 && wave >= kDimTiles; }
   DEVICE Staged staged(Stepped over, bool of_dout) {
@@ -179,8 +177,8 @@ struct Fused : KeySchedule {
     auto& keys = state.tiles[0];
     if (round < kFirstRounds) {
       if (i == 0) M::multiply_to_vector(a, state.columns[n], state.dq, n == 0);
-      else if (i == 1) M::multiply_to_vector(a, keys.k.part[n], next.s, n == 0);
-      else M::multiply_to_vector(a, keys.v.part[n], next.dp, n == 0);
+      else if (i == 1) M::multiply_to_vector(a, keys.own.s[n], next.s, n == 0);
+      else M::multiply_to_vector(a, keys.own.dp[n], next.dp, n == 0);
     } else if (second < kParts<T>) {
       keys.dv[i] = M::multiply_one(a, M::part(weights.p[second], part), keys.dv[i]);
     } else {

@@ -20,10 +20,10 @@ struct Halves : Base {
   using Rows = BufferedKeys<T, kHeadDim, kTile, kWaves>;
   static constexpr int kLdsBytes = Columns::bytes + Rows::bytes;
   static constexpr int kSides = WithDp ? 2 : 1;
-  static constexpr int kRowReads = kSides * kSteps, kFirst = kRowReads * M::parts, kSecond = kColumnProducts;
+  static constexpr int kReads = kSides * kSteps, kFirst = kReads * M::parts, kSecond = kColumnProducts;
   static constexpr int kRowTasks = (WithDp ? Columns::kParts : 0) + 2 * Rows::kParts;
 
-  const OwnRow &of_s, &of_dp;
+  const OwnRows& own;
   Tile (&sum)[kDimTiles];
   Statistics& statistics;
   Columns columns;
@@ -32,11 +32,10 @@ struct Halves : Base {
   const float scale;
   const bool vectors = columns.vectors() && other.vectors();
 
-  DEVICE_MEMBER Halves(const Base& base, const Stepped& over, const OwnRow& of_s, const OwnRow& of_dp,
-                       Tile (&sum)[kDimTiles], Statistics& statistics, const StatisticsSource& source)
+  DEVICE_MEMBER Halves(const Base& base, const Stepped& over, const OwnRows& own, Tile (&sum)[kDimTiles],
+                       Statistics& statistics, const StatisticsSource& source)
       : Base(base),
-        of_s(of_s),
-        of_dp(of_dp),
+        own(own),
         sum(sum),
         statistics(statistics),
         columns(over.staged<Columns>(WithDp ? over.s : over.dp, 0, 0, pass_of(over.run))),
@@ -54,7 +53,7 @@ struct Halves : Base {
     store_first_rows(0);
     source.load(statistics);
     barrier();
-    multiply_first<kSides>([&](int i) { return row(i); }, of_s, of_dp, x);
+    multiply_first<kSides>([&](int i) { return row(i); }, own, x);
     barrier();
     store_first_rows(1);
   }
@@ -66,13 +65,13 @@ struct Halves : Base {
     Gradients<T, Statistics> gradients(current, statistics, scale);
     const auto of_columns = columns.next(), of_other = other.next();
     const auto of_statistics = source.next();
-    M::A fragment[kRowReads + kColumnReads];
+    M::A fragment[kReads + kColumnReads];
     const auto read = [&](int i) {
-      if (i < kRowReads) return row(i);
-      if (i == kRowReads) end_first_half();
-      return columns.column_fragment(0, (i - kRowReads) % kDimTiles, (i - kRowReads) / kDimTiles);
+      if (i < kReads) return row(i);
+      if (i == kReads) end_first_half();
+      return columns.column_fragment(0, (i - kReads) % kDimTiles, (i - kReads) / kDimTiles);
     };
-    multiply_rows<kSides>(fragment, read, of_s, of_dp, next, [&](int n) {
+    multiply_rows<kSides>(fragment, read, own, next, [&](int n) {
       if constexpr (WithDp) share<gradients.kBothTasks, kFirst>(n, [&](int task) { gradients.both(task); });
       else share<gradients.kTasks, kFirst>(n, [&](int task) { gradients.probability(task); });
       share_from<2 * Columns::kParts, 0, kFirst / 2>(n, [&](int task) {
@@ -80,7 +79,7 @@ struct Halves : Base {
         else columns.load_part(of_columns, set, task - Columns::kParts);
       });
     });
-    multiply_columns<kRowReads>(fragment, read, WithDp ? gradients.ds : gradients.p, sum, [&](int n) {
+    multiply_columns<kReads>(fragment, read, WithDp ? gradients.ds : gradients.p, sum, [&](int n) {
       share_from<Statistics::kLoads, 0, kSecond / 2>(
           n, [&](int task) { source.load_part(of_statistics, task, statistics); });
       share_from<kRowTasks, kSecond / 2, kSecond>(n, [&](int task) {
