@@ -126,20 +126,18 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
   int first = over.range.begin;
   const auto take_turn = [&](auto tile, int set, Products& current, Products& next) {
     constexpr int t = decltype(tile)::value;
-    if constexpr (t < Tiles) {
-      work.wait();
-      work.prepare(current);
-      fence();  // joined, this block and the next one would copy products
-      bool excludes = false;
-      if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
-                           false)) {
-        exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
-                   added_to_lse<T>(over.run), current, work.rows());
-        excludes = true;
-      }
-      work.template turn<t>(set, current, next);
-      if (excludes && t + 1 < Tiles) work.load_rows_again();  // the other tile excludes others
+    work.wait();
+    work.prepare(current);
+    fence();  // joined, this block and the next one would copy products
+    bool excludes = false;
+    if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
+                         false)) {
+      exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
+                 added_to_lse<T>(over.run), current, work.rows());
+      excludes = true;
     }
+    work.template turn<t>(set, current, next);
+    if (excludes && t + 1 < Tiles) work.load_rows_again();  // the other tile excludes others
   };
   // Two steps a round, so that sets are constants and products need not be moved. If their number is odd, the last one
   // is all zeros, and no row is attended.
@@ -148,7 +146,7 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
     for (int set = 0; set < 2; ++set) {
       const bool swapped = Tiles == 1 && set == 1;
       take_turn(Number<0>{}, set, swapped ? other : x, swapped ? x : other);
-      take_turn(Number<1>{}, set, other, x);
+      if constexpr (Tiles == 2) take_turn(Number<1>{}, set, other, x);
       work.end_step(set);
       first += kTile;
     }

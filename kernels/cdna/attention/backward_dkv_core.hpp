@@ -114,4 +114,11 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   return vote<kWaves>(again, lds);
 }
 
+template <class Work>
+DEVICE void run_backward_dkv(char* lds) {
+  if (!run_until_finite<T, backward_dkv<Work>>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, false, kKeys, kWaves>(a, Work::block_of_keys(a));
+}
+
 }  // namespace rapt::amd

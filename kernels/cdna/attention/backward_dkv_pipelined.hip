@@ -100,7 +100,5 @@ struct Pipelined : KeySchedule {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  if (!run_until_finite<T, backward_dkv<Pipelined>>(lds)) return;
-  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
-  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
+  run_backward_dkv<Pipelined>(lds);
 }

@@ -26,7 +26,9 @@ inline constexpr int kLdsBytes = kStatisticsAt + kWaves * StagedStatistics<T>::b
 
 inline constexpr int kFirstRounds = kSteps, kRounds = kFirstRounds + 2 * kParts<T>;
 static_assert(Exchanged::kSteps * kDimTiles == kSteps * kWaves);  // waves that have the same slice of K share the keys
-inline constexpr int kMostSums = 4;
+struct Operands {
+  M::A of[4];  // of as many sums at most
+};
 
 constexpr int sums_of_round(int round) { return round < kFirstRounds ? 3 : kDimTiles; }
 constexpr int products_before(int round) {
@@ -38,7 +40,7 @@ struct Fused : KeySchedule {
   struct State : KeyState<ColumnStatistics> {
     M::Part columns[kOwnParts];  // of K: the lane's dimension of all keys
     Tile dq;                     // of the last step
-    M::A ahead[kMostSums];       // this step's first fragments
+    Operands ahead;              // of this step's first round
   };
   static constexpr bool kExcludesMissingKeys = true;  // their dS meets their zeros of K, and may be infinite
 
@@ -74,8 +76,7 @@ struct Fused : KeySchedule {
     for (int part = 0; part < kRegisters / 4; ++part) source.read(part, state.statistics);
     multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].own, x);
     store_first_rows(1);
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(0, i);
+    for (int i = 0; i < sums_of_round(0); ++i) state.ahead.of[i] = read(0, i);
     of_own = own.next();
     if (kTensors == 2) of_other = other.next();
   }
@@ -84,9 +85,8 @@ struct Fused : KeySchedule {
   // blocks of Q and dO.
   template <int>
   DEVICE_MEMBER void turn(int set, Products& current, Products& next) {
-    M::A fragment[kRounds + 1][kMostSums];
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) fragment[0][i] = state.ahead[i];
+    Operands operands[kRounds + 1];
+    operands[0] = state.ahead;
     Weights weights(current, state.statistics, scale);
     fence();
     unrolled<0, kRounds>([&](auto number) {
@@ -105,14 +105,13 @@ struct Fused : KeySchedule {
 #pragma unroll
       for (int n = 0; n < count * M::parts; ++n) {
         const int i = n % count, part = n / count;
-        multiply(weights, next, M::part(fragment[round][i], part), round, i, part);
-        if (n < early) share<reads, early>(n, [&](int j) { fragment[round + 1][j] = read(after, j); });
+        multiply(weights, next, M::part(operands[round].of[i], part), round, i, part);
+        if (n < early) share<reads, early>(n, [&](int j) { operands[round + 1].of[j] = read(after, j); });
         work_after(products_before(round) + n, set, weights);
         fence();
       }
     });
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = fragment[kRounds][i];
+    state.ahead = operands[kRounds];
   }
 
   // dQ of the last step.
@@ -120,7 +119,7 @@ struct Fused : KeySchedule {
     const auto tile = sums.last();
 #pragma unroll
     for (int n = 0; n < kOwnParts; ++n) {
-      const M::A a = n < M::parts ? state.ahead[0] : ds.fragment(n / M::parts);
+      const M::A a = n < M::parts ? state.ahead.of[0] : ds.fragment(n / M::parts);
       M::multiply_to_vector(M::part(a, n % M::parts), state.columns[n], state.dq, n == 0);
     }
     settle(state.dq);
@@ -216,7 +215,5 @@ struct Fused : KeySchedule {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  if (!run_until_finite<T, backward_dkv<Fused>>(lds)) return;  // runs after the first add nothing to dQ
-  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
-  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
+  run_backward_dkv<Fused>(lds);  // runs after the first add nothing to dQ
 }
