@@ -1,10 +1,10 @@
-// The core of CDNA's interleaved backward kernels, which are schedules of it: backward_dq_pipelined.hip and others.
+// The core of CDNA's interleaved backward kernels. Each kernel is a schedule of it.
 //
 // A lane owns a row: a query in the kernels of dq, a key in the kernels of dk and dv. The loop steps over tiles of the
-// other rows. S and dP of the next tile are multiplied while the vector unit makes P and dS of this one, so that a
-// kernel has the products of two tiles. The loop has one body without a branch, because clang 22 cannot keep
-// accumulation registers in place across two bodies. A block before it makes harmless what does not attend (exclude).
-// Where rows cannot be loaded as vectors, a block after it replaces what the body wrote to LDS.
+// other rows. While S and dP of the next tile are multiplied, the vector unit makes P and dS of this one. The loop has
+// one body without a branch, because clang 22 cannot keep accumulation registers in place across two bodies. A block
+// before the body makes harmless what does not attend (exclude). Where rows cannot be loaded as vectors, a block after
+// it replaces what the body wrote to LDS.
 #pragma once
 
 #include "kernels/amd/attention/attend.hpp"
@@ -16,8 +16,7 @@ namespace rapt::amd {
 using T = RAPT_DTYPE;
 using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kWaves = RAPT_WAVES;
-inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
-inline constexpr int kOwnParts = kSteps * M::parts;
+inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile, kOwnParts = kSteps * M::parts;
 static_assert(!RAPT_GENERAL && RAPT_BLOCK_K == kTile);
 
 // Rows of a tensor, of one head.
@@ -45,9 +44,7 @@ struct Stepped {
   Keys range;
   Tensor s, dp;
 
-  DEVICE_MEMBER rapt_abi_row_statistics* statistics() const {
-    return statistics_of(a, block.batch, block.q, block.head);
-  }
+  DEVICE_MEMBER auto statistics() const { return statistics_of(a, block.batch, block.q, block.head); }
   // A tile of one of them in LDS, from byte `at` on.
   template <class Staged, class... More>
   DEVICE_MEMBER Staged staged(const Tensor& tensor, int at, More... more) const {
@@ -73,6 +70,16 @@ struct OwnRows {
     if (i % Sides == 0) M::multiply_to_vector(a, s[n], x.s, n == 0);
     else M::multiply_to_vector(a, dp[n], x.dp, n == 0);
   }
+};
+
+// One wave's state: of each tile of rows that its lanes own, and of the tile that it steps over.
+template <class Statistics, int Tiles, int Sums>
+struct WaveState {
+  struct {
+    OwnRows own;
+    Tile sums[Sums][kDimTiles];  // dQ, dK or dV, or dK and dV
+  } tiles[Tiles];
+  Statistics statistics;
 };
 
 inline constexpr int kRowReads = 2 * kSteps, kRowProducts = kRowReads * M::parts;  // of S and dP
@@ -116,8 +123,8 @@ struct Schedule {
   DEVICE_MEMBER void finish() const {}
 };
 
-// Steps over the rows; there must be some. A lane has Tiles rows of its own, which take turns: `own` is what
-// all rows of such a tile attend, `attending` what the lane's row does.
+// Steps over the rows; there must be some. A lane owns a row in each of Tiles tiles, which take turns: `own` is what
+// all rows of a tile attend, `attending` what the lane's row does.
 template <class Work, class Range, int Tiles>
 DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles], const Range (&attending)[Tiles]) {
   static_assert(Tiles <= 2);
@@ -133,7 +140,7 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
     if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
                          false)) {
       exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
-                 added_to_lse<T>(over.run), current, work.rows());
+                 added_to_lse<T>(over.run), current, work.state.statistics);
       excludes = true;
     }
     work.template turn<t>(set, current, next);

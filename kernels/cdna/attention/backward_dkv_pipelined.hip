@@ -11,11 +11,9 @@ namespace rapt::amd {
 
 using Staged = BothWays<T, kHeadDim, kWaves>;
 inline constexpr int kLdsBytes = 2 * Staged::bytes;
-inline constexpr int kPartsOf = Staged::kParts;
 
 struct Pipelined : KeySchedule {
-  using State = KeyState<RowStatistics<T>>;
-
+  using State = WaveState<RowStatistics<T>, kKeyTiles, 2>;
   State& state;
   Staged q, dout;
   StatisticsRows<T> source;
@@ -29,7 +27,6 @@ struct Pipelined : KeySchedule {
         source(over.statistics(), over.range, over.thread % kWave),
         scale(over.a.problem.scale_log2) {}
 
-  DEVICE_MEMBER RowStatistics<T>& rows() const { return state.statistics; }
   DEVICE_MEMBER void load_rows_again() { source.load_again(state.statistics); }
 
   DEVICE_MEMBER void begin(Products& x) {
@@ -47,8 +44,8 @@ struct Pipelined : KeySchedule {
 
   // The turn of a tile of keys: its products are in `current`, and the step's columns in `buffer`. It computes the
   // products of the next turn, whose rows are in the same buffer, or in the other one if it is the next step's. A step
-  // also works for later ones. It writes the next step's columns to LDS, and loads its statistics where this step's are
-  // done with. Then it writes the rows of the step after that, and loads another one.
+  // also writes the next step's columns to LDS and loads its statistics, when this step's have been read. Then it
+  // writes the rows of the step after that, and loads those of another.
   template <int KeyTile>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
     constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;
@@ -66,22 +63,22 @@ struct Pipelined : KeySchedule {
     multiply_rows(fragment, read, next_keys, next, [&](int n) {
       share<gradients.kTasks, kRowProducts>(n, [&](int task) { gradients.probability(task); });
     });
-    multiply_columns<kRowReads>(fragment, read, gradients.p, keys.dv, [&](int n) {
+    multiply_columns<kRowReads>(fragment, read, gradients.p, keys.sums[kDv], [&](int n) {
       share<gradients.kTasks, kColumnProducts>(n, [&](int task) { gradients.gradient(task); });
       const auto column = [&](int j) {
-        (j < kPartsOf ? q : dout).store_column_part(buffer ^ 1, buffer ^ 1, j % kPartsOf);
+        (j < Staged::kParts ? q : dout).store_column_part(buffer ^ 1, buffer ^ 1, j % Staged::kParts);
       };
-      if (first) share<2 * kPartsOf, kColumnProducts>(n, column);
+      if (first) share<2 * Staged::kParts, kColumnProducts>(n, column);
       const auto statistics = [&](int j) { source.load_part(of_statistics, j, state.statistics); };
       if (last) share<RowStatistics<T>::kLoads, kColumnProducts>(n, statistics);
     });
-    multiply_columns<kRowReads + kColumnReads>(fragment, read, gradients.ds, keys.dk, [&](int n) {
+    multiply_columns<kRowReads + kColumnReads>(fragment, read, gradients.ds, keys.sums[kDk], [&](int n) {
       const auto rows_and_loads = [&](int j) {
-        if (j < 2 * kPartsOf) (j < kPartsOf ? q : dout).store_row_part(buffer, buffer, j % kPartsOf);
-        else if (j < 3 * kPartsOf) q.load_part(of_q, buffer ^ 1, j % kPartsOf);
-        else dout.load_part(of_dout, buffer ^ 1, j % kPartsOf);
+        if (j < 2 * Staged::kParts) (j < Staged::kParts ? q : dout).store_row_part(buffer, buffer, j % Staged::kParts);
+        else if (j < 3 * Staged::kParts) q.load_part(of_q, buffer ^ 1, j % Staged::kParts);
+        else dout.load_part(of_dout, buffer ^ 1, j % Staged::kParts);
       };
-      if (last) share<4 * kPartsOf, kColumnProducts>(n, rows_and_loads);
+      if (last) share<4 * Staged::kParts, kColumnProducts>(n, rows_and_loads);
     });
   }
 

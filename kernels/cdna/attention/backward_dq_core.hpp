@@ -1,4 +1,4 @@
-// dq where a lane owns a query (backward_core.hpp). A schedule adds what the keys contribute.
+// dq where a lane owns a query (backward_core.hpp).
 #pragma once
 
 #include "kernels/amd/tile/row_statistics.hpp"
@@ -9,12 +9,7 @@ namespace rapt::amd {
 
 inline constexpr int kRows = kWaves * kTile;
 
-// One wave's state.
-struct State {
-  OwnRows own;
-  Tile dq[kDimTiles];
-  OwnStatistics statistics;
-};
+using State = WaveState<OwnStatistics, 1, 1>;
 
 // A row without keys has no gradient, whatever its dO is, though with a sink it has an lse.
 DEVICE float delta_of(const rapt_abi_row_statistics& row, const Query& query) {
@@ -70,14 +65,15 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   if (a.dq.data == nullptr) return false;
 
   State state = {};
-  // In later runs delta comes before keys are excluded (subtract_delta).
+  // In later runs delta comes before keys are excluded (prepare).
   const Query query = query_of(a.problem, block, row);
   state.statistics = {(statistics.lse + added_to_lse<T>(run)) * kLog2e,
                       run == kFirstRun ? delta_of(statistics, query) : 0};
-  OwnRows::keep(q, state.own.s);
-  OwnRows::keep(dout, state.own.dp);
+  auto& tile = state.tiles[0];
+  OwnRows::keep(q, tile.own.s);
+  OwnRows::keep(dout, tile.own.dp);
 #pragma unroll
-  for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
+  for (int d = 0; d < kDimTiles; ++d) in_accumulators(tile.sums[0][d]);
   if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)
     add_keys<Work>(opaque_copy(a), run, lds, state);
 
@@ -87,8 +83,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   char* const head = first_row_of(again.dq, same.batch, same.q, same.head);
   if (again_row < same.q.count)
     store_run<T>(run, head + again_row * again.dq.seq, again.problem.head_dim, aligned(head, again.dq.seq),
-                 opaque_thread_id() % kWave, again.problem.scale, state.dq);
-  return vote<kWaves>(not_finite(state.dq) && state.statistics.lse_log2 == state.statistics.lse_log2, lds);
+                 opaque_thread_id() % kWave, again.problem.scale, tile.sums[0]);
+  return vote<kWaves>(not_finite(tile.sums[0]) && state.statistics.lse_log2 == state.statistics.lse_log2, lds);
 }
 
 }  // namespace rapt::amd

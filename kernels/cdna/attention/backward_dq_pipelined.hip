@@ -19,8 +19,6 @@ struct Pipelined : QuerySchedule {
   const float scale = over.a.problem.scale_log2;
   const bool vectors = k.vectors() && v.vectors();
 
-  DEVICE_MEMBER const OwnStatistics& rows() const { return state.statistics; }
-
   DEVICE_MEMBER void begin(Products& x) {
     k.load(0);
     k.load(1);
@@ -30,8 +28,8 @@ struct Pipelined : QuerySchedule {
     v.stage(0);
     v.stage(1);
     barrier();
-    multiply_first([&](int i) { return i % 2 == 0 ? k.row_fragment(0, i / 2) : v.fragment(0, 0, i / 2); }, state.own,
-                   x);
+    multiply_first([&](int i) { return i % 2 == 0 ? k.row_fragment(0, i / 2) : v.fragment(0, 0, i / 2); },
+                   state.tiles[0].own, x);
   }
 
   // What a tile does for later ones, task by task: it writes the next tile's columns to LDS, then the rows of the tile
@@ -57,10 +55,10 @@ struct Pipelined : QuerySchedule {
       if (i >= kRowReads) return k.column_fragment(buffer, (i - kRowReads) % kDimTiles, (i - kRowReads) / kDimTiles);
       return i % 2 == 0 ? k.row_fragment(buffer ^ 1, i / 2) : v.fragment(buffer ^ 1, 0, i / 2);
     };
-    multiply_rows(fragment, read, state.own, next, [&](int n) {
+    multiply_rows(fragment, read, state.tiles[0].own, next, [&](int n) {
       share<gradients.kBothTasks, kRowProducts>(n, [&](int task) { gradients.both(task); });
     });
-    multiply_columns<kRowReads>(fragment, read, gradients.ds, state.dq, [&](int n) {
+    multiply_columns<kRowReads>(fragment, read, gradients.ds, state.tiles[0].sums[0], [&](int n) {
       share<kStageTasks, kColumnProducts>(n, [&](int task) { stage(task, buffer, of_k, of_v); });
     });
   }

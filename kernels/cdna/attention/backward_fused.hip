@@ -1,14 +1,14 @@
 // Like backward_dkv_pipelined.hip, and dQ too: each wave multiplies the step's dS of all waves' keys by the columns of
-// K that it keeps, and adds the result to float32 sums in memory. Two barriers a step, since tiles in LDS have one
-// buffer:
+// K that it keeps, and adds the result to float32 sums in memory. Tiles in LDS have one buffer, so a step has two
+// barriers:
 //
 //   first half   dQ of the last step; S and dP of the next one. Meanwhile P and dS of this one are computed, and its
 //                columns of Q and dO go to LDS.
 //   second half  dV and dK of this step. Meanwhile its dS goes to LDS, and the rows of the step after the next one.
 //
-// Products run in rounds of several sums, because a product that adds to the sum of the one before it waits. A round's
-// operands are read from LDS a round ahead: so a barrier comes before a half's last round, which keeps the matrix unit
-// busy meanwhile.
+// Products run in rounds of several sums, because a product waits for the one before it where both add to one sum. A
+// round's operands are read from LDS a round ahead. So a half's barrier comes before its last round, whose products
+// keep the matrix unit busy.
 #include "kernels/cdna/attention/backward_dkv_core.hpp"
 #include "kernels/cdna/tile/dq_across_waves.hpp"
 #include "kernels/cdna/tile/rows_and_columns.hpp"
@@ -37,7 +37,7 @@ constexpr int products_before(int round) {
 }
 
 struct Fused : KeySchedule {
-  struct State : KeyState<ColumnStatistics> {
+  struct State : WaveState<ColumnStatistics, 1, 2> {
     M::Part columns[kOwnParts];  // of K: the lane's dimension of all keys
     Tile dq;                     // of the last step
     Operands ahead;              // of this step's first round
@@ -63,7 +63,6 @@ struct Fused : KeySchedule {
                                       keys, lds, state.columns);
   }
 
-  DEVICE_MEMBER ColumnStatistics& rows() const { return state.statistics; }
   DEVICE_MEMBER void wait() const {}  // a step's barriers are before its halves' last rounds
 
   DEVICE_MEMBER void begin(Products& x) {
@@ -178,35 +177,33 @@ struct Fused : KeySchedule {
       if (i == 0) M::multiply_to_vector(a, state.columns[n], state.dq, n == 0);
       else if (i == 1) M::multiply_to_vector(a, keys.own.s[n], next.s, n == 0);
       else M::multiply_to_vector(a, keys.own.dp[n], next.dp, n == 0);
-    } else if (second < kParts<T>) {
-      keys.dv[i] = M::multiply_one(a, M::part(weights.p[second], part), keys.dv[i]);
     } else {
-      keys.dk[i] = M::multiply_one(a, M::part(weights.ds[second - kParts<T>], part), keys.dk[i]);
+      const bool of_dv = second < kParts<T>;
+      Tile& sum = keys.sums[of_dv ? kDv : kDk][i];
+      sum = M::multiply_one(a, M::part(of_dv ? weights.p[second] : weights.ds[second - kParts<T>], part), sum);
     }
   }
 
-  // A step's work beside its products that comes after product n, of `first` in the first half and `second` in the
-  // second one.
+  // A step's other work that comes after product n, of `first` products in the first half and `all` in both.
   DEVICE_MEMBER void work_after(int n, int set, Weights& weights) {
-    constexpr int first = products_before(kFirstRounds), second = products_before(kRounds) - first;
-    constexpr int parts = kTensors * Staged::kParts, last_round = first + second * 3 / 4;
+    constexpr int first = products_before(kFirstRounds), all = products_before(kRounds), second = all - first;
+    constexpr int quarter = first + second / 4, middle = first + second / 2, last_round = first + second * 3 / 4;
+    constexpr int parts = kTensors * Staged::kParts, exponents = first * 5 / 8;
     const auto of = [&](int i) -> Staged& { return i < Staged::kParts ? own : other; };
     share_from<parts, 0, first / 4>(n, [&](int i) { of(i).store_column_part(set, 0, i % Staged::kParts); });
     share_from<parts, first / 4, first / 2>(
         n, [&](int i) { of(i).load_part(i < Staged::kParts ? of_own : of_other, set, i % Staged::kParts); });
-    share_from<Weights::kTasks, 0, first * 5 / 8>(n, [&](int i) { weights.probability(i); });
-    share_from<Weights::kTasks, first * 5 / 8, first + second / 4>(n, [&](int i) { weights.gradient(i); });
-    if (n == first * 5 / 8) source.load();
+    share_from<Weights::kTasks, 0, exponents>(n, [&](int i) { weights.probability(i); });
+    share_from<Weights::kTasks, exponents, quarter>(n, [&](int i) { weights.gradient(i); });
+    if (n == exponents) source.load();
     if (n == first) of_sums = sums.last();
-    if (n == first + second / 4) of_own = own.next();
-    if (n == first + second / 2 && kTensors == 2) of_other = other.next();
-    share_from<kRegisters, first + second / 4, last_round>(n,
-                                                           [&](int r) { ds.store(r, weights.ds[r / 8][r % 8 / 2]); });
-    share_from<parts, first + second / 4, last_round>(n,
-                                                      [&](int i) { of(i).store_row_part(set, 0, i % Staged::kParts); });
+    if (n == quarter) of_own = own.next();
+    if (n == middle && kTensors == 2) of_other = other.next();
+    share_from<kRegisters, quarter, last_round>(n, [&](int r) { ds.store(r, weights.ds[r / 8][r % 8 / 2]); });
+    share_from<parts, quarter, last_round>(n, [&](int i) { of(i).store_row_part(set, 0, i % Staged::kParts); });
     if (n == last_round - 2) source.store();
-    share_from<kRegisters / 4, last_round, first + second>(n, [&](int part) { source.read(part, state.statistics); });
-    share_from<kRegisters, first + second / 2, first + second>(n, [&](int r) { sums.add(of_sums, state.dq, r); });
+    share_from<kRegisters / 4, last_round, all>(n, [&](int part) { source.read(part, state.statistics); });
+    share_from<kRegisters, middle, all>(n, [&](int r) { sums.add(of_sums, state.dq, r); });
   }
 };
 
