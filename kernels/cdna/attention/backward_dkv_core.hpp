@@ -20,8 +20,8 @@ struct KeySchedule : Schedule {
   DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}
 };
 
-// Adds what the queries of one head of q contribute, of which some must attend a key: head `of_group` of the group that
-// shares the head of k. The block is computed again for each head, because the loop needs its scalar registers.
+// Adds what the queries of one head of q contribute: head `of_group` of the group that shares the head of k. Some query
+// must attend a key. The block is computed again for each head, because the loop needs its scalar registers.
 template <class Work>
 DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, typename Work::State& state) {
   Block block = Work::block_of_keys(a);

@@ -45,7 +45,7 @@ struct Pipelined : KeySchedule {
   // The turn of a tile of keys: its products are in `current`, and the step's columns in `buffer`. It computes the
   // products of the next turn, whose rows are in the same buffer, or in the other one if it is the next step's. A step
   // also writes the next step's columns to LDS and loads its statistics, when this step's have been read. Then it
-  // writes the rows of the step after that, and loads those of another.
+  // writes the rows of the step after that, and loads another step's.
   template <int KeyTile>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
     constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;

@@ -94,7 +94,7 @@ INLINE void multiply_keys(int lane, const Fragment (&q)[dims / 16], f8 (&s)[keys
   }
 }
 
-// A lane's 8 elements of a column as an operand: on gfx11 with those of the other half.
+// A lane's 8 elements of a column as an operand. On gfx11 it has the other half's 8 too.
 INLINE Fragment operand(int lane, const unsigned (&own)[4]) {
 #if defined(__GFX12__)
   return (uu4){own[0], own[1], own[2], own[3]};

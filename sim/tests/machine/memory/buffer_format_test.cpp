@@ -97,7 +97,7 @@ void check_load(Scene& scene, const Typed& f, const std::vector<unsigned char>& 
     }
 }
 
-// Of what check_load() left in the registers.
+// Stores what check_load() left in the registers.
 void check_store(Scene& scene, const Typed& f, const std::vector<unsigned char>& memory) {
   const unsigned total = f.layout->all_bits(), end = std::min(total / 8, 15U);
   std::memset(scene.memory.data(), 0xee, 2048);

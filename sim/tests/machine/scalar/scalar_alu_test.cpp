@@ -19,24 +19,21 @@ using i64 = std::int64_t;
 constexpr ArchSet from_gfx11 = rdna;
 constexpr ArchSet scalar_floats = only(Arch::gfx1151) | only(Arch::gfx1201);
 
-const std::vector<u64>& edges() {
-  static const std::vector<u64> values = {0,
-                                          1,
-                                          2,
-                                          31,
-                                          0x7fffffff,
-                                          0x80000000,
-                                          0xffffffff,
-                                          0x00120007,
-                                          0xdeadbeef,
-                                          0x0000ff80,
-                                          0x123456789abcdef0,
-                                          0x8000000000000000,
-                                          0xffffffffffffffff,
-                                          0x00000001ffffffff,
-                                          0x7fffffff00000000};
-  return values;
-}
+const std::vector<u64> edges = {0,
+                                1,
+                                2,
+                                31,
+                                0x7fffffff,
+                                0x80000000,
+                                0xffffffff,
+                                0x00120007,
+                                0xdeadbeef,
+                                0x0000ff80,
+                                0x123456789abcdef0,
+                                0x8000000000000000,
+                                0xffffffffffffffff,
+                                0x00000001ffffffff,
+                                0x7fffffff00000000};
 
 struct Result {
   u64 value;
@@ -189,15 +186,13 @@ std::vector<Case> logic_operations() {
   return cases;
 }
 
-using Cases = std::vector<Case>;
-
 // A case whose name differs with its number of bits.
-void add(Cases& cases, unsigned bits, ArchSet archs, const char* of32, const char* of64, unsigned d, unsigned a,
-         unsigned b, Reference f) {
+void add(std::vector<Case>& cases, unsigned bits, ArchSet archs, const char* of32, const char* of64, unsigned d,
+         unsigned a, unsigned b, Reference f) {
   cases.push_back({archs, bits == 32 ? of32 : of64, d, a, b, std::move(f)});
 }
 
-void add_shifts_and_fields(Cases& cases, unsigned n) {
+void add_shifts_and_fields(std::vector<Case>& cases, unsigned n) {
   const bool narrow = n == 32;
   add(cases, n, every_arch, "s_lshl_b32", "s_lshl_b64", n, n, 32,
       logic([n](u64 a, u64 b) { return a << (b & (n - 1)); }, n));
@@ -217,7 +212,7 @@ void add_shifts_and_fields(Cases& cases, unsigned n) {
       [n](u64 a, u64 b, bool) { return nonzero(field(a, b, n, true)); });
 }
 
-void add_moves(Cases& cases, unsigned n) {
+void add_moves(std::vector<Case>& cases, unsigned n) {
   add(cases, n, every_arch, "s_not_b32", "s_not_b64", n, n, 0, logic([](u64 a, u64) { return ~a; }, n));
   add(cases, n, every_arch, "s_mov_b32", "s_mov_b64", n, n, 0, [](u64 a, u64, bool) { return Result{a}; });
   add(cases, n, every_arch, "s_brev_b32", "s_brev_b64", n, n, 0,
@@ -230,7 +225,7 @@ void add_moves(Cases& cases, unsigned n) {
       [](u64 a, u64 b, bool scc) { return Result{scc ? a : b}; });
 }
 
-void add_counts(Cases& cases, unsigned n) {
+void add_counts(std::vector<Case>& cases, unsigned n) {
   add(cases, n, every_arch, "s_bcnt0_i32_b32", "s_bcnt0_i32_b64", 32, n, 0,
       [n](u64 a, u64, bool) { return nonzero(n - ones(a)); });
   add(cases, n, every_arch, "s_bcnt1_i32_b32", "s_bcnt1_i32_b64", 32, n, 0,
@@ -387,11 +382,11 @@ void check(const std::vector<Case>& cases, const std::vector<u64>& values, bool 
   }
 }
 
-TEST(ScalarAlu, Arithmetic) { check(arithmetic(), edges()); }
-TEST(ScalarAlu, OneOperand) { check(of_one_operand(), edges()); }
-TEST(ScalarAlu, Logic) { check(logic_operations(), edges()); }
-TEST(ScalarAlu, Bits) { check(bits(), edges()); }
-TEST(ScalarAlu, Comparisons) { check(comparisons(), edges()); }
+TEST(ScalarAlu, Arithmetic) { check(arithmetic(), edges); }
+TEST(ScalarAlu, OneOperand) { check(of_one_operand(), edges); }
+TEST(ScalarAlu, Logic) { check(logic_operations(), edges); }
+TEST(ScalarAlu, Bits) { check(bits(), edges); }
+TEST(ScalarAlu, Comparisons) { check(comparisons(), edges); }
 TEST(ScalarAlu, Floats) {
   check(floats(),
         {0, 0x80000000, 0x3f800000, 0xbf800000, 0x40200000, 0xc0200000, 0x00000001, 0x807fffff, 0x7f7fffff, 0x7f800000,
