@@ -5,7 +5,7 @@ add_test(NAME check.layers_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-l
 add_test(NAME check.pages COMMAND ${PROJECT_SOURCE_DIR}/tools/check-pages)
 add_test(NAME check.pages_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-pages --self-test)
 add_test(NAME check.functions COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions
-  aotriton cli common demo include kernels/common kernels/hopper kernels/nvidia kernels/rdna packer python src tests tools)
+  aotriton cli common demo include kernels packer python sim src tests tools)
 add_test(NAME check.functions_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions --self-test)
 add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)

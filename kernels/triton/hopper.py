@@ -1,4 +1,4 @@
-"""What the kernels with options have in common: tiles in shared memory, of which Hopper multiplies matrices."""
+"""What the kernels with options have in common: tiles in shared memory, which Hopper multiplies from there."""
 
 from collections import namedtuple
 
@@ -6,15 +6,15 @@ from gradients import LOG2E
 from not_finite import replaced
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, with_alibi
-from place import end_key, first_key
+from place import end_key, first_key, within
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
-from triton.experimental.gluon.language.nvidia.hopper import async_copy
+from triton.experimental.gluon.language.nvidia.hopper import async_copy, fence_async_shared
 
 
 @gluon.constexpr_function
 def copy_layout(columns, size, warps):
-    """Of a tile that lanes copy in pieces of 16 bytes."""
+    """The layout of a tile that lanes copy in pieces of 16 bytes."""
     piece = 16 // size
     across = min(columns // piece, 32)
     return gl.BlockedLayout([1, piece], [32 // across, across], [warps, 1], [1, 0])
@@ -27,7 +27,7 @@ def product_layout(columns, warps):
 
 @gluon.constexpr_function
 def swizzled(columns, size):
-    """Of a tile of which a lane reads two neighbours, eight rows at once."""
+    """The layout of a tile where a lane reads two neighbours, eight rows at once."""
     piece = 16 // size
     phases = min(columns * size // 16, 8)
     return gl.SwizzledSharedLayout(piece, 8 // phases, phases, [1, 0])
@@ -35,7 +35,7 @@ def swizzled(columns, size):
 
 @gluon.jit
 def first_address(rows, batch, row, head):
-    """Of a row. In bytes, because ptxas would keep halves of strides in registers."""
+    """The address of a row. It is computed in bytes, because ptxas would keep halves of strides in registers."""
     at = rows.data.to(gl.pointer_type(gl.int8))
     at += batch.to(gl.int64) * rows.batch + row.to(gl.int64) * rows.seq + head.to(gl.int64) * rows.head
     return gl.multiple_of(at.to(rows.data.dtype), 16)
@@ -43,7 +43,7 @@ def first_address(rows, batch, row, head):
 
 @gluon.jit
 def copy_rows(to, rows, at, exist, zero, ROWS: gl.constexpr, HEAD_DIM: gl.constexpr):
-    """Starts to copy a tile of ROWS rows, the first at `at`, of which so many exist; the others are zeros."""
+    """Starts to copy a tile of ROWS rows, the first at `at`. Rows from `exist` on do not exist and become zeros."""
     layout: gl.constexpr = copy_layout(HEAD_DIM, 2, gl.num_warps())
     row = gl.arange(0, ROWS, gl.SliceLayout(1, layout)) + zero
     column = gl.arange(0, HEAD_DIM, gl.SliceLayout(0, layout))
@@ -61,8 +61,8 @@ def score_address(scores, batch, head, row, key, DTYPE: gl.constexpr):
 
 @gluon.jit
 def copy_scores(to, scores, at, rows, keys, zero, ROWS: gl.constexpr, KEYS: gl.constexpr):
-    """Starts to copy a tile of a bias or mask, of which so many rows and keys exist. Rows that do not exist are like
-    the last one."""
+    """Starts to copy a tile of a bias or mask that has `rows` rows and `keys` keys left. Missing rows are like the last
+    one."""
     size: gl.constexpr = to.dtype.primitive_bitwidth // 8
     layout: gl.constexpr = copy_layout(KEYS, size, gl.num_warps())
     row = gl.minimum(gl.arange(0, ROWS, gl.SliceLayout(1, layout)) + zero, rows - 1)
@@ -105,7 +105,7 @@ def exponents(o, s, reference, bias, mask, slope, distance, columns):
 
 @gluon.jit
 def logits(o, s, bias, mask, slope, distance, columns):
-    """Natural ones, for a second run: they are -inf for excluded keys only, whatever the lse and however low a bias."""
+    """Natural logits, for a second run: only excluded keys have -inf, whatever the lse and however low a bias."""
     s = s * o.factor
     if o.has_bias:
         s += bias.load(s.type.layout).to(gl.float32)
@@ -132,7 +132,8 @@ def keys_of(p, first_row, q_count, k_count, BLOCK_Q: gl.constexpr, BLOCK_K: gl.c
 
 @gluon.jit
 def addresses(rows, batch, row, head, layout: gl.constexpr, ROWS: gl.constexpr, HEAD_DIM: gl.constexpr):
-    """Of a tile of rows, and the rows' numbers in it, for code after a loop: nothing of them is computed before it."""
+    """The addresses of a tile of rows, and the rows' numbers in it. For code after a loop: nothing is computed before
+    the loop."""
     zero = unknown_zero()
     i = gl.arange(0, ROWS, gl.SliceLayout(1, layout)) + zero
     column = gl.arange(0, HEAD_DIM, gl.SliceLayout(0, layout)) + zero
@@ -146,7 +147,7 @@ Places = namedtuple("Places", "k v bias mask")  # addresses of a tile
 
 @gluon.jit
 def places_of(a, batch, head, first_row, k_first, first, DTYPE: gl.constexpr):
-    """Of the tile whose first key is `first`."""
+    """The addresses of the tile whose first key is `first`."""
     head_k = head // a.problem.group
     return Places(
         first_address(a.k, batch, k_first + first, head_k),
@@ -173,7 +174,7 @@ def of_second_run(tiles, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
 def copy_keys(
     a, tiles, at, places, keys, zero, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, WITH_V: gl.constexpr,
 ):  # fmt: skip
-    """Starts to copy a tile of keys, of which so many exist, while wgmma runs: before a branch it would end."""
+    """Starts to copy a tile of at most `keys` keys, while wgmma runs: before a branch it would end."""
     zero += unknown_zero()
     copy_rows(tiles.k.index(at), a.k, places.k, keys, zero, BLOCK_K, HEAD_DIM)
     if WITH_V:
@@ -182,13 +183,41 @@ def copy_keys(
 
 @gluon.jit
 def copy_options(a, o, tiles, at, places, rows, keys, zero, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr):
-    """Starts to copy the tile of bias and mask, of which so many rows exist."""
+    """Starts to copy the tile of bias and mask, where `rows` rows are left."""
     if (keys > 0) & (o.has_bias | o.has_mask):
         zero += unknown_zero()
         if o.has_bias:
             copy_scores(tiles.bias.index(at), a.problem.bias, places.bias, rows, keys, zero, BLOCK_Q, BLOCK_K)
         if o.has_mask:
             copy_scores(tiles.mask.index(at), a.problem.mask, places.mask, rows, keys, zero, BLOCK_Q, BLOCK_K)
+
+
+@gluon.jit
+def copy_first(
+    a, o, tiles, places, rows, keys, zero, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
+):  # fmt: skip
+    """Starts to copy a tile of everything, before a loop or in a second run."""
+    copy_options(a, o, tiles, 0, places, rows, keys, zero, BLOCK_Q, BLOCK_K)
+    copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
+    async_copy.commit_group()
+
+
+@gluon.jit
+def await_copies():
+    async_copy.wait_group(0)
+    fence_async_shared()
+    gl.barrier()
+
+
+@gluon.jit
+def exclude(p, s, range, rows, first, columns, k_count, BLOCK_K: gl.constexpr):
+    """Excludes keys that a row does not attend, where some row of the tile does not attend some key of it."""
+    if (first < range.whole_begin) | (first + BLOCK_K > range.whole_end):
+        later = unknown_zero()
+        low = first_key(p.window_left, range.diagonal, k_count, rows + later)[:, None]
+        high = end_key(p.window_right, range.diagonal, k_count, rows + later)[:, None]
+        s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
+    return s
 
 
 @gluon.jit

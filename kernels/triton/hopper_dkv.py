@@ -7,6 +7,7 @@ from arguments import Rows
 from gradients import LOG2E, statistics_address
 from hopper import (
     addresses,
+    await_copies,
     copy_rows,
     copy_scores,
     exponents,
@@ -34,6 +35,7 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 )  # fmt: skip
 
 Tiles = namedtuple("Tiles", "q dout lse delta bias mask")
+Block = namedtuple("Block", "batch first_row q_first q_count k_count")  # a workgroup's sequence, and its first key
 
 
 @gluon.jit
@@ -53,146 +55,180 @@ def of_second_run(tiles, BLOCK_Q: gl.constexpr, HEAD_DIM: gl.constexpr):
 
 @gluon.jit
 def copy_queries(
-    a, tiles, at, batch, head, q_first, q_count, first, exists, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr,
+    a, tiles, at, block, head, first, exists, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr
 ):  # fmt: skip
     """Starts to copy a tile of queries, if it exists, while wgmma runs: before a branch it would end."""
     zero = unknown_zero()
-    row = q_first + first
-    rows = gl.where(exists, q_count - first, 0)
-    copy_rows(tiles.q.index(at), a.q, first_address(a.q, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
-    copy_rows(tiles.dout.index(at), a.dout, first_address(a.dout, batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+    row = block.q_first + first
+    rows = gl.where(exists, block.q_count - first, 0)
+    copy_rows(tiles.q.index(at), a.q, first_address(a.q, block.batch, row, head), rows, zero, BLOCK_K, HEAD_DIM)
+    dout_at = first_address(a.dout, block.batch, row, head)
+    copy_rows(tiles.dout.index(at), a.dout, dout_at, rows, zero, BLOCK_K, HEAD_DIM)
     layout: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0])
     i = gl.arange(0, BLOCK_K, layout) + zero
-    statistics = statistics_address(a, batch, row + i, head).to(gl.pointer_type(gl.float32), bitcast=True)
+    statistics = statistics_address(a, block.batch, row + i, head).to(gl.pointer_type(gl.float32), bitcast=True)
     async_copy.async_load(tiles.lse.index(at), statistics, mask=i < rows)
     async_copy.async_load(tiles.delta.index(at), statistics + 1, mask=i < rows)
 
 
 @gluon.jit
-def copy_options(
-    a, tiles, at, batch, head, first_row, k_count, q_count, first, exists, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr,
-):  # fmt: skip
+def copy_options(a, tiles, at, block, head, first, exists, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr):
     """Starts to copy the tile of bias and mask."""
     p = a.problem
     if exists & ((p.bias.data.to(gl.int64) != 0) | (p.mask.data.to(gl.int64) != 0)):
         zero = unknown_zero()
-        batch += zero
+        batch = block.batch + zero
         head += zero
         first += zero
-        rows = q_count - first
-        keys = k_count - first_row
+        rows = block.q_count - first
+        keys = block.k_count - block.first_row
         if p.bias.data.to(gl.int64) != 0:
-            bias_at = score_address(p.bias, batch, head, first, first_row, a.q.data.dtype.element_ty)
+            bias_at = score_address(p.bias, batch, head, first, block.first_row, a.q.data.dtype.element_ty)
             copy_scores(tiles.bias.index(at), p.bias, bias_at, rows, keys, zero, BLOCK_K, BLOCK_Q)
         if p.mask.data.to(gl.int64) != 0:
-            mask_at = score_address(p.mask, batch, head, first, first_row, gl.int8)
+            mask_at = score_address(p.mask, batch, head, first, block.first_row, gl.int8)
             copy_scores(tiles.mask.index(at), p.mask, mask_at, rows, keys, zero, BLOCK_K, BLOCK_Q)
 
 
 @gluon.jit
+def copy_first(
+    a, tiles, block, head, first, exists, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr
+):  # fmt: skip
+    """Starts to copy a tile of everything, before the loop or in a second run."""
+    copy_options(a, tiles, 0, block, head, first, exists, BLOCK_Q, BLOCK_K)
+    copy_queries(a, tiles, 0, block, head, first, exists, BLOCK_K, HEAD_DIM)
+    async_copy.commit_group()
+
+
+QueryRange = namedtuple("QueryRange", "diagonal begin end whole_begin whole_end")
+
+
+@gluon.jit
+def queries_of(p, block, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr):
+    """Tiles of queries that attend keys, from begin to end. Queries from whole_begin to whole_end attend all keys."""
+    first_row, q_count = block.first_row, block.q_count
+    diagonal = gl.where(p.top_left != 0, 0, block.k_count - q_count)
+    last_row = gl.minimum(first_row + BLOCK_Q, block.k_count) - 1
+    return QueryRange(
+        diagonal,
+        first_query(p.window_right, diagonal, q_count, first_row) // BLOCK_K,
+        (end_query(p.window_left, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K,
+        first_query(p.window_right, diagonal, q_count, last_row),
+        end_query(p.window_left, diagonal, q_count, first_row),
+    )
+
+
+Statistics = namedtuple("Statistics", "lse delta")  # of a tile's queries
+
+
+@gluon.jit
+def probabilities(
+    p, o, s, dp, statistics, bias, mask, slope, attended, rows, columns, first, block,
+    BLOCK_K: gl.constexpr, AGAIN: gl.constexpr,
+):  # fmt: skip
+    """The logits, P, and the factor that makes it dS, from the products of a tile of queries and dP."""
+    of_query: gl.constexpr = gl.SliceLayout(0, s.type.layout)
+    s, change = capped_too(o, s, dp - statistics.delta.load(of_query)[None, :])
+    distance = (rows - (first + attended.diagonal))[:, None]
+    if AGAIN:
+        s = logits(o, s, bias.permute([1, 0]), mask.permute([1, 0]), slope, distance, -columns[None, :])
+    else:
+        s = exponents(
+            o, s, (statistics.lse.load(of_query) * o.domain)[None, :], bias.permute([1, 0]), mask.permute([1, 0]),
+            slope, distance, -columns[None, :],
+        )  # fmt: skip
+    # No whole tile has rows that do not exist.
+    if (first < attended.whole_begin) | (first + BLOCK_K > attended.whole_end):
+        zero = unknown_zero()
+        low = first_query(p.window_right, attended.diagonal, block.q_count, rows + zero)[:, None]
+        high = end_query(p.window_left, attended.diagonal, block.q_count, rows + zero)[:, None]
+        s = gl.where(within(columns[None, :] + zero, low - first, high - first), s, EXCLUDED)
+    return s, gl.exp2((s - statistics.lse.load(of_query)[None, :]) * LOG2E if AGAIN else s), change
+
+
+@gluon.jit
+def replace_operand(q, dout, turn):
+    """Makes `q` what a pass multiplies by: of Q, or of dO."""
+    if turn <= REST:
+        replace(q, q, gl.maximum(turn, FINITE))
+    else:
+        replace(q, dout, gl.maximum(turn, FINITE))
+
+
+@gluon.jit
+def of_pass(s, weights, ds, turn, DTYPE: gl.constexpr):
+    """What a pass multiplies: dS in the range of 16 bits, or P or 1 for dv."""
+    of_dv = gl.where(turn == FINITE, weights, 1.0)
+    return gl.where(s == EXCLUDED, 0.0, gl.where(turn <= REST, in_range(ds, turn, DTYPE), of_dv))
+
+
+@gluon.jit
+def following(attended, head, tile):
+    """The next tile: the next head's first one behind a head's last one."""
+    is_last = tile + 1 >= attended.end
+    return gl.where(is_last, head + 1, head), gl.where(is_last, attended.begin, tile + 1)
+
+
+@gluon.jit
 def sum_gradients(
-    a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
-    sums, turn, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
+    a, k, v, tiles, block, head_k, sums, turn,
+    BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
 ):  # fmt: skip
     """Adds to dk without softmax_scale, and dv. AGAIN: to one of them, in a pass of not_finite.py."""
-    p = a.problem
-    warps: gl.constexpr = gl.num_warps()
-    s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
-    sum_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
+    s_layout: gl.constexpr = product_layout(BLOCK_K, gl.num_warps())
+    sum_layout: gl.constexpr = product_layout(HEAD_DIM, gl.num_warps())
     operand: gl.constexpr = gl.DotOperandLayout(0, sum_layout, 2)
-    rows = first_row + gl.arange(0, BLOCK_Q, gl.SliceLayout(1, s_layout))
+    rows = block.first_row + gl.arange(0, BLOCK_Q, gl.SliceLayout(1, s_layout))
     columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))
     if AGAIN:
         columns += unknown_zero()
-    diagonal = gl.where(p.top_left != 0, 0, k_count - q_count)
-    last_row = gl.minimum(first_row + BLOCK_Q, k_count) - 1
-    begin = first_query(p.window_right, diagonal, q_count, first_row) // BLOCK_K
-    end = (end_query(p.window_left, diagonal, q_count, last_row) + BLOCK_K - 1) // BLOCK_K
-    whole_begin = first_query(p.window_right, diagonal, q_count, last_row)
-    whole_end = end_query(p.window_left, diagonal, q_count, first_row)
+    attended = queries_of(a.problem, block, BLOCK_Q, BLOCK_K)
 
     dk_sum = warpgroup_mma_init(sums)
     dv_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout))
-    all_tiles = gl.maximum(end - begin, 0) * p.group
-    head = head_k * p.group
-    tile = begin
+    all_tiles = gl.maximum(attended.end - attended.begin, 0) * a.problem.group
+    head, tile = head_k * a.problem.group, attended.begin
     if not AGAIN:
-        first = tile * BLOCK_K
-        copy_options(a, tiles, 0, batch, head, first_row, k_count, q_count, first, all_tiles > 0, BLOCK_Q, BLOCK_K)
-        copy_queries(a, tiles, 0, batch, head, q_first, q_count, first, all_tiles > 0, BLOCK_K, HEAD_DIM)
-        async_copy.commit_group()
-    o = options_of(p)
+        copy_first(a, tiles, block, head, tile * BLOCK_K, all_tiles > 0, BLOCK_Q, BLOCK_K, HEAD_DIM)
+    o = options_of(a.problem)
     at = 0
     for n in range(0, all_tiles):
         first = tile * BLOCK_K
         dk, dv = warpgroup_mma_wait(0, deps=[dk_sum, dv_sum])
         if AGAIN:
             gl.barrier()
-            copy_options(a, tiles, 0, batch, head, first_row, k_count, q_count, first, True, BLOCK_Q, BLOCK_K)
-            copy_queries(a, tiles, 0, batch, head, q_first, q_count, first, True, BLOCK_K, HEAD_DIM)
-            async_copy.commit_group()
-        async_copy.wait_group(0)
-        fence_async_shared()
-        gl.barrier()
-        slope = slope_of(p, batch, head)
-        q = tiles.q.index(at)
-        dout = tiles.dout.index(at)
-        of_lse = tiles.lse.index(at)
-        of_delta = tiles.delta.index(at)
-        bias = tiles.bias.index(at)
-        mask = tiles.mask.index(at)
-        is_last = tile + 1 >= end  # of its head
-        head = gl.where(is_last, head + 1, head)
-        tile = gl.where(is_last, begin, tile + 1)
+            copy_first(a, tiles, block, head, first, True, BLOCK_Q, BLOCK_K, HEAD_DIM)
+        await_copies()
+        slope = slope_of(a.problem, block.batch, head)
+        q, dout = tiles.q.index(at), tiles.dout.index(at)
+        statistics = Statistics(tiles.lse.index(at), tiles.delta.index(at))
+        bias, mask = tiles.bias.index(at), tiles.mask.index(at)
+        head, tile = following(attended, head, tile)
         if not AGAIN:
             at = 1 - at
-            copy_options(
-                a, tiles, at, batch, head, first_row, k_count, q_count, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_Q,
-                BLOCK_K,
-            )  # fmt: skip
+            copy_options(a, tiles, at, block, head, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_Q, BLOCK_K)
         zeros = gl.zeros([BLOCK_Q, BLOCK_K], gl.float32, s_layout)
         products = warpgroup_mma(k, q.permute([1, 0]), zeros, use_acc=False, is_async=True)
         dp_products = warpgroup_mma(v, dout.permute([1, 0]), zeros, use_acc=False, is_async=True)
         if not AGAIN:
-            copy_queries(
-                a, tiles, at, batch, head, q_first, q_count, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_K, HEAD_DIM
-            )  # fmt: skip
+            copy_queries(a, tiles, at, block, head, tile * BLOCK_K, n + 1 < all_tiles, BLOCK_K, HEAD_DIM)
             async_copy.commit_group()
         s = warpgroup_mma_wait(1, deps=[products])
         dp = warpgroup_mma_wait(0, deps=[dp_products])
         if AGAIN:
-            if turn <= REST:
-                replace(q, q, gl.maximum(turn, FINITE))
-            else:
-                replace(q, dout, gl.maximum(turn, FINITE))
-        of_query: gl.constexpr = gl.SliceLayout(0, s_layout)
-        s, change = capped_too(o, s, dp - of_delta.load(of_query)[None, :])
-        distance = (rows - (first + diagonal))[:, None]
+            replace_operand(q, dout, turn)
+        s, weights, change = probabilities(
+            a.problem, o, s, dp, statistics, bias, mask, slope, attended, rows, columns, first, block, BLOCK_K, AGAIN
+        )  # fmt: skip
         if AGAIN:
-            s = logits(o, s, bias.permute([1, 0]), mask.permute([1, 0]), slope, distance, -columns[None, :])
-        else:
-            s = exponents(
-                o, s, (of_lse.load(of_query) * o.domain)[None, :], bias.permute([1, 0]), mask.permute([1, 0]),
-                slope, distance, -columns[None, :],
-            )  # fmt: skip
-        if (first < whole_begin) | (first + BLOCK_K > whole_end):  # rows that do not exist are in none that is whole
-            zero = unknown_zero()
-            low = first_query(p.window_right, diagonal, q_count, rows + zero)[:, None]
-            high = end_query(p.window_left, diagonal, q_count, rows + zero)[:, None]
-            s = gl.where(within(columns[None, :] + zero, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2((s - of_lse.load(of_query)[None, :]) * LOG2E if AGAIN else s)
-        if not AGAIN:
-            of_values = gl.convert_layout(weights.to(k.dtype), operand)
-        ds = weights * change
-        if AGAIN:
-            of_dv = gl.where(turn == FINITE, weights, 1.0)
-            ds = gl.where(s == EXCLUDED, 0.0, gl.where(turn <= REST, in_range(ds, turn, k.dtype), of_dv))
-        of_products = gl.convert_layout(ds.to(k.dtype), operand)
-        if not AGAIN:
-            dv_sum = warpgroup_mma(of_values, dout, dv, is_async=True)
-        else:
+            ds = of_pass(s, weights, weights * change, turn, k.dtype)
+            of_products = gl.convert_layout(ds.to(k.dtype), operand)
             fence_async_shared()
             gl.barrier()
+        else:
+            of_values = gl.convert_layout(weights.to(k.dtype), operand)
+            of_products = gl.convert_layout((weights * change).to(k.dtype), operand)
+            dv_sum = warpgroup_mma(of_values, dout, dv, is_async=True)
         dk_sum = warpgroup_mma(of_products, q, dk, is_async=True)
     return warpgroup_mma_wait(0, deps=[dk_sum, dv_sum])
 
@@ -249,7 +285,7 @@ def backward_dkv(
         copy_rows(k, a.k, first_address(a.k, batch, row, head_k), k_count - first_row, 0, BLOCK_Q, HEAD_DIM)
         copy_rows(v, a.v, first_address(a.v, batch, row, head_k), k_count - first_row, 0, BLOCK_Q, HEAD_DIM)
         dk, dv = sum_gradients(
-            a, k, v, tiles, batch, head_k, first_row, q_first, q_count, k_count,
+            a, k, v, tiles, Block(batch, first_row, q_first, q_count, k_count), head_k,
             gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, sum_layout), REST, BLOCK_Q, BLOCK_K, HEAD_DIM, False,
         )  # fmt: skip
         dk = dk * p.scale
@@ -269,9 +305,9 @@ def backward_dkv(
             for turn in range(begin, end):
                 zero = unknown_zero()
                 gl.barrier()
+                block = Block(batch + zero, first_row + zero, q_first + zero, q_count + zero, k_count + zero)
                 sums, _ = sum_gradients(
-                    a, k, v, of_second_run(tiles, BLOCK_Q, HEAD_DIM), batch + zero, head_k + zero, first_row + zero,
-                    q_first + zero, q_count + zero, k_count + zero, begun(sums, turn), turn,
+                    a, k, v, of_second_run(tiles, BLOCK_Q, HEAD_DIM), block, head_k + zero, begun(sums, turn), turn,
                     BLOCK_Q, AGAIN_K, HEAD_DIM, True,
                 )  # fmt: skip
                 stored = (first_row + (i + zero) < k_count) & (turn >= REST)

@@ -4,9 +4,12 @@ from gradients import LOG2E, make_statistics
 from hopper import (
     Tiles,
     addresses,
+    await_copies,
+    copy_first,
     copy_keys,
     copy_options,
     copy_rows,
+    exclude,
     exponents,
     first_address,
     following,
@@ -22,7 +25,7 @@ from hopper import (
 from not_finite import FINITE, REST, begun, first_turn, in_range
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped_too, options_of, slope_of
-from place import end_key, first_key, sequence, turn_of, within
+from place import sequence, turn_of
 from tiles import not_finite
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -51,12 +54,40 @@ def statistics_of(a, dout, out, batch, head, row, first_row, q_count, BLOCK_Q: g
 
 
 @gluon.jit
+def copy_values(a, tiles, places, keys, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr):
+    """Starts to copy the next tile of V, for which there is one place."""
+    gl.barrier()
+    if keys > 0:
+        copy_rows(tiles.v.index(0), a.v, places.v, keys, unknown_zero(), BLOCK_K, HEAD_DIM)
+    async_copy.commit_group()
+
+
+@gluon.jit
+def gradients(
+    p, o, s, dp, reference, bias, mask, slope, attended, rows, first, columns, k_count, turn,
+    DTYPE: gl.constexpr, BLOCK_K: gl.constexpr, AGAIN: gl.constexpr,
+):  # fmt: skip
+    """dS from the products of a tile of keys, and dP without delta."""
+    s, change = capped_too(o, s, dp)
+    distance = first - (rows + attended.diagonal)[:, None]
+    if AGAIN:
+        s = logits(o, s, bias, mask, slope, distance, columns)
+    else:
+        s = exponents(o, s, reference[:, None], bias, mask, slope, distance, columns)
+    s = exclude(p, s, attended, rows, first, columns, k_count, BLOCK_K)
+    weights = gl.exp2((s - reference[:, None]) * LOG2E if AGAIN else s)
+    ds = weights * change
+    if AGAIN:
+        ds = gl.where(s == EXCLUDED, 0.0, in_range(ds, turn, DTYPE))
+    return ds
+
+
+@gluon.jit
 def sum_dq(
     a, o, q, dout, tiles, lse, delta, batch, head, first_row, q_count, k_first,
     k_count, sums, turn, BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
 ):  # fmt: skip
     """Adds to dq, without softmax_scale. AGAIN: in a pass of not_finite.py."""
-    p = a.problem
     warps: gl.constexpr = gl.num_warps()
     s_layout: gl.constexpr = product_layout(BLOCK_K, warps)
     dq_layout: gl.constexpr = product_layout(HEAD_DIM, warps)
@@ -66,37 +97,29 @@ def sum_dq(
     if AGAIN:
         zero = unknown_zero()
     columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))[None, :] + zero
-    diagonal, begin, end, whole_begin, whole_end = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
+    attended = keys_of(a.problem, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
 
     dq_sum = warpgroup_mma_init(sums)
-    first = begin * BLOCK_K
-    keys = gl.where(begin < end, k_count - first, 0)
+    first = attended.begin * BLOCK_K
+    keys = gl.where(attended.begin < attended.end, k_count - first, 0)
     places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
-    slope = slope_of(p, batch, head)
+    slope = slope_of(a.problem, batch, head)
     reference = gl.convert_layout(lse if AGAIN else lse * o.domain, of_row)
     delta = gl.convert_layout(delta, of_row)
     if not AGAIN:
-        copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
-        copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
-        async_copy.commit_group()
+        copy_first(a, o, tiles, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM)
     at = 0
-    for n in range(begin, end):
+    for n in range(attended.begin, attended.end):
         first = n * BLOCK_K
         dq = warpgroup_mma_wait(0, deps=[dq_sum])
         if AGAIN:
             gl.barrier()
-            copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
-            copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
-            async_copy.commit_group()
-        async_copy.wait_group(0)
-        fence_async_shared()
-        gl.barrier()
-        k = tiles.k.index(at)
-        v = tiles.v.index(0)
-        bias = tiles.bias.index(at)
-        mask = tiles.mask.index(at)
+            copy_first(a, o, tiles, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM)
+        await_copies()
+        k, v = tiles.k.index(at), tiles.v.index(0)
+        bias, mask = tiles.bias.index(at), tiles.mask.index(at)
         places = following(a, places, BLOCK_K)
-        keys = gl.where(n + 1 < end, keys - BLOCK_K, 0)
+        keys = gl.where(n + 1 < attended.end, keys - BLOCK_K, 0)
         if not AGAIN:
             at = 1 - at
             copy_options(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
@@ -107,28 +130,14 @@ def sum_dq(
             copy_keys(a, tiles, at, places, keys, zero, BLOCK_K, HEAD_DIM, False)
         s = warpgroup_mma_wait(1, deps=[products])
         dp = warpgroup_mma_wait(0, deps=[dp_products])
-        if not AGAIN:
-            gl.barrier()
-            if keys > 0:
-                copy_rows(tiles.v.index(0), a.v, places.v, keys, unknown_zero(), BLOCK_K, HEAD_DIM)
-            async_copy.commit_group()
         if AGAIN:
             replace(k, k, FINITE)
-        s, change = capped_too(o, s, dp - delta[:, None])
-        distance = first - (rows + diagonal)[:, None]
-        if AGAIN:
-            s = logits(o, s, bias, mask, slope, distance, columns)
         else:
-            s = exponents(o, s, reference[:, None], bias, mask, slope, distance, columns)
-        if (first < whole_begin) | (first + BLOCK_K > whole_end):
-            later = unknown_zero()
-            low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
-            high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
-            s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
-        weights = gl.exp2((s - reference[:, None]) * LOG2E if AGAIN else s)
-        ds = weights * change
-        if AGAIN:
-            ds = gl.where(s == EXCLUDED, 0.0, in_range(ds, turn, q.dtype))
+            copy_values(a, tiles, places, keys, BLOCK_K, HEAD_DIM)
+        ds = gradients(
+            a.problem, o, s, dp - delta[:, None], reference, bias, mask, slope, attended, rows, first, columns, k_count,
+            turn, q.dtype, BLOCK_K, AGAIN,
+        )  # fmt: skip
         ds = gl.convert_layout(ds.to(q.dtype), gl.DotOperandLayout(0, dq_layout, 2))
         if AGAIN:
             fence_async_shared()

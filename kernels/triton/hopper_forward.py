@@ -3,10 +3,13 @@
 from hopper import (
     Tiles,
     addresses,
+    await_copies,
+    copy_first,
     copy_keys,
     copy_layout,
     copy_options,
     copy_rows,
+    exclude,
     first_address,
     following,
     head_and_batch,
@@ -20,7 +23,7 @@ from hopper import (
 from not_finite import ABOVE, END, FINITE, infinity, replaced
 from nvidia_tiles import AGAIN_K, unknown_zero
 from options import EXCLUDED, capped, options_of, slope_of, with_alibi
-from place import end_key, first_key, sequence, turn_of, within
+from place import sequence, turn_of
 from softmax import LN2, LOWEST, added, inverse
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -67,6 +70,15 @@ def step(o, s, reference, total, rest, P_EXPONENT: gl.constexpr):
 
 
 @gluon.jit
+def replace_values(v, turn):
+    """Makes V what a pass takes for it."""
+    layout: gl.constexpr = copy_layout(v.shape[1], 2, gl.num_warps())
+    v.store(replaced(v.load(layout), turn))
+    fence_async_shared()
+    gl.barrier()
+
+
+@gluon.jit
 def attend(
     a, o, q, tiles, batch, head, first_row, q_count, k_first, k_count, turn, P_EXPONENT: gl.constexpr,
     BLOCK_Q: gl.constexpr, BLOCK_K: gl.constexpr, HEAD_DIM: gl.constexpr, AGAIN: gl.constexpr,
@@ -82,43 +94,32 @@ def attend(
     if AGAIN:
         zero = unknown_zero()
     columns = gl.arange(0, BLOCK_K, gl.SliceLayout(0, s_layout))[None, :] + zero
-    diagonal, begin, end, whole_begin, whole_end = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
+    attended = keys_of(p, first_row, q_count, k_count, BLOCK_Q, BLOCK_K)
 
     reference = gl.full([BLOCK_Q], LOWEST, gl.float32, of_row)
     total = gl.zeros([BLOCK_Q], gl.float32, of_row)
     rest = gl.zeros([BLOCK_Q], gl.float32, of_row)
     out_sum = warpgroup_mma_init(gl.zeros([BLOCK_Q, HEAD_DIM], gl.float32, o_layout))
-    first = begin * BLOCK_K
-    keys = gl.where(begin < end, k_count - first, 0)
+    first = attended.begin * BLOCK_K
+    keys = gl.where(attended.begin < attended.end, k_count - first, 0)
     places = places_of(a, batch, head, first_row, k_first, first, q.dtype)
     slope = slope_of(p, batch, head)
     if not AGAIN:
-        copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
-        copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
-        async_copy.commit_group()
+        copy_first(a, o, tiles, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM)
     at = 0
-    for n in range(begin, end):
+    for n in range(attended.begin, attended.end):
         first = n * BLOCK_K
         out = warpgroup_mma_wait(0, deps=[out_sum])
         if AGAIN:
             gl.barrier()
-            copy_options(a, o, tiles, 0, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
-            copy_keys(a, tiles, 0, places, keys, zero, BLOCK_K, HEAD_DIM, True)
-            async_copy.commit_group()
-        async_copy.wait_group(0)
-        fence_async_shared()
-        gl.barrier()
-        k = tiles.k.index(at)
-        v = tiles.v.index(at)
-        bias = tiles.bias.index(at)
-        mask = tiles.mask.index(at)
+            copy_first(a, o, tiles, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K, HEAD_DIM)
+        await_copies()
+        k, v = tiles.k.index(at), tiles.v.index(at)
+        bias, mask = tiles.bias.index(at), tiles.mask.index(at)
         places = following(a, places, BLOCK_K)
-        keys = gl.where(n + 1 < end, keys - BLOCK_K, 0)
+        keys = gl.where(n + 1 < attended.end, keys - BLOCK_K, 0)
         if AGAIN:
-            layout: gl.constexpr = copy_layout(HEAD_DIM, 2, warps)
-            v.store(replaced(v.load(layout), turn))
-            fence_async_shared()
-            gl.barrier()
+            replace_values(v, turn)
         else:
             at = 1 - at
             copy_options(a, o, tiles, at, places, q_count - first_row, keys, zero, BLOCK_Q, BLOCK_K)
@@ -129,12 +130,8 @@ def attend(
             async_copy.commit_group()
         s = warpgroup_mma_wait(0, deps=[products])
         s = capped(o, s)
-        s = with_scores(o, s, bias, mask, slope, first - (rows + diagonal)[:, None], columns)
-        if (first < whole_begin) | (first + BLOCK_K > whole_end):
-            later = unknown_zero()
-            low = first_key(p.window_left, diagonal, k_count, rows + later)[:, None]
-            high = end_key(p.window_right, diagonal, k_count, rows + later)[:, None]
-            s = gl.where(within(columns + later, low - first, high - first), s, EXCLUDED)
+        s = with_scores(o, s, bias, mask, slope, first - (rows + attended.diagonal)[:, None], columns)
+        s = exclude(p, s, attended, rows, first, columns, k_count, BLOCK_K)
         weights, factor, reference, total, rest = step(o, s, reference, total, rest, P_EXPONENT)
         if AGAIN:
             weights = gl.where((turn >= ABOVE) & (s != EXCLUDED), 1.0, weights)

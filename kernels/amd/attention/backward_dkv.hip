@@ -34,6 +34,24 @@ struct Scales {
   OperandScale<T> dk, dv;
 };
 
+// S and dP of the lane's key and a step's queries. Waves that compute dV alone need no dP.
+DEVICE void multiply(const Staged& q, const Staged& dout, const Own (&k)[kSteps], const Own (&v)[kSteps], bool attends,
+                     bool wants_dk, int lane, Tile (&s)[kQueryTiles], Tile (&dp)[kQueryTiles]) {
+#pragma unroll
+  for (int t = 0; t < kQueryTiles; ++t) s[t] = dp[t] = Tile{};
+  if (attends) {
+#pragma unroll
+    for (int c = 0; c < kSteps; ++c) {
+      add_step<M>(q, k, c, lane, s);
+      if (kBoth) add_step<M>(dout, v, c, lane, dp);
+    }
+  }
+  if (!kBoth && wants_dk && attends) {
+#pragma unroll
+    for (int c = 0; c < kSteps; ++c) add_step<M>(dout, v, c, lane, dp);
+  }
+}
+
 // Adds what the queries of one head contribute. `block.head` is a head of q.
 DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& rows, const Queries& own, int first_key,
                      bool wants_dk, int run, char* lds, const Own (&k)[kSteps], const Own (&v)[kSteps], Scales& scales,
@@ -67,19 +85,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     barrier();
     const bool attends = first < own.end && first + kQueries > own.begin;
     Tile s[kQueryTiles], ds[kQueryTiles];
-#pragma unroll
-    for (int t = 0; t < kQueryTiles; ++t) s[t] = ds[t] = Tile{};
-    if (attends) {
-#pragma unroll
-      for (int c = 0; c < kSteps; ++c) {
-        add_step<M>(q, k, c, lane, s);
-        if (kBoth) add_step<M>(dout, v, c, lane, ds);
-      }
-    }
-    if (!kBoth && wants_dk && attends) {
-#pragma unroll
-      for (int c = 0; c < kSteps; ++c) add_step<M>(dout, v, c, lane, ds);
-    }
+    multiply(q, dout, k, v, attends, wants_dk, lane, s, ds);
     if (first + kQueries < rows.end) load(first + kQueries);
     if (!attends) continue;
     const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;

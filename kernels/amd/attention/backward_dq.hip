@@ -24,6 +24,38 @@ using Staged = StagedRows<T, kHeadDim, kKeys, kWaves>;        // K and V
 using Transposed = StagedValues<T, kHeadDim, kKeys, kWaves>;  // K again
 inline constexpr int kLdsBytes = 2 * Staged::bytes + Transposed::bytes;
 
+// The lane's rows of q and dO. Addresses are made outside of branches that depend on the lane: what the compiler makes
+// in both arms of one is in vector registers afterwards.
+DEVICE void load_own(BackwardArguments& a, const Block& block, int row, int lane, Own (&q)[kSteps],
+                     Own (&dout)[kSteps]) {
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
+  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
+  if (row >= block.q.count) return;
+  load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane), q);
+  load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
+                    own_offset<M, Own>(lane), dout);
+}
+
+// S and dP of the lane's query and a tile of keys.
+DEVICE void multiply(const Staged& k, const Staged& v, const Own (&q)[kSteps], const Own (&dout)[kSteps], int lane,
+                     Tile (&s)[kKeyTiles], Tile (&dp)[kKeyTiles]) {
+#pragma unroll
+  for (int t = 0; t < kKeyTiles; ++t) s[t] = dp[t] = Tile{};
+#pragma unroll
+  for (int c = 0; c < kSteps; ++c) {
+    add_step<M>(k, q, c, lane, s);
+    add_step<M>(v, dout, c, lane, dp);
+  }
+}
+
+DEVICE void store(BackwardArguments& a, const Block& block, int row, int lane, int run, float factor,
+                  const Tile (&dq)[kDimTiles]) {
+  char* const rows = first_row_of(a.dq, block.batch, block.q, block.head);
+  if (row < block.q.count)
+    store_run<T>(run, rows + row * a.dq.seq, a.problem.head_dim, aligned(rows, a.dq.seq), lane,
+                 a.problem.scale * factor, dq);
+}
+
 // Returns whether it must run again (runs.hpp).
 DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Block block = block_of(a.problem, a.tiles, kRows);
@@ -34,17 +66,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
 
-  // Addresses of rows are made outside of branches that depend on the lane: what the compiler makes in both arms of one
-  // is in vector registers afterwards.
   Own q[kSteps] = {}, dout[kSteps] = {};
-  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
-  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
-  if (row < block.q.count) {
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), own_offset<M, Own>(lane),
-                      q);
-    load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
-                      own_offset<M, Own>(lane), dout);
-  }
+  load_own(a, block, row, lane, q, dout);
   rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
   statistics.lse += added_to_lse<T>(run);
@@ -72,15 +95,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     barrier();
     const bool attends = rows.attends(first, kKeys);
     Tile s[kKeyTiles], ds[kKeyTiles];
-    if (attends) {
-#pragma unroll
-      for (int t = 0; t < kKeyTiles; ++t) s[t] = ds[t] = Tile{};
-#pragma unroll
-      for (int c = 0; c < kSteps; ++c) {
-        add_step<M>(k, q, c, lane, s);
-        add_step<M>(v, dout, c, lane, ds);
-      }
-    }
+    if (attends) multiply(k, v, q, dout, lane, s, ds);
     if (first + kKeys < keys.end) load(first + kKeys);
     if (!attends) continue;
     BackwardArguments& again = opaque_copy(a);
@@ -95,10 +110,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     accumulate_in_order<T>(ds, opaque_thread_id() % kWave, kt, 0, dq);  // addresses of LDS are made after the branches
   }
 
-  char* const head = first_row_of(a.dq, block.batch, block.q, block.head);
-  if (row < block.q.count)
-    store_run<T>(run, head + row * a.dq.seq, a.problem.head_dim, aligned(head, a.dq.seq), lane,
-                 a.problem.scale * scale.undo(), dq);
+  store(a, block, row, lane, run, scale.undo(), dq);
   return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds);
 }
 

@@ -32,6 +32,35 @@ DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block
   return statistics_from<T>(a, block, first_row, sums.lane, slice == 0, products[0]);
 }
 
+// The wave's slice of the lane's rows of q and dO.
+DEVICE void load_own(BackwardArguments& a, const Block& block, int row, int lane, int slice, M::Kept (&q)[kSteps],
+                     M::Kept (&dout)[kSteps]) {
+  const SliceRows<T> q_rows = slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim);
+  const SliceRows<T> dout_rows = slice_rows<T>(a.dout, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
+  if (row >= block.q.count) return;
+  q_rows.load(row, M::kept_offset(lane), q);
+  dout_rows.load(row, M::kept_offset(lane), dout);
+}
+
+// Adds up the slices' S and dP through LDS, where K takes their place.
+DEVICE void add_slices(const Sums& sums, Transposed& kt, int first, bool attends, Tile (&s)[kKeyTiles],
+                       Tile (&dp)[kKeyTiles]) {
+  barrier();  // the tile before has been read
+  if (attends) {
+    sums.store(s);
+    sums.store(dp, kKeyTiles);
+  }
+  kt.load(first);
+  barrier();
+  if (attends) {
+    sums.load(s);
+    sums.load(dp, kKeyTiles);
+  }
+  barrier();
+  kt.store(first);
+  barrier();
+}
+
 // Returns whether it must run again (runs.hpp).
 DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Block block = block_of(a.problem, a.tiles, kRows);
@@ -44,12 +73,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
 
   M::Kept q[kSteps] = {}, dout[kSteps] = {};
-  const SliceRows<T> q_rows = slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim);
-  const SliceRows<T> dout_rows = slice_rows<T>(a.dout, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
-  if (row < block.q.count) {
-    q_rows.load(row, M::kept_offset(lane), q);
-    dout_rows.load(row, M::kept_offset(lane), dout);
-  }
+  load_own(a, block, row, lane, slice, q, dout);
   const Sums sums = {lds, uniform(thread / kWave), lane};
   rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
   if (a.dq.data == nullptr) return false;
@@ -71,20 +95,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
       k.multiply(first, lane, q, s);
       v.multiply(first, lane, dout, ds);
     }
-    barrier();  // the tile before has been read
-    if (attends) {
-      sums.store(s);
-      sums.store(ds, kKeyTiles);
-    }
-    kt.load(first);
-    barrier();
-    if (attends) {
-      sums.load(s);
-      sums.load(ds, kKeyTiles);
-    }
-    barrier();
-    kt.store(first);
-    barrier();
+    add_slices(sums, kt, first, attends, s, ds);
     if (!attends) continue;
     BackwardArguments& again = opaque_copy(a);
     const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;

@@ -1,10 +1,10 @@
-// The core of CDNA's interleaved backward kernels, which are schedules of it: backward_dq_pipelined.hip and others.
+// The core of CDNA's interleaved backward kernels. Each kernel is a schedule of it.
 //
 // A lane owns a row: a query in the kernels of dq, a key in the kernels of dk and dv. The loop steps over tiles of the
-// other rows. S and dP of the next tile are multiplied while the vector unit makes P and dS of this one, so that a
-// kernel has the products of two tiles. The loop has one body without a branch, because clang 22 cannot keep
-// accumulation registers in place across two bodies. A block before it makes harmless what does not attend (exclude).
-// Where rows cannot be loaded as vectors, a block after it replaces what the body wrote to LDS.
+// other rows. While S and dP of the next tile are multiplied, the vector unit makes P and dS of this one. The loop has
+// one body without a branch, because clang 22 cannot keep accumulation registers in place across two bodies. A block
+// before the body makes harmless what does not attend (exclude). Where rows cannot be loaded as vectors, a block after
+// it replaces what the body wrote to LDS.
 #pragma once
 
 #include "kernels/amd/attention/attend.hpp"
@@ -16,8 +16,7 @@ namespace rapt::amd {
 using T = RAPT_DTYPE;
 using M = Matrix<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kWaves = RAPT_WAVES;
-inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile;
-inline constexpr int kOwnParts = kSteps * M::parts;
+inline constexpr int kSteps = kHeadDim / M::step, kDimTiles = kHeadDim / kTile, kOwnParts = kSteps * M::parts;
 static_assert(!RAPT_GENERAL && RAPT_BLOCK_K == kTile);
 
 // Rows of a tensor, of one head.
@@ -45,6 +44,7 @@ struct Stepped {
   Keys range;
   Tensor s, dp;
 
+  DEVICE_MEMBER auto statistics() const { return statistics_of(a, block.batch, block.q, block.head); }
   // A tile of one of them in LDS, from byte `at` on.
   template <class Staged, class... More>
   DEVICE_MEMBER Staged staged(const Tensor& tensor, int at, More... more) const {
@@ -52,45 +52,53 @@ struct Stepped {
   }
 };
 
-// A row that the lane owns, as operand B of S or of dP.
-struct OwnRow {
-  M::Part part[kOwnParts];
+// The lane's row of the workgroup's own tensors, as operands B: Q and dO, or K and V.
+struct OwnRows {
+  M::Part s[kOwnParts], dp[kOwnParts];
 
-  DEVICE_MEMBER void keep(const M::B (&row)[kSteps]) {
+  DEVICE void keep(const M::B (&row)[kSteps], M::Part (&to)[kOwnParts]) {
 #pragma unroll
     for (int i = 0; i < kOwnParts; ++i) {
-      part[i] = M::part(row[i / M::parts], i % M::parts);
-      in_accumulators(part[i]);  // clang 19 would move it there for each product
+      to[i] = M::part(row[i / M::parts], i % M::parts);
+      in_accumulators(to[i]);  // clang 19 would move it there for each product
     }
+  }
+  // Multiplies part `part` of fragment i of a tile's rows: of S, and with two Sides of S and dP in turn.
+  template <int Sides>
+  DEVICE_MEMBER void multiply(int i, int part, M::Part a, Products& x) const {
+    const int n = i / Sides * M::parts + part;
+    if (i % Sides == 0) M::multiply_to_vector(a, s[n], x.s, n == 0);
+    else M::multiply_to_vector(a, dp[n], x.dp, n == 0);
   }
 };
 
-// The product of part `part` of fragment i of a tile's rows: of S, and with two Sides of S and dP in turn.
-template <int Sides>
-DEVICE void multiply_row(int i, int part, M::Part a, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
-  const int of_own = i / Sides * M::parts + part;
-  if (i % Sides == 0) M::multiply_to_vector(a, of_s.part[of_own], x.s, of_own == 0);
-  else M::multiply_to_vector(a, of_dp.part[of_own], x.dp, of_own == 0);
-}
-// Those of the first tile. Fragments are not read ahead: gfx908 has no registers for them.
+// One wave's state: of each tile of rows that its lanes own, and of the tile that it steps over.
+template <class Statistics, int Tiles, int Sums>
+struct WaveState {
+  struct {
+    OwnRows own;
+    Tile sums[Sums][kDimTiles];  // dQ, dK or dV, or dK and dV
+  } tiles[Tiles];
+  Statistics statistics;
+};
+
+inline constexpr int kRowReads = 2 * kSteps, kRowProducts = kRowReads * M::parts;  // of S and dP
+// The first tile's S and dP. Fragments are not read ahead: gfx908 has no registers for them.
 template <int Sides = 2, class Read>
-DEVICE void multiply_first(Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x) {
+DEVICE void multiply_first(Read read, const OwnRows& own, Products& x) {
 #pragma unroll
   for (int i = 0; i < Sides * kSteps; ++i) {
     const M::A fragment = read(i);
 #pragma unroll
-    for (int part = 0; part < M::parts; ++part) multiply_row<Sides>(i, part, M::part(fragment, part), of_s, of_dp, x);
+    for (int part = 0; part < M::parts; ++part) own.multiply<Sides>(i, part, M::part(fragment, part), x);
   }
   settle(x.s);
   if (Sides == 2) settle(x.dp);
 }
-// Those of the next tile, which begin a turn.
-template <int Sides, int All, class Read, class After>
-DEVICE void multiply_rows(M::A (&fragment)[All], Read read, const OwnRow& of_s, const OwnRow& of_dp, Products& x,
-                          After after) {
-  const auto multiply = [&](auto i, auto part, M::Part a) {
-    multiply_row<Sides>(i.value, part.value, a, of_s, of_dp, x);
-  };
+// The next tile's S and dP, with which a turn begins.
+template <int Sides = 2, int All, class Read, class After>
+DEVICE void multiply_rows(M::A (&fragment)[All], Read read, const OwnRows& own, Products& x, After after) {
+  const auto multiply = [&](auto i, auto part, M::Part a) { own.multiply<Sides>(i.value, part.value, a, x); };
   interleave<M, 0, Sides * kSteps>(fragment, read, multiply, after);
 }
 
@@ -115,8 +123,8 @@ struct Schedule {
   DEVICE_MEMBER void finish() const {}
 };
 
-// Steps over the rows; there must be some. A lane has Tiles rows of its own, which take turns: `own` is what
-// all rows of such a tile attend, `attending` what the lane's row does.
+// Steps over the rows; there must be some. A lane owns a row in each of Tiles tiles, which take turns: `own` is what
+// all rows of a tile attend, `attending` what the lane's row does.
 template <class Work, class Range, int Tiles>
 DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles], const Range (&attending)[Tiles]) {
   static_assert(Tiles <= 2);
@@ -125,20 +133,18 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
   int first = over.range.begin;
   const auto take_turn = [&](auto tile, int set, Products& current, Products& next) {
     constexpr int t = decltype(tile)::value;
-    if constexpr (t < Tiles) {
-      work.wait();
-      work.prepare(current);
-      fence();  // joined, this block and the next one would copy products
-      bool excludes = false;
-      if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
-                           false)) {
-        exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
-                   added_to_lse<T>(over.run), current, work.rows());
-        excludes = true;
-      }
-      work.template turn<t>(set, current, next);
-      if (excludes && t + 1 < Tiles) work.load_rows_again();  // the other tile excludes others
+    work.wait();
+    work.prepare(current);
+    fence();  // joined, this block and the next one would copy products
+    bool excludes = false;
+    if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
+                         false)) {
+      exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
+                 added_to_lse<T>(over.run), current, work.state.statistics);
+      excludes = true;
     }
+    work.template turn<t>(set, current, next);
+    if (excludes && t + 1 < Tiles) work.load_rows_again();  // the other tile excludes others
   };
   // Two steps a round, so that sets are constants and products need not be moved. If their number is odd, the last one
   // is all zeros, and no row is attended.
@@ -147,7 +153,7 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
     for (int set = 0; set < 2; ++set) {
       const bool swapped = Tiles == 1 && set == 1;
       take_turn(Number<0>{}, set, swapped ? other : x, swapped ? x : other);
-      take_turn(Number<1>{}, set, other, x);
+      if constexpr (Tiles == 2) take_turn(Number<1>{}, set, other, x);
       work.end_step(set);
       first += kTile;
     }

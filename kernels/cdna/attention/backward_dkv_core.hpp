@@ -1,5 +1,4 @@
-// dk and dv where a lane owns a key, or RAPT_QUERY_TILES keys (backward_core.hpp). A schedule adds what the queries of
-// a head contribute.
+// dk and dv where a lane owns a key, or RAPT_QUERY_TILES keys (backward_core.hpp).
 #pragma once
 
 #include "kernels/cdna/attention/backward_core.hpp"
@@ -10,34 +9,19 @@ namespace rapt::amd {
 
 inline constexpr int kKeyTiles = RAPT_QUERY_TILES, kWaveKeys = kKeyTiles * kTile, kKeys = kWaves * kWaveKeys;
 
-// One wave's state.
-template <class OfTile>
-struct KeyState {
-  struct OfKeys {
-    OwnRow k, v;
-    Tile dk[kDimTiles], dv[kDimTiles];
-  } tiles[kKeyTiles];
-  OfTile statistics;  // of this step's queries
-};
-
-// The statistics of the rows that a workgroup steps over.
-DEVICE rapt_abi_row_statistics* statistics_of(const Stepped& over) {
-  return statistics_of(over.a, over.block.batch, over.block.q, over.block.head);
-}
-
 // What a schedule of keys may leave out.
 struct KeySchedule : Schedule {
-  static constexpr bool kHasDk = true, kHasDv = true;
   static constexpr bool kExcludesMissingKeys = false;  // whose K is 0
+  static constexpr bool kHasDk = true, kHasDv = true;
+  static constexpr int kDk = 0, kDv = 1;  // of a tile's sums
 
   DEVICE Block block_of_keys(BackwardArguments& a) { return key_block_of(a.problem, a.tiles, kKeys); }
   template <class State>
   DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}
 };
 
-// Adds what the queries of one head of q contribute: head `of_group` of the group that shares the head of k. The block
-// is computed again for each head: keeping it would take scalar registers that the loop needs. Some query must attend a
-// key.
+// Adds what the queries of one head of q contribute: head `of_group` of the group that shares the head of k. Some query
+// must attend a key. The block is computed again for each head, because the loop needs its scalar registers.
 template <class Work>
 DEVICE void add_head(BackwardArguments& a, int of_group, int run, char* lds, typename Work::State& state) {
   Block block = Work::block_of_keys(a);
@@ -68,12 +52,13 @@ DEVICE void store(BackwardArguments& a, int run, const typename Work::State& sta
   for (int t = 0; t < kKeyTiles; ++t) {
     const int key = block.first_row + uniform(thread / kWave) * kWaveKeys + t * kTile + lane % kTile;
     if (key >= block.k.count) return;
+    const auto& sums = state.tiles[t].sums;
     if (Work::kHasDk && a.dk.data != nullptr)
       store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane, a.problem.scale,
-                   state.tiles[t].dk);
+                   sums[Work::kDk]);
     if (Work::kHasDv && a.dv.data != nullptr && !is_scaled<T>(run))
       store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, 1,
-                      state.tiles[t].dv);
+                      sums[Work::kDv]);
   }
 }
 
@@ -95,14 +80,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
       of_k.load(key, lane, k);
       if (Work::kHasDk) of_v.load(key, lane, v);
     }
-    auto& own = state.tiles[t];
-    own.k.keep(k);
-    if (Work::kHasDk) own.v.keep(v);
+    auto& tile = state.tiles[t];
+    OwnRows::keep(k, tile.own.s);
+    if (Work::kHasDk) OwnRows::keep(v, tile.own.dp);
 #pragma unroll
-    for (int d = 0; d < kDimTiles; ++d) {
-      if (Work::kHasDk) in_accumulators(own.dk[d]);
-      if (Work::kHasDv) in_accumulators(own.dv[d]);
-    }
+    for (int d = 0; d < kDimTiles; ++d)
+      for (auto& sum : tile.sums) in_accumulators(sum[d]);
   }
   if (const Queries rows = queries_of(a.problem, block, block.first_row, kKeys); rows.begin < rows.end) {
     int g = 0;
@@ -115,8 +98,15 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   bool again = false;
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
-    again |= (Work::kHasDk && not_finite(state.tiles[t].dk)) || (Work::kHasDv && not_finite(state.tiles[t].dv));
+    again |= not_finite(state.tiles[t].sums[Work::kDk]) || not_finite(state.tiles[t].sums[Work::kDv]);
   return vote<kWaves>(again, lds);
+}
+
+template <class Work>
+DEVICE void run_backward_dkv(char* lds) {
+  if (!run_until_finite<T, backward_dkv<Work>>(lds)) return;
+  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
+  add_infinite_rows<T, false, kKeys, kWaves>(a, Work::block_of_keys(a));
 }
 
 }  // namespace rapt::amd

@@ -1,8 +1,6 @@
 // Like backward_dkv_pipelined.hip, where LDS has room for one tile of each kind (backward_halves.hpp), and dK and dV do
 // not fit in registers together. Two neighbouring workgroups have the same RAPT_WAVES * kTile keys: one computes dK,
-// with three products, and the other dV, with two. S is computed twice.
-//
-// Both run again as in backward_dkv.hip, each if its own result is not finite.
+// with three products, and the other dV, with two. S is computed twice. Each runs again if its result is not finite.
 #include "kernels/cdna/attention/backward_dkv_core.hpp"
 #include "kernels/cdna/attention/backward_halves.hpp"
 
@@ -12,14 +10,12 @@ static_assert(RAPT_HEAD_SLICES == 2);
 
 // dK or dV.
 template <bool OfK>
-struct KeyHalves : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>> {
-  using State = KeyState<RowStatistics<T>>;
+struct KeyHalves : Halves<KeySchedule, OfK, WaveState<RowStatistics<T>, 1, 1>, StatisticsRows<T>> {
   static constexpr bool kHasDk = OfK, kHasDv = !OfK;
+  static constexpr int kDv = 0;
 
-  DEVICE_MEMBER KeyHalves(const Stepped& over, State& state)
-      : Halves<KeySchedule, OfK, RowStatistics<T>, StatisticsRows<T>>(
-            {}, over, state.tiles[0].k, state.tiles[0].v, OfK ? state.tiles[0].dk : state.tiles[0].dv, state.statistics,
-            {statistics_of(over), over.range, over.thread % kWave}) {}
+  DEVICE_MEMBER KeyHalves(const Stepped& over, typename KeyHalves::State& state)
+      : KeyHalves::Halves({}, over, state, {over.statistics(), over.range, over.thread % kWave}) {}
 
   // The keys of this workgroup and its neighbour.
   DEVICE Block block_of_keys(BackwardArguments& a) {

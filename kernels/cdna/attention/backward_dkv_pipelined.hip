@@ -11,27 +11,22 @@ namespace rapt::amd {
 
 using Staged = BothWays<T, kHeadDim, kWaves>;
 inline constexpr int kLdsBytes = 2 * Staged::bytes;
-inline constexpr int kReads = 2 * kSteps, kProducts = kReads * M::parts;  // of S and dP
-inline constexpr int kPartsOf = Staged::kParts;
 
 struct Pipelined : KeySchedule {
-  using State = KeyState<RowStatistics<T>>;
-
+  using State = WaveState<RowStatistics<T>, kKeyTiles, 2>;
   State& state;
   Staged q, dout;
   StatisticsRows<T> source;
   const float scale;
-  const bool vectors;
+  const bool vectors = q.vectors() && dout.vectors();
 
   DEVICE_MEMBER Pipelined(const Stepped& over, State& state)
       : state(state),
         q(over.staged<Staged>(over.s, 0, 0, pass_of(over.run))),
         dout(over.staged<Staged>(over.dp, Staged::bytes, kWaves - kHeadDim / kTile, pass_of(over.run))),
-        source(statistics_of(over), over.range, over.thread % kWave),
-        scale(over.a.problem.scale_log2),
-        vectors(q.vectors() && dout.vectors()) {}
+        source(over.statistics(), over.range, over.thread % kWave),
+        scale(over.a.problem.scale_log2) {}
 
-  DEVICE_MEMBER RowStatistics<T>& rows() const { return state.statistics; }
   DEVICE_MEMBER void load_rows_again() { source.load_again(state.statistics); }
 
   DEVICE_MEMBER void begin(Products& x) {
@@ -44,46 +39,46 @@ struct Pipelined : KeySchedule {
     q.store_two(vectors);
     dout.store_two(vectors);
     barrier();
-    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].k,
-                   state.tiles[0].v, x);
+    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].own, x);
   }
 
   // The turn of a tile of keys: its products are in `current`, and the step's columns in `buffer`. It computes the
   // products of the next turn, whose rows are in the same buffer, or in the other one if it is the next step's. A step
-  // also works for later ones. It writes the next step's columns to LDS, and loads its statistics where this step's are
-  // done with. Then it writes the rows of the step after that, and loads another one.
+  // also writes the next step's columns to LDS and loads its statistics, when this step's have been read. Then it
+  // writes the rows of the step after that, and loads another step's.
   template <int KeyTile>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
     constexpr bool first = KeyTile == 0, last = KeyTile == kKeyTiles - 1;
-    auto &own = state.tiles[KeyTile], &other = state.tiles[last ? 0 : KeyTile + 1];
-    M::A fragment[kReads + 2 * kColumnReads];
+    auto& keys = state.tiles[KeyTile];
+    const OwnRows& next_keys = state.tiles[last ? 0 : KeyTile + 1].own;
+    M::A fragment[kRowReads + 2 * kColumnReads];
     Gradients<T, RowStatistics<T>> gradients(current, state.statistics, scale);
     __amdgpu_buffer_rsrc_t of_q, of_dout, of_statistics;
     if (last) of_q = q.next(), of_dout = dout.next(), of_statistics = source.next();
     const auto read = [&](int i) {
-      if (i < kReads) return (i % 2 == 0 ? q : dout).row_fragment(buffer ^ last, i / 2);
-      const int n = (i - kReads) % kColumnReads;
-      return (i < kReads + kColumnReads ? dout : q).column_fragment(buffer, n % kDimTiles, n / kDimTiles);
+      if (i < kRowReads) return (i % 2 == 0 ? q : dout).row_fragment(buffer ^ last, i / 2);
+      const int n = (i - kRowReads) % kColumnReads;
+      return (i < kRowReads + kColumnReads ? dout : q).column_fragment(buffer, n % kDimTiles, n / kDimTiles);
     };
-    multiply_rows<2>(fragment, read, other.k, other.v, next, [&](int n) {
-      share<gradients.kTasks, kProducts>(n, [&](int task) { gradients.probability(task); });
+    multiply_rows(fragment, read, next_keys, next, [&](int n) {
+      share<gradients.kTasks, kRowProducts>(n, [&](int task) { gradients.probability(task); });
     });
-    multiply_columns<kReads>(fragment, read, gradients.p, own.dv, [&](int n) {
+    multiply_columns<kRowReads>(fragment, read, gradients.p, keys.sums[kDv], [&](int n) {
       share<gradients.kTasks, kColumnProducts>(n, [&](int task) { gradients.gradient(task); });
       const auto column = [&](int j) {
-        (j < kPartsOf ? q : dout).store_column_part(buffer ^ 1, buffer ^ 1, j % kPartsOf);
+        (j < Staged::kParts ? q : dout).store_column_part(buffer ^ 1, buffer ^ 1, j % Staged::kParts);
       };
-      if (first) share<2 * kPartsOf, kColumnProducts>(n, column);
+      if (first) share<2 * Staged::kParts, kColumnProducts>(n, column);
       const auto statistics = [&](int j) { source.load_part(of_statistics, j, state.statistics); };
       if (last) share<RowStatistics<T>::kLoads, kColumnProducts>(n, statistics);
     });
-    multiply_columns<kReads + kColumnReads>(fragment, read, gradients.ds, own.dk, [&](int n) {
+    multiply_columns<kRowReads + kColumnReads>(fragment, read, gradients.ds, keys.sums[kDk], [&](int n) {
       const auto rows_and_loads = [&](int j) {
-        if (j < 2 * kPartsOf) (j < kPartsOf ? q : dout).store_row_part(buffer, buffer, j % kPartsOf);
-        else if (j < 3 * kPartsOf) q.load_part(of_q, buffer ^ 1, j % kPartsOf);
-        else dout.load_part(of_dout, buffer ^ 1, j % kPartsOf);
+        if (j < 2 * Staged::kParts) (j < Staged::kParts ? q : dout).store_row_part(buffer, buffer, j % Staged::kParts);
+        else if (j < 3 * Staged::kParts) q.load_part(of_q, buffer ^ 1, j % Staged::kParts);
+        else dout.load_part(of_dout, buffer ^ 1, j % Staged::kParts);
       };
-      if (last) share<4 * kPartsOf, kColumnProducts>(n, rows_and_loads);
+      if (last) share<4 * Staged::kParts, kColumnProducts>(n, rows_and_loads);
     });
   }
 
@@ -102,7 +97,5 @@ struct Pipelined : KeySchedule {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  if (!run_until_finite<T, backward_dkv<Pipelined>>(lds)) return;
-  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
-  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
+  run_backward_dkv<Pipelined>(lds);
 }

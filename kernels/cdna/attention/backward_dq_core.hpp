@@ -1,4 +1,4 @@
-// dq where a lane owns a query (backward_core.hpp). A schedule adds what the keys contribute.
+// dq where a lane owns a query (backward_core.hpp).
 #pragma once
 
 #include "kernels/amd/tile/row_statistics.hpp"
@@ -9,12 +9,7 @@ namespace rapt::amd {
 
 inline constexpr int kRows = kWaves * kTile;
 
-// One wave's state.
-struct State {
-  OwnRow q, dout;
-  Tile dq[kDimTiles];
-  OwnStatistics statistics;
-};
+using State = WaveState<OwnStatistics, 1, 1>;
 
 // A row without keys has no gradient, whatever its dO is, though with a sink it has an lse.
 DEVICE float delta_of(const rapt_abi_row_statistics& row, const Query& query) {
@@ -26,14 +21,10 @@ struct QuerySchedule : Schedule {
   const Stepped& over;
   const Query query;
 
-  DEVICE_MEMBER QuerySchedule(const Stepped& over, const Query& query) : over(over), query(query) {}
-
   // dP becomes dP - delta: in later runs, so that a delta of Inf or NaN does not reach what exclude() sets to 0.
   DEVICE_MEMBER void prepare(Products& x) const {
     if (over.run == kFirstRun) return;
-    const Block& block = over.block;
-    const rapt_abi_row_statistics* const rows = statistics_of(over.a, block.batch, block.q, block.head);
-    const float delta = delta_of(rows[min(query.row, block.q.count - 1)], query);
+    const float delta = delta_of(over.statistics()[min(query.row, over.block.q.count - 1)], query);
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) x.dp[r] -= delta;
   }
@@ -52,7 +43,7 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   const Tensor k = tensor_of(a.k, block, block.k, head_k, a.problem.head_dim);
   const Tensor v = tensor_of(a.v, block, block.k, head_k, a.problem.head_dim_v);
   const Stepped over = {a, block, thread, run, lds, keys, k, v};
-  run_steps(Work({over, query}, state), over, own, attending);
+  run_steps(Work{{{}, over, query}, state}, over, own, attending);
 }
 
 // Returns whether it must run again (runs.hpp).
@@ -74,14 +65,15 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   if (a.dq.data == nullptr) return false;
 
   State state = {};
-  // In later runs delta comes before keys are excluded (subtract_delta).
+  // In later runs delta comes before keys are excluded (prepare).
   const Query query = query_of(a.problem, block, row);
   state.statistics = {(statistics.lse + added_to_lse<T>(run)) * kLog2e,
                       run == kFirstRun ? delta_of(statistics, query) : 0};
-  state.q.keep(q);
-  state.dout.keep(dout);
+  auto& tile = state.tiles[0];
+  OwnRows::keep(q, tile.own.s);
+  OwnRows::keep(dout, tile.own.dp);
 #pragma unroll
-  for (int d = 0; d < kDimTiles; ++d) in_accumulators(state.dq[d]);
+  for (int d = 0; d < kDimTiles; ++d) in_accumulators(tile.sums[0][d]);
   if (const Keys keys = keys_of(a.problem, block, block.first_row, kRows); keys.begin < keys.end)
     add_keys<Work>(opaque_copy(a), run, lds, state);
 
@@ -91,8 +83,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   char* const head = first_row_of(again.dq, same.batch, same.q, same.head);
   if (again_row < same.q.count)
     store_run<T>(run, head + again_row * again.dq.seq, again.problem.head_dim, aligned(head, again.dq.seq),
-                 opaque_thread_id() % kWave, again.problem.scale, state.dq);
-  return vote<kWaves>(not_finite(state.dq) && state.statistics.lse_log2 == state.statistics.lse_log2, lds);
+                 opaque_thread_id() % kWave, again.problem.scale, tile.sums[0]);
+  return vote<kWaves>(not_finite(tile.sums[0]) && state.statistics.lse_log2 == state.statistics.lse_log2, lds);
 }
 
 }  // namespace rapt::amd

@@ -4,9 +4,8 @@
 
 namespace rapt::amd {
 
-struct QueryHalves : Halves<QuerySchedule, true, OwnStatistics, NoSource> {
-  DEVICE_MEMBER QueryHalves(const QuerySchedule& query, State& state)
-      : Halves(query, query.over, state.q, state.dout, state.dq, state.statistics, {}) {}
+struct QueryHalves : Halves<QuerySchedule, true, State, NoSource> {
+  DEVICE_MEMBER QueryHalves(const QuerySchedule& query, State& state) : Halves(query, query.over, state, {}) {}
 };
 
 }  // namespace rapt::amd

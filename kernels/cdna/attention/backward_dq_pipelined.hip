@@ -10,25 +10,14 @@ namespace rapt::amd {
 using StagedK = BothWays<T, kHeadDim, kWaves>;
 using StagedV = BufferedKeys<T, kHeadDim, kTile, kWaves>;
 inline constexpr int kLdsBytes = StagedK::bytes + 2 * StagedV::bytes;
-inline constexpr int kReads = 2 * kSteps, kProducts = kReads * M::parts;  // of S and dP
 inline constexpr int kStageTasks = 3 * StagedK::kParts + 2 * StagedV::kParts;
 
 struct Pipelined : QuerySchedule {
   State& state;
-  StagedK k;
-  StagedV v;
-  const float scale;
-  const bool vectors;
-
-  DEVICE_MEMBER Pipelined(const QuerySchedule& query, State& state)
-      : QuerySchedule(query),
-        state(state),
-        k(over.staged<StagedK>(over.s, 0, 0, pass_of(over.run))),
-        v(over.staged<StagedV>(over.dp, StagedK::bytes)),
-        scale(over.a.problem.scale_log2),
-        vectors(k.vectors() && v.vectors()) {}
-
-  DEVICE_MEMBER const OwnStatistics& rows() const { return state.statistics; }
+  StagedK k = over.staged<StagedK>(over.s, 0, 0, pass_of(over.run));
+  StagedV v = over.staged<StagedV>(over.dp, StagedK::bytes);
+  const float scale = over.a.problem.scale_log2;
+  const bool vectors = k.vectors() && v.vectors();
 
   DEVICE_MEMBER void begin(Products& x) {
     k.load(0);
@@ -39,8 +28,8 @@ struct Pipelined : QuerySchedule {
     v.stage(0);
     v.stage(1);
     barrier();
-    multiply_first([&](int i) { return i % 2 == 0 ? k.row_fragment(0, i / 2) : v.fragment(0, 0, i / 2); }, state.q,
-                   state.dout, x);
+    multiply_first([&](int i) { return i % 2 == 0 ? k.row_fragment(0, i / 2) : v.fragment(0, 0, i / 2); },
+                   state.tiles[0].own, x);
   }
 
   // What a tile does for later ones, task by task: it writes the next tile's columns to LDS, then the rows of the tile
@@ -59,17 +48,17 @@ struct Pipelined : QuerySchedule {
   // rows are in the other buffer.
   template <int>
   DEVICE_MEMBER void turn(int buffer, Products& current, Products& next) {
-    M::A fragment[kReads + kColumnReads];
+    M::A fragment[kRowReads + kColumnReads];
     Gradients<T, OwnStatistics> gradients(current, state.statistics, scale);
     const auto of_k = k.next(), of_v = v.next();
     const auto read = [&](int i) {
-      if (i >= kReads) return k.column_fragment(buffer, (i - kReads) % kDimTiles, (i - kReads) / kDimTiles);
+      if (i >= kRowReads) return k.column_fragment(buffer, (i - kRowReads) % kDimTiles, (i - kRowReads) / kDimTiles);
       return i % 2 == 0 ? k.row_fragment(buffer ^ 1, i / 2) : v.fragment(buffer ^ 1, 0, i / 2);
     };
-    multiply_rows<2>(fragment, read, state.q, state.dout, next, [&](int n) {
-      share<gradients.kBothTasks, kProducts>(n, [&](int task) { gradients.both(task); });
+    multiply_rows(fragment, read, state.tiles[0].own, next, [&](int n) {
+      share<gradients.kBothTasks, kRowProducts>(n, [&](int task) { gradients.both(task); });
     });
-    multiply_columns<kReads>(fragment, read, gradients.ds, state.dq, [&](int n) {
+    multiply_columns<kRowReads>(fragment, read, gradients.ds, state.tiles[0].sums[0], [&](int n) {
       share<kStageTasks, kColumnProducts>(n, [&](int task) { stage(task, buffer, of_k, of_v); });
     });
   }

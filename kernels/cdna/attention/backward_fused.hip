@@ -1,14 +1,14 @@
 // Like backward_dkv_pipelined.hip, and dQ too: each wave multiplies the step's dS of all waves' keys by the columns of
-// K that it keeps, and adds the result to float32 sums in memory. Two barriers a step, since tiles in LDS have one
-// buffer:
+// K that it keeps, and adds the result to float32 sums in memory. Tiles in LDS have one buffer, so a step has two
+// barriers:
 //
 //   first half   dQ of the last step; S and dP of the next one. Meanwhile P and dS of this one are computed, and its
 //                columns of Q and dO go to LDS.
 //   second half  dV and dK of this step. Meanwhile its dS goes to LDS, and the rows of the step after the next one.
 //
-// Products run in rounds of several sums, because a product that adds to the sum of the one before it waits. A round's
-// operands are read from LDS a round ahead: so a barrier comes before a half's last round, which keeps the matrix unit
-// busy meanwhile.
+// Products run in rounds of several sums, because a product waits for the one before it where both add to one sum. A
+// round's operands are read from LDS a round ahead. So a half's barrier comes before its last round, whose products
+// keep the matrix unit busy.
 #include "kernels/cdna/attention/backward_dkv_core.hpp"
 #include "kernels/cdna/tile/dq_across_waves.hpp"
 #include "kernels/cdna/tile/rows_and_columns.hpp"
@@ -21,11 +21,14 @@ static_assert(kTensors * kWaves == 2 * kDimTiles && kKeyTiles == 1);
 using Staged = BothWays<T, kHeadDim, kDimTiles, 1>;
 using Fragments = BothWaysFragments<T, kHeadDim, 1>;
 using Exchanged = ExchangedGradients<T, kKeys>;
-inline constexpr int kLdsBytes = 2 * Staged::bytes + Exchanged::bytes + kWaves * StagedStatistics<T>::bytes;
+inline constexpr int kStatisticsAt = 2 * Staged::bytes + Exchanged::bytes;  // in LDS
+inline constexpr int kLdsBytes = kStatisticsAt + kWaves * StagedStatistics<T>::bytes;
 
 inline constexpr int kFirstRounds = kSteps, kRounds = kFirstRounds + 2 * kParts<T>;
 static_assert(Exchanged::kSteps * kDimTiles == kSteps * kWaves);  // waves that have the same slice of K share the keys
-inline constexpr int kMostSums = 4;
+struct Operands {
+  M::A of[4];  // of as many sums at most
+};
 
 constexpr int sums_of_round(int round) { return round < kFirstRounds ? 3 : kDimTiles; }
 constexpr int products_before(int round) {
@@ -34,10 +37,10 @@ constexpr int products_before(int round) {
 }
 
 struct Fused : KeySchedule {
-  struct State : KeyState<ColumnStatistics> {
+  struct State : WaveState<ColumnStatistics, 1, 2> {
     M::Part columns[kOwnParts];  // of K: the lane's dimension of all keys
     Tile dq;                     // of the last step
-    M::A ahead[kMostSums];       // this step's first fragments
+    Operands ahead;              // of this step's first round
   };
   static constexpr bool kExcludesMissingKeys = true;  // their dS meets their zeros of K, and may be infinite
 
@@ -48,7 +51,7 @@ struct Fused : KeySchedule {
   Exchanged ds;
   DqSums<T, kHeadDim> sums;
   const float scale;
-  const bool vectors;
+  const bool vectors = own.vectors() && other.vectors();
   __amdgpu_buffer_rsrc_t of_own, of_other, of_sums;  // of a step's loads, made in the step before; of what it adds to
 
   DEVICE_MEMBER Fused(const Stepped& over, State& state)
@@ -60,7 +63,6 @@ struct Fused : KeySchedule {
                                       keys, lds, state.columns);
   }
 
-  DEVICE_MEMBER ColumnStatistics& rows() const { return state.statistics; }
   DEVICE_MEMBER void wait() const {}  // a step's barriers are before its halves' last rounds
 
   DEVICE_MEMBER void begin(Products& x) {
@@ -71,11 +73,9 @@ struct Fused : KeySchedule {
     source.store();
 #pragma unroll
     for (int part = 0; part < kRegisters / 4; ++part) source.read(part, state.statistics);
-    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].k,
-                   state.tiles[0].v, x);
+    multiply_first([&](int i) { return (i % 2 == 0 ? q : dout).row_fragment(0, i / 2); }, state.tiles[0].own, x);
     store_first_rows(1);
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = read(0, i);
+    for (int i = 0; i < sums_of_round(0); ++i) state.ahead.of[i] = read(0, i);
     of_own = own.next();
     if (kTensors == 2) of_other = other.next();
   }
@@ -84,9 +84,8 @@ struct Fused : KeySchedule {
   // blocks of Q and dO.
   template <int>
   DEVICE_MEMBER void turn(int set, Products& current, Products& next) {
-    M::A fragment[kRounds + 1][kMostSums];
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) fragment[0][i] = state.ahead[i];
+    Operands operands[kRounds + 1];
+    operands[0] = state.ahead;
     Weights weights(current, state.statistics, scale);
     fence();
     unrolled<0, kRounds>([&](auto number) {
@@ -105,14 +104,13 @@ struct Fused : KeySchedule {
 #pragma unroll
       for (int n = 0; n < count * M::parts; ++n) {
         const int i = n % count, part = n / count;
-        multiply(weights, next, M::part(fragment[round][i], part), round, i, part);
-        if (n < early) share<reads, early>(n, [&](int j) { fragment[round + 1][j] = read(after, j); });
+        multiply(weights, next, M::part(operands[round].of[i], part), round, i, part);
+        if (n < early) share<reads, early>(n, [&](int j) { operands[round + 1].of[j] = read(after, j); });
         work_after(products_before(round) + n, set, weights);
         fence();
       }
     });
-#pragma unroll
-    for (int i = 0; i < sums_of_round(0); ++i) state.ahead[i] = fragment[kRounds][i];
+    state.ahead = operands[kRounds];
   }
 
   // dQ of the last step.
@@ -120,7 +118,7 @@ struct Fused : KeySchedule {
     const auto tile = sums.last();
 #pragma unroll
     for (int n = 0; n < kOwnParts; ++n) {
-      const M::A a = n < M::parts ? state.ahead[0] : ds.fragment(n / M::parts);
+      const M::A a = n < M::parts ? state.ahead.of[0] : ds.fragment(n / M::parts);
       M::multiply_to_vector(M::part(a, n % M::parts), state.columns[n], state.dq, n == 0);
     }
     settle(state.dq);
@@ -137,13 +135,11 @@ struct Fused : KeySchedule {
         other(staged(over, !own_is_dout(wave))),
         q(over.lds, lane),
         dout(over.lds + Staged::bytes, lane),
-        source(statistics_of(over), over.range,
-               over.lds + 2 * Staged::bytes + Exchanged::bytes + wave * StagedStatistics<T>::bytes, lane),
+        source(over.statistics(), over.range, over.lds + kStatisticsAt + wave * StagedStatistics<T>::bytes, lane),
         ds(over.lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
         sums(sums_of(over.a, over.block.batch, over.block.q, over.block.head), over.range, over.run == kFirstRun, lane,
              wave % kDimTiles),
-        scale(over.a.problem.scale_log2),
-        vectors(own.vectors() && other.vectors()) {}
+        scale(over.a.problem.scale_log2) {}
 
   DEVICE bool own_is_dout(int wave) { return kTensors == 1 && wave >= kDimTiles; }
   DEVICE Staged staged(Stepped over, bool of_dout) {
@@ -179,37 +175,35 @@ struct Fused : KeySchedule {
     auto& keys = state.tiles[0];
     if (round < kFirstRounds) {
       if (i == 0) M::multiply_to_vector(a, state.columns[n], state.dq, n == 0);
-      else if (i == 1) M::multiply_to_vector(a, keys.k.part[n], next.s, n == 0);
-      else M::multiply_to_vector(a, keys.v.part[n], next.dp, n == 0);
-    } else if (second < kParts<T>) {
-      keys.dv[i] = M::multiply_one(a, M::part(weights.p[second], part), keys.dv[i]);
+      else if (i == 1) M::multiply_to_vector(a, keys.own.s[n], next.s, n == 0);
+      else M::multiply_to_vector(a, keys.own.dp[n], next.dp, n == 0);
     } else {
-      keys.dk[i] = M::multiply_one(a, M::part(weights.ds[second - kParts<T>], part), keys.dk[i]);
+      const bool of_dv = second < kParts<T>;
+      Tile& sum = keys.sums[of_dv ? kDv : kDk][i];
+      sum = M::multiply_one(a, M::part(of_dv ? weights.p[second] : weights.ds[second - kParts<T>], part), sum);
     }
   }
 
-  // A step's work beside its products that comes after product n, of `first` in the first half and `second` in the
-  // second one.
+  // A step's other work that comes after product n, of `first` products in the first half and `all` in both.
   DEVICE_MEMBER void work_after(int n, int set, Weights& weights) {
-    constexpr int first = products_before(kFirstRounds), second = products_before(kRounds) - first;
-    constexpr int parts = kTensors * Staged::kParts, last_round = first + second * 3 / 4;
+    constexpr int first = products_before(kFirstRounds), all = products_before(kRounds), second = all - first;
+    constexpr int quarter = first + second / 4, middle = first + second / 2, last_round = first + second * 3 / 4;
+    constexpr int parts = kTensors * Staged::kParts, exponents = first * 5 / 8;
     const auto of = [&](int i) -> Staged& { return i < Staged::kParts ? own : other; };
     share_from<parts, 0, first / 4>(n, [&](int i) { of(i).store_column_part(set, 0, i % Staged::kParts); });
     share_from<parts, first / 4, first / 2>(
         n, [&](int i) { of(i).load_part(i < Staged::kParts ? of_own : of_other, set, i % Staged::kParts); });
-    share_from<Weights::kTasks, 0, first * 5 / 8>(n, [&](int i) { weights.probability(i); });
-    share_from<Weights::kTasks, first * 5 / 8, first + second / 4>(n, [&](int i) { weights.gradient(i); });
-    if (n == first * 5 / 8) source.load();
+    share_from<Weights::kTasks, 0, exponents>(n, [&](int i) { weights.probability(i); });
+    share_from<Weights::kTasks, exponents, quarter>(n, [&](int i) { weights.gradient(i); });
+    if (n == exponents) source.load();
     if (n == first) of_sums = sums.last();
-    if (n == first + second / 4) of_own = own.next();
-    if (n == first + second / 2 && kTensors == 2) of_other = other.next();
-    share_from<kRegisters, first + second / 4, last_round>(n,
-                                                           [&](int r) { ds.store(r, weights.ds[r / 8][r % 8 / 2]); });
-    share_from<parts, first + second / 4, last_round>(n,
-                                                      [&](int i) { of(i).store_row_part(set, 0, i % Staged::kParts); });
+    if (n == quarter) of_own = own.next();
+    if (n == middle && kTensors == 2) of_other = other.next();
+    share_from<kRegisters, quarter, last_round>(n, [&](int r) { ds.store(r, weights.ds[r / 8][r % 8 / 2]); });
+    share_from<parts, quarter, last_round>(n, [&](int i) { of(i).store_row_part(set, 0, i % Staged::kParts); });
     if (n == last_round - 2) source.store();
-    share_from<kRegisters / 4, last_round, first + second>(n, [&](int part) { source.read(part, state.statistics); });
-    share_from<kRegisters, first + second / 2, first + second>(n, [&](int r) { sums.add(of_sums, state.dq, r); });
+    share_from<kRegisters / 4, last_round, all>(n, [&](int part) { source.read(part, state.statistics); });
+    share_from<kRegisters, middle, all>(n, [&](int r) { sums.add(of_sums, state.dq, r); });
   }
 };
 
@@ -218,7 +212,5 @@ struct Fused : KeySchedule {
 KERNEL(RAPT_WAVES* rapt::amd::kWave, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_backward_args) {
   using namespace rapt::amd;
   __shared__ __attribute__((aligned(256))) static char lds[kLdsBytes];
-  if (!run_until_finite<T, backward_dkv<Fused>>(lds)) return;  // runs after the first add nothing to dQ
-  BackwardArguments& a = opaque_copy(arguments<BackwardArguments>());
-  add_infinite_rows<T, false, kKeys, kWaves>(a, key_block_of(a.problem, a.tiles, kKeys));
+  run_backward_dkv<Fused>(lds);  // runs after the first add nothing to dQ
 }

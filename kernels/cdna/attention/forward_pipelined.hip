@@ -113,6 +113,15 @@ DEVICE void step(StagedK& k, StagedV& v, int buffer, float scale, State& state, 
   state.maximum = maximum * scale;
 }
 
+// The lane's row of Q arrives here: or else the loop would wait for all loads.
+DEVICE void load_q(Arguments& a, const Block& block, int row, int lane, M::B (&q)[kSteps]) {
+  const char* const rows = first_row_of(a.q, block.batch, block.q, block.head);
+  if (row < block.q.count)
+    load_fragments<T>(rows + row * a.q.seq, a.problem.head_dim, aligned(rows, a.q.seq), M::b_offset(lane), q);
+#pragma unroll
+  for (M::B& x : q) asm volatile("" : "+v"(x));
+}
+
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
 DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const Block block = block_of(a.problem, a.q_tiles, kRows);
@@ -125,11 +134,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const float scale = exponent_scale(pass, a.problem.scale_log2);
 
   State state = {};
-  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
-  if (const int row = first_row + lane % kTile; row < block.q.count)
-    load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), state.q);
-#pragma unroll
-  for (M::B& q : state.q) asm volatile("" : "+v"(q));  // arrive here: or else the loop would wait for all loads
+  load_q(a, block, first_row + lane % kTile, lane, state.q);
   const int head_k = block.head / a.problem.group;
   StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
   StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys,

@@ -228,6 +228,8 @@ class BufferedValues {
   u32x2 part_[kLoads][4];
 };
 
+#ifdef __gfx950__
+
 // 32 lanes read 64 bytes of 4 consecutive rows.
 template <int RowBytes>
 struct BufferedValueOrder {
@@ -271,5 +273,7 @@ class BufferedValuesInRows : public BufferedRows<T, HeadDim, KeyCount, Waves, Bu
 
   int fragment_[kPlaces];
 };
+
+#endif
 
 }  // namespace rapt::amd

@@ -50,6 +50,7 @@ class RaceCheck final : public Observer {
   void touch_global();
   void touch_page(RaceShadow& shadow, std::uint64_t origin, std::uint64_t begin, std::uint64_t end, const RaceRun& run);
   void touch_loaded(const Place& place, std::uint16_t bytes);
+  bool join(RaceMark& mark, std::uint16_t bytes, std::uint8_t kind) const;
   void touch(const Place& place, std::uint16_t bytes, const RaceRun& run);
   RacePage& locked_page(std::uint64_t number);
   // What the run's lanes store, one after the other; none if it is not known.

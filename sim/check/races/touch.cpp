@@ -14,6 +14,16 @@ std::uint8_t others_of(const RaceOthers& others, Stamp clock) {
   return any;
 }
 
+// The access that is forgotten for a new one: the oldest load, or where there are only stores the oldest of them.
+RaceMark& least_needed(RaceMark& latest, RaceOthers& others) {
+  RaceMark* place = &latest;
+  for (RaceMark& mark : others) {
+    const bool a = mark.kind & RaceMark::writes, b = place->kind & RaceMark::writes;
+    if (a != b ? b : mark.clock < place->clock) place = &mark;
+  }
+  return *place;
+}
+
 }  // namespace
 
 // A load of a granule with only loads, of other waves or other bytes.
@@ -50,6 +60,18 @@ void RaceCheck::touch_loaded(const Place& at, std::uint16_t bytes) {
   if (groups) groups[at.index] = number_;
 }
 
+// Adds to a mark of the group what the same instruction does: other bytes of the wave, or another wave's load.
+bool RaceCheck::join(RaceMark& mark, std::uint16_t bytes, std::uint8_t kind) const {
+  if (mark.slot != actor_.slot || mark.clock != actor_.clock || mark.kind != kind) return false;
+  if (mark.waves == actor_.bit) {
+    mark.bytes |= bytes;
+    return true;
+  }
+  if (kind & RaceMark::writes || mark.bytes != bytes) return false;
+  mark.waves |= actor_.bit;
+  return true;
+}
+
 // Against every recorded access.
 void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) {
   RaceGranule& g = at.shadow.granules()[at.index];
@@ -67,10 +89,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
       return;
     }
     const bool own = mark.group == number_;
-    if (own && mark.slot == actor_.slot && mark.clock == actor_.clock && mark.kind == kind &&
-        (mark.waves == actor_.bit || (!writes && mark.bytes == bytes))) {
-      if (mark.waves == actor_.bit) mark.bytes |= bytes;
-      else mark.waves |= actor_.bit;
+    if (own && join(mark, bytes, kind)) {
       joined = &mark;
       return;
     }
@@ -102,11 +121,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
       *others = {};
       place = others->data();
     } else if (!place) {
-      place = &latest;
-      for (RaceMark& mark : *others) {
-        const bool a = mark.kind & RaceMark::writes, b = place->kind & RaceMark::writes;
-        if (a != b ? b : mark.clock < place->clock) place = &mark;
-      }
+      place = &least_needed(latest, *others);
     }
     if (place != &latest) *place = latest;
     latest = {actor_.clock, number_, actor_.bit,

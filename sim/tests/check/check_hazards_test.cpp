@@ -195,12 +195,13 @@ TEST(WaitStates, Gfx90a) {
   });
 }
 
+constexpr const char* half_product = "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]";
+
 TEST(WaitStates, Gfx940) {
   check_rules({
-
       Rule{gfx940, "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", "v_add_f32 v4, v3, v3", 5},
-      Rule{{gfx942}, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", "v_add_f32 v4, v3, v3", 7},
-      Rule{{gfx950}, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", "v_add_f32 v4, v3, v3", 8},
+      Rule{{gfx942}, half_product, "v_add_f32 v4, v3, v3", 7},
+      Rule{{gfx950}, half_product, "v_add_f32 v4, v3, v3", 8},
       Rule{{gfx942}, "v_mfma_f32_32x32x8_f16 v[0:15], v[28:29], v[30:31], v[0:15]", "v_mov_b32 v3, 0", 11},
       Rule{{gfx950}, "v_mfma_f32_32x32x16_f16 v[0:15], v[24:27], v[28:31], v[0:15]", "v_mov_b32 v3, 0", 12},
       Rule{{gfx942},
@@ -211,34 +212,6 @@ TEST(WaitStates, Gfx940) {
       Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[0:3]", "v_add_f32 v4, v3, v3", 10},
       Rule{gfx940, "v_mfma_f32_32x32x2_f32 v[0:15], v18, v19, v[0:15]", "v_add_f32 v24, v3, v3", 18},
       Rule{{gfx942}, "v_mfma_f32_16x16x8_xf32 v[0:3], v[8:9], v[10:11], v[0:3]", "v_add_f32 v4, v3, v3", 7},
-      // C: forwarded if it is in the same registers, except for the shortest products; otherwise not.
-      Rule{gfx940, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", 0},
-      Rule{gfx940, "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", 2},
-      Rule{{gfx942},
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_mfma_f32_16x16x16_f16 v[2:5], v[8:9], v[10:11], v[2:5]",
-           5},
-      Rule{{gfx950},
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_mfma_f32_16x16x16_f16 v[2:5], v[8:9], v[10:11], v[2:5]",
-           6},
-      Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[0:3]", "v_mfma_f32_16x16x4_f32 v[2:5], v8, v9, v[2:5]", 8},
-      Rule{{gfx942},
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_mfma_f32_16x16x16_f16 v[12:15], v[2:3], v[10:11], v[12:15]",
-           7},
-      Rule{{gfx950},
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_mfma_f32_16x16x16_f16 v[12:15], v[2:3], v[10:11], v[12:15]",
-           8},
-      // The sum of a sparse product is its destination, its index a factor.
-      Rule{gfx940, "v_smfmac_f32_16x16x32_f16 v[0:3], v[8:9], v[12:15], v20",
-           "v_smfmac_f32_16x16x32_f16 v[0:3], v[8:9], v[12:15], v20", 0},
-      Rule{{gfx942},
-           "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]",
-           "v_smfmac_f32_16x16x32_f16 v[24:27], v[8:9], v[12:15], v2",
-           7},
       Rule{{gfx942}, "v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[4:7]", "v_mov_b32 v6, 0", 3},
       Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[4:7]", "v_mov_b32 v6, 0", 0},
       Rule{{gfx942},
@@ -254,6 +227,23 @@ TEST(WaitStates, Gfx940) {
            "v_mfma_scale_f32_32x32x64_f8f6f4 v[0:15], v[16:23], v[24:31], v[0:15], v32, v33",
            "v_mov_b32 v40, v0",
            12},
+  });
+}
+
+TEST(WaitStates, ProductAfterProductOfGfx940) {
+  check_rules({
+      // C: forwarded if it is in the same registers, except for the shortest products; otherwise not.
+      Rule{gfx940, half_product, half_product, 0},
+      Rule{gfx940, "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", "v_mfma_i32_4x4x4i8 v[0:3], v8, v9, v[0:3]", 2},
+      Rule{{gfx942}, half_product, "v_mfma_f32_16x16x16_f16 v[2:5], v[8:9], v[10:11], v[2:5]", 5},
+      Rule{{gfx950}, half_product, "v_mfma_f32_16x16x16_f16 v[2:5], v[8:9], v[10:11], v[2:5]", 6},
+      Rule{gfx940, "v_mfma_f32_16x16x4_f32 v[0:3], v8, v9, v[0:3]", "v_mfma_f32_16x16x4_f32 v[2:5], v8, v9, v[2:5]", 8},
+      Rule{{gfx942}, half_product, "v_mfma_f32_16x16x16_f16 v[12:15], v[2:3], v[10:11], v[12:15]", 7},
+      Rule{{gfx950}, half_product, "v_mfma_f32_16x16x16_f16 v[12:15], v[2:3], v[10:11], v[12:15]", 8},
+      // The sum of a sparse product is its destination, its index a factor.
+      Rule{gfx940, "v_smfmac_f32_16x16x32_f16 v[0:3], v[8:9], v[12:15], v20",
+           "v_smfmac_f32_16x16x32_f16 v[0:3], v[8:9], v[12:15], v20", 0},
+      Rule{{gfx942}, half_product, "v_smfmac_f32_16x16x32_f16 v[24:27], v[8:9], v[12:15], v2", 7},
   });
 }
 

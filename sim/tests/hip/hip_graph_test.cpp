@@ -3,6 +3,8 @@
 
 #include "sim/tests/support/programs/hip_library.hpp"
 
+#include <utility>
+
 namespace rapt::sim::test {
 namespace {
 
@@ -140,21 +142,46 @@ TEST_P(HipGraph, BadCapturesEndWithHipsErrors) {
   for (void* s : {first, second}) hip("hipStreamDestroy", s);
 }
 
-TEST_P(HipGraph, BuiltByHand) {
-  auto* memory = allocate<unsigned>(16);
-  std::vector<unsigned> out(16);
-  void *graph = nullptr, *fill = nullptr, *copy = nullptr, *host = nullptr, *empty = nullptr;
-  EXPECT_EQ(hip("hipGraphCreate", &graph, 0U), 0);
-  FillParameters p{memory, 4, 1, 64, 7, 16};
-  void** none = nullptr;
-  EXPECT_EQ(hip("hipGraphAddMemsetNode", &fill, graph, none, std::size_t{0}, &p), 0);
-  EXPECT_EQ(hip("hipGraphAddEmptyNode", &empty, graph, &fill, std::size_t{1}), 0);
-  EXPECT_EQ(hip("hipGraphAddMemcpyNode1D", &copy, graph, &empty, std::size_t{1}, static_cast<void*>(out.data()),
-                static_cast<const void*>(memory), std::size_t{64}, 2),
-            0);
-  HostParameters h{&Mark::add, &a};
-  EXPECT_EQ(hip("hipGraphAddHostNode", &host, graph, none, std::size_t{0}, &h), 0);
-  EXPECT_EQ(hip("hipGraphAddDependencies", graph, &copy, &host, std::size_t{1}), 0);
+// fill -> empty -> copy, and a host function: `memory` gets 7 in each element, `out` the copy of it.
+class HipGraphByHand : public HipGraph {
+ protected:
+  void SetUp() override {
+    HipGraph::SetUp();
+    memory = allocate<unsigned>(16);
+    parameters = {memory, 4, 1, 64, 7, 16};
+    EXPECT_EQ(hip("hipGraphCreate", &graph, 0U), 0);
+    EXPECT_EQ(hip("hipGraphAddMemsetNode", &fill, graph, none, std::size_t{0}, &parameters), 0);
+    EXPECT_EQ(hip("hipGraphAddEmptyNode", &empty, graph, &fill, std::size_t{1}), 0);
+    EXPECT_EQ(hip("hipGraphAddMemcpyNode1D", &copy, graph, &empty, std::size_t{1}, static_cast<void*>(out.data()),
+                  static_cast<const void*>(memory), std::size_t{64}, 2),
+              0);
+    HostParameters h{&Mark::add, &a};
+    EXPECT_EQ(hip("hipGraphAddHostNode", &host, graph, none, std::size_t{0}, &h), 0);
+    EXPECT_EQ(hip("hipGraphAddDependencies", graph, &copy, &host, std::size_t{1}), 0);
+    on = stream();
+  }
+  void TearDown() override {
+    if (graph) hip("hipGraphDestroy", graph);
+    hip("hipStreamDestroy", on);
+    hip("hipFree", memory);
+    HipGraph::TearDown();
+  }
+  // What `out` then begins with.
+  unsigned launched(void* executable) {
+    out.assign(16, 0);
+    EXPECT_EQ(hip("hipGraphLaunch", executable, on), 0);
+    EXPECT_EQ(hip("hipStreamSynchronize", on), 0);
+    return out[3];
+  }
+
+  void** const none = nullptr;
+  unsigned* memory = nullptr;
+  std::vector<unsigned> out = std::vector<unsigned>(16);
+  FillParameters parameters{};
+  void *graph = nullptr, *fill = nullptr, *copy = nullptr, *host = nullptr, *empty = nullptr, *on = nullptr;
+};
+
+TEST_P(HipGraphByHand, RunsInOrderAndTellsItsNodes) {
   int type = -1;
   EXPECT_EQ(hip("hipGraphNodeGetType", fill, &type), 0);
   EXPECT_EQ(type, hip.major == 5 ? 3 : 2);
@@ -165,49 +192,44 @@ TEST_P(HipGraph, BuiltByHand) {
   std::size_t roots = 0;
   EXPECT_EQ(hip("hipGraphGetRootNodes", graph, none, &roots), 0);
   EXPECT_EQ(roots, 1U);
-
-  void *executable = instantiate(graph), *on = stream();
-  EXPECT_EQ(hip("hipGraphLaunch", executable, on), 0);
-  EXPECT_EQ(hip("hipStreamSynchronize", on), 0);
+  void* executable = instantiate(graph);
+  EXPECT_EQ(launched(executable), 7U);
   EXPECT_EQ(out, std::vector<unsigned>(16, 7));
   EXPECT_EQ(log, "a");
+  hip("hipGraphExecDestroy", executable);
+  hip("hipGraphDestroy", std::exchange(graph, nullptr));
+  EXPECT_EQ(hip("hipGraphNodeGetType", fill, &type), 1);  // destroyed with its graph
+}
 
-  // Other parameters for the executable graph only; then a node left out; then a whole update.
-  p.value = 9;
-  EXPECT_EQ(hip("hipGraphExecMemsetNodeSetParams", executable, fill, &p), 0);
-  hip("hipGraphLaunch", executable, on);
-  hip("hipStreamSynchronize", on);
-  EXPECT_EQ(out[3], 9U);
-  out[3] = 0;
+// Other parameters for the executable graph only; then a node left out; then a whole update.
+TEST_P(HipGraphByHand, ExecutableGraphIsUpdated) {
+  void* executable = instantiate(graph);
+  parameters.value = 9;
+  EXPECT_EQ(hip("hipGraphExecMemsetNodeSetParams", executable, fill, &parameters), 0);
+  EXPECT_EQ(launched(executable), 9U);
   EXPECT_EQ(hip("hipGraphNodeSetEnabled", executable, copy, 0U), 0);
-  hip("hipGraphLaunch", executable, on);
-  hip("hipStreamSynchronize", on);
-  EXPECT_EQ(out[3], 0U);
+  EXPECT_EQ(launched(executable), 0U);
   EXPECT_EQ(hip("hipGraphNodeSetEnabled", executable, copy, 1U), 0);
-  p.value = 11;
-  EXPECT_EQ(hip("hipGraphMemsetNodeSetParams", fill, &p), 0);
+  parameters.value = 11;
+  EXPECT_EQ(hip("hipGraphMemsetNodeSetParams", fill, &parameters), 0);
   void* error_node = nullptr;
   int result = -1;
   EXPECT_EQ(hip("hipGraphExecUpdate", executable, graph, &error_node, &result), 0);
   EXPECT_EQ(result, 0);
-  hip("hipGraphLaunch", executable, on);
-  hip("hipStreamSynchronize", on);
-  EXPECT_EQ(out[3], 11U);
+  EXPECT_EQ(launched(executable), 11U);
   EXPECT_EQ(hip("hipGraphDestroyNode", host), 0);
   EXPECT_EQ(hip("hipGraphExecUpdate", executable, graph, &error_node, &result), 910);
+  hip("hipGraphExecDestroy", executable);
+}
 
-  // A graph with a cycle cannot be instantiated.
+TEST_P(HipGraphByHand, RefusesCyclesAndWrongNodes) {
   EXPECT_EQ(hip("hipGraphAddDependencies", graph, &copy, &fill, std::size_t{1}), 0);
   void* nothing = nullptr;
-  EXPECT_EQ(hip("hipGraphInstantiateWithFlags", &nothing, graph, 0ULL), 1);
-  p.width = 17;
-  EXPECT_EQ(hip("hipGraphAddMemsetNode", &fill, graph, none, std::size_t{0}, &p), 1);
-  EXPECT_EQ(hip("hipGraphMemsetNodeGetParams", static_cast<void*>(&p), &got), 1);
-  hip("hipGraphExecDestroy", executable);
-  hip("hipGraphDestroy", graph);
-  EXPECT_EQ(hip("hipGraphNodeGetType", fill, &type), 1);  // destroyed with its graph
-  hip("hipStreamDestroy", on);
-  hip("hipFree", memory);
+  EXPECT_EQ(hip("hipGraphInstantiateWithFlags", &nothing, graph, 0ULL), 1);  // a cycle
+  parameters.width = 17;
+  EXPECT_EQ(hip("hipGraphAddMemsetNode", &fill, graph, none, std::size_t{0}, &parameters), 1);
+  FillParameters got{};
+  EXPECT_EQ(hip("hipGraphMemsetNodeGetParams", static_cast<void*>(&parameters), &got), 1);
 }
 
 TEST_P(HipGraph, HoldKernelsWhoseArgumentsCanBeChanged) {
@@ -251,6 +273,7 @@ TEST_P(HipGraph, HoldKernelsWhoseArgumentsCanBeChanged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, HipGraph, testing::Values(5, 6, 7), library_name);
+INSTANTIATE_TEST_SUITE_P(, HipGraphByHand, testing::Values(5, 6, 7), library_name);
 
 }  // namespace
 }  // namespace rapt::sim::test

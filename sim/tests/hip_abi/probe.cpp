@@ -37,169 +37,11 @@ static void properties() {
   SIZE(PropertiesR0000, hipDeviceProp_tR0000);
   SIZE(ArchFeatures, hipDeviceArch_t);
 #define R0000(field) PROPERTY(R0000, field)
-  R0000(name);
-  R0000(totalGlobalMem);
-  R0000(sharedMemPerBlock);
-  R0000(regsPerBlock);
-  R0000(warpSize);
-  R0000(maxThreadsPerBlock);
-  R0000(maxThreadsDim);
-  R0000(maxGridSize);
-  R0000(clockRate);
-  R0000(memoryClockRate);
-  R0000(memoryBusWidth);
-  R0000(totalConstMem);
-  R0000(major);
-  R0000(minor);
-  R0000(multiProcessorCount);
-  R0000(l2CacheSize);
-  R0000(maxThreadsPerMultiProcessor);
-  R0000(computeMode);
-  R0000(clockInstructionRate);
-  R0000(arch);
-  R0000(concurrentKernels);
-  R0000(pciDomainID);
-  R0000(pciBusID);
-  R0000(pciDeviceID);
-  R0000(maxSharedMemoryPerMultiProcessor);
-  R0000(isMultiGpuBoard);
-  R0000(canMapHostMemory);
-  R0000(gcnArch);
-  R0000(gcnArchName);
-  R0000(integrated);
-  R0000(cooperativeLaunch);
-  R0000(cooperativeMultiDeviceLaunch);
-  R0000(maxTexture1DLinear);
-  R0000(maxTexture1D);
-  R0000(maxTexture2D);
-  R0000(maxTexture3D);
-  R0000(hdpMemFlushCntl);
-  R0000(hdpRegFlushCntl);
-  R0000(memPitch);
-  R0000(textureAlignment);
-  R0000(texturePitchAlignment);
-  R0000(kernelExecTimeoutEnabled);
-  R0000(ECCEnabled);
-  R0000(tccDriver);
-  R0000(cooperativeMultiDeviceUnmatchedFunc);
-  R0000(cooperativeMultiDeviceUnmatchedGridDim);
-  R0000(cooperativeMultiDeviceUnmatchedBlockDim);
-  R0000(cooperativeMultiDeviceUnmatchedSharedMem);
-  R0000(isLargeBar);
-  R0000(asicRevision);
-  R0000(managedMemory);
-  R0000(directManagedMemAccessFromHost);
-  R0000(concurrentManagedAccess);
-  R0000(pageableMemoryAccess);
-  R0000(pageableMemoryAccessUsesHostPageTables);
+#include "sim/tests/hip_abi/properties_r0000.inc"
 #if RELEASE >= 6
   SIZE(PropertiesR0600, hipDeviceProp_tR0600);
 #define R0600(field) PROPERTY(R0600, field)
-  R0600(name);
-  R0600(uuid);
-  R0600(luid);
-  R0600(luidDeviceNodeMask);
-  R0600(totalGlobalMem);
-  R0600(sharedMemPerBlock);
-  R0600(regsPerBlock);
-  R0600(warpSize);
-  R0600(memPitch);
-  R0600(maxThreadsPerBlock);
-  R0600(maxThreadsDim);
-  R0600(maxGridSize);
-  R0600(clockRate);
-  R0600(totalConstMem);
-  R0600(major);
-  R0600(minor);
-  R0600(textureAlignment);
-  R0600(texturePitchAlignment);
-  R0600(deviceOverlap);
-  R0600(multiProcessorCount);
-  R0600(kernelExecTimeoutEnabled);
-  R0600(integrated);
-  R0600(canMapHostMemory);
-  R0600(computeMode);
-  R0600(maxTexture1D);
-  R0600(maxTexture1DMipmap);
-  R0600(maxTexture1DLinear);
-  R0600(maxTexture2D);
-  R0600(maxTexture2DMipmap);
-  R0600(maxTexture2DLinear);
-  R0600(maxTexture2DGather);
-  R0600(maxTexture3D);
-  R0600(maxTexture3DAlt);
-  R0600(maxTextureCubemap);
-  R0600(maxTexture1DLayered);
-  R0600(maxTexture2DLayered);
-  R0600(maxTextureCubemapLayered);
-  R0600(maxSurface1D);
-  R0600(maxSurface2D);
-  R0600(maxSurface3D);
-  R0600(maxSurface1DLayered);
-  R0600(maxSurface2DLayered);
-  R0600(maxSurfaceCubemap);
-  R0600(maxSurfaceCubemapLayered);
-  R0600(surfaceAlignment);
-  R0600(concurrentKernels);
-  R0600(ECCEnabled);
-  R0600(pciBusID);
-  R0600(pciDeviceID);
-  R0600(pciDomainID);
-  R0600(tccDriver);
-  R0600(asyncEngineCount);
-  R0600(unifiedAddressing);
-  R0600(memoryClockRate);
-  R0600(memoryBusWidth);
-  R0600(l2CacheSize);
-  R0600(persistingL2CacheMaxSize);
-  R0600(maxThreadsPerMultiProcessor);
-  R0600(streamPrioritiesSupported);
-  R0600(globalL1CacheSupported);
-  R0600(localL1CacheSupported);
-  R0600(sharedMemPerMultiprocessor);
-  R0600(regsPerMultiprocessor);
-  R0600(managedMemory);
-  R0600(isMultiGpuBoard);
-  R0600(multiGpuBoardGroupID);
-  R0600(hostNativeAtomicSupported);
-  R0600(singleToDoublePrecisionPerfRatio);
-  R0600(pageableMemoryAccess);
-  R0600(concurrentManagedAccess);
-  R0600(computePreemptionSupported);
-  R0600(canUseHostPointerForRegisteredMem);
-  R0600(cooperativeLaunch);
-  R0600(cooperativeMultiDeviceLaunch);
-  R0600(sharedMemPerBlockOptin);
-  R0600(pageableMemoryAccessUsesHostPageTables);
-  R0600(directManagedMemAccessFromHost);
-  R0600(maxBlocksPerMultiProcessor);
-  R0600(accessPolicyMaxWindowSize);
-  R0600(reservedSharedMemPerBlock);
-  R0600(hostRegisterSupported);
-  R0600(sparseHipArraySupported);
-  R0600(hostRegisterReadOnlySupported);
-  R0600(timelineSemaphoreInteropSupported);
-  R0600(memoryPoolsSupported);
-  R0600(gpuDirectRDMASupported);
-  R0600(gpuDirectRDMAFlushWritesOptions);
-  R0600(gpuDirectRDMAWritesOrdering);
-  R0600(memoryPoolSupportedHandleTypes);
-  R0600(deferredMappingHipArraySupported);
-  R0600(ipcEventSupported);
-  R0600(clusterLaunch);
-  R0600(unifiedFunctionPointers);
-  R0600(gcnArchName);
-  R0600(maxSharedMemoryPerMultiProcessor);
-  R0600(clockInstructionRate);
-  R0600(arch);
-  R0600(hdpMemFlushCntl);
-  R0600(hdpRegFlushCntl);
-  R0600(cooperativeMultiDeviceUnmatchedFunc);
-  R0600(cooperativeMultiDeviceUnmatchedGridDim);
-  R0600(cooperativeMultiDeviceUnmatchedBlockDim);
-  R0600(cooperativeMultiDeviceUnmatchedSharedMem);
-  R0600(isLargeBar);
-  R0600(asicRevision);
+#include "sim/tests/hip_abi/properties_r0600.inc"
 #endif
 }
 
@@ -237,7 +79,6 @@ static void memory() {
 #if RELEASE == 5
   namespace types = ours::rocm5;
   FIELD(PointerAttributes, type, hipPointerAttribute_t, memoryType);
-  driver_copy_3d<ours::DriverCopy3D<unsigned>, HIP_MEMCPY3D>();
 #else
   namespace types = ours::rocm6;
   FIELD(PointerAttributes, type, hipPointerAttribute_t, type);
@@ -245,7 +86,6 @@ static void memory() {
   SAME(types::memory_managed, hipMemoryTypeManaged);
   SAME(ours::CopyKind::device_to_device_no_cu, hipMemcpyDeviceToDeviceNoCU);
   FIELD(PoolProperties, max_size, hipMemPoolProps, maxSize);
-  driver_copy_3d<ours::DriverCopy3D<std::size_t>, HIP_MEMCPY3D>();
 #endif
   SAME(types::memory_host, hipMemoryTypeHost);
   SAME(types::memory_device, hipMemoryTypeDevice);
@@ -257,6 +97,9 @@ static void memory() {
   FIELD(PointerAttributes, host_pointer, hipPointerAttribute_t, hostPointer);
   FIELD(PointerAttributes, is_managed, hipPointerAttribute_t, isManaged);
   FIELD(PointerAttributes, allocation_flags, hipPointerAttribute_t, allocationFlags);
+}
+
+static void copies() {
   SIZE(Copy3D, hipMemcpy3DParms);
   FIELD(Copy3D, from_position, hipMemcpy3DParms, srcPos);
   FIELD(Copy3D, from, hipMemcpy3DParms, srcPtr);
@@ -282,6 +125,14 @@ static void memory() {
   FIELD(DriverCopy2D, to_pitch, hip_Memcpy2D, dstPitch);
   FIELD(DriverCopy2D, width, hip_Memcpy2D, WidthInBytes);
   FIELD(DriverCopy2D, height, hip_Memcpy2D, Height);
+#if RELEASE == 5
+  driver_copy_3d<ours::DriverCopy3D<unsigned>, HIP_MEMCPY3D>();
+#else
+  driver_copy_3d<ours::DriverCopy3D<std::size_t>, HIP_MEMCPY3D>();
+#endif
+}
+
+static void ranges_and_pools() {
   SAME(ours::range_read_mostly, hipMemRangeAttributeReadMostly);
   SAME(ours::range_preferred_location, hipMemRangeAttributePreferredLocation);
   SAME(ours::range_accessed_by, hipMemRangeAttributeAccessedBy);
@@ -289,16 +140,16 @@ static void memory() {
   SAME(ours::range_coherency_mode, hipMemRangeAttributeCoherencyMode);
   SAME(ours::cpu_device, hipCpuDeviceId);
   SAME(ours::invalid_device_id, hipInvalidDeviceId);
-  SIZE(PoolProperties, hipMemPoolProps);
-  FIELD(PoolProperties, location, hipMemPoolProps, location);
-  SIZE(MemoryAccess, hipMemAccessDesc);
-  SAME(ours::pool_release_threshold, hipMemPoolAttrReleaseThreshold);
-  SAME(ours::pool_used_high, hipMemPoolAttrUsedMemHigh);
   SAME(ours::pointer_context, HIP_POINTER_ATTRIBUTE_CONTEXT);
   SAME(ours::pointer_memory_type, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE);
   SAME(ours::pointer_is_managed, HIP_POINTER_ATTRIBUTE_IS_MANAGED);
   SAME(ours::pointer_range_size, HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
   SAME(ours::pointer_mempool_handle, HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
+  SIZE(PoolProperties, hipMemPoolProps);
+  FIELD(PoolProperties, location, hipMemPoolProps, location);
+  SIZE(MemoryAccess, hipMemAccessDesc);
+  SAME(ours::pool_release_threshold, hipMemPoolAttrReleaseThreshold);
+  SAME(ours::pool_used_high, hipMemPoolAttrUsedMemHigh);
 }
 
 static void launches() {
@@ -385,6 +236,8 @@ static void graphs() {
 int main() {
   properties();
   memory();
+  copies();
+  ranges_and_pools();
   launches();
   graphs();
   GENERATED_CHECKS

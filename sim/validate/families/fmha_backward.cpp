@@ -54,39 +54,29 @@ class FmhaBackward final : public Family {
   PreparedLaunch prepare(const Target& target, const Shape& shape) const override;
 };
 
-PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) const {
-  const AttentionSize s = size_of(target, shape);
-  const std::size_t elements = s.tokens() * s.heads * dim;
-  enum : std::uint8_t { dq, dk, dv, q, k, v, dout, lse, delta };
-  PreparedLaunch launch;
-  const std::uint32_t tiles = ceil_div(s.seqlen, keys_of_group);
-  launch.groups = {s.causal ? ceil_div(tiles, 2) : tiles, s.heads, s.batch};
-  auto& buffers = launch.buffers;
-  buffers.push_back(DeviceBuffer::zeros(elements * 4));
-  buffers.push_back(DeviceBuffer::unwritten(elements * 2));
-  buffers.push_back(DeviceBuffer::unwritten(elements * 2));
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) buffers.push_back(DeviceBuffer::random(Number::bf16, elements, seed));
+enum Operand : std::uint8_t { dq, dk, dv, q, k, v, dout, lse, delta };
 
-  const auto operands = [s](const std::vector<DeviceBuffer>& memory) {
-    const auto bf16 = [&](std::size_t operand) {
-      return [&memory, operand](std::size_t index) { return memory[operand].value(Number::bf16, index); };
-    };
-    return AttentionGradients{bf16(q),
-                              bf16(k),
-                              bf16(v),
-                              bf16(dout),
-                              bf16(dk),
-                              bf16(dv),
-                              [s, &memory](std::size_t token, std::size_t head, std::size_t d) {
-                                const std::size_t row =
-                                    (token / s.seqlen * s.heads + head) * s.seqlen + token % s.seqlen;
-                                return memory[dq].value(Number::f32, row * dim + d);
-                              }};
+AttentionGradients operands_in(const AttentionSize& s, const std::vector<DeviceBuffer>& memory) {
+  const auto bf16 = [&](std::size_t operand) {
+    return [&memory, operand](std::size_t index) { return memory[operand].value(Number::bf16, index); };
   };
-  // [batch, heads, seqlen]. Those of a large problem take too long: plausible ones instead, and nothing is compared.
+  return AttentionGradients{bf16(q),
+                            bf16(k),
+                            bf16(v),
+                            bf16(dout),
+                            bf16(dk),
+                            bf16(dv),
+                            [s, &memory](std::size_t token, std::size_t head, std::size_t d) {
+                              const std::size_t row = (token / s.seqlen * s.heads + head) * s.seqlen + token % s.seqlen;
+                              return memory[dq].value(Number::f32, row * dim + d);
+                            }};
+}
+
+// [batch, heads, seqlen]. A large problem's take too long: plausible ones instead, and nothing is compared.
+void add_statistics(const AttentionSize& s, std::vector<DeviceBuffer>& buffers) {
   std::vector<float> of_lse(s.tokens() * s.heads, std::log(static_cast<float>(s.seqlen))), of_delta(of_lse.size(), 0);
   if (s.seqlen <= 512) {
-    const RowStatistics rows = row_statistics(s, operands(buffers));
+    const RowStatistics rows = row_statistics(s, operands_in(s, buffers));
     for (std::size_t at = 0; at < of_lse.size(); ++at) {
       const std::size_t token = at / s.heads, head = at % s.heads;
       const std::size_t to = (token / s.seqlen * s.heads + head) * s.seqlen + token % s.seqlen;
@@ -96,6 +86,20 @@ PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) c
   }
   buffers.push_back(DeviceBuffer::of(of_lse));
   buffers.push_back(DeviceBuffer::of(of_delta));
+}
+
+PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) const {
+  const AttentionSize s = size_of(target, shape);
+  const std::size_t elements = s.tokens() * s.heads * dim;
+  PreparedLaunch launch;
+  const std::uint32_t tiles = ceil_div(s.seqlen, keys_of_group);
+  launch.groups = {s.causal ? ceil_div(tiles, 2) : tiles, s.heads, s.batch};
+  auto& buffers = launch.buffers;
+  buffers.push_back(DeviceBuffer::zeros(elements * 4));
+  buffers.push_back(DeviceBuffer::unwritten(elements * 2));
+  buffers.push_back(DeviceBuffer::unwritten(elements * 2));
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) buffers.push_back(DeviceBuffer::random(Number::bf16, elements, seed));
+  add_statistics(s, buffers);
 
   auto& arguments = launch.arguments;
   for (std::size_t operand = dq; operand <= delta; ++operand) arguments.pointer(buffers[operand]);
@@ -116,7 +120,7 @@ PreparedLaunch FmhaBackward::prepare(const Target& target, const Shape& shape) c
 
   const double rounding = plain_name(target.kernel).ends_with("_rtz") ? bf16_truncation : bf16_rounding;
   launch.compare = [=](const std::vector<DeviceBuffer>& memory) {
-    return compare_gradients(s, operands(memory), rounding);
+    return compare_gradients(s, operands_in(s, memory), rounding);
   };
   return launch;
 }

@@ -34,6 +34,50 @@ Work MoeStage1::work(const Target& target, const Shape& shape) const {
           MatrixType::fp8};
 }
 
+// What comparing needs of a launch.
+struct Compared {
+  MoeSize size;
+  Number number;
+  bool use_gelu, weighted, blocks;
+  std::size_t results;
+};
+
+Comparison compare_stage1(const Compared& c, const MoeRouting& routing, const std::vector<DeviceBuffer>& memory) {
+  const MoeSize& s = c.size;
+  const MoeReference reference(
+      s, c.use_gelu,
+      [&](std::size_t token, std::size_t k) {
+        return memory[1].value(c.number, token * s.model + k) *
+               memory[4].value(Number::f32, c.blocks ? block_scale_of_x(s, token, k) : token);
+      },
+      [&](std::size_t row, std::size_t k) {
+        return memory[2].value(c.number, shuffled(row, k, s.model)) *
+               memory[5].value(Number::f32, c.blocks ? block_scale_of_weight(row, k, s.model) : row);
+      });
+  const double rounding = c.blocks ? 1.0 / 16 : bf16_rounding;
+  const auto scale = [&](std::size_t choice, std::size_t n) {
+    return memory[0].value(Number::f32, c.results / 4 + choice * (s.inter / scale_block) + n / scale_block);
+  };
+  const auto result = [&](std::size_t choice, std::size_t n) {
+    if (!c.blocks) return memory[0].value(Number::bf16, choice * s.inter + n);
+    return memory[0].value(c.number, choice * s.inter + n) * scale(choice, n);
+  };
+  Comparison comparison;
+  for (std::size_t choice = 0; choice < routing.choices.size(); ++choice) {
+    const auto [expert, weight] = routing.choices[choice];
+    const auto hidden = reference.hidden(choice / s.topk, expert, c.weighted ? weight : 1);
+    for (std::size_t n = 0; n < s.inter; ++n)
+      comparison.add(result(choice, n), hidden[n].value,
+                     rounding * std::abs(hidden[n].value) + 0x1p-10 * std::abs(hidden[n].up) +
+                         (c.blocks ? 0x1p-10 * scale(choice, n) : 0),  // near 0 fp8's numbers are so far apart
+                     [&] {
+                       return "out[" + std::to_string(choice / s.topk) + ", " + std::to_string(choice % s.topk) + ", " +
+                              std::to_string(n) + "]";
+                     });
+  }
+  return comparison;
+}
+
 PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) const {
   const MoeSize s = moe_size(target, shape);
   const bool use_gelu = uses_gelu(shape);
@@ -72,40 +116,8 @@ PreparedLaunch MoeStage1::prepare(const Target& target, const Shape& shape) cons
   if (weighted) arguments.pointer(buffers[8]);
   else arguments.null();
 
-  launch.compare = [=](const std::vector<DeviceBuffer>& memory) {
-    const MoeReference reference(
-        s, use_gelu,
-        [&](std::size_t token, std::size_t k) {
-          return memory[1].value(number, token * s.model + k) *
-                 memory[4].value(Number::f32, blocks ? block_scale_of_x(s, token, k) : token);
-        },
-        [&](std::size_t row, std::size_t k) {
-          return memory[2].value(number, shuffled(row, k, s.model)) *
-                 memory[5].value(Number::f32, blocks ? block_scale_of_weight(row, k, s.model) : row);
-        });
-    const double rounding = blocks ? 1.0 / 16 : bf16_rounding;
-    const auto scale = [&](std::size_t choice, std::size_t n) {
-      return memory[0].value(Number::f32, results / 4 + choice * (s.inter / scale_block) + n / scale_block);
-    };
-    const auto result = [&](std::size_t choice, std::size_t n) {
-      if (!blocks) return memory[0].value(Number::bf16, choice * s.inter + n);
-      return memory[0].value(number, choice * s.inter + n) * scale(choice, n);
-    };
-    Comparison comparison;
-    for (std::size_t choice = 0; choice < routing->choices.size(); ++choice) {
-      const auto [expert, weight] = routing->choices[choice];
-      const auto hidden = reference.hidden(choice / s.topk, expert, weighted ? weight : 1);
-      for (std::size_t n = 0; n < s.inter; ++n)
-        comparison.add(result(choice, n), hidden[n].value,
-                       rounding * std::abs(hidden[n].value) + 0x1p-10 * std::abs(hidden[n].up) +
-                           (blocks ? 0x1p-10 * scale(choice, n) : 0),  // near 0 fp8's numbers are so far apart
-                       [&] {
-                         return "out[" + std::to_string(choice / s.topk) + ", " + std::to_string(choice % s.topk) +
-                                ", " + std::to_string(n) + "]";
-                       });
-    }
-    return comparison;
-  };
+  const Compared compared = {s, number, use_gelu, weighted, blocks, results};
+  launch.compare = [=](const std::vector<DeviceBuffer>& memory) { return compare_stage1(compared, *routing, memory); };
   return launch;
 }
 

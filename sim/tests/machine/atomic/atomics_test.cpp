@@ -96,93 +96,121 @@ bool has(Where where, const Operation& op, Arch arch) {
   return (is_cdna(arch) ? op.gfx9 : op.gfx11) != nullptr;
 }
 
+// One form of an operation in one memory. Lanes use few cells, [64, 128) of it, so that several use the same one.
+class Integers {
+ public:
+  Integers(MemoryWave& wave, Block& memory, Target target, Where where, const Operation& op, bool returns)
+      : wave_(wave), memory_(memory), target_(target), where_(where), op_(op), returns_(returns), at_(target.lanes) {}
+
+  void check(std::mt19937& random) {
+    prepare(random);
+    const u64 exec = wave_.random_exec(random);
+    compute(exec);
+    const std::vector<u32> data_before(wave_.wave().row(8), wave_.wave().row(8) + 4 * target_.lanes);
+    const std::string text = line(where_, op_, target_.arch, returns_);
+    wave_.go(text);
+    for (unsigned l = 0; l < target_.lanes; ++l)
+      for (u32 a = 64; a < 128; a += 8)
+        ASSERT_EQ(cell(l, a), cells_[own() ? l : 0][a]) << text << " lane " << l << " byte " << a;
+    // Buffers return into the data registers.
+    const unsigned result = where_ == Where::buffer ? 8 : 4;
+    for (unsigned l = 0; l < target_.lanes; ++l)
+      for (unsigned d = 0; d < op_.bytes / 4; ++d) {
+        const u32 before = where_ == Where::buffer ? data_before[d * target_.lanes + l] : 0xdead;
+        const u32 want = returns_ && exec >> l & 1 ? static_cast<u32>(expected_[l] >> 32 * d) : before;
+        ASSERT_EQ(wave_.v(result + d, l), want) << text << " lane " << l;
+      }
+  }
+
+ private:
+  bool own() const { return where_ == Where::flat_private; }
+
+  unsigned char& byte(unsigned lane, u32 at) {
+    if (own()) return wave_.private_byte(lane, at);
+    return where_ == Where::lds || where_ == Where::flat_lds ? wave_.group.lds[at] : memory_.data()[at];
+  }
+  u64 cell(unsigned lane, u32 at) {
+    u64 value = 0;
+    for (unsigned b = 0; b < op_.bytes; ++b) value |= u64{byte(lane, at + b)} << 8 * b;
+    return value;
+  }
+  void set_cell(unsigned lane, u32 at, u64 value) {
+    for (unsigned b = 0; b < op_.bytes; ++b) byte(lane, at + b) = static_cast<unsigned char>(value >> 8 * b);
+  }
+  // Small values are often equal.
+  u64 number(std::mt19937& random) const {
+    const u64 any = random() | u64{random()} << 32;
+    const u64 value = random() % 2 ? random() % 4 : random() % 4 == 0 ? ~u64{0} - random() % 3 : any;
+    return op_.bytes == 4 ? low(value) : value;
+  }
+
+  void prepare(std::mt19937& random) {
+    const u64 base = where_ == Where::flat_lds ? u64{1} << 48 : own() ? u64{2} << 48 : memory_.address();
+    wave_.set_raw_buffer(4, memory_.address(), 4096);
+    for (unsigned l = 0; l < target_.lanes; ++l) {
+      at_[l] = 64 + random() % 8 * 8;
+      if (where_ == Where::lds || where_ == Where::buffer) wave_.v(0, l) = at_[l] - 8;
+      else wave_.set_v64(0, l, base + at_[l] - 8);
+      const u64 data = number(random), compare = number(random);
+      wave_.set_v64(8, l, data);
+      if (op_.bytes == 4) wave_.v(9, l) = static_cast<u32>(compare);
+      else wave_.set_v64(10, l, compare);
+      wave_.v(4, l) = wave_.v(5, l) = 0xdead;
+      for (u32 a = 64; a < 128; a += 8) set_cell(l, a, number(random));
+    }
+  }
+  // The same, computed here lane by lane on copies.
+  void compute(u64 exec) {
+    cells_.resize(target_.lanes);
+    for (unsigned l = 0; l < target_.lanes; ++l)
+      for (u32 a = 64; a < 128; a += 8) cells_[l][a] = cell(l, a);
+    expected_.resize(target_.lanes);
+    for (unsigned l = 0; l < target_.lanes; ++l) {
+      if ((exec >> l & 1) == 0) continue;
+      u64& value = cells_[own() ? l : 0][at_[l]];
+      expected_[l] = value;
+      const u64 data = op_.bytes == 4 ? wave_.v(8, l) : wave_.v64(8, l);
+      const u64 compare = op_.bytes == 4 ? wave_.v(9, l) : wave_.v64(10, l);
+      value = op_.result(value, data, compare);
+    }
+  }
+
+  MemoryWave& wave_;
+  Block& memory_;
+  const Target target_;
+  const Where where_;
+  const Operation& op_;
+  const bool returns_;
+  std::vector<u32> at_;
+  std::vector<std::map<u32, u64>> cells_;
+  std::vector<u64> expected_;
+};
+
 void check_integers(Target target) {
   SCOPED_TRACE(describe(target));
   MemoryWave wave(target);
   Block memory(4096);
   std::mt19937 random(5);
+  const auto each = [&](const auto& f) {
+    for (const Operation& op : operations)
+      for (const Where where : every_where)
+        for (const bool returns : {false, true})
+          if (has(where, op, target.arch)) f(op, where, returns);
+  };
   std::vector<std::string> lines;
-  for (const Operation& op : operations)
-    for (const Where where : every_where)
-      for (const bool returns : {false, true})
-        if (has(where, op, target.arch)) lines.push_back(line(where, op, target.arch, returns));
+  each([&](const Operation& op, Where where, bool returns) { lines.push_back(line(where, op, target.arch, returns)); });
   wave.prepare(lines);
-  for (const Operation& op : operations)
-    for (const Where where : every_where)
-      for (const bool returns : {false, true}) {
-        if (!has(where, op, target.arch)) continue;
-        const std::string text = line(where, op, target.arch, returns);
-        // Few cells, so that lanes use the same ones and small values are often equal.
-        const bool own = where == Where::flat_private, in_lds = where == Where::lds || where == Where::flat_lds;
-        const auto byte = [&](unsigned lane, u32 at) -> unsigned char& {
-          if (own) return wave.private_byte(lane, at);
-          return in_lds ? wave.group.lds[at] : memory.data()[at];
-        };
-        const auto cell = [&](unsigned lane, u32 at) {
-          u64 value = 0;
-          for (unsigned b = 0; b < op.bytes; ++b) value |= u64{byte(lane, at + b)} << 8 * b;
-          return value;
-        };
-        const auto set_cell = [&](unsigned lane, u32 at, u64 value) {
-          for (unsigned b = 0; b < op.bytes; ++b) byte(lane, at + b) = static_cast<unsigned char>(value >> 8 * b);
-        };
-        const auto number = [&] {
-          const u64 any = random() | u64{random()} << 32;
-          const u64 value = random() % 2 ? random() % 4 : random() % 4 == 0 ? ~u64{0} - random() % 3 : any;
-          return op.bytes == 4 ? low(value) : value;
-        };
-        std::vector<u32> at(target.lanes);
-        const u64 base = where == Where::flat_lds ? u64{1} << 48 : own ? u64{2} << 48 : memory.address();
-        wave.set_raw_buffer(4, memory.address(), 4096);
-        for (unsigned l = 0; l < target.lanes; ++l) {
-          at[l] = 64 + random() % 8 * 8;
-          if (where == Where::lds || where == Where::buffer) wave.v(0, l) = at[l] - 8;
-          else wave.set_v64(0, l, base + at[l] - 8);
-          const u64 data = number(), compare = number();
-          wave.set_v64(8, l, data);
-          if (op.bytes == 4) wave.v(9, l) = static_cast<u32>(compare);
-          else wave.set_v64(10, l, compare);
-          wave.v(4, l) = wave.v(5, l) = 0xdead;
-          for (u32 a = 64; a < 128; a += 8) set_cell(l, a, number());
-        }
-        const u64 exec = wave.random_exec(random);
-        // The same, computed here lane by lane on copies.
-        std::vector<std::map<u32, u64>> cells(target.lanes);
-        for (unsigned l = 0; l < target.lanes; ++l)
-          for (u32 a = 64; a < 128; a += 8) cells[l][a] = cell(l, a);
-        std::vector<u64> expected(target.lanes);
-        for (unsigned l = 0; l < target.lanes; ++l) {
-          if ((exec >> l & 1) == 0) continue;
-          u64& value = cells[own ? l : 0][at[l]];
-          expected[l] = value;
-          const u64 data = op.bytes == 4 ? wave.v(8, l) : wave.v64(8, l);
-          const u64 compare = op.bytes == 4 ? wave.v(9, l) : wave.v64(10, l);
-          value = op.result(value, data, compare);
-        }
-        const std::vector<u32> data_before(wave.wave().row(8), wave.wave().row(8) + 4 * target.lanes);
-        wave.go(text);
-        for (unsigned l = 0; l < target.lanes; ++l)
-          for (u32 a = 64; a < 128; a += 8)
-            ASSERT_EQ(cell(l, a), cells[own ? l : 0][a]) << text << " lane " << l << " byte " << a;
-        // Buffers return into the data registers.
-        const unsigned result = where == Where::buffer ? 8 : 4;
-        for (unsigned l = 0; l < target.lanes; ++l) {
-          const bool active = exec >> l & 1;
-          for (unsigned d = 0; d < op.bytes / 4; ++d) {
-            const u32 before = where == Where::buffer ? data_before[d * target.lanes + l] : 0xdead;
-            const u32 want = returns && active ? static_cast<u32>(expected[l] >> 32 * d) : before;
-            ASSERT_EQ(wave.v(result + d, l), want) << text << " lane " << l;
-          }
-        }
-      }
+  each([&](const Operation& op, Where where, bool returns) {
+    ASSERT_NO_FATAL_FAILURE(Integers(wave, memory, target, where, op, returns).check(random));
+  });
 }
 
 TEST(Atomics, Integers) {
   for (const Target& target : every_target()) check_integers(target);
 }
 
-// DS operations with a special operand order or form.
-TEST(Atomics, LdsForms) {
+// DS operations with a special operand order.
+TEST(Atomics, LdsOperandOrder) {
   struct Case {
     Target target;
     const char* line;
@@ -216,7 +244,10 @@ TEST(Atomics, LdsForms) {
     EXPECT_EQ(cell, c.left) << c.line;
     EXPECT_EQ(wave.v(4, 2), c.old) << c.line;
   }
-  MemoryWave wave(g9);
+}
+
+TEST(Atomics, LdsConditionalExchange) {
+  MemoryWave wave({Arch::gfx942, 64});
   wave.prepare({"ds_condxchg32_rtn_b64 v[4:5], v0, v[8:9]"});
   wave.set_exec(1);
   auto* cells = reinterpret_cast<u32*>(wave.group.lds.data());
@@ -227,7 +258,9 @@ TEST(Atomics, LdsForms) {
   EXPECT_EQ(wave.v(5, 0), 12U);
   EXPECT_EQ(cells[2], 5U);
   EXPECT_EQ(cells[3], 12U);
+}
 
+TEST(Atomics, LdsTwoSources) {
   MemoryWave old({Arch::gfx908, 64});
   old.prepare({"ds_add_src2_u32 v0 offset:3", "ds_write_src2_b64 v0 offset:32766", "ds_max_src2_i32 v0 offset:32768"});
   old.set_exec(1);

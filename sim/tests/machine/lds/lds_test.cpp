@@ -14,77 +14,100 @@ using u64 = std::uint64_t;
 
 u32& lds32(MemoryWave& wave, u32 byte) { return *reinterpret_cast<u32*>(wave.group.lds.data() + byte); }
 
-TEST(Lds, TwoAddresses) {
+// A wave whose lanes have their addresses 64 bytes apart in v0, and data in v8 to v11; dword n of the LDS is 0x10000 +
+// n.
+struct TwoAddresses {
+  const bool gfx9;
+  const std::string read = gfx9 ? "ds_read2" : "ds_load_2addr", write = gfx9 ? "ds_write2" : "ds_store_2addr",
+                    far = gfx9 ? "st64" : "_stride64", exchange = gfx9 ? "ds_wrxchg2" : "ds_storexchg_2addr";
+  MemoryWave wave;
+  const unsigned lanes;
+
+  explicit TwoAddresses(const Target& target) : gfx9(is_cdna(target.arch)), wave(target), lanes(target.lanes) {}
+
+  void reset() {
+    for (u32 n = 0; n < 16384; ++n) lds32(wave, 4 * n) = 0x10000 + n;
+    for (unsigned l = 0; l < lanes; ++l) {
+      wave.v(0, l) = 64 * l;
+      for (unsigned r = 8; r < 12; ++r) wave.v(r, l) = 1000 * r + l;
+    }
+  }
+  static u32 dword(u32 byte) { return 0x10000 + byte / 4; }
+};
+
+TEST(Lds, TwoAddressesRead) {
   for (const Target& target : every_target()) {
     SCOPED_TRACE(describe(target));
-    MemoryWave wave(target);
-    const bool gfx9 = is_cdna(target.arch);
-    const std::string read = gfx9 ? "ds_read2" : "ds_load_2addr", write = gfx9 ? "ds_write2" : "ds_store_2addr",
-                      far = gfx9 ? "st64" : "_stride64", exchange = gfx9 ? "ds_wrxchg2" : "ds_storexchg_2addr";
-    const std::string lines[] = {read + "_b32 v[4:5], v0 offset0:3 offset1:1",
-                                 read + far + "_b32 v[4:5], v0 offset0:2 offset1:5",
-                                 read + "_b64 v[4:7], v0 offset0:3 offset1:1",
-                                 read + far + "_b64 v[4:7], v0 offset0:2 offset1:5",
-                                 write + "_b32 v0, v8, v10 offset0:3 offset1:1",
-                                 write + far + "_b64 v0, v[8:9], v[10:11] offset0:2 offset1:5",
-                                 exchange + "_rtn_b32 v[4:5], v0, v8, v10 offset0:3 offset1:1",
-                                 exchange + far + "_rtn_b64 v[4:7], v0, v[8:9], v[10:11] offset0:2 offset1:5",
-                                 write + "_b32 v0, v8, v10 offset0:3 offset1:3"};
-    wave.prepare({std::begin(lines), std::end(lines)});
-    const auto reset = [&] {
-      for (u32 n = 0; n < 16384; ++n) lds32(wave, 4 * n) = 0x10000 + n;
-      for (unsigned l = 0; l < target.lanes; ++l) {
-        wave.v(0, l) = 64 * l;
-        for (unsigned r = 8; r < 12; ++r) wave.v(r, l) = 1000 * r + l;
-      }
-    };
-    const auto dword = [](u32 byte) { return 0x10000 + byte / 4; };
-    reset();
-    wave.go(lines[0]);
-    for (unsigned l = 0; l < target.lanes; ++l) {
-      ASSERT_EQ(wave.v(4, l), dword(64 * l + 12));
-      ASSERT_EQ(wave.v(5, l), dword(64 * l + 4));
+    TwoAddresses x(target);
+    struct {
+      std::string line;
+      unsigned dwords;  // from each address
+      u32 first, second;
+    } const cases[] = {{x.read + "_b32 v[4:5], v0 offset0:3 offset1:1", 1, 12, 4},
+                       {x.read + x.far + "_b32 v[4:5], v0 offset0:2 offset1:5", 1, 512, 1280},
+                       {x.read + "_b64 v[4:7], v0 offset0:3 offset1:1", 2, 24, 8},
+                       {x.read + x.far + "_b64 v[4:7], v0 offset0:2 offset1:5", 2, 1024, 2560}};
+    x.wave.prepare({cases[0].line, cases[1].line, cases[2].line, cases[3].line});
+    x.reset();
+    for (const auto& c : cases) {
+      x.wave.go(c.line);
+      for (unsigned l = 0; l < x.lanes; ++l)
+        for (unsigned d = 0; d < 2 * c.dwords; ++d)
+          ASSERT_EQ(x.wave.v(4 + d, l), x.dword(64 * l + (d < c.dwords ? c.first : c.second) + d % c.dwords * 4))
+              << c.line;
     }
-    wave.go(lines[1]);
-    for (unsigned l = 0; l < target.lanes; ++l) {
-      ASSERT_EQ(wave.v(4, l), dword(64 * l + 512));
-      ASSERT_EQ(wave.v(5, l), dword(64 * l + 1280));
+  }
+}
+
+TEST(Lds, TwoAddressesWritten) {
+  for (const Target& target : every_target()) {
+    SCOPED_TRACE(describe(target));
+    TwoAddresses x(target);
+    const std::string near = x.write + "_b32 v0, v8, v10 offset0:3 offset1:1",
+                      far = x.write + x.far + "_b64 v0, v[8:9], v[10:11] offset0:2 offset1:5",
+                      equal = x.write + "_b32 v0, v8, v10 offset0:3 offset1:3";
+    x.wave.prepare({near, far, equal});
+    x.reset();
+    x.wave.go(near);
+    for (unsigned l = 0; l < x.lanes; ++l) {
+      ASSERT_EQ(lds32(x.wave, 64 * l + 12), 8000 + l);
+      ASSERT_EQ(lds32(x.wave, 64 * l + 4), 10000 + l);
+      ASSERT_EQ(lds32(x.wave, 64 * l + 8), x.dword(64 * l + 8));
     }
-    wave.go(lines[2]);
-    for (unsigned l = 0; l < target.lanes; ++l)
-      for (unsigned d = 0; d < 4; ++d) ASSERT_EQ(wave.v(4 + d, l), dword(64 * l + (d < 2 ? 24 : 8) + d % 2 * 4));
-    wave.go(lines[3]);
-    for (unsigned l = 0; l < target.lanes; ++l)
-      for (unsigned d = 0; d < 4; ++d) ASSERT_EQ(wave.v(4 + d, l), dword(64 * l + (d < 2 ? 1024 : 2560) + d % 2 * 4));
-    wave.go(lines[4]);
-    for (unsigned l = 0; l < target.lanes; ++l) {
-      ASSERT_EQ(lds32(wave, 64 * l + 12), 8000 + l);
-      ASSERT_EQ(lds32(wave, 64 * l + 4), 10000 + l);
-      ASSERT_EQ(lds32(wave, 64 * l + 8), dword(64 * l + 8));
-    }
-    reset();
-    wave.set_exec(u64{1} << 5);  // lanes of the stride-64 forms overlap
-    wave.go(lines[5]);
-    ASSERT_EQ(lds32(wave, 320 + 1024), 8005U);
-    ASSERT_EQ(lds32(wave, 320 + 1028), 9005U);
-    ASSERT_EQ(lds32(wave, 320 + 2560), 10005U);
-    ASSERT_EQ(lds32(wave, 320 + 2564), 11005U);
-    reset();
-    wave.fill(4, 7);
-    wave.go(lines[6]);
-    ASSERT_EQ(wave.v(4, 5), dword(320 + 12));
-    ASSERT_EQ(wave.v(5, 5), dword(320 + 4));
-    ASSERT_EQ(wave.v(4, 6), 7U);
-    ASSERT_EQ(lds32(wave, 320 + 12), 8005U);
-    ASSERT_EQ(lds32(wave, 320 + 4), 10005U);
-    reset();
-    wave.go(lines[7]);
-    ASSERT_EQ(wave.v(4, 5), dword(320 + 1024));
-    ASSERT_EQ(wave.v(7, 5), dword(320 + 2564));
-    ASSERT_EQ(lds32(wave, 320 + 2564), 11005U);
-    reset();
-    wave.go(lines[8]);  // equal offsets: only the first data
-    ASSERT_EQ(lds32(wave, 320 + 12), 8005U);
+    x.reset();
+    x.wave.set_exec(u64{1} << 5);  // lanes of the stride-64 forms overlap
+    x.wave.go(far);
+    ASSERT_EQ(lds32(x.wave, 320 + 1024), 8005U);
+    ASSERT_EQ(lds32(x.wave, 320 + 1028), 9005U);
+    ASSERT_EQ(lds32(x.wave, 320 + 2560), 10005U);
+    ASSERT_EQ(lds32(x.wave, 320 + 2564), 11005U);
+    x.reset();
+    x.wave.go(equal);  // only the first data
+    ASSERT_EQ(lds32(x.wave, 320 + 12), 8005U);
+  }
+}
+
+TEST(Lds, TwoAddressesExchanged) {
+  for (const Target& target : every_target()) {
+    SCOPED_TRACE(describe(target));
+    TwoAddresses x(target);
+    const std::string near = x.exchange + "_rtn_b32 v[4:5], v0, v8, v10 offset0:3 offset1:1",
+                      far = x.exchange + x.far + "_rtn_b64 v[4:7], v0, v[8:9], v[10:11] offset0:2 offset1:5";
+    x.wave.prepare({near, far});
+    x.reset();
+    x.wave.fill(4, 7);
+    x.wave.set_exec(u64{1} << 5);
+    x.wave.go(near);
+    ASSERT_EQ(x.wave.v(4, 5), x.dword(320 + 12));
+    ASSERT_EQ(x.wave.v(5, 5), x.dword(320 + 4));
+    ASSERT_EQ(x.wave.v(4, 6), 7U);
+    ASSERT_EQ(lds32(x.wave, 320 + 12), 8005U);
+    ASSERT_EQ(lds32(x.wave, 320 + 4), 10005U);
+    x.reset();
+    x.wave.go(far);
+    ASSERT_EQ(x.wave.v(4, 5), x.dword(320 + 1024));
+    ASSERT_EQ(x.wave.v(7, 5), x.dword(320 + 2564));
+    ASSERT_EQ(lds32(x.wave, 320 + 2564), 11005U);
   }
 }
 

@@ -19,24 +19,21 @@ using i64 = std::int64_t;
 constexpr ArchSet from_gfx11 = rdna;
 constexpr ArchSet scalar_floats = only(Arch::gfx1151) | only(Arch::gfx1201);
 
-const std::vector<u64>& edges() {
-  static const std::vector<u64> values = {0,
-                                          1,
-                                          2,
-                                          31,
-                                          0x7fffffff,
-                                          0x80000000,
-                                          0xffffffff,
-                                          0x00120007,
-                                          0xdeadbeef,
-                                          0x0000ff80,
-                                          0x123456789abcdef0,
-                                          0x8000000000000000,
-                                          0xffffffffffffffff,
-                                          0x00000001ffffffff,
-                                          0x7fffffff00000000};
-  return values;
-}
+const std::vector<u64> edges = {0,
+                                1,
+                                2,
+                                31,
+                                0x7fffffff,
+                                0x80000000,
+                                0xffffffff,
+                                0x00120007,
+                                0xdeadbeef,
+                                0x0000ff80,
+                                0x123456789abcdef0,
+                                0x8000000000000000,
+                                0xffffffffffffffff,
+                                0x00000001ffffffff,
+                                0x7fffffff00000000};
 
 struct Result {
   u64 value;
@@ -155,6 +152,11 @@ std::vector<Case> arithmetic() {
       {gfx12, "s_add_nc_u64", 64, 64, 64, [](u64 a, u64 b, bool) { return Result{a + b}; }},
       {gfx12, "s_sub_nc_u64", 64, 64, 64, [](u64 a, u64 b, bool) { return Result{a - b}; }},
       {gfx12, "s_mul_u64", 64, 64, 64, [](u64 a, u64 b, bool) { return Result{a * b}; }},
+  };
+}
+
+std::vector<Case> of_one_operand() {
+  return {
       {every_arch, "s_abs_i32", 32, 32, 0,
        [](u64 a, u64, bool) { return nonzero(static_cast<u32>(a >> 31 ? 0 - a : a)); }},
       {every_arch, "s_sext_i32_i8", 32, 32, 0,
@@ -164,7 +166,7 @@ std::vector<Case> arithmetic() {
   };
 }
 
-std::vector<Case> bits() {
+std::vector<Case> logic_operations() {
   std::vector<Case> cases;
   const auto both = [&cases](ArchSet archs, const std::string& stem, const auto& f) {
     static std::deque<std::string> names;
@@ -181,68 +183,89 @@ std::vector<Case> bits() {
   both(cdna, "s_orn2", [](u64 a, u64 b) { return a | ~b; });
   both(from_gfx11, "s_and_not1", [](u64 a, u64 b) { return a & ~b; });
   both(from_gfx11, "s_or_not1", [](u64 a, u64 b) { return a | ~b; });
-  const auto add = [&cases](ArchSet archs, const char* name, unsigned d, unsigned a, unsigned b, Reference f) {
-    cases.push_back({archs, name, d, a, b, std::move(f)});
+  return cases;
+}
+
+// A case whose name differs with its number of bits.
+void add(std::vector<Case>& cases, unsigned bits, ArchSet archs, const char* of32, const char* of64, unsigned d,
+         unsigned a, unsigned b, Reference f) {
+  cases.push_back({archs, bits == 32 ? of32 : of64, d, a, b, std::move(f)});
+}
+
+void add_shifts_and_fields(std::vector<Case>& cases, unsigned n) {
+  const bool narrow = n == 32;
+  add(cases, n, every_arch, "s_lshl_b32", "s_lshl_b64", n, n, 32,
+      logic([n](u64 a, u64 b) { return a << (b & (n - 1)); }, n));
+  add(cases, n, every_arch, "s_lshr_b32", "s_lshr_b64", n, n, 32,
+      logic([n](u64 a, u64 b) { return a >> (b & (n - 1)); }, n));
+  add(cases, n, every_arch, "s_ashr_i32", "s_ashr_i64", n, n, 32,
+      logic(
+          [n, narrow](u64 a, u64 b) {
+            return static_cast<u64>((narrow ? i64{static_cast<i32>(a)} : static_cast<i64>(a)) >> (b & (n - 1)));
+          },
+          n));
+  add(cases, n, every_arch, "s_bfm_b32", "s_bfm_b64", n, 32, 32,
+      [n](u64 a, u64 b, bool) { return Result{mask(a & (n - 1)) << (b & (n - 1)) & mask(n)}; });
+  add(cases, n, every_arch, "s_bfe_u32", "s_bfe_u64", n, n, 32,
+      [n](u64 a, u64 b, bool) { return nonzero(field(a, b, n, false)); });
+  add(cases, n, every_arch, "s_bfe_i32", "s_bfe_i64", n, n, 32,
+      [n](u64 a, u64 b, bool) { return nonzero(field(a, b, n, true)); });
+}
+
+void add_moves(std::vector<Case>& cases, unsigned n) {
+  add(cases, n, every_arch, "s_not_b32", "s_not_b64", n, n, 0, logic([](u64 a, u64) { return ~a; }, n));
+  add(cases, n, every_arch, "s_mov_b32", "s_mov_b64", n, n, 0, [](u64 a, u64, bool) { return Result{a}; });
+  add(cases, n, every_arch, "s_brev_b32", "s_brev_b64", n, n, 0,
+      [n](u64 a, u64, bool) { return Result{reversed(a, n)}; });
+  add(cases, n, every_arch, "s_quadmask_b32", "s_quadmask_b64", n, n, 0,
+      [n](u64 a, u64, bool) { return nonzero(quads(a, n, false)); });
+  add(cases, n, every_arch, "s_wqm_b32", "s_wqm_b64", n, n, 0,
+      [n](u64 a, u64, bool) { return nonzero(quads(a, n, true)); });
+  add(cases, n, every_arch, "s_cselect_b32", "s_cselect_b64", n, n, n,
+      [](u64 a, u64 b, bool scc) { return Result{scc ? a : b}; });
+}
+
+void add_counts(std::vector<Case>& cases, unsigned n) {
+  add(cases, n, every_arch, "s_bcnt0_i32_b32", "s_bcnt0_i32_b64", 32, n, 0,
+      [n](u64 a, u64, bool) { return nonzero(n - ones(a)); });
+  add(cases, n, every_arch, "s_bcnt1_i32_b32", "s_bcnt1_i32_b64", 32, n, 0,
+      [](u64 a, u64, bool) { return nonzero(ones(a)); });
+  add(cases, n, cdna, "s_ff0_i32_b32", "s_ff0_i32_b64", 32, n, 0,
+      [n](u64 a, u64, bool) { return count(trailing(~a, n)); });
+  for (const auto& [archs, of32, of64] :
+       {std::tuple{cdna, "s_ff1_i32_b32", "s_ff1_i32_b64"}, std::tuple{rdna, "s_ctz_i32_b32", "s_ctz_i32_b64"}})
+    add(cases, n, archs, of32, of64, 32, n, 0, [n](u64 a, u64, bool) { return count(trailing(a, n)); });
+  for (const auto& [archs, of32, of64] :
+       {std::tuple{cdna, "s_flbit_i32_b32", "s_flbit_i32_b64"}, std::tuple{rdna, "s_clz_i32_u32", "s_clz_i32_u64"}})
+    add(cases, n, archs, of32, of64, 32, n, 0, [n](u64 a, u64, bool) { return count(leading(a, n)); });
+  for (const auto& [archs, of32, of64] :
+       {std::tuple{cdna, "s_flbit_i32", "s_flbit_i32_i64"}, std::tuple{rdna, "s_cls_i32", "s_cls_i32_i64"}})
+    add(cases, n, archs, of32, of64, 32, n, 0,
+        [n](u64 a, u64, bool) { return count(leading((a >> (n - 1) & 1 ? ~a : a) & mask(n), n)); });
+}
+
+std::vector<Case> bits() {
+  std::vector<Case> cases = {
+      {every_arch, "s_bitreplicate_b64_b32", 64, 32, 0,
+       [](u64 a, u64, bool) {
+         u64 result = 0;
+         for (unsigned n = 0; n < 32; ++n) result |= (a >> n & 1) * (u64{3} << 2 * n);
+         return Result{result};
+       }},
+      {every_arch, "s_pack_ll_b32_b16", 32, 32, 32,
+       [](u64 a, u64 b, bool) { return Result{(a & 0xffff) | (b & 0xffff) << 16}; }},
+      {every_arch, "s_pack_lh_b32_b16", 32, 32, 32,
+       [](u64 a, u64 b, bool) { return Result{(a & 0xffff) | (b >> 16) << 16}; }},
+      {every_arch, "s_pack_hh_b32_b16", 32, 32, 32,
+       [](u64 a, u64 b, bool) { return Result{a >> 16 | (b >> 16) << 16}; }},
+      {from_gfx11, "s_pack_hl_b32_b16", 32, 32, 32,
+       [](u64 a, u64 b, bool) { return Result{a >> 16 | (b & 0xffff) << 16}; }},
   };
   for (const unsigned n : {32U, 64U}) {
-    const bool narrow = n == 32;
-    const auto name = [narrow](const char* of32, const char* of64) { return narrow ? of32 : of64; };
-    add(every_arch, name("s_lshl_b32", "s_lshl_b64"), n, n, 32,
-        logic([n](u64 a, u64 b) { return a << (b & (n - 1)); }, n));
-    add(every_arch, name("s_lshr_b32", "s_lshr_b64"), n, n, 32,
-        logic([n](u64 a, u64 b) { return a >> (b & (n - 1)); }, n));
-    add(every_arch, name("s_ashr_i32", "s_ashr_i64"), n, n, 32,
-        logic(
-            [n, narrow](u64 a, u64 b) {
-              return static_cast<u64>((narrow ? i64{static_cast<i32>(a)} : static_cast<i64>(a)) >> (b & (n - 1)));
-            },
-            n));
-    add(every_arch, name("s_bfm_b32", "s_bfm_b64"), n, 32, 32,
-        [n](u64 a, u64 b, bool) { return Result{mask(a & (n - 1)) << (b & (n - 1)) & mask(n)}; });
-    add(every_arch, name("s_bfe_u32", "s_bfe_u64"), n, n, 32,
-        [n](u64 a, u64 b, bool) { return nonzero(field(a, b, n, false)); });
-    add(every_arch, name("s_bfe_i32", "s_bfe_i64"), n, n, 32,
-        [n](u64 a, u64 b, bool) { return nonzero(field(a, b, n, true)); });
-    add(every_arch, name("s_not_b32", "s_not_b64"), n, n, 0, logic([](u64 a, u64) { return ~a; }, n));
-    add(every_arch, name("s_mov_b32", "s_mov_b64"), n, n, 0, [](u64 a, u64, bool) { return Result{a}; });
-    add(every_arch, name("s_brev_b32", "s_brev_b64"), n, n, 0,
-        [n](u64 a, u64, bool) { return Result{reversed(a, n)}; });
-    add(every_arch, name("s_quadmask_b32", "s_quadmask_b64"), n, n, 0,
-        [n](u64 a, u64, bool) { return nonzero(quads(a, n, false)); });
-    add(every_arch, name("s_wqm_b32", "s_wqm_b64"), n, n, 0,
-        [n](u64 a, u64, bool) { return nonzero(quads(a, n, true)); });
-    add(every_arch, name("s_bcnt0_i32_b32", "s_bcnt0_i32_b64"), 32, n, 0,
-        [n](u64 a, u64, bool) { return nonzero(n - ones(a)); });
-    add(every_arch, name("s_bcnt1_i32_b32", "s_bcnt1_i32_b64"), 32, n, 0,
-        [](u64 a, u64, bool) { return nonzero(ones(a)); });
-    add(cdna, name("s_ff0_i32_b32", "s_ff0_i32_b64"), 32, n, 0,
-        [n](u64 a, u64, bool) { return count(trailing(~a, n)); });
-    for (const auto& [archs, of32, of64] :
-         {std::tuple{cdna, "s_ff1_i32_b32", "s_ff1_i32_b64"}, std::tuple{rdna, "s_ctz_i32_b32", "s_ctz_i32_b64"}})
-      add(archs, name(of32, of64), 32, n, 0, [n](u64 a, u64, bool) { return count(trailing(a, n)); });
-    for (const auto& [archs, of32, of64] :
-         {std::tuple{cdna, "s_flbit_i32_b32", "s_flbit_i32_b64"}, std::tuple{rdna, "s_clz_i32_u32", "s_clz_i32_u64"}})
-      add(archs, name(of32, of64), 32, n, 0, [n](u64 a, u64, bool) { return count(leading(a, n)); });
-    for (const auto& [archs, of32, of64] :
-         {std::tuple{cdna, "s_flbit_i32", "s_flbit_i32_i64"}, std::tuple{rdna, "s_cls_i32", "s_cls_i32_i64"}})
-      add(archs, name(of32, of64), 32, n, 0,
-          [n](u64 a, u64, bool) { return count(leading((a >> (n - 1) & 1 ? ~a : a) & mask(n), n)); });
-    add(every_arch, name("s_cselect_b32", "s_cselect_b64"), n, n, n,
-        [](u64 a, u64 b, bool scc) { return Result{scc ? a : b}; });
+    add_shifts_and_fields(cases, n);
+    add_moves(cases, n);
+    add_counts(cases, n);
   }
-  add(every_arch, "s_bitreplicate_b64_b32", 64, 32, 0, [](u64 a, u64, bool) {
-    u64 result = 0;
-    for (unsigned n = 0; n < 32; ++n) result |= (a >> n & 1) * (u64{3} << 2 * n);
-    return Result{result};
-  });
-  add(every_arch, "s_pack_ll_b32_b16", 32, 32, 32,
-      [](u64 a, u64 b, bool) { return Result{(a & 0xffff) | (b & 0xffff) << 16}; });
-  add(every_arch, "s_pack_lh_b32_b16", 32, 32, 32,
-      [](u64 a, u64 b, bool) { return Result{(a & 0xffff) | (b >> 16) << 16}; });
-  add(every_arch, "s_pack_hh_b32_b16", 32, 32, 32,
-      [](u64 a, u64 b, bool) { return Result{a >> 16 | (b >> 16) << 16}; });
-  add(from_gfx11, "s_pack_hl_b32_b16", 32, 32, 32,
-      [](u64 a, u64 b, bool) { return Result{a >> 16 | (b & 0xffff) << 16}; });
   return cases;
 }
 
@@ -359,9 +382,11 @@ void check(const std::vector<Case>& cases, const std::vector<u64>& values, bool 
   }
 }
 
-TEST(ScalarAlu, Arithmetic) { check(arithmetic(), edges()); }
-TEST(ScalarAlu, Bits) { check(bits(), edges()); }
-TEST(ScalarAlu, Comparisons) { check(comparisons(), edges()); }
+TEST(ScalarAlu, Arithmetic) { check(arithmetic(), edges); }
+TEST(ScalarAlu, OneOperand) { check(of_one_operand(), edges); }
+TEST(ScalarAlu, Logic) { check(logic_operations(), edges); }
+TEST(ScalarAlu, Bits) { check(bits(), edges); }
+TEST(ScalarAlu, Comparisons) { check(comparisons(), edges); }
 TEST(ScalarAlu, Floats) {
   check(floats(),
         {0, 0x80000000, 0x3f800000, 0xbf800000, 0x40200000, 0xc0200000, 0x00000001, 0x807fffff, 0x7f7fffff, 0x7f800000,

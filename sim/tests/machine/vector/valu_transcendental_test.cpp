@@ -70,68 +70,75 @@ TEST(ValuTranscendental, WithinOneUlp) {
   }
 }
 
+constexpr std::uint32_t inf = 0x7f800000, minus = 0x80000000, nan = 0xffc00000, one = 0x3f800000;
+
+struct Example {
+  const char* name;
+  std::uint32_t in, out;
+};
+const Example examples[] = {
+    {"v_exp_f32", inf | minus, 0},
+    {"v_exp_f32", minus, one},
+    {"v_exp_f32", inf, inf},
+    {"v_exp_f32", 0x7fc12345, 0x7fc12345},
+    {"v_exp_f32", 0x7f812345, 0x7fc12345},
+    {"v_exp_f32", 0xc2fc0000, 0x00800000},
+    {"v_exp_f32", 0xc2fc0001, 0},
+    {"v_exp_f32", 0x42fe0000, 0x7f000000},
+    {"v_exp_f32", 0x43000000, inf},
+    {"v_exp_f32", 0x00000001, one},
+    {"v_exp_f32", 0xc1200000, 0x3a800000},
+    {"v_log_f32", inf | minus, nan},
+    {"v_log_f32", one | minus, nan},
+    {"v_log_f32", minus, inf | minus},
+    {"v_log_f32", 0, inf | minus},
+    {"v_log_f32", one, 0},
+    {"v_log_f32", inf, inf},
+    {"v_log_f32", 0x00400000, inf | minus},
+    {"v_log_f32", 0x80000001, inf | minus},
+    {"v_log_f32", 0x00800000, 0xc2fc0000},
+    {"v_rcp_f32", inf | minus, minus},
+    {"v_rcp_f32", 0xc0000000, 0xbf000000},
+    {"v_rcp_f32", minus, inf | minus},
+    {"v_rcp_f32", 0, inf},
+    {"v_rcp_f32", inf, 0},
+    {"v_rcp_f32", 0x00400000, inf},
+    {"v_rcp_f32", 0x7f000000, 0},
+    {"v_rcp_f32", 0x7e800000, 0x00800000},
+    {"v_rcp_f32", 0xff7fffff, minus},
+    {"v_rsq_f32", inf | minus, nan},
+    {"v_rsq_f32", minus, inf | minus},
+    {"v_rsq_f32", 0, inf},
+    {"v_rsq_f32", 0x40800000, 0x3f000000},
+    {"v_rsq_f32", inf, 0},
+    {"v_rsq_f32", 0x00000001, inf},
+    {"v_sqrt_f32", inf | minus, nan},
+    {"v_sqrt_f32", minus, minus},
+    {"v_sqrt_f32", 0, 0},
+    {"v_sqrt_f32", 0x40800000, 0x40000000},
+    {"v_sqrt_f32", inf, inf},
+    {"v_sqrt_f32", 0x00000001, 0},
+    {"v_sin_f32", inf | minus, nan},
+    {"v_sin_f32", 0xff7fffff, 0},
+    {"v_sin_f32", minus, minus},
+    {"v_sin_f32", 0x3e800000, one},
+    {"v_sin_f32", inf, nan},
+    {"v_cos_f32", inf | minus, nan},
+    {"v_cos_f32", 0xff7fffff, one},
+    {"v_cos_f32", minus, one},
+    {"v_cos_f32", 0x3e800000, 0},
+    {"v_cos_f32", inf, nan},
+};
+
 TEST(ValuTranscendental, ExamplesOfTheDocuments) {
   for (const Arch arch : archs_with("v_exp_f32")) {
     SCOPED_TRACE(name(arch));
     OneWave wave(arch);
-    const auto check = [&](const std::string& name, std::uint32_t in, std::uint32_t out) {
-      wave.fill(10, in);
-      wave.run(name + " v0, v10");
-      EXPECT_EQ(wave.v(0), out) << name << std::hex << " " << in;
-    };
-    const std::uint32_t inf = 0x7f800000, minus = 0x80000000, nan = 0xffc00000, one = 0x3f800000;
-    for (const auto& [in, out] : {std::pair{inf | minus, 0U},
-                                  {minus, one},
-                                  {inf, inf},
-                                  {0x7fc12345U, 0x7fc12345U},
-                                  {0x7f812345U, 0x7fc12345U},
-                                  {0xc2fc0000U, 0x00800000U},
-                                  {0xc2fc0001U, 0U},
-                                  {0x42fe0000U, 0x7f000000U},
-                                  {0x43000000U, inf},
-                                  {0x00000001U, one},
-                                  {0xc1200000U, 0x3a800000U}})
-      check("v_exp_f32", in, out);
-    for (const auto& [in, out] : {std::pair{inf | minus, nan},
-                                  {one | minus, nan},
-                                  {minus, inf | minus},
-                                  {0U, inf | minus},
-                                  {one, 0U},
-                                  {inf, inf},
-                                  {0x00400000U, inf | minus},
-                                  {0x80000001U, inf | minus},
-                                  {0x00800000U, 0xc2fc0000U}})
-      check("v_log_f32", in, out);
-    for (const auto& [in, out] : {std::pair{inf | minus, minus},
-                                  {0xc0000000U, 0xbf000000U},
-                                  {minus, inf | minus},
-                                  {0U, inf},
-                                  {inf, 0U},
-                                  {0x00400000U, inf},
-                                  {0x7f000000U, 0U},
-                                  {0x7e800000U, 0x00800000U},
-                                  {0xff7fffffU, minus}})
-      check("v_rcp_f32", in, out);
-    for (const auto& [in, out] : {std::pair{inf | minus, nan},
-                                  {minus, inf | minus},
-                                  {0U, inf},
-                                  {0x40800000U, 0x3f000000U},
-                                  {inf, 0U},
-                                  {0x00000001U, inf}})
-      check("v_rsq_f32", in, out);
-    for (const auto& [in, out] : {std::pair{inf | minus, nan},
-                                  {minus, minus},
-                                  {0U, 0U},
-                                  {0x40800000U, 0x40000000U},
-                                  {inf, inf},
-                                  {0x00000001U, 0U}})
-      check("v_sqrt_f32", in, out);
-    for (const auto& [in, out] :
-         {std::pair{inf | minus, nan}, {0xff7fffffU, 0U}, {minus, minus}, {0x3e800000U, one}, {inf, nan}})
-      check("v_sin_f32", in, out);
-    for (const auto& [in, out] :
-         {std::pair{inf | minus, nan}, {0xff7fffffU, one}, {minus, one}, {0x3e800000U, 0U}, {inf, nan}})
-      check("v_cos_f32", in, out);
+    for (const Example& example : examples) {
+      wave.fill(10, example.in);
+      wave.run(std::string(example.name) + " v0, v10");
+      EXPECT_EQ(wave.v(0), example.out) << example.name << std::hex << " " << example.in;
+    }
   }
 }
 

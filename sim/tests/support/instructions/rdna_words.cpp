@@ -86,6 +86,43 @@ std::uint32_t dpp_word(Random& random) {
   return out;
 }
 
+void shape_vop3(Random& random, Sample& s) {
+  s[1] = random.sparse({0x1fffffff, 0x07ffffff, 0x0003ffff, 0x000001ff});
+  if (random.one_in(3)) s[1] |= 0x04020100;  // VGPRs
+  if (random.one_in(4)) s[1] |= 0x00020100;
+  maybe_special_source(random, s[1]);
+  if (random.one_in(2)) {  // no modifiers: VGPRs, or scalars
+    s[0] &= 0xffff00ff;
+    s[0] |= random.one_in(2) ? 0x4000 : 0;
+    switch (random.word() % 4) {
+      case 0: s[1] = (random.word() & 0x03fdfeff) | 0x1c020100; break;  // three VGPRs, op_sel_hi
+      case 1: s[1] = (random.word() & 0x0080c0ff) | 0x00000100; break;  // a VGPR and scalars
+      case 2:
+        s[1] = random.word() & (random.one_in(2) ? 0x0000007f : 0x0000c07f);
+        s[0] &= 0xffffff3f;
+        break;  // a scalar, to a scalar
+      default: s[1] = (random.word() & 0x07ffffff) | (random.one_in(2) ? 0x04020100 : 0); break;
+    }
+  }
+  if (random.one_in(2)) s[0] &= 0xffffe0ff;
+  if (random.one_in(2)) s[0] &= 0xffff1fff;
+  if (random.one_in(3)) s[0] |= 0x00004000;  // op_sel_hi of VOP3P
+  if (random.one_in(3)) put(s[1], 27, 3, 3);
+  if (random.one_in(8)) put(s[0], 0, 0xff, 0x7e);  // v_cmpx's destination
+}
+
+void shape_memory(Random& random, Sample& s) {
+  if (random.one_in(2)) put(s[1], 16, 0x7f, 0x7c);
+  if (random.one_in(2)) s[1] &= 0xff7fffff;
+  if (random.one_in(2)) s[1] &= 0xff1fffff;
+  if (random.one_in(2)) s[1] &= 0xfffcffff;
+  if (random.one_in(3)) put(s[0], 0, 0x7f, 0x7c);
+  if (random.one_in(2)) s[2] &= 0x7fffffff;
+  if (random.one_in(2)) s[1] &= 0xfffff9ff;  // gfx12's buffer descriptor: four aligned registers
+  if (random.one_in(2)) s[0] &= 0xffbfffff;
+  if (random.one_in(3)) s[1] = (s[1] & 0x00ffffff) | random.one_of({0, 0x10000000, 0x80000000});
+}
+
 void shape_words(Random& random, Shape shape, Sample& s) {
   switch (shape) {
     case Shape::scalar:
@@ -97,30 +134,7 @@ void shape_words(Random& random, Shape shape, Sample& s) {
       if (random.one_in(4)) s[1] &= 0xfe000000;  // no offset
       break;
     case Shape::vop_short: maybe_special_source(random, s[0]); break;
-    case Shape::vop3:
-      s[1] = random.sparse({0x1fffffff, 0x07ffffff, 0x0003ffff, 0x000001ff});
-      if (random.one_in(3)) s[1] |= 0x04020100;  // VGPRs
-      if (random.one_in(4)) s[1] |= 0x00020100;
-      maybe_special_source(random, s[1]);
-      if (random.one_in(2)) {  // no modifiers: VGPRs, or scalars
-        s[0] &= 0xffff00ff;
-        s[0] |= random.one_in(2) ? 0x4000 : 0;
-        switch (random.word() % 4) {
-          case 0: s[1] = (random.word() & 0x03fdfeff) | 0x1c020100; break;  // three VGPRs, op_sel_hi
-          case 1: s[1] = (random.word() & 0x0080c0ff) | 0x00000100; break;  // a VGPR and scalars
-          case 2:
-            s[1] = random.word() & (random.one_in(2) ? 0x0000007f : 0x0000c07f);
-            s[0] &= 0xffffff3f;
-            break;  // a scalar, to a scalar
-          default: s[1] = (random.word() & 0x07ffffff) | (random.one_in(2) ? 0x04020100 : 0); break;
-        }
-      }
-      if (random.one_in(2)) s[0] &= 0xffffe0ff;
-      if (random.one_in(2)) s[0] &= 0xffff1fff;
-      if (random.one_in(3)) s[0] |= 0x00004000;  // op_sel_hi of VOP3P
-      if (random.one_in(3)) put(s[1], 27, 3, 3);
-      if (random.one_in(8)) put(s[0], 0, 0xff, 0x7e);  // v_cmpx's destination
-      break;
+    case Shape::vop3: shape_vop3(random, s); break;
     case Shape::vopd:
       maybe_special_source(random, s[0]);
       if (random.one_in(4)) put(s[0], 9, 0xff, 0);
@@ -135,17 +149,7 @@ void shape_words(Random& random, Shape shape, Sample& s) {
         s[1] = 0;
       }
       break;
-    case Shape::memory:
-      if (random.one_in(2)) put(s[1], 16, 0x7f, 0x7c);
-      if (random.one_in(2)) s[1] &= 0xff7fffff;
-      if (random.one_in(2)) s[1] &= 0xff1fffff;
-      if (random.one_in(2)) s[1] &= 0xfffcffff;
-      if (random.one_in(3)) put(s[0], 0, 0x7f, 0x7c);
-      if (random.one_in(2)) s[2] &= 0x7fffffff;
-      if (random.one_in(2)) s[1] &= 0xfffff9ff;  // gfx12's buffer descriptor: four aligned registers
-      if (random.one_in(2)) s[0] &= 0xffbfffff;
-      if (random.one_in(3)) s[1] = (s[1] & 0x00ffffff) | random.one_of({0, 0x10000000, 0x80000000});
-      break;
+    case Shape::memory: shape_memory(random, s); break;
   }
 }
 

@@ -169,7 +169,7 @@ def mapped(a, b, sums, differences, products, N: tl.constexpr):
     tl.store(products + at, p)
 
 
-def loops():
+def collatz_cases():
     for format in (formats.i32, formats.i64):
         source = whole(format, 256, 1, 500)
         yield Case(
@@ -181,7 +181,9 @@ def loops():
             {"N": 128},
             warps=2,
         )
-    source = bits(formats.i32, 100)
+
+
+def sums(source):
     for first, last, step in ((0, 100, 1), (5, 100, 7), (30, 30, 2), (99, 0, 3)):
         chosen = np.arange(first, last, step)
 
@@ -201,6 +203,9 @@ def loops():
                     expected,
                     warps=1,
                 )
+
+
+def searches(source):
     for wanted in (int(source.raw[77]), 123456):
         place = 77 if wanted != 123456 else -1
         yield Case(
@@ -212,6 +217,13 @@ def loops():
             {"BLOCK": 32},
             warps=1,
         )
+
+
+def loops():
+    yield from collatz_cases()
+    source = bits(formats.i32, 100)
+    yield from sums(source)
+    yield from searches(source)
     a, b = whole(formats.u32, 256, 0, 10**9, 1), whole(formats.u32, 256, 0, 10**6, 2)
     yield Case(
         "greatest_divisors",

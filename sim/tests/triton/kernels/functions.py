@@ -169,7 +169,7 @@ def library():
         yield of_library("powers", powers, format, [small, uniform(format, COUNT, -9, 9, seed=4)], POWERS)
 
 
-def whole_numbers():
+def roundings():
     for format in (formats.f32, formats.f64):
         a = of(
             format,
@@ -212,6 +212,9 @@ def whole_numbers():
             expected,
             {"N": COUNT},
         )
+
+
+def bit_counts():
     for format in (formats.i32, formats.i64):
         a = of(
             format,
@@ -283,5 +286,5 @@ def own():
 
 
 def cases():
-    for group in (own, library, whole_numbers):
+    for group in (own, library, roundings, bit_counts):
         yield from group()
