@@ -19,7 +19,8 @@ bool same_elements(const Tensor& x, const Tensor& y) {
   const auto rows_without_gaps = [](const Tensor& t) { return !t.strides().empty() && t.strides().back() == 1; };
   const int64_t together = rows_without_gaps(x) && rows_without_gaps(y) ? x.shape().back() : 1;
   for (int64_t i = 0; i < x.count(); i += together)
-    if (std::memcmp(element(x, i), element(y, i), static_cast<size_t>(together * x.dtype().bits / 8)) != 0) return false;
+    if (std::memcmp(element(x, i), element(y, i), static_cast<size_t>(together * x.dtype().bits / 8)) != 0)
+      return false;
   return true;
 }
 
