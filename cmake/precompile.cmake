@@ -1,4 +1,4 @@
-# What is compiled once for many sources: headers, and CLI11.
+# How sources are compiled: headers and CLI11 once for many, small sources together, what computes in tests optimised.
 
 # As target_precompile_headers.
 function(rapt_precompile target)
@@ -50,5 +50,13 @@ endfunction()
 function(rapt_few_sources target)
   if(RAPT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL Release)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
+# What computes much in tests: optimised under the sanitizers too, which costs no more to compile, and without the fuzz
+# targets' branches.
+function(rapt_hot target)
+  if(RAPT_SANITIZE)
+    target_compile_options(${target} PRIVATE -O2 $<$<BOOL:${RAPT_FUZZ}>:-fno-sanitize=fuzzer-no-link>)
   endif()
 endfunction()

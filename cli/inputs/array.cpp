@@ -44,16 +44,35 @@ void encode(double value, unsigned char* bytes, rapt_dtype dtype) {
   else bytes[0] = static_cast<unsigned char>(value);
 }
 
-}  // namespace
-
-void* allocate_tensor(size_t bytes) {
+// Null for no bytes.
+unsigned char* allocate(size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const bool huge = bytes >= 2 * kHugePage;
   void* memory = nullptr;
-  if (posix_memalign(&memory, huge ? kHugePage : 64, bytes) != 0)
+  if (bytes > 0 && posix_memalign(&memory, huge ? kHugePage : 64, bytes) != 0)
     throw InputError("no memory for a tensor of " + std::to_string(bytes) + " bytes");
   if (huge) madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
+  return static_cast<unsigned char*>(memory);
+}
+
+}  // namespace
+
+TensorMemory::TensorMemory(size_t size) : bytes_(allocate(size)), size_(size) {
+  if (size > 0) std::memset(bytes_, 0xFF, size);
+}
+
+TensorMemory::TensorMemory(const TensorMemory& from) : bytes_(allocate(from.size_)), size_(from.size_) {
+  if (size_ > 0) std::memcpy(bytes_, from.bytes_, size_);
+}
+
+TensorMemory& TensorMemory::swap(TensorMemory& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+bool TensorMemory::operator==(const TensorMemory& other) const {
+  return size_ == other.size_ && (size_ == 0 || std::memcmp(bytes_, other.bytes_, size_) == 0);
 }
 
 Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout, Last last)
@@ -84,7 +103,7 @@ Array::Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout, Last l
   if (overflow) throw InputError("a tensor of shape " + shape_text(shape_) + " exceeds 64 bits");
   start_ = gaps ? 1 : spaces ? 64 : 0;
   const int64_t elements = count_ > 0 ? offset(count_ - 1) + 1 : 0;
-  memory_.assign(static_cast<size_t>(elements * element_bytes()), 0xFF);
+  memory_ = TensorMemory(static_cast<size_t>(elements * element_bytes()));
 }
 
 int64_t Array::offset(int64_t index) const {
@@ -162,7 +181,7 @@ Array Array::converted(rapt_dtype dtype) const {
   std::tie(out.shape_, out.strides_, out.count_, out.start_) = std::tie(shape_, strides_, count_, start_);
   if (!present_) return out;
   const int64_t elements = bytes() / element_bytes();
-  out.memory_.assign(static_cast<size_t>(elements * out.element_bytes()), 0xFF);
+  out.memory_ = TensorMemory(static_cast<size_t>(elements * out.element_bytes()));
   each_offset([&](int64_t, int64_t at) {
     encode(decode(memory_.data() + at, dtype_), out.memory_.data() + at / element_bytes() * out.element_bytes(), dtype);
   });
@@ -170,9 +189,10 @@ Array Array::converted(rapt_dtype dtype) const {
 }
 
 bool Array::gaps_untouched() const {
-  Memory gaps = memory_;
+  if (row_major_) return true;  // there are none
+  TensorMemory gaps = memory_;
   each_offset([&](int64_t, int64_t at) { std::memset(gaps.data() + at, 0xFF, static_cast<size_t>(element_bytes())); });
-  return std::all_of(gaps.begin(), gaps.end(), [](unsigned char byte) { return byte == 0xFF; });
+  return gaps == TensorMemory(gaps.size());
 }
 
 rapt_tensor Array::c() const {

@@ -29,22 +29,31 @@ constexpr bool has(Layout layout, Layout flag) { return (static_cast<int>(layout
 // Rows (q, k, v, ...) have a contiguous last dimension in every layout; scores (bias, lse, ...) need not.
 enum class Last { contiguous, strided };
 
-// Exactly this many bytes, so that AddressSanitizer sees an access past the end. Large blocks ask for huge pages, as
-// NumPy's do.
-void* allocate_tensor(size_t bytes);
+// A tensor's bytes, at first all 0xFF. Exactly this many, so that AddressSanitizer sees an access past the end. Large
+// blocks ask for huge pages, as NumPy's do. A vector with an allocator of its own would copy byte by byte.
+class TensorMemory {
+ public:
+  TensorMemory() = default;
+  explicit TensorMemory(size_t size);
+  TensorMemory(const TensorMemory& from);
+  TensorMemory(TensorMemory&& from) noexcept { swap(from); }
+  TensorMemory& operator=(TensorMemory from) noexcept { return swap(from); }
+  ~TensorMemory() { std::free(bytes_); }
 
-template <class T>
-struct TensorMemory {
-  using value_type = T;
-  T* allocate(size_t count) { return static_cast<T*>(allocate_tensor(count * sizeof(T))); }
-  void deallocate(T* memory, size_t) { std::free(memory); }
-  bool operator==(const TensorMemory&) const { return true; }
+  size_t size() const { return size_; }
+  unsigned char* data() { return bytes_; }
+  const unsigned char* data() const { return bytes_; }
+  bool operator==(const TensorMemory& other) const;
+
+ private:
+  TensorMemory& swap(TensorMemory& other) noexcept;
+
+  unsigned char* bytes_ = nullptr;
+  size_t size_ = 0;
 };
 
 class Array {
  public:
-  using Memory = std::vector<unsigned char, TensorMemory<unsigned char>>;
-
   Array() = default;  // absent
   Array(rapt_dtype dtype, std::vector<int64_t> shape, Layout layout = Layout::compact, Last last = Last::contiguous);
 
@@ -58,7 +67,7 @@ class Array {
   std::byte* data() { return reinterpret_cast<std::byte*>(memory_.data()); }
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(memory_.data()); }
   const std::byte* first() const { return data() + first_byte(); }  // the first element
-  const Memory& memory() const { return memory_; }
+  const TensorMemory& memory() const { return memory_; }
 
   double at(int64_t index) const;
   double at(std::initializer_list<int64_t> indices) const;  // one per dimension; a dimension of size 1 takes any index
@@ -91,7 +100,7 @@ class Array {
   Layout layout_ = Layout::compact;
   std::vector<int64_t> shape_, strides_;
   int64_t count_ = 0, start_ = 0;  // start_: elements before the first
-  Memory memory_;
+  TensorMemory memory_;
 };
 
 std::string shape_text(const std::vector<int64_t>& shape);

@@ -16,7 +16,7 @@ struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
   bool general = false, scores = false, backward = false, triton = false, hopper = false;  // general: not plain
-  size_t turn = 0;  // takes every third problem, from number `turn` on
+  size_t turn = 0;  // which of the shared problems it takes first
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
 
@@ -25,6 +25,18 @@ inline bool combines(const std::string& name) { return name.starts_with("split_c
 
 // Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
+
+// The options that every such kernel takes.
+inline std::vector<std::string> options_taken(const Variant& v) {
+  std::vector<std::string> all = {"causal", "window", "scale"};
+  const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
+  if (!v.triton) append({"sink"});
+  if (!v.hopper) append({"varlen"});
+  if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
+  if ((v.general && !v.triton) || combines(v.name)) append({"dropout"});
+  if (v.name.starts_with("split")) append({"paged"});
+  return all;
+}
 
 // Kernels of one type and tile are next to each other, whatever their architecture: they share their problems.
 inline std::vector<Variant> all_variants() {

@@ -1,6 +1,7 @@
 #include "variant_cases.hpp"
 
 #include <cctype>
+#include <set>
 #include <sstream>
 
 namespace test {
@@ -13,7 +14,7 @@ using enum Layout;
 // '*' is the type, "d-3" and "dv-3" are the tile minus 3. Layout padded has NaN between rows and rows at odd
 // addresses. A workgroup has 32 to 256 queries, a step 32 or 64 keys.
 const Case kPlain[] = {
-    {"b1 hq4 hk2 sq300 sk150 d-0 *", normal, padded},
+    {"b1 hq2 hk1 sq270 sk140 d-0 *", normal, padded},
     {"b2 hq4 hk4 sq37 sk70 d-3 dv-5 * causal", outliers, heads_first},
     {"b1 hq4 hk4 sq70 sk33 d-1 * causal"},  // rows that attend nothing
     {"b1 hq4 hk4 sq33 sk100 d-0 dv8 * causal-tl", poison_unseen, padded},
@@ -48,11 +49,24 @@ const Case kGeneral[] = {
     {"b1 hq8 hk8 sq17 sk33 d-0 * causal scale=0"},
     {"b2 hq16 hk16 sq9 sk12 d-0 * bias=bNhN mask=b1hN sink drop=0.2 varlen=9:3,2:12", masked_rows},
     {"b3 hq4 hk4 sq21 sk30 d-0 * causal window=6,0 alibi varlen=21:21,4:30,20:9", normal, heads_first},
-    {"b2 hq16 hk8 sq23 sk70 d-0 dv-3 * causal window=9,0 bias=b1hN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4",
+    {"b2 hq4 hk2 sq23 sk70 d-0 dv-3 * causal window=9,0 bias=b1hN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4",
      outliers, padded},
     {"b1 hq1 hk1 sq33 sk37 d4 * drop=0.85"},     // P must be scaled before it is rounded
     {"b1 hq4 hk4 sq33 sk70 d-0 * softcap=128"},  // far above all logits, where a rough tanh is wrong by the most
 };
+
+// Every option at once, for kernels of each sort. Other lists have options alone and a few together.
+const Case kAllPlain{"b2 hq4 hk2 sq23 sk70 d-0 dv-3 * causal window=9,0 sink scale=0.4 varlen=23:70,9:41", outliers,
+                     padded};
+const Case kAllGeneral{
+    "b2 hq4 hk2 sq23 sk70 d-0 dv-3 * causal window=9,0 bias=bNhN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4 "
+    "varlen=23:70,9:41",
+    outliers, padded};
+const Case kAllSplit{"b3 hq8 hk2 sq1 sk600 d-0 * causal window=300,0 sink scale=0.3 varlen=1:600,1:0,1:12 paged=16"};
+const Case kAllGeneralSplit{
+    "b2 hq4 hk2 sq3 sk600 d-0 * causal window=300,0 bias=bNhN mask=bNh1 alibi softcap=8 sink drop=0.2 scale=0.4 "
+    "varlen=3:600,2:70",
+    outliers, padded};
 
 // Few queries, long KV: several splits, of 256 keys or more.
 const Case kSplit[] = {
@@ -113,6 +127,13 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool wit
   return all;
 }
 
+std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool with_general, bool split) {
+  std::vector<Case> all;
+  if (split || !with_general) all.push_back(filled(split ? kAllSplit : kAllPlain, dtype, tile));
+  if (with_general) all.push_back(filled(split ? kAllGeneralSplit : kAllGeneral, dtype, tile));
+  return all;
+}
+
 std::vector<Case> split_cases(const std::string& dtype, int64_t tile, bool with_general) {
   std::vector<Case> all;
   for (const Case& c : kSplit) all.push_back(filled(c, dtype, tile));
@@ -133,6 +154,24 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
     all.push_back(filled({lengths(n, n + 37) + " d-5 dv-0 *"}, dtype, tile));
   }
   return all;
+}
+
+std::set<std::string> options_of(const Problem& problem) {
+  const rapt_problem& p = problem.c;
+  std::set<std::string> names;
+  for (const auto& [has, name] : {std::pair{p.causal != 0, "causal"},
+                                  {p.has_window != 0, "window"},
+                                  {p.has_sink != 0, "sink"},
+                                  {p.has_scale != 0, "scale"},
+                                  {problem.packed(), "varlen"},
+                                  {p.page > 0, "paged"},
+                                  {p.has_bias != 0, "bias"},
+                                  {p.has_mask != 0, "mask"},
+                                  {p.has_alibi != 0, "alibi"},
+                                  {p.softcap != 0, "softcap"},
+                                  {p.dropout != 0, "dropout"}})
+    if (has) names.insert(name);
+  return names;
 }
 
 Case for_triton(const Case& c, int64_t tile) {

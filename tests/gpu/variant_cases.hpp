@@ -1,6 +1,7 @@
 // The problems that every compiled GPU kernel runs on the simulator.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,12 @@ bool general(const Problem& problem);  // true if plain kernels do not take the 
 
 // Small problems for the kernels of a type and a head-dim tile; `general` adds problems that only general kernels take.
 std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
+
+// Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.
+std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool general, bool split);
+
+// Their names: causal, window, sink and so on.
+std::set<std::string> options_of(const Problem& problem);
 
 // Few queries and long KV, cut into splits; caches.
 std::vector<Case> split_cases(const std::string& dtype, int64_t tile, bool general);

@@ -1,11 +1,11 @@
 // Runs every kernel of every archive, by name, through the user's call: AMD's on the simulator with its sanitizer on,
 // NVIDIA's if there is a GPU for them. On a GPU, 100 calls must give the same bytes, except for a dq that is added up
 // in any order. Each result is checked against the math backend in float64 by the rule of docs/architecture.md. A
-// kernel that no test has run is a failure.
+// kernel that no test has run is a failure, and so is an option that a kernel takes and has not run.
 //
-// Kernels of one type and tile share the problems: each takes every third problem, and the next kernel begins one
-// later. RAPT_TEST_LONG=1 takes all problems and a longer list. RAPT_TEST_REPORT names a file for the list of kernels
-// that ran.
+// Every kernel runs a problem with all of its options. Kernels of one type and tile share the other problems: each
+// takes every sixth on the simulator and every third on a GPU, and the next kernel begins one later. RAPT_TEST_LONG=1
+// takes all problems and a longer list. RAPT_TEST_REPORT names a file for the list of kernels that ran.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,9 +80,10 @@ class Yardsticks {
   std::map<std::pair<std::string, bool>, std::unique_ptr<Yardstick>> made_;
 };
 
-// The list of kernels that ran, checked at the end.
+// The list of kernels that ran and the options of their problems, checked at the end.
 class Record : public testing::Environment {
  public:
+  void add(const Variant& v, const Case& c) { options_[{v.arch, v.name}].merge(options_of(Problem(c.problem))); }
   void add(const Variant& v, size_t problems, double seconds, bool ok) {
     std::ostringstream line;
     line << std::left << std::setw(8) << v.arch << std::setw(44) << v.name << std::right << std::setw(4) << problems
@@ -93,8 +94,14 @@ class Record : public testing::Environment {
     failed_ += !ok;
   }
   void TearDown() override {
-    if (GTEST_FLAG_GET(filter) == "*") {
-      for (const Variant& v : all_variants()) EXPECT_TRUE(ran_.contains({v.arch, v.name})) << v << " was not run";
+    for (const Variant& v : all_variants()) {
+      const std::pair kernel(v.arch, v.name);
+      if (!ran_.contains(kernel)) {
+        EXPECT_NE(GTEST_FLAG_GET(filter), "*") << v << " was not run";
+        continue;
+      }
+      for (const std::string& option : options_taken(v))
+        EXPECT_TRUE(options_[kernel].contains(option)) << v << " was not run with " << option;
     }
     std::ostringstream text;
     std::set<std::string> archs;
@@ -110,6 +117,7 @@ class Record : public testing::Environment {
 
  private:
   std::map<std::pair<std::string, std::string>, std::string> ran_;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> options_;
   size_t problems_ = 0, failed_ = 0;
 };
 Record* const record = static_cast<Record*>(testing::AddGlobalTestEnvironment(new Record));
@@ -325,21 +333,27 @@ TEST_P(EveryVariant, MeetsTheRule) {
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
   const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr;
   const bool split = v.name.starts_with("split");
-  std::vector<Case> cases = split ? split_cases(v.dtype, combines(v.name) ? 64 : v.tile, v.general || combines(v.name))
-                                  : variant_cases(v.dtype, v.tile, v.general);
-  if (split && !combines(v.name))
-    std::ranges::copy(variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
-  if (longer && !combines(v.name))
-    std::ranges::copy(long_variant_cases(v.dtype, v.tile, v.general), std::back_inserter(cases));
+  const bool general = v.general || combines(v.name);
+  const int64_t tile = combines(v.name) ? 64 : v.tile;
+  std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
+  const size_t of_every_kernel = cases.size();
+  const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
+  if (split) append(split_cases(v.dtype, tile, general));
+  if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
+  if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
   if (v.triton)
     for (Case& c : cases) c = for_triton(c, v.tile);
   if (v.hopper)
     for (Case& c : cases) c = for_hopper(c, v.backward);
   const auto start = std::chrono::steady_clock::now();
+  const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
+  const size_t step = longer ? 1 : simulated ? 6 : 3;
   size_t problems = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
-    if ((!longer && i % 3 != v.turn % 3) || !asks_for(v, cases[i])) continue;
+    const bool its_turn = i < of_every_kernel || (i - of_every_kernel) % step == v.turn % step;
+    if (!its_turn || !asks_for(v, cases[i])) continue;
     check(v, cases[i]);
+    record->add(v, cases[i]);
     ++problems;
   }
   if ((!v.backward || v.triton) && !v.hopper && !combines(v.name)) check_reversed_rows(v), ++problems;
@@ -355,8 +369,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     problems += 4;
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;
   }
-  if (rapt::describe(devices().at(v.arch)).simulator == 0)
-    check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
+  if (!simulated) check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record->add(v, problems, seconds.count(), !HasFailure());
 }
