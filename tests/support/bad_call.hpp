@@ -72,7 +72,7 @@ inline void PrintTo(const BadRow& row, std::ostream* out) { *out << row.name; }
 inline void expect_refused(const BadRow& row, rapt_op op) {
   BadCall call(row.problem);
   row.spoil(call);
-  std::vector<Tensor::Memory> before;
+  std::vector<rapt::cli::TensorMemory> before;
   const auto memories = [&] {
     std::vector<const Tensor*> all = {&call.inputs.k, &call.inputs.v};  // a cache is written too
     for (const auto& [name, tensor] : call.results.named()) all.push_back(tensor);
@@ -85,7 +85,7 @@ inline void expect_refused(const BadRow& row, rapt_op op) {
   for (const char* word : row.words)
     EXPECT_NE(message.find(word), std::string::npos) << word << " is not in: " << message;
   size_t i = 0;
-  for (const Tensor* t : memories()) EXPECT_EQ(t->memory(), before[i++]) << "memory " << i << " was written";
+  for (const Tensor* t : memories()) EXPECT_TRUE(t->memory() == before[i++]) << "memory " << i << " was written";
 }
 
 }  // namespace test
