@@ -2,6 +2,8 @@
 // batch is so large that a workgroup has all splits of a sequence; alone, another kernel merges the splits.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "device_run.hpp"
 
 namespace test {
