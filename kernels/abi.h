@@ -221,10 +221,10 @@ struct rapt_backward_args {
  *                               heads_at_once heads of k come first.
  *   backward_dq_round_hopper    is backward_dq_round. It also computes dk and dv again that have an Inf or NaN.
  *
- * statistics.head is a multiple of 128; rows that do not exist have statistics too, of rows that attend nothing.
- * statistics.lse is in the log2 domain. dq_sum has blocks of 64 rows and columns, rows of blocks one after another. A
- * block has the elements in the order in which a group of four warps has them (wgmma.hpp): of the first 8 columns those
- * of thread 0, of thread 1 and so on. */
+ * statistics.head is a multiple of 128. Missing rows have the statistics of rows that attend nothing.
+ * statistics.lse is in the log2 domain.
+ * dq_sum has blocks of 64 rows and columns, rows of blocks one after another. Elements of a block lie as four warps
+ * have them (wgmma.hpp): 8 columns after 8 columns, and within 8 columns thread by thread. */
 struct rapt_hopper_backward_args {
   struct rapt_backward_args backward;
   struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows, dk, dv; /* dk, dv: unless their data is null */

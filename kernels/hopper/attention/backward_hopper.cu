@@ -1,10 +1,10 @@
 // Backward attention with wgmma and TMA: Hopper only. Five products: S^T = K Q^T, dP^T = V dO^T, dV += P^T dO,
-// dK += dS^T Q, and dQ = dS K, which is added to float32 sums in memory, in any order.
+// dK += dS^T Q, and dQ = dS K. dQ is added to float32 sums in memory, in any order.
 //
 // A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
-// four warps have 64 keys each, and keep dK and dV in registers. Of four more warps one thread copies, and one for each
-// group adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of the step: of
-// 64 queries if the head dim is 64, else of half of the dims.
+// four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, and one
+// for each group that adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of
+// the step: of 64 queries if the head dim is 64, else of half of the dims.
 //
 // S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
 #include "kernels/hopper/attention/backward_copies.hpp"
@@ -73,7 +73,7 @@ class Group {
     products_end();
   }
 
-  // One step of queries, whose P^T is in `s`: it becomes that of the next one, of which `Last` has none.
+  // One step of queries. `s` has its P^T, and then the next step's, unless it is the last one.
   template <bool Last>
   DEVICE_MEMBER void step(Scores& s, Gradients& dk, Gradients& dv) {
     Fragment p[kOperands], ds[kOperands];

@@ -1,5 +1,5 @@
-// What backward_hopper reads of rows, and zeros in dq's sums. delta is the diagonal of dO O^T, by the instruction that
-// makes dP: a row that attends one key has dP equal to delta, to the last bit, and so no gradient.
+// Writes the statistics of rows that backward_hopper reads, and zeros in dq's sums. delta is the diagonal of dO O^T, by
+// the instruction that makes dP. A row that attends one key then has dP equal to delta, and no gradient.
 //
 // A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
 // another one stores zeros, and four warps multiply.
@@ -37,7 +37,7 @@ static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
 using Args = const rapt_hopper_backward_args;
 
-// f(number, first row, head, batch) for each tile of the workgroup. A head's rows include those that do not exist.
+// f(number, first row, head, batch) for each tile of the workgroup. A head has rows up to a multiple of 128.
 template <class F>
 DEVICE void for_tiles(Args& a, const F& f) {
   Problem& p = a.backward.problem;
@@ -78,7 +78,7 @@ DEVICE void clear_sums(Args& a, const Shared& shared) {
   wait_for_stores();
 }
 
-// The products of rows of O and dO, of which the lane receives its two.
+// The products of rows of O and dO: the lane receives the two of its own rows.
 DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)[2]) {
   const int warp = thread_id() / kWave % 4, row = thread_id() % kWave / 4;
   Accumulators<kGroupRows / 8> c;

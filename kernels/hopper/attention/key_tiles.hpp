@@ -1,5 +1,5 @@
-// The tiles of keys that a workgroup computes. Workgroups take them from a counter, because the lengths of their steps
-// differ: those of `heads_at_once` heads of k, whose queries fit L2, are a section, and in a section the tiles with the
+// The tiles of keys that a workgroup computes. Workgroups take them from a counter, because their numbers of steps
+// differ. The tiles of `heads_at_once` heads of k, whose queries fit L2, are a section. In a section the tiles with the
 // most queries come first.
 #pragma once
 
