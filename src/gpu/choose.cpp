@@ -281,8 +281,8 @@ class Chooser {
     if (n_.op == RAPT_FORWARD) return;
     // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
     const bool hopper = kernel(pass.lead).known->hopper;
-    const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q,
-                  beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
+    const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q;
+    const int64_t beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
     place(w.dq_sum, rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
     place(w.statistics, rows, sizeof(rapt_abi_row_statistics));
     if (hopper) place(w.counters, 2, sizeof(int32_t));

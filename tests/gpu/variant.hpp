@@ -30,7 +30,7 @@ inline bool by_triton(const std::string& name) { return name.substr(name.rfind('
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (!v.triton) append({"sink"});
+  if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
   if (!v.hopper) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
   if ((v.general && !v.triton) || combines(v.name)) append({"dropout"});

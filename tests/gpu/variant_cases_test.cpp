@@ -1,0 +1,47 @@
+// The problems of variants_test.cpp have every option that a kernel of their sort takes. No kernel runs here.
+#include <gtest/gtest.h>
+
+#include "variant.hpp"
+#include "variant_cases.hpp"
+
+namespace test {
+
+namespace {
+
+std::vector<Variant> every_sort() {
+  const auto kernel = [](const char* name, bool general, bool scores) {
+    Variant v{.arch = "any", .name = name, .dtype = "bf16", .tile = 64, .general = general, .scores = scores};
+    v.backward = v.name.starts_with("backward");
+    v.triton = by_triton(v.name);
+    v.hopper = v.name.find("_hopper.") != v.name.npos;
+    return v;
+  };
+  return {kernel("forward.d64.bf16.plain.k32w4", false, false),
+          kernel("forward.d64.bf16.general.k32w4", true, false),
+          kernel("forward.d64.bf16.plain.tq64k64w4", false, false),
+          kernel("forward.d64.bf16.scores.tq64k64w4", true, true),
+          kernel("forward_hopper.d64.bf16.plain.k128w12", false, false),
+          kernel("split.d64.bf16.plain.k16w4", false, false),
+          kernel("split.d64.bf16.general.k16w4", true, false),
+          kernel("split_combine.d32.fp32.plain.k32w4", false, false),
+          kernel("backward_dq.d64.bf16.plain.k32w4", false, false),
+          kernel("backward_dq.d64.bf16.general.k32w4", true, false),
+          kernel("backward_dq.d64.bf16.plain.tq64k64w4", false, false),
+          kernel("backward_hopper.d64.bf16.plain.k128w12", false, false)};
+}
+
+TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
+  for (const Variant& v : every_sort()) {
+    std::set<std::string> options;
+    for (Case c : all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"))) {
+      if (v.triton) c = for_triton(c, v.tile);
+      if (v.hopper) c = for_hopper(c, v.backward);
+      options.merge(options_of(Problem(c.problem)));
+    }
+    for (const std::string& option : options_taken(v)) EXPECT_TRUE(options.contains(option)) << v << ": " << option;
+  }
+}
+
+}  // namespace
+
+}  // namespace test
