@@ -34,6 +34,8 @@ test = cmake --preset $(1) >/dev/null && $(compile) --preset $(1) && ctest --pre
 archives_of_release = cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_KERNEL_FILTER= \
   "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" $(1) >/dev/null && $(compile) --preset release --target archives
 
+every_sm := "-DRAPT_ARCHS=sm_80;sm_90;sm_120" # the test command leaves sm_120, whose kernels are sm_80's, to the nightly one
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -74,7 +76,7 @@ gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU need
 	@tools/install-deps cuda
 	tools/install-nvcc build/nvcc
 	$(if $(TRITON),@tools/install-triton build/triton)
-	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test gpu_overhead
+	cmake --preset cuda $(every_sm) -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test gpu_overhead
 	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
 	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/cuda/tests/gpu/gpu_overhead build/gpu-tests
 	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
@@ -101,7 +103,7 @@ gpu: ## every GPU kernel of every architecture on the simulator, with its saniti
 	$(call archives_of_release)
 	cmake --preset sim >/dev/null && $(compile) --preset gpu && ctest --preset gpu
 	@cat build/sim/tests/gpu/variants.txt
-cuda: ## NVIDIA's kernels, compiled and gated for every architecture, and one twice; none is run
+cuda: ## NVIDIA's kernels, compiled and gated for sm_80 and sm_90, and one twice; none is run
 	@tools/install-deps test cuda
 	tools/install-nvcc build/nvcc
 	cmake --preset cuda -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=OFF >/dev/null && cmake --build --preset cuda && ctest --preset cuda
@@ -137,7 +139,10 @@ nightly: # after the parts above: every case where the parts sample, all levels 
 	$(compile) --preset release --target archives_clang_19
 	cmake --preset sim "-DRAPT_SIM_LEVELS=x86-64-v3;x86-64-v4" >/dev/null
 	$(compile) build/sim --target sim gpu
-	cmake --preset cuda -DRAPT_TRITON=ON >/dev/null && cmake --build --preset cuda --target archives
+	cmake --preset cuda $(every_sm) -DRAPT_TRITON=ON >/dev/null && cmake --build --preset cuda --target archives test_archives_sm_120
+	ctest --preset cuda
+	cmake --preset asan -DRAPT_X86_TIERS=host >/dev/null && $(compile) --preset asan && ctest --preset asan
+	ctest --test-dir build/asan -L threads -LE nightly --output-on-failure
 	ctest --test-dir build/release -L nightly --output-on-failure
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	for name in correctness math property; do \
