@@ -26,7 +26,7 @@ def attend(q, k, v, *, dropout_p, deterministic, return_attn_probs, cu_seqlens_q
         if cu_seqlens_k is not None:
             options |= {"cu_seqlens_k": cu_seqlens_k, "max_seqlen_k": int(max_seqlen_k)}
         if dropout_p:
-            options |= {"dropout": dropout_p, "dropout_seed": draw_seed()}
+            options |= {"dropout": dropout_p, "dropout_seed": draw_seed(q)}
         try:
             out, lse = attention(q, k, v, return_lse=True, **options)
         except ValueError as error:
