@@ -257,7 +257,8 @@ def test_each_operator_of_torch(name, dtype, backend, monkeypatch):
         theirs[0].dtype,
     )
     expected = in_float64(function, inputs)
-    mixed = torch.autograd.grad(out.float().square().sum(), inputs)  # torch's backward of Rapt's forward
+    # torch's backward of Rapt's forward, but of a bias
+    mixed = torch.autograd.grad(out.float().square().sum(), inputs)
     for found in (results, [results[0], *mixed]):
         assert_close([x.nan_to_num() for x in found], [x.nan_to_num() for x in expected], TOLERANCE[dtype])
 

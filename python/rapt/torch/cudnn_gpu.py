@@ -40,8 +40,8 @@ def backward(original, counts: Counts):
         keys, grad_out, query, key, value, out, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k,
         max_q, max_k, dropout_p, is_causal, *, scale=None,
     ):  # fmt: skip
-        with gpu_call.attempt_backward(counts, NAME, dropout_p, philox_offset) as taken:
-            bias = attn_bias if attn_bias is not None and attn_bias.numel() else None
+        bias = gpu_call.given(attn_bias)
+        with gpu_call.attempt_backward(counts, NAME, bias, dropout_p, philox_offset) as taken:
             gpu_call.check_backward(counts, NAME, query, key, bias, dropout_p, is_causal, philox_offset)
             lse = logsumexp.reshape(query.shape[:3])
             gradients = gpu_call.backward(

@@ -41,8 +41,8 @@ def backward(original, counts: Counts):
         keys, grad_out_, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p,
         grad_input_mask, is_causal=False, *, scale=None,
     ):  # fmt: skip
-        with gpu_call.attempt_backward(counts, NAME, dropout_p, philox_offset) as taken:
-            bias = attn_bias if attn_bias is not None and attn_bias.numel() else None
+        bias = gpu_call.given(attn_bias)
+        with gpu_call.attempt_backward(counts, NAME, bias, dropout_p, philox_offset) as taken:
             gpu_call.check_backward(counts, NAME, query, key, bias, dropout_p, is_causal, philox_offset)
             lse = logsumexp[..., : query.shape[2]]
             wanted = [*grad_input_mask[:3], grad_input_mask[3] and bias is not None]

@@ -23,11 +23,10 @@ def forward(original, counts: Counts):
             seed = gpu_call.forward(counts, query, key, value, None, dropout_p, is_causal, scale, out, lse)
         if not taken:
             return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
-        none = torch.empty((0,), dtype=torch.int64, device=query.device)  # no packed sequences
         # A seed and an offset, or in builds for CUDA both in the first tensor.
         state = gpu_call.unread(query) if torch.version.hip else torch.empty(2, dtype=torch.uint64, device=query.device)
         debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
-        return out, lse, none, none.clone(), query.shape[2], key.shape[2], state, seed, debug_mask
+        return out, lse, None, None, query.shape[2], key.shape[2], state, seed, debug_mask
 
     return kernel
 
@@ -37,7 +36,7 @@ def backward(original, counts: Counts):
         keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
         philox_seed, philox_offset, *, scale=None,
     ):  # fmt: skip
-        with gpu_call.attempt_backward(counts, NAME, dropout_p, philox_offset) as taken:
+        with gpu_call.attempt_backward(counts, NAME, None, dropout_p, philox_offset) as taken:
             _check(query, key, is_causal)
             gpu_call.check_backward(counts, NAME, query, key, None, dropout_p, is_causal, philox_offset)
             gradients = gpu_call.backward(

@@ -1,11 +1,10 @@
 """What torch's fused attention operators for tensors of a GPU share, computed by Rapt.
 
 Builds of torch for ROCm and for CUDA have these operators at the key CUDA. lse is the natural logarithm in torch's
-kernels and in Rapt's, so either backward can follow either forward. With dropout only the same one can: Rapt's seeds
-have a type of their own.
+kernels and in Rapt's, so either backward can follow either forward. With dropout only the same one can. With a bias
+too: libraries have different lse for rows with nothing to attend. Rapt's seeds have a type of their own, which tells
+whose forward it was.
 """
-
-import math
 
 import torch
 from torch import Tensor
@@ -33,13 +32,11 @@ def forward(
         # From torch's generator of the device: a captured graph draws another at each replay.
         seed = torch.randint(2**63 - 1, (), dtype=torch.int64, device=query.device)
         options |= {"dropout": dropout_p, "dropout_seed": seed}
-        counts.seeds += 1
     else:
         seed = unread(query)
     _core.forward(query, key, value, out, lse, **options)
-    if bias is not None and lse is not None:
-        # A row with nothing to attend. torch's backward would compute exp(-inf + inf).
-        lse.masked_fill_(lse == -math.inf, 0.0)
+    if _is_bound(bias, dropout_p):
+        counts.bound += 1
     return seed.view(SEED)
 
 
@@ -87,19 +84,30 @@ def check(counts: Counts, direction: str, operator: str, query, key, bias, dropo
         raise NotImplementedError(why)
 
 
-def attempt_backward(counts: Counts, operator: str, dropout_p: float, philox_offset: Tensor) -> Attempt:
-    return counts.attempt(operator, "backward", must=bool(dropout_p) and philox_offset.dtype == SEED)
+def attempt_backward(counts: Counts, operator: str, bias, dropout_p: float, philox_offset: Tensor) -> Attempt:
+    return counts.attempt(operator, "backward", must=_is_bound(bias, dropout_p) and philox_offset.dtype == SEED)
 
 
 def check_backward(counts: Counts, operator: str, query, key, bias, dropout_p, is_causal, philox_offset: Tensor):
-    """Raises if the call is left to torch: Rapt is off, torch drew the random numbers, or torch is faster."""
-    if dropout_p and philox_offset.dtype == SEED:
+    """Raises if the call is left to torch: its forward was torch's, Rapt is off, or torch is faster."""
+    bound, ours = _is_bound(bias, dropout_p), philox_offset.dtype == SEED
+    if bound and ours:
         return
     if counts.off:
         raise NotImplementedError("Rapt is off")
-    if dropout_p:
-        raise NotImplementedError("dropout: torch's forward drew the random numbers")
+    if bound:
+        raise NotImplementedError("the forward was torch's")
     check(counts, "backward", operator, query, key, bias, dropout_p, is_causal)
+
+
+def given(attn_bias: Tensor | None) -> Tensor | None:
+    """The bias; None if torch has an empty tensor in its place."""
+    return attn_bias if attn_bias is not None and attn_bias.numel() else None
+
+
+def _is_bound(bias, dropout_p):
+    """True if the backward must be by the library that computed the forward."""
+    return bias is not None or dropout_p > 0
 
 
 def _options(bias, is_causal, scale):

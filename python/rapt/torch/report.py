@@ -14,8 +14,8 @@ class Counts:
     """by Rapt: "forward", "backward", and "traced" into compiled graphs in place of math """
     refused: Counter[str] = field(default_factory=Counter)
     """left to torch: the operator and the reason, and how often"""
-    seeds: int = 0
-    """forward calls with dropout that Rapt took"""
+    bound: int = 0
+    """forward calls of Rapt's whose backward must be Rapt's"""
     off: bool = False
     always: bool = False
     """take calls that torch was measured to compute faster, too"""

@@ -88,9 +88,12 @@ def _check_torch():
         raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which enable() needs")
 
 
+def _gpu_modules():
+    return (flash_gpu, efficient_gpu, cudnn_gpu) if torch.version.hip or torch.version.cuda else ()
+
+
 def _modules():
-    on_gpu = (flash_gpu, efficient_gpu, cudnn_gpu) if torch.version.hip or torch.version.cuda else ()
-    return flash_cpu, *on_gpu
+    return flash_cpu, *_gpu_modules()
 
 
 def _switch():
@@ -100,7 +103,7 @@ def _switch():
         _remove()
         _counts.clear()
         _counts.off = False
-        _install((*_fused("FORWARD"), *_fused("BACKWARD"), *_math()))
+        _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         # Graphs that are compiled now may contain Rapt's operator in place of math.
@@ -109,15 +112,15 @@ def _switch():
     elif not wanted and not _counts.off:
         _remove()
         _counts.off = True
-        if _counts.seeds:  # a backward call to come needs Rapt's mask of dropout
-            _install(_fused("BACKWARD"))
+        if _counts.bound:  # backward calls to come must be Rapt's
+            _install(_fused("BACKWARD", _gpu_modules()))
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
         torch.compiler.config.cache_key_tag = _cache_tag_before
 
 
-def _fused(direction):
+def _fused(direction, modules):
     """(operator, its maker of kernels, key, a key with torch's kernel) of the fused operators of one direction."""
-    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in _modules()]
+    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules]
 
 
 def _math():

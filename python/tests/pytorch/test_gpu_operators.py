@@ -105,7 +105,7 @@ def test_a_bias(name, expanded):
     expected = torch.nn.functional.scaled_dot_product_attention(*leaves[:3], leaves[3]).nan_to_num()
     operators = Operators(name)
     out, lse, *_ = operators.forward(*(x.detach() for x in tensors), bias.requires_grad_(name == "efficient"))
-    assert lse.isfinite().all() or name == "efficient"  # whose last rows nobody writes
+    assert operators.counts.bound == 1
     close([out], [expected.detach()])
     gradients = operators.backward(torch.ones_like(out))
     for result, one in zip(gradients, torch.autograd.grad(expected.sum(), leaves), strict=False):
@@ -118,7 +118,7 @@ def test_dropout_has_one_mask_in_both_passes(name):
     v = torch.eye(20).expand(2, 4, 20, 20).contiguous()  # out is the matrix of probabilities
     operators = Operators(name)
     out, *_ = operators.forward(q, k, v, dropout=0.5)
-    assert 0.4 < (out == 0).float().mean() < 0.6 and operators.counts.seeds == 1
+    assert 0.4 < (out == 0).float().mean() < 0.6 and operators.counts.bound == 1
     dv = operators.backward(torch.ones_like(out))[2]
     close([dv], [out.sum(2)[..., None].expand(-1, -1, -1, 20)])
     assert not torch.equal(Operators(name).forward(q, k, v, dropout=0.5)[0], out)
@@ -137,7 +137,7 @@ def test_dropout_of_another_forward(name):
                          for x in results]  # fmt: skip
     args, _ = operators.backward(torch.ones_like(results[0]))
     assert all(x is y for x, y in zip(args, operators.passed, strict=True))
-    assert "torch's forward drew" in next(iter(operators.counts.refused))
+    assert "the forward was torch's" in next(iter(operators.counts.refused))
 
 
 @pytest.mark.parametrize("name", MODULES)
