@@ -1,5 +1,7 @@
 """CUDA tensors of PyTorch, CuPy and JAX. `tools/gpu-tests python` runs this on a machine with an NVIDIA GPU."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -285,6 +287,26 @@ def test_takeover_of_dropout(dtype, head_dim):
     kept = out[..., :64].detach()  # the matrix of probabilities
     assert 0.4 < (kept == 0).float().mean() < 0.6
     torch.testing.assert_close(dv[..., 0].float(), kept.float().sum(2), rtol=2e-2, atol=2e-2)
+
+
+FIRST_CALL = """
+import torch, rapt.torch
+from torch.nn.functional import scaled_dot_product_attention
+rapt.torch.enable(always=True)
+q, k, v = (torch.randn(1, 2, 64, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    out = scaled_dot_product_attention(q, k, v)
+graph.replay()
+report = rapt.torch.report()
+assert report.taken == {"forward": 1} and not report.refused, report
+rapt.torch.disable()
+torch.testing.assert_close(out, scaled_dot_product_attention(q, k, v), rtol=2e-2, atol=2e-2)
+"""
+
+
+def test_a_first_call_in_a_captured_graph():
+    subprocess.run([sys.executable, "-c", FIRST_CALL], check=True)
 
 
 def test_captured_dropout_draws_another_mask_at_each_replay():

@@ -11,6 +11,7 @@ import warnings
 
 import torch
 
+from rapt import _core
 from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, math_attention
 from rapt.torch.report import Counts, Report
 
@@ -29,7 +30,8 @@ def enable(always: bool = False):
     Rapt takes every call of F.scaled_dot_product_attention, eager and compiled, from Python and from C++, forward and
     backward, whichever of its operators torch chooses: flash, efficient, cuDNN or math. A call that Rapt cannot compute
     or that is faster with torch goes to torch's own kernel, and report() says why. torch.backends.mha's fast path,
-    which bypasses these operators, is off in the meantime. Graphs compiled before keep the math that they contain.
+    which bypasses these operators, is off in the meantime. The kernels of the current GPU are loaded, so that the first
+    call may be in a captured graph. Graphs compiled before keep the math that they contain.
 
     always: take calls that torch computes faster on this GPU too, by the measurements that measured.py reads
     """
@@ -104,6 +106,8 @@ def _switch():
         _counts.clear()
         _counts.off = False
         _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
+        if _gpu_modules():
+            torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         # Graphs that are compiled now may contain Rapt's operator in place of math.
@@ -116,6 +120,16 @@ def _switch():
             _install(_fused("BACKWARD", _gpu_modules()))
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
         torch.compiler.config.cache_key_tag = _cache_tag_before
+
+
+def _preload():
+    """Loads the kernels of the current GPU, so that the first call may be in a captured graph."""
+    if _counts.off:
+        return
+    try:
+        _core.preload(10 if torch.version.hip else 2, torch.cuda.current_device())  # DLPack's types
+    except (NotImplementedError, RuntimeError) as error:
+        warnings.warn(f"rapt.torch.enable(): every call on this GPU stays with torch: {error}", stacklevel=2)
 
 
 def _fused(direction, modules):
