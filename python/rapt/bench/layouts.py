@@ -9,6 +9,7 @@ import torch
 import rapt
 from rapt.bench.measure import probed_peak, time_model
 from rapt.bench.run import Row
+from rapt.torch import status as torch_status
 
 _WIDTH = 89
 
@@ -40,6 +41,7 @@ def status(device: str) -> str:
             lines.append(f"Times: simulated ({model}), not measured")
     else:
         lines.append(f"CPU threads: {torch.get_num_threads()}")
+    lines += torch_status.lines()
     return "\n".join(lines)
 
 
