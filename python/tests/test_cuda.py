@@ -140,7 +140,7 @@ def test_graphs_of_both_passes(taken_over, deterministic):
     def attend(q, k, v):
         return (scaled_dot_product_attention if taken_over else rapt.torch.sdpa)(q, k, v, is_causal=True)
 
-    with rapt.torch.enabled():
+    with rapt.torch.enabled(always=True):
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -220,7 +220,7 @@ def test_takeover(dtype, causal, compiled, compiler):
 
 def mask_of_keys():
     mask = torch.rand(2, 1, 70, 90, generator=torch.Generator().manual_seed(2)) < 0.5
-    mask[..., 7, :] = False
+    mask[..., 0] = True  # for rows with nothing to attend, torch gives cuDNN finite numbers, and others -inf
     return mask.cuda()
 
 
