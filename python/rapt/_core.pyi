@@ -82,5 +82,8 @@ def cpu_tiers() -> list[tuple[str, bool]]:
 def devices(type: int) -> list[dict[str, Any]]:
     """The devices of a DLPack device type. RuntimeError if its run-time library cannot be opened."""
 
+def preload(type: int, id: int) -> None:
+    """Loads all kernels of a device, so that calls in captured streams load none."""
+
 def archives() -> list[tuple[str, str]]:
     """The path of each kernel archive that is found, and what is in it."""

@@ -39,10 +39,11 @@ class Options(TypedDict, total=False):
 
     dropout: float | None
     """the probability of dropping an element of P, in [0, 1)"""
-    dropout_seed: int | None
-    """in [0, 2^64); needed with dropout: the same seed and offset give the same mask, on every device"""
-    dropout_offset: int | None
-    """in [0, 2^64), default 0"""
+    dropout_seed: int | Tensor | None
+    """in [0, 2^64); needed with dropout: the same seed and offset give the same mask, on every device. A tensor is one
+    int64 or uint64 on the device of q, read when the call runs: a captured graph can replay with another"""
+    dropout_offset: int | Tensor | None
+    """as dropout_seed; default 0"""
 
     cu_seqlens_q: Tensor | None
     """int32 [batch + 1]: sequence b is rows cu_seqlens_q[b] to cu_seqlens_q[b + 1] - 1"""

@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, RuntimeError) as error:  # a device or backend that does not exist
         parser.error(str(error))
 
-    print("PyTorch", *what_torch_sees(), sep="\n  ")
+    print("PyTorch", *what_torch_sees(options.device), sep="\n  ")
     print(f"\n{rapt.doctor()}\n\nForward and gradients against float64 on {options.device}")
     checks, told = [], set()
     for problem in PROBLEMS:
@@ -103,7 +103,7 @@ def takeover_works(device: str = "cpu") -> bool:
 
     dtype = torch.float32 if device == "cpu" else torch.float16  # the type of torch's flash attention there
     q, k, v = (torch.randn(1, 2, 16, 32, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    with rapt.torch.enabled():
+    with rapt.torch.enabled(always=True):
         torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
         report = rapt.torch.report()
     taken = report.taken == {"forward": 1, "backward": 1}
@@ -113,7 +113,7 @@ def takeover_works(device: str = "cpu") -> bool:
     return taken
 
 
-def what_torch_sees() -> list[str]:
+def what_torch_sees(device: str = "cpu") -> list[str]:
     if torch is None:
         return ["not installed: fp32 and fp16 of NumPy are checked, bf16 is not"]
     lines = [f"version {torch.__version__}, CUDA {torch.version.cuda}, ROCm {torch.version.hip}"]
@@ -123,14 +123,15 @@ def what_torch_sees() -> list[str]:
         lines.append(f"cuda:{index} {properties.name} ({arch}), {properties.total_memory / 2**30:.0f} GiB")
     if not torch.cuda.is_available():
         lines.append("no GPU")
-    if torch.version.hip and hasattr(torch.backends.cuda, "preferred_rocm_fa_library"):
-        lines.append(f"preferred_rocm_fa_library {torch.backends.cuda.preferred_rocm_fa_library()}")
+    from rapt.torch import status
+
     enabled = [
         name
         for name in ("flash", "mem_efficient", "cudnn", "math")
         if getattr(torch.backends.cuda, f"{name}_sdp_enabled")()
     ]
-    return [*lines, f"scaled_dot_product_attention may use: {', '.join(enabled)}"]
+    lines.append(f"scaled_dot_product_attention may use: {', '.join(enabled)}")
+    return [*lines, *status.lines(), *status.backends(device)]
 
 
 def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "auto"):

@@ -30,6 +30,14 @@ void set_cache(Call& call, nb::handle value, const char* name) {
   made(call.attention.kv_cache).*Member = call.tensors.take(value, name, Access::read);
 }
 
+// A number, or a tensor of one, which kernels read when they run.
+template <auto Number, auto InMemory>
+void set_dropout(Call& call, nb::handle value, const char* name) {
+  Dropout& dropout = made(call.attention.dropout);
+  if (nb::hasattr(value, "__dlpack__")) dropout.*InMemory = call.tensors.take(value, name, Access::read);
+  else dropout.*Number = number<uint64_t>(value, name);
+}
+
 const std::unordered_map<std::string_view, ExecutionOption>& execution_options() {
   static const auto* options = new std::unordered_map<std::string_view, ExecutionOption>{
       {"backend", [](auto& e, auto value, auto name) { e.backend = text(value, name); }},
@@ -54,10 +62,8 @@ const std::unordered_map<std::string_view, AttentionOption>& attention_options()
       {"sink", set_tensor<&Attention::sink>},
       {"dropout",
        [](auto& c, auto value, auto name) { made(c.attention.dropout).probability = number<double>(value, name); }},
-      {"dropout_seed",
-       [](auto& c, auto value, auto name) { made(c.attention.dropout).seed = number<uint64_t>(value, name); }},
-      {"dropout_offset",
-       [](auto& c, auto value, auto name) { made(c.attention.dropout).offset = number<uint64_t>(value, name); }},
+      {"dropout_seed", set_dropout<&Dropout::seed, &Dropout::seed_tensor>},
+      {"dropout_offset", set_dropout<&Dropout::offset, &Dropout::offset_tensor>},
       {"cu_seqlens_q", set_varlen<&Varlen::cu_seqlens_q>},
       {"cu_seqlens_k", set_varlen<&Varlen::cu_seqlens_k>},
       {"max_seqlen_q",

@@ -53,11 +53,14 @@ nb::list archives() {
   return result;
 }
 
+void preload_all(int32_t type, int32_t id) { preload({type, id}); }
+
 }  // namespace
 
 void define_information(nb::module_& m) {
   m.def("cpu_tiers", tiers);
   m.def("devices", devices, nb::arg("type"));
+  m.def("preload", preload_all, nb::arg("type"), nb::arg("id"));
   m.def("archives", archives);
 }
 

@@ -4,7 +4,7 @@
 
 namespace rapt::python {
 
-// What rapt.doctor prints: the tiers of the CPU, devices and kernel archives.
+// The tiers of the CPU, devices and kernel archives: what rapt.doctor prints, and loading a device's kernels.
 void define_information(nanobind::module_& m);
 
 }  // namespace rapt::python

@@ -23,7 +23,7 @@ def rows_of(case, ops=("fwd", "bwd"), names=None):
 @pytest.mark.parametrize("dtype", TORCH_DTYPES)
 def test_every_rival_computes_the_same(dtype):
     present, absent = rivals("cpu", TORCH_DTYPES[dtype])
-    assert [r.name for r in present] == ["rapt", "torch flash", "torch math", "native"]
+    assert [r.name for r in present] == ["rapt", "torch", "torch flash", "torch math", "native"]
     assert set(absent) == {"torch efficient", "torch cudnn", "flash_attn", "aiter ck", "aiter triton"}
     q, k, v = (torch.randn(2, 3, 40, 32).to(TORCH_DTYPES[dtype]) for _ in range(3))
     for causal in (False, True):
@@ -35,7 +35,7 @@ def test_every_rival_computes_the_same(dtype):
 
 def test_a_row_is_what_was_measured():
     forward, backward = rows_of(SMALL)
-    assert [r.backend for r in forward] == ["rapt", "torch flash", "torch math", "native"]
+    assert [r.backend for r in forward] == ["rapt", "torch", "torch flash", "torch math", "native"]
     pairs = 64 * 65 / 2  # causal
     for rows, op, flops in ((forward, "fwd", 4 * 2 * pairs * 32), (backward, "bwd", 10 * 2 * pairs * 32)):
         for r in rows:
@@ -135,7 +135,7 @@ def test_strix_halo_and_its_files(tmp_path, capsys):
     assert "not here: flash_attn: not installed" in out
     rows = [json.loads(line) for line in files[0].read_text().splitlines()]
     assert (
-        len(rows) == 2 * 2 * 4
+        len(rows) == 2 * 2 * 5
         and {r["op"] for r in rows} == {"fwd", "bwd"}
         and {r["causal"] for r in rows} == {True, False}
     )

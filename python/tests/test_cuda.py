@@ -1,5 +1,7 @@
 """CUDA tensors of PyTorch, CuPy and JAX. `tools/gpu-tests python` runs this on a machine with an NVIDIA GPU."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 import rapt.torch
 import torch
 from reference import assert_within_rule, forward
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch has no CUDA device")
@@ -137,7 +140,7 @@ def test_graphs_of_both_passes(taken_over, deterministic):
     def attend(q, k, v):
         return (scaled_dot_product_attention if taken_over else rapt.torch.sdpa)(q, k, v, is_causal=True)
 
-    with rapt.torch.enabled():
+    with rapt.torch.enabled(always=True):
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -184,7 +187,7 @@ def test_a_graph_of_a_cache_that_grows():
 @pytest.mark.parametrize("taken_over", [False, True])
 def test_autocast(dtype, taken_over):
     inputs = square(dtype=torch.float32)
-    with rapt.torch.enabled(), torch.autocast("cuda", dtype):
+    with rapt.torch.enabled(always=True), torch.autocast("cuda", dtype):
         out = (scaled_dot_product_attention if taken_over else rapt.torch.sdpa)(*inputs)
         gradients = torch.autograd.grad(out.float().square().sum(), inputs)
         assert rapt.torch.report().taken == ({"forward": 1, "backward": 1} if taken_over else {})
@@ -205,7 +208,7 @@ def test_takeover(dtype, causal, compiled, compiler):
 
     inputs = square(dtype=dtype)
     theirs, function = attend(*inputs), torch.compile(attend, fullgraph=True) if compiled else attend
-    with rapt.torch.enabled():
+    with rapt.torch.enabled(always=True):
         results = run(function, inputs)
         assert rapt.torch.report().taken == {"forward": 1, "backward": 1} and not rapt.torch.report().refused
     assert (results[0].shape, results[0].dtype) == (theirs.shape, theirs.dtype)
@@ -215,12 +218,126 @@ def test_takeover(dtype, causal, compiled, compiler):
     assert rapt.torch.report().taken == before
 
 
+def mask_of_keys():
+    mask = torch.rand(2, 1, 70, 90, generator=torch.Generator().manual_seed(2)) < 0.5
+    mask[..., 0] = True  # for rows with nothing to attend, torch gives cuDNN finite numbers, and others -inf
+    return mask.cuda()
+
+
+TAKEN = {
+    "bool mask": lambda q, k, v: scaled_dot_product_attention(q, k, v, mask_of_keys()),
+    "expanded bias": lambda q, k, v: scaled_dot_product_attention(q, k, v, v[:1, :1, None, :, 0]),
+    "grouped": lambda q, k, v: scaled_dot_product_attention(q, k[:, ::2], v[:, ::2], enable_gqa=True),
+    "another head_dim of v": lambda q, k, v: scaled_dot_product_attention(q, k, v[..., :40]),
+    "causal": lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=True),
+    "one query": lambda q, k, v: scaled_dot_product_attention(q[:, :, :1], k, v),
+    "scale": lambda q, k, v: scaled_dot_product_attention(q, k, v, scale=0.3),
+}
+
+
+@pytest.mark.parametrize("backend", ["default", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=["bf16", "fp32"])
+@pytest.mark.parametrize("name", TAKEN)
+def test_each_operator_of_torch(name, dtype, backend, monkeypatch):
+    """By Rapt, whichever operator is chosen; two switches in between do not matter."""
+    function, inputs = TAKEN[name], qkv(dtype, heads_k=4)
+    monkeypatch.setattr(torch._C, "_get_flash_sdp_enabled", lambda: True)  # no choice of a user's
+    chosen = [getattr(SDPBackend, backend)] if backend != "default" else list(SDPBackend.__members__.values())[1:]
+    with sdpa_kernel(chosen):
+        try:
+            theirs = run(function, inputs)
+        except RuntimeError:
+            pytest.skip(f"{backend} does not take it")
+        with rapt.torch.enabled(always=True):
+            results = run(function, inputs)
+            report = rapt.torch.report()
+            out = function(*inputs)
+    assert report.taken == {"forward": 1, "backward": 1} and not report.refused
+    assert (results[0].shape, results[0].stride(), results[0].dtype) == (
+        theirs[0].shape,
+        theirs[0].stride(),
+        theirs[0].dtype,
+    )
+    expected = in_float64(function, inputs)
+    # torch's backward of Rapt's forward, but of a bias
+    mixed = torch.autograd.grad(out.float().square().sum(), inputs)
+    for found in (results, [results[0], *mixed]):
+        assert_close([x.nan_to_num() for x in found], [x.nan_to_num() for x in expected], TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=["bf16", "fp32"])
+def test_takeover_of_a_bias_with_a_gradient(dtype):
+    (bias,) = (x.requires_grad_() for x in normal((1, 4, 70, 90), dtype=dtype))
+    inputs = [*qkv(dtype, heads_k=4), bias]
+    with rapt.torch.enabled(always=True):
+        results = run(scaled_dot_product_attention, inputs)
+        assert rapt.torch.report().taken == {"forward": 1, "backward": 1}
+    assert_close(results, in_float64(scaled_dot_product_attention, inputs), TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("head_dim", [64, 72])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=["bf16", "fp32"])
+def test_takeover_of_dropout(dtype, head_dim):
+    q, k = normal((2, 4, 64, head_dim), (2, 4, 64, head_dim), dtype=dtype)
+    v = torch.eye(64, head_dim, device="cuda", dtype=dtype).expand(2, 4, 64, head_dim).clone().requires_grad_()
+    with rapt.torch.enabled(always=True):
+        out = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+        assert rapt.torch.report().taken == {"forward": 1}
+    (dv,) = torch.autograd.grad(out[..., :64].sum(), [v])  # by Rapt, though it is off
+    kept = out[..., :64].detach()  # the matrix of probabilities
+    assert 0.4 < (kept == 0).float().mean() < 0.6
+    torch.testing.assert_close(dv[..., 0].float(), kept.float().sum(2), rtol=2e-2, atol=2e-2)
+
+
+FIRST_CALL = """
+import torch, rapt.torch
+from torch.nn.functional import scaled_dot_product_attention
+rapt.torch.enable(always=True)
+q, k, v = (torch.randn(1, 2, 64, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    out = scaled_dot_product_attention(q, k, v)
+graph.replay()
+report = rapt.torch.report()
+assert report.taken == {"forward": 1} and not report.refused, report
+rapt.torch.disable()
+torch.testing.assert_close(out, scaled_dot_product_attention(q, k, v), rtol=2e-2, atol=2e-2)
+"""
+
+
+def test_a_first_call_in_a_captured_graph():
+    subprocess.run([sys.executable, "-c", FIRST_CALL], check=True)
+
+
+def test_captured_dropout_draws_another_mask_at_each_replay():
+    q, k, v = (x.detach() for x in square())
+    with rapt.torch.enabled(always=True):
+        scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+        assert rapt.torch.report().taken == {"forward": 2}
+    graph.replay()
+    first = out.clone()
+    graph.replay()
+    assert not torch.equal(out, first)
+
+
+def test_a_call_that_no_fused_kernel_of_torch_takes():
+    with rapt.torch.enabled(always=True):
+        inputs = [x[0].requires_grad_() for x in (y.detach() for y in qkv(heads_k=4))]  # three dimensions
+        results = run(scaled_dot_product_attention, inputs)
+        assert rapt.torch.report().taken == {"forward": 1, "backward": 1}
+    assert_close(results, in_float64(scaled_dot_product_attention, inputs), TOLERANCE[torch.bfloat16])
+
+
 def test_what_is_left_to_torch_is_reported():
-    inputs = square()
-    with rapt.torch.enabled():
-        run(lambda *x: scaled_dot_product_attention(*x, dropout_p=0.5), inputs)
+    inputs = [x.detach() for x in square()]
+    with rapt.torch.enabled(), sdpa_kernel(SDPBackend.MATH):
+        scaled_dot_product_attention(*inputs)
         report = rapt.torch.report()
-    assert not report.taken and sum(report.refused.values()) == 2 and all("dropout" in x for x in report.refused)
+    assert not report.taken and list(report.refused.values()) == [1] and "sdpa_kernel" in next(iter(report.refused))
 
 
 def test_modules_of_torch():
@@ -231,7 +348,7 @@ def test_modules_of_torch():
         layer.train(training)
         with torch.set_grad_enabled(training):
             expected = layer(x)
-            with rapt.torch.enabled():
+            with rapt.torch.enabled(always=True):
                 out = layer(x)
                 assert rapt.torch.report().taken["forward"] == 1
         torch.testing.assert_close(out, expected, rtol=2e-2, atol=2e-2)

@@ -26,11 +26,11 @@ Function Loader::load(size_t index, Stream stream) {
   Loaded& slot = loaded_[index];
   if (const Function known = slot.function.load()) return known;
   Driver& driver = *device_.driver;
+  const DeviceScope scope(driver, device_.id.id);
   if (driver.captures(stream))
     throw Error(RAPT_INVALID_ARGUMENT, cat(v.name, " is not loaded on ", device_.text(),
                                            " yet and the stream is being captured: call rapt_preload before"));
   std::vector<std::byte> code = archive_.code(v);
-  const DeviceScope scope(driver, device_.id.id);
   Module module = nullptr;
   driver.check(driver.load_module(&module, code.data()), "loading ", v.name, " of ", archive_.path(), " on ",
                device_.text(), " (", device_.target, ")");

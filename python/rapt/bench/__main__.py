@@ -18,10 +18,15 @@ def main(arguments: list[str]) -> int:
         from rapt.bench.train import main as train
 
         return train(arguments[1:])
+    if arguments[:1] == ["takeover"]:
+        from rapt.bench.takeover import main as takeover
+
+        return takeover(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench",
         description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, all that "
-        "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each.",
+        "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each; "
+        "`python -m rapt.bench takeover` times torch's own function with and without rapt.torch.enable().",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
     parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")

@@ -9,6 +9,7 @@ import torch
 import rapt
 from rapt.bench.measure import probed_peak, time_model
 from rapt.bench.run import Row
+from rapt.torch import status as torch_status
 
 _WIDTH = 89
 
@@ -40,6 +41,7 @@ def status(device: str) -> str:
             lines.append(f"Times: simulated ({model}), not measured")
     else:
         lines.append(f"CPU threads: {torch.get_num_threads()}")
+    lines += torch_status.lines()
     return "\n".join(lines)
 
 
@@ -61,6 +63,9 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
             yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {origin}{ratio}".rstrip()
 
 
+_NAMES = {"torch": "Regular SDPA"}  # as the report says
+
+
 def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     """A table per size, causal and full, forward and backward side by side; a summary; other dtypes."""
     yield box("Rapt Status Check")
@@ -76,10 +81,13 @@ def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
         batch, heads, _, seqlen, _, head_dim, *_ = first.problem.split()
         title = f"Testing {first.case}: B={batch[1:]}, H={heads[2:]}, S={seqlen[2:]}, D={head_dim[1:]}"
         yield f"\n{box(title)}"
+        gigabytes = math.prod(int(x[n:]) for x, n in ((batch, 1), (heads, 2), (seqlen, 2), (head_dim, 1))) * 2 / 2**30
+        yield f"Estimated memory per QKV tensor: {gigabytes:.2f} GB"
+        yield f"Total QKV memory: {3 * gigabytes:.2f} GB"
         yield grid(
             ["Operation", "FW Time (ms)", "FW FLOPS (TF/s)", "BW Time (ms)", "BW FLOPS (TF/s)"],
             [
-                [f"{'Causal' if causal else 'Full'} {backend}"]
+                [f"{'Causal' if causal else 'Full'} {_NAMES.get(backend, backend)}"]
                 + [cell for op in ("fwd", "bwd") for cell in _time_and_rate(of_size[causal, backend, op])]
                 for causal, backend in dict.fromkeys(key[:2] for key in of_size)
             ],
@@ -89,10 +97,12 @@ def strix_halo(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
         yield f"{size}:"
         for (causal, backend, op), r in of_size.items():
             if op == "fwd" and causal:
-                yield f"  Causal {backend}: {r.ms:.4f} ms" if not r.error else f"  Causal {backend}: {r.error}"
+                took = f"{r.ms:.4f} ms" if not r.error else r.error
+                yield f"  Causal {_NAMES.get(backend, backend)}: {took}"
     yield f"\n{box('Testing with different dtypes')}"
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         q = torch.randn(1, 2, 64, 64, device=device, dtype=dtype, requires_grad=True)
+        yield f"\nTesting with {dtype}"
         try:
             rapt.torch.sdpa(q, q, q, is_causal=True).sum().backward()
         except RuntimeError as error:  # no backend here takes it

@@ -2,9 +2,7 @@
 
 import ctypes
 import os
-import shutil
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from rapt import _core
-from rapt._command import PROGRAM
+from rapt._command import output
 
 _HIP = 10  # DLPack's number for AMD's devices
 
@@ -106,11 +104,10 @@ def resident_bytes(name: str) -> int:
 
 def probed_peak(threads: int) -> str:
     """The machine's arithmetic peaks, as the command rapt probes them on that many threads."""
-    program = PROGRAM if PROGRAM.exists() else shutil.which("rapt")
-    if program is None:
-        return "probed peak: not known, the command rapt is not installed"
-    command = [program, "bench", "peaks", "--threads", str(threads)]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    try:
+        lines = output("bench", "peaks", "--threads", str(threads)).splitlines()
+    except RuntimeError as error:
+        return f"probed peak: not known: {error}"
     return next(line for line in lines if line.startswith("probed peak"))
 
 

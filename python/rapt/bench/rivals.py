@@ -53,6 +53,11 @@ def _torch(backend):
     return attention
 
 
+def _torch_default():
+    """What torch chooses: without Rapt, this is what runs."""
+    return lambda q, k, v, causal: scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+
+
 def _native():
     """softmax(q k^T) v written out, in fp32, as the MI300X report compares with."""
 
@@ -85,6 +90,7 @@ def _flash_attn_like(module):
 
 _MAKERS = {
     "rapt": _rapt,
+    "torch": _torch_default,
     "torch flash": lambda: _torch(SDPBackend.FLASH_ATTENTION),
     "torch efficient": lambda: _torch(SDPBackend.EFFICIENT_ATTENTION),
     "torch cudnn": lambda: _torch(SDPBackend.CUDNN_ATTENTION),

@@ -105,7 +105,7 @@ def _attention(backend):
     Gives a function that proves it, of the number of calls so far and a function that makes one more step.
     """
     if backend == "rapt":
-        with rapt.torch.enabled(), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
+        with rapt.torch.enabled(always=True), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             yield lambda calls, step: _rapt_took(calls)
     else:
         with sdpa_kernel([_TORCH[backend]]):

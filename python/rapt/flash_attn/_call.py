@@ -13,8 +13,8 @@ class InvalidArgument(ValueError, RuntimeError):
 
 def attend(q, k, v, *, dropout_p, deterministic, return_attn_probs, cu_seqlens_q=None, cu_seqlens_k=None,
            max_seqlen_q=None, max_seqlen_k=None, block_table=None, **mask):  # fmt: skip
-    """out with gradients, or (out, softmax_lse, S_dmask) with return_attn_probs; `mask` is for _mask_options."""
-    options = _mask_options(**mask) | {"deterministic": deterministic}
+    """out with gradients, or (out, softmax_lse, S_dmask) with return_attn_probs; `mask` is for mask_options."""
+    options = mask_options(**mask) | {"deterministic": deterministic}
     if cu_seqlens_q is not None:
         options |= {"cu_seqlens_q": cu_seqlens_q, "max_seqlen_q": int(max_seqlen_q)}
     if block_table is not None:
@@ -26,14 +26,14 @@ def attend(q, k, v, *, dropout_p, deterministic, return_attn_probs, cu_seqlens_q
         if cu_seqlens_k is not None:
             options |= {"cu_seqlens_k": cu_seqlens_k, "max_seqlen_k": int(max_seqlen_k)}
         if dropout_p:
-            options |= {"dropout": dropout_p, "dropout_seed": draw_seed()}
+            options |= {"dropout": dropout_p, "dropout_seed": draw_seed(q)}
         try:
             out, lse = attention(q, k, v, return_lse=True, **options)
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
     if not return_attn_probs:
         return out
-    return out, _flash_lse(lse), signed_probabilities(q, k, options) if dropout_p else q.new_empty(0)
+    return out, flash_lse(lse), signed_probabilities(q, k, options) if dropout_p else q.new_empty(0)
 
 
 def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, deterministic, cache, **mask):
@@ -43,13 +43,13 @@ def attend_to_cache(q, k_cache, v_cache, *, seqused_k, new_k, new_v, determinist
     if isinstance(seqused_k, int):
         _check_length(seqused_k, k_cache, new_k, cache["block_table"])
         seqused_k = torch.full((len(q),), seqused_k, dtype=torch.int32, device=q.device)
-    options = _mask_options(**mask) | cache | {"seqused_k": seqused_k, "deterministic": deterministic}
+    options = mask_options(**mask) | cache | {"seqused_k": seqused_k, "deterministic": deterministic}
     if new_k is not None and new_v is not None:
         options |= {"new_k": contiguous_rows(new_k), "new_v": contiguous_rows(new_v)}
     elif new_k is not None or new_v is not None:
         raise InvalidArgument("k and v must be given together")
     out, lse = _attend_to_rows(q, k_cache, v_cache, options)
-    return out, _flash_lse(lse)
+    return out, flash_lse(lse)
 
 
 def _check_length(length, k_cache, new_k, block_table):
@@ -76,7 +76,7 @@ def _attend_to_rows(q, k, v, options):
     return out, lse
 
 
-def _mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
+def mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
     return {
         "softmax_scale": softmax_scale,
         "causal": causal,
@@ -86,6 +86,6 @@ def _mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
     }
 
 
-def _flash_lse(lse):
+def flash_lse(lse):
     """+inf for a row with nothing to attend, which is FlashAttention's convention; Rapt's is -inf."""
     return lse.masked_fill(lse == -torch.inf, torch.inf)

@@ -15,6 +15,9 @@ _MODULES = {  # flash_attn's module: ours
 }
 
 
+_PRIVATE = ("__version__", "_flash_attn_", "_wrapped_flash_attn_")  # names that other programs import nevertheless
+
+
 def install() -> None:
     """From here on `import flash_attn` in this process gives rapt.flash_attn, even if the real one is installed.
 
@@ -43,7 +46,7 @@ class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         if ours := _MODULES[module.__name__]:
             for name, value in vars(importlib.import_module(ours)).items():
-                if name == "__version__" or not (name.startswith("_") or isinstance(value, ModuleType)):
+                if name.startswith(_PRIVATE) or not (name.startswith("_") or isinstance(value, ModuleType)):
                     setattr(module, name, value)  # modules are imported by name
 
     def find_distributions(self, context=None):

@@ -15,7 +15,7 @@ def signed_probabilities(q, k, options):
     """
     q, k = q.detach().contiguous(), k.detach().contiguous()
     probabilities = _rows(q, k, options | {"dropout": None, "dropout_seed": None})
-    even = {"softcap": None, "alibi_slopes": None, "dropout_seed": int(options["dropout_seed"])}
+    even = {"softcap": None, "alibi_slopes": None, "dropout_seed": options["dropout_seed"]}
     kept = _rows(torch.zeros_like(q), torch.zeros_like(k), options | even) > 0
     return torch.where(kept, probabilities, -probabilities)
 

@@ -3,6 +3,16 @@
 import torch
 
 from rapt.flash_attn._call import attend, attend_to_cache
+from rapt.flash_attn._passes import (  # noqa: F401  other programs import these from here
+    _flash_attn_backward,
+    _flash_attn_forward,
+    _flash_attn_varlen_backward,
+    _flash_attn_varlen_forward,
+    _wrapped_flash_attn_backward,
+    _wrapped_flash_attn_forward,
+    _wrapped_flash_attn_varlen_backward,
+    _wrapped_flash_attn_varlen_forward,
+)
 
 # The shapes, b for batch, h for heads, d for head_dim.
 #

@@ -10,6 +10,7 @@ from rapt import _core
 from rapt.torch.operators import contiguous_rows
 from rapt.torch.report import Counts
 
+NAME = "flash"
 FORWARD = "aten::_scaled_dot_product_flash_attention_for_cpu"
 BACKWARD = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
 KEY = "CPU"
@@ -19,21 +20,16 @@ def forward(original, counts: Counts):
     """The kernel; `original` is torch's, for calls that Rapt does not take."""
 
     def kernel(keys, query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
-        why_not = _refusal(query, dropout_p)
-        if why_not is None:
+        with counts.attempt(NAME, "forward") as taken:
+            _check(query, dropout_p)
             out = torch.empty_like(query)
             batch, heads, rows, _ = query.shape
             lse = torch.empty((batch, rows, heads), dtype=torch.float32).transpose(1, 2)
-            try:
-                _core.forward(query, key, value, out, lse, **_options(is_causal, attn_mask, scale))
-            except (ValueError, NotImplementedError) as error:
-                why_not = str(error)
-            else:
-                if attn_mask is not None:
-                    lse.masked_fill_(lse == -torch.inf, 0.0)
-                counts.taken["forward"] += 1
-                return out, lse
-        counts.refuse(why_not)
+            _core.forward(query, key, value, out, lse, **_options(is_causal, attn_mask, scale))
+            if attn_mask is not None:
+                lse.masked_fill_(lse == -torch.inf, 0.0)
+        if taken:
+            return out, lse
         return original.call_boxed(keys, query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
     return kernel
@@ -41,45 +37,29 @@ def forward(original, counts: Counts):
 
 def backward(original, counts: Counts):
     def kernel(keys, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-        why_not = _refusal(query, dropout_p)
-        if why_not is None:
+        with counts.attempt(NAME, "backward") as taken:
+            _check(query, dropout_p)
             gradients = [torch.empty_permuted(x.shape, (0, 2, 1, 3), dtype=x.dtype) for x in (query, key, value)]
             dout = contiguous_rows(grad_out)
             options = _options(is_causal, attn_mask, scale)
-            try:
-                _core.backward(query, key, value, out, logsumexp, dout, *gradients, None, None, **options)
-            except (ValueError, NotImplementedError) as error:
-                why_not = str(error)
-            else:
-                counts.taken["backward"] += 1
-                return tuple(gradients)
-        counts.refuse(why_not)
+            _core.backward(query, key, value, out, logsumexp, dout, *gradients, None, None, **options)
+        if taken:
+            return tuple(gradients)
         return original.call_boxed(
-            keys,
-            grad_out,
-            query,
-            key,
-            value,
-            out,
-            logsumexp,
-            dropout_p,
-            is_causal,
-            attn_mask=attn_mask,
-            scale=scale,
+            keys, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
         )
 
     return kernel
 
 
-def _refusal(query, dropout_p):
-    """Why the call is left to torch's own kernel; None if Rapt takes it, unless the library then refuses it."""
+def _check(query, dropout_p):
+    """Raises if the call is left to torch's own kernel; the library may refuse it too."""
     if query.dtype == torch.float64:
-        return "float64: Rapt's fast kernels take float32, bfloat16 and float16"
+        raise NotImplementedError("float64: Rapt's fast kernels take float32, bfloat16 and float16")
     if dropout_p:
-        return "dropout: torch's operator for CPU tensors has none"
+        raise NotImplementedError("dropout: torch's operator for CPU tensors has none")
     if query.dim() != 4:
-        return "query does not have four dimensions"
-    return None
+        raise NotImplementedError("query does not have four dimensions")
 
 
 def _options(is_causal, attn_mask, scale):

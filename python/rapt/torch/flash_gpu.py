@@ -1,41 +1,32 @@
-"""torch's flash attention operators for tensors of a GPU, computed by Rapt. takeover.py puts these in their place.
-
-Builds of torch for ROCm and for CUDA have them at the key CUDA. lse is the natural logarithm, [batch, heads, seqlen_q],
-in torch's kernels and in Rapt's, so that either backward can follow either forward.
-"""
+"""torch's flash attention operators for tensors of a GPU, computed by Rapt. takeover.py puts these in their place."""
 
 import torch
 
-from rapt import _core
-from rapt.torch.operators import contiguous_rows
+from rapt.torch import gpu_call
 from rapt.torch.report import Counts
 
+NAME = "flash"
 FORWARD = "aten::_scaled_dot_product_flash_attention"
 BACKWARD = "aten::_scaled_dot_product_flash_attention_backward"
-KEY = "CUDA"
+KEY = gpu_call.KEY
 
 
 def forward(original, counts: Counts):
     """The kernel; `original` is torch's, for calls that Rapt does not take."""
 
     def kernel(keys, query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-        why_not = _refusal(query, key, dropout_p, is_causal)
-        if why_not is None:
-            out = torch.empty_like(query)
+        with counts.attempt(NAME, "forward") as taken:
+            gpu_call.check(counts, "forward", NAME, query, key, None, dropout_p, is_causal)
+            _check(query, key, is_causal)
+            out = gpu_call.like_query(query, value.shape[-1])
             lse = torch.empty(query.shape[:3], dtype=torch.float32, device=query.device)
-            try:
-                _core.forward(query, key, value, out, lse, **_options(is_causal, scale))
-            except (ValueError, NotImplementedError) as error:
-                why_not = str(error)
-            else:
-                counts.taken["forward"] += 1
-                # No packed sequences, and no random numbers were drawn.
-                none = torch.empty((0,), dtype=torch.int64, device=query.device)
-                seed, offset = _no_random_numbers(query.device)
-                debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
-                return out, lse, none, none.clone(), query.shape[2], key.shape[2], seed, offset, debug_mask
-        counts.refuse(why_not)
-        return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
+            seed = gpu_call.forward(counts, query, key, value, None, dropout_p, is_causal, scale, out, lse)
+        if not taken:
+            return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
+        # A seed and an offset, or in builds for CUDA both in the first tensor.
+        state = gpu_call.unread(query) if torch.version.hip else torch.empty(2, dtype=torch.uint64, device=query.device)
+        debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
+        return out, lse, None, None, query.shape[2], key.shape[2], state, seed, debug_mask
 
     return kernel
 
@@ -45,20 +36,14 @@ def backward(original, counts: Counts):
         keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
         philox_seed, philox_offset, *, scale=None,
     ):  # fmt: skip
-        why_not = _refusal(query, key, dropout_p, is_causal)
-        if why_not is None:
-            gradients = [torch.empty_like(x) for x in (query, key, value)]
-            dout = contiguous_rows(grad_out)
-            try:
-                _core.backward(
-                    query, key, value, out, logsumexp, dout, *gradients, None, None, **_options(is_causal, scale)
-                )
-            except (ValueError, NotImplementedError) as error:
-                why_not = str(error)
-            else:
-                counts.taken["backward"] += 1
-                return tuple(gradients)
-        counts.refuse(why_not)
+        with gpu_call.attempt_backward(counts, NAME, None, dropout_p, philox_offset) as taken:
+            _check(query, key, is_causal)
+            gpu_call.check_backward(counts, NAME, query, key, None, dropout_p, is_causal, philox_offset)
+            gradients = gpu_call.backward(
+                grad_out, query, key, value, None, out, logsumexp, dropout_p, philox_offset, is_causal, scale
+            )
+        if taken:
+            return tuple(gradients[:3])
         return original.call_boxed(
             keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
             is_causal, philox_seed, philox_offset, scale=scale,
@@ -67,29 +52,6 @@ def backward(original, counts: Counts):
     return kernel
 
 
-def _refusal(query, key, dropout_p, is_causal):
-    """Why the call is left to torch's own kernel; None if Rapt takes it, unless the library then refuses it."""
-    if dropout_p:
-        return "dropout: torch's backward needs the random numbers of torch's forward"
+def _check(query, key, is_causal):
     if is_causal and query.shape[2] != key.shape[2]:
-        return "causal with seqlen_q != seqlen_k: torch's kernels disagree about its meaning"
-    return None
-
-
-def _no_random_numbers(device):
-    """The generator's state as torch's builds return it: a seed and an offset, or both in the first number."""
-    if torch.version.hip:
-        return torch.zeros((), dtype=torch.int64, device=device), torch.zeros((), dtype=torch.int64, device=device)
-    return torch.zeros(2, dtype=torch.uint64, device=device), torch.zeros((), dtype=torch.uint64, device=device)
-
-
-def _options(is_causal, scale):
-    # on torch's current stream
-    options = {"backend": "hip" if torch.version.hip else "cuda", "_heads_first": True}
-    if torch.are_deterministic_algorithms_enabled():
-        options["deterministic"] = True
-    if is_causal:
-        options["causal"] = "top-left"
-    if scale is not None:
-        options["softmax_scale"] = scale
-    return options
+        raise NotImplementedError("causal with seqlen_q != seqlen_k: torch's kernels disagree about its meaning")

@@ -13,7 +13,7 @@ from rapt import _core
 LIBRARY = torch.library.Library("rapt", "DEF")
 
 # `heads_first`: q, k, v and results are [batch, heads, seqlen, head_dim], as in PyTorch; else as in rapt.attention.
-# `dropout_seed`: one int64 in host memory. lse has no gradient.
+# `dropout_seed`: one int64, on the device of q or in host memory. lse has no gradient.
 _SHARED = (
     "bool heads_first=False, str? causal=None, float? softmax_scale=None, "
     "Tensor? bias=None, Tensor? mask=None, Tensor? sink=None, Tensor? alibi_slopes=None, "
@@ -66,15 +66,15 @@ def attention(
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
     v: [batch, seqlen_k, heads_k, head_dim_v]
     return_lse: return (out, lse); lse (logsumexp), fp32 [batch, heads_q, seqlen_q], has no gradient
-    dropout_seed: default: one draw from PyTorch's generator, which torch.manual_seed sets; a tensor is one int64 in
-        host memory
+    dropout_seed: default: one draw from PyTorch's generator of the device, which torch.manual_seed sets, so that each
+        replay of a captured graph draws another; a tensor is one int64, on the device of q or in host memory
     deterministic: bitwise the same result every time, as torch.use_deterministic_algorithms() asks for too
     Other options are as in rapt.Options; the number of threads is torch.get_num_threads().
 
     Returns out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
     """
     if dropout and not isinstance(dropout_seed, Tensor):
-        dropout_seed = draw_seed() if dropout_seed is None else torch.tensor(dropout_seed)
+        dropout_seed = draw_seed(q) if dropout_seed is None else torch.tensor(dropout_seed)
     out, lse = operator(
         q,
         k,
@@ -101,8 +101,8 @@ def attention(
     return (out, lse) if return_lse else out
 
 
-def draw_seed() -> Tensor:
-    return torch.randint(2**63 - 1, (), dtype=torch.int64)
+def draw_seed(q: Tensor) -> Tensor:
+    return torch.randint(2**63 - 1, (), dtype=torch.int64, device=q.device)
 
 
 def alignment(causal: bool | str) -> str | None:
@@ -225,7 +225,7 @@ def _options(
         options["dropout"] = dropout
         options["dropout_offset"] = dropout_offset
         if dropout_seed is not None:
-            options["dropout_seed"] = int(dropout_seed)
+            options["dropout_seed"] = dropout_seed if dropout_seed.device == q.device else int(dropout_seed)
     if cu_seqlens_q is not None:
         options["cu_seqlens_q"] = cu_seqlens_q
         options["max_seqlen_q"] = max_seqlen_q

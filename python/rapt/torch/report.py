@@ -11,11 +11,22 @@ class Counts:
     """Calls of torch's attention operators since takeover was switched on."""
 
     taken: Counter[str] = field(default_factory=Counter)
-    """by Rapt: "forward" and "backward" """
+    """by Rapt: "forward", "backward", and "traced" into compiled graphs in place of math """
     refused: Counter[str] = field(default_factory=Counter)
-    """left to torch: the reason, and how often"""
+    """left to torch: the operator and the reason, and how often"""
+    bound: int = 0
+    """forward calls of Rapt's whose backward must be Rapt's"""
+    off: bool = False
+    always: bool = False
+    """take calls that torch was measured to compute faster, too"""
+
+    def attempt(self, operator: str, direction: str, must: bool = False) -> "Attempt":
+        """must: only Rapt can compute the call, so its error is raised."""
+        return Attempt(self, operator, direction, must)
 
     def refuse(self, reason: str):
+        if self.off:
+            return
         if reason not in self.refused and len(self.refused) >= _MOST_REASONS:
             reason = "other reasons"
         self.refused[reason] += 1
@@ -23,6 +34,31 @@ class Counts:
     def clear(self):
         self.taken.clear()
         self.refused.clear()
+
+
+class Attempt:
+    """A block that computes one call; true if Rapt took it. Errors by which Rapt refuses a call end here."""
+
+    __slots__ = ("_counts", "_direction", "_must", "_operator", "_taken")
+
+    def __init__(self, counts, operator, direction, must):
+        self._counts, self._operator, self._direction, self._must = counts, operator, direction, must
+        self._taken = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if kind is None:
+            self._taken = True
+            self._counts.taken[self._direction] += 1
+        elif issubclass(kind, (ValueError, NotImplementedError)) and not self._must:
+            self._counts.refuse(f"{self._operator}: {error}")
+            return True
+        return False
+
+    def __bool__(self):
+        return self._taken
 
 
 @dataclass(frozen=True)
@@ -38,6 +74,8 @@ class Report:
         lines += [f"  {name}" for name in self.operators]
         lines += ["calls that Rapt took since it was enabled"]
         lines += [f"  {name:<9} {self.taken.get(name, 0)}" for name in ("forward", "backward")]
+        if "traced" in self.taken:
+            lines.append(f"  {'traced':<9} {self.taken['traced']} into graphs that torch compiled, in place of math")
         lines += ["calls left to torch" + ("" if self.refused else ": none")]
         lines += [f"  {count:>9} {reason}" for reason, count in self.refused.items()]
         return "\n".join(lines)

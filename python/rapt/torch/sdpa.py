@@ -45,7 +45,7 @@ def sdpa(
         out = _nothing(query, key, value)
     else:
         causal = "top-left" if is_causal else None
-        more = (None, None, None, None, draw_seed(), dropout_p) if 0 < dropout_p < 1 else ()
+        more = (None, None, None, None, draw_seed(query), dropout_p) if 0 < dropout_p < 1 else ()
         out, _ = operator(query, key, value, True, causal, scale, bias, mask, *more)
     if dropout_p == 1:
         out = torch.nn.functional.dropout(out, 1.0)

@@ -1,7 +1,8 @@
-"""enable() and disable(): Rapt replaces torch's flash attention, below scaled_dot_product_attention.
+"""enable() and disable(): Rapt replaces torch's attention operators, below scaled_dot_product_attention.
 
-The kernels of the flash backend's operators are replaced, not scaled_dot_product_attention: compiled graphs call the
-operators by name, so they follow each switch, and no compile cache depends on it.
+The kernels of the fused operators are replaced, not scaled_dot_product_attention: compiled graphs call the operators by
+name, so they follow each switch, and no compile cache depends on it. Only math, which has no operator in compiled
+graphs, is replaced while torch traces; math_attention.py says how.
 """
 
 import contextlib
@@ -10,29 +11,34 @@ import warnings
 
 import torch
 
-from rapt.torch import flash_cpu, flash_gpu
+from rapt import _core
+from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, math_attention
 from rapt.torch.report import Counts, Report
 
 _lock = threading.Lock()
-_counts = Counts()
+_counts = Counts(off=True)
 _switched_on = False
 _blocks = 0  # active blocks of enabled()
 _library: torch.library.Library | None = None
 _fast_path_before = True
-_cudnn_before = True
+_cache_tag_before = ""
 
 
-def enable():
+def enable(always: bool = False):
     """Let torch's attention call Rapt, until disable(). Enabling twice is the same as enabling once.
 
-    Rapt takes every call that reaches torch's flash attention operators: F.scaled_dot_product_attention, eager and
-    compiled, from Python and from C++, forward and backward. A call that it cannot compute goes to torch's own
-    kernel, and report() says why. Two paths that bypass these operators are off in the meantime: torch.backends.mha's
-    fast path, and cuDNN's attention, which torch prefers to flash on some NVIDIA GPUs.
+    Rapt takes every call of F.scaled_dot_product_attention, eager and compiled, from Python and from C++, forward and
+    backward, whichever of its operators torch chooses: flash, efficient, cuDNN or math. A call that Rapt cannot compute
+    or that is faster with torch goes to torch's own kernel, and report() says why. torch.backends.mha's fast path,
+    which bypasses these operators, is off in the meantime. The kernels of the current GPU are loaded, so that the first
+    call may be in a captured graph. Graphs compiled before keep the math that they contain.
+
+    always: take calls that torch computes faster on this GPU too, by the measurements that measured.py reads
     """
     global _switched_on
     _check_torch()
     with _lock:
+        _counts.always = always
         _switched_on = True
         _switch()
 
@@ -46,19 +52,20 @@ def disable():
 
 
 @contextlib.contextmanager
-def enabled():
-    """Let torch's attention call Rapt within the block. Blocks nest."""
-    acquire()
+def enabled(always: bool = False):
+    """Let torch's attention call Rapt within the block. Blocks nest; `always` is enable()'s, the latest holds."""
+    acquire(always)
     try:
         yield
     finally:
         release()
 
 
-def acquire():
+def acquire(always: bool = False):
     global _blocks
     _check_torch()
     with _lock:
+        _counts.always = always
         _blocks += 1
         _switch()
 
@@ -74,7 +81,8 @@ def report() -> Report:
     """The calls that Rapt took since it was enabled, and the calls left to torch, with reasons. print() shows it."""
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
-        return Report(_library is not None, operators, dict(_counts.taken), dict(_counts.refused))
+        operators.append(math_attention.OPERATOR)
+        return Report(not _counts.off, operators, dict(_counts.taken), dict(_counts.refused))
 
 
 def _check_torch():
@@ -82,33 +90,69 @@ def _check_torch():
         raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which enable() needs")
 
 
+def _gpu_modules():
+    return (flash_gpu, efficient_gpu, cudnn_gpu) if torch.version.hip or torch.version.cuda else ()
+
+
 def _modules():
-    return (flash_cpu, flash_gpu) if torch.version.hip or torch.version.cuda else (flash_cpu,)
+    return flash_cpu, *_gpu_modules()
 
 
 def _switch():
-    global _library, _fast_path_before, _cudnn_before
+    global _fast_path_before, _cache_tag_before
     wanted = _switched_on or _blocks > 0
-    if wanted and _library is None:
+    if wanted and _counts.off:
+        _remove()
         _counts.clear()
-        _library = _stand_in()
+        _counts.off = False
+        _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
+        if _gpu_modules():
+            torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
-        _cudnn_before = torch.backends.cuda.cudnn_sdp_enabled()
-        torch.backends.cuda.enable_cudnn_sdp(False)
-    elif not wanted and _library is not None:
-        _library._destroy()
-        _library = None
+        # Graphs that are compiled now may contain Rapt's operator in place of math.
+        _cache_tag_before = torch.compiler.config.cache_key_tag
+        torch.compiler.config.cache_key_tag = f"{_cache_tag_before}rapt"
+    elif not wanted and not _counts.off:
+        _remove()
+        _counts.off = True
+        if _counts.bound:  # backward calls to come must be Rapt's
+            _install(_fused("BACKWARD", _gpu_modules()))
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
-        torch.backends.cuda.enable_cudnn_sdp(_cudnn_before)
+        torch.compiler.config.cache_key_tag = _cache_tag_before
 
 
-def _stand_in():
-    library = torch.library.Library("aten", "IMPL")
+def _preload():
+    """Loads the kernels of the current GPU, so that the first call may be in a captured graph."""
+    if _counts.off:
+        return
+    try:
+        _core.preload(10 if torch.version.hip else 2, torch.cuda.current_device())  # DLPack's types
+    except (NotImplementedError, RuntimeError) as error:
+        warnings.warn(f"rapt.torch.enable(): every call on this GPU stays with torch: {error}", stacklevel=2)
+
+
+def _fused(direction, modules):
+    """(operator, its maker of kernels, key, a key with torch's kernel) of the fused operators of one direction."""
+    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules]
+
+
+def _math():
+    return [(math_attention.OPERATOR, math_attention.forward, key, "CPU") for key in math_attention.KEYS]
+
+
+def _install(kernels):
+    global _library
+    _library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")
-        for module in _modules():
-            for name, kernel in ((module.FORWARD, module.forward), (module.BACKWARD, module.backward)):
-                original = torch.library.get_kernel(name, module.KEY)
-                library.impl(name.removeprefix("aten::"), kernel(original, _counts), module.KEY, with_keyset=True)
-    return library
+        originals = [torch.library.get_kernel(name, has_it) for name, _, _, has_it in kernels]
+        for (name, make, key, _), original in zip(kernels, originals, strict=True):
+            _library.impl(name.removeprefix("aten::"), make(original, _counts), key, with_keyset=True)
+
+
+def _remove():
+    global _library
+    if _library is not None:
+        _library._destroy()
+        _library = None

@@ -1,0 +1,106 @@
+"""FlashAttention's passes without autograd, by the private names that other programs import (ring-flash-attention,
+TransformerEngine, diffusers). Shapes are those of flash_attn_interface."""
+
+import torch
+
+from rapt import _core
+from rapt.flash_attn._call import InvalidArgument, flash_lse, mask_options
+from rapt.torch.operators import contiguous_rows
+
+
+def _flash_attn_forward(
+    q, k, v, dropout_p, softmax_scale, causal, window_size_left=-1, window_size_right=-1, softcap=0.0,
+    alibi_slopes=None, return_softmax=False,
+):  # fmt: skip
+    """(out, softmax_lse, S_dmask, rng_state). S_dmask is None: return_softmax is refused."""
+    return _forward(
+        q, k, v, {}, dropout_p, return_softmax,
+        softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
+        alibi_slopes=alibi_slopes,
+    )  # fmt: skip
+
+
+def _flash_attn_varlen_forward(
+    q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, softmax_scale, causal,
+    window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None, return_softmax=False, block_table=None,
+    leftpad_k=None, seqused_k=None, zero_tensors=False,
+):  # fmt: skip
+    """As _flash_attn_forward, of packed sequences. zero_tensors needs nothing: every row of out is written."""
+    for name, value in (("block_table", block_table), ("leftpad_k", leftpad_k), ("seqused_k", seqused_k)):
+        if value is not None:
+            raise NotImplementedError(f"{name} is given; here it must be None: flash_attn_with_kvcache takes a cache")
+    packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    return _forward(
+        q, k, v, packed, dropout_p, return_softmax,
+        softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
+        alibi_slopes=alibi_slopes,
+    )  # fmt: skip
+
+
+def _flash_attn_backward(
+    dout, q, k, v, out, softmax_lse, dq, dk, dv, dropout_p, softmax_scale, causal, window_size_left=-1,
+    window_size_right=-1, softcap=0.0, alibi_slopes=None, deterministic=False, rng_state=None,
+):  # fmt: skip
+    """Writes dq, dk and dv, of which each may be None. rng_state is the forward's. Returns None, not softmax_d."""
+    _backward(
+        dout, q, k, v, out, softmax_lse, dq, dk, dv, {"deterministic": deterministic}, dropout_p, rng_state,
+        softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
+        alibi_slopes=alibi_slopes,
+    )  # fmt: skip
+
+
+def _flash_attn_varlen_backward(
+    dout, q, k, v, out, softmax_lse, dq, dk, dv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
+    softmax_scale, causal, window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None,
+    deterministic=False, rng_state=None, zero_tensors=False,
+):  # fmt: skip
+    """As _flash_attn_backward, of packed sequences."""
+    packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    _backward(
+        dout, q, k, v, out, softmax_lse, dq, dk, dv, packed | {"deterministic": deterministic}, dropout_p, rng_state,
+        softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
+        alibi_slopes=alibi_slopes,
+    )  # fmt: skip
+
+
+# FlashAttention has these as operators of torch, so that graphs can contain them.
+_wrapped_flash_attn_forward = _flash_attn_forward
+_wrapped_flash_attn_varlen_forward = _flash_attn_varlen_forward
+_wrapped_flash_attn_backward = _flash_attn_backward
+_wrapped_flash_attn_varlen_backward = _flash_attn_varlen_backward
+
+
+def _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
+    lengths = {"max_seqlen_q": int(max_seqlen_q), "max_seqlen_k": int(max_seqlen_k)}
+    return {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, **lengths}
+
+
+def _forward(q, k, v, options, dropout_p, return_softmax, **mask):
+    if return_softmax:
+        raise NotImplementedError("return_softmax is true; here it must be false: flash_attn_func returns S_dmask")
+    q, k, v = (contiguous_rows(x) for x in (q, k, v))
+    *batch, rows, heads, _ = q.shape
+    out = q.new_empty((*batch, rows, heads, v.shape[-1]))
+    lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
+    rng_state = torch.randint(2**63 - 1, (2,), dtype=torch.int64, device=q.device) if dropout_p else None
+    _call(_core.forward, q, k, v, out, lse, options=options, dropout_p=dropout_p, rng_state=rng_state, mask=mask)
+    return out, flash_lse(lse), None, rng_state
+
+
+def _backward(dout, q, k, v, out, lse, dq, dk, dv, options, dropout_p, rng_state, **mask):
+    if dropout_p and rng_state is None:
+        raise InvalidArgument("rng_state is None; with dropout it must be the forward's")
+    arguments = [contiguous_rows(x) for x in (q, k, v, out)] + [lse, contiguous_rows(dout), dq, dk, dv, None, None]
+    _call(_core.backward, *arguments, options=options, dropout_p=dropout_p, rng_state=rng_state, mask=mask)
+
+
+def _call(function, q, *tensors, options, dropout_p, rng_state, mask):
+    options = options | mask_options(**mask)
+    if dropout_p:
+        options |= {"dropout": dropout_p, "dropout_seed": rng_state[0], "dropout_offset": rng_state[1]}
+    if q.device.type == "cpu":
+        options["_openmp_threads"] = torch.get_num_threads()
+    try:
+        function(q, *tensors, **options)
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None

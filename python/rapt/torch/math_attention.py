@@ -1,0 +1,56 @@
+"""The attention that torch takes where no fused operator of its own takes the call, computed by Rapt.
+
+torch calls it math: it writes the whole matrix of scores. Calls come here whose options torch's fused kernels lack, and
+on some AMD GPUs all calls. torch traces through this operator, so compiled graphs contain Rapt's operator instead.
+"""
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from rapt.torch.report import Counts
+from rapt.torch.sdpa import sdpa
+
+NAME = "math"
+OPERATOR = "aten::_scaled_dot_product_attention_math"
+_COMPUTED = (torch.Tensor, torch.nn.Parameter)  # other types stand for tensors while torch traces
+# The last two are of functions under torch.vmap, which has kernels of its own for math.
+KEYS = ("CompositeImplicitAutograd", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
+
+
+def forward(original, counts: Counts):
+    """The kernel; `original` is torch's, for calls that Rapt does not take."""
+
+    def kernel(
+        keys, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None,
+        enable_gqa=False,
+    ):  # fmt: skip
+        traced = type(query) not in _COMPUTED
+        with counts.attempt(NAME, "traced" if traced else "forward") as taken:
+            _check(query, attn_mask, is_causal, dropout_mask)
+            out = sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        if taken:
+            if out.grad_fn is not None and not traced:
+                out.grad_fn.register_prehook(lambda _: counts.taken.update(["backward"]))
+            # scaled_dot_product_attention reads only the first result; the second would be the matrix of scores.
+            return out, out.new_empty(0)
+        return original.call_boxed(
+            keys, query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa
+        )
+
+    return kernel
+
+
+def _check(query, attn_mask, is_causal, dropout_mask):
+    """Raises if the call is left to torch; the library may refuse it too."""
+    if not torch._C._get_flash_sdp_enabled() and not torch._C._get_mem_efficient_sdp_enabled():
+        raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
+    if query.dtype == torch.float64:
+        raise NotImplementedError("float64: Rapt's fast kernels take float32, bfloat16 and float16")
+    if query.device.type not in ("cpu", "cuda"):
+        raise NotImplementedError(f"Rapt has no kernels for {query.device.type}")
+    if query.is_nested or is_traceable_wrapper_subclass(query):
+        raise NotImplementedError(f"query is a {type(query).__name__}")
+    if torch.autograd.forward_ad._current_level >= 0:
+        raise NotImplementedError("Rapt has no forward-mode derivatives")
+    if dropout_mask is not None or (is_causal and attn_mask is not None):
+        raise NotImplementedError("dropout_mask, or a mask beside is_causal")

@@ -1,0 +1,126 @@
+"""Which calls torch's own attention computes faster than Rapt on this kind of GPU, by a table of measurements.
+
+measured/<architecture>.txt has the tables; `python -m rapt.bench takeover --write FILE` makes one. A call has the
+verdict of the measured call most like it. On a GPU without a table Rapt takes every call.
+"""
+
+import functools
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+_FOLDER = Path(__file__).with_name("measured")
+
+
+class Shape(NamedTuple):
+    """What a call's speed depends on most."""
+
+    kind: str
+    """plain, bias or dropout, which may have a bias too"""
+    causal: bool
+    dtype: str
+    head_dim: int
+    seqlen_q: int
+    seqlen_k: int
+    heads: int
+    """of query, in all sequences"""
+    group: int
+    """heads of query that share a head of key"""
+
+    def __str__(self):
+        causal = " causal" if self.causal else ""
+        sizes = f"d{self.head_dim} sq{self.seqlen_q} sk{self.seqlen_k}, {self.heads} heads"
+        return f"{self.kind}{causal} {self.dtype} {sizes}" + (f" in groups of {self.group}" if self.group > 1 else "")
+
+
+class Measured(NamedTuple):
+    shape: Shape
+    forward: float
+    """Rapt's speed over torch's"""
+    backward: float
+    both: float
+
+
+def shape_of(query, key, bias, dropout_p, is_causal) -> Shape:
+    batch, heads, rows, head_dim = query.shape
+    kind = "dropout" if dropout_p else "plain" if bias is None else "bias"
+    dtype = str(query.dtype).removeprefix("torch.")
+    return Shape(
+        kind, is_causal, dtype, head_dim, rows, key.shape[2], batch * heads, heads // max(key.shape[1], 1)
+    )  # fmt: skip
+
+
+def why_torch(direction: str, device: torch.device, shape: Shape) -> str | None:
+    """Why the call is left to torch: a measurement; None if Rapt takes it."""
+    found = nearest(_architecture(device), shape)
+    if found is None:
+        return None
+    # Without these, either backward can follow either forward, so that each pass takes the faster one.
+    together = shape.kind != "plain"
+    ratio = found.both if together else getattr(found, direction)
+    if ratio >= 1:
+        return None
+    return f"torch's is faster: Rapt's speed was {ratio:.2f} of it with {found.shape}"
+
+
+@functools.lru_cache(4096)
+def nearest(architecture: str, shape: Shape) -> Measured | None:
+    """The measurement with the same kind, mask and type whose sizes differ by the fewest factors of 2."""
+    like = [m for m in table(architecture) if _class(m.shape) == _class(shape)]
+    return min(like, key=lambda m: _distance(m.shape, shape), default=None)
+
+
+@functools.cache
+def table(architecture: str) -> list[Measured]:
+    path = _FOLDER / f"{architecture}.txt"
+    if not path.exists():
+        return []
+    lines = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return [_parsed(words) for words in lines]
+
+
+def line(measured: Measured) -> str:
+    """A line of a table."""
+    kind, causal, *rest = measured.shape
+    words = [kind, "causal" if causal else "full", *rest, *(f"{x:.3f}" for x in measured[1:])]
+    return " ".join(f"{word:<8}" for word in words).rstrip()
+
+
+_COLUMNS = (
+    "kind",
+    "mask",
+    "dtype",
+    "head_dim",
+    "seqlen_q",
+    "seqlen_k",
+    "heads",
+    "group",
+    "forward",
+    "backward",
+    "both",
+)
+HEADER = "# " + " ".join(f"{name:<8}" for name in _COLUMNS)
+
+
+def _parsed(words):
+    kind, mask, dtype, *sizes = words[:8]
+    return Measured(Shape(kind, mask == "causal", dtype, *map(int, sizes)), *map(float, words[8:]))
+
+
+def _class(shape):
+    # fp16 and bf16 have the same instructions
+    return shape.kind, shape.causal, shape.dtype == "float32"
+
+
+def _distance(a, b):
+    return sum(abs(math.log2(max(x, 1) / max(y, 1))) for x, y in zip(a[3:], b[3:], strict=True))
+
+
+@functools.cache
+def _architecture(device: torch.device) -> str:
+    properties = torch.cuda.get_device_properties(device)
+    if torch.version.hip:
+        return properties.gcnArchName.split(":")[0]
+    return f"sm_{properties.major}{properties.minor}"

@@ -1,0 +1,103 @@
+"""The choice between torch and Rapt by a table of measurements."""
+
+import pytest
+import torch
+from rapt.torch import gpu_call, measured
+from rapt.torch.report import Counts
+
+TABLE = """# a comment
+plain   full   bfloat16 64  512  512  1024 1 1.100 0.800 0.900
+plain   full   bfloat16 64  8192 8192 64   1 1.300 1.200 1.250
+plain   causal bfloat16 128 512  512  512  1 0.700 1.100 0.950
+bias    full   bfloat16 64  512  512  1024 1 0.900 1.500 1.300
+dropout full   bfloat16 64  512  512  1024 1 1.500 0.500 0.800
+plain   full   float32  64  512  512  1024 1 2.000 2.000 2.000
+"""
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path, monkeypatch):
+    (tmp_path / "made_up.txt").write_text(TABLE)
+    monkeypatch.setattr(measured, "_FOLDER", tmp_path)
+    monkeypatch.setattr(measured, "_architecture", lambda device: device)
+    measured.table.cache_clear()
+    measured.nearest.cache_clear()
+    yield
+    measured.table.cache_clear()
+    measured.nearest.cache_clear()
+
+
+def shape(kind="plain", causal=False, dtype="float16", head_dim=64, rows=512, heads=1024, group=1):
+    return measured.Shape(kind, causal, dtype, head_dim, rows, rows, heads, group)
+
+
+@pytest.mark.parametrize(
+    "call, forward, backward",
+    [
+        (shape(), None, "0.80"),
+        (shape(rows=600, heads=900), None, "0.80"),
+        (shape(rows=4096, heads=64), None, None),
+        (shape(causal=True), "0.70", None),
+        (shape("bias"), None, None),  # both passes together
+        (shape("dropout"), "0.80", "0.80"),
+        (shape("dropout", causal=True), None, None),  # nothing like it was measured
+        (shape(dtype="float32", rows=1, heads=1, group=8), None, None),
+    ],
+)
+def test_the_most_similar_measurement_decides(call, forward, backward):
+    for direction, ratio in (("forward", forward), ("backward", backward)):
+        why = measured.why_torch(direction, "made_up", call)
+        assert why is None if ratio is None else ratio in why
+
+
+def test_a_gpu_without_a_table():
+    assert measured.why_torch("forward", "another", shape()) is None
+
+
+def test_shapes_of_calls():
+    q, k = torch.empty(2, 8, 30, 64, dtype=torch.float16), torch.empty(2, 2, 40, 64)
+    expected = measured.Shape("bias", True, "float16", 64, 30, 40, 16, 4)
+    assert measured.shape_of(q, k, q, 0.0, True) == expected
+    assert measured.shape_of(q, k, None, 0.1, True).kind == "dropout"
+    assert str(expected) == "bias causal float16 d64 sq30 sk40, 16 heads in groups of 4"
+
+
+def test_lines_of_a_table():
+    rows = measured.table("made_up")
+    assert [measured._parsed(measured.line(row).split()) for row in rows] == rows
+    assert len(measured.HEADER.split()) - 1 == len(measured.line(rows[0]).split())
+
+
+def test_the_tables_that_are_shipped(monkeypatch):
+    monkeypatch.undo()
+    measured.table.cache_clear()
+    for path in measured._FOLDER.glob("*.txt"):
+        assert measured.table(path.stem) and all(m.both > 0 for m in measured.table(path.stem))
+
+
+class OnGpu:
+    """A query of which only the properties that choose are known."""
+
+    def __init__(self):
+        self.shape, self.dtype, self.device = (1, 8, 512, 128), torch.bfloat16, self
+        self.type = "cuda"
+
+
+def test_calls_that_torch_computes_faster(monkeypatch):
+    monkeypatch.setattr(measured, "_architecture", lambda device: "made_up")
+    counts, query = Counts(), OnGpu()
+    check = ("forward", "flash", query, query, None, 0.0, True)
+    with pytest.raises(NotImplementedError, match=r"Rapt's speed was 0.70 of it with plain causal bfloat16 d128"):
+        gpu_call.check(counts, *check)
+    gpu_call.check(counts, "backward", *check[1:])
+    counts.always = True
+    gpu_call.check(counts, *check)
+
+
+def test_a_users_own_choice():
+    query = torch.empty(1, 8, 512, 128)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION):
+        gpu_call.check(Counts(), "forward", "flash", query, query, None, 0.0, False)
+        gpu_call.check(Counts(), "backward", "efficient", query, query, None, 0.0, False)
+        with pytest.raises(NotImplementedError, match="sdpa_kernel"):
+            gpu_call.check(Counts(), "forward", "efficient", query, query, None, 0.0, False)
