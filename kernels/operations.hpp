@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/abi.h"
+#include "kernels/hopper/arguments.h"
 
 namespace rapt {
 
@@ -58,7 +59,7 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
-    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_args), 0, Family::any, true},
+    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true},
     {"split", Stage::split, sizeof(rapt_split_args), 16},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
     {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},

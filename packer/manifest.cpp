@@ -102,8 +102,8 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
     require({"waves_per_eu="});
     refuse({"block_q=", "stages=", "mfma=", "sgpr_spills<="});
   }
-  if (row.features == "scores" && !(triton && nvidia))
-    throw Error("features= is \"scores\", which only Triton's kernels for nvidia have");
+  if (row.features == "scores" && !(triton && nvidia) && !row.operation.ends_with("_hopper"))
+    throw Error("features= is \"scores\", which only kernels for Hopper and Triton's for nvidia have");
   if (nvidia) {
     require({"registers<="});
     if (triton) refuse({"mfma=", "sgpr_spills<="});
@@ -249,7 +249,7 @@ std::vector<std::string> Row::compiler_flags() const {
   std::vector<std::string> all = {
       "-DRAPT_HEAD_DIM=" + std::to_string(head_dim),
       "-DRAPT_DTYPE=" + dtype,
-      "-DRAPT_GENERAL=" + std::string(features == "general" ? "1" : "0"),
+      "-DRAPT_GENERAL=" + std::string(features == "plain" ? "0" : "1"),
       "-DRAPT_BLOCK_K=" + std::to_string(block_k),
       "-DRAPT_WAVES=" + std::to_string(waves),
       "-DRAPT_WAVES_PER_EU=" + std::to_string(waves_per_eu),

@@ -61,7 +61,7 @@ void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
   Kernels& kernels = Kernels::of(call.device);
   const Variant& lead = kernels.list()[pass.lead];
   if (lead.known->hopper) {
-    rapt_hopper_forward_args arguments;
+    rapt_hopper_forward_scores_args arguments;
     run(kernels, pass, call, launch, [&](const PassKernel& kernel, char*) {
       arguments = hopper_forward_args(call, kernel, lead, kernels.device);
       return &arguments;

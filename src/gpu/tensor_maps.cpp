@@ -1,6 +1,8 @@
 #include "gpu/tensor_maps.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "gpu/arguments.hpp"
 
@@ -26,6 +28,66 @@ void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const 
                                .box_rows = box_rows};
   device.driver->check(device.driver->encode_tensor_map(&map, layout), "describing ", name, " to the copy engine of ",
                        device.text());
+}
+
+// Boxes of a bias or mask have 128 bytes of a row, and the rows of a tile of queries. `bytes`: of an element.
+void add_tiles(rapt_hopper_score_tiles& t, const char* name, const Call& call, const ScoreView& view, int64_t bytes,
+               const Variant& kernel, const Device& device) {
+  if (!view) return;
+  t.per_query = view.query != 0;
+  t.per_head = view.head != 0;
+  t.per_batch = view.batch != 0;
+  const int32_t box_rows = t.per_query ? kernel.block_q : 1;
+  t.box_bytes = box_rows * kBoxColumns * 2;
+  t.boxes = static_cast<int32_t>(kernel.block_k * bytes / (int64_t{kBoxColumns} * 2));
+  // A stride that no copy needs must still be one that the driver takes.
+  const auto stride = [&](int64_t elements) { return elements == 0 ? 16 : elements * bytes; };
+  const TensorLayout layout = {.data = view.data,
+                               .bf16 = call.dtype == DType::bf16,
+                               .batch = t.per_batch ? call.batch : 1,
+                               .heads = t.per_head ? call.heads_q : 1,
+                               .rows = t.per_query ? call.seqlen_q : 1,
+                               .columns = (call.seqlen_k * bytes + 1) / 2,
+                               .batch_stride = stride(view.batch),
+                               .head_stride = stride(view.head),
+                               .row_stride = stride(view.query),
+                               .box_rows = box_rows};
+  device.driver->check(device.driver->encode_tensor_map(&t.map, layout), "describing ", name, " to the copy engine of ",
+                       device.text());
+}
+
+rapt_hopper_softcap softcap_args(const Call& call) {
+  constexpr float kPolynomial[] = RAPT_TANH_POLYNOMIAL;
+  rapt_hopper_softcap c = {};
+  const double ratio = call.scale / call.softcap;
+  bool normal = true;
+  const auto rounded = [&](double x) {
+    const auto y = static_cast<float>(x);
+    normal = normal && std::isnormal(y);
+    return y;
+  };
+  for (int i = 0; i < 4; ++i) c.coefficients[i] = rounded(call.scale * kPolynomial[i] * std::pow(ratio, 2 * i));
+  c.most_square = rounded(RAPT_TANH_MOST_SQUARE / (ratio * ratio));
+  if (!normal) c.most_square = -1;
+  c.inverse = 1 / static_cast<float>(call.softcap);
+  return c;
+}
+
+void add_scores(rapt_hopper_scores& s, const Call& call, const rapt_abi_problem& problem, const Variant& kernel,
+                const Device& device) {
+  add_tiles(s.bias, "bias", call, call.bias, dtype_bytes(call.dtype), kernel, device);
+  add_tiles(s.mask, "mask", call, call.mask, 1, kernel, device);
+  if (problem.softcap > 0) s.softcap = softcap_args(call);
+  s.last_keys_first = call.alibi && problem.window_right == 0;
+  if (problem.softcap > 0 || call.alibi || call.bias) {
+    s.unit = 1;
+    s.unit_log2 = std::numbers::log2e_v<float>;
+    s.unit_log2_inverse = std::numbers::ln2_v<float>;
+  } else {
+    s.unit = problem.scale;
+    s.unit_log2 = problem.scale_log2;
+    s.unit_log2_inverse = 1 / problem.scale_log2;
+  }
 }
 
 // Later rows may have more keys. Then the longest tiles of a section come first: of all heads, if their keys fit half
@@ -73,16 +135,18 @@ std::string hopper_refusal(const Needs& n) {
   return n.op == RAPT_BACKWARD ? backward_refusal(n) : "";
 }
 
-rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned, const Variant& kernel,
-                                             const Device& device) {
-  rapt_hopper_forward_args a = {};
+rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned,
+                                                    const Variant& kernel, const Device& device) {
+  rapt_hopper_forward_scores_args arguments = {};
+  rapt_hopper_forward_args& a = arguments.all;
   encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, kernel.block_q, device);
   encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, kernel.block_k, device);
   encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, kernel.block_k, device);
   a.turns = turns_of(call, planned.tiles, device);
   a.forward = forward_args(call, planned, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
-  return a;
+  if (kernel.features == "scores") add_scores(arguments.scores, call, a.forward.problem, kernel, device);
+  return arguments;
 }
 
 int64_t hopper_rows(const Needs& n) { return n.batch * n.heads_q * padded_rows(n.seqlen_q); }

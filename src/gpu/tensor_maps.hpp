@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/choose.hpp"
-#include "kernels/abi.h"
+#include "kernels/hopper/arguments.h"
 #include "problem/call.hpp"
 
 namespace rapt::gpu {
@@ -10,8 +10,8 @@ namespace rapt::gpu {
 // Why the problem's tensors cannot be described by maps, or the kernels that read them lack something; "" if they can.
 std::string hopper_refusal(const Needs& n);
 
-rapt_hopper_forward_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned, const Variant& kernel,
-                                             const Device& device);
+rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned,
+                                                    const Variant& kernel, const Device& device);
 
 // Rows that the backward pass has statistics of: of all heads.
 int64_t hopper_rows(const Needs& n);

@@ -187,6 +187,7 @@ class Layout {
     const int64_t key = view.key == 1 ? 0 : 1;
     places_ |= static_cast<uint64_t>(reinterpret_cast<uintptr_t>(view.data)) |
                static_cast<uint64_t>((view.batch | view.head | view.query | key) * bytes);
+    if (view.batch < 0 || view.head < 0 || view.query < 0) call_.backwards = true;
   }
 
   void finish() const {

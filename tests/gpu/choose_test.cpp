@@ -324,6 +324,15 @@ TEST(Choose, TensorMaps) {
             "by tensor maps: it takes no packed sequences");
   EXPECT_EQ(refused(sizes + "72 bf16", [](Problem& p) { p.seqlen_k = 0; }), "by tensor maps: there are no keys");
   EXPECT_NE(refused(sizes + "72 bf16 alibi", as_is).find("plain kernels lack"), std::string::npos);
+  const MadeUpShelf scores(kLast,
+                           {variant("forward_hopper.d128.bf16.scores.k128w12", DType::bf16, 128, "scores", 128)});
+  const auto lacks = [&](const std::string& options) {
+    const Needs n = needs_of(Problem::parse(sizes + "72 bf16 " + options), RAPT_FORWARD);
+    return refusal(scores.kernels[0], Stage::forward, Family::any, n);
+  };
+  EXPECT_EQ(lacks("causal window=70,0 bias=b1hN mask=bNh1q1 alibi softcap=8 sink"), "");
+  for (const char* option : {"drop=0.1", "bias=b1hN bias-fp32", "alibi scale=0"})
+    EXPECT_NE(lacks(option).find("kernels with features scores lack"), std::string::npos) << option;
   const Choice many = shelf.choose(needs_of(Problem::parse(sizes + "72 bf16"), RAPT_FORWARD));
   EXPECT_EQ(many.refusal, "");
   EXPECT_EQ(many.pass.kernels[0].tiles, 8);

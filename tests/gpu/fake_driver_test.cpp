@@ -61,9 +61,10 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   EXPECT_EQ(launched.symbol, "forward_hopper_d128_bf16_plain_k128w12");
   EXPECT_EQ(launched.shape.grid, (Extent{10, 1, 1}));  // for 3 tiles of 12 heads
   EXPECT_EQ(launched.shape.block, (Extent{384, 1, 1}));
-  rapt_hopper_forward_args arguments;
-  ASSERT_EQ(launched.arguments.size(), sizeof arguments);
-  std::memcpy(&arguments, launched.arguments.data(), sizeof arguments);
+  rapt_hopper_forward_scores_args all;
+  ASSERT_EQ(launched.arguments.size(), sizeof all);
+  std::memcpy(&all, launched.arguments.data(), sizeof all);
+  const rapt_hopper_forward_args& arguments = all.all;
   EXPECT_EQ(arguments.turns.tiles, 3);
   EXPECT_EQ(arguments.turns.heads, 12);
   EXPECT_EQ(arguments.turns.dealing, RAPT_DEAL_SNAKE);
@@ -80,6 +81,67 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   EXPECT_EQ(k.head_stride, kDim * 2);
   EXPECT_EQ(k.batch_stride, kRows * kKeyHeads * kDim * 2);
   EXPECT_EQ(k.box_rows, 128);
+}
+
+// Boxes of a bias and a mask. Each is described as far as it is not shared: the bias among sequences, the mask among
+// heads and queries.
+TEST_F(Fake, LaunchesWithTensorMapsOfScores) {
+  using namespace archive::instruction;
+  write_archive(archive::hopper_archive({product, exponential, wait_for_all}, "", "scores"), "sm_90.rapt");
+  cuda.arch = "sm_90";
+  constexpr int64_t kRows = 160, kHeads = 3, kDim = 128, kBatch = 2;
+  rapt::api::DeviceMemory memory(kCuda, size_t{1} << 20);
+  const rapt::api::Tensor q(memory.data(), rapt::kBf16, {kBatch, kRows, kHeads, kDim}, {}, kCuda);
+  const rapt::api::Tensor bias(memory.data(), rapt::kBf16, {1, kHeads, kRows, kRows}, {}, kCuda);
+  const rapt::api::Tensor mask(memory.data(), rapt::kBool, {kBatch, 1, 1, kRows}, {}, kCuda);
+  const rapt::api::Tensor out(static_cast<char*>(memory.data()) + (size_t{1} << 19), rapt::kBf16,
+                              {kBatch, kRows, kHeads, kDim}, {}, kCuda);
+  rapt::api::forward({.q = q, .k = q, .v = q, .bias = bias, .mask = mask}, out);
+  ASSERT_EQ(cuda.launches.size(), 1U);
+  rapt_hopper_forward_scores_args all;
+  ASSERT_EQ(cuda.launches[0].arguments.size(), sizeof all);
+  std::memcpy(&all, cuda.launches[0].arguments.data(), sizeof all);
+  const auto check = [](const rapt_hopper_score_tiles& t, int32_t boxes, const TensorLayout& expected) {
+    TensorLayout layout;
+    std::memcpy(static_cast<void*>(&layout), &t.map, sizeof layout);
+    EXPECT_EQ(t.boxes, boxes);
+    EXPECT_EQ(t.box_bytes, 128 * expected.box_rows);
+    EXPECT_EQ(t.per_query, expected.rows > 1);
+    EXPECT_EQ(t.per_head, expected.heads > 1);
+    EXPECT_EQ(t.per_batch, expected.batch > 1);
+    EXPECT_EQ(layout.batch, expected.batch);
+    EXPECT_EQ(layout.heads, expected.heads);
+    EXPECT_EQ(layout.rows, expected.rows);
+    EXPECT_EQ(layout.columns, expected.columns);
+    EXPECT_EQ(layout.batch_stride, expected.batch_stride);
+    EXPECT_EQ(layout.head_stride, expected.head_stride);
+    EXPECT_EQ(layout.row_stride, expected.row_stride);
+    EXPECT_EQ(layout.box_rows, expected.box_rows);
+  };
+  check(all.scores.bias, 2,
+        {.batch = 1,
+         .heads = kHeads,
+         .rows = kRows,
+         .columns = kRows,
+         .batch_stride = 16,
+         .head_stride = kRows * kRows * 2,
+         .row_stride = kRows * 2,
+         .box_rows = 128});
+  check(all.scores.mask, 1,
+        {.batch = kBatch,
+         .heads = 1,
+         .rows = 1,
+         .columns = kRows / 2,
+         .batch_stride = kRows,
+         .head_stride = 16,
+         .row_stride = 16,
+         .box_rows = 1});
+  EXPECT_EQ(all.scores.unit, 1);  // the bias is in natural units
+  const rapt::api::Tensor reversed(static_cast<char*>(memory.data()) + (kRows - 1) * kRows * 2, rapt::kBf16,
+                                   {1, 1, kRows, kRows}, {0, 0, -kRows, 1}, kCuda);
+  const std::string refused =
+      error_of([&] { rapt::api::forward({.q = q, .k = q, .v = q, .bias = reversed}, out); }, RAPT_UNSUPPORTED);
+  EXPECT_NE(refused.find("strides must not be negative"), std::string::npos) << refused;
 }
 
 // The backward pass: rows of the workspace are padded to whole steps, and no map is made of what is not wanted.

@@ -26,14 +26,14 @@ inline bool combines(const std::string& name) { return name.starts_with("split_c
 // Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
-// The options that every such kernel takes.
+// The options that every such kernel takes. Kernels with features scores have no dropout.
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
   if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
   if (!v.hopper) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
-  if ((v.general && !v.triton) || combines(v.name)) append({"dropout"});
+  if ((v.general && !v.scores) || combines(v.name)) append({"dropout"});
   if (v.name.starts_with("split")) append({"paged"});
   return all;
 }

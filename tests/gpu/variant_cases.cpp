@@ -174,19 +174,31 @@ std::set<std::string> options_of(const Problem& problem) {
   return names;
 }
 
+namespace {
+
+// Options of general kernels that kernels with features scores lack.
+bool not_of_scores(const std::string& word) {
+  return word.starts_with("drop=") || word.starts_with("scale=-") || word == "scale=0";
+}
+
+// The layout, or one with aligned rows.
+Layout aligned(const std::string& problem, Layout layout) {
+  const bool scores = problem.find(" bias=") != problem.npos || problem.find(" mask=") != problem.npos;
+  return scores || layout == padded ? spaced : layout;
+}
+
+}  // namespace
+
 Case for_triton(const Case& c, int64_t tile) {
   std::istringstream words(c.problem);
   std::string text;
   for (std::string word; words >> word;) {
     const auto is_number = [&](size_t at) { return word.size() > at && std::isdigit(word[at]); };
-    if (word == "sink" || word.starts_with("drop=") || word.starts_with("scale=-") || word == "scale=0" ||
-        (word.starts_with("dv") && is_number(2)))
-      continue;
+    if (word == "sink" || not_of_scores(word) || (word.starts_with("dv") && is_number(2))) continue;
     if (word.starts_with("d") && is_number(1)) word = "d" + std::to_string(tile);
     text += (text.empty() ? "" : " ") + word;
   }
-  const bool scores = text.find(" bias=") != text.npos || text.find(" mask=") != text.npos;
-  return {text, c.kind, scores || c.layout == padded ? spaced : c.layout};
+  return {text, c.kind, aligned(text, c.layout)};
 }
 
 Case for_hopper(const Case& c, bool backward) {
@@ -194,7 +206,7 @@ Case for_hopper(const Case& c, bool backward) {
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
-    if (word.starts_with("varlen=")) continue;
+    if (word.starts_with("varlen=") || not_of_scores(word)) continue;
     if (backward && word == "sink") continue;
     if (backward && word.starts_with("window"))
       word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
@@ -208,7 +220,7 @@ Case for_hopper(const Case& c, bool backward) {
     }
     text += (text.empty() ? "" : " ") + word;
   }
-  return {text, c.kind, c.layout == padded ? spaced : c.layout};
+  return {text, c.kind, aligned(text, c.layout)};
 }
 
 }  // namespace test

@@ -39,8 +39,9 @@ std::vector<Row> good_nvidia_rows();  // of sm_90
 std::string good_nvidia_archive();  // of these rows
 
 // A made-up kernel of kernels/hopper with these instructions, and what the compiler said of it.
-std::vector<Row> hopper_rows();  // of sm_90: forward_hopper.d128.bf16.plain.k128w12
-std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "");
+std::vector<Row> hopper_rows(const std::string& features = "plain");  // forward_hopper.d128.bf16.plain.k128w12
+std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "",
+                           const std::string& features = "plain");
 
 std::string hopper_backward_archive();  // the three kernels of a pass, of head_dim 128 and bf16
 

@@ -122,7 +122,7 @@ TEST(Manifest, KernelsWithScoresAreTritonsForNvidia) {
   const auto with_scores = [](std::string text) {
     return error_of(text.replace(text.find("features=plain"), 14, "features=scores"));
   };
-  const std::string why = "m:1: features= is \"scores\", which only Triton's kernels for nvidia have";
+  const std::string why = "m:1: features= is \"scores\", which only kernels for Hopper and Triton's for nvidia have";
   EXPECT_EQ(with_scores(kGood), why);
   EXPECT_EQ(with_scores(kByTriton), why);
 }

@@ -12,8 +12,10 @@ namespace rapt::nvidia {
 
 inline constexpr int kAgainDims = 32;
 
+// If `Natural`, scores have options and natural units.
+//
 // O of kAgainDims of v's columns of a warp's rows, in one of the later passes. Finite results stay.
-template <class T>
+template <class T, bool Natural>
 DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, int first_row, int first_dim, int lane) {
   constexpr int kStepKeys = 16, kDimTiles = kAgainDims / 8;
   const int head_k = block.head / a.problem.group;
@@ -22,15 +24,15 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
   const auto v = RowsInMemory<T>::of(a.v, block.batch, block.k, head_k, a.problem.head_dim_v);
   const Keys keys = keys_of(a.problem, block, first_row, kWarpRows);
   TileC o[1][kDimTiles] = {};
-  Softmax<T, false> softmax[1][2] = {};
-  softmax[0][1] = Softmax<T, false>();  // which nvcc 13.5 leaves out
+  Softmax<T, Natural> softmax[1][2] = {};
+  softmax[0][1] = Softmax<T, Natural>();  // which nvcc 13.5 leaves out
 #pragma unroll 1
   for (int key = keys.begin / kStepKeys * kStepKeys; key < keys.end; key += kStepKeys) {
     TileC s[1][2] = {};
     add_products_of_rows(s, q, first_row, k, key, lane);
     Rounded<T, 1, 2> p;
     const auto row_of = [&](int row) { return ResultRow{block, query_of(a.problem, block, first_row + row)}; };
-    probabilities<T, false, 2>(a.problem, pass, true, row_of, key, lane, s, softmax, o, p);
+    probabilities<T, Natural, 2>(a.problem, pass, true, row_of, key, lane, s, softmax, o, p);
     const Fragment weights = operand_of<T, 1, 2>(p, 0, 0);
     const auto counted = [&](float x) { return replaced<false>(pass, x); };
 #pragma unroll
@@ -40,7 +42,7 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
       first_row_of(a.out, block.batch, block.q, block.head) + first_dim * static_cast<int>(sizeof(typename T::element));
   for_rows<1>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
-    const float factor = softmax[m][half].finish(sink_of<false>(a.problem, block));
+    const float factor = softmax[m][half].finish(sink_of<Natural>(a.problem, block));
     if (row >= block.q.count) return;
     const int dims = v.dims - first_dim;
     if (pass >= kAbove) add_where_weighted<T>(out + row * a.out.seq, dims, added<false>(pass), o[m], half, lane);
@@ -50,7 +52,7 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
 
 // Looks at the rows that this warp has stored, of all the workgroup's tiles. They begin at row `first_row` of each tile
 // of `Rows` rows.
-template <class T, int Rows>
+template <class T, int Rows, bool Natural>
 DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) {
   const rapt_forward_args& a = arguments.forward;
   const int lane = thread_id() % kWave;
@@ -65,7 +67,7 @@ DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) 
 #pragma unroll 1
     for (int dim = 0; dim < a.problem.head_dim_v; dim += kAgainDims)
 #pragma unroll 1
-      for (int pass = kFinite; pass <= kBelow; ++pass) run_pass<T>(a, block, pass, row, dim, lane);
+      for (int pass = kFinite; pass <= kBelow; ++pass) run_pass<T, Natural>(a, block, pass, row, dim, lane);
   }
 }
 

@@ -7,6 +7,7 @@
 // so that one group's softmax runs beside another one's products.
 #include "kernels/hopper/attention/again.hpp"
 #include "kernels/hopper/attention/running_softmax.hpp"
+#include "kernels/hopper/attention/score_options.hpp"
 #include "kernels/hopper/attention/turns.hpp"
 #include "kernels/hopper/isa/registers.hpp"
 #include "kernels/hopper/tile/panels.hpp"
@@ -16,15 +17,18 @@ namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr bool kScores = RAPT_GENERAL;  // takes bias, mask, ALiBi and softcap; no dropout
 inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
-inline constexpr int kQueryStages = kHeadDim > 128 ? 1 : 2, kKeyStages = 2;
+inline constexpr int kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2, kKeyStages = 2;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
-inline constexpr int kFeederRegisters = kGroups == 2 ? 40 : 32, kRegisters = kGroups == 2 ? 232 : 160;
+inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kScores ? 24 : 40;
+inline constexpr int kRegisters = kGroups > 2 ? 160 : kScores ? 240 : 232;
 
 using PanelsQ = Panels<kRows, kHeadDim>;
 using PanelsK = Panels<kKeys, kHeadDim>;
 using RingQ = Ring<kQueryStages>;
+using PanelsOfScores = ScorePanels<kRows, kKeys>;
 using RingK = Ring<kKeyStages>;
 using Scores = Accumulators<kKeyTiles>;
 using Outputs = Accumulators<kDimTiles>;
@@ -34,6 +38,7 @@ struct Work {
   int first_row, head, batch;
   int first_tile, tiles;     // no tiles: there is nothing more to do
   int full_begin, full_end;  // the tiles that all rows attend whole
+  float slope;               // of ALiBi
 };
 
 // Shared memory: addresses, and what is read as C++ reads it.
@@ -42,8 +47,9 @@ struct Shared {
   static constexpr uint32_t kWorks = 4;
   static constexpr int kWorkBytes = 32;
   static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
-  static constexpr int kBarriers = kV + kKeyStages * PanelsK::kBytes;
-  static constexpr int kWork = kBarriers + (RingQ::kBytes + 2 * RingK::kBytes + 31) / 32 * 32;
+  static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
+  static constexpr int kBarriers = kScoreTiles + (kScores ? kKeyStages * PanelsOfScores::kBytes : 0);
+  static constexpr int kWork = kBarriers + (RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes + 31) / 32 * 32;
   static constexpr int kBytes = kWork + static_cast<int>(kWorks) * kWorkBytes;
   char* memory;
   uint32_t address;
@@ -51,22 +57,33 @@ struct Shared {
   DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + stage * PanelsQ::kBytes}; }
   DEVICE_MEMBER PanelsK k(uint32_t stage) const { return {address + kK + stage * PanelsK::kBytes}; }
   DEVICE_MEMBER PanelsK v(uint32_t stage) const { return {address + kV + stage * PanelsK::kBytes}; }
+  DEVICE_MEMBER PanelsOfScores scores(uint32_t stage) const {
+    return {address + kScoreTiles + stage * PanelsOfScores::kBytes};
+  }
   DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers}; }
   DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingK v_ring() const { return {address + kBarriers + RingQ::kBytes + RingK::kBytes}; }
+  DEVICE_MEMBER RingK score_ring() const { return {address + kBarriers + RingQ::kBytes + 2 * RingK::kBytes}; }
   DEVICE_MEMBER Work& work(uint32_t n) const {
     return *reinterpret_cast<Work*>(memory + kWork + n % kWorks * kWorkBytes);
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
+using AllArgs = const rapt_hopper_forward_scores_args;
 using Args = const rapt_hopper_forward_args;
+using Options = const rapt_hopper_scores;
+
+// Tiles of a bias and a mask, for each tile of keys.
+DEVICE uint32_t tiles_of_scores(Options& o) { return (o.bias.boxes > 0) + (o.mask.boxes > 0); }
+// The place of the i-th tile of keys, of `tiles`.
+DEVICE int place_of(Options& o, int i, int tiles) { return kScores && o.last_keys_first ? tiles - 1 - i : i; }
 
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(Args& a, const Shared& shared)
-      : a_(a), shared_(shared), turns_(a.turns, workgroup_id(), workgroups()) {}
+  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
+      : a_(a.all), options_(a.scores), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
 
   DEVICE_MEMBER void run() {
     Work work = next();
@@ -78,12 +95,14 @@ class Feeder {
       // K is a tile ahead of V. The next tile of queries, which takes long to find, follows when the groups have work.
 #pragma unroll 1
       for (int i = 0; i <= work.tiles; ++i) {
-        const int row = (work.first_tile + i) * kKeys;
-        if (i < work.tiles)
-          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, row, head_k, work.batch);
+        const auto row_of = [&](int n) { return (work.first_tile + place_of(options_, n, work.tiles)) * kKeys; };
+        if (i < work.tiles) {
+          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, row_of(i), head_k, work.batch);
+          if constexpr (kScores) load_scores(work, keys_ + i, row_of(i));
+        }
         if (kQueryStages == 1 && i == 0) load_q(work);
         if (i == 0) continue;
-        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, row - kKeys, head_k,
+        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, row_of(i - 1), head_k,
              work.batch);
         if (i > 1) continue;
         following = next();
@@ -106,6 +125,7 @@ class Feeder {
     work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
     work.full_begin = (keys.full_begin + kKeys - 1) / kKeys - work.first_tile;
     work.full_end = keys.full_end / kKeys - work.first_tile;
+    if constexpr (kScores) work.slope = slope_of(p, work.head, work.batch);
     return work;
   }
   DEVICE_MEMBER void load_q(const Work& work) {
@@ -121,8 +141,20 @@ class Feeder {
     ring.wait_until_empty(n);
     panels.load(map, ring.full(n), row, head, batch);
   }
+  // The bias and mask of the n-th fill of K.
+  DEVICE_MEMBER void load_scores(const Work& work, uint32_t n, int key) const {
+    uint32_t fill = n * tiles_of_scores(options_);
+    for (const rapt_hopper_score_tiles* const t : {&options_.bias, &options_.mask}) {
+      if (t->boxes == 0) continue;
+      shared_.score_ring().wait_until_empty(fill);
+      shared_.scores(RingK::stage(fill))
+          .load(*t, shared_.score_ring().full(fill), {key, work.first_row, work.head, work.batch});
+      ++fill;
+    }
+  }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   Turns turns_;
   uint32_t queries_ = 0, keys_ = 0;  // fills so far
@@ -131,8 +163,13 @@ class Feeder {
 // A group's 64 rows of each tile of queries.
 class Group {
  public:
-  DEVICE_MEMBER Group(Args& a, const Shared& shared, int group)
-      : a_(a), shared_(shared), group_(group), softmax_(a.forward.problem.scale_log2, a.scale_inverse) {}
+  DEVICE_MEMBER Group(AllArgs& a, const Shared& shared, int group)
+      : a_(a.all),
+        options_(a.scores),
+        shared_(shared),
+        group_(group),
+        softmax_(kScores ? a.scores.unit_log2 : a.all.forward.problem.scale_log2,
+                 kScores ? a.scores.unit_log2_inverse : a.all.scale_inverse) {}
 
   DEVICE_MEMBER void run() {
     begin_tile();
@@ -141,7 +178,7 @@ class Group {
     Scores s;
     Outputs o;
     Fragment p[kKeyTiles / 2];
-    bool again = false;
+    int again = 0;
     shared_.k_ring().wait_until_full(keys_);
     products_begin();
     multiply_k(s);
@@ -177,9 +214,9 @@ class Group {
       keep(o);
       give_back_v(keys_ - 1);
       if (tiles_ > 0) give_back_k(tiles_ == 1);
-      again |= store(o);
+      again |= same_in_all_lanes(store(o));
     }
-    if (again) run_again<T, kRows>(a_, warp_row());
+    if (again) run_again<T, kRows, kScores>(a_, warp_row());
   }
 
  private:
@@ -238,22 +275,60 @@ class Group {
     give_back_v(keys_ - 2);
   }
 
-  // P of tile i of the keys.
+  // P of the i-th tile of the keys.
   template <class Rescale>
   DEVICE_MEMBER void weigh(Scores& s, int i, const Rescale& rescale) {
-    softmax_.weigh(s, i < full_begin_ || i >= full_end_, [&] { exclude_keys(s, i); }, rescale);
+    const int place = place_of(options_, i, tiles_);
+    if constexpr (kScores) change_scores(s, place);
+    softmax_.weigh(s, place < full_begin_ || place >= full_end_, [&] { exclude_keys(s, place); }, rescale);
   }
-  DEVICE_MEMBER void exclude_keys(Scores& s, int i) const {
+  DEVICE_MEMBER void exclude_keys(Scores& s, int place) const {
     Problem& problem = a_.forward.problem;
     const Work& work = shared_.work(queries_);
-    const Block block = unpacked_block(problem, work.head, work.batch, work.first_row);
-    const int first_key_of_tile = (work.first_tile + i) * kKeys;
+    const Block block = block_of(work);
+    const int first_key_of_tile = first_key_of(work, place);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = work.first_row + warp_row() + row_in_wave(0, half, lane());
       exclude(TileLogits<kKeyTiles>{s, half, lane()}, first_key(problem, block, row) - first_key_of_tile,
               end_key(problem, block, row) - first_key_of_tile);
     }
+  }
+  DEVICE_MEMBER Block block_of(const Work& w) const {
+    return unpacked_block(a_.forward.problem, w.head, w.batch, w.first_row);
+  }
+  DEVICE int first_key_of(const Work& work, int place) { return (work.first_tile + place) * kKeys; }
+
+  // The problem's options on scores.
+  DEVICE_MEMBER void change_scores(Scores& s, int place) const {
+    Problem& p = a_.forward.problem;
+    float scale = p.scale;
+    if (p.softcap > 0) {
+      cap(s, scale, p.softcap, options_.softcap);
+      scale = 1;
+    }
+    if (p.alibi.data != nullptr) {
+      const Work& work = shared_.work(queries_);
+      const int row = work.first_row + warp_row() + lane() / 4 + block_of(work).diagonal;
+      const int distance = first_key_of(work, place) + 2 * (lane() % 4) - row;
+      if (options_.last_keys_first) add_slopes_to_diagonal(s, scale, work.slope, distance);
+      else add_slopes(s, scale, work.slope, distance);
+      scale = 1;
+    }
+    if (options_.bias.boxes > 0)
+      with_tile(0, [&](const PanelsOfScores& t) { t.add_bias<T>(s, scale, options_.bias, warp_row(), lane()); });
+    if (options_.mask.boxes > 0)
+      with_tile(options_.bias.boxes > 0,
+                [&](const PanelsOfScores& t) { t.apply_mask(s, options_.mask, warp_row(), lane()); });
+  }
+  // read(tile) of the bias or mask of the last keys: which of the two, if there are two.
+  template <class Read>
+  DEVICE_MEMBER void with_tile(int which, const Read& read) const {
+    const uint32_t n = (keys_ - 1) * tiles_of_scores(options_) + which;
+    shared_.score_ring().wait_until_full(n);
+    read(shared_.scores(RingK::stage(n)));
+    wave_barrier();  // all lanes have read
+    shared_.score_ring().give_back(n, lane() == 0);
   }
   // The first of the warp's rows, within a tile of queries.
   DEVICE_MEMBER int warp_row() const { return group_ * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
@@ -268,8 +343,8 @@ class Group {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = block.first_row + warp_row() + row_in_wave(0, half, lane());
-      Softmax<T, false> own = softmax_.of_row(half);
-      const float factor = own.finish(sink_of<false>(a.problem, block));
+      Softmax<T, kScores> own = softmax_.of_row(half, options_.unit);
+      const float factor = own.finish(sink_of<kScores>(a.problem, block));
       const bool exists = row < block.q.count;
       if (exists) again |= not_finite(o, half) && own.sum == own.sum;
       if (exists && lane() % 4 == 0) store_lse(a, block, row, own.lse());
@@ -279,9 +354,10 @@ class Group {
   }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   const int group_;
-  RunningSoftmax<T, kKeyTiles> softmax_;
+  RunningSoftmax<T, kKeyTiles, kScores> softmax_;
   int tiles_, full_begin_, full_end_;  // of Work, of this tile of queries
   uint32_t queries_ = 0;               // tiles of queries so far
   uint32_t keys_ = 0;                  // tiles of K given back so far; V is one tile behind
@@ -290,7 +366,7 @@ class Group {
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};
@@ -299,6 +375,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_args arguments) {
     shared.q_ring().init(kGroups);
     shared.k_ring().init(kGroups);
     shared.v_ring().init(kGroups);
+    if constexpr (kScores) shared.score_ring().init(4 * kGroups);  // each warp gives back
     publish_barriers();
   }
   barrier();

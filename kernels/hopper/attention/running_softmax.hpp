@@ -9,7 +9,9 @@
 
 namespace rapt::nvidia {
 
-template <class T, int Tiles>
+// If `Options`, options have changed the scores. Then they may be too large for the log2 domain: a bias of the lowest
+// float32 would overflow there. Scores of such a row are taken relative to `far`, its largest score.
+template <class T, int Tiles, bool Options>
 class RunningSoftmax {
  public:
   static constexpr float kMost = T::p_exponent + kLazy;  // that a logit may be above its row's reference
@@ -20,7 +22,7 @@ class RunningSoftmax {
   DEVICE_MEMBER void begin() {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      reference_[half] = sum_[half] = rest_[half] = 0;
+      reference_[half] = sum_[half] = rest_[half] = far_[half] = 0;
     }
     careful_ = true;
   }
@@ -42,6 +44,8 @@ class RunningSoftmax {
       replace_references(s, factor);
       rescale(factor);
     }
+    if constexpr (Options)
+      if (rarely(careful_)) subtract_far(s);
     float sums[4];
 #pragma unroll
     for (int i = 0; i < Tiles; ++i)
@@ -63,13 +67,20 @@ class RunningSoftmax {
     if (rarely(careful_)) careful_ = any_lane(!settled(0) || !settled(1));
   }
 
-  // As the other kernels finish a row.
-  DEVICE_MEMBER Softmax<T, false> of_row(int half) const { return {reference_[half], sum_[half], rest_[half]}; }
+  // As the other kernels finish a row: those with options have natural logits, which are scores times `unit`.
+  DEVICE_MEMBER Softmax<T, Options> of_row(int half, float unit) const {
+    if constexpr (!Options) return {reference_[half], sum_[half], rest_[half]};
+    else return {__builtin_fmaf(far_[half], unit, reference_[half] * kLn2), sum_[half], rest_[half]};
+  }
 
  private:
+  static constexpr float kFar = 0x1p100f;  // numbers from here on are equal, or differ by so much that P is 0
+
   // The largest score that needs no other reference.
   DEVICE_MEMBER float limit(int half) const { return (reference_[half] + kMost) * inverse_; }
-  DEVICE_MEMBER bool settled(int half) const { return sum_[half] > 0 && reference_[half] >= -kMost; }
+  DEVICE_MEMBER bool settled(int half) const {
+    return sum_[half] > 0 && reference_[half] >= -kMost && !(Options && far_[half] != 0);
+  }
 
   DEVICE_MEMBER float largest(const Accumulators<Tiles>& s, int half) const {
     float most = max(s[0][2 * half], s[0][2 * half + 1]);
@@ -104,7 +115,7 @@ class RunningSoftmax {
     bool found = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float most = largest(s, half);
+      const float most = largest(s, half) - (Options ? far_[half] : 0);
       found |= most > limit(half) || (sum_[half] == 0 && most > -__builtin_inff());
     }
     return found;
@@ -113,19 +124,33 @@ class RunningSoftmax {
   DEVICE_MEMBER void replace_references(const Accumulators<Tiles>& s, float (&factor)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float most = query_max(largest(s, half)) * scale_, before = query_sum(sum_[half]), old = reference_[half];
-      const bool first = before == 0 && most > -__builtin_inff();
-      if (first || most > old + kMost) reference_[half] = most - T::p_exponent;
+      const float top = query_max(largest(s, half)), before = query_sum(sum_[half]);
+      const float old = reference_[half], old_far = far_[half], most = (Options ? top - old_far : top) * scale_;
+      // If scaled, the lowest number would be -Inf, as for a row without keys.
+      const bool first = before == 0 && (Options ? top : most) > -__builtin_inff();
+      if (first || most > old + kMost) {
+        if constexpr (Options) far_[half] = __builtin_fabsf(top) > kFar ? top : 0;
+        reference_[half] = (Options ? (top - far_[half]) * scale_ : most) - T::p_exponent;
+      }
       factor[half] = before == 0 ? 1 : exp2(old - reference_[half]);
+      if (Options && far_[half] != old_far && before != 0) factor[half] = 0;
       sum_[half] *= factor[half];
       rest_[half] *= factor[half];
     }
     careful_ = true;
   }
+  DEVICE_MEMBER void subtract_far(Accumulators<Tiles>& s) const {
+    if (!any_lane(far_[0] != 0 || far_[1] != 0)) return;
+#pragma unroll
+    for (int i = 0; i < Tiles; ++i)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) s[i][e] -= far_[e / 2];
+  }
 
   const float &scale_, &inverse_;  // of constant memory
   float reference_[2], sum_[2], rest_[2];
-  bool careful_;  // of the warp: a row has no keys yet, or a limit below 0
+  float far_[2];  // 0 if the row's scores are not so large
+  bool careful_;  // of the warp: a row has no keys yet, a limit below 0, or scores far from 0
 };
 
 }  // namespace rapt::nvidia

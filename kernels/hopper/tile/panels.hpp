@@ -25,9 +25,10 @@ struct Panels {
 
   // Stores 16 rows from `row` on of 16 columns, number `i` of the tile's columns. A warp does.
   DEVICE_MEMBER void store(int row, int i, const Fragment& f, int lane) const {
-    const int own = row + lane % 16, piece = lane / 16 ^ own % 8;
-    store_matrices(address + i / 4 * kPanelBytes + own * kRowBytes + (piece * 16 ^ i % 4 * 32), f);
+    store_matrices(piece(row + lane % 16, i, lane), f);
   }
+  // Loads 16 rows of such columns: row l of the fragment is the row that lanes l and 16 + l name. A warp does.
+  DEVICE_MEMBER Fragment load(int row, int i, int lane) const { return load_matrices(piece(row, i, lane)); }
 
   // Rows from `first` on as operand A, or B transposed, of products along their columns.
   DEVICE_MEMBER MatrixDescriptor rows(int first) const { return MatrixDescriptor::at(address + first * kRowBytes, 0); }
@@ -40,6 +41,12 @@ struct Panels {
   // All rows as operand B, or A transposed, of products along the rows.
   DEVICE_MEMBER MatrixDescriptor transposed() const { return MatrixDescriptor::at(address, kPanelBytes); }
   DEVICE constexpr int along_rows(int i) { return i * kStepColumns * kRowBytes; }
+
+ private:
+  // Where a lane finds its 16 bytes of a row: lanes below 16 the first 8 columns, the others the last 8.
+  DEVICE_MEMBER uint32_t piece(int row, int i, int lane) const {
+    return address + i / 4 * kPanelBytes + row * kRowBytes + ((lane / 16 ^ row % 8) * 16 ^ i % 4 * 32);
+  }
 };
 
 }  // namespace rapt::nvidia

@@ -1,12 +1,12 @@
 // Multiplies as the kernels of kernels/hopper do, but badly. RAPT_BLOCK_K 64: registers of products are used while
 // these run, so the compiler makes them wait for one another. Otherwise: exponentials come after the wait.
-#include "kernels/abi.h"
+#include "kernels/hopper/arguments.h"
 #include "kernels/hopper/isa/wgmma.hpp"
 
 using namespace rapt::nvidia;
 
 extern "C" __global__ void __launch_bounds__(RAPT_WAVES * 32, 1)
-    RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_args a) {
+    RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args a) {
   extern __shared__ __align__(1024) char memory[];
   const MatrixDescriptor rows = MatrixDescriptor::at(shared_address(memory), 0);
   Accumulators<8> s;
@@ -22,5 +22,5 @@ extern "C" __global__ void __launch_bounds__(RAPT_WAVES * 32, 1)
   for (int i = 0; i < 8; ++i)
 #pragma unroll
     for (int e = 0; e < 4; ++e) sum += rapt::nvidia::exp2(s[i][e]);
-  a.forward.lse.data[thread_id()] = sum;
+  a.all.forward.lse.data[thread_id()] = sum;
 }

@@ -1,0 +1,14 @@
+// Single numbers of shared memory. PTX ISA, "Data Movement and Conversion Instructions": ld.
+#pragma once
+
+#include "kernels/nvidia/isa/mma.hpp"
+
+namespace rapt::nvidia {
+
+DEVICE uint32_t load_shared_16(uint32_t address) {
+  uint16_t x;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(x) : "r"(address) : "memory");
+  return x;
+}
+
+}  // namespace rapt::nvidia
