@@ -10,8 +10,8 @@
 
 namespace rapt::nvidia {
 
-// A tile of a bias or mask in shared memory. Of a bias, panel i has keys 64 i to 64 i + 63; of a mask, one panel has
-// 128 keys. A tile that all queries share has one row.
+// A tile of a bias or mask in shared memory. Panel i of a bias has keys 64 i to 64 i + 63, a mask's only panel has 128
+// keys. A tile that all queries share has one row.
 template <int Rows, int Keys>
 struct ScorePanels {
   using Tile = Panels<Rows, Keys>;
