@@ -66,7 +66,8 @@ rapt_hopper_softcap softcap_args(const Call& call) {
     normal = normal && std::isnormal(y);
     return y;
   };
-  for (int i = 0; i < 4; ++i) c.coefficients[i] = rounded(call.scale * kPolynomial[i] * std::pow(ratio, 2 * i));
+  double power = call.scale;
+  for (int i = 0; i < 4; ++i, power *= ratio * ratio) c.coefficients[i] = rounded(power * kPolynomial[i]);
   c.most_square = rounded(RAPT_TANH_MOST_SQUARE / (ratio * ratio));
   if (!normal) c.most_square = -1;
   c.inverse = 1 / static_cast<float>(call.softcap);
