@@ -279,3 +279,12 @@ def test_wrong_training(option):
     with pytest.raises(SystemExit) as exit:
         main(["train", *option])
     assert exit.value.code == 2
+
+
+def test_tables_of_a_cpu_are_measured_there(monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert main(["cpu", "--rows", "1,4,256,64", "--dtype", "fp32", "--threads", "1", "--seconds", "0.01"]) == 0
+    assert "b1 hq4 hk4 sq256" not in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["xeon", "--device", "cuda"])
+    assert "--device is cuda; the table xeon is measured on cpu" in capsys.readouterr().err

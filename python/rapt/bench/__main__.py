@@ -32,13 +32,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")
     parser.add_argument("--dtype", choices=("fp32", "bf16", "fp16"), help="only the cases of this type")
     parser.add_argument("--threads", type=int, help="only the cases with this many threads, if the table sets them")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+    parser.add_argument(
+        "--device", help="cpu or cuda; default cuda where there is one. cpu and xeon are tables of a CPU"
+    )
     parser.add_argument("--seconds", type=float, default=0.5, help="for each backend, case and direction (default 0.5)")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per measurement and line")
     parser.add_argument("--html", metavar="FILE", type=path_to_write, help="a report")
     options = parser.parse_args(arguments)
+    here = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        time_model(options.device)
+        time_model(here)
     except RuntimeError as error:
         parser.error(str(error))
     names = options.tables or ["strix-halo"]
@@ -50,6 +53,9 @@ def main(arguments: list[str]) -> int:
     found: dict = {}
     for name in names:
         table = TABLES[name]()
+        device = table.device or here
+        if options.device not in (None, device):
+            parser.error(f"--device is {options.device}; the table {name} is measured on {device}")
         cases = [c for c in table.cases if options.dtype in (None, c.dtype)]
         if options.threads:
             cases = [c for c in cases if c.threads in (None, options.threads)]
@@ -59,13 +65,13 @@ def main(arguments: list[str]) -> int:
             parser.error(
                 f"no case of {name} is left; its rows are {'; '.join(dict.fromkeys(c.name for c in table.cases))}"
             )
-        rows = measure_table(name, table._replace(cases=cases), options.device, options.seconds, found)
+        rows = measure_table(name, table._replace(cases=cases), device, options.seconds, found)
         print(f"{name}\n")
-        for line in layouts.layout(name, options.device)(_kept(rows, measured), options.device):
+        for line in layouts.layout(name, device)(_kept(rows, measured), device):
             print(line, flush=True)
         print()
     absent: dict[tuple[str, str], list[str]] = {}
-    for dtype, (_, others) in found.items():
+    for (_, dtype), (_, others) in found.items():
         for why in others.items():
             absent.setdefault(why, []).append(dtype)
     for (rival, reason), dtypes in absent.items():
@@ -73,7 +79,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         write(options.json, "".join(json.dumps(r._asdict()) + "\n" for r in measured))
     if options.html:
-        write(options.html, html.report(measured, layouts.status(options.device)))
+        write(options.html, html.report(measured, layouts.status(measured[0].device)))
     return 0
 
 

@@ -44,11 +44,12 @@ class Row(NamedTuple):
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
-    """The rows of each case and direction, as they are measured. found[dtype] becomes what rivals() says."""
+    """The rows of each case and direction, as they are measured. found[device, dtype] becomes what rivals() says."""
     for case in table.cases:
-        if case.dtype not in found:
-            found[case.dtype] = rivals(device, TORCH_DTYPES[case.dtype])
-        chosen = [r for r in found[case.dtype][0] if table.rivals is None or r.name in table.rivals]
+        key = device, case.dtype
+        if key not in found:
+            found[key] = rivals(device, TORCH_DTYPES[case.dtype])
+        chosen = [r for r in found[key][0] if table.rivals is None or r.name in table.rivals]
         with pinned(case.threads if device == "cpu" else None):
             for op in table.ops:
                 yield _measure(name, case, op, chosen, device, seconds)

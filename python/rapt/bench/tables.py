@@ -44,6 +44,8 @@ class Table(NamedTuple):
     rivals: list[str] | None
     """the rivals that the table compares; None: all"""
     ops: tuple[str, ...]
+    device: str | None = None
+    """where the table is always measured; None: where the user asks"""
 
 
 def _strix_halo():
@@ -119,6 +121,7 @@ def _cpu():
         ],
         ["rapt", "torch flash"],
         ("fwd", "bwd"),
+        "cpu",
     )
 
 
@@ -137,6 +140,7 @@ def _xeon():
         ],
         ["rapt", "torch flash"],
         ("fwd", "bwd"),
+        "cpu",
     )
 
 

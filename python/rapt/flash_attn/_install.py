@@ -12,19 +12,25 @@ _MODULES = {  # flash_attn's module: ours
     "flash_attn.bert_padding": "rapt.flash_attn.bert_padding",
     "flash_attn.layers": None,
     "flash_attn.layers.rotary": "rapt.flash_attn.rotary",
+    "flash_attn_interface": "rapt.flash_attn.flash_attn_3",  # FlashAttention 3's
+    "flash_attn_3": None,
+    "flash_attn_3.flash_attn_interface": "rapt.flash_attn.flash_attn_3",
 }
 
 
+_PACKAGES = {name.rpartition(".")[0] for name in _MODULES}  # what other modules are in
 _PRIVATE = ("__version__", "_flash_attn_", "_wrapped_flash_attn_")  # names that other programs import nevertheless
 
 
 def install() -> None:
     """From here on `import flash_attn` in this process gives rapt.flash_attn, even if the real one is installed.
 
-    It also has the modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata. Call
-    it before importing anything that looks for flash_attn: transformers and others look once and remember.
+    It also has the modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata, and
+    FlashAttention 3's module flash_attn_interface. Call it before importing anything that looks for flash_attn:
+    transformers and others look once and remember.
     """
-    for name in [name for name in sys.modules if name == "flash_attn" or name.startswith("flash_attn.")]:
+    packages = {name.partition(".")[0] for name in _MODULES}
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
     sys.meta_path[:] = [_StandIn(), *(finder for finder in sys.meta_path if not isinstance(finder, _StandIn))]
     importlib.invalidate_caches()
@@ -35,8 +41,8 @@ class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname in _MODULES:
-            return ModuleSpec(fullname, self, origin="rapt.flash_attn", is_package=fullname.count(".") < 2)
-        if fullname.startswith("flash_attn."):
+            return ModuleSpec(fullname, self, origin="rapt.flash_attn", is_package=fullname in _PACKAGES)
+        if fullname.startswith(("flash_attn.", "flash_attn_3.")):
             raise ModuleNotFoundError(f"rapt.flash_attn has no {fullname}", name=fullname)
         return None
 

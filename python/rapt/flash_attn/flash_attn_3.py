@@ -1,0 +1,152 @@
+"""FlashAttention 3's functions, its module flash_attn_interface, on any device that the tensors are on.
+
+    from rapt.flash_attn.flash_attn_3 import flash_attn_func    # instead of: from flash_attn_interface import ...
+
+rapt.flash_attn.install() gives this module by that name and as flash_attn_3.flash_attn_interface. Shapes are those of
+rapt.flash_attn. An argument is honoured or refused by name. Hints about the schedule change no result: pack_gqa,
+sm_margin and scheduler_metadata. softmax_lse is -inf for a row with nothing to attend, as in FlashAttention 3.
+"""
+
+import torch
+
+from rapt.flash_attn._call import InvalidArgument, attend_to_cache, mask_options
+from rapt.torch.operators import attention
+
+
+def flash_attn_func(
+    q, k, v, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None, v_descale=None,
+    window_size=(-1, -1), attention_chunk=0, softcap=0.0, num_splits=1, pack_gqa=None, deterministic=False, sm_margin=0,
+    return_attn_probs=False,
+):  # fmt: skip
+    """softmax(softmax_scale * q k^T) v with gradients; a row with nothing to attend gives 0.
+
+    q: [batch, seqlen_q, heads, head_dim]; k: [batch, seqlen_k, heads_k, head_dim];
+        v: [batch, seqlen_k, heads_k, head_dim_v]
+    softmax_scale: default 1 / sqrt(head_dim)
+
+    Returns out [batch, seqlen_q, heads, head_dim_v]; with return_attn_probs (out, softmax_lse).
+    """
+    _refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
+    _check_hints(attention_chunk, num_splits)
+    mask = mask_options(softmax_scale, causal, window_size, softcap, None)
+    return _attend(q, k, v, mask | {"deterministic": deterministic}, return_attn_probs)
+
+
+def flash_attn_qkvpacked_func(
+    qkv, softmax_scale=None, causal=False, q_descale=None, k_descale=None, v_descale=None, window_size=(-1, -1),
+    attention_chunk=0, softcap=0.0, deterministic=False, num_heads_q=None, sm_margin=0, return_attn_probs=False,
+):  # fmt: skip
+    """flash_attn_func of one tensor: [batch, seqlen, 3, heads, head_dim], or with num_heads_q
+    [batch, seqlen, num_heads_q + 2 heads_k, head_dim]."""
+    if qkv.dim() == 5 and qkv.shape[2] == 3:
+        q, k, v = qkv.unbind(2)
+    elif qkv.dim() == 4 and num_heads_q is not None and (qkv.shape[2] - num_heads_q) % 2 == 0:
+        heads_k = (qkv.shape[2] - num_heads_q) // 2
+        q, k, v = qkv.split([num_heads_q, heads_k, heads_k], 2)
+    else:
+        raise InvalidArgument(
+            f"qkv has the shape {tuple(qkv.shape)} and num_heads_q is {num_heads_q}; it must be "
+            f"[batch, seqlen, 3, heads, head_dim], or [batch, seqlen, num_heads_q + 2 heads_k, head_dim]"
+        )
+    return flash_attn_func(
+        q, k, v, softmax_scale, causal, None, q_descale, k_descale, v_descale, window_size, attention_chunk, softcap,
+        deterministic=deterministic, sm_margin=sm_margin, return_attn_probs=return_attn_probs,
+    )  # fmt: skip
+
+
+def flash_attn_varlen_func(
+    q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q=None, seqused_k=None, softmax_scale=None,
+    causal=False, qv=None, q_descale=None, k_descale=None, v_descale=None, window_size=(-1, -1), attention_chunk=0,
+    softcap=0.0, num_splits=1, pack_gqa=None, deterministic=False, sm_margin=0, return_attn_probs=False,
+):  # fmt: skip
+    """flash_attn_func for packed sequences: sequence b is rows cu_seqlens[b] to cu_seqlens[b + 1] - 1.
+
+    q: [total_q, heads, head_dim]; k, v: [total_k, heads_k, head_dim]; cu_seqlens_q, cu_seqlens_k: int32 [batch + 1]
+    """
+    _refuse(
+        seqused_q=seqused_q, seqused_k=seqused_k, qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale
+    )
+    _check_hints(attention_chunk, num_splits)
+    packed = {
+        "cu_seqlens_q": cu_seqlens_q,
+        "cu_seqlens_k": cu_seqlens_k,
+        "max_seqlen_q": int(max_seqlen_q),
+        "max_seqlen_k": int(max_seqlen_k),
+    }
+    mask = mask_options(softmax_scale, causal, window_size, softcap, None)
+    return _attend(q, k, v, mask | packed | {"deterministic": deterministic}, return_attn_probs)
+
+
+def flash_attn_with_kvcache(
+    q, k_cache, v_cache, k=None, v=None, qv=None, rotary_cos=None, rotary_sin=None, cache_seqlens=None,
+    cache_batch_idx=None, cache_leftpad=None, page_table=None, cu_seqlens_q=None, cu_seqlens_k_new=None,
+    max_seqlen_q=None, rotary_seqlens=None, q_descale=None, k_descale=None, v_descale=None, softmax_scale=None,
+    causal=False, window_size=(-1, -1), attention_chunk=0, softcap=0.0, rotary_interleaved=True,
+    scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0, return_softmax_lse=False,
+):  # fmt: skip
+    """rapt.flash_attn.flash_attn_with_kvcache; block_table is called page_table here."""
+    _refuse(
+        qv=qv, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k_new=cu_seqlens_k_new, max_seqlen_q=max_seqlen_q,
+        rotary_seqlens=rotary_seqlens, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
+    )  # fmt: skip
+    _check_hints(attention_chunk, num_splits)
+    out, lse = attend_to_cache(
+        q,
+        k_cache,
+        v_cache,
+        seqused_k=cache_seqlens,
+        new_k=k,
+        new_v=v,
+        deterministic=num_splits == 1,
+        cache={
+            "cache_batch_idx": cache_batch_idx,
+            "leftpad_k": cache_leftpad,
+            "block_table": page_table,
+            "rotary_cos": rotary_cos,
+            "rotary_sin": rotary_sin,
+            "rotary_interleaved": rotary_interleaved,
+        },
+        softmax_scale=softmax_scale,
+        causal=causal,
+        window_size=window_size,
+        softcap=softcap,
+        alibi_slopes=None,
+    )
+    return (out, lse.masked_fill(lse == torch.inf, -torch.inf)) if return_softmax_lse else out
+
+
+def flash_attn_combine(out_partial, lse_partial, out=None, out_dtype=None):
+    """Merges results over parts of the keys: (out, lse).
+
+    out_partial: [parts, batch, seqlen, heads, head_dim]; lse_partial: [parts, batch, seqlen, heads], fp32
+    """
+    lse = torch.logsumexp(lse_partial, 0)
+    weights = (lse_partial - lse.masked_fill(lse == -torch.inf, 0.0)).exp()
+    result = (out_partial.float() * weights[..., None]).sum(0).to(out_dtype or out_partial.dtype)
+    return (result if out is None else out.copy_(result)), lse
+
+
+def get_scheduler_metadata(*args, **kwargs):
+    """None: Rapt needs no metadata, whatever the sizes are."""
+    return None
+
+
+def _attend(q, k, v, options, return_lse):
+    try:
+        out, lse = attention(q, k, v, return_lse=True, **options)
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None
+    return (out, lse) if return_lse else out
+
+
+def _refuse(**arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise NotImplementedError(f"{name} is given; Rapt does not have it, so it must be None")
+
+
+def _check_hints(attention_chunk, num_splits):
+    if attention_chunk:
+        raise NotImplementedError(f"attention_chunk is {attention_chunk}; Rapt does not have it, so it must be 0")
+    if num_splits not in (0, 1):
+        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")
