@@ -70,17 +70,22 @@ def main(arguments: list[str]) -> int:
         for line in layouts.layout(name, device)(_kept(rows, measured), device):
             print(line, flush=True)
         print()
+    _print_absent(found)
+    if options.json:
+        write(options.json, "".join(json.dumps(r._asdict()) + "\n" for r in measured))
+    if options.html:
+        write(options.html, html.report(measured, layouts.status(measured[0].device)))
+    return 0
+
+
+def _print_absent(found):
+    """The rivals that do not run here, and why."""
     absent: dict[tuple[str, str], list[str]] = {}
     for (_, dtype), (_, others) in found.items():
         for why in others.items():
             absent.setdefault(why, []).append(dtype)
     for (rival, reason), dtypes in absent.items():
         print(f"not here: {rival}{'' if len(dtypes) == len(found) else ' in ' + ', '.join(dtypes)}: {reason}")
-    if options.json:
-        write(options.json, "".join(json.dumps(r._asdict()) + "\n" for r in measured))
-    if options.html:
-        write(options.html, html.report(measured, layouts.status(measured[0].device)))
-    return 0
 
 
 def _kept(rows, measured):
