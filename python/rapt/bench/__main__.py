@@ -56,15 +56,10 @@ def main(arguments: list[str]) -> int:
         device = table.device or here
         if options.device not in (None, device):
             parser.error(f"--device is {options.device}; the table {name} is measured on {device}")
-        cases = [c for c in table.cases if options.dtype in (None, c.dtype)]
-        if options.threads:
-            cases = [c for c in cases if c.threads in (None, options.threads)]
-        if options.rows:
-            cases = [c for c in cases if c.name in options.rows.split(";")]
+        cases = _chosen(table.cases, options)
         if not cases:
-            parser.error(
-                f"no case of {name} is left; its rows are {'; '.join(dict.fromkeys(c.name for c in table.cases))}"
-            )
+            rows = "; ".join(dict.fromkeys(c.name for c in table.cases))
+            parser.error(f"no case of {name} is left; its rows are {rows}")
         rows = measure_table(name, table._replace(cases=cases), device, options.seconds, found)
         print(f"{name}\n")
         for line in layouts.layout(name, device)(_kept(rows, measured), device):
@@ -76,6 +71,13 @@ def main(arguments: list[str]) -> int:
     if options.html:
         write(options.html, html.report(measured, layouts.status(measured[0].device)))
     return 0
+
+
+def _chosen(cases, options):
+    cases = [c for c in cases if options.dtype in (None, c.dtype)]
+    if options.threads:
+        cases = [c for c in cases if c.threads in (None, options.threads)]
+    return [c for c in cases if c.name in options.rows.split(";")] if options.rows else cases
 
 
 def _print_absent(found):
