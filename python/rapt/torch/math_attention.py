@@ -26,11 +26,11 @@ def forward(original, counts: Counts):
     ):  # fmt: skip
         traced = type(query) not in _COMPUTED
         with counts.attempt(NAME, "traced" if traced else "forward") as taken:
-            _check(query, attn_mask, is_causal, dropout_mask)
+            check(query, attn_mask, is_causal, dropout_mask)
             out = sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         if taken:
-            if out.grad_fn is not None and not traced:
-                out.grad_fn.register_prehook(lambda _: counts.taken.update(["backward"]))
+            if not traced:
+                count_backward(out, counts)
             # scaled_dot_product_attention reads only the first result; the second would be the matrix of scores.
             return out, out.new_empty(0)
         return original.call_boxed(
@@ -40,7 +40,13 @@ def forward(original, counts: Counts):
     return kernel
 
 
-def _check(query, attn_mask, is_causal, dropout_mask):
+def count_backward(out, counts: Counts):
+    """Counts the backward of a call that Rapt took, if there will be one."""
+    if out.grad_fn is not None:
+        out.grad_fn.register_prehook(lambda _: counts.taken.update(["backward"]))
+
+
+def check(query, attn_mask, is_causal, dropout_mask=None):
     """Raises if the call is left to torch; the library may refuse it too."""
     if not torch._C._get_flash_sdp_enabled() and not torch._C._get_mem_efficient_sdp_enabled():
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")

@@ -12,7 +12,7 @@ import warnings
 import torch
 
 from rapt import _core
-from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, math_attention
+from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, function, math_attention
 from rapt.torch.report import Counts, Report
 
 _lock = threading.Lock()
@@ -20,6 +20,7 @@ _counts = Counts(off=True)
 _switched_on = False
 _blocks = 0  # active blocks of enabled()
 _library: torch.library.Library | None = None
+_function_before = None
 _fast_path_before = True
 _cache_tag_before = ""
 
@@ -36,7 +37,6 @@ def enable(always: bool = False):
     always: take calls that torch computes faster on this GPU too, by the measurements that measured.py reads
     """
     global _switched_on
-    _check_torch()
     with _lock:
         _counts.always = always
         _switched_on = True
@@ -63,7 +63,6 @@ def enabled(always: bool = False):
 
 def acquire(always: bool = False):
     global _blocks
-    _check_torch()
     with _lock:
         _counts.always = always
         _blocks += 1
@@ -82,12 +81,9 @@ def report() -> Report:
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
         operators.append(math_attention.OPERATOR)
+        if not _has_kernels():
+            operators = ["torch.nn.functional.scaled_dot_product_attention"]
         return Report(not _counts.off, operators, dict(_counts.taken), dict(_counts.refused))
-
-
-def _check_torch():
-    if not hasattr(torch.library, "get_kernel"):
-        raise RuntimeError(f"torch {torch.__version__} has no torch.library.get_kernel, which enable() needs")
 
 
 def _gpu_modules():
@@ -105,7 +101,10 @@ def _switch():
         _remove()
         _counts.clear()
         _counts.off = False
-        _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
+        if _has_kernels():
+            _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
+        else:
+            _replace_function()
         if _gpu_modules():
             torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
@@ -116,7 +115,7 @@ def _switch():
     elif not wanted and not _counts.off:
         _remove()
         _counts.off = True
-        if _counts.bound:  # backward calls to come must be Rapt's
+        if _counts.bound and _has_kernels():  # backward calls to come must be Rapt's
             _install(_fused("BACKWARD", _gpu_modules()))
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
         torch.compiler.config.cache_key_tag = _cache_tag_before
@@ -151,8 +150,22 @@ def _install(kernels):
             _library.impl(name.removeprefix("aten::"), make(original, _counts), key, with_keyset=True)
 
 
+def _has_kernels():
+    """True if torch gives its own kernels out, so that they can be called where Rapt's are in their place."""
+    return hasattr(torch.library, "get_kernel")
+
+
+def _replace_function():
+    global _function_before
+    _function_before = torch.nn.functional.scaled_dot_product_attention
+    torch.nn.functional.scaled_dot_product_attention = function.stand_in(_function_before, _counts)
+
+
 def _remove():
-    global _library
+    global _library, _function_before
+    if _function_before is not None:
+        torch.nn.functional.scaled_dot_product_attention = _function_before
+        _function_before = None
     if _library is not None:
         _library._destroy()
         _library = None

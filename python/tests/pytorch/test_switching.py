@@ -50,12 +50,39 @@ def test_blocks_nest_and_end_by_exceptions():
     assert not rapt.torch.report().enabled
 
 
-def test_a_torch_that_is_too_old(monkeypatch):
-    monkeypatch.delattr(torch.library, "get_kernel")
-    for start in (rapt.torch.enable, rapt.torch.enabled().__enter__):
-        with pytest.raises(RuntimeError, match="has no torch.library.get_kernel"):
-            start()
-    assert not rapt.torch.report().enabled
+@pytest.fixture
+def old_torch(monkeypatch):
+    monkeypatch.delattr(torch.library, "get_kernel", raising=False)
+    before = torch.nn.functional.scaled_dot_product_attention
+    yield
+    rapt.torch.disable()
+    assert torch.nn.functional.scaled_dot_product_attention is before
+
+
+def test_a_torch_that_does_not_give_its_kernels_out(old_torch):
+    inputs = [x.requires_grad_() for x in torch.randn(3, 1, 2, 9, 8)]
+    mask = torch.rand(9, 9) < 0.8
+    expected = torch.nn.functional.scaled_dot_product_attention(*inputs, mask)
+    with rapt.torch.enabled():
+        out = torch.nn.functional.scaled_dot_product_attention(*inputs, mask)
+        gradients = torch.autograd.grad(out.sum(), inputs)
+        report = rapt.torch.report()
+        double = torch.nn.functional.scaled_dot_product_attention(*(x.detach().double() for x in inputs), mask)
+        assert "float64" in str(rapt.torch.report())
+    assert report.taken == {"forward": 1, "backward": 1} and not report.refused and double.dtype == torch.float64
+    torch.testing.assert_close(out, expected)
+    for x, y in zip(gradients, torch.autograd.grad(expected.sum(), inputs), strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-4)
+
+
+def test_a_graph_of_a_torch_that_does_not_give_its_kernels_out(old_torch):
+    inputs = list(torch.randn(3, 1, 2, 9, 8))
+    expected = scaled_dot_product_attention(*inputs)
+    torch.compiler.reset()
+    with rapt.torch.enabled():
+        compiled = torch.compile(lambda *x: torch.nn.functional.scaled_dot_product_attention(*x), backend="aot_eager")
+        torch.testing.assert_close(compiled(*inputs), expected)
+    torch.compiler.reset()
 
 
 def test_a_fast_path_that_was_off_stays_off():
