@@ -90,7 +90,7 @@ test: deps-test ## what must pass before a change lands
 test-nightly: deps-test ## the longer lists too, and 64-bit Arm
 	@TIDY=all tools/run-parts lint release sim gpu+tsan+cuda python+asan+clean-tree cross nightly
 
-.PHONY: release sim gpu cuda python asan tsan fuzz cross clean-tree nightly
+.PHONY: release sim gpu cuda python python-torch asan tsan fuzz cross clean-tree nightly
 release: ## tests of the optimised build, the installed package and the layers
 	@tools/install-deps kernels
 	cmake --preset release -DRAPT_BUILD_TESTS=ON -DRAPT_BUILD_ARCHIVES=ON >/dev/null && $(compile) --preset release && ctest --preset release
@@ -118,6 +118,11 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx942 \
 	  PYTHONPATH=build/release/python $(VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests
 	tools/test-wheel $(CURDIR)/$(VENV)/bin/python $(CURDIR)/build/release/kernels
+python-torch: ## the tests of rapt.torch with another version of PyTorch (TORCH=2.5.1), after `make python`
+	$(if $(TORCH),,$(error TORCH=VERSION is missing))
+	test -x build/torch-$(TORCH)/bin/python || python3 -m venv build/torch-$(TORCH)
+	build/torch-$(TORCH)/bin/python -m pip install -q torch==$(TORCH) numpy pytest
+	PYTHONPATH=build/release/python build/torch-$(TORCH)/bin/python -m pytest -q -p no:cacheprovider python/tests/pytorch
 asan: ## tests under the address and undefined-behaviour sanitizers, and the fuzz targets on their corpus
 	@tools/install-deps sim
 	$(call test,asan)
@@ -132,6 +137,7 @@ clean-tree: ## `make demo` and `make demo-gpu` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where the parts sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
+	for version in 2.5.1 2.11.0 2.14.1; do $(MAKE) python-torch TORCH=$$version || exit 1; done
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
 	tools/install-triton build/triton

@@ -53,10 +53,17 @@ class _Attention(torch.autograd.Function):
         return None, *gradients
 
 
+def _each_requires_grad(*args):
+    return any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args)
+
+
+_any_requires_grad = getattr(torch._C, "_any_requires_grad", _each_requires_grad)  # faster, where torch has it
+
+
 def _is_recorded(*args):
     if torch.autograd.forward_ad._current_level >= 0:  # apply() then refuses tensors that have a tangent
         return True
-    return torch.is_grad_enabled() and torch._C._any_requires_grad(*args)
+    return torch.is_grad_enabled() and _any_requires_grad(*args)
 
 
 def _apply(function, *args):

@@ -23,6 +23,7 @@ _library: torch.library.Library | None = None
 _function_before = None
 _fast_path_before = True
 _cache_tag_before = ""
+_compiler = getattr(torch.compiler, "config", None)  # torch 2.5 has none
 
 
 def enable(always: bool = False):
@@ -109,16 +110,17 @@ def _switch():
             torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
-        # Graphs that are compiled now may contain Rapt's operator in place of math.
-        _cache_tag_before = torch.compiler.config.cache_key_tag
-        torch.compiler.config.cache_key_tag = f"{_cache_tag_before}rapt"
+        if _compiler is not None:  # graphs that are compiled now may contain Rapt's operator in place of math
+            _cache_tag_before = _compiler.cache_key_tag
+            _compiler.cache_key_tag = f"{_cache_tag_before}rapt"
     elif not wanted and not _counts.off:
         _remove()
         _counts.off = True
         if _counts.bound and _has_kernels():  # backward calls to come must be Rapt's
             _install(_fused("BACKWARD", _gpu_modules()))
         torch.backends.mha.set_fastpath_enabled(_fast_path_before)
-        torch.compiler.config.cache_key_tag = _cache_tag_before
+        if _compiler is not None:
+            _compiler.cache_key_tag = _cache_tag_before
 
 
 def _preload():

@@ -36,7 +36,9 @@ def test_whose_aotriton(monkeypatch, tmp_path):
 
 def test_a_wish_for_composable_kernel(monkeypatch):
     monkeypatch.setattr(torch.version, "hip", "7.2")
-    monkeypatch.setattr(torch.backends.cuda, "preferred_rocm_fa_library", lambda: "_ROCmFABackend.AOTriton")
+    monkeypatch.setattr(
+        torch.backends.cuda, "preferred_rocm_fa_library", lambda: "_ROCmFABackend.AOTriton", raising=False
+    )
     monkeypatch.delenv("TORCH_ROCM_FA_PREFER_CK", raising=False)
     assert "preferred_rocm_fa_library: _ROCmFABackend.AOTriton" in status.lines()
     assert not any("Composable" in line for line in status.lines())
