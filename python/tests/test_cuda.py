@@ -289,6 +289,26 @@ def test_takeover_of_dropout(dtype, head_dim):
     torch.testing.assert_close(dv[..., 0].float(), kept.float().sum(2), rtol=2e-2, atol=2e-2)
 
 
+def test_context_parallelism_of_torch(tmp_path):
+    """A ring of one process: torch's ring attention calls the flash or cuDNN operators."""
+    experimental = pytest.importorskip("torch.distributed.tensor.experimental")
+    torch.distributed.init_process_group("nccl", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (1,))
+        inputs = [x.detach() for x in normal(*((1, 4, 256, 64),) * 3)]
+        expected = in_float64(lambda *x: scaled_dot_product_attention(*x, is_causal=True), inputs)
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        with rapt.torch.enabled(always=True), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
+            with experimental.context_parallel(mesh, buffers=leaves, buffer_seq_dims=(2, 2, 2)):
+                out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
+                gradients = torch.autograd.grad(out.float().square().sum(), leaves)
+            report = rapt.torch.report()
+        assert report.taken == {"forward": 1, "backward": 1} and not report.refused
+        assert_close([out.detach(), *gradients], expected, TOLERANCE[torch.bfloat16])
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 FIRST_CALL = """
 import torch, rapt.torch
 from torch.nn.functional import scaled_dot_product_attention
