@@ -98,10 +98,13 @@ def test_what_is_refused(function, arguments, reason):
         getattr(flash_attn_3, function)(*qkv(), **arguments)
 
 
-def test_install():
+def test_install(monkeypatch):
+    monkeypatch.setenv("FLASH_ATTENTION_TRITON_AMD_ENABLE", "TRUE")
     before, finders = set(sys.modules), list(sys.meta_path)
     try:
-        rapt.flash_attn.install()
+        with pytest.warns(UserWarning, match="FLASH_ATTENTION_TRITON_AMD_ENABLE is TRUE: rapt.flash_attn chooses"):
+            rapt.flash_attn.install()
+        assert importlib.import_module("flash_attn.flash_attn_triton_amd").flash_attn_func
         for name in ("flash_attn_interface", "flash_attn_3.flash_attn_interface"):
             module = importlib.import_module(name)
             assert module.flash_attn_func is flash_attn_3.flash_attn_func

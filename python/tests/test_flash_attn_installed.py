@@ -69,3 +69,11 @@ options = dict(max_new_tokens=5, do_sample=False, eos_token_id=None)
 assert torch.equal(*(model.generate(**inputs, **options) for model in (eager, ours)))
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_proof_of_one_screen():
+    result = subprocess.run([sys.executable, "-m", "rapt.flash_attn"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 8 and lines[1].startswith("device ") and lines[2].startswith("forward       cpu, ")
+    assert [line.split()[1] for line in lines[4:]] == ["ok,"] * 4

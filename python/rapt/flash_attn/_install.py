@@ -2,7 +2,9 @@
 
 import importlib.abc
 import importlib.metadata
+import os
 import sys
+import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -10,6 +12,7 @@ _MODULES = {  # flash_attn's module: ours
     "flash_attn": "rapt.flash_attn",
     "flash_attn.flash_attn_interface": "rapt.flash_attn.flash_attn_interface",
     "flash_attn.bert_padding": "rapt.flash_attn.bert_padding",
+    "flash_attn.flash_attn_triton_amd": "rapt.flash_attn.flash_attn_interface",  # the functions by Triton for AMD
     "flash_attn.layers": None,
     "flash_attn.layers.rotary": "rapt.flash_attn.rotary",
     "flash_attn_interface": "rapt.flash_attn.flash_attn_3",  # FlashAttention 3's
@@ -19,6 +22,7 @@ _MODULES = {  # flash_attn's module: ours
 
 
 _PACKAGES = {name.rpartition(".")[0] for name in _MODULES}  # what other modules are in
+_WISH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"  # for FlashAttention's backend by Triton on AMD GPUs
 _PRIVATE = ("__version__", "_flash_attn_", "_wrapped_flash_attn_")  # names that other programs import nevertheless
 
 
@@ -29,6 +33,12 @@ def install() -> None:
     FlashAttention 3's module flash_attn_interface. Call it before importing anything that looks for flash_attn:
     transformers and others look once and remember.
     """
+    if os.environ.get(_WISH, "").upper() == "TRUE":
+        warnings.warn(
+            f"{_WISH} is TRUE: rapt.flash_attn chooses each problem's kernel by its tables. Kernels by Triton are among "
+            f"them where the archive has some (make archives TRITON=1); rapt.explain() names the chosen one",
+            stacklevel=2,
+        )
     packages = {name.partition(".")[0] for name in _MODULES}
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
