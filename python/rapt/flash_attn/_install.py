@@ -35,7 +35,7 @@ def install() -> None:
     """
     if os.environ.get(_WISH, "").upper() == "TRUE":
         warnings.warn(
-            f"{_WISH} is TRUE: rapt.flash_attn chooses each problem's kernel by its tables. Kernels by Triton are among "
+            f"{_WISH} is TRUE: rapt.flash_attn chooses each problem's kernel by its tables. Those by Triton are among "
             f"them where the archive has some (make archives TRITON=1); rapt.explain() names the chosen one",
             stacklevel=2,
         )
