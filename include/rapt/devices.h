@@ -100,7 +100,7 @@ typedef struct rapt_kernel {
   const char* vendor;               /* "amd" or "nvidia" */
   const rapt_amd_kernel* amd;       /* NULL if the vendor is not "amd" */
   const rapt_nvidia_kernel* nvidia; /* NULL if the vendor is not "nvidia" */
-  const char* stage;                /* what rows of tuning tables begin with; "" for an unknown operation */
+  const char* stage;                /* what rows of tuning tables begin with; "" if it is of another version */
 } rapt_kernel;
 
 /* The path of each archive in RAPT_KERNEL_PATH (folders or files, separated by ':') and next to the library, the first

@@ -72,7 +72,7 @@ def capped(o, s):
 @triton.jit
 def capped_too(o, s, gradient):
     """The same, and softcap's derivative as a factor of the gradient. P and its gradient are rounded to 16 bits, where
-    up to kMostTritonSoftcap (src/gpu/needs.hpp) times the error of a rough tanh is lost."""
+    up to kTritonMostSoftcap (kernels/archive_format.hpp) times the error of a rough tanh is lost."""
     if o.softcap > 0:
         s = rough_tanh(s * (o.of_softcap * (2 * LOG2E)))
         gradient *= 1 - s * s

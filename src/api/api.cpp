@@ -27,8 +27,8 @@ Execution execution_of(const rapt_execution* given, rapt_executor& executor) {
   Execution out;
   if (given == nullptr) return out;
   const rapt_execution e = read_versioned("execution", given);
-  if (e.backend) out.request.backend = e.backend;
-  out.request.allow_math = e.allow_math != 0;
+  if (e.backend) out.backend = e.backend;
+  out.allow_math = e.allow_math != 0;
   out.deterministic = e.deterministic != 0;
   if (e.executor) {
     executor = read_versioned("execution.executor", e.executor);
@@ -78,7 +78,7 @@ size_t workspace_of(const PublicCall& given) {
 template <class PublicCall>
 Explanation explain_call(const PublicCall& given, rapt_op op) {
   const Checked checked(given);
-  return explain({checked.call, op, checked.call.device, checked.execution.request});
+  return explain({checked.call, op, checked.call.device, checked.execution});
 }
 
 void require_one_call(const void* forward, const void* backward) {

@@ -114,11 +114,11 @@ rapt_status rapt_explain_problem(const rapt_problem* problem, rapt_op op, rapt_d
     if (device_type_name(device.type).empty())
       throw Error(RAPT_INVALID_ARGUMENT, cat("device is ", device_text(device), ", must be cpu, hip or cuda"));
     rapt_executor executor;
-    const BackendRequest request = execution_of(execution, executor).request;
+    const Execution how = execution_of(execution, executor);
     const Problem p = from_c(*problem);
     if (op == RAPT_BACKWARD && p.has_cache)
       throw Error(RAPT_UNSUPPORTED, cat(p.text(), " has a KV cache, the backward pass takes no cache"));
-    *explanation = new_explanation(explain({p, op, device, request}));
+    *explanation = new_explanation(explain({p, op, device, how}));
   });
 }
 }

@@ -1,6 +1,6 @@
 // A backend computes attention on devices of one kind. backends.cpp lists them; each has a file. To add one, derive
-// from Backend (or HostBackend) and refuse in plan() what it cannot run. Its pure virtual functions are what a backend
-// must have.
+// from Backend and refuse in plan() what it cannot run, or from HostBackend and refusal(). Its pure virtual functions
+// are what a backend must have.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,17 @@
 
 namespace rapt {
 
-// A call of either direction. A forward call is changed: new keys and lengths get other addresses.
-using AnyCall = std::variant<ForwardCall*, const BackwardCall*>;
+// A call of either direction. Running it changes it: new keys and lengths get other addresses.
+using AnyCall = std::variant<ForwardCall*, BackwardCall*>;
 inline const Call& common(AnyCall call) {
-  return *std::visit([](auto* c) -> const Call* { return c; }, call);
+  return *std::visit([](const Call* c) { return c; }, call);
 }
 inline rapt_op op_of(AnyCall call) { return call.index() == 0 ? RAPT_FORWARD : RAPT_BACKWARD; }
 
-// The fields of rapt_execution that selection uses.
-struct BackendRequest {
-  std::string_view backend = "auto";
-  bool allow_math = false;
-};
-
 // rapt_execution as the engine uses it.
 struct Execution {
-  BackendRequest request;
-  bool deterministic = false;
+  std::string_view backend = "auto";
+  bool allow_math = false, deterministic = false;
   const rapt_executor* executor = nullptr;
   void* stream = nullptr;
   char* workspace = nullptr;
@@ -42,8 +36,9 @@ struct Question {
   const Problem& problem;
   rapt_op op;
   rapt_device device;
-  BackendRequest request;
-  bool automatic() const { return request.backend == "auto"; }
+  const Execution& execution;
+
+  bool automatic() const { return execution.backend == "auto"; }
 };
 
 class Backend;
@@ -54,36 +49,39 @@ struct Plan {
   std::shared_ptr<const void> chosen = nullptr;
 };
 
-// A backend's answer in words.
-struct Answer {
-  std::string kernel;                    // runs it, or would run it; "" if there is none
-  std::string reason;                    // why the backend took the problem
-  std::vector<Candidate> variants = {};  // the kernels that can be asked for by name
-};
-
 class Backend {
  public:
-  Backend(std::string name, rapt_device_type device) : name_(std::move(name)), device_(device) {}
+  Backend(std::string its_name, rapt_device_type its_device) : name(std::move(its_name)), device(its_device) {}
   virtual ~Backend() = default;
-  Backend(const Backend&) = delete;
-  Backend& operator=(const Backend&) = delete;
 
-  const std::string& name() const { return name_; }
-  rapt_device_type device() const { return device_; }
+  const std::string name;
+  const rapt_device_type device;  // of the tensors
 
   // True if a request names this backend or one of its variants.
-  virtual bool answers_to(std::string_view name) const { return name == name_; }
+  virtual bool answers_to(std::string_view asked) const { return asked == name; }
   // Sets `chosen` and returns "", or returns why it does not take the problem, which is on a device of its kind.
   virtual std::string plan(const Question& question, std::shared_ptr<const void>& chosen) const = 0;
-  // What plan() answered: `refusal` is "" if it took the problem. Only explain() asks.
-  virtual Answer answer(const Question& question, const Plan& plan, std::string_view refusal) const = 0;
+  // What plan() answers, in words: the backend's line, and a line for each kernel that can be asked for by name. The
+  // line of what runs is chosen.
+  virtual std::vector<Candidate> explain(const Question& question) const = 0;
 
   virtual size_t workspace_bytes(AnyCall call, const Plan& plan, const Execution& execution) const = 0;
   virtual void run(AnyCall call, const Plan& plan, const Execution& execution) const = 0;
+};
 
- private:
-  std::string name_;
-  rapt_device_type device_;
+// What the host's backends share: workspace, executor, and appending keys to a cache before a forward pass.
+class HostBackend : public Backend {
+ public:
+  explicit HostBackend(std::string name) : Backend(std::move(name), RAPT_CPU) {}
+
+  std::string plan(const Question& question, std::shared_ptr<const void>&) const final { return refusal(question); }
+  size_t workspace_bytes(AnyCall call, const Plan& plan, const Execution& execution) const final;
+  void run(AnyCall call, const Plan& plan, const Execution& execution) const final;
+
+ protected:
+  virtual std::string refusal(const Question& question) const = 0;  // why it does not take the problem; "" if it does
+  virtual size_t own_bytes(AnyCall call, int32_t concurrency) const = 0;
+  virtual void compute(AnyCall call, const rapt_executor& executor, char* workspace) const = 0;
 };
 
 // All backends, in the order in which "auto" tries them: first the CPU's tiers, best first.

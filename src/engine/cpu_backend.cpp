@@ -2,7 +2,7 @@
 #include "cpu/cpu.hpp"
 
 #include "base/text.hpp"
-#include "engine/host_backend.hpp"
+#include "engine/backend.hpp"
 
 namespace rapt {
 
@@ -20,31 +20,33 @@ class CpuBackend final : public HostBackend {
   CpuBackend(std::string name, const cpu::Tier& tier, bool best)
       : HostBackend(std::move(name)), tier_(tier), best_(best), runs_here_(tier.runs_here()) {}
 
-  std::string plan(const Question& q, std::shared_ptr<const void>&) const override {
+  std::string refusal(const Question& q) const override {
     if (q.problem.dtype == DType::fp64) return "fp64 requires backend \"math\"";
     if (*tier_.refused()) return tier_.refused();
     if (!runs_here_) return cat("this machine does not have all of ", tier_.needs);
-    return q.automatic() && best_ && name() != "cpu" ? "the same as cpu here" : "";
+    return q.automatic() && best_ && name != "cpu" ? "the same as cpu here" : "";
   }
-  Answer answer(const Question& q, const Plan&, std::string_view) const override {
+  std::vector<Candidate> explain(const Question& q) const override {
     const cpu::Kernels& kernels = tier_.kernels;
     const std::string_view order = cpu::order_reason();
-    return {cat(tier_.name, ".",
-                q.op == RAPT_FORWARD ? kernels.forward_kernel(q.problem) : kernels.backward_kernel(q.problem)),
-            name() != "cpu"
-                ? "asked for by name"
-                : cat(tier_.name, " is the best tier that this machine runs", order.empty() ? "" : ": ", order)};
+    const std::string why = refusal(q), kernel = cat(tier_.name, ".",
+                                                     q.op == RAPT_FORWARD ? kernels.forward_kernel(q.problem)
+                                                                          : kernels.backward_kernel(q.problem));
+    if (!why.empty()) return {{name, kernel, why}};
+    if (name != "cpu") return {{name, kernel, "asked for by name", true}};
+    return {{name, kernel,
+             cat(tier_.name, " is the best tier that this machine runs", order.empty() ? "" : ": ", order), true}};
   }
 
  protected:
   size_t own_bytes(AnyCall call, int32_t concurrency) const override {
     if (ForwardCall** forward = std::get_if<ForwardCall*>(&call))
       return tier_.kernels.forward_workspace(**forward, concurrency);
-    return tier_.kernels.backward_workspace(*std::get<const BackwardCall*>(call), concurrency);
+    return tier_.kernels.backward_workspace(*std::get<BackwardCall*>(call), concurrency);
   }
   void compute(AnyCall call, const rapt_executor& executor, char* workspace) const override {
     if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) tier_.kernels.forward(**forward, executor, workspace);
-    else tier_.kernels.backward(*std::get<const BackwardCall*>(call), executor, workspace);
+    else tier_.kernels.backward(*std::get<BackwardCall*>(call), executor, workspace);
   }
 
  private:

@@ -1,4 +1,4 @@
-#include "engine/host_backend.hpp"
+#include "engine/backend.hpp"
 
 #include "engine/kv_cache.hpp"
 #include "engine/pool.hpp"
@@ -12,27 +12,20 @@ namespace {
 constexpr double kInlineFlops = 1e6;
 
 const rapt_executor& executor_for(AnyCall call, const Execution& execution) {
-  static const rapt_executor calling_thread = {sizeof(rapt_executor), 1, nullptr,
-                                               nullptr};  // concurrency 1: not called
+  static const rapt_executor calling_thread = {sizeof(rapt_executor), 1, nullptr, nullptr};  // alone: calls nothing
   if (flops(common(call), op_of(call)) < kInlineFlops) return calling_thread;
   return execution.executor ? *execution.executor : default_executor();
-}
-
-// A forward pass reads q after its rotary embedding from the workspace.
-size_t rotated_bytes(AnyCall call) {
-  ForwardCall* const* forward = std::get_if<ForwardCall*>(&call);
-  return forward ? rotated_q_bytes(**forward) : 0;
 }
 
 }  // namespace
 
 size_t HostBackend::workspace_bytes(AnyCall call, const Plan&, const Execution& execution) const {
-  return rotated_bytes(call) + own_bytes(call, executor_for(call, execution).concurrency);
+  return rotated_q_bytes(common(call)) + own_bytes(call, executor_for(call, execution).concurrency);
 }
 
 void HostBackend::run(AnyCall call, const Plan&, const Execution& execution) const {
   const rapt_executor& executor = executor_for(call, execution);
-  const size_t rotated = rotated_bytes(call);
+  const size_t rotated = rotated_q_bytes(common(call));
   const Workspace workspace(execution, rotated + own_bytes(call, executor.concurrency));
   if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) prepare_cache(**forward, workspace.data());
   compute(call, executor, workspace.data() + rotated);

@@ -86,7 +86,7 @@ void prepare(ForwardCall& call, char* workspace) {
 
 }  // namespace
 
-size_t rotated_q_bytes(const ForwardCall& call) {
+size_t rotated_q_bytes(const Call& call) {
   if (call.rotary_dim == 0) return 0;
   const int64_t rows = call.cu_seqlens_q ? call.total_q : call.batch * call.seqlen_q;
   return static_cast<size_t>((rows * call.heads_q * call.head_dim * dtype_bytes(call.dtype) + 63) / 64 * 64);

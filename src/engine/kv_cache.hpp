@@ -6,7 +6,7 @@
 namespace rapt {
 
 // Bytes of workspace for the rotated copy of q; 0 without rotary embedding.
-size_t rotated_q_bytes(const ForwardCall& call);
+size_t rotated_q_bytes(const Call& call);
 
 // Appends the new keys and values. With rotary embedding, rotates q into `workspace` and points call.q there.
 void prepare_cache(ForwardCall& call, char* workspace);

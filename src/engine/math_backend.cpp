@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "engine/host_backend.hpp"
+#include "engine/backend.hpp"
 #include "math/math.hpp"
 
 namespace rapt {
@@ -16,16 +16,20 @@ class MathBackend final : public HostBackend {
  public:
   MathBackend() : HostBackend("math") {}
 
-  std::string plan(const Question& q, std::shared_ptr<const void>&) const override {
-    if (!q.automatic() || q.request.allow_math) return "";
+  std::string refusal(const Question& q) const override {
+    if (!q.automatic() || q.execution.allow_math) return "";
     const double work = flops(q.problem, q.op);
     if (work <= kSmall) return "";
     return cat("slow at this size (", std::ceil(work * 1e-9), " GFLOP, auto takes it up to ", kSmall * 1e-9,
                "): ask for backend \"math\" or set allow_math");
   }
-  Answer answer(const Question& q, const Plan&, std::string_view) const override {
-    return {"row", q.automatic() ? "no other backend takes the problem, and it is small or math is allowed"
-                                 : "asked for by name"};
+  std::vector<Candidate> explain(const Question& q) const override {
+    const std::string why = refusal(q);
+    if (!why.empty()) return {{name, "row", why}};
+    return {
+        {name, "row",
+         q.automatic() ? "no other backend takes the problem, and it is small or math is allowed" : "asked for by name",
+         true}};
   }
 
  protected:
@@ -34,7 +38,7 @@ class MathBackend final : public HostBackend {
   }
   void compute(AnyCall call, const rapt_executor& executor, char* workspace) const override {
     if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) math::forward(**forward, executor, workspace);
-    else math::backward(*std::get<const BackwardCall*>(call), executor, workspace);
+    else math::backward(*std::get<BackwardCall*>(call), executor, workspace);
   }
 };
 

@@ -26,7 +26,7 @@ struct TritonKernel {
 struct Variant {
   std::string name;                  // "forward.d128.bf16.plain.k64w8"
   std::string operation;             // "forward", "forward_wide"
-  const Operation* known = nullptr;  // the operation's row in kernels/operations.hpp; null: this library has none
+  const Operation* known = nullptr;  // the operation's row in kernels/operations.hpp; null: it is of another version
   std::string symbol;                // the kernel's name in its code object
   std::string features;              // "plain", "scores" or "general"
   std::string p;                     // how P is rounded: "nearest", "truncated", "exact"
@@ -47,6 +47,7 @@ struct Variant {
   uint32_t crc32 = 0;                    // of the code object
 
   bool by_triton() const { return triton.alignment > 0; }
+  Family family() const { return by_triton() && known->family != Family::any ? Family::triton : known->family; }
   bool computes(Stage stage) const { return known != nullptr && known->stage == stage; }
 };
 

@@ -177,6 +177,8 @@ Index read_index(const std::string& path, std::string_view text, uint32_t versio
     if (index.vendor == "amd") v.amd = read_amd(own);
     else v.nvidia = {sizeof v.nvidia, own.number("occupancy", 0, 64)};
     if (reader.has("triton")) v.triton = read_triton(Reader(reader.member("triton"), cat(where, ": \"triton\"")));
+    const int32_t passed = v.argument_size - (v.by_triton() ? archive::kTritonArguments : 0);
+    if (v.known && v.known->argument_size != static_cast<size_t>(passed)) v.known = nullptr;
   }
   check_apart(path, index.variants);
   return index;

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "gpu/splits.hpp"
 #include "kernels/common/philox.h"
 
 namespace rapt::gpu {
@@ -87,9 +86,9 @@ int32_t key_heads_at_once(const Call& call, const Device& device) {
 
 // The multiprocessors of an XCD if it matters which workgroups share one: a multiprocessor runs two or more at once,
 // and the grid has at most two pairs for each. Otherwise 0, and also if heads are left over, which come first.
-int32_t sharing_units(const Call& call, const PassKernel& planned, const Variant& kernel, const Device& device) {
-  const bool pairs = kernel.amd.occupancy * device.simds >= 2 * kernel.waves;
-  const bool few = planned.workgroups <= int64_t{4} * device.multiprocessors;
+int32_t sharing_units(const Call& call, const PassKernel& kernel, const Device& device) {
+  const bool pairs = kernel.variant->amd.occupancy * device.simds >= 2 * kernel.variant->waves;
+  const bool few = kernel.workgroups <= int64_t{4} * device.multiprocessors;
   return pairs && few && call.heads_q * call.batch % device.xcds == 0 ? device.multiprocessors / device.xcds : 0;
 }
 
@@ -132,8 +131,7 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
 
 }  // namespace
 
-rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Variant& lead,
-                               const Device& device) {
+rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_forward_args a = {};
   a.size = sizeof a;
@@ -145,7 +143,7 @@ rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel
   if (call.lse)
     a.lse = {reinterpret_cast<float*>(call.lse.data), call.lse.batch * 4, call.lse.head * 4, call.lse.query * 4};
   fill(a.problem, call, device);
-  if (a.problem.heads_at_once > 0) a.problem.units = sharing_units(call, kernel, lead, device);
+  if (a.problem.heads_at_once > 0) a.problem.units = sharing_units(call, kernel, device);
   return a;
 }
 
@@ -193,8 +191,7 @@ rapt_abi_new_keys new_keys_args(const Call& call) {
 
 }  // namespace
 
-rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Variant& lead, const Device& device,
-                           char* workspace) {
+rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Device& device, char* workspace) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_split_args a = {};
   a.size = sizeof a;
@@ -217,7 +214,7 @@ rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Vari
   if (call.has_cache) a.cache = cache_args(call);
   a.new_keys = new_keys_args(call);
   a.partial.dims = static_cast<int32_t>(partial_dims(call.head_dim_v));
-  a.partial.natural = lead.features == "general";
+  a.partial.natural = pass.lead->features == "general";
   if (pass.splits > 1) {
     a.partial.out = reinterpret_cast<float*>(workspace + pass.workspace.partial_out);
     a.partial.softmax = reinterpret_cast<rapt_abi_partial*>(workspace + pass.workspace.partial_softmax);
@@ -258,10 +255,10 @@ rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, con
 
 void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a) {
   a.tiles = kernel.tiles;
-  const bool of_keys = kernel.stage == Stage::backward_dkv || kernel.stage == Stage::backward_fused;
+  const bool of_keys = kernel.stage() == Stage::backward_dkv || kernel.stage() == Stage::backward_fused;
   if (a.problem.heads_at_once > 0)
     a.problem.heads_at_once = of_keys ? key_heads_at_once(call, device) : heads_at_once(call, device);
-  const bool only_statistics = kernel.stage == Stage::backward_dq && a.dq_sum.data != nullptr;
+  const bool only_statistics = kernel.stage() == Stage::backward_dq && a.dq_sum.data != nullptr;
   a.dq.data = only_statistics ? nullptr : call.dq.data;
 }
 

@@ -8,11 +8,8 @@
 
 namespace rapt::gpu {
 
-// `kernel`, `lead`: the pass's first kernel.
-rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Variant& lead,
-                               const Device& device);
-rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Variant& lead, const Device& device,
-                           char* workspace);
+rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Device& device);
+rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Device& device, char* workspace);
 // backward_args() fills what all stages share, set_stage() what one stage has of its own.
 rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, const Device& device, char* workspace);
 void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a);

@@ -14,11 +14,14 @@
 #include "gpu/choose.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "gpu/lengths.hpp"
-#include "gpu/splits.hpp"
 #include "gpu/tensor_maps.hpp"
 #include "kernels/archive_format.hpp"
 
@@ -28,16 +31,29 @@ namespace {
 
 constexpr int32_t kKeyGradients = gradient::k | gradient::v;
 
-Stage lead_of(PassKind kind, const Needs& n) {
-  if (kind == PassKind::forward) return Stage::forward;
-  if (kind == PassKind::split) return Stage::split;
-  if (kind == PassKind::fused) return Stage::backward_fused;
-  return n.wants(kKeyGradients) ? Stage::backward_dkv : Stage::backward_dq;
+constexpr uint32_t bit(Stage stage) { return 1u << static_cast<int>(stage); }
+
+// The stages of a pass that compute what the problem asks for. They run in the order of operations::kStages.
+uint32_t stages_of(PassKind kind, const Needs& n) {
+  if (direction_of(kind) != n.op) return 0;
+  if (kind == PassKind::forward) return bit(Stage::forward);
+  if (kind == PassKind::split) return bit(Stage::split) | bit(Stage::split_combine);
+  uint32_t stages = bit(Stage::backward_dq);  // also for the statistics that other stages read
+  if (kind == PassKind::fused) stages |= bit(Stage::backward_fused) | bit(Stage::backward_dq_round);
+  else if (n.wants(kKeyGradients)) stages |= bit(Stage::backward_dkv);
+  if (n.wants(gradient::bias)) stages |= bit(Stage::backward_dbias);
+  if (n.wants(gradient::sink)) stages |= bit(Stage::backward_dsink);
+  return stages;
 }
 
-Family family_of(const Variant& v) {
-  if (v.known == nullptr || v.known->family == Family::any) return Family::any;
-  return v.by_triton() ? Family::triton : v.known->family;
+// The pass that a kernel belongs to, if the problem needs its stage: `apart` rather than `fused` if both have the
+// stage.
+std::optional<PassKind> home(const Variant& v, const Needs& n) {
+  for (const PassKind kind : {PassKind::forward, PassKind::split, PassKind::apart, PassKind::fused}) {
+    const bool another_order = kind == PassKind::apart && v.known->family == Family::hopper;
+    if (!another_order && stages_of(kind, n) & bit(v.known->stage)) return kind;
+  }
+  return std::nullopt;
 }
 
 // "bias, mask, ... or a softmax_scale below ...": the options that kernels with these features lack.
@@ -57,294 +73,201 @@ std::string triton_refusal(const Variant& v, const Needs& n) {
   if (n.alignment < v.triton.alignment)
     return cat("by Triton: tensors and rows must be aligned to ", v.triton.alignment, " bytes, the problem's are to ",
                n.alignment);
-  if (!n.softcap_fits) return cat("by Triton: the backward pass takes a softcap of at most ", kMostTritonSoftcap);
+  if (!n.softcap_fits)
+    return cat("by Triton: the backward pass takes a softcap of at most ", archive::kTritonMostSoftcap);
   if (!n.strides_fit) return cat("by Triton: rows must be less than ", v.triton.row_stride_below, " elements apart");
   return "";
 }
 
-// A pass that can run the problem: its kernels by index, in the order of stages_of().
-struct Candidate {
-  PassKind kind;
-  size_t lead;
-  std::vector<size_t> kernels;
-  Splits splits;  // of split
-};
+// The kernel of this tile, by default the smallest tile present, with this shape: the end of a kernel's name, or
+// "largest" or "smallest", the most or fewest rows per workgroup. The latter take kernels by Triton or by tensor maps
+// only if nothing else runs. If the tile has plain kernels, only one of them. Null if there is none.
+const Variant* by_shape(const std::vector<const Variant*>& kernels, std::optional<int32_t> tile,
+                        std::string_view shape) {
+  const int32_t by_size = shape == "largest" ? -1 : shape == "smallest" ? 1 : 0;
+  const auto fits = [&](const Variant* v) { return by_size || v->name.ends_with(cat(".", shape)); };
+  const auto of_tile = [&](const Variant* v) { return v->head_dim == tile.value_or(v->head_dim); };
+  const auto rank = [&](const Variant* v) {  // the lowest is best
+    return std::tuple(by_size && (v->by_triton() || v->known->hopper), !of_tile(v), v->head_dim, v->features != "plain",
+                      !fits(v), by_size * v->block_q);
+  };
+  const auto best = std::ranges::min_element(kernels, {}, rank);
+  return best != kernels.end() && of_tile(*best) && fits(*best) ? *best : nullptr;
+}
 
 class Chooser {
  public:
-  Chooser(const Shelf& shelf, const Needs& needs, std::string_view named) : shelf_(shelf), n_(needs) {
-    if (!named.empty()) named_ = index_of(named);
+  Chooser(const Shelf& shelf, const Needs& needs) : shelf_(shelf), n_(needs) {
+    for (const Variant& v : shelf.kernels)  // the first two checks save writing reasons that nobody reads
+      if (v.known && home(v, needs) && refusal(v, needs).empty()) able_.push_back(&v);
+    for (const Variant* v : able_) add_pass(*v);
   }
 
-  Choice choose() const {
+  Choice choose(bool with_reasons) const {
     Choice choice;
-    if (named_) choice.refusal = refusal_of_named();
-    if (!choice.refusal.empty()) return choice;
-    std::vector<Candidate> candidates;
-    for (const PassKind kind : kinds())
-      if (refusal(kind, n_).empty()) add_candidates(kind, candidates);
-    if (candidates.empty()) {
-      choice.refusal = why_none();
-      return choice;
-    }
     const int32_t units = std::max(shelf_.device.compute_units, 1);
     for (const TuningRow& row : shelf_.tuning.rows) {
-      if (!row.stale.empty() || !row.holds(n_, units)) continue;
-      const Candidate* const c = named_by(row.use, candidates);
-      if (c == nullptr || !row.groups.holds(grid_of(lead_of(c->kind, n_), kernel(c->lead), n_).workgroups / units))
-        continue;
-      choice.pass = laid_out(*c);
+      const Pass* const pass = row.stale.empty() && row.holds(n_, units) ? named_by(row.use) : nullptr;
+      if (pass == nullptr || !row.groups.holds(grid_of(*pass->lead, n_).workgroups / units)) continue;
+      choice.pass = *pass;
       choice.pass.row = &row;
-      return choice;
+      break;
     }
-    choice.refusal = "the tuning table has no row for a pass that can run it";  // not with the default rows
+    if (choice.pass.row == nullptr) choice.refusal = why_none();
+    if (with_reasons)
+      for (const Variant& v : shelf_.kernels) choice.reasons.push_back(why_not(v, choice.pass));
     return choice;
   }
 
  private:
-  const Variant& kernel(size_t index) const { return shelf_.kernels[index]; }
-
-  size_t index_of(std::string_view name) const {
-    std::string names;
-    for (size_t i = 0; i < shelf_.kernels.size(); ++i) {
-      if (kernel(i).name == name) return i;
-      names += cat(names.empty() ? "" : ", ", kernel(i).name);
+  // The kernels that can compute a stage beside kernels of this family; the named one alone if this is its stage.
+  std::vector<const Variant*> able(Stage stage, Family family) const {
+    std::vector<const Variant*> found;
+    for (const Variant* v : able_) {
+      if (!v->computes(stage) || (n_.named && n_.named != v && n_.named->computes(stage))) continue;
+      if (v->family() == family || v->family() == Family::any || family == Family::any) found.push_back(v);
     }
-    throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"", device_type_name(shelf_.device.id.type), ".",
-                                           name, "\", ", shelf_.archive, " has no such variant; it has ", names));
-  }
-
-  bool is_named(Stage stage) const { return named_ && kernel(*named_).computes(stage); }
-
-  // The passes of the problem's direction that may run it; only the pass that a named kernel asks for.
-  std::vector<PassKind> kinds() const {
-    if (is_named(Stage::forward)) return {PassKind::forward};
-    if (is_named(Stage::split) || is_named(Stage::split_combine)) return {PassKind::split};
-    if (is_named(Stage::backward_fused) || is_named(Stage::backward_dq_round)) return {PassKind::fused};
-    if (named_ && family_of(kernel(*named_)) == Family::hopper) return {PassKind::fused};
-    if (named_) return {PassKind::apart};
-    if (n_.op == RAPT_FORWARD) return {PassKind::forward, PassKind::split};
-    return {PassKind::fused, PassKind::apart};
-  }
-
-  std::string refusal_of_named() const {
-    const Variant& v = kernel(*named_);
-    const PassKind kind = kinds().front();
-    const std::vector<Stage> stages = stages_of(kind, n_);
-    const auto stage = std::ranges::find_if(stages, [&](Stage s) { return v.computes(s); });
-    if (direction_of(kind) != n_.op || stage == stages.end())
-      return cat(v.name, ": it computes ", v.operation, ", which the problem does not need");
-    std::string why = refusal(kind, n_);
-    if (why.empty()) why = refusal(v, *stage, Family::any, n_);
-    return why.empty() ? "" : cat(v.name, ": ", why);
-  }
-
-  void add_candidates(PassKind kind, std::vector<Candidate>& candidates) const {
-    for (const size_t lead : able(lead_of(kind, n_), Family::any)) {
-      Candidate c{kind, lead, {}, {}};
-      std::vector<Stage> stages = stages_of(kind, n_);
-      if (kind == PassKind::split) {
-        c.splits = cut_keys(kernel(lead), n_, shelf_.device);
-        if (c.splits.count == 1 && is_named(Stage::split_combine)) continue;
-        if (c.splits.count == 1) stages.pop_back();
-      }
-      for (const Stage stage : stages) {
-        if (stage == lead_of(kind, n_)) c.kernels.push_back(lead);
-        else if (const auto found = by_shape(able(stage, family_of(kernel(lead))), std::nullopt, "largest"))
-          c.kernels.push_back(*found);
-      }
-      if (c.kernels.size() == stages.size()) candidates.push_back(std::move(c));
-    }
-  }
-
-  // The kernels that can compute a stage; the named one alone if this is its stage.
-  std::vector<size_t> able(Stage stage, Family family) const {
-    std::vector<size_t> found;
-    for (size_t i = 0; i < shelf_.kernels.size(); ++i)
-      if (kernel(i).computes(stage) && (!is_named(stage) || i == *named_) &&
-          refusal(kernel(i), stage, family, n_).empty())
-        found.push_back(i);
     return found;
   }
 
-  // The kernels whose tile is `tile`, by default the smallest tile present. If some are plain, only the plain ones.
-  std::vector<size_t> of_tile(const std::vector<size_t>& kernels, std::optional<int32_t> tile) const {
-    if (!tile && !kernels.empty())
-      tile = kernel(*std::ranges::min_element(kernels, {}, [&](size_t i) { return kernel(i).head_dim; })).head_dim;
-    std::vector<size_t> plain, others;
-    for (const size_t i : kernels)
-      if (kernel(i).head_dim == tile) (kernel(i).features == "plain" ? plain : others).push_back(i);
-    return plain.empty() ? others : plain;
-  }
-
-  // The kernel of this tile, by default the smallest tile present, with this shape: the end of a kernel's name, or
-  // "largest" or "smallest", the most or fewest rows per workgroup. The latter take kernels by Triton or by tensor maps
-  // only if nothing else runs.
-  std::optional<size_t> by_shape(std::vector<size_t> kernels, std::optional<int32_t> tile,
-                                 std::string_view shape) const {
-    for (const size_t i : of_tile(kernels, tile))
-      if (kernel(i).name.ends_with(cat(".", shape))) return i;
-    const auto special = [&](size_t i) { return kernel(i).by_triton() || kernel(i).known->hopper; };
-    if (!std::ranges::all_of(kernels, special)) std::erase_if(kernels, special);
-    kernels = of_tile(kernels, tile);
-    if (kernels.empty()) return std::nullopt;
-    const auto block = [&](size_t i) { return kernel(i).block_q; };
-    if (shape == "largest") return *std::ranges::max_element(kernels, {}, block);
-    if (shape == "smallest") return *std::ranges::min_element(kernels, {}, block);
-    return std::nullopt;
-  }
-
-  // The candidate that a row names; null if there is none. If only dq is wanted, a row that names a kernel of
-  // backward_dkv takes the largest backward_dq of the same family.
-  const Candidate* named_by(const TuningUse& use, const std::vector<Candidate>& candidates) const {
-    std::optional<size_t> lead;
-    if (use.kernel.empty()) {
-      std::vector<size_t> leads;
-      for (const Candidate& c : candidates)
-        if (c.kind == use.pass) leads.push_back(c.lead);
-      lead = by_shape(std::move(leads), use.tile, use.shape);
-    } else {
-      const auto found = std::ranges::find(shelf_.kernels, use.kernel, &Variant::name);
-      if (found == shelf_.kernels.end()) return nullptr;
-      lead = static_cast<size_t>(found - shelf_.kernels.begin());
-      if (found->computes(Stage::backward_dkv) && !n_.wants(kKeyGradients) &&
-          refusal(*found, Stage::backward_dkv, Family::any, n_).empty())
-        lead = by_shape(able(Stage::backward_dq, family_of(*found)), std::nullopt, "largest");
+  // Adds the pass that a kernel leads, if it leads one, with the largest kernel of each other stage.
+  void add_pass(const Variant& lead) {
+    Pass pass;
+    pass.kind = *home(lead, n_);
+    pass.lead = &lead;
+    const uint32_t stages = stages_of(pass.kind, n_);
+    const uint32_t before = n_.wants(kKeyGradients) ? bit(Stage::backward_dq) : 0;  // the kernel of dk and dv leads
+    if (!lead.computes(static_cast<Stage>(std::countr_zero(stages & ~before)))) return;
+    if (pass.kind == PassKind::fused) pass.dq_sum_dims = lead.head_dim;
+    if (pass.kind == PassKind::split) cut_keys(pass, n_, shelf_.device);
+    for (const auto& [stage, name] : operations::kStages) {
+      if (!(stages & bit(stage)) || (stage == Stage::split_combine && pass.splits == 1)) continue;
+      const Variant* const v =
+          lead.computes(stage) ? &lead : by_shape(able(stage, lead.family()), std::nullopt, "largest");
+      if (v == nullptr) return;
+      const Grid grid = grid_of(*v, n_);
+      const double most = v->known->hopper ? shelf_.device.compute_units : grid.workgroups;
+      pass.kernels.push_back(
+          {v, static_cast<int32_t>(grid.tiles), static_cast<uint32_t>(std::min(grid.workgroups, most))});
     }
-    const auto c = std::ranges::find_if(candidates, [&](const Candidate& other) { return other.lead == lead; });
-    return c == candidates.end() ? nullptr : &*c;
+    pass.kernels[0].workgroups *= static_cast<uint32_t>(pass.splits);
+    lay_out_workspace(pass);
+    if (!n_.named || (pass.has(*n_.named) && home(*n_.named, n_) == pass.kind)) passes_.push_back(std::move(pass));
   }
 
-  // Why there is no candidate: a stage without kernels, or each distinct reason with the number of kernels.
+  // The pass that a row names; null if there is none. If only dq is wanted, a row that names a kernel of backward_dkv
+  // takes the largest backward_dq of the same family.
+  const Pass* named_by(const TuningUse& use) const {
+    const auto named = std::ranges::find(shelf_.kernels, use.kernel, &Variant::name);
+    const bool gradient = named != shelf_.kernels.end() && named->computes(Stage::backward_dkv);
+    std::vector<const Variant*> leads;
+    for (const Pass& pass : passes_) {
+      const Variant& lead = *pass.lead;
+      const bool beside = gradient && lead.computes(Stage::backward_dq) && lead.family() == named->family();
+      if (use.kernel.empty() ? pass.kind == use.pass : lead.name == use.kernel || beside) leads.push_back(&lead);
+    }
+    const Variant* const lead = by_shape(leads, use.tile, use.kernel.empty() ? use.shape : "largest");
+    const auto pass = std::ranges::find(passes_, lead, &Pass::lead);
+    return pass == passes_.end() ? nullptr : &*pass;
+  }
+
+  // Why the kernel is not in the pass, whose row is null if no pass runs the problem; "" if it is.
+  std::string why_not(const Variant& v, const Pass& pass) const {
+    if (pass.has(v)) return "";
+    if (std::string why = refusal(v, n_); !why.empty()) return why;
+    if (n_.named && n_.named != &v) return "another was asked for";
+    const bool can_run = std::ranges::any_of(passes_, [&](const Pass& other) { return other.has(v); });
+    for (const auto& [stage, name] : operations::kStages)
+      if (!can_run && stages_of(*home(v, n_), n_) & bit(stage) && able(stage, v.family()).empty())
+        return cat("no kernel of ", name, " can run with it");
+    const auto own = std::ranges::find(pass.kernels, v.known->stage, &PassKernel::stage);
+    if (own == pass.kernels.end() && v.computes(Stage::split_combine) && (!pass.row || pass.kind == PassKind::split))
+      return "there is one split of the keys, so nothing to merge";
+    if (pass.row == nullptr) return "the tuning table has no row for it";  // not with the default rows
+    if (own == pass.kernels.end())
+      return cat("the tuning row takes the pass ", name_of(pass.kind), ", of ", pass.lead->name);
+    const Variant& chosen = *own->variant;
+    if (v.head_dim > chosen.head_dim) return cat("the tile of ", chosen.head_dim, " fits");
+    if (v.head_dim == chosen.head_dim && chosen.features == "plain" && v.features != "plain")
+      return "a plain kernel suffices";
+    return cat("the tuning row takes ", chosen.name);
+  }
+
+  // Why no pass runs the problem: why the named kernel does not, or each distinct reason with the number of kernels.
   std::string why_none() const {
-    if (is_named(Stage::split_combine) && !able(Stage::split, Family::any).empty())
-      return cat(kernel(*named_).name, ": there is one split of the keys, so nothing to merge");
-    for (const PassKind kind : kinds()) {
-      if (kind == PassKind::fused || !refusal(kind, n_).empty()) continue;
-      for (const Stage stage : stages_of(kind, n_)) {
-        if (std::ranges::none_of(shelf_.kernels, [&](const Variant& v) { return v.computes(stage); }))
-          return cat(shelf_.archive, " has no kernel of ", stage_name(stage), ", which the problem needs");
-        if (able(stage, Family::any).empty()) return refusals(stage);
-      }
-    }
-    return cat(shelf_.archive, " has no kernels that can run together and take it");
-  }
-
-  std::string refusals(Stage stage) const {
-    std::vector<std::pair<std::string, int32_t>> reasons;
-    for (const Variant& v : shelf_.kernels) {
-      const std::string why = refusal(v, stage, Family::any, n_);
-      const auto seen = std::ranges::find(reasons, why, &std::pair<std::string, int32_t>::first);
-      if (seen == reasons.end()) reasons.emplace_back(why, 1);
-      else ++seen->second;
-    }
+    if (n_.named) return cat(n_.named->name, ": ", why_not(*n_.named, {}));
+    std::map<std::pair<bool, std::string>, int32_t> counts;  // kernels of other stages come last
+    for (const Variant& v : shelf_.kernels) ++counts[{!v.known || !home(v, n_), why_not(v, {})}];
     std::string text = cat("none of the ", uint64_t{shelf_.kernels.size()}, " variants of ", shelf_.archive,
                            " takes it on ", shelf_.device.text(), " (", shelf_.device.arch, ")");
-    for (const auto& [why, count] : reasons) text += cat("; ", count, ": ", why);
+    for (const auto& [why, count] : counts) text += cat("; ", count, ": ", why.second);
     return text;
   }
 
-  // The pass of a candidate, with the sizes of its launches and its workspace.
-  Pass laid_out(const Candidate& c) const {
-    Pass pass;
-    pass.kind = c.kind;
-    pass.lead = c.lead;
-    const std::vector<Stage> stages = stages_of(c.kind, n_);
-    for (size_t i = 0; i < c.kernels.size(); ++i) {
-      const Grid grid = grid_of(stages[i], kernel(c.kernels[i]), n_);
-      const bool all_at_once = kernel(c.kernels[i]).known->hopper;
-      const double workgroups =
-          all_at_once ? std::min<double>(grid.workgroups, shelf_.device.compute_units) : grid.workgroups;
-      pass.kernels[pass.count++] = {stages[i], c.kernels[i], static_cast<int32_t>(grid.tiles),
-                                    static_cast<uint32_t>(workgroups)};
-    }
-    pass.splits = c.splits.count;
-    pass.split_rows = c.splits.rows;
-    pass.kernels[0].workgroups *= static_cast<uint32_t>(c.splits.count);
-    if (c.kind == PassKind::fused) pass.dq_sum_dims = kernel(c.lead).head_dim;
-    lay_out_workspace(pass);
-    return pass;
-  }
-
   void lay_out_workspace(Pass& pass) const {
+    const bool hopper = pass.kind == PassKind::fused && pass.lead->known->hopper;
+    const int64_t partial = pass.splits > 1 ? n_.batch * n_.heads_q * n_.seqlen_q * pass.splits : 0;
+    const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q;
+    // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
+    const int64_t beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
     WorkspaceLayout& w = pass.workspace;
     w.bytes = n_.host_lengths ? lengths_bytes(n_.batch) : 0;
-    const auto place = [&](size_t& at, int64_t rows, size_t bytes) {
-      at = w.bytes;
-      w.bytes += static_cast<size_t>(rows) * bytes;
+    const auto place = [&](int64_t count, size_t bytes) {
+      return std::exchange(w.bytes, w.bytes + static_cast<size_t>(count) * bytes);
     };
-    if (pass.splits > 1) {
-      const int64_t rows = n_.batch * n_.heads_q * n_.seqlen_q * pass.splits;
-      place(w.partial_out, rows, static_cast<size_t>(partial_dims(n_.head_dim_v)) * sizeof(float));
-      place(w.partial_softmax, rows, sizeof(rapt_abi_partial));
-    }
-    if (n_.op == RAPT_FORWARD) return;
-    // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
-    const bool hopper = kernel(pass.lead).known->hopper;
-    const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q;
-    const int64_t beyond = pass.dq_sum_dims > 0 ? 128 + 16 : 0;
-    place(w.dq_sum, rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
-    place(w.statistics, rows, sizeof(rapt_abi_row_statistics));
-    if (hopper) place(w.counters, 2, sizeof(int32_t));
+    w.partial_out = place(partial, static_cast<size_t>(partial_dims(n_.head_dim_v)) * sizeof(float));
+    w.partial_softmax = place(partial, sizeof(rapt_abi_partial));
+    w.dq_sum = place(rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
+    w.statistics = place(rows, sizeof(rapt_abi_row_statistics));
+    w.counters = place(hopper ? 2 : 0, sizeof(int32_t));
   }
 
   const Shelf& shelf_;
   const Needs& n_;
-  std::optional<size_t> named_;
+  std::vector<const Variant*> able_;  // can compute their stages of the problem
+  std::vector<Pass> passes_;          // can run it
 };
 
 }  // namespace
 
-Choice choose(const Shelf& shelf, const Needs& needs, std::string_view named) {
-  return Chooser(shelf, needs, named).choose();
+Choice choose(const Shelf& shelf, const Needs& needs, bool with_reasons) {
+  return Chooser(shelf, needs).choose(with_reasons);
 }
 
-std::vector<Stage> stages_of(PassKind kind, const Needs& n) {
-  if (kind == PassKind::forward) return {Stage::forward};
-  if (kind == PassKind::split) return {Stage::split, Stage::split_combine};
-  std::vector<Stage> stages = {Stage::backward_dq};  // also for the statistics that other stages read
-  if (kind == PassKind::fused) stages.insert(stages.end(), {Stage::backward_fused, Stage::backward_dq_round});
-  else if (n.wants(kKeyGradients)) stages.push_back(Stage::backward_dkv);
-  if (n.wants(gradient::bias)) stages.push_back(Stage::backward_dbias);
-  if (n.wants(gradient::sink)) stages.push_back(Stage::backward_dsink);
-  return stages;
+const Variant* find_named(const Shelf& shelf, std::string_view name) {
+  if (name.empty()) return nullptr;
+  const auto found = std::ranges::find(shelf.kernels, name, &Variant::name);
+  if (found != shelf.kernels.end()) return &*found;
+  std::string names;
+  for (const Variant& v : shelf.kernels) names += cat(names.empty() ? "" : ", ", v.name);
+  throw Error(RAPT_INVALID_ARGUMENT, cat("execution.backend is \"", device_type_name(shelf.device.id.type), ".", name,
+                                         "\", ", shelf.archive, " has no such variant; it has ", names));
 }
 
-std::string refusal(PassKind kind, const Needs& n) {
-  if (kind == PassKind::forward && n.cache) return "it takes no KV cache";
-  if (kind != PassKind::fused) return "";
-  if (n.deterministic) return "deterministic is asked for, and it adds to dq in any order";
-  if (!n.wants(gradient::q) || !n.wants(kKeyGradients)) return "it computes dq together with dk or dv, not one alone";
-  return "";
-}
-
-std::string of_another_version(const Variant& v) {
-  if (v.known == nullptr) return cat("it computes ", v.operation, ", which this library does not know");
-  const int32_t own = v.argument_size - (v.by_triton() ? archive::kTritonArguments : 0);
-  if (own == static_cast<int32_t>(v.known->argument_size)) return "";
-  return cat("it takes ", v.argument_size, " bytes of arguments, this library passes ",
-             uint64_t{v.known->argument_size}, ": they are of different versions");
-}
-
-std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n) {
-  if (std::string why = of_another_version(v); !why.empty()) return why;
-  if (!v.computes(stage)) return cat("it computes ", v.operation);
+std::string refusal(const Variant& v, const Needs& n) {
+  if (v.known == nullptr)
+    return cat("it computes ", v.operation, " from ", v.argument_size,
+               " bytes of arguments, which this library does not know: it is of another version");
+  const Stage stage = v.known->stage;
+  const std::optional<PassKind> pass = home(v, n);
+  if (!pass) return cat("it computes ", v.operation, ", which the problem does not need");
+  if (pass == PassKind::forward && n.cache) return "it takes no KV cache";
+  if (pass == PassKind::fused && n.deterministic) return "deterministic is asked for, and it adds to dq in any order";
+  if (pass == PassKind::fused && !(n.wants(gradient::q) && n.wants(kKeyGradients)))
+    return "it computes dq together with dk or dv, not one alone";
   // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq.
   const bool merges = stage == Stage::split_combine || stage == Stage::backward_dsink;
   const bool rounds = stage == Stage::backward_dq_round, general = n.general() && !merges && !rounds;
   const int64_t head_dim = merges ? 1 : rounds ? n.head_dim : n.tile();
   if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
-  if (v.by_triton())
-    if (std::string why = triton_refusal(v, n); !why.empty()) return why;
-  if (v.known->hopper || v.known->family == Family::hopper)
-    if (std::string why = hopper_refusal(n); !why.empty()) return why;
-  if (family != Family::any && family_of(v) != Family::any && family_of(v) != family)
-    return "backward_dq and backward_dkv of a pass add up dP in the same order, and this kernel has another";
+  const bool by_maps = v.known->hopper || v.known->family == Family::hopper;
+  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(n) : "";
+  if (!why.empty()) return why;
   if (general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
   if (general && v.features == "scores" && n.options == KernelSupport::general)
     return cat("kernels with features scores lack ", lacking(KernelSupport::scores));
-  const double workgroups = grid_of(stage, v, n).workgroups;
+  const double workgroups = grid_of(v, n).workgroups;
   if (workgroups * v.threads >= 0x1p32)
     return cat("it needs ", workgroups, " workgroups of ", v.threads, " threads, a launch has less than 2^32");
   return "";

@@ -2,7 +2,7 @@
 // prints it.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +14,11 @@
 namespace rapt::gpu {
 
 struct PassKernel {
-  Stage stage = Stage::forward;
-  size_t index = 0;   // in the device's archive
+  const Variant* variant = nullptr;
   int32_t tiles = 0;  // of the rows that workgroups share
   uint32_t workgroups = 0;
+
+  Stage stage() const { return variant->known->stage; }
 };
 
 // Where kernels of a pass keep what later ones read: bytes from the beginning of the workspace, which has cu_seqlens
@@ -33,14 +34,13 @@ struct WorkspaceLayout {
 struct Pass {
   PassKind kind = PassKind::forward;
   const TuningRow* row = nullptr;  // the row that chose it
-  size_t lead = 0;                 // its leading kernel, in the device's archive
-  std::array<PassKernel, 5> kernels = {};
-  size_t count = 0;
+  const Variant* lead = nullptr;   // its leading kernel
+  std::vector<PassKernel> kernels;
   int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part
   int32_t dq_sum_dims = 0;             // of fused: dims of a row of dq's sums
   WorkspaceLayout workspace;
 
-  std::span<const PassKernel> list() const { return {kernels.data(), count}; }
+  bool has(const Variant& v) const { return std::ranges::find(kernels, &v, &PassKernel::variant) != kernels.end(); }
 };
 
 // The kernels to choose from, and the table that decides.
@@ -53,24 +53,24 @@ struct Shelf {
 
 struct Choice {
   Pass pass;
-  std::string refusal;  // why no pass runs the problem; "" if `pass` does
+  std::string refusal;               // why no pass runs the problem; "" if `pass` does
+  std::vector<std::string> reasons;  // if asked for: why each kernel of the shelf is not in the pass; "" if it is
 };
 
-// `named`: the kernel that must be in the pass; "" if the table decides. Throws Error if the shelf has no such kernel.
-Choice choose(const Shelf& shelf, const Needs& needs, std::string_view named);
+Choice choose(const Shelf& shelf, const Needs& needs, bool with_reasons = false);
 
-// The questions that choose() asks, for explain():
+// For Needs::named: the kernel with this name; null for "". Throws Error if the shelf has no such kernel.
+const Variant* find_named(const Shelf& shelf, std::string_view name);
 
-// The stages of a pass that compute what the problem asks for, in the order in which they run.
-std::vector<Stage> stages_of(PassKind kind, const Needs& n);
+// Why the kernel cannot compute its stage of the problem; "" if it can.
+std::string refusal(const Variant& v, const Needs& n);
 
-// Why the pass cannot run the problem, whatever its kernels; "" if it can.
-std::string refusal(PassKind kind, const Needs& n);
+// Cuts the rows of k of a split pass into parts. A workgroup computes a partial result over one part. The parts depend
+// on the cache's capacity and the device, not on the batch: a sequence has the same result, to the last bit, alone and
+// in any batch.
+void cut_keys(Pass& pass, const Needs& n, const Device& device);
 
-// Why the kernel cannot compute this stage of the problem, in a pass of this family; "" if it can.
-std::string refusal(const Variant& v, Stage stage, Family family, const Needs& n);
-
-// Why this library cannot pass the kernel its arguments, whatever the problem; "" if it can.
-std::string of_another_version(const Variant& v);
+// How many numbers a row's partial result has.
+constexpr int64_t partial_dims(int64_t head_dim_v) { return (head_dim_v + 3) / 4 * 4; }
 
 }  // namespace rapt::gpu

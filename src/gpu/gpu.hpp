@@ -13,24 +13,13 @@
 
 namespace rapt::gpu {
 
-struct Request {
-  const Problem& problem;
-  rapt_op op;
-  rapt_device device;
-  std::string_view kernel;  // must be in the pass; "" if the tuning table decides
-};
+// The pass that runs the problem, or why none does. `named`: the kernel that must be in the pass; "" if the tuning
+// table decides.
+std::shared_ptr<const Choice> choose(const Problem& problem, rapt_op op, rapt_device device, std::string_view named);
 
-// The pass that runs the problem; null, and why in `refusal`, if none does. The table's choice is remembered, because
-// choosing takes longer than a launch.
-std::shared_ptr<const Pass> choose(const Request& request, std::string& refusal);
-
-// The answer of choose(), in words.
-struct Explained {
-  std::string kernels, reason;  // of the pass: "backward_dq... + backward_dkv...", and why it runs; "" if there is none
-  std::vector<Candidate> variants;  // every kernel of the archive, and why the pass lacks it
-};
-// `pass` is null if there is none, for the reason `refusal`.
-Explained explain(const Request& request, const Pass* pass, std::string_view refusal);
+// The decision of choose(), in words: a line for the backend itself, "hip", and one for each kernel, "hip.<kernel>".
+// The line that `named` asks for is chosen.
+std::vector<Candidate> explain(const Problem& problem, rapt_op op, rapt_device device, std::string_view named);
 
 // Loads the kernels that choose() takes for the problem, or every kernel of a device's archive.
 void preload(const Problem& problem, rapt_op op, rapt_device device);
@@ -44,6 +33,6 @@ struct Launch {
 
 // Runs a pass, after the checks that need the driver. Sets `call` to the addresses of the lengths that kernels read.
 void launch(const Pass& pass, ForwardCall& call, const Launch& launch);
-void launch(const Pass& pass, BackwardCall call, const Launch& launch);
+void launch(const Pass& pass, BackwardCall& call, const Launch& launch);
 
 }  // namespace rapt::gpu

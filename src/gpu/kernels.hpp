@@ -11,51 +11,33 @@
 
 namespace rapt::gpu {
 
-// Loads an archive's kernels, each on first use.
-class Loader {
+class Kernels {
  public:
-  Loader(const Device& device, const Archive& archive);
+  explicit Kernels(const Device& device);
+  // The kernels of a device that its driver lists. Throws Error if there is no archive for its architecture.
+  static Kernels& of(rapt_device device);
 
-  // Throws Error if the kernel is not loaded and `stream` is being captured, which must neither load nor allocate.
-  Function function(size_t index, Stream stream);
+  const Archive archive;
+  const Tuning tuning;
+  const Shelf shelf;
+
+  // What choose() answers. It is remembered, because choosing takes longer than a launch.
+  std::shared_ptr<const Choice> choice(const Needs& needs);
+
+  // The code of a kernel, loaded on first use. Throws Error if it must be loaded and `stream` is being captured, which
+  // must neither load nor allocate.
+  Function function(const Variant& kernel, Stream stream);
 
  private:
   struct Loaded {
     std::atomic<Function> function{nullptr};
     std::vector<std::byte> code;  // the driver may still read it after loading
   };
-  Function load(size_t index, Stream stream);
 
-  const Device& device_;
-  const Archive& archive_;
-  std::unique_ptr<Loaded[]> loaded_;  // by index
+  std::shared_mutex choosing_;
+  std::unordered_map<Needs, std::shared_ptr<const Choice>, NeedsHash> choices_;
   std::mutex loading_;
-};
-
-// The passes that the tuning table chose, by what their problems need.
-class ChosenPasses {
- public:
-  std::shared_ptr<const Pass> find(const Needs& needs) const;
-  std::shared_ptr<const Pass> keep(const Needs& needs, const Pass& pass);
-
- private:
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Needs, std::shared_ptr<const Pass>, NeedsHash> passes_;
-};
-
-struct Kernels {
-  const Device& device;
-  const Archive archive;
-  const Tuning tuning;
-  ChosenPasses chosen;
-  Loader loader;
-
-  explicit Kernels(const Device& of);
-  // The kernels of a device that its driver lists. Throws Error if there is no archive for its architecture.
-  static Kernels& of(rapt_device device);
-
-  std::span<const Variant> list() const { return archive.variants(); }
-  Shelf shelf() const { return {list(), tuning, device, archive.path()}; }
+  std::vector<Loaded> loaded_;  // in the shelf's order
 };
 
 }  // namespace rapt::gpu

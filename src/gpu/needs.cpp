@@ -22,9 +22,8 @@ float scale_log2(const Problem& problem) {
 }
 
 Needs needs_of(const Problem& p, rapt_op op) {
-  Needs n;
+  Needs n{static_cast<const Sizes&>(p)};
   n.op = op;
-  n.dtype = p.dtype;
   n.mask = p.window_left >= 0 ? MaskKind::window : p.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
   // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
   const bool tiny_scale = p.softmax_scale && scale_log2(p) < FLT_MIN;
@@ -36,29 +35,18 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.sink = p.has_sink;
   const int64_t row = std::max(p.heads_q * std::max(p.head_dim, p.head_dim_v), p.row_stride);
   n.strides_fit = row < archive::kTritonRowStride;
-  n.softcap_fits = op == RAPT_FORWARD || p.softcap <= kMostTritonSoftcap;
+  n.softcap_fits = op == RAPT_FORWARD || p.softcap <= archive::kTritonMostSoftcap;
   n.gradients = op == RAPT_BACKWARD ? p.gradients : 0;
   n.dbias_shape = n.wants(gradient::bias) ? p.bias_shape.value_or(0) : 0;
-  n.batch = p.batch;
-  n.heads_q = p.heads_q;
-  n.heads_k = p.heads_k;
-  n.seqlen_q = p.seqlen_q;
-  n.seqlen_k = p.seqlen_k;
-  n.head_dim = p.head_dim;
-  n.head_dim_v = p.head_dim_v;
   if (op == RAPT_BACKWARD) n.rows_q = packed(p) ? p.total_q : p.batch * p.seqlen_q;
   n.alignment = p.alignment;
   n.backwards = p.backwards;
   return n;
 }
 
+// Problems of the same sizes seldom differ in anything else.
 size_t NeedsHash::operator()(const Needs& n) const {
-  uint64_t h = static_cast<uint64_t>(n.op) | static_cast<uint64_t>(n.dtype) << 4 | static_cast<uint64_t>(n.mask) << 8 |
-               static_cast<uint64_t>(n.options) << 12 | uint64_t{n.deterministic} << 16 | uint64_t{n.cache} << 17 |
-               uint64_t{n.lengths_differ} << 18 | uint64_t{n.host_lengths} << 19 | uint64_t{n.sink} << 20 |
-               uint64_t{n.strides_fit} << 21 | uint64_t{n.softcap_fits} << 22 |
-               static_cast<uint64_t>(n.gradients) << 24 | static_cast<uint64_t>(n.dbias_shape) << 32 |
-               static_cast<uint64_t>(n.alignment) << 40 | uint64_t{n.backwards} << 46;
+  uint64_t h = static_cast<uint64_t>(n.op) << 8 | static_cast<uint64_t>(n.dtype) << 4 | static_cast<uint64_t>(n.mask);
   for (const int64_t part : {n.batch, n.heads_q, n.heads_k, n.seqlen_q, n.seqlen_k, n.head_dim, n.head_dim_v, n.rows_q})
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
@@ -80,18 +68,13 @@ std::string unsupported(const Problem& p) {
   return "";
 }
 
-Grid grid_of(Stage stage, const Variant& v, const Needs& n) {
+Grid grid_of(const Variant& v, const Needs& n) {
   const auto tiles = [](int64_t rows, int64_t block) { return (rows + block - 1) / block; };
   const auto grid = [&](int64_t batch, int64_t heads, int64_t rows, int64_t across = 1) -> Grid {
     const int64_t of_head = tiles(rows, v.block_q);
-    const double heads_in_all = static_cast<double>(heads) * static_cast<double>(batch);
-    return {of_head, static_cast<double>(of_head) * static_cast<double>(across) * heads_in_all};
+    return {of_head, static_cast<double>(of_head * across) * static_cast<double>(heads * batch)};
   };
-  switch (stage) {
-    case Stage::forward:
-    case Stage::split_combine:
-    case Stage::backward_dq:
-    case Stage::backward_dq_round: return grid(n.batch, n.heads_q, n.seqlen_q);
+  switch (v.known->stage) {
     case Stage::split: return grid(n.batch, n.heads_k, n.group_rows());  // rows of all heads that share a head of k
     case Stage::backward_dkv:
     case Stage::backward_fused: return grid(n.batch, n.heads_k, n.seqlen_k);
@@ -99,8 +82,8 @@ Grid grid_of(Stage stage, const Variant& v, const Needs& n) {
       return grid(n.dbias_shape & RAPT_PER_BATCH ? n.batch : 1, n.dbias_shape & RAPT_PER_HEAD ? n.heads_q : 1,
                   n.dbias_shape & RAPT_PER_QUERY ? n.seqlen_q : 1, std::max<int64_t>(tiles(n.seqlen_k, v.block_k), 1));
     case Stage::backward_dsink: return grid(1, n.heads_q, 1);
+    default: return grid(n.batch, n.heads_q, n.seqlen_q);
   }
-  return {};
 }
 
 }  // namespace rapt::gpu

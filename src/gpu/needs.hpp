@@ -9,10 +9,9 @@ namespace rapt::gpu {
 
 enum class MaskKind : uint8_t { none, causal, window };
 
-// Everything about a problem that choosing its kernels reads, and so the key of remembered passes.
-struct Needs {
+// Everything that choosing kernels for a problem reads, and so the key of remembered choices.
+struct Needs : Sizes {
   rapt_op op = RAPT_FORWARD;
-  DType dtype = DType::fp16;
   MaskKind mask = MaskKind::none;
   KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options
   bool deterministic = false;
@@ -22,16 +21,16 @@ struct Needs {
   // Needs that only Triton's kernels look at; softcap_fits is about the backward pass.
   bool sink = false, strides_fit = true, softcap_fits = true;
   int32_t gradients = 0, dbias_shape = 0;  // rapt_gradient bits; rapt_broadcast_bits
-  int64_t batch = 1, heads_q = 1, heads_k = 1, seqlen_q = 1, seqlen_k = 1, head_dim = 1, head_dim_v = 1;
-  int64_t rows_q = 0;  // of the backward pass: rows of a head in memory, all sequences together
+  int64_t rows_q = 0;                      // of the backward pass: rows of a head in memory, all sequences together
   int64_t alignment = 16;
-  bool backwards = false;  // a tensor has a negative stride, which tensor maps have not
+  bool backwards = false;          // a tensor has a negative stride, which tensor maps have not
+  const Variant* named = nullptr;  // the kernel that must be in the pass; null: the tuning table decides
 
   bool operator==(const Needs&) const = default;
 
   bool general() const { return options != KernelSupport::every; }  // plain kernels lack an option of the problem
   int64_t tile() const { return head_dim > head_dim_v ? head_dim : head_dim_v; }
-  int64_t group_rows() const { return seqlen_q * (heads_q / heads_k); }
+  int64_t group_rows() const { return seqlen_q * group(); }
   bool wants(int32_t gradient) const { return gradients & gradient; }
 };
 
@@ -41,22 +40,18 @@ struct NeedsHash {
 
 Needs needs_of(const Problem& problem, rapt_op op);
 
-// The backward pass of Triton's kernels has a tanh that is off by 2^-22. With this softcap, P is off by an eighth of
-// fp16's rounding.
-inline constexpr double kMostTritonSoftcap = 128;
-
 // Why no kernel of any archive takes the problem; "" if one may.
 std::string unsupported(const Problem& problem);
 
 // softmax_scale * log2(e), rounded once, as kernels take it.
 float scale_log2(const Problem& problem);
 
-// How a kernel cuts a stage into workgroups: tiles of block_q rows of each head of each batch, times `across` parts of
-// a row.
+// How a kernel cuts its stage into workgroups: tiles of block_q rows of each head of each batch, times `across` parts
+// of a row.
 struct Grid {
   int64_t tiles = 0;
   double workgroups = 0;
 };
-Grid grid_of(Stage stage, const Variant& v, const Needs& n);
+Grid grid_of(const Variant& v, const Needs& n);
 
 }  // namespace rapt::gpu

@@ -1,6 +1,7 @@
-#include "gpu/splits.hpp"
-
+// How split-KV cuts the rows of k into parts.
 #include <algorithm>
+
+#include "gpu/choose.hpp"
 
 namespace rapt::gpu {
 
@@ -30,12 +31,6 @@ int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device)
   return best;
 }
 
-// Rows that all waves of a workgroup read in one turn. On NVIDIA, a wave's tiles of a split do not depend on other
-// workgroups.
-int64_t rows_of_turn(const Variant& v, const Device& device) {
-  return device.id.type == RAPT_CUDA ? int64_t{v.block_k} * v.waves : v.block_k;
-}
-
 // True if each workgroup computes all splits of its rows, so that nothing is merged. That needs enough workgroups to
 // keep the memory busy, also at the end, and sequences of one length.
 bool folds(const Variant& v, const Needs& n, const Device& device, double workgroups) {
@@ -50,17 +45,22 @@ bool folds(const Variant& v, const Needs& n, const Device& device, double workgr
 
 }  // namespace
 
-Splits cut_keys(const Variant& v, const Needs& n, const Device& device) {
-  const Grid grid = grid_of(Stage::split, v, n);
+void cut_keys(Pass& pass, const Needs& n, const Device& device) {
+  const Variant& v = *pass.lead;
+  const Grid grid = grid_of(v, n);
   const int64_t per_split = std::max<int64_t>(n.heads_k * grid.tiles, 1);
-  const int64_t wanted = splits_wanted(per_split, v, device), turn = rows_of_turn(v, device);
+  const int64_t wanted = splits_wanted(per_split, v, device);
+  // Rows that all waves of a workgroup read in one turn. On NVIDIA, a wave's tiles of a split do not depend on other
+  // workgroups.
+  const int64_t turn = device.id.type == RAPT_CUDA ? int64_t{v.block_k} * v.waves : v.block_k;
   const int64_t rows = std::max<int64_t>(n.seqlen_k, 1);
   const int64_t most = std::max<int64_t>(static_cast<int64_t>(0x1p31 / std::max(grid.workgroups, 1.0) / v.threads), 1);
   const int64_t least = std::max(kLeastRows, kLeastRowsOfTile * grid.tiles);
   const int64_t of_split = std::max({(rows + wanted - 1) / wanted, least, (rows + most - 1) / most});
   const int64_t split_rows = (of_split + turn - 1) / turn * turn;
-  const int64_t count = folds(v, n, device, grid.workgroups) ? 1 : (rows + split_rows - 1) / split_rows;
-  return {static_cast<int32_t>(count), static_cast<int32_t>(split_rows)};
+  const int64_t splits = folds(v, n, device, grid.workgroups) ? 1 : (rows + split_rows - 1) / split_rows;
+  pass.splits = static_cast<int32_t>(splits);
+  pass.split_rows = static_cast<int32_t>(split_rows);
 }
 
 }  // namespace rapt::gpu

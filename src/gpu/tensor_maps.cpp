@@ -117,13 +117,6 @@ int32_t heads_at_once(const BackwardCall& call, int64_t rows, int64_t dq_sum_dim
 
 int64_t padded_rows(int64_t seqlen_q) { return (seqlen_q + kMostStep - 1) / kMostStep * kMostStep; }
 
-std::string backward_refusal(const Needs& n) {
-  if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
-  if (n.mask == MaskKind::window) return "by tensor maps: the backward pass takes no left window";
-  if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
-  return refusal(PassKind::fused, n);
-}
-
 }  // namespace
 
 std::string hopper_refusal(const Needs& n) {
@@ -133,27 +126,33 @@ std::string hopper_refusal(const Needs& n) {
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
-  return n.op == RAPT_BACKWARD ? backward_refusal(n) : "";
+  if (n.op == RAPT_FORWARD) return "";
+  if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
+  if (n.mask == MaskKind::window) return "by tensor maps: the backward pass takes no left window";
+  if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
+  return "";
 }
 
-rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned,
-                                                    const Variant& kernel, const Device& device) {
+rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& kernel,
+                                                    const Device& device) {
+  const Variant& v = *kernel.variant;
   rapt_hopper_forward_scores_args arguments = {};
   rapt_hopper_forward_args& a = arguments.all;
-  encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, kernel.block_q, device);
-  encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, kernel.block_k, device);
-  encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, kernel.block_k, device);
-  a.turns = turns_of(call, planned.tiles, device);
-  a.forward = forward_args(call, planned, kernel, device);
+  encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, v.block_q, device);
+  encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, v.block_k, device);
+  encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, v.block_k, device);
+  a.turns = turns_of(call, kernel.tiles, device);
+  a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
-  if (kernel.features == "scores") add_scores(arguments.scores, call, a.forward.problem, kernel, device);
+  if (v.features == "scores") add_scores(arguments.scores, call, a.forward.problem, v, device);
   return arguments;
 }
 
 int64_t hopper_rows(const Needs& n) { return n.batch * n.heads_q * padded_rows(n.seqlen_q); }
 
-void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Variant& lead,
-              const Device& device, char* workspace) {
+void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device,
+              char* workspace) {
+  const Variant& lead = *pass.lead;
   const auto of_q = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
     encode(map, name, call, view, call.heads_q, call.seqlen_q, dims, rows, device);
   };

@@ -10,14 +10,14 @@ namespace rapt::gpu {
 // Why the problem's tensors cannot be described by maps, or the kernels that read them lack something; "" if they can.
 std::string hopper_refusal(const Needs& n);
 
-rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& planned,
-                                                    const Variant& kernel, const Device& device);
+rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& kernel,
+                                                    const Device& device);
 
 // Rows that the backward pass has statistics of: of all heads.
 int64_t hopper_rows(const Needs& n);
 
 // What the kernels of the backward pass read beside a.backward, which is filled.
-void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Variant& lead,
-              const Device& device, char* workspace);
+void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device,
+              char* workspace);
 
 }  // namespace rapt::gpu

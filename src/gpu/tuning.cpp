@@ -331,7 +331,7 @@ std::string Tuning::passed_over(const TuningRow& fired, const Needs& n, int32_t 
   for (const TuningRow& row : rows) {
     if (&row == &fired) break;
     if (row.stale.empty() || !row.holds(n, std::max(compute_units, 1))) continue;
-    if (++count <= kNamed) text += cat(text.empty() ? "" : "; ", row.where, " was passed over: ", row.stale);
+    if (++count <= kNamed) text += cat("; ", row.where, " was passed over: ", row.stale);
   }
   return count <= kNamed ? text : cat(text, "; and ", count - kNamed, " more were");
 }

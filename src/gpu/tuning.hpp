@@ -79,7 +79,7 @@ struct Tuning {
   // Sets `stale` of each row whose checksum is no longer its kernel's.
   void compare_checksums(std::span<const Variant> kernels);
 
-  // The stale rows before `fired` that would have matched: "tuning/gfx942 line 3 was passed over: ...".
+  // The stale rows before `fired` that would have matched: "; tuning/gfx942 line 3 was passed over: ...".
   std::string passed_over(const TuningRow& fired, const Needs& needs, int32_t compute_units) const;
 };
 

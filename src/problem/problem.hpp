@@ -29,12 +29,17 @@ inline constexpr int32_t q = RAPT_GRADIENT_Q, k = RAPT_GRADIENT_K, v = RAPT_GRAD
 inline constexpr int32_t bias = RAPT_GRADIENT_BIAS, sink = RAPT_GRADIENT_SINK;
 }  // namespace gradient
 
-struct Problem {
+struct Sizes {
   int64_t batch = 1, heads_q = 1, heads_k = 1;
   int64_t seqlen_q = 1, seqlen_k = 1;  // the largest, where lengths vary
   int64_t head_dim = 1, head_dim_v = 1;
   DType dtype = DType::fp32;
 
+  int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
+  bool operator==(const Sizes&) const = default;
+};
+
+struct Problem : Sizes {
   // what is computed
   int32_t causal = RAPT_NOT_CAUSAL;  // rapt_causal; before validation, the caller's value
   bool has_window = false;
@@ -66,7 +71,6 @@ struct Problem {
   int64_t row_stride = 0;  // the largest distance between rows in elements, if larger than rows of all heads
   bool backwards = false;  // rows, heads or sequences of a tensor lie at negative strides
 
-  int64_t group() const { return heads_q / heads_k; }  // query heads that share a head of k and v
   // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).
   void add_sequence(int64_t rows_q, int64_t rows_k);
   double scale_or_default() const;                                                     // softmax_scale

@@ -16,11 +16,11 @@ TEST(Selection, EachPairIsTakenOrRefusedByName) {
   for (const auto& backend : backends())
     for (const rapt_op op : {RAPT_FORWARD, RAPT_BACKWARD})
       for (const rapt_device device : kDevices) {
-        SCOPED_TRACE(backend->name() + ", op " + std::to_string(op) + ", device " + std::to_string(device.type));
+        SCOPED_TRACE(backend->name + ", op " + std::to_string(op) + ", device " + std::to_string(device.type));
         try {
-          const Plan plan = make_plan({problem, op, device, {backend->name(), false}});
+          const Plan plan = make_plan({problem, op, device, {backend->name}});
           EXPECT_EQ(plan.backend, backend.get());
-          EXPECT_EQ(plan.backend->device(), device.type);
+          EXPECT_EQ(plan.backend->device, device.type);
           ++taken;
         } catch (const Error& e) {
           EXPECT_TRUE(e.status() == RAPT_UNSUPPORTED || e.status() == RAPT_DEVICE_ERROR) << e.what();
@@ -39,7 +39,7 @@ TEST(Selection, TheBackwardPassOfAGpuNeverRunsOnTheHost) {
     for (const char* name : {"auto", "cpu", "math", "hip"}) {
       try {
         const Plan plan = make_plan({problem, RAPT_BACKWARD, device, {name, true}});
-        EXPECT_EQ(plan.backend->device(), device.type) << name;
+        EXPECT_EQ(plan.backend->device, device.type) << name;
       } catch (const Error& e) {
         EXPECT_TRUE(e.status() == RAPT_UNSUPPORTED || e.status() == RAPT_DEVICE_ERROR) << e.what();
       }
@@ -54,7 +54,7 @@ TEST(Selection, ExplanationsAgreeWithPlans) {
       for (const char* name : {"auto", "cpu", "cpu.portable", "math"}) {
         SCOPED_TRACE(std::string(text) + " " + name);
         const Problem problem = Problem::parse(text);
-        const Question question{problem, op, {RAPT_CPU, 0}, {name, false}};
+        const Question question{problem, op, {RAPT_CPU, 0}, {name}};
         std::string chosen;
         for (const Candidate& c : explain(question).candidates) {
           EXPECT_FALSE(c.reason.empty()) << c.backend;
@@ -62,7 +62,7 @@ TEST(Selection, ExplanationsAgreeWithPlans) {
         }
         std::string planned;
         try {
-          planned = make_plan(question).backend->name();
+          planned = make_plan(question).backend->name;
         } catch (const Error&) {
         }
         EXPECT_EQ(chosen, planned);

@@ -88,6 +88,19 @@ std::string error_with_kernel(const char* key, const json& value) {
   return error_of(with_index(good_archive(), [&](json& index) { index["kernels"][0][key] = value; }));
 }
 
+// Kernels of another version's operations or arguments are listed, but this library cannot launch them.
+TEST(ArchiveReader, KernelsOfAnotherVersionAreNotKnown) {
+  const auto known = [](const char* key, const json& value) {
+    const std::string file = with_index(good_archive(), [&](json& index) { index["kernels"][0][key] = value; });
+    return Archive::view("a.rapt", bytes_of(file)).variants()[0].known != nullptr;
+  };
+  const std::string good = good_archive();
+  const int32_t bytes = Archive::view("a.rapt", bytes_of(good)).variants()[0].argument_size;
+  EXPECT_TRUE(known("argument_size", bytes));
+  EXPECT_FALSE(known("argument_size", bytes - 8));
+  EXPECT_FALSE(known("operation", "something_else"));
+}
+
 TEST(ArchiveReader, GivesBackWhatWasPacked) {
   const std::string file = good_archive();
   const Archive archive = Archive::view("a.rapt", bytes_of(file));

@@ -52,15 +52,17 @@ struct MadeUpShelf {
     tuning.compare_checksums(kernels);
   }
 
-  Choice choose(const Needs& needs, std::string_view named = "") const {
-    return gpu::choose({kernels, tuning, device, "made_up.rapt"}, needs, named);
+  Choice choose(Needs needs, std::string_view named = "") const {
+    const Shelf shelf = {kernels, tuning, device, "made_up.rapt"};
+    needs.named = find_named(shelf, named);
+    return gpu::choose(shelf, needs, true);
   }
   // "NAME + NAME by table line 2", or why none.
   std::string text(const Needs& needs, std::string_view named = "") const {
     const Choice choice = choose(needs, named);
     if (!choice.refusal.empty()) return choice.refusal;
     std::string names;
-    for (const PassKernel& k : choice.pass.list()) names += cat(names.empty() ? "" : " + ", kernels[k.index].name);
+    for (const PassKernel& k : choice.pass.kernels) names += cat(names.empty() ? "" : " + ", k.variant->name);
     return cat(names, " by ", choice.pass.row->where);
   }
 

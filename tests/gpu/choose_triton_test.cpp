@@ -6,7 +6,7 @@ namespace {
 
 std::string refusal_of(const Variant& v, const Problem& problem) {
   const Stage stage = v.known->stage;
-  return refusal(v, stage, Family::any, needs_of(problem, stage == Stage::forward ? RAPT_FORWARD : RAPT_BACKWARD));
+  return refusal(v, needs_of(problem, stage == Stage::forward ? RAPT_FORWARD : RAPT_BACKWARD));
 }
 
 // Kernels by Triton assume more of their tensors.
@@ -68,17 +68,15 @@ TEST(Choose, ScoresLackAFewOptions) {
 // Rows that name no kernel take one by Triton only where nothing else can run.
 TEST(Choose, ByTritonByName) {
   const auto taken = [](const std::string& row, const std::string& problem) {
-    return MadeUpShelf(row + kLast, {kForwards[0], by_triton("forward")})
-        .choose(needs_of(Problem::parse(problem), RAPT_FORWARD))
-        .pass.kernels[0]
-        .index;
+    const MadeUpShelf shelf(row + kLast, {kForwards[0], by_triton("forward")});
+    return shelf.choose(needs_of(Problem::parse(problem), RAPT_FORWARD)).pass.lead->by_triton();
   };
   const std::string row = "forward use=forward.tq256k64w8 by=x\n", problem = "b1 hq2 hk1 sq8 sk9 d64 bf16";
-  EXPECT_EQ(taken("", problem), 0u);
-  EXPECT_EQ(taken("forward use=forward.largest by=x\n", problem), 0u);
-  EXPECT_EQ(taken(row, problem), 1u);
-  EXPECT_EQ(taken(row, problem + " align=8"), 0u);
-  EXPECT_EQ(taken(row, problem + " stride=1048576"), 0u);
+  EXPECT_FALSE(taken("", problem));
+  EXPECT_FALSE(taken("forward use=forward.largest by=x\n", problem));
+  EXPECT_TRUE(taken(row, problem));
+  EXPECT_FALSE(taken(row, problem + " align=8"));
+  EXPECT_FALSE(taken(row, problem + " stride=1048576"));
   const MadeUpShelf alone(kLast, {by_triton("forward")});
   EXPECT_EQ(alone.text(needs_of(Problem::parse(problem), RAPT_FORWARD)),
             "forward.d64.bf16.plain.tq256k64w8 by table line 1");

@@ -231,7 +231,8 @@ TEST_F(Fake, DevicesOfTwoDriversAreTwo) {
   EXPECT_EQ(device(kCuda).driver, &cuda);
   Kernels &of_hip = Kernels::of(kFirst), &of_cuda = Kernels::of(kCuda);
   EXPECT_NE(&of_hip, &of_cuda);
-  const Function on_hip = of_hip.loader.function(0, nullptr), on_cuda = of_cuda.loader.function(0, nullptr);
+  const Function on_hip = of_hip.function(of_hip.shelf.kernels[0], nullptr),
+                 on_cuda = of_cuda.function(of_cuda.shelf.kernels[0], nullptr);
   EXPECT_NE(on_hip, on_cuda);
   EXPECT_EQ(std::ranges::count(hip.calls, "load_module"), 1);
   EXPECT_EQ(std::ranges::count(cuda.calls, "load_module"), 1);
