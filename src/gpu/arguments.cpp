@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "gpu/tensor_maps.hpp"
 #include "kernels/common/philox.h"
 
 namespace rapt::gpu {
@@ -112,7 +113,7 @@ void fill(rapt_abi_problem& a, const Call& call, const Device& device) {
   a.heads_at_once = a.window_right >= 0 ? heads_at_once(call, device) : 0;
   a.xcds = device.xcds;
   a.scale = static_cast<float>(call.scale);
-  a.scale_log2 = scale_log2(call);
+  a.scale_log2 = call.scale_log2();
   a.softcap = static_cast<float>(call.softcap);
   a.bias = scores(call.bias, dtype_bytes(call.bias.dtype));
   a.bias_dtype = abi_dtype(call.bias.dtype);
@@ -189,8 +190,6 @@ rapt_abi_new_keys new_keys_args(const Call& call) {
   return n;
 }
 
-}  // namespace
-
 rapt_split_args split_args(const ForwardCall& call, const Pass& pass, const Device& device, char* workspace) {
   const int64_t bytes = dtype_bytes(call.dtype);
   rapt_split_args a = {};
@@ -260,6 +259,24 @@ void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device&
     a.problem.heads_at_once = of_keys ? key_heads_at_once(call, device) : heads_at_once(call, device);
   const bool only_statistics = kernel.stage() == Stage::backward_dq && a.dq_sum.data != nullptr;
   a.dq.data = only_statistics ? nullptr : call.dq.data;
+}
+
+}  // namespace
+
+void fill(Arguments& a, const ForwardCall& call, const Pass& pass, const PassKernel& kernel, const Device& device,
+          char* workspace) {
+  if (pass.lead->known->hopper) a.hopper_forward = hopper_forward_args(call, kernel, device);
+  else if (kernel.stage() == Stage::forward) a.forward = forward_args(call, kernel, device);
+  else if (kernel.stage() == Stage::split) a.split = split_args(call, pass, device, workspace);
+}
+
+void fill(Arguments& a, const BackwardCall& call, const Pass& pass, const PassKernel& kernel, const Device& device,
+          char* workspace) {
+  if (kernel.stage() == Stage::backward_dq) {  // which comes first
+    a.backward.backward = backward_args(call, pass, device, workspace);
+    if (pass.lead->known->hopper) add_maps(a.backward, call, pass, device, workspace);
+  }
+  set_stage(call, kernel, device, a.backward.backward);
 }
 
 namespace {

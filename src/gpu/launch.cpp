@@ -5,22 +5,12 @@
 #include "gpu/gpu.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/lengths.hpp"
-#include "gpu/tensor_maps.hpp"
 #include "gpu/workspace.hpp"
 #include "kernels/archive_format.hpp"
 
 namespace rapt::gpu {
 
 namespace {
-
-// The arguments of a pass's kernels. The longest ones have room for the pointers that Triton's kernels take after
-// theirs.
-union Arguments {
-  rapt_forward_args forward;
-  rapt_hopper_forward_scores_args hopper_forward;
-  rapt_split_args split;
-  rapt_hopper_backward_args backward;  // kernels of other families take its beginning
-};
 
 void launch_kernel(Kernels& kernels, const PassKernel& kernel, Arguments& arguments, Stream stream) {
   const Device& device = kernels.shelf.device;
@@ -32,6 +22,8 @@ void launch_kernel(Kernels& kernels, const PassKernel& kernel, Arguments& argume
                           .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
                           .fields_are_arguments = v.by_triton()};
   const auto bytes = static_cast<size_t>(v.argument_size);
+  static_assert(sizeof arguments >= sizeof(rapt_forward_args) + archive::kTritonArguments);
+  static_assert(sizeof arguments >= sizeof(rapt_backward_args) + archive::kTritonArguments);
   if (v.by_triton())
     std::memset(reinterpret_cast<char*>(&arguments) + bytes - archive::kTritonArguments, 0, archive::kTritonArguments);
   const Function function = kernels.function(v, stream);
@@ -42,9 +34,8 @@ void launch_kernel(Kernels& kernels, const PassKernel& kernel, Arguments& argume
                     v.threads, " threads, ", v.shared_memory, " bytes of shared memory)"));
 }
 
-// `fill(arguments, kernel, device, workspace)` is called for each kernel in turn.
-template <class SomeCall, class Fill>
-void run(const Pass& pass, SomeCall& call, const Launch& launch, Fill fill) {
+template <class SomeCall>
+void run(const Pass& pass, SomeCall& call, const Launch& launch) {
   Kernels& kernels = Kernels::of(call.device);
   const Device& device = kernels.shelf.device;
   if (pass.kernels[0].workgroups == 0 && direction_of(pass.kind) == RAPT_FORWARD) return;
@@ -56,7 +47,7 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch, Fill fill) {
   copy_lengths(call, workspace.data(), device, launch.stream);
   Arguments arguments;
   for (const PassKernel& k : pass.kernels) {
-    fill(arguments, k, device, workspace.data());
+    fill(arguments, call, pass, k, device, workspace.data());
     if (k.workgroups > 0) launch_kernel(kernels, k, arguments, launch.stream);
   }
   workspace.free();
@@ -64,22 +55,7 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch, Fill fill) {
 
 }  // namespace
 
-void launch(const Pass& pass, ForwardCall& call, const Launch& launch) {
-  run(pass, call, launch, [&](Arguments& a, const PassKernel& k, const Device& device, char* workspace) {
-    if (pass.lead->known->hopper) a.hopper_forward = hopper_forward_args(call, k, device);
-    else if (k.stage() == Stage::forward) a.forward = forward_args(call, k, device);
-    else if (k.stage() == Stage::split) a.split = split_args(call, pass, device, workspace);
-  });
-}
-
-void launch(const Pass& pass, BackwardCall& call, const Launch& launch) {
-  run(pass, call, launch, [&](Arguments& a, const PassKernel& k, const Device& device, char* workspace) {
-    if (k.stage() == Stage::backward_dq) {  // which comes first
-      a.backward.backward = backward_args(call, pass, device, workspace);
-      if (pass.lead->known->hopper) add_maps(a.backward, call, pass, device, workspace);
-    }
-    set_stage(call, k, device, a.backward.backward);
-  });
-}
+void launch(const Pass& pass, ForwardCall& call, const Launch& launch) { run(pass, call, launch); }
+void launch(const Pass& pass, BackwardCall& call, const Launch& launch) { run(pass, call, launch); }
 
 }  // namespace rapt::gpu

@@ -2,7 +2,6 @@
 
 #include <cfloat>
 #include <cmath>
-#include <numbers>
 
 #include "base/text.hpp"
 #include "kernels/archive_format.hpp"
@@ -17,16 +16,12 @@ bool packed(const Problem& p) { return p.device_lengths || !p.varlen.empty(); }
 
 }  // namespace
 
-float scale_log2(const Problem& problem) {
-  return static_cast<float>(problem.scale_or_default() * std::numbers::log2e);
-}
-
 Needs needs_of(const Problem& p, rapt_op op) {
   Needs n{static_cast<const Sizes&>(p)};
   n.op = op;
   n.mask = p.window_left >= 0 ? MaskKind::window : p.right_side() >= 0 ? MaskKind::causal : MaskKind::none;
   // In float32, as the kernel computes: a tiny scale may become 0, and 0 times a masked logit's -Inf is NaN.
-  const bool tiny_scale = p.softmax_scale && scale_log2(p) < FLT_MIN;
+  const bool tiny_scale = p.softmax_scale && p.scale_log2() < FLT_MIN;
   n.options = tiny_scale ? KernelSupport::general : support_for(p);
   n.deterministic = op == RAPT_BACKWARD && p.deterministic;
   n.cache = p.has_cache;
@@ -63,7 +58,7 @@ std::string unsupported(const Problem& p) {
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})
     if (rows > kMost) return cat(name, " is ", rows, ", GPU kernels take up to ", kMost);
-  if (!std::isfinite(scale_log2(p)))
+  if (!std::isfinite(p.scale_log2()))
     return cat("softmax_scale is ", p.scale_or_default(), ", GPU kernels take values that are finite in float32");
   return "";
 }

@@ -43,9 +43,6 @@ Needs needs_of(const Problem& problem, rapt_op op);
 // Why no kernel of any archive takes the problem; "" if one may.
 std::string unsupported(const Problem& problem);
 
-// softmax_scale * log2(e), rounded once, as kernels take it.
-float scale_log2(const Problem& problem);
-
 // How a kernel cuts its stage into workgroups: tiles of block_q rows of each head of each batch, times `across` parts
 // of a row.
 struct Grid {

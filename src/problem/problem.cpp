@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/text.hpp"
 #include "problem/options.hpp"
@@ -71,6 +72,8 @@ void Problem::add_sequence(int64_t rows_q, int64_t rows_k) {
 double Problem::scale_or_default() const {
   return softmax_scale.value_or(1 / std::sqrt(static_cast<double>(std::max<int64_t>(head_dim, 1))));
 }
+
+float Problem::scale_log2() const { return static_cast<float>(scale_or_default() * std::numbers::log2e); }
 
 void Problem::validate() const {
   Violations bad;

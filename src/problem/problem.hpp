@@ -73,7 +73,8 @@ struct Problem : Sizes {
 
   // Adds a packed sequence: to varlen and the totals, which saturate (validate() refuses such lengths).
   void add_sequence(int64_t rows_q, int64_t rows_k);
-  double scale_or_default() const;                                                     // softmax_scale
+  double scale_or_default() const;  // softmax_scale
+  float scale_log2() const;         // the same times log2(e), rounded once, as GPU kernels take it
   int64_t right_side() const { return causal != RAPT_NOT_CAUSAL ? 0 : window_right; }  // of the window
   // Query i is aligned with key i + diagonal.
   int64_t diagonal(int64_t rows_q, int64_t rows_k) const {
