@@ -215,7 +215,7 @@ struct rapt_backward_args {
 /* Backward on Hopper: all three kernels are passed this. The maps' boxes have 64 columns; q's and dout's have a step's
  * rows, k's and v's a workgroup's, out's, dout_rows', dk's and dv's 64.
  *
- *   backward_statistics_hopper  is backward_dq of this pass. It also sets both counters to 0.
+ *   backward_statistics_hopper  is backward_dq of this pass. It also sets the counters to 0.
  *   backward_hopper             is backward_fused. One workgroup for each multiprocessor, or for each tile if there are
  *                               fewer: dk and dv of tiles of keys, one after another. The largest tiles of
  *                               heads_at_once heads of k come first.
@@ -227,8 +227,13 @@ struct rapt_backward_args {
  * have them (wgmma.hpp): 8 columns after 8 columns, and within 8 columns thread by thread. */
 struct rapt_hopper_backward_args {
   struct rapt_backward_args backward;
-  struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows, dk, dv; /* dk, dv: unless their data is null */
-  int32_t* counters; /* workspace: tiles of keys taken so far; 1 if an element of dk or dv is Inf or NaN */
+  struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows;
+  struct rapt_abi_turns turns; /* of backward_dq_hopper and backward_dkv_hopper */
+  /* Workspace, of backward_hopper: tiles of keys taken so far; 1 if an element of dk or dv is Inf or NaN; then for each
+   * section of heads_at_once heads the shares of its dq_sum that are clear. */
+  int32_t* counters;
+  int32_t count;        /* of counters */
+  int32_t clears_ahead; /* 1: backward_hopper clears dq_sum of all sections but the first; 0: it is clear before */
   int32_t heads_at_once;
 };
 

@@ -27,7 +27,8 @@ enum class Stage : uint8_t {
 // In which order kernels of the backward pass add up dP and delta: over the whole head dimension or, where waves share
 // it, slice by slice. Kernels of a pass are of one family: with two orders, a row with one key would have a gradient
 // other than 0. `any`: it adds up neither. `hopper`: by wgmma, and with sums of dq that only its own kernels read.
-enum class Family : uint8_t { any, whole, slices, triton, hopper };
+// `hopper_apart`: by wgmma, without such sums.
+enum class Family : uint8_t { any, whole, slices, triton, hopper, hopper_apart };
 
 struct Operation {
   std::string_view name;
@@ -36,6 +37,7 @@ struct Operation {
   int block_q = 0;              // rows of a workgroup; 0: the rows of its waves
   Family family = Family::any;  // of its C++ kernels
   bool hopper = false;          // by tensor maps, with one workgroup for each multiprocessor
+  bool alternates = false;      // Hopper: exponentials run beside products of another group, not of their own
 };
 
 namespace operations {
@@ -74,6 +76,9 @@ inline constexpr Operation kTable[] = {
     {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
     {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
     {"backward_dq_round_hopper", Stage::backward_dq_round, sizeof(rapt_hopper_backward_args), 0, Family::hopper},
+    {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 128, Family::hopper_apart, true},
+    {"backward_dkv_hopper", Stage::backward_dkv, sizeof(rapt_hopper_backward_args), 64, Family::hopper_apart, true,
+     true},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
     {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::slices},  // as forward_wide

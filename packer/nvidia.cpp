@@ -154,7 +154,7 @@ class NvidiaKernel final : public Compiled {
     none("bytes of stack per thread", stack_, ": registers are spilled, or indexed by a variable");
     none("bytes of static shared memory", static_shared_, ": shared= has all of it");
     at_most(found, "registers", resources.registers, row.budget.registers);
-    if (row.on_hopper() && !overlaps_)
+    if (row.on_hopper() && !overlaps_ && !find_operation(row.operation)->alternates)
       found.push_back("no exponential is between products and the wait for them: softmax does not run beside products");
     const Occupancy o = occupancy_of(row, arch);
     if (o.waves < row.budget.occupancy)

@@ -108,16 +108,22 @@ struct InfiniteSums {
   }
 };
 
-// For the workgroup's `Keys` keys from block.first_row on in the block's head of k. Their dV has been stored.
-template <class T, bool General, int Keys, int Waves>
+// The waves that share the keys: all of a workgroup.
+struct AllWaves {
+  DEVICE void wait() { global_barrier(); }
+  DEVICE int number() { return uniform(thread_id() / kWave); }
+};
+
+// For `Keys` keys from block.first_row on in the block's head of k. Their dV has been stored, by the `Waves` waves.
+template <class T, bool General, int Keys, int Waves, class Sharing = AllWaves>
 DEVICE void add_infinite_rows(BackwardArguments& a, const Block& block) {
   if (a.dv.data == nullptr) return;
-  global_barrier();
+  Sharing::wait();
   Problem& p = a.problem;
   const int lane = thread_id() % kWave, end = min(block.first_row + Keys, block.k.count);
   constexpr int groups = (Keys + kWave - 1) / kWave;
 #pragma unroll 1
-  for (int part = uniform(thread_id() / kWave); part < groups * ((p.head_dim_v + kWave - 1) / kWave); part += Waves) {
+  for (int part = Sharing::number(); part < groups * ((p.head_dim_v + kWave - 1) / kWave); part += Waves) {
     const int first_key = block.first_row + part % groups * kWave, key = first_key + lane;
     if (first_key >= end) continue;
     const char* const k = first_row_of(a.k, block.batch, block.k, block.head) + min(key, end - 1) * a.k.seq;

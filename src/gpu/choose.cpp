@@ -205,7 +205,7 @@ class Chooser {
   }
 
   void lay_out_workspace(Pass& pass) const {
-    const bool hopper = pass.kind == PassKind::fused && pass.lead->known->hopper;
+    const bool hopper = n_.op == RAPT_BACKWARD && pass.lead->known->hopper;
     const int64_t partial = pass.splits > 1 ? n_.batch * n_.heads_q * n_.seqlen_q * pass.splits : 0;
     const int64_t rows = hopper ? hopper_rows(n_) : n_.heads_q * n_.rows_q;
     // Kernels add zeros to rows that do not exist: the rest of a step of up to 128, then of a group of 16.
@@ -219,7 +219,8 @@ class Chooser {
     w.partial_softmax = place(partial, sizeof(rapt_abi_partial));
     w.dq_sum = place(rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
     w.statistics = place(rows, sizeof(rapt_abi_row_statistics));
-    w.counters = place(hopper ? 2 : 0, sizeof(int32_t));
+    const int64_t sections = pass.kind == PassKind::fused && hopper ? n_.batch * n_.heads_k : 0;  // at most
+    w.counters = place(sections > 0 ? 2 + sections : 0, sizeof(int32_t));
   }
 
   const Shelf& shelf_;
@@ -262,7 +263,7 @@ std::string refusal(const Variant& v, const Needs& n) {
   if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   const bool by_maps = v.known->hopper || v.known->family == Family::hopper;
-  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(n) : "";
+  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(v.known->family, n) : "";
   if (!why.empty()) return why;
   if (general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
   if (general && v.features == "scores" && n.options == KernelSupport::general)

@@ -144,53 +144,6 @@ TEST_F(Fake, LaunchesWithTensorMapsOfScores) {
   EXPECT_NE(refused.find("strides must not be negative"), std::string::npos) << refused;
 }
 
-// The backward pass: rows of the workspace are padded to whole steps, and no map is made of what is not wanted.
-TEST_F(Fake, BackwardWithTensorMaps) {
-  write_archive(archive::hopper_backward_archive(), "sm_90.rapt");
-  cuda.arch = "sm_90";
-  constexpr int64_t kRows = 300, kKeys = 200, kHeads = 6, kKeyHeads = 2, kDim = 128, kBatch = 2;
-  constexpr size_t kPart = size_t{2} * kBatch * kRows * kHeads * kDim;
-  rapt::api::DeviceMemory memory(kCuda, 8 * kPart);
-  const auto tensor = [&](size_t part, int64_t rows, int64_t heads) {
-    char* const data = static_cast<char*>(memory.data()) + part * kPart;
-    return rapt::api::Tensor(data, rapt::kBf16, {kBatch, rows, heads, kDim}, {}, kCuda);
-  };
-  const auto of_q = [&](size_t part) { return tensor(part, kRows, kHeads); };
-  const auto of_k = [&](size_t part) { return tensor(part, kKeys, kKeyHeads); };
-  const rapt::api::Tensor lse(static_cast<char*>(memory.data()) + 7 * kPart, rapt::kFp32, {kBatch, kHeads, kRows}, {},
-                              kCuda);
-  const rapt::api::Attention a{.q = of_q(0), .k = of_k(1), .v = of_k(2)};
-  rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
-  ASSERT_EQ(cuda.launches.size(), 3U);
-  rapt_hopper_backward_args arguments;
-  const std::vector<std::pair<std::string, Extent>> launches = {
-      {"backward_statistics_hopper_d128_bf16_plain_k64w8", {10}},
-      {"backward_hopper_d128_bf16_plain_k64w12", {8}},
-      {"backward_dq_round_hopper_d128_bf16_plain_k64w4", {60}}};
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(cuda.launches[i].symbol, launches[i].first);
-    EXPECT_EQ(cuda.launches[i].shape.grid, launches[i].second);
-    ASSERT_EQ(cuda.launches[i].arguments.size(), sizeof arguments);
-    std::memcpy(&arguments, cuda.launches[i].arguments.data(), sizeof arguments);
-    EXPECT_EQ(arguments.backward.statistics.head, 384);
-    EXPECT_EQ(arguments.backward.statistics.batch, 384 * kHeads);
-    EXPECT_EQ(arguments.backward.dq_sum.dims, kDim);
-    EXPECT_GE(reinterpret_cast<char*>(arguments.counters),
-              reinterpret_cast<char*>(arguments.backward.statistics.data) + kBatch * kHeads * 384 * 8);
-    EXPECT_EQ(arguments.heads_at_once, 1);
-  }
-  const auto layout_of = [](const rapt_abi_tensor_map& map) {
-    TensorLayout layout;
-    std::memcpy(static_cast<void*>(&layout), &map, sizeof layout);
-    return layout;
-  };
-  EXPECT_EQ(layout_of(arguments.q).box_rows, 64);
-  EXPECT_EQ(layout_of(arguments.v).box_rows, 128);
-  EXPECT_EQ(layout_of(arguments.dk).data, of_k(6).c().data);
-  EXPECT_EQ(layout_of(arguments.dk).box_rows, 64);
-  EXPECT_EQ(arguments.backward.dv.data, nullptr);
-}
-
 TEST_F(Fake, CaptureNeitherLoadsNorAllocates) {
   const Tensors t(kFirst);
   int stream;

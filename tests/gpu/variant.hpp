@@ -16,9 +16,16 @@ struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
   bool general = false, scores = false, backward = false, triton = false, hopper = false;  // general: not plain
-  size_t turn = 0;  // which of the shared problems it takes first
+  bool sums = false;  // Hopper's pass that adds up dq in memory, in any order
+  size_t turn = 0;    // which of the shared problems it takes first
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
+
+inline bool sums_dq(const std::string& name) {
+  for (const char* operation : {"backward_hopper", "backward_statistics_hopper", "backward_dq_round_hopper"})
+    if (name.starts_with(operation)) return true;
+  return false;
+}
 
 // The kernel that merges partial results runs with a split kernel, which the tuning table chooses.
 inline bool combines(const std::string& name) { return name.starts_with("split_combine"); }
@@ -50,7 +57,7 @@ inline std::vector<Variant> all_variants() {
       if (k.operation == std::string("backward_dsink") || combines(k.name)) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features != std::string("plain"),
                      k.features == std::string("scores"), std::string(k.operation).starts_with("backward"),
-                     by_triton(k.name), std::string(k.operation).ends_with("_hopper")});
+                     by_triton(k.name), std::string(k.operation).ends_with("_hopper"), sums_dq(k.name)});
     }
   }
   std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });

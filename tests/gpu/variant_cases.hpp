@@ -31,7 +31,8 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 Case for_triton(const Case& c, int64_t tile);
 
 // In what kernels by tensor maps take: sequences that are not packed, keys, head dims that are multiples of 8, rows
-// that are aligned, no dropout, no scale <= 0; in the backward pass queries, no sink and no left window.
-Case for_hopper(const Case& c, bool backward);
+// that are aligned, no dropout, no scale <= 0; in the backward pass queries and no sink, and no left window where dq's
+// `sums` are in memory.
+Case for_hopper(const Case& c, bool backward, bool sums);
 
 }  // namespace test

@@ -14,6 +14,7 @@ std::vector<Variant> every_sort() {
     v.backward = v.name.starts_with("backward");
     v.triton = by_triton(v.name);
     v.hopper = v.name.find("_hopper.") != v.name.npos;
+    v.sums = sums_dq(v.name);
     return v;
   };
   return {kernel("forward.d64.bf16.plain.k32w4", false, false),
@@ -28,7 +29,8 @@ std::vector<Variant> every_sort() {
           kernel("backward_dq.d64.bf16.plain.k32w4", false, false),
           kernel("backward_dq.d64.bf16.general.k32w4", true, false),
           kernel("backward_dq.d64.bf16.plain.tq64k64w4", false, false),
-          kernel("backward_hopper.d64.bf16.plain.k128w12", false, false)};
+          kernel("backward_hopper.d64.bf16.plain.k128w12", false, false),
+          kernel("backward_dkv_hopper.d256.bf16.plain.k64w12", false, false)};
 }
 
 TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
@@ -36,7 +38,7 @@ TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
     std::set<std::string> options;
     for (Case c : all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"))) {
       if (v.triton) c = for_triton(c, v.tile);
-      if (v.hopper) c = for_hopper(c, v.backward);
+      if (v.hopper) c = for_hopper(c, v.backward, v.sums);
       options.merge(options_of(Problem(c.problem)));
     }
     for (const std::string& option : options_taken(v)) EXPECT_TRUE(options.contains(option)) << v << ": " << option;

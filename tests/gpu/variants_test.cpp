@@ -159,7 +159,7 @@ void check_repeated(const Variant& v, const Case& c) {
     const Results next = run(v, yardstick, c.layout);
     const auto all = first.named(), again = next.named();
     for (size_t t = 0; t < all.size(); ++t) {
-      if ((adds_in_any_order(v) || v.hopper) && all[t].first == std::string("dq")) continue;
+      if ((adds_in_any_order(v) || v.sums) && all[t].first == std::string("dq")) continue;
       ASSERT_TRUE(all[t].second->memory() == again[t].second->memory())
           << v << ", " << name_of(c) << ", call " << i << ", " << all[t].first;
     }
@@ -344,7 +344,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
   if (v.triton)
     for (Case& c : cases) c = for_triton(c, v.tile);
   if (v.hopper)
-    for (Case& c : cases) c = for_hopper(c, v.backward);
+    for (Case& c : cases) c = for_hopper(c, v.backward, v.sums);
   const auto start = std::chrono::steady_clock::now();
   const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
   const size_t step = longer ? 1 : simulated ? 8 : 3;

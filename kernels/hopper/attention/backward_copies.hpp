@@ -1,8 +1,7 @@
 // The warps of backward_hopper.cu that only copy.
 #pragma once
 
-#include "kernels/hopper/attention/backward_shared.hpp"
-#include "kernels/hopper/isa/bulk_copy.hpp"
+#include "kernels/hopper/attention/sections.hpp"
 
 namespace rapt::nvidia {
 
@@ -15,11 +14,13 @@ class Feeder {
     int place = tiles_.first_place();
 #pragma unroll 1
     for (KeyTile tile = tiles_.at(place); tile.steps > 0; tile = tiles_.at(place)) {
-      place = tiles_.next_place();  // early, because it takes long
+      tile.next = place = tiles_.next_place();  // early, because it takes long
       const int group = a_.backward.problem.group;
       int step = tile.first_step, head = tile.head * group;
-      load_q(step, head, tile.batch);  // beside the last tile's end
-      load_keys(tile);
+      // The order in which the last tile gives room.
+      load_k(tile);
+      load_q(step, head, tile.batch);
+      load_v(tile);
 #pragma unroll 1
       for (int left = tile.steps * group; left > 0; --left) {
         load_dout(step, head, tile.batch);
@@ -28,20 +29,23 @@ class Feeder {
       }
     }
     const RingK ring = shared_.k_ring();
-    ring.wait_until_empty(fills_of_k_);
-    shared_.tile() = {};
-    ring.full(fills_of_k_).arrive();
-    ring.full(fills_of_k_).arrive();
+    ring.wait_until_empty(tiles_so_far_);
+    shared_.tile(tiles_so_far_) = {};
+    ring.full(tiles_so_far_).arrive();
   }
 
  private:
-  DEVICE_MEMBER void load_keys(const KeyTile& tile) {
+  DEVICE_MEMBER void load_k(const KeyTile& tile) const {
     const RingK ring = shared_.k_ring();
-    ring.wait_until_empty(fills_of_k_);
-    shared_.tile() = tile;
-    shared_.k().load(a_.k, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
-    shared_.v().load(a_.v, ring.full(fills_of_k_), tile.first_key, tile.head, tile.batch);
-    ++fills_of_k_;
+    ring.wait_until_empty(tiles_so_far_);
+    shared_.tile(tiles_so_far_) = tile;
+    shared_.k(tiles_so_far_).load(a_.k, ring.full(tiles_so_far_), tile.first_key, tile.head, tile.batch);
+  }
+  DEVICE_MEMBER void load_v(const KeyTile& tile) {
+    const RingV ring = shared_.v_ring();
+    ring.wait_until_empty(tiles_so_far_);
+    shared_.v().load(a_.v, ring.full(tiles_so_far_), tile.first_key, tile.head, tile.batch);
+    ++tiles_so_far_;
   }
   DEVICE_MEMBER void load_q(int step, int head, int batch) {
     const RingQ ring = shared_.q_ring();
@@ -64,19 +68,22 @@ class Feeder {
   Args& a_;
   const Shared shared_;
   const KeyTiles<kKeys, kQueries> tiles_;
-  uint32_t fills_of_k_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
+  uint32_t tiles_so_far_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
 };
 
 // The thread that adds a group's dQ to memory.
 DEVICE void add_sums(Args& a, const Shared& shared, int group) {
-  const RingK k_ring = shared.k_ring(), ring = shared.sums_ring(group);
+  const RingK k_ring = shared.k_ring();
+  const RingSums ring = shared.sums_ring(group);
+  Sections sections(a);
   uint32_t fills = 0;
 #pragma unroll 1
   for (uint32_t n = 0;; ++n) {
     k_ring.wait_until_full(n);
-    const KeyTile tile = shared.tile();
+    const KeyTile tile = shared.tile(n);
     k_ring.give_back(n, true);
     if (tile.steps == 0) break;
+    sections.wait_until_clear(tile.place);
     const int heads = a.backward.problem.group;
 #pragma unroll 1
     for (int head = tile.head * heads; head < (tile.head + 1) * heads; ++head) {
@@ -93,6 +100,21 @@ DEVICE void add_sums(Args& a, const Shared& shared, int group) {
     }
   }
   wait_for_stores();
+}
+
+// The thread that clears sums.
+DEVICE void clear_sums(Args& a, const Shared& shared) {
+  const Sections sections(a);
+  const RingK ring = shared.k_ring();
+#pragma unroll 1
+  for (uint32_t n = 0;; ++n) {
+    ring.wait_until_full(n);
+    const KeyTile tile = shared.tile(n);
+    ring.give_back(n, true);
+    if (tile.steps == 0) break;
+    if (n == 0) sections.clear_ahead(tile.place, shared.zeros());
+    sections.clear_ahead(tile.next, shared.zeros());
+  }
 }
 
 }  // namespace rapt::nvidia

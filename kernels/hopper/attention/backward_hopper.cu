@@ -2,9 +2,9 @@
 // dK += dS^T Q, and dQ = dS K. dQ is added to float32 sums in memory, in any order.
 //
 // A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
-// four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, and one
-// for each group that adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of
-// the step: of 64 queries if the head dim is 64, else of half of the dims.
+// four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, one for
+// each group that adds its dQ to memory, and one that clears sums (sections.hpp). The groups exchange dS through shared
+// memory. A group makes dQ of half of the step: of 64 queries if the head dim is 64, else of half of the dims.
 //
 // S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
 #include "kernels/hopper/attention/backward_copies.hpp"
@@ -31,9 +31,11 @@ class Group {
       wait_for_products<0>();
       keep(s);
       weigh(s, fill_, step_);
+      shared_.v_ring().wait_until_full(tile_);
 #pragma unroll 1
       for (int left = steps_ * a_.backward.problem.group; left > 1; --left) step<false>(s, dk, dv);
       step<true>(s, dk, dv);
+      shared_.k_ring().give_back(tile_, leads());
       store(dk, dv);
     }
   }
@@ -51,7 +53,7 @@ class Group {
   // False if there is no other tile.
   DEVICE_MEMBER bool begin_tile() {
     shared_.k_ring().wait_until_full(tile_);
-    const KeyTile& tile = shared_.tile();
+    const KeyTile& tile = shared_.tile(tile_);
     steps_ = same_in_all_lanes(tile.steps);
     first_step_ = step_ = same_in_all_lanes(tile.first_step);
     first_key_ = same_in_all_lanes(tile.first_key);
@@ -60,7 +62,7 @@ class Group {
 
   // S^T of the fill's queries, or dP^T.
   DEVICE_MEMBER void multiply_q(Scores& s, uint32_t fill) const {
-    multiply_rows_of(s, shared_.k(), shared_.q(0).rows(0) + RingQ::stage(fill) * PanelsQ::kBytes);
+    multiply_rows_of(s, shared_.k(tile_), shared_.q(0).rows(0) + RingQ::stage(fill) * PanelsQ::kBytes);
   }
   DEVICE_MEMBER void multiply_dout(Scores& dp) const {
     multiply_rows_of(dp, shared_.v(), shared_.dout(0).rows(0) + RingQ::stage(fill_) * PanelsQ::kBytes);
@@ -85,6 +87,7 @@ class Group {
       shared_.ds_ring().wait_until_empty(fill_);
       wait_for_products<0>();
       keep(dp);
+      if (Last) shared_.v_ring().give_back(tile_, leads());
       differentiate(s, dp, p, ds);
     }
     publish_shared();
@@ -207,7 +210,7 @@ class Group {
     Sums dq;
     const MatrixDescriptor ds = shared_.ds(0).transposed() + RingQ::stage(fill_) * PanelsDs::kBytes +
                                 (kSplitsDims ? 0 : group_) * PanelsDs::kPanelBytes;
-    const MatrixDescriptor k = shared_.k().transposed() + (kSplitsDims ? group_ : 0) * PanelsK::kPanelBytes;
+    const MatrixDescriptor k = shared_.k(tile_).transposed() + (kSplitsDims ? group_ : 0) * PanelsK::kPanelBytes;
     products_begin();
 #pragma unroll
     for (int i = 0; i < kKeys / PanelsK::kStepColumns; ++i)
@@ -216,7 +219,7 @@ class Group {
     wait_for_products<0>();
     keep(dq);
     shared_.ds_ring().give_back(fill_, leads());
-    const RingK ring = shared_.sums_ring(group_);
+    const RingSums ring = shared_.sums_ring(group_);
     ring.wait_until_empty(fill_);
     float4* const to = reinterpret_cast<float4*>(shared_.memory + Shared::kSums + group_ * kSumBytes);
 #pragma unroll
@@ -226,41 +229,23 @@ class Group {
     ring.full(fill_).arrive();
   }
 
-  // Stores dK and dV through K and V.
+  // Stores dK and dV, while the next tile's K and V arrive.
   DEVICE_MEMBER void store(const Gradients& dk, const Gradients& dv) const {
     const rapt_backward_args& a = a_.backward;
-    const KeyTile& tile = shared_.tile();
+    Problem& p = a.problem;
     note_not_finite(dk, dv);
-    both_groups().wait();  // dQ of both has been made of K
-    stage(shared_.k(), dk, a.problem.scale);
-    stage(shared_.v(), dv, 1);
-    publish_shared();
-    own_warps().wait();
-    if (!leads()) return;
-    const int row = group_ * kGroupRows;
-    const auto store_all = [&](const rapt_abi_rows& rows, TensorMap& map, const PanelsK& from) {
+    const KeyTile& tile = shared_.tile(tile_);
+    const auto store_all = [&](const rapt_abi_rows& rows, const Gradients& sums, int dims, float factor) {
       if (rows.data == nullptr) return;
-      for (int i = 0; i < PanelsK::kCount; ++i)
-        store_box(from.address + i * PanelsK::kPanelBytes + row * PanelsK::kRowBytes, map,
-                  {i * PanelsK::kColumns, tile.first_key + row, tile.head, tile.batch});
-    };
-    store_all(a.dk, a_.dk, shared_.k());
-    store_all(a.dv, a_.dv, shared_.v());
-    stores_end();
-    wait_for_reads();
-    shared_.k_ring().give_back(tile_, true);
-  }
-  DEVICE_MEMBER void stage(const PanelsK& to, const Gradients& sums, float factor) const {
+      char* const data = first_row_of(rows, tile.batch, {0, p.seqlen_k}, tile.head);
 #pragma unroll
-    for (int i = 0; i < kDimTiles / 2; ++i) {
-      Fragment f;
-#pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        const float* const two = &sums[2 * i + n / 2][n % 2 * 2];
-        f.x[n] = T::pack(two[0] * factor, two[1] * factor);
+      for (int half = 0; half < 2; ++half) {
+        const int key = first_key_ + warp_key() + row_in_wave(0, half, lane());
+        store_row<T>(data + key * rows.seq, dims, sums, half, lane(), factor, key < p.seqlen_k);
       }
-      to.store(warp_key(), i, f, lane());
-    }
+    };
+    store_all(a.dk, dk, p.head_dim, p.scale);
+    store_all(a.dv, dv, p.head_dim_v, 1);
   }
   // Says that dK and dV must be looked at again. Keys that do not exist have zeros.
   DEVICE_MEMBER void note_not_finite(const Gradients& dk, const Gradients& dv) const {
@@ -269,8 +254,6 @@ class Group {
     for (int half = 0; half < 2; ++half) found |= not_finite(dk, half) || not_finite(dv, half);
     if (rarely(found)) a_.counters[1] = 1;
   }
-  DEVICE NamedBarrier both_groups() { return {1, kGroups * kGroupThreads}; }
-  DEVICE_MEMBER NamedBarrier own_warps() const { return {2 + group_, kGroupThreads}; }
 
   Args& a_;
   const Shared shared_;
@@ -292,12 +275,16 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
     shared.init();
     publish_barriers();
   }
+  for (int i = thread_id(); i < kZeroBytes / 16; i += kThreads)
+    reinterpret_cast<uint4*>(memory + Shared::kZeros)[i] = make_uint4(0, 0, 0, 0);
+  publish_shared();
   barrier();
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
     if (thread_id() == 0) Feeder(arguments, shared).run();
     else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
       add_sums(arguments, shared, thread_id() / kWave - 1);
+    else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments, shared);
   } else {
     take_registers<kRegisters>();
     Group(arguments, shared, group - 1).run();

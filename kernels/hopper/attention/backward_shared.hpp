@@ -21,44 +21,55 @@ static_assert(kGroups == 2 && kQueries * kHeadDim == 2 * kGroupRows * 64);
 using PanelsK = Panels<kKeys, kHeadDim>;
 using PanelsQ = Panels<kQueries, kHeadDim>;
 using PanelsDs = Panels<kKeys, kQueries>;
-using RingK = Ring<1>;
+using RingK = Ring<2>;
+using RingV = Ring<1>;
+using RingSums = Ring<1>;
 using RingQ = Ring<kStages>;
 using Scores = Accumulators<kQueryTiles>;
 using Gradients = Accumulators<kDimTiles>;
 using Sums = Accumulators<8>;  // of dQ: 64 rows and columns
 inline constexpr int kSumBytes = kGroupRows * 64 * static_cast<int>(sizeof(float));
+inline constexpr int kZeroBytes = 1024;
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
 
 // Shared memory: addresses, and what is read as C++ reads it.
 struct Shared {
-  static constexpr int kV = PanelsK::kBytes, kQ = 2 * PanelsK::kBytes, kDout = kQ + kStages * PanelsQ::kBytes;
+  // A group may store a tile while K of the second one after it arrives.
+  static constexpr int kTiles = 4, kTileBytes = 32;
+  static constexpr int kV = 2 * PanelsK::kBytes, kQ = kV + PanelsK::kBytes, kDout = kQ + kStages * PanelsQ::kBytes;
   static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
-  static constexpr int kStatistics = kSums + kGroups * kSumBytes;
+  static constexpr int kZeros = kSums + kGroups * kSumBytes, kStatistics = kZeros + kZeroBytes;
   static constexpr int kBarriers = kStatistics + kStages * kStatisticsBytes;
-  static constexpr int kTile = kBarriers + (1 + kGroups) * RingK::kBytes + 3 * RingQ::kBytes;
-  static constexpr int kBytes = kTile + 32;
+  static constexpr int kTile =
+      kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes + kGroups * RingSums::kBytes;
+  static constexpr int kBytes = kTile + kTiles * kTileBytes;
   char* memory;
   uint32_t address;
 
-  DEVICE_MEMBER PanelsK k() const { return {address}; }
+  DEVICE_MEMBER PanelsK k(uint32_t n) const { return {address + RingK::stage(n) * PanelsK::kBytes}; }
   DEVICE_MEMBER PanelsK v() const { return {address + kV}; }
   DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + kQ + stage * PanelsQ::kBytes}; }
   DEVICE_MEMBER PanelsQ dout(uint32_t stage) const { return {address + kDout + stage * PanelsQ::kBytes}; }
   DEVICE_MEMBER PanelsDs ds(uint32_t stage) const { return {address + kDs + stage * PanelsDs::kBytes}; }
   DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
+  DEVICE_MEMBER uint32_t zeros() const { return address + kZeros; }
   DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
-  DEVICE_MEMBER KeyTile& tile() const { return *reinterpret_cast<KeyTile*>(memory + kTile); }
-  // K, V and the tile; Q and statistics; dO; dS; dQ of a group.
+  DEVICE_MEMBER KeyTile& tile(uint32_t n) const {
+    return *reinterpret_cast<KeyTile*>(memory + kTile + n % kTiles * kTileBytes);
+  }
+  // K and the tile; V; Q and statistics; dO; dS; dQ of a group.
   DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers}; }
-  DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers + RingK::kBytes}; }
+  DEVICE_MEMBER RingV v_ring() const { return {address + kBarriers + RingK::kBytes}; }
+  DEVICE_MEMBER RingQ q_ring() const { return {v_ring().barriers + RingV::kBytes}; }
   DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingQ ds_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
-  DEVICE_MEMBER RingK sums_ring(int group) const {
-    return {ds_ring().barriers + RingQ::kBytes + static_cast<uint32_t>(group) * RingK::kBytes};
+  DEVICE_MEMBER RingSums sums_ring(int group) const {
+    return {ds_ring().barriers + RingQ::kBytes + static_cast<uint32_t>(group) * RingSums::kBytes};
   }
 
   DEVICE_MEMBER void init() const {
-    k_ring().init(2 * kGroups, 2);  // readers: groups, and the threads that add their dQ
+    k_ring().init(2 * kGroups + 1);  // readers: groups, the threads that add their dQ, and the one that clears
+    v_ring().init(kGroups);
     q_ring().init(kGroups, 2);
     dout_ring().init(kGroups);
     ds_ring().init(kGroups, kGroups * 4);

@@ -1,12 +1,10 @@
-// Writes the statistics of rows that backward_hopper reads, and zeros in dq's sums. delta is the diagonal of dO O^T, by
-// the instruction that makes dP. A row that attends one key then has dP equal to delta, and no gradient.
+// Writes the statistics of rows that backward_hopper reads, and zeros in dq's sums. delta is the diagonal of dO O^T.
 //
 // A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
-// another one stores zeros, and four warps multiply.
+// another one stores zeros, and two groups of four warps multiply, each every second tile.
 #include "kernels/common/block.hpp"
 #include "kernels/hopper/isa/bulk_copy.hpp"
-#include "kernels/hopper/tile/fragments.hpp"
-#include "kernels/hopper/tile/panels.hpp"
+#include "kernels/hopper/tile/diagonal.hpp"
 #include "kernels/hopper/tile/ring.hpp"
 #include "kernels/nvidia/tile/products.hpp"
 
@@ -15,7 +13,7 @@ namespace rapt::nvidia {
 using T = RAPT_DTYPE;
 inline constexpr int kColumns = 64, kPanels = RAPT_HEAD_DIM / kColumns, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kZeros = kGroupRows * kColumns * static_cast<int>(sizeof(float));  // bytes
-static_assert(RAPT_WAVES == 8);
+inline constexpr int kGroups = RAPT_WAVES / 4 - 1;
 using Rows = Panels<kGroupRows, kColumns>;
 using Filled = Ring<4>;
 
@@ -68,7 +66,10 @@ DEVICE void copy_rows(Args& a, const Shared& shared) {
 }
 
 DEVICE void clear_sums(Args& a, const Shared& shared) {
+  Problem& p = a.backward.problem;
+  const int heads = a.clears_ahead ? a.heads_at_once * p.group : p.heads_q * p.batch;  // sections.hpp
   for_tiles(a, [&](uint32_t, int row, int head, int batch) {
+    if (batch * p.heads_q + head >= heads) return;
     float* const sums = sums_of(a.backward, batch, {row}, head);
 #pragma unroll 1
     for (int i = 0; i < a.backward.dq_sum.dims / kColumns; ++i)
@@ -80,7 +81,6 @@ DEVICE void clear_sums(Args& a, const Shared& shared) {
 
 // The products of rows of O and dO: the lane receives the two of its own rows.
 DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)[2]) {
-  const int warp = thread_id() / kWave % 4, row = thread_id() % kWave / 4;
   Accumulators<kGroupRows / 8> c;
   products_begin();
 #pragma unroll 1
@@ -92,32 +92,21 @@ DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)
   products_end();
   wait_for_products<0>();
   keep(c);
-  // Row r of a warp's 16 has column 16 warp + r, in lane 4 r + r / 2 of the tile's 32.
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float pair[2] = {};
-#pragma unroll
-    for (int tile = half; tile < kGroupRows / 8; tile += 2)
-      if (tile / 2 == warp) pair[0] = c[tile][2 * half], pair[1] = c[tile][2 * half + 1];
-    own[half] = __shfl_sync(~0u, row % 2 ? pair[1] : pair[0], row * 4 + row / 2);
-  }
+  diagonal_of(c, own);
 }
 
-DEVICE void make_statistics(Args& arguments, const Shared& shared) {
+DEVICE void make_statistics(Args& arguments, const Shared& shared, uint32_t group) {
   const rapt_backward_args& a = arguments.backward;
   const int lane = thread_id() % kWave, half = lane % 4;
   for_tiles(arguments, [&](uint32_t n, int first_row, int head, int batch) {
+    if (n % kGroups != group) return;
     const int row = first_row + thread_id() / kWave % 4 * kWarpRows + row_in_wave(0, half, lane);
-    const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + batch * a.lse.batch + head * a.lse.head;
-    float lse = -__builtin_inff(), own[2];
-    if (half < 2 && row < a.problem.seqlen_q) lse = *reinterpret_cast<const float*>(of_head + row * a.lse.query);
+    const float lse = half < 2 ? lse_of(a, batch, head, row) : 0;
+    float own[2];
     shared.ring().wait_until_full(n);
     multiply_own(arguments, shared, n, own);
     shared.ring().give_back(n, thread_id() % kGroupThreads == 0);
-    const float delta = half == 0 ? own[0] : own[1];
-    const bool attends = lse != -__builtin_inff();
-    if (half < 2)
-      statistics_of(a, batch, {row}, head)[0] = {attends ? lse * kLog2e : __builtin_inff(), attends ? delta : 0};
+    if (half < 2) statistics_of(a, batch, {row}, head)[0] = statistics_from(lse, half == 0 ? own[0] : own[1]);
   });
 }
 
@@ -134,10 +123,11 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   }
   for (int i = thread_id(); i < kZeros / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory + Shared::kZero)[i] = make_uint4(0, 0, 0, 0);
-  if (workgroup_id() == 0 && thread_id() < 2) arguments.counters[thread_id()] = 0;
+  for (int i = thread_id(); workgroup_id() == 0 && i < arguments.count; i += kThreads) arguments.counters[i] = 0;
   publish_shared();
   barrier();
-  if (thread_id() >= kGroupThreads) make_statistics(arguments, shared);
+  const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0) - 1;
+  if (group >= 0) make_statistics(arguments, shared, static_cast<uint32_t>(group));
   else if (thread_id() == 0) copy_rows(arguments, shared);
   else if (thread_id() == kWave) clear_sums(arguments, shared);
 }

@@ -11,6 +11,7 @@ namespace rapt::nvidia {
 struct KeyTile {
   int first_key, head, batch;  // head: of k
   int first_step, steps;       // no steps: there is no tile
+  int place, next;             // among all tiles; where the workgroup's next tile is
 };
 
 template <int Keys, int Queries>
@@ -33,6 +34,7 @@ class KeyTiles {
     // Keys without queries have one step, of queries that do not attend them.
     tile.first_step = min(first_query(p, tile.first_key) / Queries, steps - 1);
     tile.steps = steps - tile.first_step;
+    tile.place = place;
     return tile;
   }
 

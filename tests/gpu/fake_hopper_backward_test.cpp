@@ -1,0 +1,102 @@
+// Hopper's backward passes over the fake driver. A case is a separate process.
+#include "fake_driver_case.hpp"
+#include "kernels/abi.h"
+
+namespace rapt::gpu {
+namespace {
+
+class FakeHopper : public Fake {
+ protected:
+  FakeHopper() {
+    write_archive(archive::hopper_backward_archive(), "sm_90.rapt");
+    cuda.arch = "sm_90";
+  }
+};
+
+TensorLayout layout_of(const rapt_abi_tensor_map& map) {
+  TensorLayout layout;
+  std::memcpy(static_cast<void*>(&layout), &map, sizeof layout);
+  return layout;
+}
+
+// A problem of the backward pass, without dv.
+class FakeHopperBackward : public FakeHopper {
+ protected:
+  static constexpr int64_t kRows = 300, kKeys = 200, kHeads = 6, kKeyHeads = 2, kBatch = 2;
+
+  rapt::api::Tensor tensor(size_t number, int64_t rows, int64_t heads, int64_t dim) const {
+    char* const data = static_cast<char*>(memory_.data()) + number * (kMemory / 8);
+    return {data, rapt::kBf16, {kBatch, rows, heads, dim}, {}, kCuda};
+  }
+  void run(int64_t dim, rapt_causal causal) const {
+    const auto of_q = [&](size_t number) { return tensor(number, kRows, kHeads, dim); };
+    const auto of_k = [&](size_t number) { return tensor(number, kKeys, kKeyHeads, dim); };
+    const rapt::api::Tensor lse(tensor(7, 1, 1, 1).c().data, rapt::kFp32, {kBatch, kHeads, kRows}, {}, kCuda);
+    rapt::api::Attention a{.q = of_q(0), .k = of_k(1), .v = of_k(2)};
+    a.causal = causal;
+    rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
+  }
+  // What a launch was passed.
+  rapt_hopper_backward_args launched(size_t i, const char* symbol, uint32_t workgroups) const {
+    rapt_hopper_backward_args arguments = {};
+    if (i >= cuda.launches.size()) return arguments;
+    const FakeDriver::Launched& launch = cuda.launches[i];
+    EXPECT_EQ(launch.symbol, symbol);
+    EXPECT_EQ(launch.shape.grid, Extent{workgroups});
+    EXPECT_EQ(launch.arguments.size(), sizeof arguments);
+    std::memcpy(static_cast<void*>(&arguments), launch.arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.backward.statistics.head, 384);  // rows are padded to whole steps
+    EXPECT_EQ(arguments.backward.statistics.batch, 384 * kHeads);
+    EXPECT_EQ(arguments.backward.dk.data, tensor(6, 1, 1, 1).c().data);
+    EXPECT_EQ(arguments.backward.dv.data, nullptr);
+    return arguments;
+  }
+
+ private:
+  static constexpr size_t kMemory = size_t{8} * 2 * kBatch * kRows * kHeads * 256;
+  rapt::api::DeviceMemory memory_{kCuda, kMemory};
+};
+
+TEST_F(FakeHopperBackward, WithSumsOfDq) {
+  run(128, RAPT_NOT_CAUSAL);
+  ASSERT_EQ(cuda.launches.size(), 3U);
+  for (const auto& [i, symbol, workgroups] : {std::tuple(0U, "backward_statistics_hopper_d128_bf16_plain_k64w12", 10U),
+                                              std::tuple(1U, "backward_hopper_d128_bf16_plain_k64w12", 8U),
+                                              std::tuple(2U, "backward_dq_round_hopper_d128_bf16_plain_k64w4", 60U)}) {
+    const rapt_hopper_backward_args arguments = launched(i, symbol, workgroups);
+    EXPECT_EQ(arguments.backward.dq_sum.dims, 128);
+    EXPECT_GE(reinterpret_cast<char*>(arguments.counters),
+              reinterpret_cast<char*>(arguments.backward.statistics.data) + kBatch * kHeads * 384 * 8);
+    EXPECT_EQ(arguments.clears_ahead, 1);
+    EXPECT_EQ(arguments.heads_at_once, 1);
+    EXPECT_EQ(arguments.count, 2 + kBatch * kKeyHeads);
+    EXPECT_EQ(layout_of(arguments.q).box_rows, 64);
+    EXPECT_EQ(layout_of(arguments.v).box_rows, 128);
+    EXPECT_EQ(layout_of(arguments.dout_rows).box_rows, 64);
+  }
+}
+
+TEST_F(FakeHopperBackward, WithSumsThatAreClearBefore) {
+  run(128, RAPT_CAUSAL);
+  EXPECT_EQ(launched(1, "backward_hopper_d128_bf16_plain_k64w12", 8).clears_ahead, 0);
+}
+
+TEST_F(FakeHopperBackward, Apart) {
+  run(256, RAPT_CAUSAL);
+  ASSERT_EQ(cuda.launches.size(), 2U);
+  const rapt_hopper_backward_args of_q = launched(0, "backward_dq_hopper_d256_bf16_plain_k64w12", 10);
+  const rapt_hopper_backward_args of_k = launched(1, "backward_dkv_hopper_d256_bf16_plain_k64w12", 10);
+  EXPECT_EQ(of_q.turns.tiles, 3);
+  EXPECT_EQ(of_q.turns.heads, kBatch * kHeads);
+  EXPECT_EQ(of_k.turns.tiles, 4);
+  EXPECT_EQ(of_k.turns.heads, kBatch * kKeyHeads);
+  for (const rapt_hopper_backward_args& arguments : {of_q, of_k}) {
+    EXPECT_EQ(arguments.turns.dealing, RAPT_DEAL_SNAKE);
+    EXPECT_EQ(arguments.backward.dq_sum.data, nullptr);
+    for (const rapt_abi_tensor_map* map : {&arguments.q, &arguments.k, &arguments.v, &arguments.out, &arguments.dout})
+      EXPECT_EQ(layout_of(*map).box_rows, 64);
+  }
+}
+
+}  // namespace
+}  // namespace rapt::gpu
