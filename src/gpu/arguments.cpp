@@ -277,6 +277,7 @@ void fill(Arguments& a, const BackwardCall& call, const Pass& pass, const PassKe
     if (pass.lead->known->hopper) add_maps(a.backward, call, pass, device, workspace);
   }
   set_stage(call, kernel, device, a.backward.backward);
+  if (pass.lead->known->hopper && pass.kind == PassKind::apart) set_turns(a.backward, call, kernel, device);
 }
 
 namespace {

@@ -91,35 +91,47 @@ void add_scores(rapt_hopper_scores& s, const Call& call, const rapt_abi_problem&
   }
 }
 
-// Later rows may have more keys. Then the longest tiles of a section come first: of all heads, if their keys fit half
-// of the cache, and else of heads with 2 MiB of keys. Heads of more than 16 tiles have them in pairs of a long and a
-// short one: of one head, or of two if a head has an odd number. (docs/log/2026-11-28-h100-forward-hopper.md)
-rapt_abi_turns turns_of(const Call& call, int64_t tiles, const Device& device) {
+// Later rows may have more keys, and earlier keys more rows: tiles of keys lie in reverse. Then the longest tiles of a
+// section come first: of all heads, if their keys fit half of the cache, and else of heads with 2 MiB of keys. Heads of
+// more than 16 tiles have them in pairs of a long and a short one: of one head, or of two if a head has an odd number.
+// (docs/log/2026-11-28-h100-forward-hopper.md)
+rapt_abi_turns turns_of(const Call& call, int64_t tiles, bool of_keys, const Device& device) {
   constexpr int64_t kSection = int64_t{2} << 20, kFewTiles = 16;
-  const int64_t heads = call.batch * call.heads_q;
+  const int64_t heads = call.batch * (of_keys ? call.heads_k : call.heads_q);
   rapt_abi_turns turns = {static_cast<int32_t>(tiles), static_cast<int32_t>(heads), 1, RAPT_DEAL_EVEN};
   if (call.right_side() < 0 || call.window_left >= 0) return turns;
-  const int64_t of_head = call.seqlen_k * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
+  const int64_t rows = of_keys ? call.seqlen_q * call.group() : call.seqlen_k;
+  const int64_t of_head = rows * (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype);
   const bool fits = call.batch * call.heads_k * of_head <= device.shared_cache_bytes / 2;
   turns.dealing = fits || tiles <= kFewTiles ? RAPT_DEAL_SNAKE : RAPT_DEAL_PAIRS;
   const int64_t section = fits ? heads : tiles <= kFewTiles ? kSection / of_head : 1 + tiles % 2;
-  turns.heads_at_once = static_cast<int32_t>(std::clamp<int64_t>(section, 1, heads));
+  turns.heads_at_once = static_cast<int32_t>(std::clamp<int64_t>(section, 1, std::max<int64_t>(heads, 1)));
   return turns;
-}
-
-// Heads of k whose queries, and what is added up for them, fit two thirds of the cache: the rest is for what is on its
-// way.
-int32_t heads_at_once(const BackwardCall& call, int64_t rows, int64_t dq_sum_dims, const Device& device) {
-  const int64_t bytes = (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) + dq_sum_dims * 4;
-  const int64_t fit = device.shared_cache_bytes * 2 / 3 / (rows * call.group() * bytes);
-  return static_cast<int32_t>(std::clamp<int64_t>(fit, 1, call.heads_k * call.batch));
 }
 
 int64_t padded_rows(int64_t seqlen_q) { return (seqlen_q + kMostStep - 1) / kMostStep * kMostStep; }
 
+// Heads of k whose queries and sums of dq fit two thirds of the cache, with the next heads' sums if they are cleared
+// meanwhile. Sections have as equally many heads as can be.
+int32_t heads_at_once(const BackwardCall& call, int64_t bytes_of_sums, const Device& device) {
+  const int64_t bytes = (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) + bytes_of_sums;
+  const int64_t of_head = padded_rows(call.seqlen_q) * call.group() * bytes;
+  const int64_t fit = std::max<int64_t>(device.shared_cache_bytes * 2 / 3 / of_head, 1);
+  const int64_t heads = std::max<int64_t>(call.heads_k * call.batch, 1), sections = (heads + fit - 1) / fit;
+  return static_cast<int32_t>((heads + sections - 1) / sections);
+}
+
+// Clearing sums ahead does not pay where tiles are short and sums wide (docs/log/2026-11-28-h100-backward-hopper.md).
+void plan_sections(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device) {
+  const bool ahead = pass.dq_sum_dims <= 64 || call.right_side() < 0;
+  a.clears_ahead = ahead;
+  a.heads_at_once = heads_at_once(call, (ahead ? 2 : 1) * pass.dq_sum_dims * int64_t{sizeof(float)}, device);
+  a.count = static_cast<int32_t>(2 + (call.batch * call.heads_k + a.heads_at_once - 1) / a.heads_at_once);
+}
+
 }  // namespace
 
-std::string hopper_refusal(const Needs& n) {
+std::string hopper_refusal(Family family, const Needs& n) {
   if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
   if (n.lengths_differ) return "by tensor maps: it takes no packed sequences";
   if (n.alignment < 16)
@@ -128,7 +140,8 @@ std::string hopper_refusal(const Needs& n) {
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
   if (n.op == RAPT_FORWARD) return "";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
-  if (n.mask == MaskKind::window) return "by tensor maps: the backward pass takes no left window";
+  if (n.mask == MaskKind::window && family == Family::hopper)
+    return "by tensor maps: what adds up dq takes no left window";
   if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
   return "";
 }
@@ -141,7 +154,7 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, v.block_q, device);
   encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, v.block_k, device);
   encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, v.block_k, device);
-  a.turns = turns_of(call, kernel.tiles, device);
+  a.turns = turns_of(call, kernel.tiles, false, device);
   a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
   if (v.features == "scores") add_scores(arguments.scores, call, a.forward.problem, v, device);
@@ -157,21 +170,26 @@ void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass
     encode(map, name, call, view, call.heads_q, call.seqlen_q, dims, rows, device);
   };
   const auto of_k = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
-    if (view.data != nullptr) encode(map, name, call, view, call.heads_k, call.seqlen_k, dims, rows, device);
+    encode(map, name, call, view, call.heads_k, call.seqlen_k, dims, rows, device);
   };
-  of_q(a.q, "q", call.q, call.head_dim, lead.block_k);
-  of_q(a.dout, "dout", call.dout, call.head_dim_v, lead.block_k);
+  const bool fused = pass.kind == PassKind::fused;
+  const int32_t queries = fused ? lead.block_k : kBlockRows, keys = fused ? lead.block_q : kBlockRows;
+  of_q(a.q, "q", call.q, call.head_dim, queries);
+  of_q(a.dout, "dout", call.dout, call.head_dim_v, queries);
   of_q(a.out, "out", call.out, call.head_dim_v, kBlockRows);
   of_q(a.dout_rows, "dout", call.dout, call.head_dim_v, kBlockRows);
-  of_k(a.k, "k", call.k, call.head_dim, lead.block_q);
-  of_k(a.v, "v", call.v, call.head_dim_v, lead.block_q);
-  of_k(a.dk, "dk", call.dk, call.head_dim, kBlockRows);
-  of_k(a.dv, "dv", call.dv, call.head_dim_v, kBlockRows);
+  of_k(a.k, "k", call.k, call.head_dim, keys);
+  of_k(a.v, "v", call.v, call.head_dim_v, keys);
   const int64_t rows = padded_rows(call.seqlen_q);
   a.backward.statistics.head = rows;
   a.backward.statistics.batch = rows * call.heads_q;
+  if (!fused) return;
   a.counters = reinterpret_cast<int32_t*>(workspace + pass.workspace.counters);
-  a.heads_at_once = heads_at_once(call, rows, pass.dq_sum_dims, device);
+  plan_sections(a, call, pass, device);
+}
+
+void set_turns(rapt_hopper_backward_args& a, const BackwardCall& call, const PassKernel& kernel, const Device& device) {
+  a.turns = turns_of(call, kernel.tiles, kernel.stage() == Stage::backward_dkv, device);
 }
 
 }  // namespace rapt::gpu

@@ -8,7 +8,7 @@
 namespace rapt::gpu {
 
 // Why the problem's tensors cannot be described by maps, or the kernels that read them lack something; "" if they can.
-std::string hopper_refusal(const Needs& n);
+std::string hopper_refusal(Family family, const Needs& n);
 
 rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& kernel,
                                                     const Device& device);
@@ -19,5 +19,8 @@ int64_t hopper_rows(const Needs& n);
 // What the kernels of the backward pass read beside a.backward, which is filled.
 void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device,
               char* workspace);
+
+// In which order a kernel of the pass `apart` computes its tiles.
+void set_turns(rapt_hopper_backward_args& a, const BackwardCall& call, const PassKernel& kernel, const Device& device);
 
 }  // namespace rapt::gpu
