@@ -297,9 +297,10 @@ def test_context_parallelism_of_torch(tmp_path):
         mesh = torch.distributed.device_mesh.init_device_mesh("cuda", (1,))
         inputs = [x.detach() for x in normal(*((1, 4, 256, 64),) * 3)]
         expected = in_float64(lambda *x: scaled_dot_product_attention(*x, is_causal=True), inputs)
-        leaves = [x.clone().requires_grad_() for x in inputs]
+        leaves = [x.clone() for x in inputs]
         with rapt.torch.enabled(always=True), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             with experimental.context_parallel(mesh, buffers=leaves, buffer_seq_dims=(2, 2, 2)):
+                leaves = [x.requires_grad_() for x in leaves]  # the shards of this process
                 out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
                 gradients = torch.autograd.grad(out.float().square().sum(), leaves)
             report = rapt.torch.report()

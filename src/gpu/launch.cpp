@@ -1,4 +1,5 @@
 // Runs the kernels of a pass, after the checks that need the driver.
+#include <algorithm>
 #include <cstring>
 
 #include "gpu/arguments.hpp"
@@ -38,7 +39,7 @@ template <class SomeCall>
 void run(const Pass& pass, SomeCall& call, const Launch& launch) {
   Kernels& kernels = Kernels::of(call.device);
   const Device& device = kernels.shelf.device;
-  if (pass.kernels[0].workgroups == 0 && direction_of(pass.kind) == RAPT_FORWARD) return;
+  if (std::ranges::all_of(pass.kernels, [](const PassKernel& k) { return k.workgroups == 0; })) return;
   const DeviceScope scope(*device.driver, device.id.id);
   check_pointers(call, device);
   if (call.check_lengths) check_device_lengths(call, device, launch.stream);

@@ -26,12 +26,14 @@ class FakeHopperBackward : public FakeHopper {
 
   rapt::api::Tensor tensor(size_t number, int64_t rows, int64_t heads, int64_t dim) const {
     char* const data = static_cast<char*>(memory_.data()) + number * (kMemory / 8);
-    return {data, rapt::kBf16, {kBatch, rows, heads, dim}, {}, kCuda};
+    return {data, rapt::kBf16, {batch_, rows, heads, dim}, {}, kCuda};
   }
+  int64_t batch_ = kBatch;
+
   void run(int64_t dim, rapt_causal causal) const {
     const auto of_q = [&](size_t number) { return tensor(number, kRows, kHeads, dim); };
     const auto of_k = [&](size_t number) { return tensor(number, kKeys, kKeyHeads, dim); };
-    const rapt::api::Tensor lse(tensor(7, 1, 1, 1).c().data, rapt::kFp32, {kBatch, kHeads, kRows}, {}, kCuda);
+    const rapt::api::Tensor lse(tensor(7, 1, 1, 1).c().data, rapt::kFp32, {batch_, kHeads, kRows}, {}, kCuda);
     rapt::api::Attention a{.q = of_q(0), .k = of_k(1), .v = of_k(2)};
     a.causal = causal;
     rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
@@ -56,6 +58,12 @@ class FakeHopperBackward : public FakeHopper {
   static constexpr size_t kMemory = size_t{8} * 2 * kBatch * kRows * kHeads * 256;
   rapt::api::DeviceMemory memory_{kCuda, kMemory};
 };
+
+TEST_F(FakeHopperBackward, NothingToCompute) {
+  batch_ = 0;
+  for (const int64_t dim : {128, 256}) run(dim, RAPT_NOT_CAUSAL);
+  EXPECT_TRUE(cuda.launches.empty());
+}
 
 TEST_F(FakeHopperBackward, WithSumsOfDq) {
   run(128, RAPT_NOT_CAUSAL);
