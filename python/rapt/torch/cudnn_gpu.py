@@ -19,7 +19,9 @@ def forward(original, counts: Counts):
         return_debug_mask=False, *, scale=None,
     ):  # fmt: skip
         with counts.attempt(NAME, "forward") as taken:
-            gpu_call.check(counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal)
+            gpu_call.check(
+                counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
+            )
             out = gpu_call.like_query(query, value.shape[-1])
             lse = torch.empty((*query.shape[:3], 1), dtype=torch.float32, device=query.device)
             seed = gpu_call.forward(

@@ -20,7 +20,9 @@ def forward(original, counts: Counts):
         keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None
     ):  # fmt: skip
         with counts.attempt(NAME, "forward") as taken:
-            gpu_call.check(counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal)
+            gpu_call.check(
+                counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
+            )
             out = gpu_call.heads_last(query, value.shape[-1])
             batch, heads, rows, _ = query.shape
             padded = -(-rows // _LSE_ROWS) * _LSE_ROWS if compute_log_sumexp else 0

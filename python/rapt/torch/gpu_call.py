@@ -73,13 +73,14 @@ def unread(query: Tensor) -> Tensor:
     return torch.empty((), dtype=torch.int64, device=query.device)
 
 
-def check(counts: Counts, direction: str, operator: str, query, key, bias, dropout_p, is_causal):
-    """Raises if the call is left to torch although Rapt could take it."""
+def check(counts: Counts, direction: str, operator: str, query, key, bias, dropout_p, is_causal, alone=False):
+    """Raises if the call is left to torch although Rapt could take it. alone: no backward will follow."""
     if operator != "flash" and direction == "forward" and not torch._C._get_flash_sdp_enabled():
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
     if counts.always or query.device.type != "cuda":
         return
-    why = measured.why_torch(direction, query.device, measured.shape_of(query, key, bias, dropout_p, is_causal))
+    shape = measured.shape_of(query, key, bias, dropout_p, is_causal)
+    why = measured.why_torch(direction, query.device, shape, alone)
     if why is not None:
         raise NotImplementedError(why)
 

@@ -52,13 +52,13 @@ def shape_of(query, key, bias, dropout_p, is_causal) -> Shape:
     )  # fmt: skip
 
 
-def why_torch(direction: str, device: torch.device, shape: Shape) -> str | None:
-    """Why the call is left to torch: a measurement; None if Rapt takes it."""
+def why_torch(direction: str, device: torch.device, shape: Shape, alone: bool = False) -> str | None:
+    """Why the call is left to torch: a measurement; None if Rapt takes it. alone: no backward will follow."""
     found = nearest(_architecture(device), shape)
     if found is None:
         return None
     # Without these, either backward can follow either forward, so that each pass takes the faster one.
-    together = shape.kind != "plain"
+    together = shape.kind != "plain" and not alone
     ratio = found.both if together else getattr(found, direction)
     if ratio >= 1:
         return None

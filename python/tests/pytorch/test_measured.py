@@ -50,6 +50,12 @@ def test_the_most_similar_measurement_decides(call, forward, backward):
         assert why is None if ratio is None else ratio in why
 
 
+def test_a_forward_without_a_backward():
+    assert measured.why_torch("forward", "made_up", shape("bias")) is None
+    assert "0.90" in measured.why_torch("forward", "made_up", shape("bias"), alone=True)
+    assert measured.why_torch("forward", "made_up", shape("dropout"), alone=True) is None
+
+
 def test_a_gpu_without_a_table():
     assert measured.why_torch("forward", "another", shape()) is None
 
