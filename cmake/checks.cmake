@@ -22,6 +22,10 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
     add_test(NAME check.old_systems
       COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems ${CMAKE_READELF} $<TARGET_FILE:rapt>)
   endif()
+  if(RAPT_BUILD_CLI AND rapt_old_systems)
+    add_test(NAME check.old_systems_command
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems ${CMAKE_READELF} $<TARGET_FILE:rapt_cli>)
+  endif()
   add_test(NAME check.tiers
     COMMAND ${PROJECT_SOURCE_DIR}/tools/check-tiers ${CMAKE_NM}
       $<FILTER:$<TARGET_OBJECTS:rapt_objects>,INCLUDE,/cpu/tiers/>

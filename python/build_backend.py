@@ -9,8 +9,8 @@ from pathlib import Path
 from scikit_build_core import build
 from scikit_build_core.build import *  # noqa: F403  the other hooks, as they are
 
-# The glibc of the manylinux policy that first has each GLIBCXX_3.4.x.
-_GLIBC_OF_GLIBCXX = {29: 34, 30: 35, 31: 38, 32: 38, 33: 39}
+# The glibc of the manylinux policy that first has each GLIBCXX_3.4.x; the oldest policy used here is that of 2.28.
+_GLIBC_OF_GLIBCXX = {26: 31, 27: 31, 28: 31, 29: 34, 30: 35, 31: 38, 32: 38, 33: 39}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -35,4 +35,4 @@ def _oldest_glibc(wheel):
     glibc, glibcxx = newest(rb"GLIBC_2"), newest(rb"GLIBCXX_3\.4")
     if not glibc or glibcxx > max(_GLIBC_OF_GLIBCXX):
         return None
-    return max(glibc, _GLIBC_OF_GLIBCXX.get(glibcxx, 31))
+    return max(glibc, _GLIBC_OF_GLIBCXX.get(glibcxx, 28))

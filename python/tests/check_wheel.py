@@ -15,6 +15,7 @@ def main(wheel):
     allowed = re.search(r'following platform tag:\s*"manylinux_2_(\d+)_x86_64"', shown)
     assert allowed, "auditwheel allows no manylinux tag"
     assert int(allowed[1]) <= int(ours[2]), f"the tag says glibc 2.{ours[2]}; the files need 2.{allowed[1]}"
+    assert int(ours[2]) <= 28, f"the tag says glibc 2.{ours[2]}, newer than PyTorch's own wheels need"
     print(f"tag: {ours[1]}, manylinux_2_{ours[2]}")
 
 
