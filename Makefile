@@ -6,6 +6,7 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
+ALL_ARCHS := $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = .*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/check-pages tools/draw-bench tools/flash-attn-tests tools/time-triton tools/tune-shipped sim/tests/triton kernels/triton tests/gpu/triton
@@ -71,6 +72,12 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 	  --html build/bench/report.html --json build/bench/rows.json
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
+
+.PHONY: wheel
+wheel: ## dist/: wheels with kernels of every GPU, installed in an empty environment and checked (PYTHONS="python3.11 python3.12": built with these)
+	@tools/install-deps kernels python
+	$(MAKE) archives ARCHS="$(ALL_ARCHS)"
+	tools/make-wheels dist build/release/kernels $(PYTHONS)
 
 gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests (WHEEL=, FLASH_ATTN_TESTS=: its Python tests too)
 	@tools/install-deps cuda
