@@ -377,7 +377,9 @@ TEST_F(ArchiveSearch, AMissingArchiveSaysWhereItLooked) {
   } catch (const rapt::Error& e) {
     EXPECT_EQ(e.status(), RAPT_UNSUPPORTED);
     EXPECT_EQ(std::string(e.what()),
-              "no kernel archive gfx908.rapt in " + at("second") + "; there is one for gfx1100, gfx942");
+              "no kernel archive gfx908.rapt in " + at("second") +
+                  "; there is one for gfx1100, gfx942. Install a wheel that has it, "
+                  "or build it by `make archives ARCHS=gfx908`; RAPT_KERNEL_PATH can name its folder");
   }
 }
 
