@@ -6,8 +6,8 @@
 set(RAPT_DEVICE_FLAGS -x hip --offload-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -O3 -std=c++20
   -mllvm -disable-machine-licm)
 
-# The folders in which pip installs packages: of the Python that builds, of an active environment, of python3. pip and uv
-# build in an environment of their own, so that a package cannot simply be imported.
+# The folders of packages: of the active environment, of the Python that builds, of python3. Packages cannot simply be
+# imported, because pip and uv build in an environment of their own.
 function(rapt_python_packages variable)
   file(GLOB folders $ENV{VIRTUAL_ENV}/lib/python3*/site-packages $ENV{CONDA_PREFIX}/lib/python3*/site-packages)
   foreach(python IN ITEMS "${Python_EXECUTABLE}" python3)

@@ -1,6 +1,6 @@
-# What kernels a wheel gets where nothing says so: those that are built already, or those that the compilers at hand can
-# build, for the GPUs of this machine or else for all. RAPT_ARCHS chooses others, and `none`. Sets RAPT_ARCHIVES_FROM, or
-# RAPT_BUILD_ARCHIVES and RAPT_ARCHS.
+# Which kernels a wheel gets where nothing says so: archives that are built already, or else what the compilers at hand can
+# build. That is for the GPUs of this machine, or for all GPUs if none is found. RAPT_ARCHS chooses architectures; `none`
+# asks for no kernels. Sets RAPT_ARCHIVES_FROM, or RAPT_BUILD_ARCHIVES and RAPT_ARCHS.
 
 include(${CMAKE_CURRENT_LIST_DIR}/device_compiler.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/gpus_at_hand.cmake)
