@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "gpu/archive.hpp"
-#include "kernels/architectures.hpp"
 
 namespace rapt::gpu {
 
@@ -88,10 +87,9 @@ std::string find_archive(const std::string& arch, const std::string& place) {
   if (there.empty()) message += "no other archive is there either";
   for (const std::string& path : there)
     message += cat(&path == there.data() ? "there is one for " : ", ", fs::path(path).stem().string());
-  message += find_architecture(arch) == nullptr
-                 ? cat(". Rapt has no kernels for ", arch)
-                 : cat(". Install a wheel that has it, or build it by `make archives ARCHS=", arch,
-                       "`; RAPT_KERNEL_PATH can name its folder");
+  message +=
+      cat(". If Rapt has kernels for ", arch, ", a wheel that has it can be installed, or `make archives ARCHS=", arch,
+          "` builds it; RAPT_KERNEL_PATH can name its folder");
   throw Error(RAPT_UNSUPPORTED, message);
 }
 
