@@ -75,7 +75,7 @@ install: build ## install to PREFIX (/usr/local)
 
 .PHONY: wheel release-files
 wheel: ## dist/: wheels with kernels of every GPU, installed in an empty environment and checked (PYTHONS="python3.11 python3.12": built with these)
-	@tools/install-deps kernels python
+	@tools/install-deps wheel
 	$(MAKE) archives ARCHS="$(ALL_ARCHS)"
 	tools/make-wheels dist build/release/kernels $(PYTHONS)
 release-files: wheel ## dist/: all files of a release: wheels, source distribution, kernels, changes, checksums
