@@ -1,9 +1,17 @@
-# Which kernels a wheel gets where nothing says so: archives that are built already, or else what the compilers at hand can
-# build. That is for the GPUs of this machine, or for all GPUs if none is found. RAPT_ARCHS chooses architectures; `none`
-# asks for no kernels. Sets RAPT_ARCHIVES_FROM, or RAPT_BUILD_ARCHIVES and RAPT_ARCHS.
+# A wheel's kernels where nothing else was asked for: archives that are built already, or else what the compilers at hand
+# can build, for the GPUs of this machine or for all GPUs if none is found. RAPT_ARCHS chooses architectures, which then
+# must be built; `none` asks for no kernels. Sets RAPT_ARCHIVES_FROM, or RAPT_BUILD_ARCHIVES and RAPT_ARCHS.
 
 include(${CMAKE_CURRENT_LIST_DIR}/device_compiler.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/gpus_at_hand.cmake)
+
+# An architecture that was not asked for can be left out.
+function(rapt_left_out archs why)
+  if(RAPT_ARCHS)
+    message(FATAL_ERROR "RAPT_ARCHS asks for ${archs}: ${why}")
+  endif()
+  message(STATUS "no GPU kernels for ${archs}: ${why}")
+endfunction()
 
 function(rapt_wheel_kernels)
   set(wanted ${RAPT_ARCHS})
@@ -29,6 +37,11 @@ function(rapt_wheel_kernels)
       set(wanted ${rapt_architectures})
     endif()
   endif()
+  foreach(arch IN LISTS wanted)
+    if(NOT arch IN_LIST rapt_architectures)
+      rapt_left_out(${arch} "it is none of ${rapt_architectures}")
+    endif()
+  endforeach()
   set(amd ${wanted})
   list(FILTER amd INCLUDE REGEX "^gfx")
   set(others ${wanted})
@@ -44,7 +57,7 @@ function(rapt_wheel_kernels)
       list(APPEND compiled ${amd})
       set(RAPT_BUILD_AOTRITON ON PARENT_SCOPE)
     else()
-      message(STATUS "no GPU kernels for ${amd}: ${clang_ERROR}")
+      rapt_left_out("${amd}" "${clang_ERROR}")
     endif()
   endif()
   if(others)
@@ -52,7 +65,7 @@ function(rapt_wheel_kernels)
     if(nvcc)
       list(APPEND compiled ${others})
     else()
-      message(STATUS "no GPU kernels for ${others}: ${nvcc_ERROR}")
+      rapt_left_out("${others}" "${nvcc_ERROR}")
     endif()
   endif()
   if(compiled)

@@ -1,4 +1,5 @@
 # What kernels a wheel gets: cmake/wheel_kernels.cmake with made-up GPUs and compilers, which wheel_kernels.sh puts on PATH.
+cmake_minimum_required(VERSION 3.25)
 get_filename_component(PROJECT_SOURCE_DIR ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 set(PROJECT_BINARY_DIR ${WORK}/binary)
 set(Python_EXECUTABLE "")

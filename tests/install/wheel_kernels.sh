@@ -21,17 +21,20 @@ program() { # PATH SCRIPT
 clang() { program "bin/$1" "[ \$# -gt 1 ] && exit ${3:-0}; echo 'clang version $2.1.0'"; }
 nvcc() { program "$1" "echo 'Cuda compilation tools, release $2.1, V$2.1.80'"; }
 
-# expect LINE [OPTION...]: LINE is in the output.
+# expect LINE [OPTION...]: LINE is in the output, and it ends with $refused.
 expect() {
   line=$1
   shift
+  status=0
   env -i PATH="$work/m/bin" VIRTUAL_ENV="$work/m/venv" "$cmake" -DWORK="$work/m" -DRAPT_KFD_NODES="$work/m/nodes" "$@" \
-    -P "$here/wheel_kernels.cmake" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    -P "$here/wheel_kernels.cmake" >"$work/log" 2>&1 || status=$?
+  [ "$status" = "$refused" ] || { cat "$work/log"; echo "it ended with $status: $line"; exit 1; }
   grep -qF -- "$line" "$work/log" && return
   cat "$work/log"
   echo "not said: $line"
   exit 1
 }
+refused=0
 all_amd="gfx908;gfx90a;gfx942;gfx950;gfx1100;gfx1151;gfx1201"
 
 fresh
@@ -42,6 +45,10 @@ clang clang-21 21
 expect "archs=$all_amd build=ON"
 expect "archs=gfx942 build=ON" -DRAPT_ARCHS=gfx942
 expect "archs=none build= from=" -DRAPT_ARCHS=none
+refused=1
+expect "RAPT_ARCHS asks for sm_90: no nvcc is here" -DRAPT_ARCHS="gfx942;sm_90"
+expect "RAPT_ARCHS asks for gfx906: it is none of" -DRAPT_ARCHS=gfx906
+refused=0
 amd_gpu 90010
 amd_gpu 110501
 expect "archs=gfx1151;gfx90a build=ON"
