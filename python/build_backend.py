@@ -14,9 +14,11 @@ from wheel_licences import licences
 # The glibc of the manylinux policy that first has each GLIBCXX_3.4.x; the oldest policy used here is that of 2.28.
 _GLIBC_OF_GLIBCXX = {26: 31, 27: 31, 28: 31, 29: 34, 30: 35, 31: 38, 32: 38, 33: 39}
 
-_NO_KERNELS = """rapt: no GPU kernels: CPU only. To get them, take a wheel that has them, or install a compiler and
-build again: for AMD GPUs `pip install ziglang`, for NVIDIA GPUs `pip install nvidia-cuda-nvcc nvidia-nvvm
-nvidia-cuda-crt nvidia-cuda-runtime`"""
+_NO_KERNELS = (
+    "rapt: no GPU kernels: CPU only. To get them, take a wheel that has them, or install a compiler and build again: "
+    "for AMD GPUs `pip install ziglang`, for NVIDIA GPUs "
+    "`pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime`"
+)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
