@@ -6,6 +6,7 @@ export PATH := /usr/bin:$(PATH)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' kernels/architectures.hpp)
+ALL_ARCHS := $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = .*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
 SCRIPTS := tools/check-pages tools/draw-bench tools/flash-attn-tests tools/time-triton tools/tune-shipped sim/tests/triton kernels/triton tests/gpu/triton
@@ -71,6 +72,14 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 	  --html build/bench/report.html --json build/bench/rows.json
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
+
+.PHONY: wheel release-files
+wheel: ## dist/: wheels with kernels of every GPU, installed in an empty environment and checked (PYTHONS="python3.11 python3.12": built with these)
+	@tools/install-deps wheel
+	$(MAKE) archives ARCHS="$(ALL_ARCHS)"
+	tools/make-wheels dist build/release/kernels $(PYTHONS)
+release-files: wheel ## dist/: all files of a release: wheels, source distribution, kernels, changes, checksums
+	tools/release-files dist build/release/kernels $(firstword $(wildcard build/wheel-*/bin/python))
 
 gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU needs to run tools/gpu-tests (WHEEL=, FLASH_ATTN_TESTS=: its Python tests too)
 	@tools/install-deps cuda
@@ -150,6 +159,7 @@ nightly: # after the parts above: every case where the parts sample, all levels 
 	cmake --preset asan -DRAPT_X86_TIERS=host >/dev/null && $(compile) --preset asan && ctest --preset asan
 	ctest --test-dir build/asan -L threads -LE nightly --output-on-failure
 	ctest --test-dir build/release -L nightly --output-on-failure
+	rm -rf build/old-glibc && cmake --install build/release --prefix build/old-glibc >/dev/null && tools/test-old-glibc build/old-glibc
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
 	for name in correctness math property; do \
 	  build/asan/tests/$${name}_test --gtest_brief=1 && \

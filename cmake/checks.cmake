@@ -22,12 +22,17 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
     add_test(NAME check.old_systems
       COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems ${CMAKE_READELF} $<TARGET_FILE:rapt>)
   endif()
+  if(RAPT_BUILD_CLI AND rapt_old_systems)
+    add_test(NAME check.old_systems_command
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems ${CMAKE_READELF} $<TARGET_FILE:rapt_cli>)
+  endif()
   add_test(NAME check.tiers
     COMMAND ${PROJECT_SOURCE_DIR}/tools/check-tiers ${CMAKE_NM}
       $<FILTER:$<TARGET_OBJECTS:rapt_objects>,INCLUDE,/cpu/tiers/>
     COMMAND_EXPAND_LISTS)
   add_test(NAME install
     COMMAND ${PROJECT_SOURCE_DIR}/tests/install/run.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
+  add_test(NAME install.wheel_kernels COMMAND ${PROJECT_SOURCE_DIR}/tests/install/wheel_kernels.sh ${CMAKE_COMMAND})
   add_test(NAME install.missing
     COMMAND ${PROJECT_SOURCE_DIR}/tests/install/missing.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} -G ${CMAKE_GENERATOR}
       -DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER})

@@ -11,6 +11,10 @@ endif()
 function(rapt_old_systems target)
   if(rapt_old_systems)
     target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/glibc_2_28.S)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/glibc_2_28_start.S)
+    endif()
     # Old glibc has some functions in libdl and libpthread. The linker leaves out the C++ run-time's unused functions.
     target_link_options(${target} PRIVATE -static-libstdc++
       LINKER:--gc-sections,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,--pop-state)

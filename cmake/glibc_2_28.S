@@ -1,8 +1,8 @@
-/* What glibc after 2.28 moved into another library, replaced or renamed, by its old name and version: a library with these
-   runs with glibc 2.28 whichever it was built with. Hidden, they come before glibc's own. For x86-64. */
+/* What glibc after 2.28 moved into another library, replaced or renamed, by its old name and version: a library or program
+   with these runs with glibc 2.28 whichever it was built with. Hidden, they come before glibc's own. For x86-64. */
 
-	.text
 	.macro	begin name
+	.section .text.\name, "ax", @progbits
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -48,7 +48,9 @@
 
 	/* 2.29: without the error handling of System V */
 	as_before exp
+	as_before exp2
 	as_before log
+	as_before log2
 
 	/* 2.32: glibc's word on whether there is one thread; none is always true enough */
 	.bss

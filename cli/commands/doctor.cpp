@@ -59,6 +59,7 @@ int doctor_command(const DoctorOptions& options) {
   print_tiers();
   print_devices();
   print_archives(false);
+  print_gpus_without_kernels();
   if (!options.problem.empty()) {
     print_problem(options.problem);
     return 0;

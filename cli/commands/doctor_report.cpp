@@ -138,6 +138,12 @@ void print_archives(bool verify) {
   }
 }
 
+void print_gpus_without_kernels() {
+  for (const rapt_device device : gpus())
+    if (const std::string why = no_kernels(device); !why.empty())
+      fmt::print("  no kernels for {}, so it computes nothing: {}\n", device_name(device), why);
+}
+
 int doctor_report() {
   print_machine();
   print_devices();

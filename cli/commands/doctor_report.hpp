@@ -9,5 +9,6 @@ int doctor_report();  // 1 if a check fails, or nothing can be checked
 void print_machine();
 void print_devices();
 void print_archives(bool verify);  // verify: decompresses and checks every kernel
+void print_gpus_without_kernels();
 
 }  // namespace rapt::cli

@@ -6,6 +6,7 @@
 Tensors are [batch, seqlen, heads, head_dim]; `rapt.Options` has every option.
 """
 
+from rapt import _installation  # noqa: F401  first: it says what an installation lacks
 from rapt._attention import Gradients, attention, attention_backward
 from rapt._core import version as __version__
 from rapt._doctor import doctor

@@ -1,11 +1,14 @@
 """doctor(): what Rapt finds on this machine."""
 
+import contextlib
 import os
 import platform
 import sys
+from pathlib import Path
 
 from rapt import _core
 from rapt._explain import explain
+from rapt._installation import HOW_TO_GET_KERNELS
 
 _GPUS = {"hip": ("HIP", 10), "cuda": ("CUDA", 2)}  # DLPack's numbers
 
@@ -23,12 +26,22 @@ def doctor() -> str:
     lines += [f"  {path}: {contents}" for path, contents in _core.archives()] or [
         "  none in RAPT_KERNEL_PATH or next to the library"
     ]
+    lines += _gpus_without_kernels()
     return "\n".join(lines)
 
 
 def _library(name):
     module = sys.modules.get(name)
     return f"{name} {module.__version__}" if module else f"{name} not imported"
+
+
+def _gpus_without_kernels():
+    there = {Path(path).stem for path, _ in _core.archives()}
+    for name, (_, number) in _GPUS.items():
+        with contextlib.suppress(RuntimeError):
+            for i, device in enumerate(_core.devices(number)):
+                if (arch := device["arch"]) not in there:
+                    yield f"  no kernels for {name}:{i} ({arch}), so it computes nothing: {HOW_TO_GET_KERNELS}"
 
 
 def _gpus(name):

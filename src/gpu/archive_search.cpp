@@ -87,6 +87,9 @@ std::string find_archive(const std::string& arch, const std::string& place) {
   if (there.empty()) message += "no other archive is there either";
   for (const std::string& path : there)
     message += cat(&path == there.data() ? "there is one for " : ", ", fs::path(path).stem().string());
+  message +=
+      cat(". If Rapt has kernels for ", arch, ", a wheel that has it can be installed, or `make archives ARCHS=", arch,
+          "` builds it; RAPT_KERNEL_PATH can name its folder");
   throw Error(RAPT_UNSUPPORTED, message);
 }
 

@@ -376,8 +376,10 @@ TEST_F(ArchiveSearch, AMissingArchiveSaysWhereItLooked) {
     FAIL();
   } catch (const rapt::Error& e) {
     EXPECT_EQ(e.status(), RAPT_UNSUPPORTED);
-    EXPECT_EQ(std::string(e.what()),
-              "no kernel archive gfx908.rapt in " + at("second") + "; there is one for gfx1100, gfx942");
+    EXPECT_EQ(std::string(e.what()), "no kernel archive gfx908.rapt in " + at("second") +
+                                         "; there is one for gfx1100, gfx942. If Rapt has kernels for "
+                                         "gfx908, a wheel that has it can be installed, or `make archives "
+                                         "ARCHS=gfx908` builds it; RAPT_KERNEL_PATH can name its folder");
   }
 }
 

@@ -45,7 +45,7 @@ Cuda::Cuda() {
   runtime_ = cat("CUDA driver ", version_text(version));
   if (version < kOldest)
     throw Error(RAPT_DEVICE_ERROR, cat(path_, " is a driver for CUDA ", version_text(version), ", Rapt's kernels need ",
-                                       version_text(kOldest), ": NVIDIA's driver 580 or newer"));
+                                       version_text(kOldest), ": install NVIDIA's driver 580 or newer"));
   if (!missing.empty()) throw Error(RAPT_DEVICE_ERROR, cat("the CUDA library ", path_, " lacks ", missing));
   const CudaError error = cuInit(0);
   has_device_ = error == kCudaSuccess;
