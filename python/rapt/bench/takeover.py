@@ -204,8 +204,8 @@ def main(arguments: list[str]) -> int:
     if options.json:
         write(options.json, "".join(json.dumps(_jsonable(c)) + "\n" for c in cells))
     if options.write:
-        lines = [f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, rapt {rapt.__version__}"]
-        lines += ["# Rapt's speed over torch's, of each pass and of both: python -m rapt.bench takeover --write FILE"]
+        lines = [f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, rapt {rapt.__version__}."]
+        lines += ["# Rapt's speed over torch's, of each pass and of both: python -m rapt.bench takeover --write FILE."]
         lines += [measured.HEADER, *(measured.line(as_measured(c)) for c in cells if not c.why)]
         write(options.write, "\n".join(lines) + "\n")
     return 0

@@ -11,7 +11,7 @@ namespace rapt::sim::test {
 namespace {
 
 constexpr unsigned code_of_literal = 255;
-constexpr std::size_t kEvery = 4;  // an ordinary run takes one constant in so many, others in each form
+constexpr std::size_t kEvery = 4;  // an ordinary run takes every fourth constant, others in each form
 constexpr std::uint32_t literals[] = {0x12345678, 0xbf9e3c01, 0x00004100, 0xfedcba98};
 
 class ConstantsEach : public testing::TestWithParam<Arch> {
