@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _tensor(np.zeros(1), "fp32", options.device)
         rapt.explain("b1 hq1 hk1 sq1 sk1 d8 fp32", backend=options.backend)
-    except (ValueError, RuntimeError) as error:  # a device or backend that does not exist
+    except (ValueError, RuntimeError, AssertionError) as error:  # a device or backend that does not exist
         parser.error(str(error))
 
     print("PyTorch", *what_torch_sees(options.device), sep="\n  ")

@@ -84,3 +84,23 @@ def test_arguments_have_the_names_that_others_look_for():
         names = list(inspect.signature(getattr(flash_attn_interface, name)).parameters)
         assert {"window_size_left", "window_size_right", "softcap", "return_softmax"} < set(names)
         assert names[:3] == ["q", "k", "v"]
+
+
+def test_rows_that_no_sequence_has():
+    lengths = torch.tensor([0, 5, 10], dtype=torch.int32)
+    inputs = [x * 0 + 1 for x in qkv(64)]
+    torch.full((10_000,), torch.nan)  # what new memory may hold
+    out, lse, _, _ = flash_attn_interface._flash_attn_varlen_forward(
+        *inputs, lengths, lengths, 5, 5, 0.0, None, False, zero_tensors=True
+    )
+    gradients = [torch.full_like(x, torch.nan) for x in inputs]
+    flash_attn_interface._flash_attn_varlen_backward(
+        torch.ones_like(out), *inputs, out, lse, *gradients, lengths, lengths, 5, 5, 0.0, None, False, zero_tensors=True
+    )
+    assert all((x[10:] == 0).all() and x[:10].isfinite().all() for x in (out, *gradients))
+
+
+def test_no_rows():
+    empty = torch.randn(2, 0, 2, 8, requires_grad=True)
+    flash_attn_func(empty, empty, empty).sum().backward()
+    assert empty.grad.shape == empty.shape

@@ -79,7 +79,7 @@ def _attend_to_rows(q, k, v, options):
 def mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
     return {
         "softmax_scale": softmax_scale,
-        "causal": causal,
+        "causal": bool(causal),
         "window": (int(window_size[0]), int(window_size[1])),
         "softcap": max(softcap, 0.0),  # below 0 is none, as in FlashAttention
         "alibi_slopes": alibi_slopes,

@@ -47,13 +47,11 @@ def install() -> None:
 
 
 class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of _MODULES and the distribution; other submodules of flash_attn are errors."""
+    """Finds the modules of _MODULES and the distribution; flash_attn has no other submodules."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname in _MODULES:
             return ModuleSpec(fullname, self, origin="rapt.flash_attn", is_package=fullname in _PACKAGES)
-        if fullname.startswith(("flash_attn.", "flash_attn_3.")):
-            raise ModuleNotFoundError(f"rapt.flash_attn has no {fullname}", name=fullname)
         return None
 
     def create_module(self, spec):

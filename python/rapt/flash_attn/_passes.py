@@ -14,7 +14,7 @@ def _flash_attn_forward(
 ):  # fmt: skip
     """(out, softmax_lse, S_dmask, rng_state). S_dmask is None: return_softmax is refused."""
     return _forward(
-        q, k, v, {}, dropout_p, return_softmax,
+        q, k, v, {}, dropout_p, return_softmax, False,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
         alibi_slopes=alibi_slopes,
     )  # fmt: skip
@@ -25,13 +25,13 @@ def _flash_attn_varlen_forward(
     window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None, return_softmax=False, block_table=None,
     leftpad_k=None, seqused_k=None, zero_tensors=False,
 ):  # fmt: skip
-    """As _flash_attn_forward, of packed sequences. zero_tensors needs nothing: every row of out is written."""
+    """As _flash_attn_forward, of packed sequences. zero_tensors: rows of out that no sequence has are 0."""
     for name, value in (("block_table", block_table), ("leftpad_k", leftpad_k), ("seqused_k", seqused_k)):
         if value is not None:
             raise NotImplementedError(f"{name} is given; here it must be None: flash_attn_with_kvcache takes a cache")
     packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     return _forward(
-        q, k, v, packed, dropout_p, return_softmax,
+        q, k, v, packed, dropout_p, return_softmax, zero_tensors,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
         alibi_slopes=alibi_slopes,
     )  # fmt: skip
@@ -54,7 +54,10 @@ def _flash_attn_varlen_backward(
     softmax_scale, causal, window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None,
     deterministic=False, rng_state=None, zero_tensors=False,
 ):  # fmt: skip
-    """As _flash_attn_backward, of packed sequences."""
+    """As _flash_attn_backward, of packed sequences. zero_tensors: gradients of rows that no sequence has are 0."""
+    for gradient in (dq, dk, dv) if zero_tensors else ():
+        if gradient is not None:
+            gradient.zero_()
     packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     _backward(
         dout, q, k, v, out, softmax_lse, dq, dk, dv, packed | {"deterministic": deterministic}, dropout_p, rng_state,
@@ -75,12 +78,13 @@ def _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
     return {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, **lengths}
 
 
-def _forward(q, k, v, options, dropout_p, return_softmax, **mask):
+def _forward(q, k, v, options, dropout_p, return_softmax, zero_tensors, **mask):
     if return_softmax:
         raise NotImplementedError("return_softmax is true; here it must be false: flash_attn_func returns S_dmask")
     q, k, v = (contiguous_rows(x) for x in (q, k, v))
     *batch, rows, heads, _ = q.shape
-    out = q.new_empty((*batch, rows, heads, v.shape[-1]))
+    shape = (*batch, rows, heads, v.shape[-1])
+    out = q.new_zeros(shape) if zero_tensors else q.new_empty(shape)
     lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
     rng_state = torch.randint(2**63 - 1, (2,), dtype=torch.int64, device=q.device) if dropout_p else None
     _call(_core.forward, q, k, v, out, lse, options=options, dropout_p=dropout_p, rng_state=rng_state, mask=mask)

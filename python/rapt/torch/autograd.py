@@ -43,7 +43,7 @@ class _Attention(torch.autograd.Function):
         options, more_options = ctx.options
         wrt = [i in wanted for i in _WITH_GRADIENT]
         args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
-        if torch.is_grad_enabled():  # create_graph
+        if torch.is_grad_enabled() or torch.autograd.forward_ad._current_level >= 0:  # second derivatives, refused
             found = backward_operator(*args)
         else:
             with _AutoDispatchBelowAutograd():

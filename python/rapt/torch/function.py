@@ -25,7 +25,7 @@ def stand_in(original, counts: Counts):
         if torch.compiler.is_compiling():
             return ours()
         with counts.attempt(NAME, "forward") as taken:
-            math_attention.check(query, attn_mask, is_causal)
+            math_attention.check(query, key, value, attn_mask, is_causal)
             if query.dim() == key.dim() == 4:
                 gpu_call.check(counts, "both", "flash", query, key, attn_mask, dropout_p, is_causal)
             out = ours()

@@ -7,12 +7,12 @@ on some AMD GPUs all calls. torch traces through this operator, so compiled grap
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from rapt.torch.operators import is_traced
 from rapt.torch.report import Counts
 from rapt.torch.sdpa import sdpa
 
 NAME = "math"
 OPERATOR = "aten::_scaled_dot_product_attention_math"
-_COMPUTED = (torch.Tensor, torch.nn.Parameter)  # other types stand for tensors while torch traces
 # The last two are of functions under torch.vmap, which has kernels of its own for math.
 KEYS = ("CompositeImplicitAutograd", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
 
@@ -24,10 +24,11 @@ def forward(original, counts: Counts):
         keys, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None,
         enable_gqa=False,
     ):  # fmt: skip
-        traced = type(query) not in _COMPUTED
+        traced = is_traced(query)
         with counts.attempt(NAME, "traced" if traced else "forward") as taken:
-            check(query, attn_mask, is_causal, dropout_mask)
+            check(query, key, value, attn_mask, is_causal, dropout_mask)
             out = sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+            out = out.contiguous()  # as the product that math ends with
         if taken:
             if not traced:
                 count_backward(out, counts)
@@ -46,7 +47,7 @@ def count_backward(out, counts: Counts):
         out.grad_fn.register_prehook(lambda _: counts.taken.update(["backward"]))
 
 
-def check(query, attn_mask, is_causal, dropout_mask=None):
+def check(query, key, value, attn_mask, is_causal, dropout_mask=None):
     """Raises if the call is left to torch; the library may refuse it too."""
     if not torch._C._get_flash_sdp_enabled() and not torch._C._get_mem_efficient_sdp_enabled():
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
@@ -54,8 +55,9 @@ def check(query, attn_mask, is_causal, dropout_mask=None):
         raise NotImplementedError("float64: Rapt's fast kernels take float32, bfloat16 and float16")
     if query.device.type not in ("cpu", "cuda"):
         raise NotImplementedError(f"Rapt has no kernels for {query.device.type}")
-    if query.is_nested or is_traceable_wrapper_subclass(query):
-        raise NotImplementedError(f"query is a {type(query).__name__}")
+    for name, tensor in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
+        if tensor is not None and (tensor.is_nested or is_traceable_wrapper_subclass(tensor)):
+            raise NotImplementedError(f"{name} is a {type(tensor).__name__}")
     if torch.autograd.forward_ad._current_level >= 0:
         raise NotImplementedError("Rapt has no forward-mode derivatives")
     if dropout_mask is not None or (is_causal and attn_mask is not None):

@@ -6,6 +6,7 @@ trailing arguments that have their defaults.
 """
 
 import torch
+import torch._functorch.config
 from torch import Tensor
 
 from rapt import _core
@@ -102,7 +103,22 @@ def attention(
 
 
 def draw_seed(q: Tensor) -> Tensor:
+    if (torch.compiler.is_compiling() or is_traced(q)) and _computes_again():
+        raise NotImplementedError(
+            "dropout in a graph that activation_memory_budget or aggressive_recomputation lets torch compute again in "
+            "the backward pass, with another seed; rapt.torch.attention takes a dropout_seed"
+        )
     return torch.randint(2**63 - 1, (), dtype=torch.int64, device=q.device)
+
+
+def _computes_again():
+    config = torch._functorch.config
+    return getattr(config, "activation_memory_budget", 1) < 1 or getattr(config, "aggressive_recomputation", False)
+
+
+def is_traced(tensor: Tensor) -> bool:
+    """True for what stands for a tensor while torch traces."""
+    return type(tensor) not in (Tensor, torch.nn.Parameter)
 
 
 def alignment(causal: bool | str) -> str | None:
@@ -172,7 +188,9 @@ def _gradients_of(q, k, v, heads_first=False, causal=None, softmax_scale=None, b
 
 def contiguous_rows(tensor):
     """The tensor with a contiguous head_dim. Gradients of sums, for example, do not have one."""
-    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
+    if tensor.stride(-1) == 1:
+        return tensor
+    return tensor.contiguous() if tensor.numel() else torch.empty_like(tensor, memory_format=torch.contiguous_format)
 
 
 def _options(

@@ -112,7 +112,7 @@ def _switch():
         torch.backends.mha.set_fastpath_enabled(False)
         if _compiler is not None:  # graphs that are compiled now may contain Rapt's operator in place of math
             _cache_tag_before = _compiler.cache_key_tag
-            _compiler.cache_key_tag = f"{_cache_tag_before}rapt"
+            _compiler.cache_key_tag = f"{_cache_tag_before}rapt {_core.version}"
     elif not wanted and not _counts.off:
         _remove()
         _counts.off = True

@@ -76,6 +76,32 @@ def test_compiled_graphs(grad):
             torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-4)
 
 
+def test_a_compiled_backward_that_computes_the_forward_again_is_torchs():
+    """A seed of Rapt's would be drawn again, and be another mask."""
+    torch.compiler.reset()
+    q, v = torch.zeros(1, 1, 32, 16, requires_grad=True), torch.eye(32)[None, None].clone().requires_grad_()
+
+    def compiled(function):
+        return torch.compile(lambda q, v: function(q, q, v, dropout_p=0.5), fullgraph=True)(q, v)
+
+    with rapt.torch.enabled(), torch._functorch.config.patch(activation_memory_budget=0.5):
+        out = compiled(attend)
+        assert "compute again" in str(rapt.torch.report()) and not rapt.torch.report().taken
+        with pytest.raises(Exception, match="NotImplementedError"):
+            compiled(rapt.torch.sdpa)
+    (gradient,) = torch.autograd.grad(out, v, torch.eye(32)[None, None])
+    assert torch.equal(gradient.mT > 0, out > 0) and 0.3 < (out > 0).float().mean() < 0.7
+    torch.compiler.reset()
+
+
+def test_the_layout_is_that_of_torchs_math():
+    query = torch.randn(2, 6, 3, 8).transpose(1, 2)
+    expected = attend(query, query, query, dropout_p=0.1)
+    with rapt.torch.enabled():
+        out = attend(query, query, query, dropout_p=0.1)
+    assert out.stride() == expected.stride()
+
+
 def test_the_compile_cache_is_another_ones():
     before = torch.compiler.config.cache_key_tag
     with rapt.torch.enabled():
