@@ -9,7 +9,8 @@ sm_margin and scheduler_metadata. softmax_lse is -inf for a row with nothing to 
 
 import torch
 
-from rapt.flash_attn._call import InvalidArgument, attend_to_cache, mask_options
+from rapt.flash_attn import flash_attn_interface
+from rapt.flash_attn._call import InvalidArgument, mask_options
 from rapt.torch.operators import attention
 
 
@@ -90,28 +91,10 @@ def flash_attn_with_kvcache(
         rotary_seqlens=rotary_seqlens, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
     _check_hints(attention_chunk, num_splits)
-    out, lse = attend_to_cache(
-        q,
-        k_cache,
-        v_cache,
-        seqused_k=cache_seqlens,
-        new_k=k,
-        new_v=v,
-        deterministic=num_splits == 1,
-        cache={
-            "cache_batch_idx": cache_batch_idx,
-            "leftpad_k": cache_leftpad,
-            "block_table": page_table,
-            "rotary_cos": rotary_cos,
-            "rotary_sin": rotary_sin,
-            "rotary_interleaved": rotary_interleaved,
-        },
-        softmax_scale=softmax_scale,
-        causal=causal,
-        window_size=window_size,
-        softcap=softcap,
-        alibi_slopes=None,
-    )
+    out, lse = flash_attn_interface.flash_attn_with_kvcache(
+        q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, page_table,
+        softmax_scale, causal, window_size, softcap, rotary_interleaved, None, num_splits, return_softmax_lse=True,
+    )  # fmt: skip
     return (out, lse.masked_fill(lse == torch.inf, -torch.inf)) if return_softmax_lse else out
 
 

@@ -3,6 +3,7 @@
 import torch
 
 from rapt.torch import gpu_call
+from rapt.torch.operators import empty_result
 from rapt.torch.report import Counts
 
 NAME = "cudnn"
@@ -22,7 +23,7 @@ def forward(original, counts: Counts):
             gpu_call.check(
                 counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
             )
-            out = gpu_call.like_query(query, value.shape[-1])
+            out = empty_result(query, value.shape[-1])
             lse = torch.empty((*query.shape[:3], 1), dtype=torch.float32, device=query.device)
             seed = gpu_call.forward(
                 counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, lse.squeeze(-1)

@@ -3,6 +3,7 @@
 import torch
 
 from rapt.torch import gpu_call
+from rapt.torch.operators import empty_result
 from rapt.torch.report import Counts
 
 NAME = "flash"
@@ -18,7 +19,7 @@ def forward(original, counts: Counts):
         with counts.attempt(NAME, "forward") as taken:
             gpu_call.check(counts, "forward", NAME, query, key, None, dropout_p, is_causal)
             _check(query, key, is_causal)
-            out = gpu_call.like_query(query, value.shape[-1])
+            out = empty_result(query, value.shape[-1])
             lse = torch.empty(query.shape[:3], dtype=torch.float32, device=query.device)
             seed = gpu_call.forward(counts, query, key, value, None, dropout_p, is_causal, scale, out, lse)
         if not taken:

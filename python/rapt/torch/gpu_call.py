@@ -60,14 +60,6 @@ def heads_last(query: Tensor, head_dim: int) -> Tensor:
     return torch.empty((batch, rows, heads, head_dim), dtype=query.dtype, device=query.device).transpose(1, 2)
 
 
-def like_query(query: Tensor, head_dim: int) -> Tensor:
-    """A result of query's shape with query's order in memory."""
-    if head_dim == query.shape[-1]:
-        return torch.empty_like(query)
-    order = sorted(range(4), key=query.stride, reverse=True)
-    return torch.empty_permuted((*query.shape[:-1], head_dim), order, dtype=query.dtype, device=query.device)
-
-
 def unread(query: Tensor) -> Tensor:
     """For results of torch's operators that nobody reads without torch's dropout."""
     return torch.empty((), dtype=torch.int64, device=query.device)

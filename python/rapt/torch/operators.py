@@ -164,15 +164,21 @@ def _fake_backward(wrt, dout, out, lse, q, k, v, *args):
 
 def _results(q, k, v, heads_first=False, *_):
     """out, with q's memory layout, and lse."""
-    out = _empty_like(q)
-    if q.shape[-1] != v.shape[-1]:
-        order = sorted(range(q.dim()), key=out.stride, reverse=True)
-        out = torch.empty_permuted((*q.shape[:-1], v.shape[-1]), order, dtype=q.dtype, device=q.device)
+    out = empty_result(q, v.shape[-1])
     *batch, rows, heads, _ = q.shape
     if heads_first:
         rows, heads = heads, rows
     lse_dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     return out, q.new_empty((*batch, heads, rows), dtype=lse_dtype)
+
+
+def empty_result(q, head_dim):
+    """A new tensor of q's shape but for head_dim, with q's order in memory, except that head_dim is contiguous."""
+    out = _empty_like(q)
+    if q.shape[-1] == head_dim:
+        return out
+    order = sorted(range(q.dim()), key=out.stride, reverse=True)
+    return torch.empty_permuted((*q.shape[:-1], head_dim), order, dtype=q.dtype, device=q.device)
 
 
 def _empty_like(tensor):
