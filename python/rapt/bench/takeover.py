@@ -77,8 +77,8 @@ class Cell(NamedTuple):
         return sum(self.torch_ms[x] for x in passes) / sum(self.rapt_ms[x] for x in passes)
 
 
-def measure(call: Call, seconds: float) -> Cell:
-    """Stock torch and Rapt in turn. Rapt also takes calls that its table of measurements leaves to torch."""
+def measure(call: Call, seconds: float, always: bool = True) -> Cell:
+    """Stock torch and Rapt in turn. always: Rapt also takes calls that its table of measurements leaves to torch."""
     inputs, options, dout = _inputs(call)
     times = {state: {x: [] for x in PASSES} for state in ("torch", "rapt")}
     peaks = {state: {} for state in times}
@@ -88,7 +88,7 @@ def measure(call: Call, seconds: float) -> Cell:
         start = time.perf_counter()
         for state, of_state in times.items():
             if state == "rapt":
-                rapt.torch.enable(always=True)
+                rapt.torch.enable(always=always)
             try:
                 if not count:
                     peaks[state] = _peaks(inputs, options, dout)
@@ -186,16 +186,19 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rapt.bench takeover", description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each call (default 1)")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per call")
+    parser.add_argument("--enabled", action="store_true", help="leave calls to torch as rapt.torch.enable() does")
     parser.add_argument("--write", metavar="FILE", type=path_to_write, help="the table that rapt.torch.enable() reads")
     options = parser.parse_args(arguments)
+    if options.enabled and options.write:
+        parser.error("--write needs times of every call by Rapt, so it cannot stand beside --enabled")
     if not torch.cuda.is_available():
         parser.error("PyTorch has no GPU here")
     print(status("cuda"))
-    print("\nms by torch / by Rapt (torch's over Rapt's time); MiB that a call adds at its peak, torch / Rapt")
+    print("\nms by torch / with Rapt (the first over the second); MiB that a call adds at its peak, torch / with Rapt")
     print(f"{'call':<56} {'torch takes':<10} {'forward':>22} {'backward':>22} {'MiB':>15}")
     cells = []
     for call in _calls():
-        cell = measure(call, options.seconds)
+        cell = measure(call, options.seconds, always=not options.enabled)
         cells.append(cell)
         print(_row(cell), flush=True)
         for x, reasons in cell.why.items():
@@ -212,10 +215,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _row(cell):
-    times = [
-        f"{cell.torch_ms[x]:.3f} / {cell.rapt_ms[x]:.3f} ({cell.ratio(x):.2f})" if x not in cell.why else "torch"
-        for x in PASSES
-    ]
+    times = [f"{cell.torch_ms[x]:.3f} / {cell.rapt_ms[x]:.3f} ({cell.ratio(x):.2f})" for x in PASSES]
     most = [max(of.values()) / 2**20 for of in (cell.torch_bytes, cell.rapt_bytes)]
     return f"{_text(cell.call):<56} {cell.operator:<10} {times[0]:>22} {times[1]:>22} {most[0]:>7.0f} / {most[1]:.0f}"
 
@@ -229,16 +229,15 @@ def _text(call):
 
 
 def _summary(cells):
-    taken = [c for c in cells if not c.why]
     for which in (*((x,) for x in PASSES), PASSES):
-        ratios = [c.ratio(*which) for c in taken]
-        if ratios:
-            mean = math.exp(statistics.mean(map(math.log, ratios)))
-            faster = sum(r >= 1 for r in ratios)
-            print(f"{' and '.join(which)}: Rapt's speed over torch's {mean:.2f} (geometric mean), least "
-                  f"{min(ratios):.2f}; at least as fast in {faster} of {len(ratios)}")  # fmt: skip
-    more = [c for c in taken if max(c.rapt_bytes[x] - 1.05 * c.torch_bytes[x] for x in PASSES) > 0]
-    print(f"calls that Rapt cannot take: {len(cells) - len(taken)}; with more than 5 % more memory: {len(more)}")
+        ratios = [c.ratio(*which) for c in cells]
+        taken = sum(not set(which) & set(c.why) for c in cells)
+        mean = math.exp(statistics.mean(map(math.log, ratios)))
+        faster = sum(r >= 1 for r in ratios)
+        print(f"{' and '.join(which)}: Rapt takes {taken} of {len(cells)}; torch's time over the time with Rapt "
+              f"{mean:.2f} (geometric mean), least {min(ratios):.2f}; at least 1 in {faster}")  # fmt: skip
+    more = [c for c in cells if max(c.rapt_bytes[x] - 1.05 * c.torch_bytes[x] for x in PASSES) > 0]
+    print(f"calls with more than 5 % more memory: {len(more)}")
 
 
 def _jsonable(cell):
