@@ -6,11 +6,12 @@ import time
 import pytest
 import rapt
 import torch
-from rapt.bench import html, layouts, measure, train
+from rapt.bench import html, layouts, measure, options, train
 from rapt.bench.__main__ import main
-from rapt.bench.rivals import rivals
+from rapt.bench.rivals import Rival, rivals
 from rapt.bench.run import TORCH_DTYPES, Row, measure_table
 from rapt.bench.tables import TABLES, Case, Table
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 SMALL = Case("small", 1, 2, 64, 32, "fp32", True)
@@ -111,6 +112,43 @@ def test_rivals_group_heads_alike(name):
     q, k, v = (torch.randn(1, heads, rows, 16) for heads, rows in ((4, 1), (2, 9), (2, 9)))
     expected = scaled_dot_product_attention(q, k, v, enable_gqa=True)
     torch.testing.assert_close(present[name].attention(q, k, v, False), expected)
+
+
+@pytest.mark.parametrize("name", options.NAMES)
+def test_options_mean_the_same_to_each_library(name):
+    q, k, v = (torch.randn(1, 2, 2200, 16) for _ in range(3))  # more than the window
+    option = options.option(name, q, k)
+    case = Case(name, 1, 2, 2200, 16, "fp32", name not in ("bias", "mask"), option=name)
+    rapts, torchs = (rivals("cpu", torch.float32)[0][i].attention for i in (0, 1))
+    out = rapts(q, k, v, case.causal, option)
+    if option.mask is not None:
+        other = torchs(q, k, v, case.causal, option)
+    else:
+        mask = create_block_mask(option.mask_mod, None, None, 2200, 2200, "cpu")
+        other = flex_attention(q, k, v, score_mod=option.score_mod, block_mask=mask)
+    torch.testing.assert_close(out, other, atol=1e-4, rtol=1e-3)
+    assert case.flops("fwd") > 0
+
+
+def test_a_rival_with_other_results_or_without_the_option_is_named(monkeypatch):
+    monkeypatch.setattr("rapt.bench.run.rivals", lambda *_: ([Rival(n, f, False) for n, f in of_name.items()], {}))
+    of_name = {
+        "rapt": lambda q, k, v, causal: q + k + v,
+        "wrong": lambda q, k, v, causal: 1.1 * (q + k + v),
+    }
+    found = {r.backend: r.error for rows in rows_of(SMALL) for r in rows}
+    assert found == {"rapt": "", "wrong": "its result differs from rapt's by 0.1 of it"}
+    case = SMALL._replace(option="alibi")
+    monkeypatch.undo()
+    (rows,) = rows_of(case, ("fwd",), ["rapt", "torch"])
+    assert [r.error for r in rows] == ["", "it has no such option"] and rows[0].problem.endswith("causal alibi")
+
+
+def test_the_ratios_of_a_table():
+    measured = [[row("rapt", 1.0), row("torch", 2.0), row("torch flash", 3.0)], [row("rapt", 1.0), row("torch", 0.5)]]
+    text = "\n".join(layouts.generic(iter(measured), "cpu"))
+    assert "fwd torch            1.000, 0.500 (s512 causal), 2 cases" in text
+    assert "fwd torch flash      3.000, 3.000 (s512 causal), 1 cases" in text
 
 
 def test_strix_halo_and_its_files(tmp_path, capsys):

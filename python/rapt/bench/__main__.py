@@ -83,7 +83,7 @@ def _chosen(cases, options):
 def _print_absent(found):
     """The rivals that do not run here, and why."""
     absent: dict[tuple[str, str], list[str]] = {}
-    for (_, dtype), (_, others) in found.items():
+    for (_, dtype, _), (_, others) in found.items():
         for why in others.items():
             absent.setdefault(why, []).append(dtype)
     for (rival, reason), dtypes in absent.items():

@@ -47,7 +47,9 @@ def status(device: str) -> str:
 
 def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
     yield status(device)
+    seen = []
     for rows in measured:
+        seen.append(rows)
         first = rows[0]
         ours = next((r for r in rows if r.backend == "rapt" and not r.error), None)
         threads = f", threads {first.threads}" if first.threads else ""
@@ -61,6 +63,25 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
             ratio = f"rapt is {r.ms / ours.ms:.2f}x as fast" if ours and r is not ours else ""
             origin = f"simulated ({r.simulated})  " if r.simulated else ""
             yield f"  {r.backend:<16} {r.ms:10.4f} ms {r.tflops:9.4f} TFLOP/s {memory} MiB  {origin}{ratio}".rstrip()
+    yield from _ratios(seen)
+
+
+def _ratios(measured: list[list[Row]]) -> Iterator[str]:
+    """Rapt's speed over each rival's, and over the best rival of each case: geometric means and least ratios."""
+    found = defaultdict(list)
+    for rows in measured:
+        ms = {r.backend: r.ms for r in rows if not r.error}
+        ours = ms.pop("rapt", None)
+        if ours is None or not ms:
+            continue
+        for rival, of_rival in (*ms.items(), ("the best", min(ms.values()))):
+            found[rows[0].op, rival].append((of_rival / ours, rows[0].case + (" causal" if rows[0].causal else "")))
+    if any(len(ratios) > 1 for ratios in found.values()):
+        yield "\nRapt's speed over each rival's: geometric mean, least"
+        for (op, rival), ratios in found.items():
+            mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+            least, case = min(ratios)
+            yield f"  {op} {rival:<16} {mean:.3f}, {least:.3f} ({case}), {len(ratios)} cases"
 
 
 _NAMES = {"torch": "Regular SDPA"}  # as the report says

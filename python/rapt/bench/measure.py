@@ -3,6 +3,7 @@
 import ctypes
 import os
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -72,6 +73,38 @@ def forecast(functions: dict[str, Callable]) -> dict[str, Times]:
         ms = start.elapsed_time(end)
         times[name] = Times(ms, ms, 1)
     return times
+
+
+def captured(function: Callable) -> Callable:
+    """The call as a CUDA graph, which costs the host one launch."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream), torch.no_grad():
+        function()  # which may load kernels
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph), torch.no_grad():
+        function()
+    return graph.replay
+
+
+def card(device: str) -> dict[str, str]:
+    """The GPU's name, driver and clocks now, as its own tool tells them; empty on a CPU."""
+    if device == "cpu":
+        return {}
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    found = {"name": properties.name}
+    if torch.version.hip:
+        return found | {"hip": torch.version.hip}
+    asked = ("driver_version", "clocks.sm", "clocks.mem", "temperature.gpu")
+    command = ["nvidia-smi", f"--id=GPU-{properties.uuid}", f"--query-gpu={','.join(asked)}"]
+    try:
+        run = subprocess.run([*command, "--format=csv,noheader"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return found | {"driver": f"not known: {error}"}
+    return found | dict(
+        zip(("driver", "sm clock", "memory clock", "temperature"), run.stdout.strip().split(", "), strict=True)
+    )
 
 
 def peak_bytes(function: Callable, device: str) -> int | None:

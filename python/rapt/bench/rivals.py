@@ -1,7 +1,9 @@
 """The measured functions, each of q, k, v [batch, heads, seqlen, head_dim] with gradients."""
 
+import functools
 import importlib
 import importlib.util
+import inspect
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,14 +18,17 @@ import rapt.torch
 
 class Rival(NamedTuple):
     name: str
-    attention: Callable[[Tensor, Tensor, Tensor, bool], Tensor]
-    """(q, k, v, causal) -> out"""
+    attention: Callable[..., Tensor]
+    """(q, k, v, causal, option=None) -> out; NotImplementedError if it does not have the option"""
     quadratic: bool
     """it has the whole matrix of logits in memory"""
 
 
-def rivals(device: str, dtype: torch.dtype) -> tuple[list[Rival], dict[str, str]]:
-    """The rivals that run here, Rapt first; and for each other rival, its name and why it does not run."""
+def rivals(device: str, dtype: torch.dtype, options: bool = False) -> tuple[list[Rival], dict[str, str]]:
+    """The rivals that run here, Rapt first; and for each other rival, its name and why it does not run.
+
+    options: also the functions that are only for calls with options.
+    """
     present, absent = [], {}
     for name, make in _MAKERS.items():
         try:
@@ -34,11 +39,30 @@ def rivals(device: str, dtype: torch.dtype) -> tuple[list[Rival], dict[str, str]
             absent[name] = str(error).strip().splitlines()[0]
         else:
             present.append(rival)
+    if options:
+        for name, make in _MAKERS_FOR_OPTIONS.items():
+            try:
+                present.append(Rival(name, make(), False))
+            except ImportError as error:
+                absent[name] = str(error)
     return present, absent
 
 
 def _rapt():
-    return lambda q, k, v, causal: rapt.torch.sdpa(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+    def attention(q, k, v, causal, option=None):
+        if option is None:
+            return rapt.torch.sdpa(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+        packed = "cu_seqlens_q" in option.rapt
+        q, k, v = (_packed(x) if packed else x.transpose(1, 2) for x in (q, k, v))
+        out = rapt.torch.attention(q, k, v, **option.rapt)
+        return out.transpose(0, 1)[None] if packed else out.transpose(1, 2)
+
+    return attention
+
+
+def _packed(tensor):
+    """[1, heads, total, head_dim] as [total, heads, head_dim]"""
+    return tensor[0].transpose(0, 1)
 
 
 def _grouped(q, k):
@@ -46,22 +70,59 @@ def _grouped(q, k):
 
 
 def _torch(backend):
-    def attention(q, k, v, causal):
+    def attention(q, k, v, causal, option=None):
         with sdpa_kernel([backend]):  # raises if the backend does not take the call
-            return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+            return _sdpa(q, k, v, causal, option)
 
     return attention
 
 
-def _torch_default():
-    """What torch chooses: without Rapt, this is what runs."""
-    return lambda q, k, v, causal: scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=_grouped(q, k))
+def _sdpa(q, k, v, causal, option=None):
+    mask = option and option.mask
+    if option and mask is None and option.rapt != {"causal": True}:
+        raise NotImplementedError("it has no such option")
+    return scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=_grouped(q, k))
+
+
+def _torch_varlen():
+    """Packed sequences by torch's own function."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    names = inspect.signature(varlen_attn).parameters
+    is_causal = {"is_causal": True} if "is_causal" in names else {"window_size": (-1, 0)}
+
+    def attention(q, k, v, causal, option=None):
+        if option is None or "cu_seqlens_q" not in option.rapt:
+            raise NotImplementedError("it is for packed sequences")
+        sizes = (option.rapt[f"{name}_{x}"] for name in ("cu_seqlens", "max_seqlen") for x in "qk")
+        return varlen_attn(*(_packed(x) for x in (q, k, v)), *sizes, **is_causal).transpose(0, 1)[None]
+
+    return attention
+
+
+def _torch_flex():
+    """FlexAttention, compiled."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    compiled = torch.compile(flex_attention, dynamic=False)
+    block_mask = functools.lru_cache(1)(
+        lambda mod, rows, columns, device: create_block_mask(mod, None, None, rows, columns, device)
+    )
+
+    def attention(q, k, v, causal, option=None):
+        if option is None or option.mask_mod is None:
+            raise NotImplementedError("it is for scores that are computed, and causal ones")
+        mask = block_mask(option.mask_mod, q.shape[2], k.shape[2], q.device)
+        return compiled(q, k, v, score_mod=option.score_mod, block_mask=mask)
+
+    return attention
 
 
 def _native():
     """softmax(q k^T) v written out, in fp32, as the MI300X report compares with."""
 
-    def attention(q, k, v, causal):
+    def attention(q, k, v, causal, option=None):
+        _without(option)
         dtype, (q, k, v) = q.dtype, (x.float() for x in (q, k, v))
         if _grouped(q, k):
             k, v = (x.repeat_interleave(q.shape[-3] // x.shape[-3], -3) for x in (k, v))
@@ -81,16 +142,22 @@ def _flash_attn_like(module):
     if function.__module__.startswith("rapt."):
         raise ImportError("not installed: rapt.flash_attn replaces it")
 
-    def attention(q, k, v, causal):
+    def attention(q, k, v, causal, option=None):
+        _without(option)
         result = function(*(x.transpose(1, 2) for x in (q, k, v)), causal=causal)
         return (result[0] if isinstance(result, tuple) else result).transpose(1, 2)
 
     return attention
 
 
+def _without(option):
+    if option:
+        raise NotImplementedError("it is measured without options")
+
+
 _MAKERS = {
     "rapt": _rapt,
-    "torch": _torch_default,
+    "torch": lambda: _sdpa,  # what torch chooses: without Rapt, this is what runs
     "torch flash": lambda: _torch(SDPBackend.FLASH_ATTENTION),
     "torch efficient": lambda: _torch(SDPBackend.EFFICIENT_ATTENTION),
     "torch cudnn": lambda: _torch(SDPBackend.CUDNN_ATTENTION),
@@ -100,3 +167,5 @@ _MAKERS = {
     "aiter ck": lambda: _flash_attn_like("aiter"),
     "aiter triton": lambda: _flash_attn_like("aiter.ops.triton.mha"),
 }
+
+_MAKERS_FOR_OPTIONS = {"torch varlen": _torch_varlen, "torch flex": _torch_flex}

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import torch
 
 import rapt
-from rapt.bench.measure import alternate, forecast, free_bytes, peak_bytes, pinned, time_model
+from rapt.bench import options
+from rapt.bench.measure import alternate, captured, card, forecast, free_bytes, peak_bytes, pinned, time_model
 from rapt.bench.rivals import Rival, rivals
 from rapt.bench.tables import Case, Table
 from rapt.torch.status import variables
@@ -41,36 +42,48 @@ class Row(NamedTuple):
     """the model of a simulated GPU that forecast the time; empty if it was measured"""
     variables: dict[str, str] = {}
     """the environment variables that change what runs or how fast"""
+    card: dict[str, str] = {}
+    """the GPU's name, driver and clocks before the measurement; empty on a CPU"""
+    card_after: dict[str, str] = {}
+    """the same behind it"""
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
     """The rows of each case and direction, as they are measured. found[device, dtype] becomes what rivals() says."""
     for case in table.cases:
-        key = device, case.dtype
+        key = device, case.dtype, bool(case.option)
         if key not in found:
-            found[key] = rivals(device, TORCH_DTYPES[case.dtype])
+            found[key] = rivals(device, TORCH_DTYPES[case.dtype], bool(case.option))
         chosen = [r for r in found[key][0] if table.rivals is None or r.name in table.rivals]
         with pinned(case.threads if device == "cpu" else None):
             for op in table.ops:
-                yield _measure(name, case, op, chosen, device, seconds)
+                yield _measure(name, case, op, chosen, device, seconds, table.graphs)
 
 
-def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, seconds: float) -> list[Row]:
+def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, seconds: float, graphs: bool):
     q, k, v, dout = _inputs(case, device, op == "bwd")
-    functions, peaks, errors = {}, {}, {}
+    option = options.option(case.option, q, k) if case.option else None
+    functions, peaks, errors, ours = {}, {}, {}, None
     simulated = time_model(device)
     for rival in chosen:
         try:
             _check_memory(rival, case, op, device)
-            function = _forward(rival, q, k, v, case.causal)
+            function = _forward(rival, q, k, v, case.causal, option)
             if op == "bwd":
                 function = _backward(function(), (q, k, v), dout)
+            results = function() if op == "bwd" else (function(),)
+            ours = results if ours is None else _same(results, ours, chosen[0].name)
+            del results
             peaks[rival.name] = None if simulated else peak_bytes(function, device)
+            if graphs and device != "cpu" and not simulated:
+                function = captured(function)
         except (RuntimeError, MemoryError) as error:  # out of memory, or a size that the rival does not take
             errors[rival.name] = str(error).strip().splitlines()[0]
         else:
             functions[rival.name] = function
+    before = card(device)
     times = forecast(functions) if simulated else alternate(functions, device, seconds)
+    cards = {"card": before, "card_after": card(device)}
     kernel = _kernel(case, op, device)
     rows = []
     for rival in chosen:
@@ -95,6 +108,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
                 errors.get(name, ""),
                 simulated,
                 variables(),
+                **cards,
             )
         )
     return rows
@@ -121,8 +135,18 @@ def _inputs(case, device, gradients):
     return *(x.requires_grad_(gradients) for x in (q, k, v)), dout
 
 
-def _forward(rival, q, k, v, causal):
-    return lambda: rival.attention(q, k, v, causal)
+def _forward(rival, q, k, v, causal, option):
+    return lambda: rival.attention(q, k, v, causal, option) if option else rival.attention(q, k, v, causal)
+
+
+def _same(results, first, name):
+    """Raises if results differ from the first rival's by more than rounding; returns the first's."""
+    for result, expected in zip(results, first, strict=True):
+        norm = expected.float().norm()
+        difference = ((result.float() - expected.float()).norm() / norm).item() if norm else result.abs().max().item()
+        if not difference < 2e-2:
+            raise RuntimeError(f"its result differs from {name}'s by {difference:.2g} of it")
+    return first
 
 
 def _backward(out, inputs, dout):

@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from rapt import _core
+from rapt.bench import options
 
 DTYPES = ("fp32", "bf16", "fp16")
 
@@ -22,6 +23,8 @@ class Case(NamedTuple):
     """None: as many as keys, seqlen"""
     heads_k: int | None = None
     """None: heads"""
+    option: str = ""
+    """of options.py; it says what is causal too"""
 
     @property
     def queries(self) -> int:
@@ -31,8 +34,11 @@ class Case(NamedTuple):
     def problem(self) -> str:
         """The problem as text, by the grammar of docs/naming.md."""
         heads = f"hq{self.heads} hk{self.heads_k or self.heads}"
-        sizes = f"b{self.batch} {heads} sq{self.queries} sk{self.seqlen} d{self.head_dim}"
-        return f"{sizes} {self.dtype}{' causal' if self.causal else ''}"
+        if lengths := options.lengths(self.option, self.seqlen):
+            sizes = f"b{len(lengths)} {heads} sq{max(lengths)} sk{max(lengths)} d{self.head_dim} {self.dtype} causal"
+            return f"{sizes} varlen={','.join(f'{n}:{n}' for n in lengths)}"
+        sizes = f"b{self.batch} {heads} sq{self.queries} sk{self.seqlen} d{self.head_dim} {self.dtype}"
+        return sizes + (options.WORDS[self.option] if self.option else " causal" if self.causal else "")
 
     def flops(self, op: str) -> float:
         """Floating-point operations as the library counts them (rapt_problem_flops in rapt.h)."""
@@ -46,6 +52,8 @@ class Table(NamedTuple):
     ops: tuple[str, ...]
     device: str | None = None
     """where the table is always measured; None: where the user asks"""
+    graphs: bool = False
+    """on a GPU each call is a captured graph, so that the host's time does not count"""
 
 
 def _strix_halo():
@@ -100,6 +108,40 @@ def _decode():
     )
 
 
+def _decode_gpu():
+    """One query per head: caches of 512 MiB to 1 GiB, and below 150 MB, which a GPU's L2 cache holds in part."""
+    sizes = [  # batch, heads of k, group, keys
+        (1, 8, 8, 131072),
+        (16, 8, 4, 8192),
+        (64, 8, 8, 4096),
+        (128, 8, 8, 2048),
+        (32, 8, 1, 8192),
+        (1, 8, 4, 8192),
+        (1, 8, 8, 32768),
+        (1, 1, 16, 65536),
+    ]
+    cases = [
+        Case(f"b{b}-h{heads}-g{group}-s{keys}", b, heads * group, keys, 128, "bf16", False, None, 1, heads)
+        for b, heads, group, keys in sizes
+    ]
+    return Table(cases, ["rapt", "torch", "torch flash", "torch cudnn"], ("fwd",), "cuda", graphs=True)
+
+
+def _options():
+    """Options of attention, hidden size 2048: bias and mask of 4096 keys, every other one of 8192, packed or not."""
+    cases = []
+    for head_dim in (64, 128):
+        for name in options.NAMES:
+            packed = bool(options.lengths(name, 16384))
+            batch, seqlen = (1, 16384) if packed else (2, 4096 if name in ("bias", "mask") else 8192)
+            causal = name not in ("bias", "mask")
+            cases.append(
+                Case(f"{name}-d{head_dim}", batch, 2048 // head_dim, seqlen, head_dim, "bf16", causal, option=name)
+            )
+    rivals = ["rapt", "torch", "torch flash", "torch efficient", "torch cudnn", "torch varlen", "torch flex"]
+    return Table(cases, rivals, ("fwd", "bwd"), "cuda")
+
+
 def _cpu():
     """Rapt against torch's CPU attention, on two threads and on one."""
     sizes = [
@@ -149,6 +191,8 @@ TABLES = {
     "mi300x-d256": _mi300x_d256,
     "fa3": _fa3,
     "decode": _decode,
+    "decode-gpu": _decode_gpu,
+    "options": _options,
     "cpu": _cpu,
     "xeon": _xeon,
 }

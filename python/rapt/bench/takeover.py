@@ -14,6 +14,7 @@ from torch.nn.functional import scaled_dot_product_attention
 import rapt.torch
 from rapt._files import path_to_write, write
 from rapt.bench.layouts import status
+from rapt.bench.measure import card
 from rapt.torch import measured
 
 PASSES = ("forward", "backward")
@@ -72,6 +73,8 @@ class Cell(NamedTuple):
     rapt_bytes: dict[str, int]
     why: dict[str, str]
     """why Rapt did not take a pass"""
+    cards: dict[str, dict[str, str]]
+    """the GPU's name, driver and clocks, before and after"""
 
     def ratio(self, *passes: str) -> float:
         return sum(self.torch_ms[x] for x in passes) / sum(self.rapt_ms[x] for x in passes)
@@ -83,6 +86,7 @@ def measure(call: Call, seconds: float, always: bool = True) -> Cell:
     times = {state: {x: [] for x in PASSES} for state in ("torch", "rapt")}
     peaks = {state: {} for state in times}
     why = {}
+    cards = {"before": card("cuda")}
     spent, count = 0.0, 0
     while count < 3 or spent < seconds:
         start = time.perf_counter()
@@ -101,8 +105,9 @@ def measure(call: Call, seconds: float, always: bool = True) -> Cell:
                 rapt.torch.disable()
         spent += time.perf_counter() - start if count else 0
         count += 1
+    cards["after"] = card("cuda")
     found = [{x: statistics.median(times[state][x]) for x in PASSES} for state in times]
-    return Cell(call, _operator(inputs, options), *found, peaks["torch"], peaks["rapt"], why)
+    return Cell(call, _operator(inputs, options), *found, peaks["torch"], peaks["rapt"], why, cards)
 
 
 def _inputs(call):
@@ -242,4 +247,4 @@ def _summary(cells):
 
 def _jsonable(cell):
     call = cell.call._asdict() | {"dtype": str(cell.call.dtype).removeprefix("torch.")}
-    return cell._asdict() | {"call": call, "device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    return cell._asdict() | {"call": call, "torch": torch.__version__}
