@@ -22,11 +22,16 @@ def main(arguments: list[str]) -> int:
         from rapt.bench.takeover import main as takeover
 
         return takeover(arguments[1:])
+    if arguments[:1] == ["models"]:
+        from rapt.bench.models import main as models
+
+        return models(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench",
         description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, all that "
         "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each; "
-        "`python -m rapt.bench takeover` times torch's own function with and without rapt.torch.enable().",
+        "`python -m rapt.bench takeover` times torch's own function with and without rapt.torch.enable(), "
+        "`python -m rapt.bench models` whole models.",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
     parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")

@@ -1,0 +1,211 @@
+"""python -m rapt.bench models: steps of whole models on random weights, by stock torch and with rapt.torch.enable()."""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+import rapt.torch
+from rapt._files import path_to_write, write
+from rapt.bench.layouts import status
+from rapt.bench.measure import card
+
+STATES = ("stock", "enabled")
+
+
+class Model(NamedTuple):
+    what: str
+    step: Callable[[], Tensor]
+    """one step; a result by which the two states are compared"""
+
+
+class Steps(NamedTuple):
+    model: str
+    what: str
+    ms: dict[str, float]
+    """of each state: the median of the steps"""
+    peak_bytes: dict[str, int]
+    difference: float
+    """of the two states' results: the norm of the difference over the norm"""
+    taken: dict[str, int]
+    """calls of a step that Rapt took"""
+    left: dict[str, int]
+    """calls of a step that stayed with torch, with reasons"""
+    cards: dict[str, dict[str, str]]
+
+
+def llama(device: str, size: int) -> Model:
+    """transformers: a training step, forward and backward, of a causal language model with grouped heads."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=32 * size,
+        hidden_size=2 * size,
+        intermediate_size=4 * size,
+        num_hidden_layers=8,
+        num_attention_heads=size // 64,
+        num_key_value_heads=size // 256,
+        max_position_embeddings=4 * size,
+    )
+    model = LlamaForCausalLM._from_config(config, attn_implementation="sdpa").to(device, torch.bfloat16).train()
+    tokens = torch.randint(0, config.vocab_size, (2, 4 * size), device=device)
+
+    def step():
+        model.zero_grad()
+        loss = model(tokens, labels=tokens).loss
+        loss.backward()
+        return model.model.layers[0].self_attn.q_proj.weight.grad
+
+    head_dim = config.hidden_size // config.num_attention_heads
+    heads = f"{config.num_attention_heads}/{config.num_key_value_heads} heads"
+    return Model(f"training, 8 layers, {heads}, d{head_dim}, 2 x {4 * size} tokens, bf16", step)
+
+
+def flux(device: str, size: int) -> Model:
+    """diffusers: a denoising step of a transformer that reads 4096 patches and 512 words."""
+    from diffusers import FluxTransformer2DModel
+
+    heads, patches, words = size // 64, 4 * size, size // 2
+    model = FluxTransformer2DModel(
+        num_layers=3,
+        num_single_layers=6,
+        num_attention_heads=heads,
+        attention_head_dim=128,
+        joint_attention_dim=1024,
+        pooled_projection_dim=256,
+    )
+    model = model.to(device, torch.bfloat16).eval()
+    numbers = {"device": device, "dtype": torch.bfloat16}
+    arguments = {
+        "hidden_states": torch.randn(1, patches, 64, **numbers),
+        "encoder_hidden_states": torch.randn(1, words, 1024, **numbers),
+        "pooled_projections": torch.randn(1, 256, **numbers),
+        "timestep": torch.full((1,), 0.5, **numbers),
+        "img_ids": torch.randint(0, 64, (patches, 3), device=device).to(torch.bfloat16),
+        "txt_ids": torch.zeros(words, 3, **numbers),
+    }
+
+    @torch.no_grad()
+    def step():
+        return model(**arguments).sample
+
+    return Model(f"inference, 9 layers, {heads} heads, d128, {patches} + {words} tokens, bf16", step)
+
+
+def unet(device: str, size: int) -> Model:
+    """diffusers: a denoising step of a U-Net with cross attention to 77 words, in fp16."""
+    from diffusers import UNet2DConditionModel
+
+    pixels, cross = size // 16, 768
+    model = UNet2DConditionModel(sample_size=pixels, cross_attention_dim=cross, attention_head_dim=8)
+    model = model.to(device, torch.float16).eval()
+    numbers = {"device": device, "dtype": torch.float16}
+    sample, words = torch.randn(2, 4, pixels, pixels, **numbers), torch.randn(2, 77, cross, **numbers)
+
+    @torch.no_grad()
+    def step():
+        return model(sample, 500, words).sample
+
+    return Model(f"inference, 2 x {pixels} x {pixels} latents, 77 words, fp16", step)
+
+
+MODELS = {"llama": llama, "flux": flux, "unet": unet}
+
+
+def measure(name: str, device: str, size: int, steps: int) -> Steps:
+    """Stock and enabled steps in turn; the first of each state, which loads kernels, does not count."""
+    torch.manual_seed(1)
+    model = MODELS[name](device, size)
+    ms, peaks, results = {state: [] for state in STATES}, {}, {}
+    cards = {"before": card(device)}
+    for count in range(steps + 1):
+        for state in STATES:
+            if state == "enabled":
+                rapt.torch.enable()
+            try:
+                _synchronize(device)
+                before = _reset_peak(device)
+                took, result = _timed(model.step, device)
+                if count:
+                    ms[state].append(took)
+                peaks[state] = _peak(device, before)
+                results[state] = result.detach().float().clone()
+                if state == "enabled":
+                    report = rapt.torch.report()
+            finally:
+                rapt.torch.disable()
+    cards["after"] = card(device)
+    difference = ((results["enabled"] - results["stock"]).norm() / results["stock"].norm()).item()
+    median = {state: statistics.median(times) for state, times in ms.items()}
+    return Steps(name, model.what, median, peaks, difference, dict(report.taken), dict(report.refused), cards)
+
+
+def _timed(step, device):
+    start = time.perf_counter()
+    result = step()
+    _synchronize(device)
+    return 1e3 * (time.perf_counter() - start), result
+
+
+def _synchronize(device):
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+def _reset_peak(device):
+    if device == "cpu":
+        return 0
+    torch.cuda.reset_peak_memory_stats()
+    return torch.cuda.memory_allocated()
+
+
+def _peak(device, before):
+    return 0 if device == "cpu" else torch.cuda.max_memory_allocated() - before
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m rapt.bench models", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)}; default all")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+    parser.add_argument("--steps", type=int, default=10, help="steps of each state (default 10)")
+    parser.add_argument("--size", type=int, default=1024, help="width of the models; default 1024, a multiple of 256")
+    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per model")
+    options = parser.parse_args(arguments)
+    for name in options.models:
+        if name not in MODELS:
+            parser.error(f"there is no model {name!r}; the models are {', '.join(MODELS)}")
+    if options.steps < 1:
+        parser.error(f"--steps is {options.steps}; it must be at least 1")
+    if options.size < 256 or options.size % 256:
+        parser.error(f"--size is {options.size}; it must be a multiple of 256")
+    print(status(options.device))
+    found = []
+    for name in options.models or MODELS:
+        try:
+            steps = measure(name, options.device, options.size, options.steps)
+        except ImportError as error:
+            print(f"{name}: not measured: {error}")
+            continue
+        found.append(steps)
+        for line in _lines(steps):
+            print(line, flush=True)
+    if options.json:
+        write(options.json, "".join(json.dumps(steps._asdict()) + "\n" for steps in found))
+    return 0 if found and all(steps.difference < 5e-2 for steps in found) else 1
+
+
+def _lines(steps):
+    stock, enabled = (steps.ms[state] for state in STATES)
+    memory = " / ".join(f"{steps.peak_bytes[state] / 2**20:.0f}" for state in STATES)
+    yield f"{steps.model}: {steps.what}"
+    yield (
+        f"  a step: {stock:.2f} ms by stock torch, {enabled:.2f} ms with Rapt, {stock / enabled:.3f} times as fast; "
+        f"MiB {memory}; results differ by {steps.difference:.1e}"
+    )
+    yield f"  calls that Rapt took: {', '.join(f'{n} {x}' for x, n in steps.taken.items()) or 'none'}"
+    yield from (f"  left to torch: {count} {reason}" for reason, count in steps.left.items())

@@ -1,0 +1,61 @@
+"""python -m rapt.bench models."""
+
+import json
+
+import pytest
+import torch
+from rapt.bench import models
+from rapt.bench.__main__ import main
+from torch.nn.functional import scaled_dot_product_attention
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    def make(device, size):
+        q = torch.randn(1, 2, size, 32, device=device)
+        return models.Model("tiny", lambda: scaled_dot_product_attention(q, q, q))
+
+    monkeypatch.setattr(models, "MODELS", {"tiny": make})
+
+
+def test_both_states_are_measured_and_compared(tiny, tmp_path, capsys):
+    file = tmp_path / "models.json"
+    assert main(["models", "--device", "cpu", "--steps", "2", "--size", "256", "--json", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "tiny: tiny" in out and "calls that Rapt took: 1 forward" in out
+    (found,) = [json.loads(line) for line in file.read_text().splitlines()]
+    assert found["taken"] == {"forward": 1} and found["left"] == {} and 0 <= found["difference"] < 1e-5
+    assert set(found["ms"]) == {"stock", "enabled"} and min(found["ms"].values()) > 0
+
+
+def test_results_that_differ_are_an_error(monkeypatch, capsys):
+    def make(device, size):
+        values = iter(range(1, 100))
+        return models.Model("other each time", lambda: torch.tensor([float(next(values))]))
+
+    monkeypatch.setattr(models, "MODELS", {"tiny": make})
+    assert main(["models", "--device", "cpu", "--steps", "1"]) == 1
+    assert "calls that Rapt took: none" in capsys.readouterr().out
+
+
+def test_a_package_that_is_not_here_is_named(monkeypatch, capsys):
+    def make(device, size):
+        raise ImportError("No module named 'diffusers'")
+
+    monkeypatch.setattr(models, "MODELS", {"tiny": make})
+    assert main(["models", "--device", "cpu"]) == 1
+    assert "tiny: not measured: No module named 'diffusers'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["none"], "there is no model 'none'"),
+        (["--steps", "0"], "--steps is 0; it must be at least 1"),
+        (["--size", "100"], "--size is 100; it must be a multiple of 256"),
+    ],
+)
+def test_wrong_arguments(tiny, arguments, error, capsys):
+    with pytest.raises(SystemExit) as exit:
+        main(["models", *arguments])
+    assert exit.value.code == 2 and error in capsys.readouterr().err
