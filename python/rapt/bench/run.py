@@ -9,7 +9,7 @@ import rapt
 from rapt.bench.measure import alternate, forecast, free_bytes, peak_bytes, pinned, time_model
 from rapt.bench.rivals import Rival, rivals
 from rapt.bench.tables import Case, Table
-from rapt.torch.status import variables
+from rapt.torch.status import variables, warnings
 
 TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -41,6 +41,8 @@ class Row(NamedTuple):
     """the model of a simulated GPU that forecast the time; empty if it was measured"""
     variables: dict[str, str] = {}
     """the environment variables that change what runs or how fast"""
+    warnings: list[str] = []
+    """why those variables make times mislead"""
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
@@ -95,6 +97,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
                 errors.get(name, ""),
                 simulated,
                 variables(),
+                warnings(),
             )
         )
     return rows

@@ -15,6 +15,7 @@ import rapt.torch
 from rapt._files import path_to_write, write
 from rapt.bench.layouts import status
 from rapt.torch import measured
+from rapt.torch.status import variables, warnings
 
 PASSES = ("forward", "backward")
 
@@ -243,4 +244,5 @@ def _summary(cells):
 
 def _jsonable(cell):
     call = cell.call._asdict() | {"dtype": str(cell.call.dtype).removeprefix("torch.")}
-    return cell._asdict() | {"call": call, "device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    here = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    return cell._asdict() | {"call": call, "variables": variables(), "warnings": warnings()} | here
