@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/bench/output.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/machine.hpp"
 #include "common/html.hpp"
 
@@ -124,6 +125,8 @@ std::string bench_html(const std::vector<BenchRow>& rows) {
       "<p class=\"note\">TFLOP/s: 2 B H Sq Sk (D + Dv), half if causal, backward times 2.5, over the median. Per cent: "
       "the rate's 80th percentile over the limit's (arithmetic, or memory where the KV exceeds the caches), "
       "probed between the samples on the same threads.</p>\n";
+  for (const std::string& warning : environment_warnings())
+    body += fmt::format("<p class=\"note\">Warning: {}.</p>\n", html::escape(warning));
   const auto simulated = std::find_if(rows.begin(), rows.end(), [](const BenchRow& r) { return !r.simulated.empty(); });
   if (simulated != rows.end())
     body += fmt::format("<p class=\"note\">Times marked as simulated are forecasts for {}, not measurements.</p>\n",

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench/output.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/machine.hpp"
 
 namespace rapt::cli {
@@ -45,6 +46,9 @@ nlohmann::ordered_json row_json(const BenchRow& r) {
     j["limit"] = r.measured.memory_limited ? "memory" : "arithmetic";
   }
   if (!measured) j["left_out"] = r.left_out;
+  j["variables"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : environment_variables()) j["variables"][name] = value;
+  j["warnings"] = environment_warnings();
   return j;
 }
 

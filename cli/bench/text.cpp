@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/bench/output.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/machine.hpp"
 
 namespace rapt::cli {
@@ -40,6 +41,7 @@ void BenchTable::print_header(const BenchPlan& plan, const Team& team) const {
   if (!on_gpu(plan.device))
     fmt::print(", {} thread{}, best tier {}", threads, threads == 1 ? "" : "s", best_cpu_tier());
   fmt::print("{}\n", plan.budget < kNoBudget ? fmt::format("; budget {:.0f} s", plan.budget) : "");
+  print_environment("");
   if (!on_gpu(plan.device)) {
     std::vector<std::string> peaks;
     for (const Peak& p : probed_peaks(team)) peaks.push_back(fmt::format("{} {:.0f}", p.what, p.flops * 1e-9));

@@ -8,6 +8,7 @@
 #include "cli/commands/ops.hpp"
 #include "cli/commands/seconds.hpp"
 #include "cli/commands/wanted_options.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/tune/compare.hpp"
@@ -33,8 +34,10 @@ int compare_command(const CompareOptions& o) {
         "{} is a simulated GPU, and no time is modelled: RAPT_SIM_TIME=sample asks for forecasts", o.device));
   const std::vector<WantedProblem> wanted = wanted_problems(o.what, ops_of(o.op), o.record);
   if (wanted.empty()) throw InputError("there is nothing to compare: give problems, tables or --record FILE");
-  fmt::print("{}, {}\n\n", device_text(device),
+  fmt::print("{}, {}\n", device_text(device),
              info.simulator ? fmt::format("times are forecasts by {}", info.time_model) : "times are measured");
+  print_environment("");
+  fmt::print("\n");
   const DeviceKernels kernels(device);
   Progress progress(o.progress);
   std::vector<Comparison> all;

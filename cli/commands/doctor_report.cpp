@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cli/bench/output.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/inputs.hpp"
 #include "cli/core/machine.hpp"
 #include "cli/core/placement.hpp"
@@ -115,7 +116,9 @@ void print_devices() {
     const rapt_device_info info = describe(device);
     fmt::print("  {}\n    target {}, {} of memory, library {}\n", device_text(device), info.target,
                bytes_text(static_cast<int64_t>(info.memory)), info.library);
+    if (const std::string warning = rocm_warning(info); !warning.empty()) fmt::print("    warning: {}\n", warning);
   }
+  print_environment("  ");
 }
 
 void print_archives(bool verify) {

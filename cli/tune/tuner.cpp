@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cli/core/environment.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/probe/team.hpp"
@@ -170,6 +171,7 @@ int Tuner::run(const std::vector<WantedProblem>& wanted) {
   fmt::print(
       "{}\n{} problems in {} cells of the table: {} have one kernel, {} were tuned before, {} to tune in {:.0f} s\n",
       machine(), wanted.size(), found, alone, done, tasks.size(), options_.budget);
+  print_environment("");
   const double start = seconds_now();
   size_t begun = 0, tuned = 0;
   for (Task& task : tasks) {

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 
@@ -50,7 +51,21 @@ def _gpus(name):
         found = _core.devices(number)
     except RuntimeError as error:
         return [f"  no {library}: {error}"]
+    lines = []
+    for i, d in enumerate(found):
+        lines.append(
+            f"  {name}:{i} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
+        )
+        lines += _rocm_warning(d["arch"], d["runtime"])
+    return lines or [f"  {library} finds none"]
+
+
+def _rocm_warning(arch, runtime):
+    """A line if this device needs a newer ROCm; its releases have HIP's numbers."""
+    release = re.match(r"ROCm, HIP (\d+)\.(\d+)", runtime)
+    if arch != "gfx1151" or not release or tuple(map(int, release.groups())) >= (7, 2):
+        return []
     return [
-        f"  {name}:{i} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
-        for i, d in enumerate(found)
-    ] or [f"  {library} finds none"]
+        f"    warning: {runtime} counts the registers of {arch} wrongly, which can crash programs "
+        "(ROCm/TheRock#2991): install ROCm 7.2 or newer"
+    ]

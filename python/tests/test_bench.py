@@ -273,11 +273,12 @@ def test_wrong_arguments(arguments):
     assert exit.value.code == 2
 
 
-def test_training(tmp_path, capsys):
+def test_training(tmp_path, capsys, monkeypatch):
     file = tmp_path / "train.json"
     sizes = {"seq-len": 64, "d-model": 32, "n-layers": 2, "warmup-steps": 1, "timed-steps": 4, "threads": 1}
     arguments = ["train", *(x for name, size in sizes.items() for x in (f"--{name}", str(size)))]
     arguments += ["--device", "cpu", "--backends", "math", "rapt", "--output-json", str(file)]
+    monkeypatch.setenv("AMD_SERIALIZE_KERNEL", "1")
     assert main([*arguments, "--data", __file__]) == 0
     out = capsys.readouterr().out
     assert (
@@ -286,6 +287,9 @@ def test_training(tmp_path, capsys):
         and "losses of rapt and math agree" in out
     )
     found = json.loads(file.read_text())
+    (warning,) = found["config"]["warnings"]
+    assert warning.startswith("AMD_SERIALIZE_KERNEL is 1: ") and f"warning: {warning}" in out
+    assert found["config"]["variables"]["AMD_SERIALIZE_KERNEL"] == "1"
     assert found["summary"]["losses_agree"]
     for name in ("math", "rapt"):
         result = found["results"][name]

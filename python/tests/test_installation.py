@@ -72,3 +72,10 @@ def test_doctor_names_a_gpu_without_kernels(monkeypatch):
     monkeypatch.setattr(_core, "devices", lambda kind: devices[kind])
     (line,) = _doctor._gpus_without_kernels()
     assert line.startswith("  no kernels for hip:1 (gfx1151), so it computes nothing: install a wheel")
+
+
+def test_doctor_warns_of_an_old_rocm_on_strix_halo():
+    (line,) = _doctor._rocm_warning("gfx1151", "ROCm, HIP 7.1.25424")
+    assert "warning: ROCm, HIP 7.1.25424 counts the registers of gfx1151 wrongly" in line
+    for arch, runtime in (("gfx1151", "ROCm, HIP 7.2.26015"), ("gfx1100", "ROCm, HIP 7.1.25424"), ("gfx1151", "sim")):
+        assert _doctor._rocm_warning(arch, runtime) == []

@@ -1,13 +1,15 @@
 """doctor, explain, verify and bench: exit codes, messages and outputs."""
 
 import json
+import os
 import xml.dom.minidom
+from unittest import mock
 
 import support
 from support import CommandTest
 
 PROBLEM = "b1 hq2 hk1 sq40 sk50 d16 fp32 causal"
-BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms",
+BENCH_KEYS = {"table", "case", "problem", "op", "device", "arch", "backend", "kernel", "dtype", "causal", "ms", "variables", "warnings",
               "ms_p20", "tflops", "peak_tflops", "peak_fraction", "extra_bytes", "threads"}
 VERIFY_KEYS = {"problem", "op", "tensor", "backend", "kernel", "error", "allowance", "ok", "seed"}
 
@@ -46,6 +48,21 @@ class Reports(CommandTest):
     def test_doctor(self):
         self.rapt("doctor", says=["rapt 0.", "caches", "memory", "portable", "hip", "cuda", "devices", "kernel archives"])
         self.rapt("doctor", PROBLEM, says=["forward " + PROBLEM, "backward " + PROBLEM])
+
+    def test_variables_that_make_times_too_long(self):
+        warning = "warning: AMD_SERIALIZE_KERNEL is 3: kernels wait for each other, so times on a GPU are too long"
+        variables = {"AMD_SERIALIZE_KERNEL": "3", "HIP_LAUNCH_BLOCKING": "0", "TORCH_ROCM_FA_PREFER_CK": "1"}
+        with mock.patch.dict(os.environ, variables):
+            shown = [f"{name}: {value}" for name, value in variables.items()]
+            for command in (["doctor", PROBLEM], ["doctor", "--report"]):
+                text = self.rapt(*command, code=1 if "--report" in command else 0, says=[warning, *shown]).stdout
+                self.assertNotIn("HIP_LAUNCH_BLOCKING is", text)
+            self.rapt("bench", PROBLEM, "--budget", "0.0001", "--json", "rows.json", "--html", "report.html",
+                      says=[warning, *shown])
+        row = json.loads((self.folder / "rows.json").read_text().splitlines()[0])
+        self.assertLessEqual(variables.items(), row["variables"].items())
+        self.assertEqual(row["warnings"], [warning.removeprefix("warning: ")])
+        self.assertIn(warning.removeprefix("warning: "), (self.folder / "report.html").read_text())
 
     def test_explain(self):
         text = self.rapt("explain", PROBLEM, says=["forward " + PROBLEM, "math", "hip"]).stdout

@@ -5,6 +5,7 @@
 
 #include "cli/bench/tables.hpp"
 #include "cli/inputs/dtype.hpp"
+#include "cli/core/environment.hpp"
 #include "cli/core/inputs.hpp"
 #include "cli/inputs/error.hpp"
 #include "cli/rule/rule.hpp"
@@ -51,6 +52,21 @@ TEST(Rows, FiltersByNameAndRange) {
   EXPECT_EQ(count("Large..Tiny"), 0U);
   EXPECT_THROW(count("Huge"), InputError);
   EXPECT_THROW(count(""), InputError);
+}
+
+TEST(Rocm, OldReleasesAreWarnedOfOnStrixHaloOnly) {
+  const auto warns = [](const char* arch, const char* runtime) {
+    rapt_device_info info = RAPT_INIT(rapt_device_info);
+    info.arch = arch;
+    info.runtime = runtime;
+    return !rocm_warning(info).empty();
+  };
+  EXPECT_TRUE(warns("gfx1151", "ROCm, HIP 6.4.43483"));
+  EXPECT_TRUE(warns("gfx1151", "ROCm, HIP 7.1.25424"));
+  EXPECT_FALSE(warns("gfx1151", "ROCm, HIP 7.2.26015"));
+  EXPECT_FALSE(warns("gfx1151", "ROCm, HIP 7.10.60000"));
+  EXPECT_FALSE(warns("gfx1100", "ROCm, HIP 7.1.25424"));
+  EXPECT_FALSE(warns("gfx1151", "AMD GPU simulator (as HIP 7.1.25424)"));
 }
 
 TEST(Tables, EveryProblemParses) {

@@ -99,7 +99,10 @@ FAKE int hipEventElapsedTime(float* milliseconds, void*, void*) {
   return *milliseconds = 2.5F, result("hipEventElapsedTime");
 }
 FAKE int hipGetDeviceProperties(void* properties, int) {  // the layout of ROCm 5
-  const char* arch = mode("other_arch") ? "gfx1030" : mode("no_arch") ? "" : "gfx942:sramecc+:xnack-";
+  const char* arch = mode("other_arch")   ? "gfx1030"
+                     : mode("strix_halo") ? "gfx1151"
+                     : mode("no_arch")    ? ""
+                                          : "gfx942:sramecc+:xnack-";
   return std::strcpy(static_cast<char*>(properties) + 396, arch), 0;
 }
 #ifndef FAKE_LACKS

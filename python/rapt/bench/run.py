@@ -10,7 +10,7 @@ from rapt.bench import options
 from rapt.bench.measure import alternate, captured, card, forecast, free_bytes, peak_bytes, pinned, time_model
 from rapt.bench.rivals import Rival, rivals
 from rapt.bench.tables import Case, Table
-from rapt.torch.status import variables
+from rapt.torch.status import variables, warnings
 
 TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -46,6 +46,8 @@ class Row(NamedTuple):
     """the GPU's name, driver and clocks before the measurement; empty on a CPU"""
     card_after: dict[str, str] = {}
     """the same behind it"""
+    warnings: list[str] = []
+    """why those variables make times mislead"""
 
 
 def measure_table(name: str, table: Table, device: str, seconds: float, found: dict) -> Iterator[list[Row]]:
@@ -108,6 +110,7 @@ def _measure(table: str, case: Case, op: str, chosen: list[Rival], device: str, 
                 errors.get(name, ""),
                 simulated,
                 variables(),
+                warnings=warnings(),
                 **cards,
             )
         )

@@ -16,6 +16,7 @@ from rapt._files import path_to_write, write
 from rapt.bench.layouts import status
 from rapt.bench.measure import card
 from rapt.torch import measured
+from rapt.torch.status import variables, warnings
 
 PASSES = ("forward", "backward")
 
@@ -247,4 +248,5 @@ def _summary(cells):
 
 def _jsonable(cell):
     call = cell.call._asdict() | {"dtype": str(cell.call.dtype).removeprefix("torch.")}
-    return cell._asdict() | {"call": call, "torch": torch.__version__}
+    more = {"call": call, "torch": torch.__version__, "variables": variables(), "warnings": warnings()}
+    return cell._asdict() | more

@@ -12,6 +12,7 @@ import torch
 
 from rapt._files import path_to_write, write
 from rapt.bench.measure import simulated_gpu
+from rapt.torch import status
 
 PRESETS = {  # two for GPUs and one for CPUs
     "mi300x": {"batch_size": 4, "seq_len": 4096, "d_model": 1024, "n_heads": 16, "n_layers": 8, "warmup_steps": 20,
@@ -51,11 +52,13 @@ def main(arguments: list[str]) -> int:
     }
     files = [str(Path(f).resolve()) for f in options.data or sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))]
     config |= {"preset": preset, "device": options.device, "threads": options.threads, "files": files}
+    config |= {"variables": status.variables(), "warnings": status.warnings()}
     _check(parser, config)
 
     text_bytes = sum(Path(f).stat().st_size for f in files)
     print(f"{preset}: " + ", ".join(f"{n} {config[n]}" for n in PRESETS["cpu"]))
-    print(f"device {config['device']}, text: {text_bytes} bytes of {len(files)} files, {files[0]} ... {files[-1]}\n")
+    print(f"device {config['device']}, text: {text_bytes} bytes of {len(files)} files, {files[0]} ... {files[-1]}")
+    print(*status.lines(), "", sep="\n")
     results = {name: _isolated(name, config) for name in options.backends}
     comparison = compare(results, config["dtype"])
     for line in (*table(results), "", *describe(comparison)):

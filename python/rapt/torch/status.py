@@ -37,7 +37,7 @@ def variables() -> dict[str, str]:
 def warnings() -> list[str]:
     """Why times that are measured here mislead."""
     return [
-        f"{name} is {os.environ[name]}: {what}, so times are too long"
+        f"{name} is {os.environ[name]}: {what}, so times on a GPU are too long"
         for name, what in _SLOW.items()
         if os.environ.get(name, "0") not in ("", "0")
     ]

@@ -17,7 +17,7 @@ def test_variables_that_make_times_too_long(monkeypatch):
     monkeypatch.setenv("AMD_SERIALIZE_KERNEL", "3")
     monkeypatch.setenv("HIP_LAUNCH_BLOCKING", "0")
     (warning,) = status.warnings()
-    assert warning == "AMD_SERIALIZE_KERNEL is 3: kernels wait for each other, so times are too long"
+    assert warning == "AMD_SERIALIZE_KERNEL is 3: kernels wait for each other, so times on a GPU are too long"
     assert status.variables()["HIP_LAUNCH_BLOCKING"] == "0" and f"warning: {warning}" in status.lines()
 
 

@@ -1,0 +1,22 @@
+// What a user's environment changes: variables that choose what runs, or slow it down, and releases with a known fault.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rapt/rapt.hpp"
+
+namespace rapt::cli {
+
+struct Variable {
+  std::string name, value;
+};
+
+std::vector<Variable> environment_variables();           // of those that matter, the ones that are set
+std::vector<std::string> environment_warnings();         // why times that are measured now mislead
+std::string rocm_warning(const rapt_device_info& info);  // "" unless this device needs a newer ROCm
+
+// A line for each variable, then one for each warning: the same in every command's status.
+void print_environment(const std::string& indent);
+
+}  // namespace rapt::cli
