@@ -300,7 +300,7 @@ def test_context_parallelism_of_torch(tmp_path):
         leaves = [x.clone() for x in inputs]
         with rapt.torch.enabled(always=True), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             with experimental.context_parallel(mesh, buffers=leaves, buffer_seq_dims=(2, 2, 2)):
-                leaves = [x.requires_grad_() for x in leaves]  # the shards of this process
+                leaves = [x.detach().requires_grad_() for x in leaves]  # the shards of this process
                 out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=True)
                 gradients = torch.autograd.grad(out.float().square().sum(), leaves)
             report = rapt.torch.report()

@@ -101,10 +101,11 @@ def _torch_varlen():
 
 
 def _torch_flex():
-    """FlexAttention, compiled."""
+    """FlexAttention, compiled. fullgraph: beyond the limit torch would run it uncompiled, without a word."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    compiled = torch.compile(flex_attention, dynamic=False)
+    torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
+    compiled = torch.compile(flex_attention, dynamic=False, fullgraph=True)
     block_mask = functools.lru_cache(1)(
         lambda mod, rows, columns, device: create_block_mask(mod, None, None, rows, columns, device)
     )
