@@ -135,7 +135,7 @@ struct BenchRunner::Entry {
 
   // Allocates the workspace and makes the first calls; the process's growth is the row's extra memory.
   // Returns why the row must be left out, or "".
-  std::string prepare() {
+  std::string prepare(const SamplingRule& rule) {
     try {
       execution.workspace_size = workspace_bytes();
       const auto bytes = static_cast<int64_t>(execution.workspace_size);
@@ -151,7 +151,7 @@ struct BenchRunner::Entry {
       if (!row->simulated.empty()) return forecast(), "";
       const bool weigh = reset_peak_memory();
       const int64_t before = resident_memory();
-      warm_up(contender);
+      warm_up(contender, rule);
       if (weigh) row->extra_bytes += std::max<int64_t>(0, peak_memory() - before);
       return "";
     } catch (const Error& e) {
@@ -248,7 +248,7 @@ void BenchRunner::run_op(Tensors& tensors, std::vector<BenchRow*> rows) {
     progress_.show(fmt::format("{} {} {} {}, {:.0f} s left", row->which.label(), row->which.problem, row->backend,
                                op_name(row->op), left()));
     auto entry = std::make_unique<Entry>(tensors, row, team_);
-    row->left_out = entry->prepare();
+    row->left_out = entry->prepare(plan_.rule);
     if (!row->left_out.empty()) continue;
     if (row->work.flops >= kTelling)
       rates_[{row->backend, row->op}] = row->work.flops / entry->contender.warm_up_seconds;

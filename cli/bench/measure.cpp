@@ -23,6 +23,7 @@ struct Series {
   double spent = 0;
 
   bool done(const SamplingRule& rule) const {
+    if (rule.iterations > 0) return static_cast<int>(calls.size()) >= rule.iterations;
     if (calls.empty()) return false;
     if (spent >= rule.most_seconds) return true;
     return static_cast<int>(calls.size()) >= rule.samples && spent >= rule.least_seconds;
@@ -71,21 +72,24 @@ Measurement summarise(const Series& s, const Work& work) {
 
 }  // namespace
 
-void warm_up(Contender& contender) {
+void warm_up(Contender& contender, const SamplingRule& rule) {
   double elapsed = 0;
+  int calls = 0;
   do {
     const double start = seconds_now();
     contender.call();
     if (contender.finish) contender.finish();
     contender.warm_up_seconds = seconds_now() - start;
     elapsed += contender.warm_up_seconds;
-  } while (elapsed < kWarmUp);
+  } while (rule.warm_up_calls > 0 ? ++calls < rule.warm_up_calls : elapsed < kWarmUp);
 }
 
 double estimated_seconds(double call_seconds, const SamplingRule& rule) {
+  const double warming = rule.warm_up_calls > 0 ? rule.warm_up_calls * call_seconds : std::max(call_seconds, kWarmUp);
+  if (rule.iterations > 0) return warming + rule.iterations * (call_seconds + kProbe);
   if (call_seconds >= rule.most_seconds) return call_seconds;  // its first call is its sample
   const double sampling = std::clamp(rule.samples * (call_seconds + kProbe), rule.least_seconds, rule.most_seconds);
-  return std::max(call_seconds, kWarmUp) + std::max(call_seconds, sampling);
+  return warming + std::max(call_seconds, sampling);
 }
 
 void Sampler::measure(const std::vector<Contender*>& contenders, const Work& work, const SamplingRule& rule) {
@@ -94,9 +98,9 @@ void Sampler::measure(const std::vector<Contender*>& contenders, const Work& wor
   if (work.bytes > 0 && any_host && !read_) read_ = std::make_unique<ReadProbe>(team_);
   std::vector<Series> series;
   for (Contender* c : contenders) {
-    const double repeats = std::ceil(kLeastSample / std::max(c->warm_up_seconds, 1e-9));
+    const double repeats = rule.iterations > 0 ? 1 : std::ceil(kLeastSample / std::max(c->warm_up_seconds, 1e-9));
     series.push_back({c, static_cast<int>(repeats), {}, {}, {}});
-    if (c->warm_up_seconds < rule.most_seconds) continue;
+    if (rule.iterations > 0 || c->warm_up_seconds < rule.most_seconds) continue;
     series.back().calls.push_back(c->warm_up_seconds);
     series.back().spent = c->warm_up_seconds;
     probe(series.back(), peak_, work.bytes > 0 ? read_.get() : nullptr);

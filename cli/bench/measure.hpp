@@ -37,10 +37,12 @@ struct SamplingRule {
   int samples = 30;  // enough, if `least_seconds` are over too
   double least_seconds = 0.3;
   double most_seconds = 1;  // of sampling; for a longer call, the first run is the only sample
+  int warm_up_calls = 0;    // 0: until the caches, the clock and the allocator have settled
+  int iterations = 0;       // this many samples of one call each, however long they take; 0: by the numbers above
 };
 
-// The first calls: until the caches, the clock and the allocator have settled, at least once.
-void warm_up(Contender& contender);
+// The first calls, at least one.
+void warm_up(Contender& contender, const SamplingRule& rule);
 
 // The time to measure a call of this length, including warm-up.
 double estimated_seconds(double call_seconds, const SamplingRule& rule);

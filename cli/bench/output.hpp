@@ -1,4 +1,4 @@
-// The three forms of a benchmark's rows: a table that grows while it runs, JSON lines, and an HTML page with plots.
+// The forms of a benchmark's rows: text while it runs, JSON lines, and an HTML page with plots.
 #pragma once
 
 #include <string>
@@ -8,17 +8,32 @@
 
 namespace rapt::cli {
 
-class BenchTable {
+// What a benchmark prints, case by case.
+class BenchLayout {
  public:
-  explicit BenchTable(const std::vector<BenchCase>& cases);
-  void print_header(const BenchPlan& plan, const Team& team) const;
-  void print(const std::vector<BenchRow>& rows) const;  // of one case: forward and backward share a line
+  virtual ~BenchLayout() = default;
+  virtual void begin() = 0;
+  virtual void print(const std::vector<BenchRow>& rows) = 0;  // of one case
+  virtual bool end(const std::vector<BenchRow>& rows) = 0;    // of all cases; false if a check failed
+};
+
+// Forward and backward of a case share a line.
+class BenchTable : public BenchLayout {
+ public:
+  BenchTable(const BenchPlan& plan, const Team& team);
+  void begin() override;
+  void print(const std::vector<BenchRow>& rows) override;
+  bool end(const std::vector<BenchRow>& rows) override;
 
  private:
+  const BenchPlan& plan_;
+  const Team& team_;
   size_t label_width_ = 4;
 };
 
-void print_comparison(const std::vector<BenchRow>& rows);  // each backend against math
+// A table that a published report has is printed as in the report, if it is measured on a GPU.
+std::unique_ptr<BenchLayout> bench_layout(const BenchPlan& plan, const Team& team);
+
 void print_left_out(const std::vector<BenchRow>& rows);
 
 std::string bench_json(const std::vector<BenchRow>& rows);  // one object per line

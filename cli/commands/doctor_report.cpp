@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <fstream>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "cli/core/machine.hpp"
 #include "cli/core/placement.hpp"
 #include "cli/core/report.hpp"
+#include "cli/install/aotriton.hpp"
 #include "cli/probe/team.hpp"
 #include "cli/verify/check.hpp"
 #include "cli/verify/suites.hpp"
@@ -73,9 +75,9 @@ void measure_device(rapt_device device, const Team& team) {
   for (const char* problem : problems) plan.cases.push_back({"", "report", "", problem});
   Progress progress(false);
   BenchRunner runner(plan, team, progress);
-  const BenchTable table(plan.cases);
+  BenchTable table(plan, team);
   fmt::print("\ntimes\n");
-  table.print_header(plan, team);
+  table.begin();
   std::vector<BenchRow> rows;
   for (const BenchCase& c : plan.cases)
     for (BenchRow& row : runner.run(c)) {
@@ -112,6 +114,9 @@ void print_devices() {
     if (rapt_device_count(type, &count) != RAPT_OK) fmt::print("  no {}: {}\n", backend, rapt_last_error());
     else if (count == 0) fmt::print("  {} finds none\n", backend);
   }
+  if (const std::vector<rapt_device> found = gpus();
+      std::ranges::any_of(found, [](rapt_device device) { return device.type == RAPT_ROCM; }))
+    fmt::print("  libaotriton_v2 of python3's torch: {}\n", aotriton_status());
   for (const rapt_device device : gpus()) {
     const rapt_device_info info = describe(device);
     fmt::print("  {}\n    target {}, {} of memory, library {}\n", device_text(device), info.target,

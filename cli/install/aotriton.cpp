@@ -116,6 +116,19 @@ void undo(const TorchLibraries& torch) {
   for (const std::string& file : torch.replaced) fs::rename(kept(torch, file), torch.folder / file);
 }
 
+std::string aotriton_status() {
+  try {
+    const fs::path folder = torch_of_python();
+    if (folder.empty()) return "none: python3 finds no torch";
+    const TorchLibraries torch = find_torch_libraries(library_folder(folder));
+    const char* const whose =
+        torch.replaced.empty() ? "not by Rapt: `rapt install-aotriton` puts Rapt's in its place" : "by Rapt";
+    return fmt::format("{}, {}", (torch.folder / torch.files.front()).string(), whose);
+  } catch (const InputError& e) {
+    return fmt::format("none: {}", e.what());
+  }
+}
+
 FolderLock::FolderLock(const fs::path& folder) : directory_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (flock(directory_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw InputError(fmt::format("another process installs in {}", folder.string()));

@@ -52,8 +52,11 @@ class FolderLock {
 // The functions that the callers need and the replacement lacks.
 std::vector<std::string> missing_symbols(const TorchLibraries& torch, const Replacement& replacement);
 
-// The folder of the torch that `python3` would import; throws InputError if it has none.
+// The folder of the torch that `python3` would import, "" if there is none.
 fs::path torch_of_python();
+
+// The libaotriton_v2 that this torch loads and whether it is Rapt's, or why there is none.
+std::string aotriton_status();
 
 // Throws InputError if install() would.
 void check_install(const TorchLibraries& torch, const Replacement& replacement);

@@ -1,0 +1,13 @@
+// The layouts of published reports.
+#pragma once
+
+#include <memory>
+
+#include "cli/bench/output.hpp"
+
+namespace rapt::cli {
+
+// A table per size, forward and backward side by side; a summary; each type checked.
+std::unique_ptr<BenchLayout> strix_halo_layout(const BenchPlan& plan);
+
+}  // namespace rapt::cli

@@ -1,0 +1,96 @@
+"""rapt bench prints published reports' tables in their layouts, with forecasts. Usage: bench_layouts_test.py RAPT"""
+
+import ast
+import json
+import os
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import support
+
+STATUS = ROOT / "python/rapt/torch/status.py"
+
+
+class Layouts(support.CommandTest):
+    def setUp(self):
+        super().setUp()
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        os.environ.update({"RAPT_SIM_TIME": "sample", "RAPT_TUNING": str(ROOT / "tuning")})
+
+    def bench(self, table, *options, arch="gfx1151", **checks):
+        os.environ["RAPT_SIM_ARCH"] = arch
+        text = self.rapt("bench", table, "--device", "hip:0", "--json", "rows.json", *options, **checks).stdout
+        return text, [json.loads(line) for line in (self.folder / "rows.json").read_text().splitlines()]
+
+
+class StrixHalo(Layouts):
+    def test_the_layout_of_the_report(self):
+        text, rows = self.bench("strix-halo", "--rows", "Tiny,Small")
+        titles = re.findall("^\u2551 *(.*?) *\u2551$", text, re.MULTILINE)
+        self.assertEqual(titles, ["Rapt Status Check", "Testing Tiny: B=1, H=1, S=128, D=64",
+                                  "Testing Small: B=2, H=4, S=512, D=64", "Summary", "Testing with different dtypes"])
+        self.assertEqual(text.count("Estimated memory per QKV tensor: 0.00 GB\nTotal QKV memory: 0.00 GB\n"), 2)
+        header = "| Operation   | FW Time (ms) | FW FLOPS (TF/s) | BW Time (ms) | BW FLOPS (TF/s) |"
+        self.assertEqual(text.count(header), 2)
+        ms = {(row["case"], row["op"]): row["ms"] for row in rows}
+        for size in ("Tiny", "Small"):
+            for name, case in (("Causal rapt", f"{size} causal"), ("Full rapt  ", size)):
+                self.assertRegex(text, rf"\| {name} \| +{ms[case, 'fwd']:.4f} \|.*\| +{ms[case, 'bwd']:.4f} \|")
+            self.assertIn(f"{size}:\n  Causal rapt: {ms[f'{size} causal', 'fwd']:.4f} ms\n", text)
+        for dtype in ("fp16", "bf16", "fp32"):
+            self.assertIn(f"Testing with {dtype}\nSuccess with {dtype}: ", text)
+        self.assertIn("because it needs PyTorch", text)
+
+    def test_forecasts_say_so(self):
+        text, rows = self.bench("strix-halo", "--rows", "Tiny")
+        self.assertEqual(len(re.findall(r"^Times: simulated \(time model \d+\), not measured$", text, re.MULTILINE)), 3)
+        self.assertTrue(all(row["simulated"].startswith("time model") for row in rows))
+
+    def test_no_times_without_a_model(self):
+        del os.environ["RAPT_SIM_TIME"]
+        text, rows = self.bench("strix-halo", "--rows", "Tiny")
+        self.assertIn("Times: none, RAPT_SIM_TIME=sample asks for forecasts", text)
+        self.assertRegex(text, r"\| Causal rapt \| +- \| +- \| +- \| +- \|")
+        self.assertEqual([row["ms"] for row in rows], [None] * 4)
+        self.assertIn("left out (4 of 4 rows)", text)
+
+    def test_the_box_names_what_matters(self):
+        constants = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(STATUS.read_text()).body
+                     if isinstance(node, ast.Assign) and node.targets[0].id in ("_CHOICE", "_SLOW")}
+        names = [*constants["_CHOICE"], *constants["_SLOW"]]
+        values = {name: os.environ.get(name, "1") for name in names}
+        os.environ.update(values)
+        text, rows = self.bench("strix-halo", "--rows", "Tiny", "--op", "fwd")
+        for name, value in values.items():
+            self.assertIn(f"\n{name}: {value}\n", text)
+        for name, what in constants["_SLOW"].items():
+            self.assertIn(f"warning: {name} is 1: {what}, so times on a GPU are too long", text)
+        self.assertEqual(rows[0]["variables"], values)
+
+    def test_the_libaotriton_that_pytorch_loads(self):
+        (self.folder / "python3").write_text("#!/bin/sh\n")
+        (self.folder / "python3").chmod(0o755)
+        os.environ["PATH"] = f"{self.folder}:{os.environ['PATH']}"
+        text, _ = self.bench("strix-halo", "--rows", "Tiny", "--op", "fwd")
+        self.assertIn("libaotriton_v2: none: python3 finds no torch\n", text)
+
+    def test_other_tables_and_mixtures_keep_the_common_form(self):
+        text, _ = self.bench("strix-halo", "b1 hq1 hk1 sq40 sk40 d64 fp16", "--rows", "Tiny,problem", "--op", "fwd")
+        self.assertIn("case         ", text)
+        self.assertNotIn("Operation", text)
+
+
+class Options(Layouts):
+    def test_bad_options_are_named(self):
+        for option, value in (("--warmup", "0"), ("--iterations", "0"), ("--iterations", "many"), ("--warmup", "-1")):
+            self.rapt("bench", "strix-halo", "--device", "hip:0", option, value, code=2,
+                      says=[f"{option}: Value {value} not in range 1 to 1000000"])
+
+
+if __name__ == "__main__":
+    support.main()
