@@ -12,8 +12,8 @@ struct Variable {
   std::string name, value;
 };
 
-std::vector<Variable> environment_variables();    // the ones that are set, of those that change what runs or how fast
-std::vector<std::string> environment_warnings();  // why times that are measured now mislead
+std::vector<Variable> environment_variables();           // that are set and change what runs, or how fast
+std::vector<std::string> environment_warnings();         // why times that are measured now mislead
 std::string rocm_warning(const rapt_device_info& info);  // "" unless this device needs a newer ROCm
 
 // A line for each variable, then one for each warning: the same in every command's status.
