@@ -47,7 +47,7 @@ deps: ## install what building needs (Debian's packages; does nothing when they 
 deps-test: ## install what testing needs
 	@tools/install-deps test
 
-.PHONY: build archives dev demo demo-gpu bench install gpu-folder
+.PHONY: build archives dev demo demo-gpu bench install uninstall aotriton-prefix gpu-folder
 build: deps ## build the library and the command, optimised
 	cmake --preset release -DRAPT_BUILD_TESTS=OFF >/dev/null && $(compile) --preset release
 archives: deps ## compile AMD's GPU kernels and libaotriton_v2 (ARCHS="gfx942 sm_90": only these architectures', also NVIDIA's; TRITON=1: Triton's too)
@@ -72,6 +72,11 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 	  --html build/bench/report.html --json build/bench/rows.json
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
+uninstall: ## remove what the last `make install` of this checkout installed
+	tools/uninstall build/release/install_manifest.txt
+aotriton-prefix: archives ## AOTriton's place for a build of PyTorch, in PREFIX: AOTRITON_INSTALLED_PREFIX names it (API=0.14: that release's)
+	cmake --preset release $(if $(API),-DRAPT_AOTRITON_API=$(API)) >/dev/null
+	cmake --install build/release --component aotriton --prefix $(PREFIX)
 
 .PHONY: wheel release-files
 wheel: ## dist/: wheels with kernels of every GPU, installed in an empty environment and checked (PYTHONS="python3.11 python3.12": built with these)

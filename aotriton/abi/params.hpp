@@ -55,6 +55,27 @@ struct ForwardParams3 {
   int32_t window_left, window_right;
 };
 
+// 4: 0.14. Its size is that of version 3.
+struct ForwardParams4 {
+  T4 q, k, v, bias;
+  T2 alibi;
+  float scale;
+  T2 lse;
+  T4 out;
+  T1 lengths_q, lengths_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  T1 positions_q, positions_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  T0 seed_output, offset_output;
+  T4 encoded_softmax;
+  T0 counter;
+  Causal causal;
+  int32_t window_left, window_right;
+  uint32_t varlen_bits;
+};
+
 // Memory that a callee may ask the caller for, by `acquire`; Rapt never asks.
 template <int Rank>
 struct LazyTensor3 {
@@ -123,8 +144,32 @@ struct BackwardParams6 {
   LazyTensor6<4> dq_sum;
 };
 
-// The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version. A
-// field of only some versions is set by every caller, or read only where cu_seqlens_q is given.
+// 7: 0.14.
+struct BackwardParams7 {
+  T4 q, k, v, bias;
+  float scale;
+  T4 out, dout, dk, dv, dq, dbias;
+  T2 lse;
+  LazyTensor6<2> delta;
+  T1 lengths_q, lengths_k;
+  int32_t max_seqlen_q, max_seqlen_k;
+  T1 positions_q, positions_k;
+  float dropout;
+  T0 seed, offset1;
+  uint64_t offset2;
+  Causal causal;
+  int32_t window_left, window_right;
+  LazyTensor6<4> dq_sum;
+  uint32_t varlen_bits;
+};
+
+// The values of 0.14's varlen_bits that Rapt takes. One byte says it of q, the next of k. 1: sequences are one after
+// another. 2: their lengths are differences of sums. 8: the sums are their positions too; 16: an array has them.
+enum VarlenBits : uint32_t { kDenseBits = 0, kCompactBits = 0x0b0b, kPaddedBits = 0x0202, kStridedBits = 0x1313 };
+
+// The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version;
+// where the library's name says 0.14, it sets all. Otherwise a field of only some versions is set by every caller, or
+// read only where lengths are given.
 struct attn_fwd_params {
   attn_fwd_params();
   char every_version[std::min(sizeof(ForwardParams1), sizeof(ForwardParams3))];

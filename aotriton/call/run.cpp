@@ -25,6 +25,15 @@ Error check_mask_of(const Attention& attention, const T4& signs) {
               static_cast<long long>(attention.heads_q()));
 }
 
+Error check_layout(const Call& call) {
+  using namespace aotriton::v3::flash;
+  for (const uint32_t known : {kDenseBits, kCompactBits, kPaddedBits, kStridedBits})
+    if (call.varlen_bits == known) return aotriton::kSuccess;
+  return fail(aotriton::kNotSupported,
+              "varlen_bits is 0x%x, must be 0 (dense), 0x%x (packed), 0x%x (padded) or 0x%x (packed with gaps)",
+              call.varlen_bits, kCompactBits, kPaddedBits, kStridedBits);
+}
+
 Error run_packed(const ForwardCall& call, const Device& device) {
   Attention attention(call, device);
   if (const Error e = attention.prepare(false)) return e;
@@ -81,6 +90,7 @@ Error pack_inputs(Packing& packing, Call& call, bool out_is_input) {
 }
 
 Error run(const ForwardCall& call, const Device& device) {
+  if (const Error e = check_layout(call)) return e;
   if (const Error e = load_kernels(device, call.stream)) return e;
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);
@@ -92,6 +102,7 @@ Error run(const ForwardCall& call, const Device& device) {
 }
 
 Error run(const BackwardCall& call, const Device& device) {
+  if (const Error e = check_layout(call)) return e;
   if (const Error e = load_kernels(device, call.stream)) return e;
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);

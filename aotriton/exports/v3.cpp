@@ -1,4 +1,6 @@
 // attn_fwd and attn_bwd of AOTriton 0.10 and later: one function for all versions of its struct.
+#include <cstring>
+
 #include "aotriton/abi/functions.hpp"
 #include "aotriton/base/failure.hpp"
 #include "aotriton/exports/release.hpp"
@@ -8,6 +10,8 @@ namespace aotriton::v3::flash {
 namespace {
 
 using rapt::aot::BackwardCall, rapt::aot::ForwardCall, rapt::aot::LseForm;
+
+constexpr int kReleaseWithBits = 14;
 
 template <class Call, class Params>
 Call common(const char* function, const Params& p, Stream stream, LseForm lse_form) {
@@ -28,9 +32,21 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.seed = {0, p.seed.data_ptr()};
   c.offset = {p.offset2, p.offset1.data_ptr()};
   c.seed_in_memory = true;
-  c.varlen = p.varlen;
-  c.cu_seqlens_q = p.cu_seqlens_q;
-  c.cu_seqlens_k = p.cu_seqlens_k;
+  if constexpr (requires { p.varlen_bits; }) {
+    // Under a name without 0.14, the caller may have left the bits of a call without lengths as they were.
+    c.varlen_bits = p.lengths_q || p.lengths_k || rapt::aot::release() >= kReleaseWithBits ? p.varlen_bits : kDenseBits;
+    c.cu_seqlens_q = p.lengths_q;
+    c.cu_seqlens_k = p.lengths_k;
+    c.varlen = c.varlen_bits == kPaddedBits ? kPadded : kCompact;
+    if (c.varlen_bits == kStridedBits) {
+      c.starts_q = p.positions_q;
+      c.starts_k = p.positions_k;
+    }
+  } else {
+    c.varlen = p.varlen;
+    c.cu_seqlens_q = p.cu_seqlens_q;
+    c.cu_seqlens_k = p.cu_seqlens_k;
+  }
   if constexpr (requires { p.starts_q; }) {
     c.starts_q = p.starts_q;
     c.starts_k = p.starts_k;
@@ -38,6 +54,11 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.max_seqlen_q = p.max_seqlen_q;
   c.max_seqlen_k = p.max_seqlen_k;
   return c;
+}
+
+template <class Params>
+void clear(void* params, size_t bytes_of_every_version) {
+  std::memset(params, 0, rapt::aot::release() >= kReleaseWithBits ? sizeof(Params) : bytes_of_every_version);
 }
 
 template <class Params>
@@ -75,14 +96,15 @@ LseForm form_of_10_and_11() { return {.log2 = rapt::aot::release() == 10, .padde
 
 }  // namespace
 
-attn_fwd_params::attn_fwd_params() : every_version{} {}
-attn_bwd_params::attn_bwd_params() : every_version{} {}
+attn_fwd_params::attn_fwd_params() { clear<ForwardParams4>(this, sizeof every_version); }
+attn_bwd_params::attn_bwd_params() { clear<BackwardParams7>(this, sizeof every_version); }
 
 Error attn_fwd(const attn_fwd_params& params, int32_t version, Stream stream, const attn_options*) {
   switch (version) {
     case 1: return forward<ForwardParams1>(params, stream, form_of_10_and_11());
     case 3: return forward<ForwardParams3>(params, stream, {});
-    default: return unknown_version("attn_fwd", version, "1 or 3 (AOTriton 0.10 to 0.13)");
+    case 4: return forward<ForwardParams4>(params, stream, {});
+    default: return unknown_version("attn_fwd", version, "1, 3 or 4 (AOTriton 0.10 to 0.14)");
   }
 }
 
@@ -91,7 +113,8 @@ Error attn_bwd(const attn_bwd_params& params, int32_t version, Stream stream, co
     case 1: return backward<BackwardParams1>(params, stream, form_of_10_and_11(), false);
     case 3: return backward<BackwardParams3>(params, stream, {.log2 = false, .padded = true}, false);
     case 6: return backward<BackwardParams6>(params, stream, {}, options != nullptr && options->deterministic);
-    default: return unknown_version("attn_bwd", version, "1, 3 or 6 (AOTriton 0.10 to 0.13)");
+    case 7: return backward<BackwardParams7>(params, stream, {}, options != nullptr && options->deterministic);
+    default: return unknown_version("attn_bwd", version, "1, 3, 6 or 7 (AOTriton 0.10 to 0.14)");
   }
 }
 

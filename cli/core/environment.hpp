@@ -12,7 +12,7 @@ struct Variable {
   std::string name, value;
 };
 
-std::vector<Variable> environment_variables();           // of those that matter, the ones that are set
+std::vector<Variable> environment_variables();           // that are set and change what runs, or how fast
 std::vector<std::string> environment_warnings();         // why times that are measured now mislead
 std::string rocm_warning(const rapt_device_info& info);  // "" unless this device needs a newer ROCm
 

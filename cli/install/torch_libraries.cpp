@@ -14,7 +14,7 @@ namespace rapt::cli {
 namespace {
 
 constexpr const char* kName = "libaotriton_v2.so";
-constexpr int kOldestMinor = 7, kNewestMinor = 13;
+constexpr int kOldestMinor = 7, kNewestMinor = 14;
 const std::vector<std::string> kPrefixes = {"_ZN8aotriton", "_ZNK8aotriton"};
 
 bool has_library(const fs::path& folder) {

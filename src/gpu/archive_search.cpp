@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".rapt";
 
-// lib/rapt of an installation, or kernels/ of the build tree, relative to the library or, if it is linked statically,
-// to the program.
+// lib/rapt of an installation, kernels/ of the build tree, or the folder where PyTorch's wheels keep kernels, relative
+// to the library or, if it is linked statically, to the program.
 void add_places_beside_library(std::vector<fs::path>& places) {
   Dl_info info{};
   static const char here = 0;
@@ -29,6 +29,8 @@ void add_places_beside_library(std::vector<fs::path>& places) {
   for (const fs::path& place :
        {folder / "rapt", folder.parent_path() / "lib" / "rapt", folder.parent_path() / "kernels"})
     places.push_back(place);
+  const fs::path in_torch = folder / "aotriton.images" / "rapt";
+  if (fs::is_directory(in_torch, error)) places.push_back(in_torch);
 }
 
 std::vector<fs::path> search_path() {

@@ -115,11 +115,12 @@ TEST_P(EveryApi, MeetsTheRule) {
 TEST(Lengths, MeetTheRule) {
   for (const char* problem : {"b4 hq4 hk2 sq40 sk90 d64 bf16 causal varlen=5:5,0:7,40:90,3:0",
                               "b2 hq4 hk4 sq21 sk30 d80 dv48 fp32 varlen=21:4,9:30"})
-    for (const Lengths lengths : {Lengths::padded, Lengths::strided}) {
-      Calling how = calling(Api::v12);
-      how.lengths = lengths;
-      check(how, {problem});
-    }
+    for (const Api api : {Api::v12, Api::v14})
+      for (const Lengths lengths : {Lengths::padded, Lengths::strided}) {
+        Calling how = calling(api);
+        how.lengths = lengths;
+        check(how, {problem});
+      }
 }
 
 // As PyTorch's own tests do it: values uniform in [0, 1), and gradients from the same pass's out.

@@ -155,6 +155,30 @@ class CallersStruct {
   alignas(Params) unsigned char storage_[sizeof(Params)];
 };
 
+// The sequences' lengths, as this version says them. Without lengths, 0.14's bits stay as they were in memory.
+template <class Params>
+void fill_lengths(Params& p, const Common& c) {
+  p.max_seqlen_q = c.max_q;
+  p.max_seqlen_k = c.max_k;
+  const bool is_padded = c.lengths == Lengths::padded, is_strided = c.lengths == Lengths::strided;
+  if constexpr (requires { p.varlen_bits; }) {
+    p.lengths_q = c.cu_q;
+    p.lengths_k = c.cu_k;
+    p.positions_q = c.starts_q;
+    p.positions_k = c.starts_k;
+    p.varlen_bits = is_padded ? v3::kPaddedBits : is_strided ? v3::kStridedBits : v3::kCompactBits;
+  } else {
+    p.cu_seqlens_q = c.cu_q;
+    p.cu_seqlens_k = c.cu_k;
+    p.varlen = is_padded ? v3::kPadded : is_strided ? v3::kStrided : v3::kCompact;
+  }
+  if constexpr (requires { p.starts_q; }) {
+    if (!c.starts_q) return;
+    p.starts_q = c.starts_q;
+    p.starts_k = c.starts_k;
+  }
+}
+
 template <class Params>
 void fill(Params& p, const Common& c) {
   p.q = c.q;
@@ -164,19 +188,7 @@ void fill(Params& p, const Common& c) {
   p.scale = c.scale;
   p.lse = c.lse;
   p.out = c.out;
-  if (c.cu_q) {
-    p.cu_seqlens_q = c.cu_q;
-    p.cu_seqlens_k = c.cu_k;
-    p.max_seqlen_q = c.max_q;
-    p.max_seqlen_k = c.max_k;
-    p.varlen = c.lengths == Lengths::padded ? v3::kPadded : c.lengths == Lengths::strided ? v3::kStrided : v3::kCompact;
-  }
-  if constexpr (requires { p.starts_q; }) {
-    if (c.starts_q) {
-      p.starts_q = c.starts_q;
-      p.starts_k = c.starts_k;
-    }
-  }
+  if (c.cu_q) fill_lengths(p, c);
   p.dropout = c.dropout;
   p.seed = c.seed;
   p.offset1 = c.offset1;
@@ -223,6 +235,7 @@ Error call_forward(Api api, const Common& c) {
     case Api::v10:
     case Api::v11: return forward_v3<v3::ForwardParams1>(c, 1);
     case Api::v12: return forward_v3<v3::ForwardParams3>(c, 3);
+    case Api::v14: return forward_v3<v3::ForwardParams4>(c, 4);
   }
   return kUnknown;
 }
@@ -271,6 +284,7 @@ Error call_backward(Api api, const Common& c, const Gradients& g) {
     case Api::v10: return backward_v3<v3::BackwardParams1>(c, g, 1);
     case Api::v11: return backward_v3<v3::BackwardParams3>(c, g, 3);
     case Api::v12: return backward_v3<v3::BackwardParams6>(c, g, 6);
+    case Api::v14: return backward_v3<v3::BackwardParams7>(c, g, 7);
   }
   return kUnknown;
 }
@@ -288,7 +302,7 @@ void expect_success(Error error, const char* what) {
 }  // namespace
 
 std::string name_of(Api api) {
-  static const char* const names[] = {"v04", "v05", "v07", "v09", "v09_fused", "v10", "v11", "v12"};
+  static const char* const names[] = {"v04", "v05", "v07", "v09", "v09_fused", "v10", "v11", "v12", "v14"};
   return names[static_cast<size_t>(api)];
 }
 

@@ -11,11 +11,11 @@
 namespace test {
 
 // The functions and structs of releases: 0.4; 0.5 and 0.6; 0.7 and 0.8; 0.9 and, for gradients, attn_bwd_fused; 0.10;
-// 0.11; 0.12 and 0.13.
-enum class Api { v04, v05, v07, v09, v09_fused, v10, v11, v12 };
+// 0.11; 0.12 and 0.13; 0.14.
+enum class Api { v04, v05, v07, v09, v09_fused, v10, v11, v12, v14 };
 std::string name_of(Api api);
-inline constexpr Api kEveryApi[] = {Api::v04,       Api::v05, Api::v07, Api::v09,
-                                    Api::v09_fused, Api::v10, Api::v11, Api::v12};
+inline constexpr Api kEveryApi[] = {Api::v04, Api::v05, Api::v07, Api::v09, Api::v09_fused,
+                                    Api::v10, Api::v11, Api::v12, Api::v14};
 
 struct Calling {
   Api api = Api::v12;

@@ -201,8 +201,27 @@ TEST(Failure, NanInReverse) {
 TEST(Failure, UnknownVersion) {
   Failing f;
   const std::string text = printed_by([&] { EXPECT_EQ(f.forward(7), kInvalidSymbol); });
-  expect_one_line(text, {"params_version is 7", "must be 1 or 3", "rapt install-aotriton --undo"});
+  expect_one_line(text, {"params_version is 7", "must be 1, 3 or 4", "rapt install-aotriton --undo"});
   EXPECT_EQ(f.results.out.at(0), 1);  // a struct of unknown layout: nothing can be written
+}
+
+// Two of 0.14's layouts that Rapt has not: lse of [total, heads], and k's lengths one by one.
+TEST(Failure, UnknownLayout) {
+  for (const uint32_t bits : {0x10b0bu, 0x150bu}) {
+    Failing f;
+    v3::ForwardParams4 p = {};
+    f.fill(p);
+    p.window_left = v3::kTopLeft;
+    p.lengths_q = p.lengths_k = f.views.lengths(Tensor(rapt::kInt32, {3}));
+    p.varlen_bits = bits;
+    const std::string text = printed_by([&] {
+      EXPECT_EQ(v3::attn_fwd(reinterpret_cast<const v3::attn_fwd_params&>(p), 4, nullptr, nullptr), kNotSupported);
+    });
+    if (bits == 0x10b0bu) expect_one_line(text, {"varlen_bits is 0x10b0b", "0xb0b (packed)"});
+    rapt::check(rapt_device_synchronize(gpus()[0]));
+    f.views.fetch();
+    expect_nan(f.results.out);
+  }
 }
 
 // NaN is written in the order of the stream, also while it is captured.

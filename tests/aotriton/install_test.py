@@ -145,8 +145,8 @@ class Install(CommandTest):
         self.assertEqual(self.contents(), before)
 
     def test_refuses_a_newer_release(self):
-        (self.lib / NAME).rename(self.lib / "libaotriton_v2.so.0.14.0")
-        self.refuses("libaotriton_v2.so.0.14.0", "0.7 to 0.13")
+        (self.lib / NAME).rename(self.lib / "libaotriton_v2.so.0.15.0")
+        self.refuses("libaotriton_v2.so.0.15.0", "0.7 to 0.14")
 
     def test_refuses_what_is_no_release(self):
         for version in ["0.3.0", "0.-1", "0.9x", "0.11.1.bak"]:

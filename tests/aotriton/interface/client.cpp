@@ -1,8 +1,11 @@
 // A caller of one release of AOTriton, compiled with that release's headers and linked with libaotriton_v2. It computes
-// causal attention and its gradients on a GPU and compares them with a plain loop. run_clients.py builds and runs it.
+// causal attention and its gradients on a GPU and compares them with a plain loop; from 0.11 on also of packed
+// sequences, filling in the structs as PyTorch does. run_clients.py builds and runs it with AOTriton's headers,
+// prefix_test.py with Rapt's.
 #include <array>  // the first releases' own headers lack it
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <vector>
@@ -53,7 +56,12 @@ struct Tensor {
     for (uint16_t& x : host) x = to_bf16(normal(random));
     send();
   }
-  T4 view() {
+  T4 view(bool packed = false) {
+    if (packed)
+      return {reinterpret_cast<intptr_t>(device.data()),
+              {1, kHeads, kBatch * kRows, kDim},
+              {kCount, kDim, kHeads * kDim, 1},
+              aotriton::kBFloat16};
     return {reinterpret_cast<intptr_t>(device.data()),
             {kBatch, kHeads, kRows, kDim},
             {kRows * kHeads * kDim, kDim, kHeads * kDim, 1},
@@ -66,6 +74,8 @@ struct Everything {
   rapt::DeviceMemory lse_memory{{RAPT_ROCM, 0}, kBatch* kHeads* kRows * 4};
   T2 lse{reinterpret_cast<intptr_t>(lse_memory.data()), {kBatch * kHeads, kRows}, {kRows, 1}, aotriton::kFloat32};
   T4 none{0, {0, 0, 0, 0}, {0, 0, 0, 0}, aotriton::kBFloat16};
+  const int32_t starts[kBatch + 1] = {0, kRows, 2 * kRows};
+  rapt::DeviceMemory starts_memory{{RAPT_ROCM, 0}, sizeof starts};
 };
 
 #if RELEASE <= 9
@@ -104,36 +114,83 @@ int backward(Everything& e) {
 #endif
 }
 #else
+#if RELEASE >= 11
+// Memory for AOTriton's other algorithms, which Rapt must not ask for.
+template <int Rank>
+struct Asked {
+#if RELEASE >= 12
+  using Argument = aotriton::LazyTensor<Rank>*;
+#else
+  using Argument = void*;
+#endif
+  static aotriton::TensorView<Rank> acquire(Argument) { std::abort(); }
+  static void dispose(Argument) {}
+  static aotriton::LazyTensor<Rank> of(void* cookie) {
+    return aotriton::LazyTensor<Rank>{.cookie = cookie, .acquire = &acquire, .dispose = &dispose};
+  }
+};
+
 template <class Params>
-void fill(Params& p, Everything& e) {
+void set_lengths(Params& p, Everything& e) {
+  const aotriton::TensorView<1> starts(reinterpret_cast<intptr_t>(e.starts_memory.data()), {kBatch + 1}, {1},
+                                       aotriton::kInt32);
+  e.starts_memory.copy_from_host(e.starts);
+  p.Max_seqlen_q = p.Max_seqlen_k = kRows;
+#if RELEASE >= 14
+  p.seqinfo_q0 = p.seqinfo_k0 = starts;
   using namespace aotriton::v3::flash;
-  p.Q = e.q.view();
-  p.K = e.k.view();
-  p.V = e.v.view();
+  const VarlenMode packed = {
+      .stacked = VarlenStacked::THD, .length = VarlenLength::CUMULATIVE, .position = VarlenPosition::REUSE};
+  p.varlen_bits = VarlenBits{.qmode = packed, .kmode = packed};
+#else
+  p.cu_seqlens_q = p.cu_seqlens_k = starts;
+  p.varlen_type = aotriton::v3::flash::VarlenType::CompactVarlen;
+#endif
+}
+#endif
+
+template <class Params>
+void fill(Params& p, Everything& e, bool packed) {
+  using namespace aotriton::v3::flash;
+  p.Q = e.q.view(packed);
+  p.K = e.k.view(packed);
+  p.V = e.v.view(packed);
   p.B = e.none;
   p.Sm_scale = static_cast<float>(kScale);
   p.L = e.lse;
-  p.Out = e.out.view();
+  p.Out = e.out.view(packed);
   p.dropout_p = 0;
   p.philox_offset2 = 0;
   p.causal_type = CausalType::WindowedAttention;
   p.window_left = p.window_right = WindowValue::TopLeftAligned;
+#if RELEASE >= 11
+  if (!packed) return;
+#if RELEASE >= 12
+  p.L = T2(reinterpret_cast<intptr_t>(e.lse_memory.data()), {kHeads, kBatch * kRows}, {kBatch * kRows, 1},
+           aotriton::kFloat32);
+#endif
+  set_lengths(p, e);
+#endif
 }
 
-int forward(Everything& e) {
+int forward(Everything& e, bool packed = false) {
   aotriton::v3::flash::attn_fwd_params p;
-  fill(p, e);
+  fill(p, e, packed);
   return aotriton::v3::flash::attn_fwd(p, p.kVersion, nullptr);
 }
 
-int backward(Everything& e) {
+int backward(Everything& e, bool packed = false) {
   aotriton::v3::flash::attn_bwd_params p;
-  fill(p, e);
-  p.DO = e.dout.view();
-  p.DQ = e.dq.view();
-  p.DK = e.dk.view();
-  p.DV = e.dv.view();
+  fill(p, e, packed);
+  p.DO = e.dout.view(packed);
+  p.DQ = e.dq.view(packed);
+  p.DK = e.dk.view(packed);
+  p.DV = e.dv.view(packed);
   p.DB = e.none;
+#if RELEASE >= 11
+  p.D = Asked<2>::of(&e);
+  p.DQ_ACC = Asked<4>::of(&e);
+#endif
   return aotriton::v3::flash::attn_bwd(p, p.kVersion, nullptr);
 }
 #endif
@@ -174,7 +231,7 @@ struct Reference {
 };
 
 // The largest error, relative to the largest value of its kind.
-double compare(Everything& e) {
+double compare(Everything& e, bool packed = false) {
   std::vector<float> lse(kBatch * kHeads * kRows);
   e.lse_memory.copy_to_host(lse.data());
   for (Tensor* t : {&e.out, &e.dq, &e.dk, &e.dv}) t->fetch();
@@ -184,7 +241,8 @@ double compare(Everything& e) {
       const Reference r(e, b, h);
       for (int i = 0; i < kRows; ++i) {
         const double base = RELEASE <= 10 ? std::log(2.0) : 1;
-        worst = std::fmax(worst, std::fabs(lse[static_cast<size_t>((b * kHeads + h) * kRows + i)] * base - r.lse[i]));
+        const int row = packed && RELEASE >= 12 ? (h * kBatch + b) * kRows + i : (b * kHeads + h) * kRows + i;
+        worst = std::fmax(worst, std::fabs(lse[static_cast<size_t>(row)] * base - r.lse[i]));
         for (int x = 0; x < kDim; ++x)
           for (const auto& [ours, theirs] : {std::pair{e.out.at(b, h, i, x), r.out[i][x]},
                                              {e.dq.at(b, h, i, x), r.dq[i][x]},
@@ -196,6 +254,14 @@ double compare(Everything& e) {
   return worst;
 }
 
+bool report(Everything& e, int f, int b, bool packed) {
+  rapt::synchronize({RAPT_ROCM, 0});
+  const double error = compare(e, packed);
+  std::printf("AOTriton 0.%d%s: attn_fwd returned %d, attn_bwd %d, largest error %.1e\n", RELEASE,
+              packed ? ", packed" : "", f, b, error);
+  return f == 0 && b == 0 && error < 0.02;
+}
+
 }  // namespace
 
 int main() {
@@ -204,9 +270,12 @@ int main() {
   e.k.randomize(2);
   e.v.randomize(3);
   e.dout.randomize(4);
-  const int f = forward(e), b = backward(e);
-  rapt::synchronize({RAPT_ROCM, 0});
-  const double error = compare(e);
-  std::printf("AOTriton 0.%d: attn_fwd returned %d, attn_bwd %d, largest error %.1e\n", RELEASE, f, b, error);
-  return f == 0 && b == 0 && aotriton::v2::flash::check_gpu(nullptr) == 0 && error < 0.02 ? 0 : 1;
+  int f = forward(e), b = backward(e);
+  bool ok = report(e, f, b, false);
+#if RELEASE >= 11
+  for (Tensor* t : {&e.out, &e.dq, &e.dk, &e.dv}) t->host.assign(kCount, 0x7fc0), t->send();
+  f = forward(e, true), b = backward(e, true);
+  ok = report(e, f, b, true) && ok;
+#endif
+  return ok && aotriton::v2::flash::check_gpu(nullptr) == 0 ? 0 : 1;
 }

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-RELEASES = ["0.4b", "0.5b", "0.6b", "0.7b", "0.8b", "0.9b", "0.10b", "0.11b", "0.12b", "0.13b"]
+RELEASES = ["0.4b", "0.5b", "0.6b", "0.7b", "0.8b", "0.9b", "0.10b", "0.11b", "0.12b", "0.13b", "0.14b"]
 CONFIG = """#pragma once
 #define AOTRITON_NS aotriton
 #define AOTRITON_API __attribute__((visibility("default")))

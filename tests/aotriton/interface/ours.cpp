@@ -32,10 +32,14 @@ void print_fields(const char* params) {
   FIELD(delta, D);
   FIELD(cu_seqlens_q, cu_seqlens_q);
   FIELD(cu_seqlens_k, cu_seqlens_k);
+  FIELD(lengths_q, seqinfo_q0);
+  FIELD(lengths_k, seqinfo_k0);
   FIELD(max_seqlen_q, Max_seqlen_q);
   FIELD(max_seqlen_k, Max_seqlen_k);
   FIELD(starts_q, seq_strides_q);
   FIELD(starts_k, seq_strides_k);
+  FIELD(positions_q, seqinfo_q1);
+  FIELD(positions_k, seqinfo_k1);
   FIELD(dropout, dropout_p);
   FIELD(seed, philox_seed_ptr);
   FIELD(offset1, philox_offset1);
@@ -49,6 +53,7 @@ void print_fields(const char* params) {
   FIELD(window_left, window_left);
   FIELD(window_right, window_right);
   FIELD(dq_sum, DQ_ACC);
+  FIELD(varlen_bits, varlen_bits);
 }
 
 }  // namespace
@@ -59,7 +64,9 @@ int main() {
   std::printf("size Stream %zu\n", sizeof(Stream));
   print_fields<ForwardParams1>("attn_fwd1");
   print_fields<ForwardParams3>("attn_fwd3");
+  print_fields<ForwardParams4>("attn_fwd4");
   print_fields<BackwardParams1>("attn_bwd1");
   print_fields<BackwardParams3>("attn_bwd3");
   print_fields<BackwardParams6>("attn_bwd6");
+  print_fields<BackwardParams7>("attn_bwd7");
 }

@@ -45,6 +45,10 @@ void print_fields(const char* function) {
   FIELD(Max_seqlen_k);
   FIELD(seq_strides_q);
   FIELD(seq_strides_k);
+  FIELD(seqinfo_q0);
+  FIELD(seqinfo_k0);
+  FIELD(seqinfo_q1);
+  FIELD(seqinfo_k1);
   FIELD(dropout_p);
   FIELD(philox_seed_ptr);
   FIELD(philox_offset1);
@@ -58,6 +62,7 @@ void print_fields(const char* function) {
   FIELD(window_left);
   FIELD(window_right);
   FIELD(DQ_ACC);
+  FIELD(varlen_bits);
 }
 
 const volatile void* used;
@@ -103,15 +108,15 @@ void print_layout() {
 void use_v2() {
   namespace v2 = aotriton::v2::flash;
   use(&v2::check_gpu);
-#if RELEASE <= 12
+#if RELEASE <= 12 && !defined(WITHOUT_V2)  // Rapt's own headers have no attention of v2
   use(&v2::attn_fwd);
   use(&v2::attn_bwd);
 #endif
-#if RELEASE >= 7 && RELEASE <= 12
+#if RELEASE >= 7 && RELEASE <= 12 && !defined(WITHOUT_V2)
   use(&v2::attn_fwd_compact_varlen);
   use(&v2::attn_bwd_compact_varlen);
 #endif
-#if RELEASE >= 9 && RELEASE <= 12
+#if RELEASE >= 9 && RELEASE <= 12 && !defined(WITHOUT_V2)
   use(&v2::attn_bwd_fused);
 #endif
 #if RELEASE >= 9

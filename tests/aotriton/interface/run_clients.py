@@ -23,7 +23,7 @@ def client(repository, release, library, rapt, folder):
     name = "libaotriton_v2.so" + (f".0.{minor}.0" if minor >= 8 else "")
     (folder / name).symlink_to(library)
     program = folder / "client"
-    run("g++", "-std=c++20", "-O1", "-w", f"-DRELEASE={minor}", f"-I{folder}/include", f"-I{HERE}", f"-I{ROOT}/include",
+    run("clang++-19", "-std=c++20", "-O1", "-w", f"-DRELEASE={minor}", f"-I{folder}/include", f"-I{HERE}", f"-I{ROOT}/include",
         HERE / "client.cpp", library, rapt, "-o", program)
     paths = f"{library.parent}:{rapt.parent}"
     return program, os.environ | {"LD_LIBRARY_PATH": paths, "LD_PRELOAD": str(folder / name)}
