@@ -52,6 +52,7 @@ const char* op_name(rapt_op op) { return op == RAPT_FORWARD ? "fwd" : "bwd"; }
 
 struct BenchRunner::Tensors {
   bool deterministic;
+  int32_t wanted;  // gradients
   Attention inputs;
   Forward results;
   Placement place;
@@ -64,6 +65,8 @@ struct BenchRunner::Tensors {
 
   Tensors(const Problem& problem, const BenchPlan& plan)
       : deterministic(problem.c().deterministic != 0),
+        wanted(problem.c().gradients != 0 ? problem.c().gradients
+                                          : RAPT_GRADIENT_Q | RAPT_GRADIENT_K | RAPT_GRADIENT_V),
         inputs(make_inputs(problem, InputKind::normal, plan.seed, plan.layout)),
         results(inputs),
         place(plan.device),
@@ -80,7 +83,7 @@ struct BenchRunner::Tensors {
     fill_normal(*dout, 1, 99);
     gradients.emplace(inputs);
     placed_dout = place.in(*dout);
-    placed_gradients = gradients->view(place);
+    placed_gradients = gradients->view(place, wanted);
     const std::string of_forward = on_gpu(place.device()) ? gpu_backend(place.device()) : backend;
     rapt::forward(attention, out, lse, how(of_forward, team));
   }

@@ -27,9 +27,12 @@ rapt::Gradients Gradients::view() {
   return view(host);
 }
 
-rapt::Gradients Gradients::view(Placement& place) {
-  const auto optional = [&](Array& a) { return a ? std::optional(place.out(a)) : std::nullopt; };
-  return {place.out(dq), place.out(dk), place.out(dv), optional(dbias), optional(dsink)};
+rapt::Gradients Gradients::view(Placement& place, int32_t wanted) {
+  const auto placed = [&](Array& a, int32_t bit) {
+    return a && (wanted & bit) ? std::optional(place.out(a)) : std::nullopt;
+  };
+  return {placed(dq, RAPT_GRADIENT_Q), placed(dk, RAPT_GRADIENT_K), placed(dv, RAPT_GRADIENT_V),
+          placed(dbias, RAPT_GRADIENT_BIAS), placed(dsink, RAPT_GRADIENT_SINK)};
 }
 
 }  // namespace rapt::cli

@@ -18,7 +18,7 @@ struct Gradients {
   Array dbias, dsink;  // absent where the attention has no bias, no sink
 
   rapt::Gradients view();
-  rapt::Gradients view(Placement& place);
+  rapt::Gradients view(Placement& place, int32_t wanted = ~0);  // rapt_gradient_bits
 };
 
 }  // namespace rapt::cli

@@ -273,11 +273,11 @@ void fill(Arguments& a, const ForwardCall& call, const Pass& pass, const PassKer
 void fill(Arguments& a, const BackwardCall& call, const Pass& pass, const PassKernel& kernel, const Device& device,
           char* workspace) {
   if (kernel.stage() == Stage::backward_dq) {  // which comes first
-    a.backward.backward = backward_args(call, pass, device, workspace);
+    a.backward.all.backward = backward_args(call, pass, device, workspace);
     if (pass.lead->known->hopper) add_maps(a.backward, call, pass, device, workspace);
   }
-  set_stage(call, kernel, device, a.backward.backward);
-  if (pass.lead->known->hopper && pass.kind == PassKind::apart) set_turns(a.backward, call, kernel, device);
+  set_stage(call, kernel, device, a.backward.all.backward);
+  if (pass.lead->known->hopper && pass.kind == PassKind::apart) set_turns(a.backward.all, call, kernel, device);
 }
 
 namespace {

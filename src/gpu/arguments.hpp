@@ -14,7 +14,7 @@ union Arguments {
   rapt_forward_args forward;
   rapt_hopper_forward_scores_args hopper_forward;
   rapt_split_args split;
-  rapt_hopper_backward_args backward;  // kernels of other families take its beginning
+  rapt_hopper_backward_scores_args backward;  // other kernels take its beginning
 };
 
 // Fills what a kernel of the pass takes. Called for each kernel in turn, with the same arguments: later ones of a pass

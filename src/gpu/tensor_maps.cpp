@@ -30,16 +30,16 @@ void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const 
                        device.text());
 }
 
-// Boxes of a bias or mask have 128 bytes of a row, and the rows of a tile of queries. `bytes`: of an element.
+// Boxes of a bias or mask have 128 bytes of a row, and `rows` of a tile of queries and `keys`. `bytes`: of an element.
 void add_tiles(rapt_hopper_score_tiles& t, const char* name, const Call& call, const ScoreView& view, int64_t bytes,
-               const Variant& kernel, const Device& device) {
+               int32_t rows, int64_t keys, const Device& device) {
   if (!view) return;
   t.per_query = view.query != 0;
   t.per_head = view.head != 0;
   t.per_batch = view.batch != 0;
-  const int32_t box_rows = t.per_query ? kernel.block_q : 1;
+  const int32_t box_rows = t.per_query ? rows : 1;
   t.box_bytes = box_rows * kBoxColumns * 2;
-  t.boxes = static_cast<int32_t>(kernel.block_k * bytes / (int64_t{kBoxColumns} * 2));
+  t.boxes = static_cast<int32_t>(std::max<int64_t>(keys * bytes / (int64_t{kBoxColumns} * 2), 1));
   // A stride that no copy needs must still be one that the driver takes.
   const auto stride = [&](int64_t elements) { return elements == 0 ? 16 : elements * bytes; };
   const TensorLayout layout = {.data = view.data,
@@ -74,10 +74,10 @@ rapt_hopper_softcap softcap_args(const Call& call) {
   return c;
 }
 
-void add_scores(rapt_hopper_scores& s, const Call& call, const rapt_abi_problem& problem, const Variant& kernel,
+void add_scores(rapt_hopper_scores& s, const Call& call, const rapt_abi_problem& problem, int32_t rows, int64_t keys,
                 const Device& device) {
-  add_tiles(s.bias, "bias", call, call.bias, dtype_bytes(call.dtype), kernel, device);
-  add_tiles(s.mask, "mask", call, call.mask, 1, kernel, device);
+  add_tiles(s.bias, "bias", call, call.bias, dtype_bytes(call.dtype), rows, keys, device);
+  add_tiles(s.mask, "mask", call, call.mask, 1, rows, keys, device);
   if (problem.softcap > 0) s.softcap = softcap_args(call);
   s.last_keys_first = call.alibi && problem.window_right == 0;
   if (problem.softcap > 0 || call.alibi || call.bias) {
@@ -143,6 +143,7 @@ std::string hopper_refusal(Family family, const Needs& n) {
   if (n.mask == MaskKind::window && family == Family::hopper)
     return "by tensor maps: what adds up dq takes no left window";
   if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
+  if (n.wants(gradient::bias)) return "by tensor maps: the backward pass has no gradient of a bias";
   return "";
 }
 
@@ -157,14 +158,15 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   a.turns = turns_of(call, kernel.tiles, false, device);
   a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
-  if (v.features == "scores") add_scores(arguments.scores, call, a.forward.problem, v, device);
+  if (v.features == "scores") add_scores(arguments.scores, call, a.forward.problem, v.block_q, v.block_k, device);
   return arguments;
 }
 
 int64_t hopper_rows(const Needs& n) { return n.batch * n.heads_q * padded_rows(n.seqlen_q); }
 
-void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device,
+void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, const Pass& pass, const Device& device,
               char* workspace) {
+  rapt_hopper_backward_args& a = all.all;
   const Variant& lead = *pass.lead;
   const auto of_q = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
     encode(map, name, call, view, call.heads_q, call.seqlen_q, dims, rows, device);
@@ -183,6 +185,8 @@ void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass
   const int64_t rows = padded_rows(call.seqlen_q);
   a.backward.statistics.head = rows;
   a.backward.statistics.batch = rows * call.heads_q;
+  all.scores = {};
+  if (lead.features == "scores") add_scores(all.scores, call, a.backward.problem, kBlockRows, kBlockRows, device);
   if (!fused) return;
   a.counters = reinterpret_cast<int32_t*>(workspace + pass.workspace.counters);
   plan_sections(a, call, pass, device);

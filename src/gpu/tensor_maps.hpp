@@ -17,7 +17,7 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
 int64_t hopper_rows(const Needs& n);
 
 // What the kernels of the backward pass read beside a.backward, which is filled.
-void add_maps(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device,
+void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, const Pass& pass, const Device& device,
               char* workspace);
 
 // In which order a kernel of the pass `apart` computes its tiles.

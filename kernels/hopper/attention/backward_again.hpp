@@ -15,14 +15,15 @@ namespace rapt::nvidia {
 inline constexpr int kAgainColumns = 16;
 using AgainTiles = TileC[1][kAgainColumns / 8];
 
-// What a row's statistics are in a run. They are in the log2 domain, which score_gradients() does not expect.
-template <class T>
+// What a row's statistics are in a run. score_gradients() expects natural units: those of kernels with options, where
+// `General`, are, and others are in the log2 domain.
+template <class T, bool General>
 DEVICE rapt_abi_row_statistics statistics_in(int run, const rapt_abi_row_statistics& row) {
-  return {row.lse * kLn2 + added_to_lse<T>(run), row.delta};
+  return {row.lse * (General ? 1 : kLn2) + added_to_lse<T>(run), row.delta};
 }
 
 // The tensors of a head of q.
-template <class T>
+template <class T, bool General>
 struct HeadInMemory {
   RowsInMemory<T> q, dout, k, v;
   const rapt_abi_row_statistics* statistics;
@@ -38,7 +39,7 @@ struct HeadInMemory {
             statistics_of(a, block.batch, block.q, head)};
   }
   DEVICE_MEMBER rapt_abi_row_statistics of_row(int run, int row) const {
-    return row < q.rows ? statistics_in<T>(run, statistics[row]) : rapt_abi_row_statistics{};
+    return row < q.rows ? statistics_in<T, General>(run, statistics[row]) : rapt_abi_row_statistics{};
   }
 };
 
@@ -74,10 +75,10 @@ DEVICE bool replace_rows(const rapt_abi_rows& tensor, int batch, const Span& spa
 }
 
 // kAgainColumns columns of dq of a warp's 16 rows. Returns whether one is not finite.
-template <class T>
+template <class T, bool General = false>
 DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int first_row, int dim, int lane) {
   Problem& p = a.problem;
-  const auto head = HeadInMemory<T>::of(a, block, block.head);
+  const auto head = HeadInMemory<T, General>::of(a, block, block.head);
   const Keys keys = keys_of(p, block, first_row, kTile);
   AgainTiles dq = {};
 #pragma unroll 1
@@ -87,7 +88,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
     add_products_of_rows(dp, head.dout, first_row, head.v, key, lane);
     for_rows<1>([&](int m, int half) {
       const int row = first_row + row_in_wave(m, half, lane);
-      score_gradients<false>(
+      score_gradients<General>(
           p, block, key, true, [&] { return query_of(p, block, row); }, head.of_row(run, row),
           TileLogits<2>{s[m], half, lane}, TileLogits<2>{dp[m], half, lane});
     });
@@ -98,14 +99,14 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
 }
 
 // The same of dk and dv of a warp's 16 keys; later runs are about dk alone. The block's head is one of k.
-template <class T>
+template <class T, bool General = false>
 DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int first_key, int dim, int lane) {
   Problem& p = a.problem;
   const Queries rows = queries_of(p, block, first_key, kTile);
   AgainTiles dk = {}, dv = {};
 #pragma unroll 1
   for (int g = 0; g < p.group; ++g) {
-    const auto head = HeadInMemory<T>::of(a, block, block.head * p.group + g);
+    const auto head = HeadInMemory<T, General>::of(a, block, block.head * p.group + g);
 #pragma unroll 1
     for (int row = rows.begin / kTile * kTile; row < rows.end; row += kTile) {
       TileC s[1][2] = {}, dp[1][2] = {};
@@ -116,7 +117,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
 #pragma unroll
         for (int column = 0; column < 2; ++column) {
           const int query = row + n * 8 + lane % 4 * 2 + column;
-          score_gradients<false>(
+          score_gradients<General>(
               p, block, first_key, true, [&] { return query_of(p, block, query); }, head.of_row(run, query),
               ColumnLogits<1, 2>{s, n, column, lane}, ColumnLogits<1, 2>{dp, n, column, lane});
         }

@@ -1,5 +1,5 @@
-// dK and dV by wgmma and TMA, for head dims above 128: Hopper only. S^T = K Q^T, dP^T = V dO^T, dV += P^T dO,
-// dK += dS^T Q.
+// dK and dV by wgmma and TMA, for head dims above 128 and for options: Hopper only. S^T = K Q^T, dP^T = V dO^T,
+// dV += P^T dO, dK += dS^T Q.
 //
 // A workgroup stays on its multiprocessor and computes tiles of 64 keys, one after another (turns.hpp), in steps of 64
 // queries. Registers of four warps hold dK or dV, not both: one group of four warps computes P^T and dV, another one
@@ -29,8 +29,11 @@ struct Shared {
   using RingQ = Ring<2>;
   static constexpr int kWeightBytes = kRows * kRows * static_cast<int>(sizeof(float));
   static constexpr int kQ = 2 * Tile::kBytes, kDout = kQ + 2 * Tile::kBytes, kWeights = kDout + 2 * Tile::kBytes;
-  static constexpr int kStatistics = kWeights + 2 * kWeightBytes, kBarriers = kStatistics + 2 * kStatisticsBytes;
-  static constexpr int kWorkBytes = 32, kWork = kBarriers + 2 * RingK::kBytes + 3 * RingQ::kBytes;
+  using Stage = StageOfScores<1>;
+  static constexpr int kScoreTiles = kWeights + 2 * kWeightBytes;
+  static constexpr int kStatistics = kScoreTiles + (kScores ? 2 * Stage::kBytes : 0);
+  static constexpr int kBarriers = kStatistics + 2 * kStatisticsBytes, kWorkBytes = 32;
+  static constexpr int kWork = kBarriers + 2 * RingK::kBytes + (kScores ? 4 : 3) * RingQ::kBytes;
   static constexpr int kFound = kWork + 2 * kWorkBytes, kBytes = kFound + 16;
   char* memory;
   uint32_t address;
@@ -49,6 +52,8 @@ struct Shared {
   DEVICE_MEMBER RingQ q_ring() const { return {v_ring().barriers + RingK::kBytes}; }
   DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingQ weights_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER RingQ score_ring() const { return {weights_ring().barriers + RingQ::kBytes}; }
+  DEVICE_MEMBER Stage scores(uint32_t n) const { return {address + kScoreTiles + RingQ::stage(n) * Stage::kBytes}; }
   // Groups still store a tile when K and V of the next one arrive: there are two.
   DEVICE_MEMBER Work& work(uint32_t n) const { return *reinterpret_cast<Work*>(memory + kWork + n % 2 * kWorkBytes); }
   // Whether an element of dK or dV of the workgroup's tiles is Inf or NaN.
@@ -61,6 +66,7 @@ struct Shared {
     q_ring().init(kGroups, 2);  // Q, and the statistics
     dout_ring().init(kGroups);
     weights_ring().init(4, 4);  // warps
+    if constexpr (kScores) score_ring().init(4);
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
@@ -88,7 +94,7 @@ DEVICE Work work_of(Args& a, const QueryTile& turn) {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared) {}
+  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
     Turns turns(a_.turns, workgroup_id(), workgroups());
@@ -98,6 +104,7 @@ class Feeder {
       int step = work.first_step, head = work.head * group;
 #pragma unroll 1
       for (int i = 0; i < work.steps * group; ++i) {
+        if constexpr (kScores) load_scores({work.first_key, step * kQueries, head, work.batch});
         load_rows(step * kQueries, head, work.batch);
         if (i == 0) load_keys(work);  // when the last tile's keys are not needed any more
         if (++step == work.first_step + work.steps) step = work.first_step, ++head;
@@ -120,6 +127,11 @@ class Feeder {
     shared_.v().load(a_.v, shared_.v_ring().full(tiles_), work.first_key, work.head, work.batch);
     ++tiles_;
   }
+  DEVICE_MEMBER void load_scores(const Coordinates& first) const {
+    if (!has_tiles(options_)) return;
+    shared_.score_ring().wait_until_empty(fills_);
+    shared_.scores(fills_).load(options_, shared_.score_ring().full(fills_), first);
+  }
   // Q with the statistics, and dO.
   DEVICE_MEMBER void load_rows(int row, int head, int batch) {
     shared_.q_ring().wait_until_empty(fills_);
@@ -134,6 +146,7 @@ class Feeder {
   }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   uint32_t tiles_ = 0, fills_ = 0;
 };
@@ -142,7 +155,7 @@ class Feeder {
 template <bool Weighs>
 class Group {
  public:
-  DEVICE_MEMBER Group(Args& a, const Shared& shared) : a_(a), shared_(shared) {}
+  DEVICE_MEMBER Group(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
 #pragma unroll 1
@@ -175,6 +188,7 @@ class Group {
     first_step_ = step_ = same_in_all_lanes(work.first_step);
     full_begin_ = same_in_all_lanes(work.full_begin);
     full_end_ = same_in_all_lanes(work.full_end);
+    head_ = same_in_all_lanes(work.head) * a_.backward.problem.group;
     return steps_ > 0;
   }
 
@@ -191,7 +205,7 @@ class Group {
     if constexpr (Weighs) weigh(s);
     else differentiate(s);
     scores_ring().give_back(fill_, leads());
-    if (++step_ == first_step_ + steps_) step_ = first_step_;
+    if (++step_ == first_step_ + steps_) step_ = first_step_, ++head_;
   }
 
   // The gradient of a step, whose operand is in `s`. Then `s` has the next step's.
@@ -210,9 +224,13 @@ class Group {
     if (!Last) make_operand(s, next_is_last);
   }
 
-  // P^T of S^T, also for the other group.
+  // P^T of S^T. The other group has it times the slope of softcap.
   DEVICE_MEMBER void weigh(Scores& s) const {
+    Problem& p = a_.backward.problem;
     const int first_row = step_ * kQueries;
+    Scores slopes;
+    const bool caps = kScores && p.softcap > 0;
+    if constexpr (kScores) change_scores(s, slopes, first_row);
     if (rarely(first_row < full_begin_ || first_row + kQueries > full_end_)) exclude_queries(s, first_row);
     const float4* const pairs = pairs_of(fill_);
     shared_.weights_ring().wait_until_empty(fill_);
@@ -221,12 +239,41 @@ class Group {
     for (int i = 0; i < kQueries / 8; ++i) {
       const float4 pair = pairs[4 * i];
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        s[i][e] = exp2(__builtin_fmaf(s[i][e], a_.backward.problem.scale_log2, e % 2 == 0 ? -pair.x : -pair.z));
-      to[i * kGroupThreads] = make_float4(s[i][0], s[i][1], s[i][2], s[i][3]);
+      for (int e = 0; e < 4; ++e) s[i][e] = weight_of(p, s[i][e], e % 2 == 0 ? pair.x : pair.z);
+      const auto sloping = [&](int e) { return caps ? s[i][e] * slopes[i][e] : s[i][e]; };
+      to[i * kGroupThreads] = make_float4(sloping(0), sloping(1), sloping(2), sloping(3));
     }
     wave_barrier();
     shared_.weights_ring().full(fill_).arrive_if(lane() == 0);
+  }
+  // The problem's options on scores. They leave logits.
+  DEVICE_MEMBER void change_scores(Scores& s, Scores& slopes, int first_row) const {
+    Problem& p = a_.backward.problem;
+    const TransposedScores transposed = {s, warp_row(), lane()};
+    float scale = p.scale;
+    if (p.softcap > 0) {
+      cap_with_slopes(s, slopes, scale, p.softcap, options_.softcap);
+      scale = 1;
+    }
+    if (p.alibi.data != nullptr) {
+      const Work& work = shared_.work(tile_);
+      const int key = work.first_key + warp_row() + lane() / 4, query = first_row + 2 * (lane() % 4);
+      const int diagonal = unpacked_block(p, work.head, work.batch, 0).diagonal;
+      transposed.add_slopes(scale, slope_of(p, head_, work.batch), key - query - diagonal);
+      scale = 1;
+    }
+    if (has_tiles(options_)) {
+      shared_.score_ring().wait_until_full(fill_);
+      const Shared::Stage tiles = shared_.scores(fill_);
+      if (options_.bias.boxes > 0) {
+        transposed.add_bias<T>(tiles.bias(0), options_.bias, scale);
+        scale = 1;
+      }
+      if (options_.mask.boxes > 0) transposed.apply_mask(tiles.mask(0), options_.mask);
+      wave_barrier();  // all lanes have read
+      shared_.score_ring().give_back(fill_, lane() == 0);
+    }
+    if (scale != 1) multiply_all(s, scale);
   }
   DEVICE_MEMBER void exclude_queries(Scores& s, int first_row) const {
     Problem& p = a_.backward.problem;
@@ -277,9 +324,10 @@ class Group {
   }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   int steps_, first_step_, full_begin_, full_end_;  // of the tile
-  int step_;                                        // whose operand is next
+  int step_, head_;                                 // whose operand is next
   uint32_t tile_ = 0, fill_ = 0;                    // tiles and steps so far
 };
 
@@ -309,15 +357,15 @@ DEVICE void compute_again(Args& arguments, int group) {
     const bool again = !finite(a.dk, p.head_dim) || !finite(a.dv, p.head_dim_v);
     OwnWarps::wait();  // all four have looked
     if (!again) continue;
-    run_again<T, run_keys<T>>(a, block, block.first_row + warp_row(), lane());
-    add_infinite_rows<T, false, kKeys, 4, OwnWarps>(a, block);
+    run_again<T, run_keys<T, kScores>>(a, block, block.first_row + warp_row(), lane());
+    add_infinite_rows<T, kScores, kKeys, 4, OwnWarps>(a, block);
   }
 }
 
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};
@@ -335,6 +383,6 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
     if (group == 1) Group<true>(arguments, shared).run();
     else Group<false>(arguments, shared).run();
     NamedBarrier{1, kGroups * kGroupThreads}.wait();
-    if (rarely(shared.found())) compute_again(arguments, group - 1);
+    if (rarely(shared.found())) compute_again(arguments.all, group - 1);
   }
 }

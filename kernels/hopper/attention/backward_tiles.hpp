@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/hopper/attention/backward_again.hpp"
+#include "kernels/hopper/attention/backward_score_options.hpp"
 #include "kernels/hopper/attention/turns.hpp"
 #include "kernels/hopper/isa/registers.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
@@ -14,6 +15,8 @@ namespace rapt::nvidia {
 using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kRows = kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr bool kScores = RAPT_GENERAL;  // takes bias, mask, ALiBi and softcap
+inline constexpr float kLseUnit = kScores ? 1 : kLog2e;
 static_assert(kGroups == 2 && RAPT_BLOCK_K == kRows);
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
 inline constexpr int kFeederRegisters = 40, kRegisters = 232;
@@ -22,7 +25,9 @@ using Tile = Panels<kRows, kHeadDim>;
 using Scores = Accumulators<kRows / 8>;
 using Gradients = Accumulators<kHeadDim / 8>;
 using Operands = Fragment[kRows / Tile::kStepColumns];
+using AllArgs = const rapt_hopper_backward_scores_args;
 using Args = const rapt_hopper_backward_args;
+using Options = const rapt_hopper_scores;
 
 DEVICE int lane() { return thread_id() % kWave; }
 DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
@@ -57,6 +62,11 @@ DEVICE void start_sum(Gradients& c, const Operands& a, const Tile& b) {
   for (int i = 0; i < kRows / Tile::kStepColumns; ++i)
     multiply_fragment(c, a[i], later(rows, Tile::along_rows(i)), T());
   products_end();
+}
+
+// P of a logit.
+DEVICE float weight_of(Problem& p, float logit, float lse) {
+  return exp2(kScores ? (logit - lse) * kLog2e : __builtin_fmaf(logit, p.scale_log2, -lse));
 }
 
 // 0, from signs of exponentials. The compiler cannot move them below what needs it.

@@ -11,4 +11,10 @@ DEVICE uint32_t load_shared_16(uint32_t address) {
   return x;
 }
 
+DEVICE uint32_t load_shared_8(uint32_t address) {
+  uint32_t x;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+  return x;
+}
+
 }  // namespace rapt::nvidia
