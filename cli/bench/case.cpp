@@ -7,6 +7,7 @@
 #include "cli/core/machine.hpp"
 #include "cli/core/results.hpp"
 #include "cli/inputs/dtype.hpp"
+#include "cli/tune/kernels.hpp"
 
 namespace rapt::cli {
 
@@ -21,6 +22,12 @@ double memory_work(const rapt_problem& p, rapt_op op) {
   const int64_t bytes = p.batch * p.seqlen_k * p.heads_k * (p.head_dim + p.head_dim_v) * bytes_of(p.dtype);
   const bool decode = op == RAPT_FORWARD && p.seqlen_q <= kDecodeQueries && bytes > machine().last_level_cache;
   return decode ? static_cast<double>(bytes) : 0;
+}
+
+std::vector<std::string> every_kernel(const Problem& problem, rapt_op op, rapt_device device) {
+  std::vector<std::string> names;
+  for (const Way& way : DeviceKernels(device).ways(problem, op).all) names.push_back(way.backend);
+  return names;
 }
 
 // The backends to compare, each once by its general name, not once per instruction tier.
@@ -175,13 +182,17 @@ Sampler& BenchRunner::sampler(rapt_dtype dtype) {
   return *slot;
 }
 
+std::vector<std::string> BenchRunner::backends_of(const Problem& problem, rapt_op op) const {
+  if (!plan_.backends.empty()) return plan_.backends;
+  return plan_.every_kernel ? every_kernel(problem, op, plan_.device) : default_backends(problem, plan_.device);
+}
+
 std::vector<BenchRow> BenchRunner::rows_of(const BenchCase& which, const Problem& problem) const {
   const rapt_problem sizes = problem.c();
   std::vector<BenchRow> rows;
   for (const rapt_op op : plan_.ops) {
     if (op == RAPT_BACKWARD && which.forward_only) continue;
-    for (const std::string& backend :
-         plan_.backends.empty() ? default_backends(problem, plan_.device) : plan_.backends) {
+    for (const std::string& backend : backends_of(problem, op)) {
       BenchRow row;
       row.which = which;
       row.op = op;

@@ -36,6 +36,7 @@ inline constexpr double kNoBudget = 1e12;  // seconds
 struct BenchPlan {
   std::vector<BenchCase> cases;
   std::vector<std::string> backends;  // empty: all that take the problem
+  bool every_kernel = false;  // on a GPU, without `backends`: what the tuning table chooses, then every other kernel
   std::vector<rapt_op> ops;
   SamplingRule rule;
   uint64_t seed = 1;
@@ -52,6 +53,7 @@ class BenchRunner {
  private:
   struct Tensors;
   struct Entry;
+  std::vector<std::string> backends_of(const Problem& problem, rapt_op op) const;
   std::vector<BenchRow> rows_of(const BenchCase& which, const Problem& problem) const;
   void run_op(Tensors& tensors, std::vector<BenchRow*> rows);
   std::string over_budget(const BenchRow& row);

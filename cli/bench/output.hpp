@@ -31,7 +31,8 @@ class BenchTable : public BenchLayout {
   size_t label_width_ = 4;
 };
 
-// A table that a published report has is printed as in the report, if it is measured on a GPU.
+// Whether all cases are of this table, on a GPU: then they are printed as in the report that the table comes from.
+bool is_report(const BenchPlan& plan, const std::string& table);
 std::unique_ptr<BenchLayout> bench_layout(const BenchPlan& plan, const Team& team);
 
 void print_left_out(const std::vector<BenchRow>& rows);

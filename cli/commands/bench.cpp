@@ -18,7 +18,7 @@ namespace {
 
 struct BenchOptions {
   std::vector<std::string> what, backends;
-  std::string rows, json, html, op = "both", layout = "bshd", device = "cpu";
+  std::string rows, json, html, op, layout = "bshd", device = "cpu";
   int threads = 0;
   std::optional<double> budget;
   double seconds = 1;
@@ -56,12 +56,15 @@ BenchPlan plan_of(const BenchOptions& options) {
   plan.cases = cases_of(options);
   plan.backends = options.backends;
   plan.device = parse_device(options.device);
-  plan.ops = ops_of(options.op);
+  plan.every_kernel =
+      is_report(plan, "mi300x-d256") && options.backends.empty() && options.op != "bwd" && options.op != "both";
+  plan.ops = ops_of(plan.every_kernel ? "fwd" : options.op);
   plan.seed = options.seed;
   plan.rule.samples = options.samples;
   plan.rule.most_seconds = options.seconds;
-  plan.rule.warm_up_calls = options.warm_up;
-  plan.rule.iterations = options.iterations;
+  constexpr int kWarmUp = 10, kIterations = 100;  // the MI300X report's
+  plan.rule.warm_up_calls = plan.every_kernel && !options.warm_up ? kWarmUp : options.warm_up;
+  plan.rule.iterations = plan.every_kernel && !options.iterations ? kIterations : options.iterations;
   plan.layout = layout_of(options.layout == "bhsd", false);
   if (const double budget = budget_of(options, plan.device); budget > 0) {
     plan.budget = budget;
@@ -108,9 +111,7 @@ void add_bench(CLI::App& app, Action& action) {
   sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  sub->add_option("--op", o->op, "fwd, bwd or both")
-      ->check(CLI::IsMember({"fwd", "bwd", "both"}))
-      ->capture_default_str();
+  sub->add_option("--op", o->op, "fwd, bwd or both")->check(CLI::IsMember({"fwd", "bwd", "both"}))->default_str("both");
   sub->add_option("--rows", o->rows, "Only these rows: names or FIRST..LAST, separated by commas");
   sub->add_option("--budget", o->budget,
                   "Seconds in total; rows that do not fit are listed as left out. 0: no limit, as for forecasts")
@@ -138,7 +139,10 @@ void add_bench(CLI::App& app, Action& action) {
       "  rapt bench \"b1 hq4 hk4 sq2048 sk2048 d128 bf16\" --threads 1 --backend cpu --op fwd\n"
       "  rapt bench decode --json rows.json --html report.html\n"
       "  rapt bench strix-halo --device hip:0\n"
-      "strix-halo alone, on a GPU, is printed as in the report that it comes from.");
+      "  rapt bench mi300x-d256 --device hip:0 --warmup 10 --iterations 100\n"
+      "On a GPU, strix-halo alone is printed as in the report that it comes from. So is mi300x-d256, with every "
+      "kernel\n"
+      "that can run it; it is forward only unless --op says otherwise.");
   sub->callback([o, &action] { action = [o] { return bench_command(*o); }; });
 }
 

@@ -157,12 +157,16 @@ class Bench(CommandTest):
             self.assertNotIn(outside, html)
         self.assertEqual(self.names(), ["report.html", "rows.json"])
 
+    def test_numbers_of_calls(self):
+        _, rows = self.bench(PROBLEM, "--warmup", "2", "--iterations", "7", "--seconds", "0.000001")
+        self.assertEqual([row["samples"] for row in rows], [7] * 4)
+
     def test_what_no_memory_holds(self):
         _, rows = self.bench("b64 hq64 hk64 sq1000000 sk1000000 d128 fp32", "--budget", "0", "--backend", "cpu")
         self.assertIn("available", rows[0]["left_out"])
 
     def test_tables(self):
-        for table, cases in (("mi300x-d256", 4), ("fa3", 72), ("xeon", 72)):
+        for table, cases in (("mi300x-d256", 5), ("fa3", 72), ("xeon", 72)):
             _, rows = self.bench(table, "--op", "fwd", "--backend", "cpu", "--budget", "0.0001")
             self.assertEqual(len({row["problem"] for row in rows}), cases)
         _, rows = self.bench("decode", "--backend", "cpu", "--budget", "0.0001")

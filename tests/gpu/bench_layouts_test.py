@@ -85,6 +85,54 @@ class StrixHalo(Layouts):
         self.assertNotIn("Operation", text)
 
 
+class Mi300x(Layouts):
+    def bench(self, *options, **more):
+        return super().bench("mi300x-d256", *options, arch="gfx942", **more)
+
+    def test_the_layout_of_the_report(self):
+        text, rows = self.bench("--rows", "s512,s1024-d64")
+        ms = {row["kernel"].split(".")[0]: row["ms"] for row in rows if row["case"] == "s512"}
+        self.assertEqual(set(ms), {"forward_pipelined", "split_wide"})
+        self.assertIn("A: forward_pipelined.k32w4 (BLOCK_M=128, BLOCK_N=32, 4 waves)\n", text)
+        self.assertIn("B: split_wide.k32w4s4 (BLOCK_M=16, BLOCK_N=32, 4 waves)\n", text)
+        header, line = re.findall(r"^(Config.*|\(4, 512.*)$", text, re.MULTILINE)
+        self.assertRegex(header, r"^Config \(B,S,H,D\) +Native \(ms\) +A \(ms\) +B \(ms\) +Rapt \(ms\) +A Speedup +B Sp")
+        cells = line.removeprefix("(4, 512, 8, 256)").split()
+        native = float(cells[0].removeprefix(">="))
+        times = [ms["forward_pipelined"], ms["split_wide"], ms["forward_pipelined"]]
+        self.assertEqual(cells[1:4], [f"{x:.3f}" for x in times])
+        for cell, x in zip(cells[4:7], times, strict=True):
+            self.assertAlmostEqual(float(cell.strip(">=x")), native / x, delta=0.02)
+        self.assertEqual(cells[7], "A")
+        self.assertRegex(text, r"Comparison \(seq=1024, d_k=64\):\n  forward_pipelined.k32w\d: +\d.\d{3} ms, which Rapt chooses")
+        self.assertTrue(all(row["op"] == "fwd" and row["simulated"] for row in rows))
+        self.assertRegex(text, r"Times: simulated \(time model \d+\), not measured")
+
+    def test_native_is_a_bound_by_the_data_sheet(self):
+        text, _ = self.bench("--rows", "s512", "--op", "fwd")
+        products = 2 * 2 * 4 * 8 * 512**2 * 256 / (304 * 2.1e9 * 256) * 1e3  # the logits' 34 MB fit in the last cache
+        self.assertIn(f"(4, 512, 8, 256)  >={products:.3f} ", text)
+
+    def test_lds_adds_up_to_what_the_archive_says(self):
+        text, rows = self.bench("--rows", "s512")
+        kernels = json.loads(self.rapt("kernels", "gfx942", "--json").stdout)["kernels"]
+        lds = {k["name"]: k["shared_memory"] for k in kernels}
+        names = [row["kernel"].split(" ")[0] for row in rows]
+        self.assertIn("A: 128 x 256 + 32 x 256 = 40960 elements, 81920 bytes\n", text)
+        for name, line in zip(names, re.findall(r"^     has (.*)$", text, re.MULTILINE), strict=True):
+            total, parts = line.split(": ")
+            self.assertEqual(int(total.split()[0]), lds[name])
+            self.assertEqual(sum(int(n) for n in re.findall(r"= (\d+)", parts)), lds[name], name)
+            for factors, product in re.findall(r"((?:\d+ x )+\d+) = (\d+)", parts):
+                self.assertEqual(eval(factors.replace("x", "*")), int(product))
+
+    def test_backward_and_chosen_backends_keep_the_common_form(self):
+        for options in (("--op", "both"), ("--backend", "hip")):
+            text, _ = self.bench("--rows", "s512", *options)
+            self.assertIn("bwd TF/s", text)
+            self.assertNotIn("Config", text)
+
+
 class Options(Layouts):
     def test_bad_options_are_named(self):
         for option, value in (("--warmup", "0"), ("--iterations", "0"), ("--iterations", "many"), ("--warmup", "-1")):
