@@ -24,16 +24,18 @@ def forward(original, counts: Counts):
                 counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
             )
             out = empty_result(query, value.shape[-1])
-            lse = torch.empty((*query.shape[:3], 1), dtype=torch.float32, device=query.device)
-            seed = gpu_call.forward(
-                counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, lse.squeeze(-1)
-            )
+            lse = written = None
+            if compute_log_sumexp:
+                lse = torch.empty((*query.shape[:3], 1), dtype=torch.float32, device=query.device)
+                written = lse.squeeze(-1)
+            seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, written)
         if not taken:
             return original.call_boxed(
                 keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask,
                 scale=scale,
             )  # fmt: skip
-        return out, lse, None, None, query.shape[2], key.shape[2], gpu_call.unread(query), seed, None
+        unread = gpu_call.never_read(query.device) if lse is None else gpu_call.unread(query)
+        return out, lse, None, None, query.shape[2], key.shape[2], unread, seed, None
 
     return kernel
 

@@ -25,12 +25,16 @@ def forward(original, counts: Counts):
             )
             out = gpu_call.heads_last(query, value.shape[-1])
             batch, heads, rows, _ = query.shape
-            padded = -(-rows // _LSE_ROWS) * _LSE_ROWS if compute_log_sumexp else 0
-            lse = torch.empty((batch, heads, padded), dtype=torch.float32, device=query.device)
-            written = lse[..., :rows] if compute_log_sumexp else None
+            if compute_log_sumexp:
+                padded = -(-rows // _LSE_ROWS) * _LSE_ROWS
+                lse = torch.empty((batch, heads, padded), dtype=torch.float32, device=query.device)
+                written = lse[..., :rows]
+            else:
+                lse, written = gpu_call.never_read(query.device, batch, heads, 0, dtype=torch.float32), None
             seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, written)
         if taken:
-            return out, lse, gpu_call.unread(query), seed
+            unread = gpu_call.unread(query) if compute_log_sumexp else gpu_call.never_read(query.device)
+            return out, lse, unread, seed
         return original.call_boxed(
             keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale=scale
         )

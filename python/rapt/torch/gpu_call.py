@@ -6,6 +6,8 @@ too: libraries have different lse for rows with nothing to attend. Rapt's seeds 
 whose forward it was.
 """
 
+import functools
+
 import torch
 from torch import Tensor
 
@@ -25,6 +27,7 @@ def forward(
 ) -> Tensor:
     """Writes out and lse [batch, heads, seqlen_q]. Returns dropout's seed, a number on the device.
 
+    lse: None if no backward follows.
     Raises ValueError or NotImplementedError if Rapt does not take the call; nothing is written then.
     """
     options = _options(bias, is_causal, scale)
@@ -33,7 +36,7 @@ def forward(
         seed = torch.randint(2**63 - 1, (), dtype=torch.int64, device=query.device)
         options |= {"dropout": dropout_p, "dropout_seed": seed}
     else:
-        seed = unread(query)
+        seed = unread(query) if lse is not None else never_read(query.device)
     _core.forward(query, key, value, out, lse, **options)
     if _is_bound(bias, dropout_p):
         counts.bound += 1
@@ -65,14 +68,24 @@ def unread(query: Tensor) -> Tensor:
     return torch.empty((), dtype=torch.int64, device=query.device)
 
 
+@functools.lru_cache(256)
+def never_read(device: torch.device, *sizes: int, dtype: torch.dtype = torch.int64) -> Tensor:
+    """For results that stay in this call, because no backward follows: the same tensor each time, which costs nothing.
+
+    Graphs that torch captures may return unread() ones, whose memory must be their own.
+    """
+    return torch.empty(sizes, dtype=dtype, device=device)
+
+
 def check(counts: Counts, direction: str, operator: str, query, key, bias, dropout_p, is_causal, alone=False):
     """Raises if the call is left to torch although Rapt could take it. alone: no backward will follow."""
     if operator != "flash" and direction == "forward" and not torch._C._get_flash_sdp_enabled():
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
     if counts.always or query.device.type != "cuda":
         return
-    shape = measured.shape_of(query, key, bias, dropout_p, is_causal)
-    why = measured.why_torch(direction, query.device, shape, alone)
+    why = measured.why_torch_computes(
+        direction, query.device, query.shape, key.shape, query.dtype, bias is not None, dropout_p > 0, is_causal, alone
+    )
     if why is not None:
         raise NotImplementedError(why)
 

@@ -43,13 +43,21 @@ class Measured(NamedTuple):
     both: float
 
 
-def shape_of(query, key, bias, dropout_p, is_causal) -> Shape:
-    batch, heads, rows, head_dim = query.shape
-    kind = "dropout" if dropout_p else "plain" if bias is None else "bias"
-    dtype = str(query.dtype).removeprefix("torch.")
-    return Shape(
-        kind, is_causal, dtype, head_dim, rows, key.shape[2], batch * heads, heads // max(key.shape[1], 1)
-    )  # fmt: skip
+def shape_of(query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias, has_dropout, is_causal) -> Shape:
+    """query: [batch, heads, seqlen_q, head_dim]; key: [batch, heads_k, seqlen_k, head_dim]"""
+    batch, heads, rows, head_dim = query
+    kind = "dropout" if has_dropout else "bias" if has_bias else "plain"
+    name = str(dtype).removeprefix("torch.")
+    return Shape(kind, is_causal, name, head_dim, rows, key[2], batch * heads, heads // max(key[1], 1))
+
+
+@functools.lru_cache(4096)
+def why_torch_computes(
+    direction: str, device: torch.device, query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias: bool,
+    has_dropout: bool, is_causal: bool, alone: bool,
+) -> str | None:  # fmt: skip
+    """why_torch() of the arguments of a call, which remembers them: a call has two microseconds for it."""
+    return why_torch(direction, device, shape_of(query, key, dtype, has_bias, has_dropout, is_causal), alone)
 
 
 def why_torch(direction: str, device: torch.device, shape: Shape, alone: bool = False) -> str | None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from rapt.torch import cudnn_gpu, efficient_gpu, flash_gpu, gpu_call
 from rapt.torch.report import Counts
+from torch.nn.functional import scaled_dot_product_attention
 
 pytestmark = pytest.mark.skipif(
     not hasattr(torch.library, "get_kernel"), reason="this torch does not give its kernels out"
@@ -96,6 +97,21 @@ def test_results_are_as_torch_promises(name, causal):
     dout = torch.ones(()).expand(results[0].shape)
     close(operators.backward(dout)[:3], torch.autograd.grad(expected, leaves, dout))
     assert operators.counts.taken == {"forward": 1, "backward": 1} and not operators.counts.refused
+
+
+@pytest.mark.parametrize("name", ["efficient", "cudnn"])
+def test_a_forward_that_no_backward_follows(name):
+    """Its results besides out cost nothing: they are the same tensors in each call."""
+    kernel = MODULES[name].forward(Original(), Counts())
+    q, k, v = (torch.randn(2, 4, 20, 32) for _ in range(3))
+    out, lse, *rest = kernel("keys", q, k, v, None, False)
+    torch.testing.assert_close(out, scaled_dot_product_attention(q, k, v))
+    assert lse.shape == (2, 4, 0) if name == "efficient" else lse is None  # as torch's
+    again = kernel("keys", q, k, v, None, False)
+    assert again[0].data_ptr() != out.data_ptr()
+    tensors = [[x.data_ptr() for x in results if isinstance(x, torch.Tensor)] for results in (rest, again[2:])]
+    assert len(tensors[0]) == 2 and tensors[0] == tensors[1]  # seed and offset
+    torch.testing.assert_close(kernel("keys", q, k, v, None, True)[0], out)
 
 
 @pytest.mark.parametrize("expanded", [False, True])

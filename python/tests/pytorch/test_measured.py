@@ -22,9 +22,11 @@ def tables(tmp_path, monkeypatch):
     monkeypatch.setattr(measured, "_architecture", lambda device: device)
     measured.table.cache_clear()
     measured.nearest.cache_clear()
+    measured.why_torch_computes.cache_clear()
     yield
     measured.table.cache_clear()
     measured.nearest.cache_clear()
+    measured.why_torch_computes.cache_clear()
 
 
 def shape(kind="plain", causal=False, dtype="float16", head_dim=64, rows=512, heads=1024, group=1):
@@ -61,10 +63,10 @@ def test_a_gpu_without_a_table():
 
 
 def test_shapes_of_calls():
-    q, k = torch.empty(2, 8, 30, 64, dtype=torch.float16), torch.empty(2, 2, 40, 64)
+    call = (2, 8, 30, 64), (2, 2, 40, 64), torch.float16
     expected = measured.Shape("bias", True, "float16", 64, 30, 40, 16, 4)
-    assert measured.shape_of(q, k, q, 0.0, True) == expected
-    assert measured.shape_of(q, k, None, 0.1, True).kind == "dropout"
+    assert measured.shape_of(*call, True, False, True) == expected
+    assert measured.shape_of(*call, False, True, True).kind == "dropout"
     assert str(expected) == "bias causal float16 d64 sq30 sk40, 16 heads in groups of 4"
 
 
