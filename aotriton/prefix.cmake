@@ -18,3 +18,4 @@ install(TARGETS aotriton_v2 LIBRARY DESTINATION lib ${alone})
 install(FILES ${archives} DESTINATION lib/aotriton.images/rapt ${alone})
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/config.h ${headers}/dtypes.h ${headers}/flash.h ${headers}/runtime.h ${headers}/util.h
   DESTINATION include/aotriton ${alone})
+install(FILES ${headers}/v2/flash.h DESTINATION include/aotriton/v2 ${alone})

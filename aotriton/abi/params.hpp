@@ -164,8 +164,15 @@ struct BackwardParams7 {
 };
 
 // The values of 0.14's varlen_bits that Rapt takes. One byte says it of q, the next of k. 1: sequences are one after
-// another. 2: their lengths are differences of sums. 8: the sums are their positions too; 16: an array has them.
-enum VarlenBits : uint32_t { kDenseBits = 0, kCompactBits = 0x0b0b, kPaddedBits = 0x0202, kStridedBits = 0x1313 };
+// another. 2: their lengths are differences of sums; 4: an array has the lengths. 8: the sums are positions too; 16: an
+// array has them. The last one is for caches: k's lengths are its used keys.
+enum VarlenBits : uint32_t {
+  kDenseBits = 0,
+  kCompactBits = 0x0b0b,
+  kPaddedBits = 0x0202,
+  kStridedBits = 0x1313,
+  kUsedKeysBits = 0x150b
+};
 
 // The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version;
 // where the library's name says 0.14, it sets all. Otherwise a field of only some versions is set by every caller, or

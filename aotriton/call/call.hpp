@@ -42,7 +42,7 @@ struct Call {
   T1 cu_seqlens_q, cu_seqlens_k;
   Varlen varlen = aotriton::v3::flash::kCompact;
   T1 starts_q, starts_k;
-  uint32_t varlen_bits = 0;  // 0.14's own word for `varlen`
+  uint32_t varlen_bits = 0;  // 0.14's own word for `varlen`; with kUsedKeysBits cu_seqlens_k has single lengths
   int32_t max_seqlen_q = 0, max_seqlen_k = 0;
 
   bool padded() const { return cu_seqlens_q && varlen == aotriton::v3::flash::kPadded; }

@@ -117,4 +117,21 @@ Error Packing::copy(const T4& like, Side side, const rapt_aot_rows& from, const 
   return launch(device_, call_.stream, {static_cast<uint32_t>(longest), static_cast<uint32_t>(a.pairs.step), 1}, a);
 }
 
+Error KeySums::replace_lengths(Call& call) {
+  const T1& lengths = call.cu_seqlens_k;
+  if (!call.cu_seqlens_q || !lengths || !call.starts_k)
+    return fail(aotriton::kInvalidValue, "seqinfo_q0, seqinfo_k0 and seqinfo_k1 must be given with used keys");
+  const uint64_t count = call.cu_seqlens_q.size(0) - 1;
+  if (lengths.dtype() != aotriton::kInt32 || lengths.size(0) < count || (lengths.stride(0) != 1 && count > 1))
+    return fail(aotriton::kInvalidValue, "seqinfo_k0 must have at least %llu elements of int32, one after the other",
+                static_cast<unsigned long long>(count));
+  if (const Error e = scratch_.allocate((count + 1) * sizeof(int32_t))) return e;
+  rapt_aot_sum_lengths a = {};
+  a.lengths = static_cast<const int32_t*>(lengths.data_ptr());
+  a.sums = static_cast<int32_t*>(scratch_.data());
+  a.count = static_cast<int32_t>(count);
+  call.cu_seqlens_k = T1(reinterpret_cast<intptr_t>(a.sums), {count + 1}, {1}, aotriton::kInt32);
+  return launch(device_, call.stream, {1, 1, 1}, a);
+}
+
 }  // namespace rapt::aot

@@ -41,4 +41,16 @@ class Packing {
   size_t used_ = 0;
 };
 
+// The sums of k's single lengths, in memory of the stream.
+class KeySums {
+ public:
+  KeySums(const Device& device, HipStream stream) : device_(device), scratch_(device, stream) {}
+
+  Error replace_lengths(Call& call);  // of call.cu_seqlens_k
+
+ private:
+  const Device& device_;
+  Scratch scratch_;
+};
+
 }  // namespace rapt::aot

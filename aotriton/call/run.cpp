@@ -27,11 +27,12 @@ Error check_mask_of(const Attention& attention, const T4& signs) {
 
 Error check_layout(const Call& call) {
   using namespace aotriton::v3::flash;
-  for (const uint32_t known : {kDenseBits, kCompactBits, kPaddedBits, kStridedBits})
+  for (const uint32_t known : {kDenseBits, kCompactBits, kPaddedBits, kStridedBits, kUsedKeysBits})
     if (call.varlen_bits == known) return aotriton::kSuccess;
   return fail(aotriton::kNotSupported,
-              "varlen_bits is 0x%x, must be 0 (dense), 0x%x (packed), 0x%x (padded) or 0x%x (packed with gaps)",
-              call.varlen_bits, kCompactBits, kPaddedBits, kStridedBits);
+              "varlen_bits is 0x%x, must be 0 (dense), 0x%x (packed), 0x%x (padded), 0x%x (packed with gaps) or 0x%x "
+              "(packed with used keys)",
+              call.varlen_bits, kCompactBits, kPaddedBits, kStridedBits, kUsedKeysBits);
 }
 
 Error run_packed(const ForwardCall& call, const Device& device) {
@@ -90,8 +91,6 @@ Error pack_inputs(Packing& packing, Call& call, bool out_is_input) {
 }
 
 Error run(const ForwardCall& call, const Device& device) {
-  if (const Error e = check_layout(call)) return e;
-  if (const Error e = load_kernels(device, call.stream)) return e;
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);
   ForwardCall packed = call;
@@ -102,8 +101,6 @@ Error run(const ForwardCall& call, const Device& device) {
 }
 
 Error run(const BackwardCall& call, const Device& device) {
-  if (const Error e = check_layout(call)) return e;
-  if (const Error e = load_kernels(device, call.stream)) return e;
   Packing packing(call, device);
   if (!packing.needed()) return run_packed(call, device);
   BackwardCall packed = call;
@@ -127,11 +124,23 @@ Error run(const BackwardCall& call, const Device& device) {
   return aotriton::kSuccess;
 }
 
+// Prepares what a layout of 0.14 needs.
+template <class AnyCall>
+Error run_layout(const AnyCall& call, const Device& device) {
+  if (const Error e = check_layout(call)) return e;
+  if (const Error e = load_kernels(device, call.stream)) return e;
+  if (call.varlen_bits != aotriton::v3::flash::kUsedKeysBits) return run(call, device);
+  KeySums sums(device, call.stream);
+  AnyCall with_sums = call;
+  if (const Error e = sums.replace_lengths(with_sums)) return e;
+  return run(with_sums, device);
+}
+
 }  // namespace
 
 Error forward(const ForwardCall& call) {
   const Device* const device = device_of(call.stream);
-  const Error e = device != nullptr ? run(call, *device) : aotriton::kNoBinaryForGpu;
+  const Error e = device != nullptr ? run_layout(call, *device) : aotriton::kNoBinaryForGpu;
   if (e == aotriton::kSuccess) return e;
   if (device != nullptr) {
     const CurrentDevice current(*device);
@@ -145,7 +154,7 @@ Error forward(const ForwardCall& call) {
 
 Error backward(const BackwardCall& call) {
   const Device* const device = device_of(call.stream);
-  const Error e = device != nullptr ? run(call, *device) : aotriton::kNoBinaryForGpu;
+  const Error e = device != nullptr ? run_layout(call, *device) : aotriton::kNoBinaryForGpu;
   if (e == aotriton::kSuccess) return e;
   if (device != nullptr) {
     const CurrentDevice current(*device);

@@ -38,6 +38,13 @@ struct rapt_aot_copy_rows {
   int32_t halves; /* in a row, 2 bytes each */
 };
 
+/* sums[0] = 0, sums[n + 1] = sums[n] + lengths[n]: one workgroup, of which one thread works. */
+struct rapt_aot_sum_lengths {
+  const int32_t* lengths;
+  int32_t* sums;
+  int32_t count;
+};
+
 /* value + *data, where data is given. */
 struct rapt_aot_number {
   uint64_t value;

@@ -60,6 +60,14 @@ KERNEL(kThreads, 4) copy_rows(rapt_aot_copy_rows) {
   });
 }
 
+KERNEL(kThreads, 4) sum_lengths(rapt_aot_sum_lengths) {
+  auto& a = arguments<Constant<rapt_aot_sum_lengths>>();
+  if (thread_id() != 0) return;
+  int sum = 0;
+  a.sums[0] = 0;
+  for (int n = 0; n < a.count; ++n) a.sums[n + 1] = sum += a.lengths[n];
+}
+
 KERNEL(kThreads, 4) write_numbers(rapt_aot_write_numbers) {
   auto& a = arguments<Constant<rapt_aot_write_numbers>>();
   if (thread_id() != 0) return;

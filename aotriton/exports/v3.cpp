@@ -41,6 +41,9 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
     if (c.varlen_bits == kStridedBits) {
       c.starts_q = p.positions_q;
       c.starts_k = p.positions_k;
+    } else if (c.varlen_bits == kUsedKeysBits) {
+      c.starts_q = p.lengths_q;
+      c.starts_k = p.positions_k;
     }
   } else {
     c.varlen = p.varlen;

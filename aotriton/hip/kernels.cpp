@@ -31,7 +31,8 @@ constexpr Image kImages[] = {
 };
 
 struct Kernels {
-  void *convert_lse = nullptr, *copy_rows = nullptr, *write_numbers = nullptr, *encode_dropout = nullptr;
+  void *convert_lse = nullptr, *copy_rows = nullptr, *sum_lengths = nullptr, *write_numbers = nullptr,
+       *encode_dropout = nullptr;
   std::atomic<bool> loaded = false;
   std::mutex loading;
 };
@@ -50,6 +51,7 @@ aotriton::Error load(const Device& device, Kernels& to) {
     HipResult result = h.hipModuleLoadData(&module, image.code);
     for (const auto& [function, name] : {std::pair{&to.convert_lse, "convert_lse"},
                                          {&to.copy_rows, "copy_rows"},
+                                         {&to.sum_lengths, "sum_lengths"},
                                          {&to.write_numbers, "write_numbers"},
                                          {&to.encode_dropout, "encode_dropout"}})
       if (result == 0) result = h.hipModuleGetFunction(function, module, name);
@@ -89,6 +91,10 @@ aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const 
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_copy_rows& arguments) {
   return launch_one(device, stream, grid, kernels_of(device).copy_rows, arguments);
+}
+
+aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_sum_lengths& arguments) {
+  return launch_one(device, stream, grid, kernels_of(device).sum_lengths, arguments);
 }
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_write_numbers& arguments) {

@@ -27,6 +27,7 @@ aotriton::Error load_kernels(const Device& device, HipStream stream);
 
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_convert_lse& arguments);
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_copy_rows& arguments);
+aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_sum_lengths& arguments);
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_write_numbers& arguments);
 aotriton::Error launch(const Device& device, HipStream stream, Grid grid, const rapt_aot_encode_dropout& arguments);
 

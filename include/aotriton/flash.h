@@ -9,6 +9,10 @@
 #include <aotriton/runtime.h>
 #include <aotriton/util.h>
 
+#if AOTRITON_VERSION_MINOR <= 12
+#include <aotriton/v2/flash.h>
+#endif
+
 namespace AOTRITON_NS::v2::flash {
 
 // hipSuccess if Rapt has kernels for the stream's GPU.

@@ -1,7 +1,9 @@
 """The command `rapt` of an installed package: the program in rapt/bin."""
 
+import errno
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -51,4 +53,8 @@ def _environment():
 def _why_not(error):
     if isinstance(error, PermissionError):
         return f"{PROGRAM} may not be run, as after unpacking the wheel by hand: install it with pip, or chmod +x it"
+    if error.errno == errno.ENOEXEC:
+        return f"{PROGRAM} is for another processor: install a wheel whose name has {platform.machine()}"
+    if not PROGRAM.exists():
+        return f"{PROGRAM} is missing: install rapt again (a wheel that pip built has it)"
     return f"{PROGRAM} cannot start: {error.strerror}"

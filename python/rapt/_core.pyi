@@ -87,3 +87,6 @@ def preload(type: int, id: int) -> None:
 
 def archives() -> list[tuple[str, str]]:
     """The path of each kernel archive that is found, and what is in it."""
+
+def archive_kernels(path: str) -> list[str]:
+    """The names of an archive's kernels. RuntimeError if it cannot be read."""

@@ -53,6 +53,14 @@ nb::list archives() {
   return result;
 }
 
+// The names of an archive's kernels.
+nb::list archive_kernels(const std::string& path) {
+  nb::list names;
+  const Archive archive(path);
+  for (size_t i = 0; i < archive.size(); ++i) names.append(archive.kernel(i).name);
+  return names;
+}
+
 void preload_all(int32_t type, int32_t id) { preload({type, id}); }
 
 }  // namespace
@@ -62,6 +70,7 @@ void define_information(nb::module_& m) {
   m.def("devices", devices, nb::arg("type"));
   m.def("preload", preload_all, nb::arg("type"), nb::arg("id"));
   m.def("archives", archives);
+  m.def("archive_kernels", archive_kernels, nb::arg("path"));
 }
 
 }  // namespace rapt::python

@@ -1,6 +1,7 @@
 """python -m rapt.bench measures what it says, and prints its tables."""
 
 import json
+import os
 import time
 
 import pytest
@@ -301,6 +302,39 @@ def test_training(tmp_path, capsys, monkeypatch):
     assert found["summary"]["speedup_over_math"] > 0
 
 
+def test_training_with_the_package_flash_attn(tmp_path, capsys, monkeypatch):
+    """A made-up package, which chooses its backend when it is imported, as flash_attn does."""
+    sizes = ["--seq-len", "64", "--d-model", "32", "--n-layers", "1", "--warmup-steps", "1", "--timed-steps", "2"]
+    backends = ["flash-attn-ck", "flash-attn-triton"]
+    arguments = ["train", *sizes, "--device", "cpu", "--data", __file__, "--backends", *backends]
+    assert main([*arguments, "--output-json", str(tmp_path / "absent.json")]) == 0
+    assert capsys.readouterr().out.count("the package flash_attn is not installed (pip install flash-attn") == 2
+    assert json.loads((tmp_path / "absent.json").read_text())["summary"] == {}
+
+    package = tmp_path / "flash_attn"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "flash_attn_interface.py").write_text("""
+import os
+import types
+import torch
+triton = os.environ["FLASH_ATTENTION_TRITON_AMD_ENABLE"] == "TRUE"
+flash_attn_gpu = types.ModuleType("flash_attn.flash_attn_triton_amd.interface_v2" if triton else "flash_attn_2_cuda")
+
+def flash_attn_func(q, k, v, causal):
+    heads_first = (x.transpose(1, 2) for x in (q, k, v))
+    return torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=causal).transpose(1, 2)
+""")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    assert main([*arguments, "math", "rapt", "--output-json", str(tmp_path / "train.json")]) == 0
+    out = capsys.readouterr().out
+    assert "flash_attn.flash_attn_interface by flash_attn_2_cuda, 3 calls" in out
+    assert "flash_attn.flash_attn_interface by flash_attn.flash_attn_triton_amd.interface_v2, 3 calls" in out
+    assert "flash-attn-triton over flash-attn-ck: " in out and "rapt over flash-attn-ck: " in out
+    summary = json.loads((tmp_path / "train.json").read_text())["summary"]
+    assert summary["triton_speedup_over_ck"] > 0 and summary["losses_agree"]
+
+
 def test_losses_that_differ_are_found():
     def result(losses):
         return {"median_step_ms": 1.0, "peak_memory_bytes": 1, "losses": losses}
@@ -312,7 +346,7 @@ def test_losses_that_differ_are_found():
 
 
 def test_a_backend_that_cannot_train_is_told():
-    assert train.table({"cudnn": {"error": "no GPU"}})[1] == "cudnn      not measured: no GPU"
+    assert train.table({"cudnn": {"error": "no GPU"}})[1] == "cudnn             not measured: no GPU"
     assert train.compare({"rapt": {"error": "x"}}, "float32") == {}
 
 

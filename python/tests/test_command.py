@@ -41,8 +41,16 @@ def test_a_program_that_cannot_start(program):
         _command.main()
 
 
+def test_a_program_for_another_processor(program):
+    program.write_bytes(b"\x7fELF of another processor")
+    with pytest.raises(SystemExit, match=r"^rapt: .*/rapt is for another processor: install a wheel whose"):
+        _command.main()
+
+
 def test_no_program(program, monkeypatch):
     program.unlink()
+    with pytest.raises(SystemExit, match=r"^rapt: .*/rapt is missing: install rapt again"):
+        _command.main()
     monkeypatch.setenv("PATH", str(program.parent))
     with pytest.raises(RuntimeError, match="not installed"):
         _command.output()

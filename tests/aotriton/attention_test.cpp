@@ -116,7 +116,8 @@ TEST(Lengths, MeetTheRule) {
   for (const char* problem : {"b4 hq4 hk2 sq40 sk90 d64 bf16 causal varlen=5:5,0:7,40:90,3:0",
                               "b2 hq4 hk4 sq21 sk30 d80 dv48 fp32 varlen=21:4,9:30"})
     for (const Api api : {Api::v12, Api::v14})
-      for (const Lengths lengths : {Lengths::padded, Lengths::strided}) {
+      for (const Lengths lengths : {Lengths::padded, Lengths::strided, Lengths::used_keys}) {
+        if (lengths == Lengths::used_keys && api != Api::v14) continue;
         Calling how = calling(api);
         how.lengths = lengths;
         check(how, {problem});

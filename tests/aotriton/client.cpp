@@ -63,8 +63,8 @@ Tensor callers_rows(const Calling& how, const Inputs& in, const Tensor& t, bool 
   return how.lengths == Lengths::packed ? t : spread(t, in.problem, of_q, how.lengths);
 }
 
-Tensor starts_tensor(const Problem& p, bool of_q) {
-  const std::vector<int64_t> at = starts(p, of_q, Lengths::strided);
+Tensor starts_tensor(const Problem& p, bool of_q, Lengths lengths) {
+  const std::vector<int64_t> at = starts(p, of_q, lengths);
   Tensor t(rapt::kInt32, {static_cast<int64_t>(at.size())});
   t.fill([&](int64_t i) { return static_cast<double>(at[static_cast<size_t>(i)]); });
   return t;
@@ -118,9 +118,14 @@ struct Common {
     if (in.problem.packed()) {
       cu_q = views.lengths(in.cu_seqlens_q);
       cu_k = views.lengths(in.cu_seqlens_k);
-      if (lengths == Lengths::strided) {
-        starts_q = views.lengths(starts_tensor(in.problem, true));
-        starts_k = views.lengths(starts_tensor(in.problem, false));
+      if (lengths == Lengths::used_keys) {
+        Tensor keys(rapt::kInt32, {in.problem.c.batch});
+        keys.fill([&](int64_t b) { return static_cast<double>(in.problem.seqlen_k(b)); });
+        cu_k = views.lengths(keys);
+        starts_k = views.lengths(starts_tensor(in.problem, false, lengths));
+      } else if (lengths == Lengths::strided) {
+        starts_q = views.lengths(starts_tensor(in.problem, true, lengths));
+        starts_k = views.lengths(starts_tensor(in.problem, false, lengths));
       }
       max_q = static_cast<int32_t>(longest(in.problem, true));
       max_k = static_cast<int32_t>(longest(in.problem, false));
@@ -166,7 +171,10 @@ void fill_lengths(Params& p, const Common& c) {
     p.lengths_k = c.cu_k;
     p.positions_q = c.starts_q;
     p.positions_k = c.starts_k;
-    p.varlen_bits = is_padded ? v3::kPaddedBits : is_strided ? v3::kStridedBits : v3::kCompactBits;
+    p.varlen_bits = is_padded                         ? v3::kPaddedBits
+                    : is_strided                      ? v3::kStridedBits
+                    : c.lengths == Lengths::used_keys ? v3::kUsedKeysBits
+                                                      : v3::kCompactBits;
   } else {
     p.cu_seqlens_q = c.cu_q;
     p.cu_seqlens_k = c.cu_k;

@@ -7,6 +7,7 @@ Usage: prefix_test.py CMAKE CXX BUILD_DIR RAPT   librapt.so; the environment nam
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,9 +37,7 @@ class Prefix(unittest.TestCase):
     def includes(self, minor):
         """A folder with the headers as they are for this release."""
         folder = self.prefix.parent / f"include-{minor}"
-        (folder / "aotriton").mkdir(parents=True, exist_ok=True)
-        for header in HEADERS.glob("*.h"):
-            (folder / "aotriton" / header.name).write_text(header.read_text())
+        shutil.copytree(HEADERS, folder / "aotriton", dirs_exist_ok=True)
         config = (HEADERS / "config.h.in").read_text().replace("@RAPT_AOTRITON_MINOR@", str(minor))
         (folder / "aotriton" / "config.h").write_text(config)
         return folder
@@ -54,7 +53,8 @@ class Prefix(unittest.TestCase):
 
     def test_layout(self):
         files = {str(p.relative_to(self.prefix)) for p in self.prefix.rglob("*") if p.is_file()}
-        headers = {f"include/aotriton/{name}.h" for name in ("config", "dtypes", "flash", "runtime", "util")}
+        names = ("config", "dtypes", "flash", "runtime", "util", "v2/flash")
+        headers = {f"include/aotriton/{name}.h" for name in names}
         archives = {name for name in files if re.fullmatch(r"lib/aotriton\.images/rapt/gfx\w+\.rapt", name)}
         self.assertTrue(archives)
         self.assertEqual(files, headers | archives | {"lib/libaotriton_v2.so"})
@@ -76,16 +76,15 @@ class Prefix(unittest.TestCase):
         for minor in MINORS:
             with self.subTest(minor), tempfile.TemporaryDirectory() as name:
                 theirs = {line for releases, line in table if f"0.{minor}b" in releases.split()}
-                probe = [CXX, "-std=c++20", "-O0", "-w", f"-DRELEASE={minor}", "-DWITHOUT_V2",
+                probe = [CXX, "-std=c++20", "-O0", "-w", f"-DRELEASE={minor}",
                          f"-I{self.includes(minor)}", f"-I{INTERFACE}", "-x", "c++", INTERFACE / "probe.cpp"]
                 run(*probe, "-c", "-o", f"{name}/probe.o")
                 symbols = {f"symbol {s}" for s in run("nm", "-u", f"{name}/probe.o").split() if "8aotriton" in s}
                 run(*probe, "-DLAYOUT", "-o", f"{name}/probe", "-Wl,--unresolved-symbols=ignore-all")
                 layout = set(run(f"{name}/probe").splitlines())
                 self.assertEqual(layout, {line for line in theirs if not line.startswith("symbol ")})
-                # What Rapt's headers have inline, and v2's attention, which PyTorch no longer calls, are not needed.
-                not_needed = re.compile(r"symbol _ZNK?8aotriton(10TensorView|2v25flash\d+attn_|.*_paramsC1Ev$)")
-                needed = {line for line in theirs if line.startswith("symbol ") and not not_needed.match(line)}
+                inline = re.compile(r"symbol _ZNK?8aotriton(10TensorView|.*_paramsC1Ev$)")  # in Rapt's headers
+                needed = {line for line in theirs if line.startswith("symbol ") and not inline.match(line)}
                 self.assertEqual(symbols, needed)
 
 

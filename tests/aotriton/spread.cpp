@@ -31,11 +31,11 @@ int64_t longest(const Problem& p, bool of_q) {
 
 std::vector<int64_t> starts(const Problem& p, bool of_q, Lengths lengths) {
   std::vector<int64_t> at;
-  int64_t next = lengths == Lengths::strided ? kGap : 0;
+  const int64_t gap = lengths == Lengths::strided || (lengths == Lengths::used_keys && !of_q) ? kGap : 0;
+  int64_t next = gap;
   for (int64_t b = 0; b < p.c.batch; ++b) {
     at.push_back(next);
-    next +=
-        lengths == Lengths::padded ? longest(p, of_q) : rows_of(p, of_q, b) + (lengths == Lengths::strided ? kGap : 0);
+    next += lengths == Lengths::padded ? longest(p, of_q) : rows_of(p, of_q, b) + gap;
   }
   at.push_back(next);
   return at;

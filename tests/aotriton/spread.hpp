@@ -1,12 +1,12 @@
 // Packed rows in two other forms of AOTriton's callers: padded, [batch, longest, ...], and strided, where an array says
-// at which row each sequence begins.
+// at which row each sequence begins. With used keys only k's rows are strided.
 #pragma once
 
 #include "support/inputs.hpp"
 
 namespace test {
 
-enum class Lengths { packed, padded, strided };
+enum class Lengths { packed, padded, strided, used_keys };
 
 int64_t longest(const Problem& problem, bool of_q);
 

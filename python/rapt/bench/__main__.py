@@ -1,6 +1,7 @@
 """The command line of python -m rapt.bench."""
 
 import argparse
+import importlib
 import json
 import sys
 
@@ -12,26 +13,18 @@ from rapt.bench.measure import time_model
 from rapt.bench.run import Row, measure_table
 from rapt.bench.tables import TABLES
 
+_COMMANDS = {name: f"rapt.bench.{name}" for name in ("train", "takeover", "models", "fastest")}
+
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["train"]:
-        from rapt.bench.train import main as train
-
-        return train(arguments[1:])
-    if arguments[:1] == ["takeover"]:
-        from rapt.bench.takeover import main as takeover
-
-        return takeover(arguments[1:])
-    if arguments[:1] == ["models"]:
-        from rapt.bench.models import main as models
-
-        return models(arguments[1:])
+    if arguments and arguments[0] in _COMMANDS:
+        return importlib.import_module(_COMMANDS[arguments[0]]).main(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench",
         description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, all that "
         "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each; "
         "`python -m rapt.bench takeover` times torch's own function with and without rapt.torch.enable(), "
-        "`python -m rapt.bench models` whole models.",
+        "`python -m rapt.bench models` whole models; `python -m rapt.bench fastest FILE` reads files of --json.",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
     parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")

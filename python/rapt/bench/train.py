@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -23,6 +24,8 @@ PRESETS = {  # two for GPUs and one for CPUs
             "timed_steps": 10, "dtype": "float32"},
 }  # fmt: skip
 BACKENDS = ("math", "rapt", "flash", "efficient", "cudnn")
+# The package flash_attn, which on AMD GPUs has two backends; on others both are its only one.
+FLASH_ATTN = {"flash-attn-ck": "FALSE", "flash-attn-triton": "TRUE"}  # FLASH_ATTENTION_TRITON_AMD_ENABLE of the process
 
 # The largest relative difference of Rapt's and math's losses at each step. Both start from the same weights and see the
 # same text. Rounding differs, and training makes the difference grow.
@@ -39,7 +42,9 @@ def main(arguments: list[str]) -> int:
     for name in PRESETS["cpu"]:
         kind = {"choices": TOLERANCES} if name == "dtype" else {"type": int}
         parser.add_argument(f"--{name.replace('_', '-')}", help="instead of the preset's", **kind)
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS, help="default all")
+    names = f"{', '.join(BACKENDS)} (default all of them), and of the package flash_attn {', '.join(FLASH_ATTN)}"
+    known = (*BACKENDS, *FLASH_ATTN)
+    parser.add_argument("--backends", nargs="+", choices=known, default=BACKENDS, metavar="NAME", help=names)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, help="CPU threads; default PyTorch's number")
     parser.add_argument("--data", nargs="+", metavar="FILE", help="text; default the source files of Python's library")
@@ -71,7 +76,7 @@ def main(arguments: list[str]) -> int:
 
 def compare(results: dict, dtype: str) -> dict:
     """Ratios of Rapt's speed and memory to each other backend's, and its losses compared with math's."""
-    ours, found = results.get("rapt"), {}
+    ours, found = results.get("rapt"), _triton_over_ck(results)
     if not ours or "error" in ours:
         return found
     for name, other in results.items():
@@ -86,16 +91,27 @@ def compare(results: dict, dtype: str) -> dict:
     return found
 
 
+def _triton_over_ck(results):
+    """Ratios of flash_attn's two backends, if both were measured."""
+    triton, ck = (results.get(name, {"error": ""}) for name in ("flash-attn-triton", "flash-attn-ck"))
+    if "error" in triton or "error" in ck:
+        return {}
+    return {
+        "triton_speedup_over_ck": ck["median_step_ms"] / triton["median_step_ms"],
+        "triton_memory_ratio_to_ck": triton["peak_memory_bytes"] / ck["peak_memory_bytes"],
+    }
+
+
 def table(results: dict) -> list[str]:
     lines = [
-        f"{'backend':<10} {'step ms':>10} {'steps/s':>9} {'tokens/s':>10} {'peak MiB':>9}  loss first -> last, what ran"
+        f"{'backend':<17} {'step ms':>10} {'steps/s':>9} {'tokens/s':>10} {'peak MiB':>9}  loss first -> last, what ran"
     ]
     for name, r in results.items():
         if "error" in r:
-            lines.append(f"{name:<10} not measured: {r['error']}")
+            lines.append(f"{name:<17} not measured: {r['error']}")
             continue
         lines.append(
-            f"{name:<10} {r['median_step_ms']:>10.2f} {r['steps_per_s']:>9.2f} {r['tokens_per_s']:>10.0f} "
+            f"{name:<17} {r['median_step_ms']:>10.2f} {r['steps_per_s']:>9.2f} {r['tokens_per_s']:>10.0f} "
             f"{r['peak_memory_bytes'] / 2**20:>9.1f}  {r['losses'][0]:.4f} -> {r['losses'][-1]:.4f}, {r['ran']}"
         )
     return lines
@@ -103,6 +119,11 @@ def table(results: dict) -> list[str]:
 
 def describe(comparison: dict) -> list[str]:
     lines = []
+    if "triton_speedup_over_ck" in comparison:
+        lines.append(
+            f"flash-attn-triton over flash-attn-ck: {comparison['triton_speedup_over_ck']:.2f}x as fast, "
+            f"{comparison['triton_memory_ratio_to_ck']:.2f} of its peak memory"
+        )
     for name, value in comparison.items():
         if name.startswith("speedup_over_"):
             other = name.removeprefix("speedup_over_")
@@ -134,7 +155,8 @@ def _isolated(backend, config):
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         command = [sys.executable, "-m", "rapt.bench.train_one", backend, json.dumps(config), str(result)]
-        run = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        wish = {"FLASH_ATTENTION_TRITON_AMD_ENABLE": FLASH_ATTN[backend]} if backend in FLASH_ATTN else {}
+        run = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, env=os.environ | wish)
         if run.returncode == 0:
             return json.loads(result.read_text())
         lines = run.stderr.strip().splitlines()

@@ -1,6 +1,8 @@
 """One backend's training, in the process that python -m rapt.bench train starts for it."""
 
 import contextlib
+import importlib
+import importlib.util
 import json
 import statistics
 import sys
@@ -24,6 +26,16 @@ _TORCH = {
 }
 
 
+_flash_attn_func = None  # of the package flash_attn, where that is the backend
+
+
+def _causal(q, k, v):
+    """[batch, heads, seqlen, head_dim] of each."""
+    if _flash_attn_func is None:
+        return scaled_dot_product_attention(q, k, v, is_causal=True)
+    return _flash_attn_func(*(x.transpose(1, 2) for x in (q, k, v)), causal=True).transpose(1, 2)
+
+
 class Block(nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
@@ -34,7 +46,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         q, k, v = self.qkv(self.norm_1(x)).unflatten(-1, (3, self.n_heads, -1)).permute(2, 0, 3, 1, 4)
-        attended = scaled_dot_product_attention(q, k, v, is_causal=True)
+        attended = _causal(q, k, v)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
         return x + self.mlp(self.norm_2(x))
 
@@ -104,12 +116,25 @@ def _attention(backend):
 
     Gives a function that proves it, of the number of calls so far and a function that makes one more step.
     """
-    if backend == "rapt":
+    if backend.startswith("flash-attn-"):
+        yield _use_flash_attn()
+    elif backend == "rapt":
         with rapt.torch.enabled(always=True), sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
             yield lambda calls, step: _rapt_took(calls)
     else:
         with sdpa_kernel([_TORCH[backend]]):
             yield lambda calls, step: _operator_seen(backend, step)
+
+
+def _use_flash_attn():
+    """A function that names what flash_attn computes with; it chose when it was imported."""
+    global _flash_attn_func
+    if importlib.util.find_spec("flash_attn") is None:
+        raise RuntimeError("the package flash_attn is not installed (pip install flash-attn, or the ROCm fork of it)")
+    interface = importlib.import_module("flash_attn.flash_attn_interface")
+    _flash_attn_func = interface.flash_attn_func
+    symbol = getattr(getattr(interface, "flash_attn_gpu", None), "__name__", "of an unknown backend")
+    return lambda calls, step: f"{interface.flash_attn_func.__module__} by {symbol}, {calls} calls"
 
 
 def _rapt_took(calls):

@@ -10,7 +10,7 @@ is honoured or refused with an error, never ignored. Three things differ from Fl
 to 512 work too, dropout has another mask, and the attention probabilities of return_attn_probs are exact.
 """
 
-from rapt.flash_attn._install import install
+from rapt.flash_attn._install import install, uninstall
 from rapt.flash_attn.flash_attn_interface import (
     flash_attn_func,
     flash_attn_kvpacked_func,
@@ -32,4 +32,5 @@ __all__ = [
     "flash_attn_varlen_qkvpacked_func",
     "flash_attn_with_kvcache",
     "install",
+    "uninstall",
 ]

@@ -9,11 +9,14 @@ import torch
 
 import rapt
 from rapt.flash_attn import __version__, flash_attn_func
+from rapt.flash_attn._triton import honour_wish
 
 _TOLERANCE = 2e-2  # of fp16, on values of about 1
 
 
 def main() -> int:
+    if why_not := honour_wish():
+        print(why_not)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     q, k, v = (torch.randn(2, 256, 4, 64, device=device, dtype=torch.float16, requires_grad=True) for _ in range(3))
     print(f"flash_attn {__version__} by rapt {rapt.__version__}, torch {torch.__version__}")

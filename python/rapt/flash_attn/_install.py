@@ -1,12 +1,13 @@
-"""install(): rapt.flash_attn replaces the package flash_attn."""
+"""install() and uninstall(): rapt.flash_attn replaces the package flash_attn, and gives its place back."""
 
 import importlib.abc
 import importlib.metadata
-import os
 import sys
 import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from rapt.flash_attn._triton import forget_wish, honour_wish
 
 _MODULES = {  # flash_attn's module: ours
     "flash_attn": "rapt.flash_attn",
@@ -22,7 +23,6 @@ _MODULES = {  # flash_attn's module: ours
 
 
 _PACKAGES = {name.rpartition(".")[0] for name in _MODULES}  # what other modules are in
-_WISH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"  # for FlashAttention's backend by Triton on AMD GPUs
 _PRIVATE = ("__version__", "_flash_attn_", "_wrapped_flash_attn_")  # names that other programs import nevertheless
 
 
@@ -31,19 +31,30 @@ def install() -> None:
 
     It also has the modules flash_attn_interface, bert_padding and layers.rotary and the distribution's metadata, and
     FlashAttention 3's module flash_attn_interface. Call it before importing anything that looks for flash_attn:
-    transformers and others look once and remember.
+    transformers and others look once and remember. FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE chooses kernels by Triton
+    where the archive has some, until the process has first used a GPU; otherwise a warning says why not.
     """
-    if os.environ.get(_WISH, "").upper() == "TRUE":
-        warnings.warn(
-            f"{_WISH} is TRUE: rapt.flash_attn chooses each problem's kernel by its tables. Those by Triton are among "
-            f"them where the archive has some (make archives TRITON=1); rapt.explain() names the chosen one",
-            stacklevel=2,
-        )
+    if why_not := honour_wish():
+        warnings.warn(why_not, stacklevel=2)
+    _forget_modules()
+    sys.meta_path[:] = [_StandIn(), *(finder for finder in sys.meta_path if not isinstance(finder, _StandIn))]
+    importlib.invalidate_caches()
+
+
+def uninstall() -> None:
+    """Undo install(): `import flash_attn` finds the real one again, or none. Functions that were imported before stay
+    what they are."""
+    forget_wish()
+    if any(isinstance(finder, _StandIn) for finder in sys.meta_path):
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _StandIn)]
+        _forget_modules()
+        importlib.invalidate_caches()
+
+
+def _forget_modules():
     packages = {name.partition(".")[0] for name in _MODULES}
     for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
-    sys.meta_path[:] = [_StandIn(), *(finder for finder in sys.meta_path if not isinstance(finder, _StandIn))]
-    importlib.invalidate_caches()
 
 
 class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):

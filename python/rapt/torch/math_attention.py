@@ -12,7 +12,7 @@ from rapt.torch.report import Counts
 from rapt.torch.sdpa import sdpa
 
 NAME = "math"
-OPERATOR = "aten::_scaled_dot_product_attention_math"
+FORWARD = "aten::_scaled_dot_product_attention_math"
 # The last two are of functions under torch.vmap, which has kernels of its own for math.
 KEYS = ("CompositeImplicitAutograd", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
 

@@ -12,7 +12,7 @@ import warnings
 import torch
 
 from rapt import _core
-from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, function, math_attention
+from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, function, math_attention, schemas
 from rapt.torch.report import Counts, Report
 
 _lock = threading.Lock()
@@ -81,7 +81,7 @@ def report() -> Report:
     """The calls that Rapt took since it was enabled, and the calls left to torch, with reasons. print() shows it."""
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
-        operators.append(math_attention.OPERATOR)
+        operators.append(math_attention.FORWARD)
         if not _has_kernels():
             operators = ["torch.nn.functional.scaled_dot_product_attention"]
         return Report(not _counts.off, operators, dict(_counts.taken), dict(_counts.refused))
@@ -135,11 +135,13 @@ def _preload():
 
 def _fused(direction, modules):
     """(operator, its maker of kernels, key, a key with torch's kernel) of the fused operators of one direction."""
-    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules]
+    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules if schemas.known(m)]
 
 
 def _math():
-    return [(math_attention.OPERATOR, math_attention.forward, key, "CPU") for key in math_attention.KEYS]
+    if not schemas.known(math_attention):
+        return []
+    return [(math_attention.FORWARD, math_attention.forward, key, "CPU") for key in math_attention.KEYS]
 
 
 def _install(kernels):

@@ -108,15 +108,15 @@ void print_layout() {
 void use_v2() {
   namespace v2 = aotriton::v2::flash;
   use(&v2::check_gpu);
-#if RELEASE <= 12 && !defined(WITHOUT_V2)  // Rapt's own headers have no attention of v2
+#if RELEASE <= 12
   use(&v2::attn_fwd);
   use(&v2::attn_bwd);
 #endif
-#if RELEASE >= 7 && RELEASE <= 12 && !defined(WITHOUT_V2)
+#if RELEASE >= 7 && RELEASE <= 12
   use(&v2::attn_fwd_compact_varlen);
   use(&v2::attn_bwd_compact_varlen);
 #endif
-#if RELEASE >= 9 && RELEASE <= 12 && !defined(WITHOUT_V2)
+#if RELEASE >= 9 && RELEASE <= 12
   use(&v2::attn_bwd_fused);
 #endif
 #if RELEASE >= 9
