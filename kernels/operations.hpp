@@ -39,6 +39,7 @@ struct Operation {
   Family family = Family::any;  // of its C++ kernels
   bool hopper = false;          // by tensor maps, with one workgroup for each multiprocessor
   bool alternates = false;      // Hopper: exponentials run beside products of another group, not of their own
+  std::string_view drops = "";  // features of the C++ kernels that take dropout, beside general ones
 };
 
 namespace operations {
@@ -62,7 +63,7 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
-    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true},
+    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true, false, "scores"},
     {"split", Stage::split, sizeof(rapt_split_args), 16},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
     {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},
@@ -74,8 +75,10 @@ inline constexpr Operation kTable[] = {
     {"backward_dkv_halves", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},
     {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args), 0, Family::whole},  // dkv, and adds to dq
     {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
-    {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
-    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
+    {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true,
+     false, "plain"},
+    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true, false,
+     "plain"},
     {"backward_dq_round_hopper", Stage::backward_dq_round, sizeof(rapt_hopper_backward_args), 0, Family::hopper},
     {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_scores_args), 128, Family::hopper_apart,
      true},

@@ -56,11 +56,25 @@ std::optional<PassKind> home(const Variant& v, const Needs& n) {
   return std::nullopt;
 }
 
-// "bias, mask, ... or a softmax_scale below ...": the options that kernels with these features lack.
-std::string lacking(KernelSupport features) {
-  std::string names;
-  for (const Option& option : options())
-    if (option.gpu > features) names += cat(option.name, ", ");
+bool takes_dropout(const Variant& v) {
+  return v.features == "general" || (!v.by_triton() && v.features == v.known->drops);
+}
+
+bool takes_options(const Variant& v, const Needs& n) {
+  const bool options = v.features == "general" || n.options == KernelSupport::every ||
+                       (v.features == "scores" && n.options == KernelSupport::scores);
+  return options && (!n.dropout || takes_dropout(v));
+}
+
+// "plain kernels lack bias, mask, ... or a softmax_scale below ...": the options that such kernels do not compute.
+std::string lacking(const Variant& v) {
+  const bool scores = v.features == "scores";
+  std::string names = scores ? "kernels with features scores lack " : "plain kernels lack ";
+  for (const Option& option : options()) {
+    const bool has = option.gpu == KernelSupport::every || (option.gpu == KernelSupport::scores && scores) ||
+                     (option.gpu == KernelSupport::dropout && takes_dropout(v));
+    if (!has) names += cat(option.name, ", ");
+  }
   return names + "or a softmax_scale below float32's least normal number, one of which the problem has";
 }
 
@@ -258,16 +272,14 @@ std::string refusal(const Variant& v, const Needs& n) {
     return "it computes dq together with dk or dv, not one alone";
   // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq.
   const bool merges = stage == Stage::split_combine || stage == Stage::backward_dsink;
-  const bool rounds = stage == Stage::backward_dq_round, general = n.general() && !merges && !rounds;
+  const bool rounds = stage == Stage::backward_dq_round;
   const int64_t head_dim = merges ? 1 : rounds ? n.head_dim : n.tile();
   if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   const bool by_maps = v.known->hopper || v.known->family == Family::hopper;
   std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(v.known->family, n) : "";
   if (!why.empty()) return why;
-  if (general && v.features == "plain") return cat("plain kernels lack ", lacking(KernelSupport::every));
-  if (general && v.features == "scores" && n.options == KernelSupport::general)
-    return cat("kernels with features scores lack ", lacking(KernelSupport::scores));
+  if (!merges && !rounds && !takes_options(v, n)) return lacking(v);
   const double workgroups = grid_of(v, n).workgroups;
   if (workgroups * v.threads >= 0x1p32)
     return cat("it needs ", workgroups, " workgroups of ", v.threads, " threads, a launch has less than 2^32");

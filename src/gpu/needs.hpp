@@ -13,7 +13,8 @@ enum class MaskKind : uint8_t { none, causal, window };
 struct Needs : Sizes {
   rapt_op op = RAPT_FORWARD;
   MaskKind mask = MaskKind::none;
-  KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options
+  KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options but dropout
+  bool dropout = false;
   bool deterministic = false;
   bool cache = false;           // K and V are a KV cache
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
@@ -28,7 +29,7 @@ struct Needs : Sizes {
 
   bool operator==(const Needs&) const = default;
 
-  bool general() const { return options != KernelSupport::every; }  // plain kernels lack an option of the problem
+  bool general() const { return options != KernelSupport::every || dropout; }  // most plain kernels lack an option
   int64_t tile() const { return head_dim > head_dim_v ? head_dim : head_dim_v; }
   int64_t group_rows() const { return seqlen_q * group(); }
   bool wants(int32_t gradient) const { return gradients & gradient; }

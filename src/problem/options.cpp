@@ -113,7 +113,7 @@ constexpr Option softcap() {
 
 constexpr Option dropout() {
   Option o = number<"drop=<p>", &Problem::dropout, &rapt_problem::dropout>(
-      "dropout", "the probability of dropping an element of P", kGeneral);
+      "dropout", "the probability of dropping an element of P", KernelSupport::dropout);
   o.check = [](const Problem& p, Violations& bad) {
     if (!(p.dropout >= 0 && p.dropout < 1)) bad.add(cat("dropout.probability is ", p.dropout, ", must be in [0, 1)"));
   };
@@ -377,8 +377,9 @@ void check_options(const Problem& problem, Violations& bad) {
 KernelSupport support_for(const Problem& problem) {
   auto needed = KernelSupport::every;
   each_row([&](auto row) {
-    if constexpr (kOptions[row].gpu != KernelSupport::every)
-      if (kOptions[row].given(problem)) needed = std::max(needed, kOptions[row].gpu);
+    constexpr KernelSupport gpu = kOptions[row].gpu;
+    if constexpr (gpu != KernelSupport::every && gpu != KernelSupport::dropout)
+      if (kOptions[row].given(problem)) needed = std::max(needed, gpu);
   });
   return needed;
 }

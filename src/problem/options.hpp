@@ -24,8 +24,9 @@ struct Token {
 };
 
 // The GPU kernels that compute an option: every kernel (for a cache: every split kernel), kernels whose `features` are
-// scores or general, or general kernels only. The math and cpu backends compute every option.
-enum class KernelSupport : uint8_t { every, scores, general };
+// scores or general, or general kernels only. General kernels compute dropout, and so do kernels of some operations
+// (kernels/operations.hpp). The math and cpu backends compute every option.
+enum class KernelSupport : uint8_t { every, scores, general, dropout };
 
 struct Option {
   std::string_view name;  // of the field in rapt_problem, and of the command line's option
@@ -50,7 +51,7 @@ std::span<const Option> options();  // in the order in which they are printed
 // What every call does with the table, compiled row by row so that a null entry costs nothing.
 void read_options(const rapt_attention& from, Problem& to);  // calls every from_call
 void check_options(const Problem& problem, Violations& bad);
-KernelSupport support_for(const Problem& problem);  // which kernels compute every given option
+KernelSupport support_for(const Problem& problem);  // which kernels compute every given option but dropout
 
 inline constexpr int32_t kAllBroadcastBits = RAPT_PER_BATCH | RAPT_PER_HEAD | RAPT_PER_QUERY;
 std::string broadcast_text(int32_t bits);  // "b1hNq1"

@@ -33,14 +33,19 @@ inline bool combines(const std::string& name) { return name.starts_with("split_c
 // Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
-// The options that every such kernel takes. Kernels with features scores have no dropout.
+// General kernels do, and of the others Hopper's: forward ones with features scores, and what adds up dq in memory.
+inline bool takes_dropout(const Variant& v) {
+  return (v.general && (!v.scores || (v.hopper && !v.backward))) || v.sums || combines(v.name);
+}
+
+// The options that every such kernel takes.
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
   if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
   if (!v.hopper) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
-  if ((v.general && !v.scores) || combines(v.name)) append({"dropout"});
+  if (takes_dropout(v)) append({"dropout"});
   if (v.name.starts_with("split")) append({"paged"});
   return all;
 }

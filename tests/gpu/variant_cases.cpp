@@ -45,6 +45,7 @@ const Case kGeneral[] = {
     {"b1 hq8 hk8 sq33 sk70 d-0 * softcap=5", outliers, padded},
     {"b1 hq4 hk4 sq33 sk100 d-0 * causal-tl softcap=6", poison_unseen, padded},
     {"b2 hq4 hk2 sq70 sk41 d-0 dv-8 * drop=0.2", normal, padded},
+    {"b1 hq2 hk1 sq140 sk270 d-0 * causal drop=0.3"},  // with several tiles of all kernels
     {"b1 hq8 hk8 sq17 sk33 d-0 * scale=-0.2"},
     {"b1 hq8 hk8 sq17 sk33 d-0 * causal scale=0"},
     {"b2 hq16 hk16 sq9 sk12 d-0 * bias=bNhN mask=b1hN sink drop=0.2 varlen=9:3,2:12", masked_rows},
@@ -53,6 +54,17 @@ const Case kGeneral[] = {
      outliers, padded},
     {"b1 hq1 hk1 sq33 sk37 d4 * drop=0.85"},     // P must be scaled before it is rounded
     {"b1 hq4 hk4 sq33 sk70 d-0 * softcap=128"},  // far above all logits, where a rough tanh is wrong by the most
+};
+
+// For kernels that take dropout and no other option of general kernels.
+const Case kDropout[] = {
+    {"b2 hq4 hk2 sq150 sk270 d-0 dv-8 * causal drop=0.2 scale=0.4", outliers, padded},
+    {"b1 hq4 hk1 sq270 sk140 d-0 * drop=0.5", normal, heads_first},
+    {"b2 hq4 hk4 sq37 sk70 d-3 * causal-tl drop=0.1", poison_unseen, padded},
+    {"b1 hq8 hk4 sq33 sk45 d-0 * causal drop=0.4", poison_seen, padded},
+    {"b1 hq4 hk4 sq70 sk33 d-1 * causal drop=0.3"},  // rows that attend nothing
+    {"b1 hq2 hk2 sq130 sk129 d-0 * drop=0.85", large},
+    {"b1 hq4 hk2 sq64 sk1 d-0 * drop=0.7"},
 };
 
 // Every option at once, for kernels of each sort. Other lists have options alone and a few together.
@@ -127,6 +139,12 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool wit
   return all;
 }
 
+std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile) {
+  std::vector<Case> all;
+  for (const Case& c : kDropout) all.push_back(filled(c, dtype, tile));
+  return all;
+}
+
 std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool with_general, bool split) {
   std::vector<Case> all;
   if (split || !with_general) all.push_back(filled(split ? kAllSplit : kAllPlain, dtype, tile));
@@ -176,9 +194,9 @@ std::set<std::string> options_of(const Problem& problem) {
 
 namespace {
 
-// Options of general kernels that kernels with features scores lack.
-bool not_of_scores(const std::string& word) {
-  return word.starts_with("drop=") || word.starts_with("scale=-") || word == "scale=0";
+// Options of general kernels that kernels with features scores lack. Some of them take dropout.
+bool not_of_scores(const std::string& word, bool drops = false) {
+  return (word.starts_with("drop=") && !drops) || word.starts_with("scale=-") || word == "scale=0";
 }
 
 // The layout, or one with aligned rows.
@@ -206,7 +224,7 @@ Case for_hopper(const Case& c, bool backward, bool sums) {
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
-    if (word.starts_with("varlen=") || not_of_scores(word)) continue;
+    if (word.starts_with("varlen=") || not_of_scores(word, !backward || sums)) continue;
     if (backward && word == "sink") continue;
     if (sums && word.starts_with("window")) word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
     if (backward && word == "sq0") word = "sq1";

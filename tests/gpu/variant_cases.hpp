@@ -14,6 +14,9 @@ bool general(const Problem& problem);  // true if plain kernels do not take the 
 // Small problems for the kernels of a type and a head-dim tile; `general` adds problems that only general kernels take.
 std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool general);
 
+// Small problems with dropout, for kernels that take it and no other option of general kernels.
+std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile);
+
 // Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.
 std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool general, bool split);
 
@@ -31,8 +34,8 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 Case for_triton(const Case& c, int64_t tile);
 
 // In what kernels by tensor maps take: sequences that are not packed, keys, head dims that are multiples of 8, rows
-// that are aligned, no dropout, no scale <= 0; in the backward pass queries and no sink, and no left window where dq's
-// `sums` are in memory.
+// that are aligned, no scale <= 0; in the backward pass queries and no sink. Where dq's `sums` are in memory, also no
+// left window, and else no dropout in that pass.
 Case for_hopper(const Case& c, bool backward, bool sums);
 
 }  // namespace test

@@ -1,6 +1,9 @@
 // The problems of variants_test.cpp have every option that a kernel of their sort takes. No kernel runs here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "variant.hpp"
 #include "variant_cases.hpp"
 
@@ -37,7 +40,10 @@ std::vector<Variant> every_sort() {
 TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
   for (const Variant& v : every_sort()) {
     std::set<std::string> options;
-    for (Case c : all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"))) {
+    std::vector<Case> cases =
+        all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"));
+    if (v.sums) std::ranges::copy(dropout_cases(v.dtype, v.tile), std::back_inserter(cases));
+    for (Case c : cases) {
       if (v.triton) c = for_triton(c, v.tile);
       if (v.hopper) c = for_hopper(c, v.backward, v.sums);
       options.merge(options_of(Problem(c.problem)));

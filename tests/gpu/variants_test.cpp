@@ -340,6 +340,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
   if (split) append(split_cases(v.dtype, tile, general));
   if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
+  if (v.sums) append(dropout_cases(v.dtype, tile));
   if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
   if (v.triton)
     for (Case& c : cases) c = for_triton(c, v.tile);
@@ -365,7 +366,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     if (!v.triton && !v.hopper) check_rows_without_keys(v, " sink"), check_row_without_logits(v), problems += 2;
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", "");
     check_row_not_finite(v, "b2 hq2 hk1 sq40 sk70", v.hopper ? "" : " varlen=40:40,9:70");
-    check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", v.general && !v.scores ? " drop=0.2" : "", true);
+    check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", takes_dropout(v) ? " drop=0.2" : "", true);
     problems += 4;
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;
   }

@@ -34,7 +34,7 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
     const auto row_of = [&](int row) { return ResultRow{block, query_of(a.problem, block, first_row + row)}; };
     probabilities<T, Natural, 2>(a.problem, pass, true, row_of, key, lane, s, softmax, o, p);
     const Fragment weights = operand_of<T, 1, 2>(p, 0, 0);
-    const auto counted = [&](float x) { return replaced<false>(pass, x); };
+    const auto counted = [&](float x) { return replaced<Natural>(pass, x); };
 #pragma unroll
     for (int n = 0; n < kDimTiles; ++n) v.multiply_by(o[0][n], weights, key, first_dim + n * 8, lane, counted);
   }
@@ -42,10 +42,11 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
       first_row_of(a.out, block.batch, block.q, block.head) + first_dim * static_cast<int>(sizeof(typename T::element));
   for_rows<1>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
-    const float factor = softmax[m][half].finish(sink_of<Natural>(a.problem, block));
+    const float factor =
+        softmax[m][half].finish(sink_of<Natural>(a.problem, block)) * (Natural ? a.problem.keep_scale : 1);
     if (row >= block.q.count) return;
     const int dims = v.dims - first_dim;
-    if (pass >= kAbove) add_where_weighted<T>(out + row * a.out.seq, dims, added<false>(pass), o[m], half, lane);
+    if (pass >= kAbove) add_where_weighted<T>(out + row * a.out.seq, dims, added<Natural>(pass), o[m], half, lane);
     else replace_not_finite<T>(out + row * a.out.seq, dims, o[m], half, lane, factor);
   });
 }
@@ -67,7 +68,8 @@ DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) 
 #pragma unroll 1
     for (int dim = 0; dim < a.problem.head_dim_v; dim += kAgainDims)
 #pragma unroll 1
-      for (int pass = kFinite; pass <= kBelow; ++pass) run_pass<T, Natural>(a, block, pass, row, dim, lane);
+      for (int pass = kFinite; pass < passes<Natural>(a.problem); ++pass)
+        run_pass<T, Natural>(a, block, pass, row, dim, lane);
   }
 }
 

@@ -47,7 +47,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   const int first_row = block.first_row + thread_id() / kWave * kTile, lane = thread_id() % kWave;
   if (round_rows(a, block, first_row)) {
     wave_barrier();  // the lanes have stored their parts of the rows
-    run_again<T, run_rows<T>>(a, block, first_row, lane);
+    run_again<T, run_rows<T, true, false>>(a, block, first_row, lane);
   }
   if (arguments.counters[1] != 0) run_keys_again<T, RAPT_WAVES>(a);
 }

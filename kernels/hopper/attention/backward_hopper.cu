@@ -57,6 +57,7 @@ class Group {
     steps_ = same_in_all_lanes(tile.steps);
     first_step_ = step_ = same_in_all_lanes(tile.first_step);
     first_key_ = same_in_all_lanes(tile.first_key);
+    head_ = same_in_all_lanes(tile.batch * a_.backward.problem.heads_q + tile.head * a_.backward.problem.group);
     return steps_ > 0;
   }
 
@@ -80,6 +81,7 @@ class Group {
   DEVICE_MEMBER void step(Scores& s, Gradients& dk, Gradients& dv) {
     Fragment p[kOperands], ds[kOperands];
     {
+      const Kept kept = find_kept();
       Scores dp;
       shared_.dout_ring().wait_until_full(fill_);
       products_begin();
@@ -88,7 +90,7 @@ class Group {
       wait_for_products<0>();
       keep(dp);
       if (Last) shared_.v_ring().give_back(tile_, leads());
-      differentiate(s, dp, p, ds);
+      differentiate(s, dp, kept, p, ds);
     }
     publish_shared();
     wave_barrier();
@@ -99,7 +101,7 @@ class Group {
     products_begin();
     if (!Last) multiply_q(s, fill_ + 1);
     add_products(p, ds, dk, dv);
-    if (++step_ == first_step_ + steps_) step_ = first_step_;
+    if (++step_ == first_step_ + steps_) step_ = first_step_, ++head_;
     if (!Last) {
       wait_for_products<1>();
       keep(s);
@@ -139,6 +141,13 @@ class Group {
     }
     keep(s);
   }
+  // Which elements of the step's P^T dropout keeps.
+  DEVICE_MEMBER Kept find_kept() const {
+    Problem& p = a_.backward.problem;
+    if (!rarely(has_dropout(p))) return {};
+    return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, head_, step_ * kQueries,
+                                        first_key_ + warp_key(), lane());
+  }
   // The first key that the row does not attend.
   DEVICE_MEMBER int first_excluded(int row) const {
     Problem& p = a_.backward.problem;
@@ -166,7 +175,24 @@ class Group {
   }
 
   // From P^T and dP^T to rounded P^T and dS^T, which is stored too.
-  DEVICE_MEMBER void differentiate(const Scores& s, Scores& dp, Fragment (&p)[kOperands],
+  DEVICE_MEMBER void differentiate(const Scores& s, const Scores& dp, const Kept& kept, Fragment (&p)[kOperands],
+                                   Fragment (&ds)[kOperands]) const {
+    Problem& problem = a_.backward.problem;
+    const auto with_dropout = [&](int i, int e, float delta, float& weight) {
+      // P is scaled before it is rounded: dV is then as exact as by the rule.
+      const float factor = kept.of(problem.keep_scale, i, e);
+      weight = s[i][e] * factor;
+      return s[i][e] * __builtin_fmaf(factor, dp[i][e], -delta);
+    };
+    const auto without = [&](int i, int e, float delta, float& weight) {
+      weight = s[i][e];
+      return weight * (dp[i][e] - delta);
+    };
+    if (rarely(has_dropout(problem))) make_operands(with_dropout, p, ds);
+    else make_operands(without, p, ds);
+  }
+  template <class Gradient>
+  DEVICE_MEMBER void make_operands(const Gradient& gradient, Fragment (&p)[kOperands],
                                    Fragment (&ds)[kOperands]) const {
     const float4* const pairs = pairs_of(fill_);
     const PanelsDs panels = shared_.ds(RingQ::stage(fill_));
@@ -180,8 +206,10 @@ class Group {
       for (int n = 0; n < 2; ++n)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          const float *const weight = &s[2 * i + n][2 * half], *const change = &dp[2 * i + n][2 * half];
-          ds[i].x[2 * n + half] = T::pack(weight[0] * (change[0] - pair[n].y), weight[1] * (change[1] - pair[n].w));
+          float weight[2];
+          const int tile = 2 * i + n, e = 2 * half;
+          ds[i].x[2 * n + half] =
+              T::pack(gradient(tile, e, pair[n].y, weight[0]), gradient(tile, e + 1, pair[n].w, weight[1]));
           p[i].x[2 * n + half] = T::pack(weight[0], weight[1]);
         }
       panels.store(warp_key(), i, ds[i], lane());
@@ -259,7 +287,7 @@ class Group {
   const Shared shared_;
   const int group_;
   int steps_, first_step_, first_key_;  // of the tile
-  int step_;                            // whose P^T is next
+  int step_, head_;                     // whose P^T is next
   uint32_t tile_ = 0, fill_ = 0;        // tiles and steps so far
 };
 
@@ -274,6 +302,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   if (thread_id() == 0) {
     shared.init();
     publish_barriers();
+    shared.dropout() = DropoutSeed::of(arguments.backward.problem);
   }
   for (int i = thread_id(); i < kZeroBytes / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory + Shared::kZeros)[i] = make_uint4(0, 0, 0, 0);

@@ -1,6 +1,7 @@
 // Sizes of backward_hopper.cu's tiles, and what a workgroup has in shared memory.
 #pragma once
 
+#include "kernels/hopper/attention/dropout.hpp"
 #include "kernels/hopper/attention/key_tiles.hpp"
 #include "kernels/hopper/tile/fragments.hpp"
 #include "kernels/hopper/tile/panels.hpp"
@@ -27,7 +28,8 @@ using RingSums = Ring<1>;
 using RingQ = Ring<kStages>;
 using Scores = Accumulators<kQueryTiles>;
 using Gradients = Accumulators<kDimTiles>;
-using Sums = Accumulators<8>;  // of dQ: 64 rows and columns
+using Kept = KeptElements<kQueryTiles>;  // of dropout
+using Sums = Accumulators<8>;            // of dQ: 64 rows and columns
 inline constexpr int kSumBytes = kGroupRows * 64 * static_cast<int>(sizeof(float));
 inline constexpr int kZeroBytes = 1024;
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
@@ -42,7 +44,7 @@ struct Shared {
   static constexpr int kBarriers = kStatistics + kStages * kStatisticsBytes;
   static constexpr int kTile =
       kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes + kGroups * RingSums::kBytes;
-  static constexpr int kBytes = kTile + kTiles * kTileBytes;
+  static constexpr int kDropout = kTile + kTiles * kTileBytes, kBytes = kDropout + 16;
   char* memory;
   uint32_t address;
 
@@ -57,6 +59,7 @@ struct Shared {
   DEVICE_MEMBER KeyTile& tile(uint32_t n) const {
     return *reinterpret_cast<KeyTile*>(memory + kTile + n % kTiles * kTileBytes);
   }
+  DEVICE_MEMBER DropoutSeed& dropout() const { return *reinterpret_cast<DropoutSeed*>(memory + kDropout); }
   // K and the tile; V; Q and statistics; dO; dS; dQ of a group.
   DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers}; }
   DEVICE_MEMBER RingV v_ring() const { return {address + kBarriers + RingK::kBytes}; }

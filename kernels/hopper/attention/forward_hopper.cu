@@ -6,69 +6,12 @@
 // the last ones, and the softmax of the former runs beside the rest of the latter. Groups take turns to issue products,
 // so that one group's softmax runs beside another one's products.
 #include "kernels/hopper/attention/again.hpp"
+#include "kernels/hopper/attention/forward_shared.hpp"
 #include "kernels/hopper/attention/running_softmax.hpp"
-#include "kernels/hopper/attention/score_options.hpp"
 #include "kernels/hopper/attention/turns.hpp"
 #include "kernels/hopper/isa/registers.hpp"
-#include "kernels/hopper/tile/panels.hpp"
-#include "kernels/hopper/tile/ring.hpp"
 
 namespace rapt::nvidia {
-
-using T = RAPT_DTYPE;
-inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
-inline constexpr bool kScores = RAPT_GENERAL;  // takes bias, mask, ALiBi and softcap; no dropout
-inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
-inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
-inline constexpr int kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2, kKeyStages = 2;
-// The registers of a multiprocessor that each thread has, and what the groups have of the others'.
-inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kScores ? 24 : 40;
-inline constexpr int kRegisters = kGroups > 2 ? 160 : kScores ? 240 : 232;
-
-using PanelsQ = Panels<kRows, kHeadDim>;
-using PanelsK = Panels<kKeys, kHeadDim>;
-using RingQ = Ring<kQueryStages>;
-using PanelsOfScores = ScorePanels<kRows, kKeys>;
-using RingK = Ring<kKeyStages>;
-using Scores = Accumulators<kKeyTiles>;
-using Outputs = Accumulators<kDimTiles>;
-
-// A tile of queries and its keys, in tiles: the feeding thread says it of each fill of Q.
-struct Work {
-  int first_row, head, batch;
-  int first_tile, tiles;     // no tiles: there is nothing more to do
-  int full_begin, full_end;  // the tiles that all rows attend whole
-  float slope;               // of ALiBi
-};
-
-// Shared memory: addresses, and what is read as C++ reads it.
-struct Shared {
-  // A group may store a tile, have given back Q of the next one, and so let Q of the one after that be written.
-  static constexpr uint32_t kWorks = 4;
-  static constexpr int kWorkBytes = 32;
-  static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
-  static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
-  static constexpr int kBarriers = kScoreTiles + (kScores ? kKeyStages * PanelsOfScores::kBytes : 0);
-  static constexpr int kWork = kBarriers + (RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes + 31) / 32 * 32;
-  static constexpr int kBytes = kWork + static_cast<int>(kWorks) * kWorkBytes;
-  char* memory;
-  uint32_t address;
-
-  DEVICE_MEMBER PanelsQ q(uint32_t stage) const { return {address + stage * PanelsQ::kBytes}; }
-  DEVICE_MEMBER PanelsK k(uint32_t stage) const { return {address + kK + stage * PanelsK::kBytes}; }
-  DEVICE_MEMBER PanelsK v(uint32_t stage) const { return {address + kV + stage * PanelsK::kBytes}; }
-  DEVICE_MEMBER PanelsOfScores scores(uint32_t stage) const {
-    return {address + kScoreTiles + stage * PanelsOfScores::kBytes};
-  }
-  DEVICE_MEMBER RingQ q_ring() const { return {address + kBarriers}; }
-  DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers + RingQ::kBytes}; }
-  DEVICE_MEMBER RingK v_ring() const { return {address + kBarriers + RingQ::kBytes + RingK::kBytes}; }
-  DEVICE_MEMBER RingK score_ring() const { return {address + kBarriers + RingQ::kBytes + 2 * RingK::kBytes}; }
-  DEVICE_MEMBER Work& work(uint32_t n) const {
-    return *reinterpret_cast<Work*>(memory + kWork + n % kWorks * kWorkBytes);
-  }
-};
-static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
 using AllArgs = const rapt_hopper_forward_scores_args;
 using Args = const rapt_hopper_forward_args;
@@ -182,6 +125,7 @@ class Group {
     shared_.k_ring().wait_until_full(keys_);
     products_begin();
     multiply_k(s);
+    find_kept(0);
     wait_for_products<0>();
     keep(s);
     give_back_k(tiles_ == 1);
@@ -190,12 +134,12 @@ class Group {
       clear(o);
       softmax_.begin();
       weigh(s, 0, [](const float(&)[2]) {});
-      round_to_operand<T>(s, p);
+      round(s, p);
       softmax_.settle();
 #pragma unroll 1
       for (int i = 1; i < tiles_; ++i) {
         shared_.k_ring().wait_until_full(keys_);
-        multiply(s, p, o);
+        multiply(s, p, o, i);
         give_back_k(i + 1 == tiles_);
         weigh(s, i, [&](const float(&factor)[2]) {
           wait_for_products<0>();
@@ -203,13 +147,13 @@ class Group {
           multiply_rows_by(o, factor);
         });
         finish_product(o);
-        round_to_operand<T>(s, p);
+        round(s, p);
         softmax_.settle();
       }
       ++queries_;
       begin_tile();
       if (tiles_ > 0) shared_.k_ring().wait_until_full(keys_);
-      multiply(s, p, o);  // S of what lies there, where no tile follows
+      multiply(s, p, o, 0);  // S of what lies there, where no tile follows
       wait_for_products<0>();
       keep(o);
       give_back_v(keys_ - 1);
@@ -251,13 +195,14 @@ class Group {
   }
   // S of the next keys, and starts O of the last ones, which are a tile behind. The next group begins when S is there:
   // its products follow O's without a gap, and beside them runs this group's softmax.
-  DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
+  DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o, int next) const {
     shared_.v_ring().wait_until_full(keys_ - 1);
     turn_of(group_).wait();
     keep(o);
     products_begin();
     multiply_k(s);
     multiply_v(p, o);
+    find_kept(next);
     wait_for_products<1>();
     turn_of((group_ + 1) % kGroups).arrive();
     keep(s);
@@ -275,6 +220,22 @@ class Group {
     give_back_v(keys_ - 2);
   }
 
+  // Which of the i-th tile's elements dropout keeps. It takes about as long as S, and is found out beside that product.
+  DEVICE_MEMBER void find_kept(int i) const {
+    if constexpr (!kScores) return;
+    Problem& p = a_.forward.problem;
+    if (!rarely(has_dropout(p))) return;
+    const Work& work = shared_.work(queries_);
+    const int row = work.first_row + warp_row(), key = first_key_of(work, place_of(options_, i, tiles_));
+    shared_.kept() = kept_of_rows<kKeyTiles>(shared_.dropout(), p.keep_threshold, work.batch * p.heads_q + work.head,
+                                             row, key, lane());
+  }
+  // P as the operand of the next product.
+  DEVICE_MEMBER void round(const Scores& s, Fragment (&p)[kKeyTiles / 2]) const {
+    round_to_operand<T>(s, p);
+    if constexpr (kScores)
+      if (rarely(has_dropout(a_.forward.problem))) drop_others(p, shared_.kept());
+  }
   // P of the i-th tile of the keys.
   template <class Rescale>
   DEVICE_MEMBER void weigh(Scores& s, int i, const Rescale& rescale) {
@@ -344,7 +305,7 @@ class Group {
     for (int half = 0; half < 2; ++half) {
       const int row = block.first_row + warp_row() + row_in_wave(0, half, lane());
       Softmax<T, kScores> own = softmax_.of_row(half, options_.unit);
-      const float factor = own.finish(sink_of<kScores>(a.problem, block));
+      const float factor = own.finish(sink_of<kScores>(a.problem, block)) * (kScores ? a.problem.keep_scale : 1);
       const bool exists = row < block.q.count;
       if (exists) again |= not_finite(o, half) && own.sum == own.sum;
       if (exists && lane() % 4 == 0) store_lse(a, block, row, own.lse());
@@ -377,6 +338,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
     shared.v_ring().init(kGroups);
     if constexpr (kScores) shared.score_ring().init(4 * kGroups);  // each warp gives back
     publish_barriers();
+    if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.forward.problem);
   }
   barrier();
   if (group == 0) {
