@@ -5,55 +5,22 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
-#include <span>
+#include <optional>
 
-#include "cli/bench/output.hpp"
+#include "cli/commands/device_report.hpp"
 #include "cli/core/environment.hpp"
-#include "cli/core/inputs.hpp"
 #include "cli/core/machine.hpp"
 #include "cli/core/placement.hpp"
-#include "cli/core/report.hpp"
+#include "cli/inputs/error.hpp"
 #include "cli/install/aotriton.hpp"
 #include "cli/probe/team.hpp"
-#include "cli/verify/check.hpp"
-#include "cli/verify/suites.hpp"
+#include "cli/verify/drop_in.hpp"
 
 namespace rapt::cli {
 
 namespace {
-
-constexpr const char* kMeasured[] = {
-    "b1 hq32 hk8 sq4096 sk4096 d128 bf16 causal",
-    "b4 hq16 hk16 sq2048 sk2048 d64 fp16",
-    "b1 hq16 hk16 sq4096 sk4096 d256 bf16",
-};
-constexpr const char* kMeasuredOnSimulator[] = {"b1 hq1 hk1 sq64 sk64 d64 bf16"};
-
-struct Checks {
-  int done = 0, failed = 0;
-};
-
-void check_device(rapt_device device, const Team& team, Checks& checks) {
-  TextTable table({"problem", "kernel", "tensor", "error", "allowance", ""});
-  for (const auto& [text, kind, forward_only] : suite("doctor")) {
-    try {
-      const Problem problem = Problem::parse(text);
-      const Attention a = make_inputs(problem, kind, 1);
-      for (const CheckRow& r : Checker(problem, a, false, team.executor(), device).check_forward(gpu_backend(device))) {
-        ++checks.done;
-        checks.failed += r.ok() ? 0 : 1;
-        table.add({text, r.kernel, r.tensor, fmt::format("{:.2e}", r.error), fmt::format("{:.2e}", r.allowance),
-                   r.ok() ? "ok" : "FAIL"});
-      }
-    } catch (const Error& e) {
-      checks.failed += e.status() == RAPT_UNSUPPORTED ? 0 : 1;
-      table.add({text, "none", "-", "-", "-", e.what()});
-    }
-  }
-  fmt::print("\nchecks on {}\n", device_name(device));
-  table.print("  ");
-}
 
 // Why the device has no archive, or "".
 std::string no_kernels(rapt_device device) {
@@ -65,26 +32,16 @@ std::string no_kernels(rapt_device device) {
   }
 }
 
-void measure_device(rapt_device device, const Team& team) {
-  BenchPlan plan;
-  plan.device = device;
-  plan.ops = {RAPT_FORWARD};
-  plan.budget = 60;
-  std::span<const char* const> problems = kMeasured;
-  if (describe(device).simulator) problems = kMeasuredOnSimulator;
-  for (const char* problem : problems) plan.cases.push_back({"", "report", "", problem});
-  Progress progress(false);
-  BenchRunner runner(plan, team, progress);
-  BenchTable table(plan, team);
-  fmt::print("\ntimes\n");
-  table.begin();
-  std::vector<BenchRow> rows;
-  for (const BenchCase& c : plan.cases)
-    for (BenchRow& row : runner.run(c)) {
-      table.print({row});
-      rows.push_back(std::move(row));
-    }
-  print_left_out(rows);
+// The drop-in, or nothing and a line that says why.
+std::optional<DropIn> find_drop_in() {
+  try {
+    std::optional<DropIn> found(drop_in_library());
+    fmt::print("\nAOTriton drop-in: {}\n", found->library());
+    return found;
+  } catch (const InputError& e) {
+    fmt::print("\nAOTriton drop-in: not checked, because {}\n", e.what());
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -153,18 +110,33 @@ void print_gpus_without_kernels() {
 }
 
 int doctor_report() {
+  constexpr double kSeconds = 110, kMostTiming = 40;
+  const double end = seconds_now() + kSeconds;
+  setenv("RAPT_SIM_TIME", "1", 1);  // a simulated GPU then runs everything, and forecasts times
   print_machine();
   print_devices();
   print_archives(true);
   const Team team(0);
-  Checks checks;
-  for (const rapt_device device : gpus()) {
+  ReportChecks checks;
+  const std::vector<rapt_device> devices = gpus();
+  std::optional<DropIn> drop_in;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const rapt_device device = devices[i];
     if (const std::string why = no_kernels(device); !why.empty()) {
       fmt::print("\n{}: {}\n", device_name(device), why);
       continue;
     }
-    check_device(device, team, checks);
-    measure_device(device, team);
+    if (seconds_now() >= end) {
+      fmt::print("\n{}: left out, because the report takes at most two minutes\n", device_name(device));
+      continue;
+    }
+    // The null stream is of HIP's current device, which is the first one here.
+    const bool current = device.type == RAPT_ROCM && device.id == 0;
+    if (current) drop_in = find_drop_in();
+    const DropIn* const through = current && drop_in ? &*drop_in : nullptr;
+    report_checks(device, through, team, checks);
+    const double left = (end - seconds_now()) / static_cast<double>(devices.size() - i);
+    report_times(device, through, team, std::clamp(left, 1.0, kMostTiming));
   }
   fmt::print("\n{} checks, {} failed\n", checks.done, checks.failed);
   return checks.done > 0 && checks.failed == 0 ? 0 : 1;

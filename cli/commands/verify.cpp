@@ -175,12 +175,6 @@ class Verifier {
     return rows;
   }
 
-  // The problem with the gradients that a check computes: the gradients that its text names, or all.
-  static std::string with_gradients(const std::string& problem, const Attention& a) {
-    if (!(a.bias || a.sink) || problem.find(" grads=") != std::string::npos) return problem;
-    return fmt::format("{} grads=dq,dk,dv{}{}", problem, a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
-  }
-
   // True if the backend takes the problem; if not, the problem is listed as left out.
   bool taken(const std::string& problem, const std::string& backend, rapt_op op) {
     const Explanation e = explain(Problem::parse(problem), op, {.backend = backend}, device_);

@@ -1,18 +1,24 @@
 #include "cli/verify/check.hpp"
 
+#include <fmt/format.h>
+
 namespace rapt::cli {
 
 namespace {
 
-std::vector<CheckRow> named(std::vector<CheckRow> rows, const std::string& backend, const Explanation& e) {
-  for (CheckRow& row : rows) {
-    row.backend = backend;
-    if (const Candidate* c = e.chosen()) row.kernel = c->kernel;
-  }
+std::vector<CheckRow> named(std::vector<CheckRow> rows, const std::string& backend, const std::string& kernel) {
+  for (CheckRow& row : rows) row.backend = backend, row.kernel = kernel;
   return rows;
 }
 
+std::string chosen(const Explanation& e) { return e.chosen() ? e.chosen()->kernel : ""; }
+
 }  // namespace
+
+std::string with_gradients(const std::string& problem, const Attention& a) {
+  if (!(a.bias || a.sink) || problem.find(" grads=") != std::string::npos) return problem;
+  return fmt::format("{} grads=dq,dk,dv{}{}", problem, a.bias ? ",dbias" : "", a.sink ? ",dsink" : "");
+}
 
 Checker::Checker(const Problem& problem, const Attention& attention, bool backward, const rapt_executor* executor,
                  rapt_device device)
@@ -52,26 +58,44 @@ Execution Checker::how(const std::string& backend) const {
 }
 
 std::vector<CheckRow> Checker::check_forward(const std::string& backend) const {
-  const Execution execution = how(backend);
-  Placement place(device_);
-  const rapt::Attention attention = a_.view(place);
-  Forward results(a_);
-  const Tensor out = place.out(results.out);
-  rapt::forward(attention, out, place.out(results.lse), execution);
-  place.fetch();
-  return named({compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
-                compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)},
-               backend, explain(attention, out, execution));
+  std::string kernel;
+  const auto rows = forward_rows([&](const rapt::Attention& attention, const Tensor& out, const Tensor& lse) {
+    const Execution execution = how(backend);
+    rapt::forward(attention, out, lse, execution);
+    kernel = chosen(explain(attention, out, execution));
+  });
+  return named(rows, backend, kernel);
 }
 
 std::vector<CheckRow> Checker::check_backward(const std::string& backend) const {
-  const Execution execution = how(backend);
+  std::string kernel;
+  const auto rows = backward_rows([&](const rapt::Attention& attention, const Tensor& out, const Tensor& lse,
+                                      const Tensor& dout, const rapt::Gradients& gradients) {
+    const Execution execution = how(backend);
+    rapt::backward(attention, out, lse, dout, gradients, execution);
+    kernel = chosen(explain(attention, out, lse, dout, gradients, execution));
+  });
+  return named(rows, backend, kernel);
+}
+
+std::vector<CheckRow> Checker::forward_rows(const ForwardCall& call) const {
+  Placement place(device_);
+  const rapt::Attention attention = a_.view(place);
+  Forward results(a_);
+  const Tensor out = place.out(results.out), lse = place.out(results.lse);
+  call(attention, out, lse);
+  place.fetch();
+  return {compare(RAPT_FORWARD, "out", results.out, plain_.out, exact_.out),
+          compare(RAPT_FORWARD, "lse", results.lse, plain_.lse, exact_.lse)};
+}
+
+std::vector<CheckRow> Checker::backward_rows(const BackwardCall& call) const {
   Placement place(device_);
   const rapt::Attention attention = a_.view(place);
   Gradients g(a_);
   const Tensor plain_out = place.in(plain_.out), lse = place.in(*lse_), dout = place.in(*dout_);
   const rapt::Gradients gradients = g.view(place, gradients_);
-  rapt::backward(attention, plain_out, lse, dout, gradients, execution);
+  call(attention, plain_out, lse, dout, gradients);
   place.fetch();
   std::vector<CheckRow> rows;
   const auto gradient = [&](const char* tensor, const Array& x, const Array& plain, const Array& exact) {
@@ -82,7 +106,7 @@ std::vector<CheckRow> Checker::check_backward(const std::string& backend) const 
   if (gradients.dv) gradient("dv", g.dv, plain_gradients_->dv, exact_gradients_->dv);
   if (gradients.dbias) gradient("dbias", g.dbias, plain_gradients_->dbias, exact_gradients_->dbias);
   if (gradients.dsink) gradient("dsink", g.dsink, plain_gradients_->dsink, exact_gradients_->dsink);
-  return named(std::move(rows), backend, explain(attention, plain_out, lse, dout, gradients, execution));
+  return rows;
 }
 
 }  // namespace rapt::cli

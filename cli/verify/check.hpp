@@ -17,6 +17,9 @@ struct CheckRow : Measure {
   std::string backend, kernel;
 };
 
+// A problem with the gradients that a check computes: the gradients that its text names, or all.
+std::string with_gradients(const std::string& problem, const Attention& attention);
+
 class Checker {
  public:
   // Computes the reference results on the host; dout is random, from the attention's seed. The backends run on the
@@ -25,6 +28,13 @@ class Checker {
           rapt_device device = kHost);
   std::vector<CheckRow> check_forward(const std::string& backend) const;
   std::vector<CheckRow> check_backward(const std::string& backend) const;
+
+  // The same of any function, with tensors on the device; the rows name neither backend nor kernel.
+  using ForwardCall = std::function<void(const rapt::Attention&, const Tensor& out, const Tensor& lse)>;
+  using BackwardCall = std::function<void(const rapt::Attention&, const Tensor& out, const Tensor& lse,
+                                          const Tensor& dout, const rapt::Gradients&)>;
+  std::vector<CheckRow> forward_rows(const ForwardCall& call) const;
+  std::vector<CheckRow> backward_rows(const BackwardCall& call) const;
 
  private:
   CheckRow compare(rapt_op op, const char* tensor, const Array& x, const Array& plain, const Array& exact) const;

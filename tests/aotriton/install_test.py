@@ -6,8 +6,10 @@ Usage: install_test.py RAPT TORCH_HIP TORCH_HIP_OF_THE_FUTURE   the command, and
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
@@ -49,6 +51,27 @@ class Install(CommandTest):
         self.install("--undo", says=["is again AOTriton's own"])
         self.assertEqual(self.contents(), before)
         self.install("--undo", code=2, says=["has AOTriton's own library"])
+
+    def test_what_doctor_says_of_it(self):
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.update, {"PATH": path})
+        os.environ["PATH"] = f"{self.folder}:{path}"
+        (self.folder / "python3").write_text(f"#!/bin/sh\necho {self.folder}/torch\n")
+        (self.folder / "python3").chmod(0o755)
+        library = self.lib.resolve() / NAME
+        problem = "b1 hq1 hk1 sq16 sk16 d64 fp16"
+        self.rapt("doctor", problem, says=[f"libaotriton_v2 of python3's torch: {library}, not by Rapt: `rapt install"])
+        self.install()
+        self.rapt("doctor", problem, says=[f"libaotriton_v2 of python3's torch: {library}, by Rapt\n"])
+        begin = time.monotonic()
+        report = self.rapt("doctor", "--report", says=[f"AOTriton drop-in: {library}\n", "\n52 checks, 0 failed\n"]).stdout
+        self.assertLess(time.monotonic() - begin, 120)
+        self.assertEqual(len(re.findall(" drop-in +(fwd|bwd) +ok +", report)), 6)
+        self.assertEqual(len(re.findall(" Rapt +(fwd|bwd) +ok +", report)), 14)
+        self.assertIn("ms: of one call, forecast by the model, not measured", report)
+        rows = report[report.index("times through the AOTriton drop-in, forecast, not measured\n"):].splitlines()[2:5]
+        for row in rows:
+            self.assertRegex(row, r"^ +0\.\d{4} +0\.\d{4}  b1 hq")
 
     def test_a_dry_run_does_nothing(self):
         before = self.contents()
