@@ -72,8 +72,8 @@ bench: build ## the named benchmark tables, with a report and rows in build/benc
 	  --html build/bench/report.html --json build/bench/rows.json
 install: build ## install to PREFIX (/usr/local)
 	cmake --install build/release --prefix $(PREFIX)
-uninstall: ## remove what the last `make install` of this checkout installed
-	tools/uninstall build/release/install_manifest.txt
+uninstall: ## remove what the last `make install` and `make aotriton-prefix` of this checkout installed
+	tools/uninstall build/release
 aotriton-prefix: archives ## AOTriton's place for a build of PyTorch, in PREFIX: AOTRITON_INSTALLED_PREFIX names it (API=0.14: that release's)
 	cmake --preset release $(if $(API),-DRAPT_AOTRITON_API=$(API)) >/dev/null
 	cmake --install build/release --component aotriton --prefix $(PREFIX)

@@ -30,7 +30,8 @@ int undo_command(const TorchLibraries& torch, bool dry_run) {
 
 int install_command(const InstallOptions& options) {
   const fs::path torch_folder = options.torch.empty() ? torch_of_python() : fs::path(options.torch);
-  if (torch_folder.empty()) throw InputError("python3 finds no torch: name its folder with --torch");
+  if (torch_folder.empty())
+    throw InputError("python3 finds no torch: activate its environment, or name its folder with --torch");
   const fs::path folder = library_folder(torch_folder);
   const FolderLock lock(folder);
   const TorchLibraries torch = find_torch_libraries(folder);

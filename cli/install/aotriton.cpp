@@ -69,11 +69,14 @@ Replacement find_replacement() {
     if (found.library.empty() && fs::exists(place / "libaotriton_v2.so"))
       found.library = fs::canonical(place / "libaotriton_v2.so");
   if (found.library.empty())
-    throw InputError(
-        fmt::format("{} has no libaotriton_v2.so beside it: this Rapt was built without it", rapt.string()));
+    throw InputError(fmt::format(
+        "{} has no libaotriton_v2.so beside it: this Rapt was built without it, a wheel of `make wheel` has it",
+        rapt.string()));
   for (const std::string& path : Archive::find())
     if (fs::path(path).filename().string().starts_with("gfx")) found.archives.emplace_back(path);
-  if (found.archives.empty()) throw InputError("this Rapt has no kernels for AMD's GPUs");
+  if (found.archives.empty())
+    throw InputError(
+        "this Rapt has no kernels for AMD's GPUs: a wheel of `make wheel` has them, `make archives` builds them");
   return found;
 }
 
@@ -82,7 +85,10 @@ void check_install(const TorchLibraries& torch, const Replacement& replacement) 
     throw InputError(fmt::format("{} has Rapt's library already: `rapt install-aotriton --undo` takes it out",
                                  torch.folder.string()));
   if (const auto missing = missing_symbols(torch, replacement); !missing.empty())
-    throw InputError(fmt::format("PyTorch calls {}, which Rapt's library does not have", missing[0]));
+    throw InputError(
+        fmt::format("PyTorch calls {}, which Rapt's library does not have: a newer Rapt may have it, and "
+                    "rapt.torch.enable() needs no AOTriton",
+                    missing[0]));
   const bool left = std::ranges::find(torch.leftovers, kArchives) != torch.leftovers.end();
   if (const fs::path ours = torch.folder / kArchives; !left && fs::exists(fs::symlink_status(ours)))
     throw InputError(fmt::format("{} exists already and is not Rapt's", ours.string()));

@@ -48,7 +48,9 @@ int minor_of(const std::string& file, const std::string& version) {
   if (numbers && std::sscanf(version.c_str(), "0.%d", &minor) == 1 && minor >= kOldestMinor && minor <= kNewestMinor)
     return minor;
   throw InputError(
-      fmt::format("{} is of AOTriton {}, this Rapt replaces 0.{} to 0.{}", file, version, kOldestMinor, kNewestMinor));
+      fmt::format("{} is of AOTriton {}, this Rapt replaces 0.{} to 0.{}: a newer Rapt may know it, and "
+                  "rapt.torch.enable() needs no AOTriton",
+                  file, version, kOldestMinor, kNewestMinor));
 }
 
 // Files named "0.11" and "0.11.1" belong to one release: an archive without links has copies of its library.
@@ -129,7 +131,10 @@ TorchLibraries find_torch_libraries(const fs::path& library_folder) {
         found.symbols, [](const std::string& symbol) { return symbol.find("2v35flash") != std::string::npos; });
     found.release = calls_v3 ? "0.10 or later" : "0.7 or before";
   }
-  if (found.callers.empty()) throw InputError(fmt::format("no library in {} calls AOTriton", found.folder.string()));
+  if (found.callers.empty())
+    throw InputError(fmt::format(
+        "no library in {} calls AOTriton: --torch must name a PyTorch for ROCm that has attention by AOTriton",
+        found.folder.string()));
   return found;
 }
 

@@ -28,7 +28,7 @@ grep -qF "\"$(pkg-config --modversion rapt)\"" "$PKG_CONFIG_PATH/../cmake/rapt/r
 
 # Nothing is left of an installation that is taken out.
 mv "$work/moved" "$work/prefix"
-"$here/../../tools/uninstall" "$build/install_manifest.txt"
+"$here/../../tools/uninstall" "$build"
 if [ -e "$work/prefix" ]; then
   find "$work/prefix"
   echo "tools/uninstall left these"
