@@ -118,13 +118,16 @@ MODELS = {"llama": llama, "flux": flux, "unet": unet}
 
 
 def measure(name: str, device: str, size: int, steps: int) -> Steps:
-    """Stock and enabled steps in turn. The first step of a turn does not count: torch looks for its kernels anew."""
+    """Stock and enabled steps in turn, each first as often as the other.
+
+    The first step of a turn does not count: torch looks for its kernels anew.
+    """
     torch.manual_seed(1)
     model = MODELS[name](device, size)
     ms, peaks, results = {state: [] for state in STATES}, {}, {}
     cards = {"before": card(device)}
-    for _ in range(steps):
-        for state in STATES:
+    for count in range(steps):
+        for state in STATES if count % 2 else reversed(STATES):
             if state == "enabled":
                 rapt.torch.enable()
             try:
