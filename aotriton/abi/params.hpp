@@ -174,9 +174,8 @@ enum VarlenBits : uint32_t {
   kUsedKeysBits = 0x150b
 };
 
-// The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version;
-// where the library's name says 0.14, it sets all. Otherwise a field of only some versions is set by every caller, or
-// read only where lengths are given.
+// The struct that callers construct. Its constructor cannot know the version, so it sets the fields of every version. A
+// field of only some versions is set by every caller, or read only where lengths are given.
 struct attn_fwd_params {
   attn_fwd_params();
   char every_version[std::min(sizeof(ForwardParams1), sizeof(ForwardParams3))];

@@ -1,6 +1,4 @@
 // attn_fwd and attn_bwd of AOTriton 0.10 and later: one function for all versions of its struct.
-#include <cstring>
-
 #include "aotriton/abi/functions.hpp"
 #include "aotriton/base/failure.hpp"
 #include "aotriton/exports/release.hpp"
@@ -10,8 +8,6 @@ namespace aotriton::v3::flash {
 namespace {
 
 using rapt::aot::BackwardCall, rapt::aot::ForwardCall, rapt::aot::LseForm;
-
-constexpr int kReleaseWithBits = 14;
 
 template <class Call, class Params>
 Call common(const char* function, const Params& p, Stream stream, LseForm lse_form) {
@@ -33,8 +29,9 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.offset = {p.offset2, p.offset1.data_ptr()};
   c.seed_in_memory = true;
   if constexpr (requires { p.varlen_bits; }) {
-    // Under a name without 0.14, the caller may have left the bits of a call without lengths as they were.
-    c.varlen_bits = p.lengths_q || p.lengths_k || rapt::aot::release() >= kReleaseWithBits ? p.varlen_bits : kDenseBits;
+    // A caller without lengths may have left the bits unset: the constructor cannot set them, because programs for
+    // 0.13, whose struct may be smaller, run with 0.14's library too.
+    c.varlen_bits = p.lengths_q || p.lengths_k ? p.varlen_bits : kDenseBits;
     c.cu_seqlens_q = p.lengths_q;
     c.cu_seqlens_k = p.lengths_k;
     c.varlen = c.varlen_bits == kPaddedBits ? kPadded : kCompact;
@@ -57,11 +54,6 @@ Call common(const char* function, const Params& p, Stream stream, LseForm lse_fo
   c.max_seqlen_q = p.max_seqlen_q;
   c.max_seqlen_k = p.max_seqlen_k;
   return c;
-}
-
-template <class Params>
-void clear(void* params, size_t bytes_of_every_version) {
-  std::memset(params, 0, rapt::aot::release() >= kReleaseWithBits ? sizeof(Params) : bytes_of_every_version);
 }
 
 template <class Params>
@@ -99,8 +91,8 @@ LseForm form_of_10_and_11() { return {.log2 = rapt::aot::release() == 10, .padde
 
 }  // namespace
 
-attn_fwd_params::attn_fwd_params() { clear<ForwardParams4>(this, sizeof every_version); }
-attn_bwd_params::attn_bwd_params() { clear<BackwardParams7>(this, sizeof every_version); }
+attn_fwd_params::attn_fwd_params() : every_version{} {}
+attn_bwd_params::attn_bwd_params() : every_version{} {}
 
 Error attn_fwd(const attn_fwd_params& params, int32_t version, Stream stream, const attn_options*) {
   switch (version) {
