@@ -21,7 +21,8 @@ std::optional<double> native_least_ms(const rapt_problem& p, const rapt_device_i
   const double bytes_per_ms = a->memory_gigabytes_per_second * 1e6;
   const double logits = static_cast<double>(p.batch * p.heads_q * p.seqlen_q * p.seqlen_k);
   // What the cache nearest to memory may hold is not counted.
-  const double cache = static_cast<double>(a->shared_cache_bytes) * (a->compute_units / a->compute_units_per_xcd);
+  const unsigned dies = a->compute_units / a->compute_units_per_xcd;
+  const double cache = static_cast<double>(a->shared_cache_bytes) * dies;
   const double pass = 4 * logits > cache ? 4 * logits / bytes_per_ms : 0;
   const double first = 2 * logits * static_cast<double>(p.head_dim) / operations_per_ms;
   const double second = 2 * logits * static_cast<double>(p.head_dim_v) / operations_per_ms;

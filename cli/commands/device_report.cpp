@@ -46,6 +46,7 @@ class CheckTable {
     try {
       const std::vector<CheckRow> rows = call();
       std::vector<std::string> ratios;
+      ratios.reserve(rows.size());
       const int failed = static_cast<int>(std::ranges::count_if(rows, [](const CheckRow& r) { return !r.ok(); }));
       for (const CheckRow& r : rows) ratios.push_back(fmt::format("{} {:.2f}", r.tensor, r.ratio()));
       checks_.done += static_cast<int>(rows.size());

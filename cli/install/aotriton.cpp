@@ -122,17 +122,24 @@ void undo(const TorchLibraries& torch) {
   for (const std::string& file : torch.replaced) fs::rename(kept(torch, file), torch.folder / file);
 }
 
-std::string aotriton_status() {
+std::optional<TorchLibraries> libraries_of_python(std::string& why_not) {
   try {
     const fs::path folder = torch_of_python();
-    if (folder.empty()) return "none: python3 finds no torch";
-    const TorchLibraries torch = find_torch_libraries(library_folder(folder));
-    const char* const whose =
-        torch.replaced.empty() ? "not by Rapt: `rapt install-aotriton` puts Rapt's in its place" : "by Rapt";
-    return fmt::format("{}, {}", (torch.folder / torch.files.front()).string(), whose);
+    if (!folder.empty()) return find_torch_libraries(library_folder(folder));
+    why_not = "python3 finds no torch";
   } catch (const InputError& e) {
-    return fmt::format("none: {}", e.what());
+    why_not = e.what();
   }
+  return std::nullopt;
+}
+
+std::string aotriton_status() {
+  std::string why_not;
+  const std::optional<TorchLibraries> torch = libraries_of_python(why_not);
+  if (!torch) return "none: " + why_not;
+  return fmt::format(
+      "{}, {}", (torch->folder / torch->files.front()).string(),
+      torch->replaced.empty() ? "not by Rapt: `rapt install-aotriton` puts Rapt's in its place" : "by Rapt");
 }
 
 FolderLock::FolderLock(const fs::path& folder) : directory_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

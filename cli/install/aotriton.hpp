@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ std::vector<std::string> missing_symbols(const TorchLibraries& torch, const Repl
 
 // The folder of the torch that `python3` would import, "" if there is none.
 fs::path torch_of_python();
+
+// AOTriton in that torch, or why there is none.
+std::optional<TorchLibraries> libraries_of_python(std::string& why_not);
 
 // The libaotriton_v2 that this torch loads and whether it is Rapt's, or why there is none.
 std::string aotriton_status();

@@ -117,11 +117,9 @@ void DropIn::backward(const rapt::Attention& a, const Tensor& out, const Tensor&
 }
 
 std::string drop_in_library() {
-  try {
-    const TorchLibraries torch = find_torch_libraries(library_folder(torch_of_python()));
-    if (!torch.replaced.empty()) return (torch.folder / torch.replaced.front()).string();
-  } catch (const InputError&) {  // python3 has no PyTorch for ROCm
-  }
+  std::string why_not;
+  const std::optional<TorchLibraries> torch = libraries_of_python(why_not);
+  if (torch && !torch->replaced.empty()) return (torch->folder / torch->replaced.front()).string();
   return find_replacement().library.string();
 }
 
