@@ -166,6 +166,10 @@ nightly: # after the parts above: every case where the parts sample, all levels 
 	ctest --test-dir build/release -L nightly --output-on-failure
 	rm -rf build/old-glibc && cmake --install build/release --prefix build/old-glibc >/dev/null && tools/test-old-glibc build/old-glibc
 	ctest --test-dir build/sim -L nightly -R '^(sim_|gpu\.)' --verbose
+	cmake --preset release -B build/minimal -DRAPT_BUILD_TESTS=OFF -DRAPT_BUILD_ARCHIVES=ON -DRAPT_BUILD_AOTRITON=ON -DRAPT_ARCHS=gfx908 '-DRAPT_KERNEL_FILTER=[.]d(32|64)[.]' >/dev/null
+	$(compile) build/minimal --target archives rapt_cli
+	for d in 32 64; do RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx908 \
+	  build/minimal/cli/rapt verify "b1 hq2 hk1 sq40 sk64 d$$d bf16 causal" --device hip:0 || exit 1; done
 	for name in correctness math property; do \
 	  build/asan/tests/$${name}_test --gtest_brief=1 && \
 	    qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/tests/$${name}_test --gtest_brief=1 || exit 1; \
