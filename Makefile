@@ -132,11 +132,12 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 	RAPT_HIP_LIBRARY=$(CURDIR)/build/sim/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=gfx942 \
 	  PYTHONPATH=build/release/python $(VENV)/bin/python -m pytest -q -p no:cacheprovider python/tests
 	tools/test-wheel $(CURDIR)/$(VENV)/bin/python $(CURDIR)/build/release/kernels
-python-torch: ## the tests of rapt.torch with another version of PyTorch (TORCH=2.5.1), after `make python`
+python-torch: ## the tests that need PyTorch alone with another version of it (TORCH=2.5.1), after `make python`
 	$(if $(TORCH),,$(error TORCH=VERSION is missing))
 	test -x build/torch-$(TORCH)/bin/python || python3 -m venv build/torch-$(TORCH)
 	build/torch-$(TORCH)/bin/python -m pip install -q torch==$(TORCH) numpy pytest
-	PYTHONPATH=build/release/python build/torch-$(TORCH)/bin/python -m pytest -q -p no:cacheprovider python/tests/pytorch
+	PYTHONPATH=build/release/python build/torch-$(TORCH)/bin/python -m pytest -q -p no:cacheprovider python/tests/pytorch \
+	  python/tests/test_bench.py python/tests/test_verify.py $(foreach name,flash_attn flash_attn_3 flash_attn_passes flash_attn_rotary,python/tests/test_$(name).py)
 asan: ## tests under the address and undefined-behaviour sanitizers, and the fuzz targets on their corpus
 	@tools/install-deps sim
 	$(call test,asan)
@@ -151,7 +152,8 @@ clean-tree: ## `make demo` and `make demo-gpu` in a clean tree of HEAD
 	tools/test-clean-tree
 nightly: # after the parts above: every case where the parts sample, all levels of the simulator, and minutes of fuzzing
 	@tools/install-deps python
-	for version in 2.5.1 2.11.0 2.14.1; do $(MAKE) python-torch TORCH=$$version || exit 1; done
+	for version in 2.5.1 2.11.0 2.15.0; do $(MAKE) python-torch TORCH=$$version || exit 1; done
+	PYTHONPATH=$(CURDIR)/build/release/python tools/real-programs build/real-programs
 	test -x $(TRITON_VENV)/bin/python || python3 -m venv --system-site-packages $(TRITON_VENV)
 	$(TRITON_VENV)/bin/python -m pip install -q --no-deps --require-hashes -r tools/triton-requirements.txt
 	tools/install-triton build/triton

@@ -71,12 +71,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--device", default=_default_device(), help="where PyTorch puts the tensors: cpu, cuda:0, ...")
     parser.add_argument("--backend", default="auto", help="auto, or a name that rapt.explain lists")
-    parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per result and line")
+    parser.add_argument(
+        "--json", metavar="FILE", type=path_to_write, help="a JSON object per result and line; no finite error is null"
+    )
     options = parser.parse_args(arguments)
     try:
-        _tensor(np.zeros(1), "fp32", options.device)
+        _array(_tensor(np.zeros(1), "fp32", options.device))
         rapt.explain("b1 hq1 hk1 sq1 sk1 d8 fp32", backend=options.backend)
-    except (ValueError, RuntimeError, AssertionError) as error:  # a device or backend that does not exist
+    except (ValueError, RuntimeError, AssertionError) as error:  # a device without values, or a name that is none
         parser.error(str(error))
 
     print("PyTorch", *what_torch_sees(options.device), sep="\n  ")
@@ -91,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"\n{len(checks)} results, {f'{wrong} wrong' if wrong else 'all within the allowance'}")
     taken = takeover_works(options.device)
     if options.json:
-        write(options.json, "".join(json.dumps(c._asdict()) + "\n" for c in checks))
+        write(options.json, "".join(json.dumps(_as_json(c), allow_nan=False) + "\n" for c in checks))
     return 0 if taken and not wrong else 1
 
 
@@ -221,6 +223,10 @@ def _dtypes():
 
 def _default_device():
     return "cuda:0" if torch is not None and torch.cuda.is_available() else "cpu"
+
+
+def _as_json(check):
+    return check._asdict() | {"error": check.error if np.isfinite(check.error) else None}
 
 
 def _print(checks, told):

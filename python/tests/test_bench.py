@@ -112,7 +112,11 @@ def test_rivals_group_heads_alike(name):
     present = {rival.name: rival for rival in rivals("cpu", torch.float32)[0]}
     q, k, v = (torch.randn(1, heads, rows, 16) for heads, rows in ((4, 1), (2, 9), (2, 9)))
     expected = scaled_dot_product_attention(q, k, v, enable_gqa=True)
-    torch.testing.assert_close(present[name].attention(q, k, v, False), expected)
+    if name == "torch flash" and not hasattr(torch.library, "get_kernel"):  # torch 2.5's flash does not group heads
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            present[name].attention(q, k, v, False)
+    else:
+        torch.testing.assert_close(present[name].attention(q, k, v, False), expected)
 
 
 @pytest.mark.parametrize("name", options.NAMES)

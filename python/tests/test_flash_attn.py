@@ -8,6 +8,7 @@ import rapt
 import rapt.flash_attn as fa
 import torch
 from reference import assert_within_rule, forward
+from rotation import rotary
 
 TAIL = (
     "dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None, "
@@ -271,44 +272,6 @@ def test_a_cache_that_grows_is_attention_to_the_rotated_rows(interleaved):
         )
         torch.testing.assert_close(out[b], expected[0])
         torch.testing.assert_close(lse[b], expected_lse[0])
-
-
-def rotary(x, angles, offsets, interleaved):
-    """By complex multiplication, unlike the library and rapt.flash_attn.rotary."""
-    turn = torch.polar(torch.ones_like(angles), angles)[offsets.long()[:, None] + torch.arange(x.shape[1])][:, :, None]
-    half = angles.shape[1]
-    first, second = (
-        (x[..., 0 : 2 * half : 2], x[..., 1 : 2 * half : 2])
-        if interleaved
-        else (x[..., :half], x[..., half : 2 * half])
-    )
-    turned = torch.view_as_real(torch.complex(first.contiguous(), second.contiguous()) * turn)
-    turned = turned.flatten(-2) if interleaved else turned.transpose(-1, -2).flatten(-2)
-    return torch.cat([turned, x[..., 2 * half :]], -1)
-
-
-def test_apply_rotary_emb():
-    from rapt.flash_attn.rotary import apply_rotary_emb
-
-    (x,) = tensors((2, 5, 3, 32))
-    angles, offsets = torch.rand(20, 8), torch.tensor([4, 9])
-    for interleaved in (False, True):
-        expected = rotary(x, angles, offsets, interleaved)
-        result = apply_rotary_emb(x, angles.cos(), angles.sin(), interleaved, seqlen_offsets=offsets)
-        torch.testing.assert_close(result, expected)
-        packed = apply_rotary_emb(
-            x.flatten(0, 1),
-            angles.cos(),
-            angles.sin(),
-            interleaved,
-            seqlen_offsets=offsets,
-            cu_seqlens=torch.tensor([0, 5, 10]),
-            max_seqlen=5,
-        )
-        torch.testing.assert_close(packed.unflatten(0, (2, 5)), expected)
-        written = x.clone()
-        assert apply_rotary_emb(written, angles.cos(), angles.sin(), interleaved, True, offsets) is written
-        torch.testing.assert_close(written, expected)
 
 
 def test_padding_helpers():

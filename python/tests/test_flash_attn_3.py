@@ -84,6 +84,33 @@ def test_merging_parts():
     assert (out == 0).all() and (lse == -torch.inf).all()
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_passes_are_those_of_the_function(packed):
+    """With the places and names of arguments that TransformerEngine's context parallelism uses."""
+    inputs, lengths, longest = qkv(), None, (30, 40)
+    function, before = flash_attn_3.flash_attn_func, ()
+    if packed:
+        inputs, longest = [x[0, :25] for x in inputs], (15, 15)
+        lengths = torch.tensor([0, 10, 10, 25], dtype=torch.int32)
+        function, before = flash_attn_3.flash_attn_varlen_func, (lengths, lengths, *longest)
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    mask = {"softmax_scale": 0.3, "window_size": (-1, 0)}
+    expected, lse = function(*leaves, *before, causal=True, **mask, return_attn_probs=True)
+    dout = torch.randn(expected.shape)
+
+    window = {"softmax_scale": 0.3, "window_size_left": -1, "window_size_right": 0}
+    arguments = [None] * 4 + [lengths, lengths] + [None] * 3 + [*longest] + [None] * 9
+    results = flash_attn_3._flash_attn_forward(*inputs, *arguments, causal=True, **window)
+    close(results[:2], [expected.detach(), lse])
+    assert [x.numel() for x in results[2:]] == [0, 0]
+    written = torch.empty_like(expected)
+    assert flash_attn_3._flash_attn_forward(*inputs, None, None, None, written, *arguments[4:], True)[0] is written
+    gradients = [torch.empty_like(x) for x in inputs]
+    arguments = [lengths, lengths, None, None, *longest, *gradients]
+    flash_attn_3._flash_attn_backward(dout, *inputs, *results[:2], *arguments, is_causal=True, **window)
+    close(gradients, torch.autograd.grad(expected, leaves, dout))
+
+
 @pytest.mark.parametrize(
     "function, arguments, reason",
     [
@@ -92,6 +119,8 @@ def test_merging_parts():
         ("flash_attn_func", {"num_splits": 3}, "num_splits is 3"),
         ("flash_attn_with_kvcache", {"qv": torch.ones(1)}, "qv is given"),
         ("flash_attn_with_kvcache", {"max_seqlen_q": 3}, "max_seqlen_q is given"),
+        ("_flash_attn_forward", {"seqused_k": torch.ones(1)}, "seqused_k is given"),
+        ("_flash_attn_forward", {"num_splits": 3}, "num_splits is 3"),
     ],
 )
 def test_what_is_refused(function, arguments, reason):
@@ -107,9 +136,9 @@ def test_install():
         for name in ("flash_attn_interface", "flash_attn_3.flash_attn_interface"):
             module = importlib.import_module(name)
             assert module.flash_attn_func is flash_attn_3.flash_attn_func
-        with pytest.raises(ModuleNotFoundError, match="flash_attn_3._C"):
+        with pytest.raises(ModuleNotFoundError, match="flash_attn_3._C.*rapt.flash_attn is in flash_attn's place"):
             importlib.import_module("flash_attn_3._C")
-        assert importlib.util.find_spec("flash_attn.ops") is None  # programs ask so
+        assert importlib.util.find_spec("flash_attn.losses") is None  # programs ask so
         assert importlib.import_module("flash_attn.flash_attn_interface")._flash_attn_forward
     finally:
         rapt.flash_attn.uninstall()

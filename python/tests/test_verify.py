@@ -83,12 +83,18 @@ def test_a_wrong_result_is_found(monkeypatch, one_problem, capsys, wrong):
     assert "3 wrong" in capsys.readouterr().out
 
 
-def test_no_backend_is_a_failure(one_problem, capsys):
-    assert rapt.verify.main(["--backend", "hip"]) == 1
+def test_no_backend_is_a_failure(one_problem, capsys, tmp_path):
+    file = tmp_path / "verify.json"
+    assert rapt.verify.main(["--backend", "hip", "--json", str(file)]) == 1
     assert "no backend takes it" in capsys.readouterr().out
+    assert "Infinity" not in file.read_text()  # is no JSON
+    assert all(json.loads(line)["error"] is None for line in file.read_text().splitlines())
 
 
-@pytest.mark.parametrize("arguments", [["--backend", "no"], ["--device", "no"], ["--json", "/no/such/folder/file"]])
+WRONG = [["--backend", "no"], ["--device", "no"], ["--device", "meta"], ["--json", "/no/such/folder/file"]]
+
+
+@pytest.mark.parametrize("arguments", WRONG)
 def test_wrong_arguments(arguments):
     with pytest.raises(SystemExit) as exit:
         rapt.verify.main(arguments)

@@ -8,8 +8,8 @@ import time
 from typing import NamedTuple
 
 import torch
+from torch.nn import functional
 from torch.nn.attention import SDPBackend
-from torch.nn.functional import scaled_dot_product_attention
 
 import rapt.torch
 from rapt._files import path_to_write, write
@@ -125,7 +125,7 @@ def _inputs(call):
 
 
 def _forward(inputs, options):
-    return scaled_dot_product_attention(*inputs, **options)
+    return functional.scaled_dot_product_attention(*inputs, **options)  # in an old torch, Rapt replaces it there
 
 
 def _backward(out, inputs, dout):

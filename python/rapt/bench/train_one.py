@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 import rapt.torch
 from rapt._files import write
@@ -32,7 +32,8 @@ _flash_attn_func = None  # of the package flash_attn, where that is the backend
 def _causal(q, k, v):
     """[batch, heads, seqlen, head_dim] of each."""
     if _flash_attn_func is None:
-        return scaled_dot_product_attention(q, k, v, is_causal=True)
+        # by its module: in an old torch, Rapt replaces it there
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     return _flash_attn_func(*(x.transpose(1, 2) for x in (q, k, v)), causal=True).transpose(1, 2)
 
 
@@ -85,7 +86,7 @@ def train(backend: str, config: dict) -> dict:
         start = time.perf_counter()
         with torch.autocast(device, getattr(torch, config["dtype"]), enabled=config["dtype"] != "float32"):
             logits = model(rows[:, :-1])
-        loss = cross_entropy(logits.float().flatten(0, 1), rows[:, 1:].flatten())
+        loss = functional.cross_entropy(logits.float().flatten(0, 1), rows[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

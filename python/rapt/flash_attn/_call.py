@@ -89,3 +89,17 @@ def mask_options(softmax_scale, causal, window_size, softcap, alibi_slopes):
 def flash_lse(lse):
     """+inf for a row with nothing to attend, which is FlashAttention's convention; Rapt's is -inf."""
     return lse.masked_fill(lse == -torch.inf, torch.inf)
+
+
+def refuse(**arguments):
+    """Raises if an argument of FlashAttention 3 that Rapt does not have is given."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise NotImplementedError(f"{name} is given; Rapt does not have it, so it must be None")
+
+
+def refuse_schedule(attention_chunk, num_splits):
+    if attention_chunk:
+        raise NotImplementedError(f"attention_chunk is {attention_chunk}; Rapt does not have it, so it must be 0")
+    if num_splits not in (0, 1):
+        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")

@@ -29,7 +29,7 @@ def _flash_attn_varlen_forward(
     for name, value in (("block_table", block_table), ("leftpad_k", leftpad_k), ("seqused_k", seqused_k)):
         if value is not None:
             raise NotImplementedError(f"{name} is given; here it must be None: flash_attn_with_kvcache takes a cache")
-    packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     return _forward(
         q, k, v, packed, dropout_p, return_softmax, zero_tensors,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
@@ -58,7 +58,7 @@ def _flash_attn_varlen_backward(
     for gradient in (dq, dk, dv) if zero_tensors else ():
         if gradient is not None:
             gradient.zero_()
-    packed = _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     _backward(
         dout, q, k, v, out, softmax_lse, dq, dk, dv, packed | {"deterministic": deterministic}, dropout_p, rng_state,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
@@ -73,7 +73,7 @@ _wrapped_flash_attn_backward = _flash_attn_backward
 _wrapped_flash_attn_varlen_backward = _flash_attn_varlen_backward
 
 
-def _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
+def packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
     lengths = {"max_seqlen_q": int(max_seqlen_q), "max_seqlen_k": int(max_seqlen_k)}
     return {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, **lengths}
 
@@ -81,27 +81,43 @@ def _packed(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
 def _forward(q, k, v, options, dropout_p, return_softmax, zero_tensors, **mask):
     if return_softmax:
         raise NotImplementedError("return_softmax is true; here it must be false: flash_attn_func returns S_dmask")
-    q, k, v = (contiguous_rows(x) for x in (q, k, v))
-    *batch, rows, heads, _ = q.shape
-    shape = (*batch, rows, heads, v.shape[-1])
-    out = q.new_zeros(shape) if zero_tensors else q.new_empty(shape)
-    lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
     rng_state = torch.randint(2**63 - 1, (2,), dtype=torch.int64, device=q.device) if dropout_p else None
-    _call(_core.forward, q, k, v, out, lse, options=options, dropout_p=dropout_p, rng_state=rng_state, mask=mask)
+    options |= mask_options(**mask) | _dropout(dropout_p, rng_state)
+    out, lse = forward(q, k, v, options, zeros=zero_tensors)
     return out, flash_lse(lse), None, rng_state
 
 
 def _backward(dout, q, k, v, out, lse, dq, dk, dv, options, dropout_p, rng_state, **mask):
     if dropout_p and rng_state is None:
         raise InvalidArgument("rng_state is None; with dropout it must be the forward's")
+    options |= mask_options(**mask) | _dropout(dropout_p, rng_state)
+    backward(dout, q, k, v, out, lse, dq, dk, dv, options)
+
+
+def _dropout(dropout_p, rng_state):
+    if not dropout_p:
+        return {}
+    return {"dropout": dropout_p, "dropout_seed": rng_state[0], "dropout_offset": rng_state[1]}
+
+
+def forward(q, k, v, options, out=None, zeros=False):
+    """(out, lse) with Rapt's options, without autograd; zeros: out begins as zeros."""
+    q, k, v = (contiguous_rows(x) for x in (q, k, v))
+    *batch, rows, heads, _ = q.shape
+    if out is None:
+        out = (q.new_zeros if zeros else q.new_empty)((*batch, rows, heads, v.shape[-1]))
+    lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
+    _call(_core.forward, q, k, v, out, lse, options=options)
+    return out, lse
+
+
+def backward(dout, q, k, v, out, lse, dq, dk, dv, options):
+    """Writes dq, dk and dv, of which each may be None."""
     arguments = [contiguous_rows(x) for x in (q, k, v, out)] + [lse, contiguous_rows(dout), dq, dk, dv, None, None]
-    _call(_core.backward, *arguments, options=options, dropout_p=dropout_p, rng_state=rng_state, mask=mask)
+    _call(_core.backward, *arguments, options=options)
 
 
-def _call(function, q, *tensors, options, dropout_p, rng_state, mask):
-    options = options | mask_options(**mask)
-    if dropout_p:
-        options |= {"dropout": dropout_p, "dropout_seed": rng_state[0], "dropout_offset": rng_state[1]}
+def _call(function, q, *tensors, options):
     if q.device.type == "cpu":
         options["_openmp_threads"] = torch.get_num_threads()
     try:

@@ -10,8 +10,11 @@ sm_margin and scheduler_metadata. softmax_lse is -inf for a row with nothing to 
 import torch
 
 from rapt.flash_attn import flash_attn_interface
-from rapt.flash_attn._call import InvalidArgument, mask_options
+from rapt.flash_attn._call import InvalidArgument, mask_options, refuse, refuse_schedule
+from rapt.flash_attn._passes_3 import _flash_attn_backward, _flash_attn_forward  # noqa: F401  others import these
 from rapt.torch.operators import attention
+
+__version__ = "3.0.0"  # the interface's
 
 
 def flash_attn_func(
@@ -27,8 +30,8 @@ def flash_attn_func(
 
     Returns out [batch, seqlen_q, heads, head_dim_v]; with return_attn_probs (out, softmax_lse).
     """
-    _refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
-    _check_hints(attention_chunk, num_splits)
+    refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
+    refuse_schedule(attention_chunk, num_splits)
     mask = mask_options(softmax_scale, causal, window_size, softcap, None)
     return _attend(q, k, v, mask | {"deterministic": deterministic}, return_attn_probs)
 
@@ -64,10 +67,10 @@ def flash_attn_varlen_func(
 
     q: [total_q, heads, head_dim]; k, v: [total_k, heads_k, head_dim]; cu_seqlens_q, cu_seqlens_k: int32 [batch + 1]
     """
-    _refuse(
+    refuse(
         seqused_q=seqused_q, seqused_k=seqused_k, qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale
     )
-    _check_hints(attention_chunk, num_splits)
+    refuse_schedule(attention_chunk, num_splits)
     packed = {
         "cu_seqlens_q": cu_seqlens_q,
         "cu_seqlens_k": cu_seqlens_k,
@@ -86,11 +89,11 @@ def flash_attn_with_kvcache(
     scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0, return_softmax_lse=False,
 ):  # fmt: skip
     """rapt.flash_attn.flash_attn_with_kvcache; block_table is called page_table here."""
-    _refuse(
+    refuse(
         qv=qv, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k_new=cu_seqlens_k_new, max_seqlen_q=max_seqlen_q,
         rotary_seqlens=rotary_seqlens, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
-    _check_hints(attention_chunk, num_splits)
+    refuse_schedule(attention_chunk, num_splits)
     out, lse = flash_attn_interface.flash_attn_with_kvcache(
         q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, page_table,
         softmax_scale, causal, window_size, softcap, rotary_interleaved, None, num_splits, return_softmax_lse=True,
@@ -120,16 +123,3 @@ def _attend(q, k, v, options, return_lse):
     except ValueError as error:
         raise InvalidArgument(str(error)) from None
     return (out, lse) if return_lse else out
-
-
-def _refuse(**arguments):
-    for name, value in arguments.items():
-        if value is not None:
-            raise NotImplementedError(f"{name} is given; Rapt does not have it, so it must be None")
-
-
-def _check_hints(attention_chunk, num_splits):
-    if attention_chunk:
-        raise NotImplementedError(f"attention_chunk is {attention_chunk}; Rapt does not have it, so it must be 0")
-    if num_splits not in (0, 1):
-        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")

@@ -4,6 +4,7 @@ import torch
 import torch.autograd.forward_ad
 from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
 from torch._functorch.autograd_function import enable_single_level_autograd_function
+from torch.autograd.function import _SingleLevelFunction
 
 from rapt.torch.operators import LIBRARY, NAMES, backward_operator, operator
 
@@ -22,15 +23,19 @@ def _below(operator, keyset, args):
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
 
+def _save(ctx, args, out, lse):
+    ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
+    ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
+    ctx.mark_non_differentiable(lse)
+    ctx.set_materialize_grads(False)
+
+
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
-        out, lse = _below(operator, keyset, args)
-        ctx.save_for_backward(out, lse, *args[:_OPTIONS], *args[_MORE_TENSORS:_MORE_OPTIONS])
-        ctx.options = args[_OPTIONS:_MORE_TENSORS], args[_MORE_OPTIONS:]
-        ctx.mark_non_differentiable(lse)
-        ctx.set_materialize_grads(False)
-        return out, lse
+        results = _below(operator, keyset, args)
+        _save(ctx, args, *results)
+        return results
 
     @staticmethod
     def backward(ctx, dout, _):
@@ -53,6 +58,20 @@ class _Attention(torch.autograd.Function):
         return None, *gradients
 
 
+class _TransformedAttention(_SingleLevelFunction):
+    """The same for one of torch.func's transforms."""
+
+    @staticmethod
+    def forward(keyset, *args):
+        return _below(operator, keyset, args)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _save(ctx, inputs[1:], *output)
+
+    backward = staticmethod(_Attention.backward)
+
+
 def _each_requires_grad(*args):
     return any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args)
 
@@ -66,21 +85,19 @@ def _is_recorded(*args):
     return torch.is_grad_enabled() and _any_requires_grad(*args)
 
 
-def _apply(function, *args):
-    # The dispatcher comes here from the innermost transform of torch.func. Function.apply would restart at the
-    # outermost, and costs 1.5 us more if there is none.
-    apply = super(torch.autograd.Function, function).apply
+def _apply(function, transformed, *args):
     if not torch._C._are_functorch_transforms_active():
-        return apply(*args)
+        return super(torch.autograd.Function, function).apply(*args)  # Function.apply costs 1.5 us more before 2.15
+    # The dispatcher comes here from the innermost transform of torch.func; Function.apply restarts at the outermost.
     with enable_single_level_autograd_function():
-        return apply(*args)
+        return transformed.apply(*args)
 
 
 def _autograd(keyset, *args):
     if _is_recorded(*args):
         if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
             raise ValueError("alibi_slopes requires grad, but slopes have no gradient: detach() them")
-        return _apply(_Attention, keyset, *args)
+        return _apply(_Attention, _TransformedAttention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
@@ -98,9 +115,21 @@ class _AttentionBackward(torch.autograd.Function):
         )
 
 
+class _TransformedBackward(_SingleLevelFunction):
+    @staticmethod
+    def forward(keyset, *args):
+        return tuple(_below(backward_operator, keyset, args))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    backward = staticmethod(_AttentionBackward.backward)
+
+
 def _backward_autograd(keyset, *args):
     if _is_recorded(*args):
-        return list(_apply(_AttentionBackward, keyset, *args))
+        return list(_apply(_AttentionBackward, _TransformedBackward, keyset, *args))
     with _AutoDispatchBelowAutograd():
         return backward_operator.redispatch(keyset & _after_autograd_keyset, *args)
 

@@ -16,6 +16,8 @@ FORWARD = "aten::_scaled_dot_product_attention_math"
 # The last two are of functions under torch.vmap, which has kernels of its own for math.
 KEYS = ("CompositeImplicitAutograd", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode")
 
+_is_exporting = getattr(torch.compiler, "is_exporting", lambda: False)  # torch 2.5 has none
+
 
 def forward(original, counts: Counts):
     """The kernel; `original` is torch's, for calls that Rapt does not take."""
@@ -51,6 +53,8 @@ def check(query, key, value, attn_mask, is_causal, dropout_mask=None):
     """Raises if the call is left to torch; the library may refuse it too."""
     if not torch._C._get_flash_sdp_enabled() and not torch._C._get_mem_efficient_sdp_enabled():
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
+    if _is_exporting():
+        raise NotImplementedError("torch.export: a program that it exports has torch's operators alone")
     if query.dtype == torch.float64:
         raise NotImplementedError("float64: Rapt's fast kernels take float32, bfloat16 and float16")
     if query.device.type not in ("cpu", "cuda"):

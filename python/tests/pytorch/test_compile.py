@@ -106,3 +106,23 @@ def test_graphs_compiled_during_takeover_are_torchs_afterwards():
         assert before == {"forward": 1, "backward": 1}
     assert_same(run(compiled, qkv()), expected)
     assert rapt.torch.report().taken == before
+
+
+def test_an_exported_program_has_torchs_operators_alone():
+    """Or it could not be loaded without Rapt."""
+    if not hasattr(torch.compiler, "is_exporting"):
+        pytest.skip("this torch does not say that it exports")
+
+    class Model(torch.nn.Module):
+        def forward(self, q, k, v):
+            return scaled_dot_product_attention(q, k, v, MASK, enable_gqa=True)  # which is math
+
+    inputs = tuple(qkv())
+    expected = Model()(*inputs)
+    with rapt.torch.enabled():
+        program = torch.export.export(Model(), inputs)
+        decomposed = program.run_decompositions()
+        torch.testing.assert_close(program.module()(*inputs), expected, rtol=1e-5, atol=1e-5)
+        assert rapt.torch.report().taken.get("forward") == 1  # when it runs, Rapt takes it
+    names = [str(node.target) for each in (program, decomposed) for node in each.graph.nodes]
+    assert not [name for name in names if "rapt" in name]

@@ -150,8 +150,9 @@ LEFT = {
     "own choice": (own_choice, torch.float32, "sdpa_kernel"),
     "jvp": (jvp, torch.float32, "forward-mode"),
     "float64": (attend, torch.float64, "float64"),
-    "two masks": (masked_and_causal, torch.float32, "beside is_causal"),
 }
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 15):  # later ones refuse it before they choose an operator
+    LEFT["two masks"] = (masked_and_causal, torch.float32, "beside is_causal")
 
 
 @pytest.mark.parametrize("name", LEFT)

@@ -215,6 +215,33 @@ def test_vmap_is_sample_by_sample():
             torch.testing.assert_close(result[i], one)
 
 
+@pytest.mark.parametrize("case", ["bias of all", "bias of each", "mask", "sink"])
+def test_vmap_of_batches_is_one_call(case, monkeypatch):
+    """Samples of batch 2 in another dimension; a sink belongs to a batch, so its samples are computed one by one."""
+    q, k, v = normal(2, 4, 5, 3, 4), normal(2, 2, 6, 4), normal(2, 2, 6, 3, 4)
+    option = {"bias of all": normal(1, 4, 5, 6), "bias of each": normal(2, 1, 5, 6, 3), "sink": normal(4)}.get(case)
+    if case == "mask":
+        option = torch.rand(1, 1, 5, 6) < 0.7
+    dims = (3, None, 3, 4 if case == "bias of each" else None)
+
+    def loss(q, k, v, option):
+        options = {case.partition(" ")[0]: option}
+        out = rapt.torch.attention(*(x.transpose(1, 2) for x in (q, k, v)), **options)
+        return out.square().sum()
+
+    wanted = (0, 1, 2) if case == "mask" else (0, 1, 2, 3)
+    calls = []
+    for name in ("forward", "backward"):
+        function = getattr(rapt._core, name)
+        monkeypatch.setattr(rapt._core, name, lambda *a, f=function, n=name, **o: calls.append(n) or f(*a, **o))
+    found = torch.vmap(torch.func.grad(loss, wanted), dims)(q, k, v, option)
+    assert calls == (["forward", "backward"] if case != "sink" else ["forward"] * 3 + ["backward"] * 3)
+    for i in range(3):
+        sample = [x if dim is None else x.select(dim, i) for x, dim in zip((q, k, v, option), dims, strict=True)]
+        for result, one in zip(found, torch.func.grad(loss, wanted)(*sample), strict=True):
+            torch.testing.assert_close(result[i], one, rtol=1e-4, atol=1e-5)
+
+
 def test_vmap_of_dropout_asks_for_a_randomness():
     q = torch.zeros(3, 1, 2, 6, 4)
     value = torch.ones(1, 2, 6, 4)

@@ -46,7 +46,7 @@ class Attention(torch.autograd.Function):
 
 
 def losses(attention):
-    train_one.scaled_dot_product_attention = lambda q, k, v, is_causal: attention(q.half(), k.half(), v.half()).float()
+    train_one._causal = lambda q, k, v: attention(q.half(), k.half(), v.half()).float()
     torch.manual_seed(0)
     model = train_one.Transformer(D_MODEL, HEADS, LAYERS, SEQLEN)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
