@@ -115,17 +115,21 @@ class Mi300x(Layouts):
         self.assertIn(f"(4, 512, 8, 256)  >={products:.3f} ", text)
 
     def test_lds_adds_up_to_what_the_archive_says(self):
-        text, rows = self.bench("--rows", "s512")
-        kernels = json.loads(self.rapt("kernels", "gfx942", "--json").stdout)["kernels"]
-        lds = {k["name"]: k["shared_memory"] for k in kernels}
-        names = [row["kernel"].split(" ")[0] for row in rows]
-        self.assertIn("A: 128 x 256 + 32 x 256 = 40960 elements, 81920 bytes\n", text)
-        for name, line in zip(names, re.findall(r"^     has (.*)$", text, re.MULTILINE), strict=True):
-            total, parts = line.split(": ")
-            self.assertEqual(int(total.split()[0]), lds[name])
-            self.assertEqual(sum(int(n) for n in re.findall(r"= (\d+)", parts)), lds[name], name)
-            for factors, product in re.findall(r"((?:\d+ x )+\d+) = (\d+)", parts):
-                self.assertEqual(eval(factors.replace("x", "*")), int(product))
+        del os.environ["RAPT_SIM_TIME"]  # no times, so it is quick
+        for arch in ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1201"):
+            text, rows = Layouts.bench(self, "mi300x-d256", "--rows", "s512", arch=arch)
+            kernels = json.loads(self.rapt("kernels", arch, "--json").stdout)["kernels"]
+            lds = {k["name"]: k["shared_memory"] for k in kernels}
+            names = [row["kernel"].split(" ")[0] for row in rows]
+            lines = re.findall(r"^     has (.*)$", text, re.MULTILINE)
+            self.assertGreaterEqual(len(lines), 2)
+            for name, line in zip(names, lines, strict=True):
+                total, parts = line.split(": ")
+                self.assertEqual(int(total.split()[0]), lds[name])
+                self.assertEqual(sum(int(n) for n in re.findall(r"= (\d+)", parts)), lds[name], name)
+                for factors, product in re.findall(r"([0-9(][0-9 ()x+waves]*) = (\d+)", parts):
+                    self.assertEqual(eval(factors.replace("waves", "").replace("x", "*")), int(product), line)
+        self.assertIn("A: 64 x 256 + 32 x 256 = 24576 elements, 49152 bytes\n", text)  # of gfx1201
 
     def test_backward_and_chosen_backends_keep_the_common_form(self):
         for options in (("--op", "both"), ("--backend", "hip")):
