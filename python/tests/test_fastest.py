@@ -48,6 +48,19 @@ def test_kernels(capsys, tmp_path):
     assert "| forward.tq64k128w4 by Triton; forward.k32w4 2.00" in out
 
 
+def test_the_commands_rows(capsys, tmp_path):
+    """On a CPU the command's rows have the processor's name, a tier's kernel, and math, which is Rapt's too."""
+    rows = [
+        row("cpu", 1.0, device="AMD EPYC", kernel="avx512.fwd_tile", threads=2),
+        row("math", 8.0, device="AMD EPYC", kernel="row", threads=2),
+    ]
+    out = printed(capsys, tmp_path, rows, "--markdown")
+    assert out.startswith("AMD EPYC, 2 threads, bf16 causal, forward, measured\n")
+    assert "| 64, b1 hq4 hk4 | avx512.fwd_tile; math 8.00 |" in out
+    rows = [row("hip", 1.0, runtime="ROCm, HIP 7.2.0", threads=2)]
+    assert printed(capsys, tmp_path, rows).startswith("cuda, bf16 causal, forward, measured\n")
+
+
 def test_what_is_no_row(capsys, tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"device": "cuda"}\n')
     for file, reason in (

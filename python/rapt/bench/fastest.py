@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rapt.bench.layouts import grid
 
-_OURS = ("rapt", "cpu", "hip", "cuda")  # backends that are Rapt's; cpu.avx2 and hip.<kernel> too
+_OURS = ("rapt", "math", "cpu", "hip", "cuda")  # backends that are Rapt's; cpu.avx2 and hip.<kernel> too
 
 
 class Time(NamedTuple):
@@ -52,7 +52,7 @@ def tables(rows: list[dict]):
             continue
         problem = row["problem"]
         origin = f"simulated by {row['simulated']}" if row.get("simulated") else "measured"
-        on_cpu = row["backend"].startswith("cpu") or row["device"] == "cpu"
+        on_cpu = "runtime" not in row  # of a GPU, in the command's rows
         threads = f", {row['threads']} threads" if on_cpu and row.get("threads") else ""
         title = f"{row['device']}{threads}, {_options(problem)}, {_PASSES[row['op']]}, {origin}"
         time = Time(_name(row), _library(row["backend"]), row["ms"])
@@ -94,6 +94,8 @@ def _name(row):
     """A GPU's kernel without what the table says already: forward.d64.bf16.plain.k32w4 is forward.k32w4."""
     if _library(row["backend"]) != "rapt":
         return row["backend"]
+    if row["backend"] == "math":
+        return "rapt math"
     kernels = [_short(kernel) for kernel in row.get("kernel", "").split(" + ")]
     return f"rapt {' + '.join(kernels)}".rstrip()
 
