@@ -138,6 +138,31 @@ class Mi300x(Layouts):
             self.assertNotIn("Config", text)
 
 
+class Measured(Layouts):
+    """On a GPU that computes nothing, so its times are measured and its results are wrong."""
+
+    def setUp(self):
+        super().setUp()
+        os.environ.update({"RAPT_HIP_LIBRARY": os.environ["RAPT_TEST_FAKE_HIP"], "FAKE_HIP": "strix_halo"})
+        os.environ.pop("RAPT_SIM_TIME")
+
+    def test_warm_up_and_iterations(self):
+        text, rows = self.bench("mi300x-d256", "--rows", "s512", "--warmup", "3", "--iterations", "7")
+        self.assertIn("Milliseconds of a forward call: the median of 7, after 3 warm-up calls\n", text)
+        self.assertEqual([(row["samples"], row["ms"] > 0) for row in rows], [(7, True)] * 2)
+        text, rows = self.bench("mi300x-d256", "--rows", "s512")
+        self.assertIn("the median of 100, after 10 warm-up calls\n", text)  # the report's numbers
+        self.assertEqual([row["samples"] for row in rows], [100] * 2)
+        self.assertNotIn("imulated", text)
+
+    def test_wrong_results_are_failures(self):
+        text, rows = self.bench("strix-halo", "--rows", "Tiny", "--iterations", "2", code=1)
+        self.assertRegex(text, r"\| Causal rapt \| +\d+.\d{4} \| +[0-9.]+ \| +\d+.\d{4} \| +[0-9.]+ \|")
+        self.assertEqual(len(re.findall("^Failure with (?:fp16|bf16|fp32): hip .* FAIL$", text, re.MULTILINE)), 3)
+        self.assertNotIn("imulated", text)
+        self.assertEqual([row["samples"] for row in rows], [2] * 4)
+
+
 class Options(Layouts):
     def test_bad_options_are_named(self):
         for option, value in (("--warmup", "0"), ("--iterations", "0"), ("--iterations", "many"), ("--warmup", "-1")):
