@@ -27,6 +27,7 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.deterministic = op == RAPT_BACKWARD && p.deterministic;
   n.cache = p.has_cache;
   n.lengths_differ = packed(p) || p.has_leftpad || (p.has_cache && !p.whole_cache);
+  n.packed = packed(p);
   n.host_lengths = !p.varlen.empty();
   n.sink = p.has_sink;
   const int64_t row = std::max(p.heads_q * std::max(p.head_dim, p.head_dim_v), p.row_stride);

@@ -18,6 +18,7 @@ struct Needs : Sizes {
   bool deterministic = false;
   bool cache = false;           // K and V are a KV cache
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
+  bool packed = false;          // sequences are packed
   bool host_lengths = false;    // cu_seqlens are in host memory
   // Needs that only Triton's kernels look at; softcap_fits is about the backward pass.
   bool sink = false, strides_fit = true, softcap_fits = true;

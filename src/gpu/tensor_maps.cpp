@@ -13,16 +13,21 @@ namespace {
 constexpr int64_t kMostStep = 128;  // queries of a step of the backward pass
 constexpr int32_t kBlockRows = 64;  // of what its other kernels read and its groups store
 
-void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const View& view, int64_t heads, int64_t rows,
-            int64_t columns, int32_t box_rows, const Device& device) {
+// A stride that no copy needs must still be one that the driver takes.
+int64_t stride(int64_t elements, int64_t bytes) { return elements == 0 ? 16 : elements * bytes; }
+
+void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const View& view, int64_t heads,
+            bool of_queries, int64_t columns, int32_t box_rows, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
+  const bool packed = (of_queries ? call.cu_seqlens_q : call.cu_seqlens_k) != nullptr;
+  const int64_t total = of_queries ? call.total_q : call.total_k, rows = of_queries ? call.seqlen_q : call.seqlen_k;
   const TensorLayout layout = {.data = view.data,
                                .bf16 = call.dtype == DType::bf16,
-                               .batch = call.batch,
+                               .batch = packed ? 1 : call.batch,
                                .heads = heads,
-                               .rows = rows,
+                               .rows = packed ? total : rows,
                                .columns = columns,
-                               .batch_stride = view.batch * bytes,
+                               .batch_stride = stride(packed ? 0 : view.batch, bytes),
                                .head_stride = view.head * bytes,
                                .row_stride = view.seq * bytes,
                                .box_rows = box_rows};
@@ -40,17 +45,15 @@ void add_tiles(rapt_hopper_score_tiles& t, const char* name, const Call& call, c
   const int32_t box_rows = t.per_query ? rows : 1;
   t.box_bytes = box_rows * kBoxColumns * 2;
   t.boxes = static_cast<int32_t>(std::max<int64_t>(keys * bytes / (int64_t{kBoxColumns} * 2), 1));
-  // A stride that no copy needs must still be one that the driver takes.
-  const auto stride = [&](int64_t elements) { return elements == 0 ? 16 : elements * bytes; };
   const TensorLayout layout = {.data = view.data,
                                .bf16 = call.dtype == DType::bf16,
                                .batch = t.per_batch ? call.batch : 1,
                                .heads = t.per_head ? call.heads_q : 1,
                                .rows = t.per_query ? call.seqlen_q : 1,
                                .columns = (call.seqlen_k * bytes + 1) / 2,
-                               .batch_stride = stride(view.batch),
-                               .head_stride = stride(view.head),
-                               .row_stride = stride(view.query),
+                               .batch_stride = stride(view.batch, bytes),
+                               .head_stride = stride(view.head, bytes),
+                               .row_stride = stride(view.query, bytes),
                                .box_rows = box_rows};
   device.driver->check(device.driver->encode_tensor_map(&t.map, layout), "describing ", name, " to the copy engine of ",
                        device.text());
@@ -133,12 +136,12 @@ void plan_sections(rapt_hopper_backward_args& a, const BackwardCall& call, const
 
 std::string hopper_refusal(Family family, const Needs& n) {
   if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
-  if (n.lengths_differ) return "by tensor maps: it takes no packed sequences";
   if (n.alignment < 16)
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
   if (n.op == RAPT_FORWARD) return "";
+  if (n.lengths_differ) return "by tensor maps: the backward pass takes no packed sequences";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
   if (n.mask == MaskKind::window && family == Family::hopper)
     return "by tensor maps: what adds up dq takes no left window";
@@ -152,9 +155,9 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   const Variant& v = *kernel.variant;
   rapt_hopper_forward_scores_args arguments = {};
   rapt_hopper_forward_args& a = arguments.all;
-  encode(a.q, "q", call, call.q, call.heads_q, call.seqlen_q, call.head_dim, v.block_q, device);
-  encode(a.k, "k", call, call.k, call.heads_k, call.seqlen_k, call.head_dim, v.block_k, device);
-  encode(a.v, "v", call, call.v, call.heads_k, call.seqlen_k, call.head_dim_v, v.block_k, device);
+  encode(a.q, "q", call, call.q, call.heads_q, true, call.head_dim, v.block_q, device);
+  encode(a.k, "k", call, call.k, call.heads_k, false, call.head_dim, v.block_k, device);
+  encode(a.v, "v", call, call.v, call.heads_k, false, call.head_dim_v, v.block_k, device);
   a.turns = turns_of(call, kernel.tiles, false, device);
   a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
@@ -169,10 +172,10 @@ void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, c
   rapt_hopper_backward_args& a = all.all;
   const Variant& lead = *pass.lead;
   const auto of_q = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
-    encode(map, name, call, view, call.heads_q, call.seqlen_q, dims, rows, device);
+    encode(map, name, call, view, call.heads_q, true, dims, rows, device);
   };
   const auto of_k = [&](rapt_abi_tensor_map& map, const char* name, const View& view, int64_t dims, int32_t rows) {
-    encode(map, name, call, view, call.heads_k, call.seqlen_k, dims, rows, device);
+    encode(map, name, call, view, call.heads_k, false, dims, rows, device);
   };
   const bool fused = pass.kind == PassKind::fused;
   const int32_t queries = fused ? lead.block_k : kBlockRows, keys = fused ? lead.block_q : kBlockRows;

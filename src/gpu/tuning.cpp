@@ -81,6 +81,7 @@ class RowParser {
     else if (text.starts_with("deterministic="))
       row_.deterministic = yes_or_no("deterministic", value("deterministic="));
     else if (text.starts_with("cache=")) row_.cache = yes_or_no("cache", value("cache="));
+    else if (text.starts_with("packed=")) row_.packed = yes_or_no("packed", value("packed="));
     else if (text.starts_with("head_dim=")) head_dims(value("head_dim="));
     else if (text.starts_with("use=")) row_.use = use(value("use="));
     else if (text.starts_with("against=")) row_.against = use(value("against="));
@@ -88,11 +89,10 @@ class RowParser {
     else if (text.starts_with("gain=")) interval(value("gain="));
     else if (text.starts_with("n=")) number(value("n="));
     else if (!range_word(text))
-      fail(cat(
-          "'", text,
-          "' is unknown, must begin with one of dtype= mask= features= deterministic= cache= head_dim= rows>= rows< "
-          "group_rows>= "
-          "group_rows< seqlen_k>= seqlen_k< unit_rows>= unit_rows< groups>= groups< use= by= gain= n= against="));
+      fail(cat("'", text,
+               "' is unknown, must begin with one of dtype= mask= features= deterministic= cache= packed= head_dim= "
+               "rows>= rows< group_rows>= group_rows< seqlen_k>= seqlen_k< unit_rows>= unit_rows< groups>= groups< "
+               "use= by= gain= n= against="));
   }
 
   bool range_word(std::string_view text) {
@@ -266,8 +266,9 @@ bool TuningRow::holds(const Needs& n, int32_t compute_units) const {
   return op == n.op && (dtypes >> static_cast<int>(n.dtype) & 1) && (masks >> static_cast<int>(n.mask) & 1) &&
          (features.empty() || features == (n.general() ? "general" : "plain")) &&
          deterministic.value_or(n.deterministic) == n.deterministic && cache.value_or(n.cache) == n.cache &&
-         n.tile() >= head_dim_least && n.tile() <= head_dim_most && rows.holds(static_cast<double>(n.seqlen_q)) &&
-         group_rows.holds(static_cast<double>(n.group_rows())) && seqlen_k.holds(static_cast<double>(n.seqlen_k)) &&
+         packed.value_or(n.packed) == n.packed && n.tile() >= head_dim_least && n.tile() <= head_dim_most &&
+         rows.holds(static_cast<double>(n.seqlen_q)) && group_rows.holds(static_cast<double>(n.group_rows())) &&
+         seqlen_k.holds(static_cast<double>(n.seqlen_k)) &&
          unit_rows.holds(static_cast<double>(n.batch * n.heads_q * n.seqlen_q) / compute_units);
 }
 

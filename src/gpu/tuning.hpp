@@ -43,6 +43,7 @@ struct TuningRow {
   std::string features;                // "plain", "general", "": any
   std::optional<bool> deterministic;   // whether equal bits are asked for
   std::optional<bool> cache;           // whether K and V are a KV cache
+  std::optional<bool> packed;          // whether sequences are packed
   int64_t head_dim_least = 0, head_dim_most = kMaxHeadDim;
   TuningRange rows, group_rows;  // queries of a head; of all heads that share a head of k
   TuningRange seqlen_k;

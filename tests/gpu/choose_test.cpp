@@ -264,6 +264,13 @@ TEST(Choose, RowsOfEqualBits) {
   EXPECT_TRUE(shelf.text(of("b1 hq2 hk1 sq8 sk9 d64 bf16", RAPT_BACKWARD)).ends_with("line 2"));
 }
 
+TEST(Choose, RowsOfPackedSequences) {
+  const std::string table = "forward packed=yes use=forward.k64w4 by=x\nforward packed=no use=forward.largest by=x\n";
+  EXPECT_TRUE(chosen(table, of("b2 hq2 hk1 sq8 sk9 d64 bf16 varlen=8:9,3:4")).ends_with("line 1"));
+  EXPECT_TRUE(chosen(table, of("b2 hq2 hk1 sq8 sk9 d64 bf16 device-lengths=11:13")).ends_with("line 1"));
+  EXPECT_TRUE(chosen(table, of("b2 hq2 hk1 sq8 sk9 d64 bf16")).ends_with("line 2"));
+}
+
 // Each part begins where the one before it ends.
 TEST(Choose, WorkspaceOfPasses) {
   const MadeUpShelf backward(kOfBackward, kBackwards), forward("forward use=split.largest by=x\n", kSplits);
@@ -340,8 +347,7 @@ TEST(Choose, TensorMaps) {
             "by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to 8");
   EXPECT_EQ(refused(sizes + "72 bf16 backwards", as_is), "by tensor maps: strides must not be negative");
   EXPECT_EQ(refused(sizes + "76 bf16", as_is), "by tensor maps: head dims must be multiples of 8");
-  EXPECT_EQ(refused("b2 hq8 hk2 sq9 sk9 d72 bf16 varlen=9:9,3:4", as_is),
-            "by tensor maps: it takes no packed sequences");
+  EXPECT_EQ(refused("b2 hq8 hk2 sq9 sk9 d72 bf16 varlen=9:9,3:4", as_is), "");
   EXPECT_EQ(refused(sizes + "72 bf16", [](Problem& p) { p.seqlen_k = 0; }), "by tensor maps: there are no keys");
   EXPECT_NE(refused(sizes + "72 bf16 alibi", as_is).find("plain kernels lack"), std::string::npos);
   const MadeUpShelf scores(kLast,

@@ -43,7 +43,7 @@ inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
   if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
-  if (!v.hopper) append({"varlen"});
+  if (!(v.hopper && v.backward)) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
   if (takes_dropout(v)) append({"dropout"});
   if (v.name.starts_with("split")) append({"paged"});

@@ -224,7 +224,7 @@ Case for_hopper(const Case& c, bool backward, bool sums) {
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
-    if (word.starts_with("varlen=") || not_of_scores(word, !backward || sums)) continue;
+    if ((backward && word.starts_with("varlen=")) || not_of_scores(word, !backward || sums)) continue;
     if (backward && word == "sink") continue;
     if (sums && word.starts_with("window")) word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
     if (backward && word == "sq0") word = "sq1";

@@ -33,9 +33,9 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 // scale <= 0, and aligned rows.
 Case for_triton(const Case& c, int64_t tile);
 
-// In what kernels by tensor maps take: sequences that are not packed, keys, head dims that are multiples of 8, rows
-// that are aligned, no scale <= 0; in the backward pass queries and no sink. Where dq's `sums` are in memory, also no
-// left window, and else no dropout in that pass.
+// In what kernels by tensor maps take: keys, head dims that are multiples of 8, rows
+// that are aligned, no scale <= 0; in the backward pass sequences that are not packed, queries and no sink. Where dq's
+// `sums` are in memory, also no left window, and else no dropout in that pass.
 Case for_hopper(const Case& c, bool backward, bool sums);
 
 }  // namespace test

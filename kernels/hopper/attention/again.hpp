@@ -60,9 +60,7 @@ DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) 
   Turns turns(arguments.turns, workgroup_id(), workgroups());
   wave_barrier();  // the lanes have stored their parts of the rows
 #pragma unroll 1
-  for (QueryTile turn = turns.next(); turn.head >= 0; turn = turns.next()) {
-    const int heads = a.problem.heads_q;
-    const Block block = unpacked_block(a.problem, turn.head % heads, turn.head / heads, turn.tile * Rows);
+  for (Block block = turns.next_block(a.problem, Rows); block.head >= 0; block = turns.next_block(a.problem, Rows)) {
     const int row = block.first_row + first_row;
     if (RowsInMemory<T>::of(a.out, block.batch, block.q, block.head, a.problem.head_dim_v).finite(row, lane)) continue;
 #pragma unroll 1

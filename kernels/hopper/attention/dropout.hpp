@@ -40,8 +40,8 @@ DEVICE rapt_philox_bits philox(const uint32_t (&key)[2], uint32_t c0, uint32_t c
   return {{c0, c1, c2, c3}};
 }
 
-// Which of a lane's elements are kept. Bits of tile 4 m + n are in word n % 2, those of an element in an odd column in
-// byte 2 (n / 2) + 1 and those of the other one in the byte before.
+// The bits of a lane's elements: 1 if an element is kept. Word n % 2 has the bits of tiles 4 m + n. Byte 2 (n / 2) is
+// about elements in even columns, the next byte about elements in odd columns.
 template <int Tiles>
 struct alignas(8) KeptElements {
   static constexpr int kCalls = Tiles / 2;  // of a lane: the first has bit kCalls - 1
@@ -56,8 +56,8 @@ struct alignas(8) KeptElements {
   }
 };
 
-// Four lanes whose numbers differ in two bits. Lane n needs 16 bits of each of the others: those of lanes 0 and 1 are
-// in `first`, those of lanes 2 and 3 in `second`.
+// Four lanes, whose numbers differ in two bits, exchange bits: each lane gets 16 of every lane. `first` has the bits
+// for lanes 0 and 1 of the four, `second` the bits for lanes 2 and 3.
 template <int Tiles, int High, int Low>
 DEVICE KeptElements<Tiles> exchange(uint32_t first, uint32_t second, uint32_t lane) {
   const bool high = lane & High, low = lane & Low;
@@ -68,7 +68,8 @@ DEVICE KeptElements<Tiles> exchange(uint32_t first, uint32_t second, uint32_t la
   return {{low ? other : same, low ? same : other}};
 }
 
-// Bits 0 and 16 of a word say whether its fields are kept. Their call has number m and half of those of the lane.
+// Makes the lane's calls, draw(m, half) for each tile 4 m + n and half of the rows. Each call shifts two bits into
+// bits[i]: bits 0 and 16 say whether the fields of its word i are kept.
 template <int Tiles, class Draw>
 DEVICE void find_kept(uint32_t threshold, const Draw& draw, uint32_t (&bits)[4]) {
   const uint32_t limit = threshold * 0x10001u, below = (-threshold & 0xffffu) * 0x10001u;

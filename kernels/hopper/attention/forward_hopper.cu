@@ -29,60 +29,64 @@ class Feeder {
       : a_(a.all), options_(a.scores), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
 
   DEVICE_MEMBER void run() {
-    Work work = next();
-    if constexpr (kQueryStages > 1) load_q(work);
+    uint32_t n = 0;
+    find_work(n);
+    if constexpr (kQueryStages > 1) load_q(n);
 #pragma unroll 1
-    while (work.tiles > 0) {
-      Work following = {};
-      const int head_k = work.head / a_.forward.problem.group;
+    for (; shared_.work(n).tiles > 0; ++n) {
+      const Work& work = shared_.work(n);  // registers would hold only a part
+      const int tiles = work.tiles;
       // K is a tile ahead of V. The next tile of queries, which takes long to find, follows when the groups have work.
 #pragma unroll 1
-      for (int i = 0; i <= work.tiles; ++i) {
-        const auto row_of = [&](int n) { return (work.first_tile + place_of(options_, n, work.tiles)) * kKeys; };
-        if (i < work.tiles) {
-          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, row_of(i), head_k, work.batch);
-          if constexpr (kScores) load_scores(work, keys_ + i, row_of(i));
+      for (int i = 0; i <= tiles; ++i) {
+        const auto key_of = [&](int place) { return (work.first_tile + place_of(options_, place, tiles)) * kKeys; };
+        if (i < tiles) {
+          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, work, key_of(i));
+          if constexpr (kScores) load_scores(work, keys_ + i, key_of(i));
         }
-        if (kQueryStages == 1 && i == 0) load_q(work);
+        if (kQueryStages == 1 && i == 0) load_q(n);
         if (i == 0) continue;
-        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, row_of(i - 1), head_k,
-             work.batch);
+        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, work, key_of(i - 1));
         if (i > 1) continue;
-        following = next();
-        if constexpr (kQueryStages > 1) load_q(following);
+        find_work(n + 1);
+        if constexpr (kQueryStages > 1) load_q(n + 1);
       }
-      keys_ += work.tiles;
-      work = following;
+      keys_ += tiles;
     }
-    if constexpr (kQueryStages == 1) load_q(work);
+    if constexpr (kQueryStages == 1) load_q(n);
   }
 
  private:
-  DEVICE_MEMBER Work next() {
-    const QueryTile turn = turns_.next();
-    if (turn.head < 0) return {};
+  // The n-th tile of queries.
+  DEVICE_MEMBER void find_work(uint32_t n) {
     Problem& p = a_.forward.problem;
-    Work work = {turn.tile * kRows, turn.head % p.heads_q, turn.head / p.heads_q};
-    const Keys keys = keys_of(p, unpacked_block(p, work.head, work.batch, work.first_row), work.first_row, kRows);
+    const Block block = turns_.next_block(p, kRows);
+    Work& work = shared_.work(n);
+    work = {block.first_row, block.head, block.batch};
+    if (block.head < 0) return;
+    const Keys keys = keys_of(p, block, block.first_row, kRows);
     work.first_tile = keys.begin / kKeys;
     work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
     work.full_begin = (keys.full_begin + kKeys - 1) / kKeys - work.first_tile;
     work.full_end = keys.full_end / kKeys - work.first_tile;
-    if constexpr (kScores) work.slope = slope_of(p, work.head, work.batch);
-    return work;
+    if constexpr (kScores) work.slope = slope_of(p, block.head, block.batch);
+    work.q = block.q;
+    work.k = block.k;
   }
-  DEVICE_MEMBER void load_q(const Work& work) {
+  DEVICE_MEMBER void load_q(uint32_t n) const {
     const RingQ ring = shared_.q_ring();
-    ring.wait_until_empty(queries_);
-    shared_.work(queries_) = work;
-    const PanelsQ q = shared_.q(RingQ::stage(queries_));
-    if (work.tiles > 0) q.load(a_.q, ring.full(queries_), work.first_row, work.head, work.batch);
-    else ring.full(queries_).arrive();
-    ++queries_;
-  }
-  DEVICE void load(const RingK& ring, uint32_t n, const PanelsK& panels, TensorMap& map, int row, int head, int batch) {
     ring.wait_until_empty(n);
-    panels.load(map, ring.full(n), row, head, batch);
+    const Work& work = shared_.work(n);
+    const PanelsQ q = shared_.q(RingQ::stage(n));
+    const int batch = a_.forward.problem.cu_seqlens_q == nullptr ? work.batch : 0;
+    if (work.tiles > 0) q.load(a_.q, ring.full(n), work.q.first + work.first_row, work.head, batch);
+    else ring.full(n).arrive();
+  }
+  DEVICE_MEMBER void load(const RingK& ring, uint32_t n, const PanelsK& panels, TensorMap& map, const Work& work,
+                          int key) const {
+    Problem& p = a_.forward.problem;
+    ring.wait_until_empty(n);
+    panels.load(map, ring.full(n), work.k.first + key, work.head / p.group, p.cu_seqlens_k == nullptr ? work.batch : 0);
   }
   // The bias and mask of the n-th fill of K.
   DEVICE_MEMBER void load_scores(const Work& work, uint32_t n, int key) const {
@@ -100,10 +104,14 @@ class Feeder {
   Options& options_;
   const Shared shared_;
   Turns turns_;
-  uint32_t queries_ = 0, keys_ = 0;  // fills so far
+  uint32_t keys_ = 0;  // fills of K by earlier tiles of queries
 };
 
+// The first of a warp's rows, within a tile of queries.
+DEVICE int warp_row(int group) { return group * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
+
 // A group's 64 rows of each tile of queries.
+template <bool Dropout>
 class Group {
  public:
   DEVICE_MEMBER Group(AllArgs& a, const Shared& shared, int group)
@@ -121,11 +129,9 @@ class Group {
     Scores s;
     Outputs o;
     Fragment p[kKeyTiles / 2];
-    int again = 0;
-    shared_.k_ring().wait_until_full(keys_);
+    shared_.k_ring().wait_until_full(keys());
     products_begin();
     multiply_k(s);
-    find_kept(0);
     wait_for_products<0>();
     keep(s);
     give_back_k(tiles_ == 1);
@@ -138,8 +144,8 @@ class Group {
       softmax_.settle();
 #pragma unroll 1
       for (int i = 1; i < tiles_; ++i) {
-        shared_.k_ring().wait_until_full(keys_);
-        multiply(s, p, o, i);
+        shared_.k_ring().wait_until_full(keys());
+        multiply(s, p, o);
         give_back_k(i + 1 == tiles_);
         weigh(s, i, [&](const float(&factor)[2]) {
           wait_for_products<0>();
@@ -150,28 +156,29 @@ class Group {
         round(s, p);
         softmax_.settle();
       }
-      ++queries_;
+      counts_ += 1 << 16;
       begin_tile();
-      if (tiles_ > 0) shared_.k_ring().wait_until_full(keys_);
-      multiply(s, p, o, 0);  // S of what lies there, where no tile follows
+      if (tiles_ > 0) shared_.k_ring().wait_until_full(keys());
+      multiply(s, p, o);  // S of what lies there, where no tile follows
       wait_for_products<0>();
       keep(o);
-      give_back_v(keys_ - 1);
+      give_back_v(keys() - 1);
       if (tiles_ > 0) give_back_k(tiles_ == 1);
-      again |= same_in_all_lanes(store(o));
+      if (rarely(store(o))) shared_.again() = 1;
     }
-    if (again) run_again<T, kRows, kScores>(a_, warp_row());
   }
 
  private:
+  DEVICE_MEMBER uint32_t queries() const { return counts_ >> 16; }
+  DEVICE_MEMBER uint32_t keys() const { return counts_ & 0xffffu; }
   DEVICE int lane() { return thread_id() % kWave; }
   DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
   // Groups issue products one after another.
   DEVICE NamedBarrier turn_of(int group) { return {1 + group, 2 * kGroupThreads}; }
 
   DEVICE_MEMBER void begin_tile() {
-    shared_.q_ring().wait_until_full(queries_);
-    const Work& work = shared_.work(queries_);
+    shared_.q_ring().wait_until_full(queries());
+    const Work& work = shared_.work(queries());
     tiles_ = same_in_all_lanes(work.tiles);
     full_begin_ = same_in_all_lanes(work.full_begin);
     full_end_ = same_in_all_lanes(work.full_end);
@@ -180,84 +187,83 @@ class Group {
   DEVICE int same_in_all_lanes(int x) { return __shfl_sync(~0u, x, 0); }
 
   DEVICE_MEMBER void multiply_k(Scores& s) const {
-    const MatrixDescriptor q = shared_.q(0).rows(group_ * kGroupRows) + RingQ::stage(queries_) * PanelsQ::kBytes;
-    const MatrixDescriptor k = shared_.k(0).rows(0) + RingK::stage(keys_) * PanelsK::kBytes;
+    const MatrixDescriptor q = shared_.q(0).rows(group_ * kGroupRows) + RingQ::stage(queries()) * PanelsQ::kBytes;
+    const MatrixDescriptor k = shared_.k(0).rows(0) + RingK::stage(keys()) * PanelsK::kBytes;
 #pragma unroll
     for (int i = 0; i < kHeadDim / PanelsQ::kStepColumns; ++i)
       multiply_rows(s, q + PanelsQ::along_columns(i), k + PanelsK::along_columns(i), i > 0, T());
     products_end();
   }
   DEVICE_MEMBER void multiply_v(const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
-    const MatrixDescriptor v = shared_.v(0).transposed() + RingK::stage(keys_ - 1) * PanelsK::kBytes;
+    const MatrixDescriptor v = shared_.v(0).transposed() + RingK::stage(keys() - 1) * PanelsK::kBytes;
 #pragma unroll
     for (int i = 0; i < kKeys / PanelsK::kStepColumns; ++i) multiply_fragment(o, p[i], v + PanelsK::along_rows(i), T());
     products_end();
   }
   // S of the next keys, and starts O of the last ones, which are a tile behind. The next group begins when S is there:
   // its products follow O's without a gap, and beside them runs this group's softmax.
-  DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o, int next) const {
-    shared_.v_ring().wait_until_full(keys_ - 1);
+  DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
+    shared_.v_ring().wait_until_full(keys() - 1);
     turn_of(group_).wait();
     keep(o);
     products_begin();
     multiply_k(s);
     multiply_v(p, o);
-    find_kept(next);
     wait_for_products<1>();
-    turn_of((group_ + 1) % kGroups).arrive();
+    int next = group_ + 1;
+    asm volatile("" : "+r"(next));  // computed anew each time: registers are scarce
+    turn_of(next == kGroups ? 0 : next).arrive();
     keep(s);
   }
   DEVICE_MEMBER void give_back_k(bool last) {
-    shared_.k_ring().give_back(keys_, leads());
-    shared_.q_ring().give_back(queries_, leads() && last);
-    ++keys_;
+    shared_.k_ring().give_back(keys(), leads());
+    shared_.q_ring().give_back(queries(), leads() && last);
+    counts_ = (counts_ & 0xffff0000u) | ((counts_ + 1) & 0xffffu);
   }
   DEVICE_MEMBER void give_back_v(uint32_t n) const { shared_.v_ring().give_back(n, leads()); }
   // Waits for O of the last keys.
   DEVICE_MEMBER void finish_product(Outputs& o) const {
     wait_for_products<0>();
     keep(o);
-    give_back_v(keys_ - 2);
+    give_back_v(keys() - 2);
   }
 
-  // Which of the i-th tile's elements dropout keeps. It takes about as long as S, and is found out beside that product.
-  DEVICE_MEMBER void find_kept(int i) const {
-    if constexpr (!kScores) return;
+  // The tile's elements that dropout keeps.
+  DEVICE_MEMBER void find_kept(int place) const {
     Problem& p = a_.forward.problem;
-    if (!rarely(has_dropout(p))) return;
-    const Work& work = shared_.work(queries_);
-    const int row = work.first_row + warp_row(), key = first_key_of(work, place_of(options_, i, tiles_));
+    const Work& work = shared_.work(queries());
     shared_.kept() = kept_of_rows<kKeyTiles>(shared_.dropout(), p.keep_threshold, work.batch * p.heads_q + work.head,
-                                             row, key, lane());
+                                             work.first_row + warp_row(group_), first_key_of(work, place), lane());
   }
   // P as the operand of the next product.
   DEVICE_MEMBER void round(const Scores& s, Fragment (&p)[kKeyTiles / 2]) const {
     round_to_operand<T>(s, p);
-    if constexpr (kScores)
-      if (rarely(has_dropout(a_.forward.problem))) drop_others(p, shared_.kept());
+    if constexpr (Dropout) drop_others(p, shared_.kept());
   }
   // P of the i-th tile of the keys.
   template <class Rescale>
   DEVICE_MEMBER void weigh(Scores& s, int i, const Rescale& rescale) {
     const int place = place_of(options_, i, tiles_);
     if constexpr (kScores) change_scores(s, place);
-    softmax_.weigh(s, place < full_begin_ || place >= full_end_, [&] { exclude_keys(s, place); }, rescale);
+    softmax_.weigh(
+        s, place < full_begin_ || place >= full_end_, [&] { exclude_keys(s, place); }, rescale,
+        [&] {
+          if constexpr (Dropout) find_kept(place);
+        });
   }
   DEVICE_MEMBER void exclude_keys(Scores& s, int place) const {
     Problem& problem = a_.forward.problem;
-    const Work& work = shared_.work(queries_);
+    const Work& work = shared_.work(queries());
     const Block block = block_of(work);
     const int first_key_of_tile = first_key_of(work, place);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = work.first_row + warp_row() + row_in_wave(0, half, lane());
+      const int row = work.first_row + warp_row(group_) + row_in_wave(0, half, lane());
       exclude(TileLogits<kKeyTiles>{s, half, lane()}, first_key(problem, block, row) - first_key_of_tile,
               end_key(problem, block, row) - first_key_of_tile);
     }
   }
-  DEVICE_MEMBER Block block_of(const Work& w) const {
-    return unpacked_block(a_.forward.problem, w.head, w.batch, w.first_row);
-  }
+  DEVICE_MEMBER Block block_of(const Work& work) const { return work.block(a_.forward.problem); }
   DEVICE int first_key_of(const Work& work, int place) { return (work.first_tile + place) * kKeys; }
 
   // The problem's options on scores.
@@ -269,41 +275,39 @@ class Group {
       scale = 1;
     }
     if (p.alibi.data != nullptr) {
-      const Work& work = shared_.work(queries_);
-      const int row = work.first_row + warp_row() + lane() / 4 + block_of(work).diagonal;
+      const Work& work = shared_.work(queries());
+      const int row = work.first_row + warp_row(group_) + lane() / 4 + block_of(work).diagonal;
       const int distance = first_key_of(work, place) + 2 * (lane() % 4) - row;
       if (options_.last_keys_first) add_slopes_to_diagonal(s, scale, work.slope, distance);
       else add_slopes(s, scale, work.slope, distance);
       scale = 1;
     }
     if (options_.bias.boxes > 0)
-      with_tile(0, [&](const PanelsOfScores& t) { t.add_bias<T>(s, scale, options_.bias, warp_row(), lane()); });
+      with_tile(0, [&](const PanelsOfScores& t) { t.add_bias<T>(s, scale, options_.bias, warp_row(group_), lane()); });
     if (options_.mask.boxes > 0)
       with_tile(options_.bias.boxes > 0,
-                [&](const PanelsOfScores& t) { t.apply_mask(s, options_.mask, warp_row(), lane()); });
+                [&](const PanelsOfScores& t) { t.apply_mask(s, options_.mask, warp_row(group_), lane()); });
   }
   // read(tile) of the bias or mask of the last keys: which of the two, if there are two.
   template <class Read>
   DEVICE_MEMBER void with_tile(int which, const Read& read) const {
-    const uint32_t n = (keys_ - 1) * tiles_of_scores(options_) + which;
+    const uint32_t n = (keys() - 1) * tiles_of_scores(options_) + which;
     shared_.score_ring().wait_until_full(n);
     read(shared_.scores(RingK::stage(n)));
     wave_barrier();  // all lanes have read
     shared_.score_ring().give_back(n, lane() == 0);
   }
-  // The first of the warp's rows, within a tile of queries.
-  DEVICE_MEMBER int warp_row() const { return group_ * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
 
   // Stores the last tile's rows. Returns whether one has an Inf or NaN that may come from a key it does not attend.
   DEVICE_MEMBER bool store(const Outputs& o) const {
     const rapt_forward_args& a = a_.forward;
-    const Work& work = shared_.work(queries_ - 1);
-    const Block block = unpacked_block(a.problem, work.head, work.batch, work.first_row);
+    const Work& work = shared_.work(queries() - 1);
+    const Block block = block_of(work);
     char* const out = first_row_of(a.out, block.batch, block.q, block.head);
     bool again = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = block.first_row + warp_row() + row_in_wave(0, half, lane());
+      const int row = block.first_row + warp_row(group_) + row_in_wave(0, half, lane());
       Softmax<T, kScores> own = softmax_.of_row(half, options_.unit);
       const float factor = own.finish(sink_of<kScores>(a.problem, block)) * (kScores ? a.problem.keep_scale : 1);
       const bool exists = row < block.q.count;
@@ -319,9 +323,11 @@ class Group {
   const Shared shared_;
   const int group_;
   RunningSoftmax<T, kKeyTiles, kScores> softmax_;
+  Kept kept_;                          // of dropout, from the exponentials to P's rounding
   int tiles_, full_begin_, full_end_;  // of Work, of this tile of queries
-  uint32_t queries_ = 0;               // tiles of queries so far
-  uint32_t keys_ = 0;                  // tiles of K given back so far; V is one tile behind
+  // Tiles of queries so far; tiles of K given back so far, of which V is one behind. Both are modulo 2^16: their rings
+  // and places look at the lowest bits.
+  uint32_t counts_ = 0;
 };
 
 }  // namespace rapt::nvidia
@@ -346,6 +352,16 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
     if (thread_id() == 0) Feeder(arguments, shared).run();
   } else {
     take_registers<kRegisters>();
-    Group(arguments, shared, group - 1).run();
+    if (thread_id() % kWave == 0) shared.again() = 0;
+    // Dropout has a loop of its own: a branch in one loop for both would make other problems slower.
+    if (kScores && has_dropout(arguments.all.forward.problem)) {
+      int own = group;
+      asm volatile("// dropout" : "+r"(own));  // else what both loops begin with would keep registers
+      Group<kScores>(arguments, shared, own - 1).run();
+    } else {
+      Group<false>(arguments, shared, group - 1).run();
+    }
+    wave_barrier();
+    if (shared.again() != 0) run_again<T, kRows, kScores>(arguments.all, warp_row(thread_id() / kGroupThreads - 1));
   }
 }

@@ -33,20 +33,26 @@ struct Work {
   int first_tile, tiles;     // no tiles: there is nothing more to do
   int full_begin, full_end;  // the tiles that all rows attend whole
   float slope;               // of ALiBi
+  Span q, k;                 // the sequence's rows
+
+  DEVICE_MEMBER Block block(Problem& p) const {
+    return {head, batch, q, k, first_row, p.top_left ? 0 : k.count - q.count};
+  }
 };
 
 // Shared memory: addresses, and what is read as C++ reads it.
 struct Shared {
-  // A group may store a tile, have given back Q of the next one, and so let Q of the one after that be written.
-  static constexpr uint32_t kWorks = 4;
-  static constexpr int kWorkBytes = 32;
+  // A group may still store a tile when the fourth one after it is found.
+  static constexpr uint32_t kWorks = 8;
+  static constexpr int kWorkBytes = 48, kMostWarps = 16;
   static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
   static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
   static constexpr int kBarriers = kScoreTiles + (kScores ? kKeyStages * PanelsOfScores::kBytes : 0);
   static constexpr int kWork = kBarriers + (RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes + 31) / 32 * 32;
-  static constexpr int kDropout = kWork + static_cast<int>(kWorks) * kWorkBytes;
-  static constexpr int kKept = kDropout + (kScores ? 16 : 0);
-  static constexpr int kBytes = kKept + (kScores ? kGroups * kGroupThreads * static_cast<int>(sizeof(Kept)) : 0);
+  static constexpr int kAgain = kWork + static_cast<int>(kWorks) * kWorkBytes, kDropout = kAgain + kMostWarps * 4;
+  static constexpr int kKept = kDropout + 16;
+  static constexpr int kKeptBytes = kGroups * kGroupThreads * static_cast<int>(sizeof(Kept));
+  static constexpr int kBytes = kScores ? kKept + kKeptBytes : kDropout;
   char* memory;
   uint32_t address;
 
@@ -63,8 +69,10 @@ struct Shared {
   DEVICE_MEMBER Work& work(uint32_t n) const {
     return *reinterpret_cast<Work*>(memory + kWork + n % kWorks * kWorkBytes);
   }
+  // Whether a row that this warp has stored must be computed again.
+  DEVICE_MEMBER volatile int& again() const { return reinterpret_cast<int*>(memory + kAgain)[thread_id() / kWave]; }
   DEVICE_MEMBER DropoutSeed& dropout() const { return *reinterpret_cast<DropoutSeed*>(memory + kDropout); }
-  // Of a thread of a group: softcap leaves no registers for it.
+  // What dropout keeps of a thread's elements: softcap leaves no registers for it.
   DEVICE_MEMBER Kept& kept() const { return reinterpret_cast<Kept*>(memory + kKept)[thread_id() - kGroupThreads]; }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");

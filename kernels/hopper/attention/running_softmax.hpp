@@ -30,8 +30,11 @@ class RunningSoftmax {
   // Turns a tile of scores into P, after exclude() if it is `partial`. Where a reference is replaced, rescale(factor)
   // must multiply O so far. What is rare comes first and in few branches: what follows is one block, in which the
   // compiler can mix instructions.
-  template <class Exclude, class Rescale>
-  DEVICE_MEMBER void weigh(Accumulators<Tiles>& s, bool partial, const Exclude& exclude, const Rescale& rescale) {
+  //
+  // beside() is computed beside the exponentials.
+  template <class Exclude, class Rescale, class Beside>
+  DEVICE_MEMBER void weigh(Accumulators<Tiles>& s, bool partial, const Exclude& exclude, const Rescale& rescale,
+                           const Beside& beside) {
     bool outdated;
     if (rarely(partial || careful_)) {
       if (partial) exclude();
@@ -46,6 +49,7 @@ class RunningSoftmax {
     }
     if constexpr (Options)
       if (rarely(careful_)) subtract_far(s);
+    beside();
     float sums[4];
 #pragma unroll
     for (int i = 0; i < Tiles; ++i)

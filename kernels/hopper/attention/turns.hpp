@@ -30,6 +30,16 @@ class Turns {
   DEVICE_MEMBER Turns(const rapt_abi_turns& t, int workgroup, int workgroups)
       : t_(t), workgroup_(workgroup), workgroups_(workgroups), section_(t.heads_at_once * t.tiles) {}
 
+  // The next tile of `rows` rows, if its sequence has such rows: packed sequences may be shorter than the longest one.
+  DEVICE_MEMBER Block next_block(Problem& p, int rows) {
+#pragma unroll 1
+    while (true) {
+      const QueryTile turn = next();
+      if (turn.head < 0) return {-1};
+      const Block block = block_at(p, {turn.tile, turn.head % p.heads_q, turn.head / p.heads_q}, turn.tile * rows);
+      if (block.first_row < block.q.count) return block;
+    }
+  }
   DEVICE_MEMBER QueryTile next() {
     const int turn = turn_++;
     if (t_.dealing == RAPT_DEAL_PAIRS) return of_pair(turn / 2, turn % 2 != 0);
