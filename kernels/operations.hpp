@@ -27,9 +27,8 @@ enum class Stage : uint8_t {
 // In which order kernels of the backward pass add up dP and delta: over the whole head dimension or, where waves share
 // it, slice by slice. Kernels of a pass are of one family: with two orders, a row with one key would have a gradient
 // other than 0. `any`: it adds up neither. `hopper`: by wgmma, and with sums of dq that only its own kernels read.
-// `hopper_apart`: by wgmma, without such sums. `hopper_scores`: the same with features scores, whose statistics have
-// lse in natural units.
-enum class Family : uint8_t { any, whole, slices, triton, hopper, hopper_apart, hopper_scores };
+// `hopper_apart`: by wgmma, without such sums.
+enum class Family : uint8_t { any, whole, slices, triton, hopper, hopper_apart };
 
 struct Operation {
   std::string_view name;
@@ -75,10 +74,9 @@ inline constexpr Operation kTable[] = {
     {"backward_dkv_halves", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},
     {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args), 0, Family::whole},  // dkv, and adds to dq
     {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
-    {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true,
-     false, "plain"},
-    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true, false,
-     "plain"},
+    {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
+    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_scores_args), 0, Family::hopper, true, false,
+     "scores"},
     {"backward_dq_round_hopper", Stage::backward_dq_round, sizeof(rapt_hopper_backward_args), 0, Family::hopper},
     {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_scores_args), 128, Family::hopper_apart,
      true},

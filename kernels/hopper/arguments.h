@@ -39,8 +39,7 @@ struct rapt_hopper_forward_scores_args {
   struct rapt_hopper_scores scores;
 };
 
-/* Of the pass without sums of dq. Kernels with options have lse of the statistics in natural units, others in the log2
- * domain. */
+/* Of the backward pass. Kernels without options take the beginning. */
 struct rapt_hopper_backward_scores_args {
   struct rapt_hopper_backward_args all;
   struct rapt_hopper_scores scores;

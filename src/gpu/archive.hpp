@@ -47,10 +47,7 @@ struct Variant {
   uint32_t crc32 = 0;                    // of the code object
 
   bool by_triton() const { return triton.alignment > 0; }
-  Family family() const {
-    if (known->family == Family::hopper_apart && features == "scores") return Family::hopper_scores;
-    return by_triton() && known->family != Family::any ? Family::triton : known->family;
-  }
+  Family family() const { return by_triton() && known->family != Family::any ? Family::triton : known->family; }
   bool computes(Stage stage) const { return known != nullptr && known->stage == stage; }
 };
 

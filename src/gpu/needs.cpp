@@ -24,6 +24,7 @@ Needs needs_of(const Problem& p, rapt_op op) {
   const bool tiny_scale = p.softmax_scale && p.scale_log2() < FLT_MIN;
   n.options = tiny_scale ? KernelSupport::general : support_for(p);
   n.dropout = p.dropout != 0;
+  n.softcap = p.softcap != 0;
   n.deterministic = op == RAPT_BACKWARD && p.deterministic;
   n.cache = p.has_cache;
   n.lengths_differ = packed(p) || p.has_leftpad || (p.has_cache && !p.whole_cache);

@@ -14,7 +14,7 @@ struct Needs : Sizes {
   rapt_op op = RAPT_FORWARD;
   MaskKind mask = MaskKind::none;
   KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options but dropout
-  bool dropout = false;
+  bool dropout = false, softcap = false;
   bool deterministic = false;
   bool cache = false;           // K and V are a KV cache
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k

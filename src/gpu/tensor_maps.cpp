@@ -134,7 +134,7 @@ void plan_sections(rapt_hopper_backward_args& a, const BackwardCall& call, const
 
 }  // namespace
 
-std::string hopper_refusal(Family family, const Needs& n) {
+std::string hopper_refusal(const Needs& n) {
   if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
   if (n.alignment < 16)
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
@@ -143,10 +143,6 @@ std::string hopper_refusal(Family family, const Needs& n) {
   if (n.op == RAPT_FORWARD) return "";
   if (n.lengths_differ) return "by tensor maps: the backward pass takes no packed sequences";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
-  if (n.mask == MaskKind::window && family == Family::hopper)
-    return "by tensor maps: what adds up dq takes no left window";
-  if (n.wants(gradient::sink)) return "by tensor maps: the backward pass has no gradient of a sink";
-  if (n.wants(gradient::bias)) return "by tensor maps: the backward pass has no gradient of a bias";
   return "";
 }
 

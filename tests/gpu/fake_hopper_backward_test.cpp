@@ -45,8 +45,8 @@ class FakeHopperBackward : public FakeHopper {
     const FakeDriver::Launched& launch = cuda.launches[i];
     EXPECT_EQ(launch.symbol, symbol);
     EXPECT_EQ(launch.shape.grid, Extent{workgroups});
-    const bool sums = launch.symbol.find("_d128_") != launch.symbol.npos;
-    EXPECT_EQ(launch.arguments.size(), sums ? sizeof arguments : sizeof(rapt_hopper_backward_scores_args));
+    const Operation* const operation = find_operation(launch.symbol.substr(0, launch.symbol.find("_hopper_d") + 7));
+    EXPECT_EQ(launch.arguments.size(), operation->argument_size);
     std::memcpy(static_cast<void*>(&arguments), launch.arguments.data(), sizeof arguments);
     EXPECT_EQ(arguments.backward.statistics.head, 384);  // rows are padded to whole steps
     EXPECT_EQ(arguments.backward.statistics.batch, 384 * kHeads);

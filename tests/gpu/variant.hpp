@@ -33,18 +33,24 @@ inline bool combines(const std::string& name) { return name.starts_with("split_c
 // Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
-// General kernels do, and of the others Hopper's: forward ones with features scores, and what adds up dq in memory.
+// General kernels do, and of the others Hopper's with features scores: forward ones, and those that add up dq in
+// memory, with the kernels beside them.
 inline bool takes_dropout(const Variant& v) {
-  return (v.general && (!v.scores || (v.hopper && !v.backward))) || v.sums || combines(v.name);
+  const bool beside_sums = v.sums && !v.name.starts_with("backward_hopper");
+  return (v.general && (!v.scores || (v.hopper && (!v.backward || v.sums)))) || beside_sums || combines(v.name);
 }
+
+// Kernels that add up dq in memory take no softcap in fp16 above head_dim 64.
+inline bool takes_softcap(const Variant& v) { return v.general && !(v.sums && v.dtype == "fp16" && v.tile > 64); }
 
 // The options that every such kernel takes.
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
+  if (!v.triton && !(v.hopper && v.backward && !v.scores)) append({"sink"});
   if (!(v.hopper && v.backward)) append({"varlen"});
-  if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
+  if (v.general || combines(v.name)) append({"bias", "mask", "alibi"});
+  if (takes_softcap(v) || combines(v.name)) append({"softcap"});
   if (takes_dropout(v)) append({"dropout"});
   if (v.name.starts_with("split")) append({"paged"});
   return all;

@@ -219,15 +219,15 @@ Case for_triton(const Case& c, int64_t tile) {
   return {text, c.kind, aligned(text, c.layout)};
 }
 
-Case for_hopper(const Case& c, bool backward, bool sums) {
+Case for_hopper(const Case& c, const Variant& v) {
   std::istringstream words(c.problem);
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
-    if ((backward && word.starts_with("varlen=")) || not_of_scores(word, !backward || sums)) continue;
-    if (backward && word == "sink") continue;
-    if (sums && word.starts_with("window")) word = word.substr(0, word.find('=')) + "=-1" + word.substr(word.find(','));
-    if (backward && word == "sq0") word = "sq1";
+    if ((v.backward && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v))) continue;
+    if (word.starts_with("softcap") && !takes_softcap(v)) continue;
+    if (v.backward && !v.scores && word == "sink") continue;
+    if (v.backward && word == "sq0") word = "sq1";
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {
       const std::string eights = std::to_string((std::stoi(word.substr(name.size())) + 7) / 8 * 8);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/cases.hpp"
+#include "variant.hpp"
 
 namespace test {
 
@@ -33,9 +34,9 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 // scale <= 0, and aligned rows.
 Case for_triton(const Case& c, int64_t tile);
 
-// In what kernels by tensor maps take: keys, head dims that are multiples of 8, rows
-// that are aligned, no scale <= 0; in the backward pass sequences that are not packed, queries and no sink. Where dq's
-// `sums` are in memory, also no left window, and else no dropout in that pass.
-Case for_hopper(const Case& c, bool backward, bool sums);
+// In what kernels by tensor maps take: keys, head dims that are multiples of 8, rows that are aligned, no scale <= 0;
+// in the backward pass sequences that are not packed, queries, no sink without features scores, and no dropout but
+// where dq's sums are in memory.
+Case for_hopper(const Case& c, const Variant& v);
 
 }  // namespace test

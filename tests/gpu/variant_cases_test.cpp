@@ -33,6 +33,7 @@ std::vector<Variant> every_sort() {
           kernel("backward_dq.d64.bf16.general.k32w4", true, false),
           kernel("backward_dq.d64.bf16.plain.tq64k64w4", false, false),
           kernel("backward_hopper.d64.bf16.plain.k128w12", false, false),
+          kernel("backward_hopper.d64.bf16.scores.k64w12", true, true),
           kernel("backward_dkv_hopper.d256.bf16.plain.k64w12", false, false),
           kernel("backward_dkv_hopper.d64.bf16.scores.k64w12", true, true)};
 }
@@ -42,10 +43,10 @@ TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
     std::set<std::string> options;
     std::vector<Case> cases =
         all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"));
-    if (v.sums) std::ranges::copy(dropout_cases(v.dtype, v.tile), std::back_inserter(cases));
+    if (v.sums && takes_dropout(v)) std::ranges::copy(dropout_cases(v.dtype, v.tile), std::back_inserter(cases));
     for (Case c : cases) {
       if (v.triton) c = for_triton(c, v.tile);
-      if (v.hopper) c = for_hopper(c, v.backward, v.sums);
+      if (v.hopper) c = for_hopper(c, v);
       options.merge(options_of(Problem(c.problem)));
     }
     for (const std::string& option : options_taken(v)) EXPECT_TRUE(options.contains(option)) << v << ": " << option;

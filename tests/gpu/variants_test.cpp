@@ -140,10 +140,12 @@ std::string backend_of(const Variant& v) {
   return combines(v.name) ? vendor : vendor + "." + v.name;
 }
 
+bool gives_dbias(const Variant& v) { return !v.scores || v.hopper; }
+
 Results run(const Variant& v, const Yardstick& yardstick, Layout layout) {
   const rapt_device device = devices().at(v.arch);
   const Results& given = yardstick.oracle.given();
-  return v.backward ? run_backward_on(device, yardstick.inputs, given, backend_of(v), layout, !v.scores)
+  return v.backward ? run_backward_on(device, yardstick.inputs, given, backend_of(v), layout, gives_dbias(v))
                     : run_on(device, yardstick.inputs, backend_of(v), layout);
 }
 
@@ -216,7 +218,7 @@ void check_rows_without_keys(const Variant& v, const std::string& option = "") {
   for (int64_t i = 0; i < 35 * 2 * v.tile; ++i) inputs.dout.set(i, std::nan(""));
   const Oracle oracle(inputs);
   const Results results =
-      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, !v.scores);
+      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, gives_dbias(v));
   for (const Measure& m : oracle.measure(results)) EXPECT_TRUE(m.ok()) << v << ", rows without keys, " << m.text();
 }
 
@@ -249,7 +251,7 @@ void check_row_not_finite(const Variant& v, const std::string& sizes, const std:
   const std::string problem = sizes + " d" + std::to_string(v.tile) + " " + v.dtype + " causal" + more;
   const Yardstick& yardstick = row_not_finite(v, v.general ? problem + " bias=b1h1 mask=bNh1" : problem, keys_too);
   const Results results = run_backward_on(devices().at(v.arch), yardstick.inputs, yardstick.oracle.given(),
-                                          backend_of(v), Layout::compact, !v.scores);
+                                          backend_of(v), Layout::compact, gives_dbias(v));
   for (const Measure& m : yardstick.oracle.measure(results))
     EXPECT_TRUE(m.ok()) << v << ", a row not finite, " << m.text();
 }
@@ -267,7 +269,7 @@ void check_row_without_logits(const Variant& v) {
   inputs.dout.set(row + v.tile + 1, std::nan(""));  // in the head whose sink is -Inf
   const Oracle oracle(inputs);
   const Results results =
-      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, !v.scores);
+      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, gives_dbias(v));
   for (const Measure& m : oracle.measure(results))
     EXPECT_TRUE(m.ok() || (adds_in_any_order(v) && m.tensor == "dq")) << v << ", row without logits, " << m.text();
 }
@@ -283,7 +285,7 @@ void check_large_gradients(const Variant& v) {
   multiply(inputs.q, 0x1p-5), multiply(inputs.k, 0x1p-5), multiply(inputs.v, 0x1p13), multiply(inputs.dout, 0x1p6);
   const Oracle oracle(inputs);
   const Results results =
-      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, !v.scores);
+      run_backward_on(devices().at(v.arch), inputs, oracle.given(), backend_of(v), Layout::compact, gives_dbias(v));
   for (const auto& [name, x, exact] :
        {std::tuple("dq", &results.dq, &oracle.exact().dq), std::tuple("dk", &results.dk, &oracle.exact().dk)}) {
     if (adds_in_any_order(v) && name == std::string("dq")) continue;
@@ -340,12 +342,12 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
   if (split) append(split_cases(v.dtype, tile, general));
   if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
-  if (v.sums) append(dropout_cases(v.dtype, tile));
+  if (v.sums && takes_dropout(v)) append(dropout_cases(v.dtype, tile));
   if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
   if (v.triton)
     for (Case& c : cases) c = for_triton(c, v.tile);
   if (v.hopper)
-    for (Case& c : cases) c = for_hopper(c, v.backward, v.sums);
+    for (Case& c : cases) c = for_hopper(c, v);
   const auto start = std::chrono::steady_clock::now();
   const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
   const size_t step = longer ? 1 : simulated ? 8 : 3;

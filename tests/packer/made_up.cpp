@@ -203,8 +203,7 @@ std::string hopper_backward_archive() {
     Cubin cubin;
     cubin.kernel = row.symbol();
     cubin.threads = row.waves * 32;
-    const bool is_apart = row.head_dim == 256;
-    cubin.argument_size = is_apart ? sizeof(rapt_hopper_backward_scores_args) : sizeof(rapt_hopper_backward_args);
+    cubin.argument_size = static_cast<int>(find_operation(row.operation)->argument_size);
     if (row.operation == "backward_dkv_hopper")  // as the gate lets no other kernel's exponentials be
       cubin.code = {instruction::product, instruction::wait_for_all, instruction::exponential};
     objects.push_back({row.name(), code_object(cubin, 0)});

@@ -4,6 +4,7 @@
 
 #include "kernels/common/infinite_rows.hpp"
 #include "kernels/common/score_gradients.hpp"
+#include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/rows_in_memory.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -15,15 +16,14 @@ namespace rapt::nvidia {
 inline constexpr int kAgainColumns = 16;
 using AgainTiles = TileC[1][kAgainColumns / 8];
 
-// What a row's statistics are in a run. score_gradients() expects natural units: those of kernels with features scores
-// are (`Natural`), and others are in the log2 domain.
-template <class T, bool Natural>
-DEVICE rapt_abi_row_statistics statistics_in(int run, const rapt_abi_row_statistics& row) {
-  return {row.lse * (Natural ? 1 : kLn2) + added_to_lse<T>(run), row.delta};
+// What a row's statistics are in a run, in natural units: score_gradients() expects them.
+template <class T>
+DEVICE rapt_abi_row_statistics statistics_in(int run, BackwardArguments& a, const rapt_abi_row_statistics& row) {
+  return {natural_lse(a, row.lse) + added_to_lse<T>(run), row.delta};
 }
 
 // The tensors of a head of q.
-template <class T, bool Natural>
+template <class T>
 struct HeadInMemory {
   RowsInMemory<T> q, dout, k, v;
   const rapt_abi_row_statistics* statistics;
@@ -38,8 +38,8 @@ struct HeadInMemory {
             rows(a.k, block.k, head_k, p.head_dim), rows(a.v, block.k, head_k, p.head_dim_v),
             statistics_of(a, block.batch, block.q, head)};
   }
-  DEVICE_MEMBER rapt_abi_row_statistics of_row(int run, int row) const {
-    return row < q.rows ? statistics_in<T, Natural>(run, statistics[row]) : rapt_abi_row_statistics{};
+  DEVICE_MEMBER rapt_abi_row_statistics of_row(int run, BackwardArguments& a, int row) const {
+    return row < q.rows ? statistics_in<T>(run, a, statistics[row]) : rapt_abi_row_statistics{};
   }
 };
 
@@ -75,10 +75,10 @@ DEVICE bool replace_rows(const rapt_abi_rows& tensor, int batch, const Span& spa
 }
 
 // kAgainColumns columns of dq of a warp's 16 rows. Returns whether one is not finite.
-template <class T, bool General = false, bool Natural = General>
+template <class T, bool General>
 DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int first_row, int dim, int lane) {
   Problem& p = a.problem;
-  const auto head = HeadInMemory<T, Natural>::of(a, block, block.head);
+  const auto head = HeadInMemory<T>::of(a, block, block.head);
   const Keys keys = keys_of(p, block, first_row, kTile);
   AgainTiles dq = {};
 #pragma unroll 1
@@ -89,7 +89,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
     for_rows<1>([&](int m, int half) {
       const int row = first_row + row_in_wave(m, half, lane);
       score_gradients<General>(
-          p, block, key, true, [&] { return query_of(p, block, row); }, head.of_row(run, row),
+          p, block, key, true, [&] { return query_of(p, block, row); }, head.of_row(run, a, row),
           TileLogits<2>{s[m], half, lane}, TileLogits<2>{dp[m], half, lane});
     });
     add_rows(dq, rounded_operand<T>(dp), head.k, key, dim, lane, run);
@@ -99,7 +99,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
 }
 
 // The same of dk and dv of a warp's 16 keys; later runs are about dk alone. The block's head is one of k.
-template <class T, bool General = false, bool Natural = General>
+template <class T, bool General>
 DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int first_key, int dim, int lane) {
   Problem& p = a.problem;
   const Queries rows = queries_of(p, block, first_key, kTile);
@@ -108,7 +108,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
   for (int g = 0; g < p.group; ++g) {
     Block of_query = block;
     of_query.head = block.head * p.group + g;
-    const auto head = HeadInMemory<T, Natural>::of(a, of_query, of_query.head);
+    const auto head = HeadInMemory<T>::of(a, of_query, of_query.head);
 #pragma unroll 1
     for (int row = rows.begin / kTile * kTile; row < rows.end; row += kTile) {
       TileC s[1][2] = {}, dp[1][2] = {};
@@ -120,7 +120,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
         for (int column = 0; column < 2; ++column) {
           const int query = row + n * 8 + lane % 4 * 2 + column;
           score_gradients<General>(
-              p, of_query, first_key, true, [&] { return query_of(p, of_query, query); }, head.of_row(run, query),
+              p, of_query, first_key, true, [&] { return query_of(p, of_query, query); }, head.of_row(run, a, query),
               ColumnLogits<1, 2>{s, n, column, lane}, ColumnLogits<1, 2>{dp, n, column, lane});
         }
       add_rows(dv, rounded_operand<T>(s), head.dout, row, dim, lane, run);
@@ -162,7 +162,7 @@ DEVICE void run_keys_again(BackwardArguments& a) {
              RowsInMemory<T>::of(rows, block.batch, block.k, block.head, dims).finite(first_key, lane);
     };
     const bool again = !finite(a.dk, p.head_dim) || !finite(a.dv, p.head_dim_v);
-    if (again) run_again<T, run_keys<T, true, false>>(a, block, first_key, lane);
+    if (again) run_again<T, run_keys<T, true>>(a, block, first_key, lane);
     if (any_thread(again)) add_infinite_rows<T, true, kTileKeys, Waves>(a, block);
   }
 }

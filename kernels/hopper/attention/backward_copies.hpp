@@ -8,7 +8,8 @@ namespace rapt::nvidia {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared), tiles_(a) {}
+  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
+      : a_(a.all), options_(a.scores), shared_(shared), tiles_(a.all) {}
 
   DEVICE_MEMBER void run() {
     int place = tiles_.first_place();
@@ -19,13 +20,13 @@ class Feeder {
       int step = tile.first_step, head = tile.head * group;
       // The order in which the last tile gives room.
       load_k(tile);
-      load_q(step, head, tile.batch);
+      load_q(tile, step, head);
       load_v(tile);
 #pragma unroll 1
       for (int left = tile.steps * group; left > 0; --left) {
         load_dout(step, head, tile.batch);
         if (++step == tile.first_step + tile.steps) step = tile.first_step, ++head;
-        if (left > 1) load_q(step, head, tile.batch);
+        if (left > 1) load_q(tile, step, head);
       }
     }
     const RingK ring = shared_.k_ring();
@@ -47,15 +48,26 @@ class Feeder {
     shared_.v().load(a_.v, ring.full(tiles_so_far_), tile.first_key, tile.head, tile.batch);
     ++tiles_so_far_;
   }
-  DEVICE_MEMBER void load_q(int step, int head, int batch) {
+  // Q with the statistics, then what the options need.
+  DEVICE_MEMBER void load_q(const KeyTile& tile, int step, int head) {
     const RingQ ring = shared_.q_ring();
     const uint32_t stage = RingQ::stage(fills_of_q_);
     ring.wait_until_empty(fills_of_q_);
     const Barrier arrival = ring.full(fills_of_q_);
-    shared_.q(stage).load(a_.q, arrival, step * kQueries, head, batch);
+    shared_.q(stage).load(a_.q, arrival, step * kQueries, head, tile.batch);
+    if constexpr (kScores) {
+      Problem& p = a_.backward.problem;
+      if (step == tile.first_step) head_ = {tile.batch * p.heads_q + head, slope_of(p, head, tile.batch)};
+      shared_.head(fills_of_q_) = head_;
+    }
     arrival.arrive_expecting(kStatisticsBytes);
     copy_bytes(shared_.address + Shared::kStatistics + stage * kStatisticsBytes,
-               statistics_of(a_.backward, batch, {step * kQueries}, head), kStatisticsBytes, arrival);
+               statistics_of(a_.backward, tile.batch, {step * kQueries}, head), kStatisticsBytes, arrival);
+    if (kScores && has_tiles(options_)) {
+      shared_.score_ring().wait_until_empty(fills_of_q_);
+      shared_.scores(fills_of_q_)
+          .load(options_, shared_.score_ring().full(fills_of_q_), {tile.first_key, step * kQueries, head, tile.batch});
+    }
     ++fills_of_q_;
   }
   DEVICE_MEMBER void load_dout(int step, int head, int batch) {
@@ -66,9 +78,11 @@ class Feeder {
   }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   const KeyTiles<kKeys, kQueries> tiles_;
   uint32_t tiles_so_far_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
+  HeadOfQ head_;  // of q's fills
 };
 
 // The thread that adds a group's dQ to memory.
@@ -87,7 +101,7 @@ DEVICE void add_sums(Args& a, const Shared& shared, int group) {
     const int heads = a.backward.problem.group;
 #pragma unroll 1
     for (int head = tile.head * heads; head < (tile.head + 1) * heads; ++head) {
-      float* to = sums_of(a.backward, tile.batch, {tile.first_step * kQueries}, head) + group * kGroupRows * 64;
+      float* to = sums_of(a.backward, tile.batch, {tile.first_step * kQueries}, head) + group * (kSumBytes / 4);
 #pragma unroll 1
       for (int step = 0; step < tile.steps; ++step) {
         ring.wait_until_full(fills);

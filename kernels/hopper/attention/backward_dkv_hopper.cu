@@ -29,7 +29,7 @@ struct Shared {
   using RingQ = Ring<2>;
   static constexpr int kWeightBytes = kRows * kRows * static_cast<int>(sizeof(float));
   static constexpr int kQ = 2 * Tile::kBytes, kDout = kQ + 2 * Tile::kBytes, kWeights = kDout + 2 * Tile::kBytes;
-  using Stage = StageOfScores<1>;
+  using Stage = StageOfScores<1, 1>;
   static constexpr int kScoreTiles = kWeights + 2 * kWeightBytes;
   static constexpr int kStatistics = kScoreTiles + (kScores ? 2 * Stage::kBytes : 0);
   static constexpr int kBarriers = kStatistics + 2 * kStatisticsBytes, kWorkBytes = 32;
@@ -229,61 +229,57 @@ class Group {
     Problem& p = a_.backward.problem;
     const int first_row = step_ * kQueries;
     Scores slopes;
-    const bool caps = kScores && p.softcap > 0;
-    if constexpr (kScores) change_scores(s, slopes, first_row);
+    Units units = {p.scale, p.scale_log2};
+    if constexpr (kScores) units = change_scores(s, slopes, first_row);
     if (rarely(first_row < full_begin_ || first_row + kQueries > full_end_)) exclude_queries(s, first_row);
     const float4* const pairs = pairs_of(fill_);
+    weigh_scores(s, units, kScores && natural_units(a_.backward), [&](int i) {
+      const float4 pair = pairs[4 * i];
+      return make_float4(pair.x, pair.z, pair.x, pair.z);
+    });
     shared_.weights_ring().wait_until_empty(fill_);
     float4* const to = shared_.weights(fill_);
+    const bool caps = kScores && p.softcap > 0;
 #pragma unroll
     for (int i = 0; i < kQueries / 8; ++i) {
-      const float4 pair = pairs[4 * i];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) s[i][e] = weight_of(p, s[i][e], e % 2 == 0 ? pair.x : pair.z);
       const auto sloping = [&](int e) { return caps ? s[i][e] * slopes[i][e] : s[i][e]; };
       to[i * kGroupThreads] = make_float4(sloping(0), sloping(1), sloping(2), sloping(3));
     }
     wave_barrier();
     shared_.weights_ring().full(fill_).arrive_if(lane() == 0);
   }
-  // The problem's options on scores. They leave logits.
-  DEVICE_MEMBER void change_scores(Scores& s, Scores& slopes, int first_row) const {
+  DEVICE_MEMBER Units change_scores(Scores& s, Scores& slopes, int first_row) const {
     Problem& p = a_.backward.problem;
-    const TransposedScores transposed = {s, warp_row(), lane()};
-    float scale = p.scale;
-    if (p.softcap > 0) {
-      cap_with_slopes(s, slopes, scale, p.softcap, options_.softcap);
-      scale = 1;
-    }
-    if (p.alibi.data != nullptr) {
+    const auto slope = [&] {
       const Work& work = shared_.work(tile_);
       const int key = work.first_key + warp_row() + lane() / 4, query = first_row + 2 * (lane() % 4);
       const int diagonal = unpacked_block(p, work.head, work.batch, 0).diagonal;
-      transposed.add_slopes(scale, slope_of(p, head_, work.batch), key - query - diagonal);
-      scale = 1;
-    }
-    if (has_tiles(options_)) {
+      return SlopeOfHead{slope_of(p, head_, work.batch), key - query - diagonal};
+    };
+    const auto read = [&](const auto& apply) {
       shared_.score_ring().wait_until_full(fill_);
-      const Shared::Stage tiles = shared_.scores(fill_);
-      if (options_.bias.boxes > 0) {
-        transposed.add_bias<T>(tiles.bias(0), options_.bias, scale);
-        scale = 1;
-      }
-      if (options_.mask.boxes > 0) transposed.apply_mask(tiles.mask(0), options_.mask);
+      apply(shared_.scores(fill_).bias(0), shared_.scores(fill_).mask(0));
       wave_barrier();  // all lanes have read
       shared_.score_ring().give_back(fill_, lane() == 0);
-    }
-    if (scale != 1) multiply_all(s, scale);
+    };
+    const auto keep_tanh = [&](float factor) {
+#pragma unroll
+      for (int i = 0; i < kQueries / 8; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float t = s[i][e] * factor;
+          slopes[i][e] = __builtin_fmaf(-t, t, 1);
+        }
+    };
+    return apply_options<T>(scores_of_keys(s), keep_tanh, p, options_, slope, read);
   }
   DEVICE_MEMBER void exclude_queries(Scores& s, int first_row) const {
-    Problem& p = a_.backward.problem;
     const Work& work = shared_.work(tile_);
-    const Block block = unpacked_block(p, work.head, work.batch, work.first_key);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const Queries queries = queries_of(p, block, work.first_key + warp_row() + row_in_wave(0, half, lane()), 1);
-      exclude(TileLogits<kQueries / 8>{s, half, lane()}, queries.begin - first_row, queries.end - first_row);
-    }
+    const Block block = unpacked_block(a_.backward.problem, work.head, work.batch, work.first_key);
+    scores_of_keys(s).exclude(a_.backward.problem, block, work.first_key + warp_row(), first_row);
+  }
+  DEVICE_MEMBER ScoresOfKeys<kQueries / 8> scores_of_keys(Scores& s) const {
+    return {s, warp_row(), warp_row(), lane()};
   }
 
   // dS^T of dP^T.

@@ -25,7 +25,7 @@ struct Shared {
   using RingK = Ring<2>;
   using RingV = Ring<1>;
   static constexpr int kDout = kGroups * Tile::kBytes, kK = 2 * kDout, kV = kK + 2 * Tile::kBytes;
-  using Stage = StageOfScores<kGroups>;
+  using Stage = StageOfScores<kGroups, 1>;
   static constexpr int kScoreTiles = kV + Tile::kBytes;
   static constexpr int kBarriers = kScoreTiles + (kScores ? 2 * Stage::kBytes : 0);
   static constexpr int kWorkBytes = 32;
@@ -193,7 +193,7 @@ class Group {
     diagonal_of(c, delta);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      statistics_[half] = statistics_from(lse[half], delta[half], kLseUnit);
+      statistics_[half] = statistics_from(lse[half], delta[half], lse_unit(a_.backward));
       if (lane() % 4 == 0)
         statistics_of(a_.backward, rows.batch, {row_of(rows, half)}, rows.head)[0] = statistics_[half];
     }
@@ -229,43 +229,39 @@ class Group {
   DEVICE_MEMBER void weigh(Scores& s, int step) const {
     Problem& p = a_.backward.problem;
     Scores slopes;
-    const bool caps = kScores && p.softcap > 0;
-    if constexpr (kScores) change_scores(s, slopes, step);
+    Units units = {p.scale, p.scale_log2};
+    if constexpr (kScores) units = change_scores(s, slopes, step);
     if (rarely(step < full_begin_ || step >= full_end_)) exclude_keys(s, step);
-#pragma unroll
-    for (int i = 0; i < kKeys / 8; ++i)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) s[i][e] = weight_of(p, s[i][e], statistics_[e / 2].lse);
-    if (caps) multiply_all(s, slopes);
+    const float first = statistics_[0].lse, second = statistics_[1].lse;
+    weigh_scores(s, units, kScores && natural_units(a_.backward),
+                 [&](int) { return make_float4(first, first, second, second); });
+    if (kScores && p.softcap > 0) multiply_all(s, slopes);
     keep(s);
   }
-  // The problem's options on scores. They leave logits.
-  DEVICE_MEMBER void change_scores(Scores& s, Scores& slopes, int step) const {
+  DEVICE_MEMBER Units change_scores(Scores& s, Scores& slopes, int step) const {
     Problem& p = a_.backward.problem;
-    float scale = p.scale;
-    if (p.softcap > 0) {
-      cap_with_slopes(s, slopes, scale, p.softcap, options_.softcap);
-      scale = 1;
-    }
-    if (p.alibi.data != nullptr) {
+    const auto slope = [&] {
       const Block rows = block();
       const int key = (shared_.work(tile_).first_step + step) * kKeys + 2 * (lane() % 4);
-      add_slopes(s, scale, slope_of(p, rows.head, rows.batch), key - row_of(rows, 0) - rows.diagonal);
-      scale = 1;
-    }
-    if (has_tiles(options_)) {
+      return SlopeOfHead{slope_of(p, rows.head, rows.batch), key - row_of(rows, 0) - rows.diagonal};
+    };
+    const auto read = [&](const auto& apply) {
       const uint32_t n = fill_ - tile_ - 1;  // each tile has one more fill of K and V: O
       shared_.score_ring().wait_until_full(n);
-      const Shared::Stage tiles = shared_.scores(n);
-      if (options_.bias.boxes > 0) {
-        tiles.bias(group_).add_bias<T>(s, scale, options_.bias, warp_row(), lane());
-        scale = 1;
-      }
-      if (options_.mask.boxes > 0) tiles.mask(group_).apply_mask(s, options_.mask, warp_row(), lane());
+      apply(shared_.scores(n).bias(group_), shared_.scores(n).mask(group_));
       wave_barrier();  // all lanes have read
       shared_.score_ring().give_back(n, lane() == 0);
-    }
-    if (scale != 1) multiply_all(s, scale);
+    };
+    const auto keep_tanh = [&](float factor) {
+#pragma unroll
+      for (int i = 0; i < kKeys / 8; ++i)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float t = s[i][e] * factor;
+          slopes[i][e] = __builtin_fmaf(-t, t, 1);
+        }
+    };
+    return apply_options<T>(ScoresOfQueries{s, warp_row(), lane()}, keep_tanh, p, options_, slope, read);
   }
   DEVICE_MEMBER void exclude_keys(Scores& s, int step) const {
     Problem& problem = a_.backward.problem;

@@ -1,5 +1,6 @@
 // dq from what backward_hopper added up: a warp has 16 rows. Gradients with Inf or NaN are computed again here: there
-// are none as a rule, and the code would take registers from backward_hopper.
+// are none as a rule, and the code would take registers from backward_hopper. It serves problems with and without
+// options.
 #include "kernels/hopper/attention/backward_again.hpp"
 #include "kernels/hopper/tile/fragments.hpp"
 
@@ -47,7 +48,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   const int first_row = block.first_row + thread_id() / kWave * kTile, lane = thread_id() % kWave;
   if (round_rows(a, block, first_row)) {
     wave_barrier();  // the lanes have stored their parts of the rows
-    run_again<T, run_rows<T, true, false>>(a, block, first_row, lane);
+    run_again<T, run_rows<T, true>>(a, block, first_row, lane);
   }
   if (arguments.counters[1] != 0) run_keys_again<T, RAPT_WAVES>(a);
 }

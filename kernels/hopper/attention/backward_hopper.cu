@@ -16,7 +16,8 @@ namespace rapt::nvidia {
 // A group's 64 keys of each tile.
 class Group {
  public:
-  DEVICE_MEMBER Group(Args& a, const Shared& shared, int group) : a_(a), shared_(shared), group_(group) {}
+  DEVICE_MEMBER Group(AllArgs& a, const Shared& shared, int group)
+      : a_(a.all), options_(a.scores), shared_(shared), group_(group) {}
 
   DEVICE_MEMBER void run() {
 #pragma unroll 1
@@ -30,10 +31,10 @@ class Group {
       multiply_q(s, fill_);
       wait_for_products<0>();
       keep(s);
-      weigh(s, fill_, step_);
+      weigh(s, fill_);
       shared_.v_ring().wait_until_full(tile_);
 #pragma unroll 1
-      for (int left = steps_ * a_.backward.problem.group; left > 1; --left) step<false>(s, dk, dv);
+      for (; left_ > 1; --left_) step<false>(s, dk, dv);
       step<true>(s, dk, dv);
       shared_.k_ring().give_back(tile_, leads());
       store(dk, dv);
@@ -54,11 +55,22 @@ class Group {
   DEVICE_MEMBER bool begin_tile() {
     shared_.k_ring().wait_until_full(tile_);
     const KeyTile& tile = shared_.tile(tile_);
-    steps_ = same_in_all_lanes(tile.steps);
-    first_step_ = step_ = same_in_all_lanes(tile.first_step);
-    first_key_ = same_in_all_lanes(tile.first_key);
-    head_ = same_in_all_lanes(tile.batch * a_.backward.problem.heads_q + tile.head * a_.backward.problem.group);
-    return steps_ > 0;
+    step_ = same_in_all_lanes(tile.first_step);
+    left_ = same_in_all_lanes(tile.steps) * a_.backward.problem.group;
+    if constexpr (!kScores) {
+      own_.first_key = same_in_all_lanes(tile.first_key);
+      own_.first_step = step_;
+      own_.steps = same_in_all_lanes(tile.steps);
+      own_.full_begin = same_in_all_lanes(tile.full_begin);
+      own_.full_end = same_in_all_lanes(tile.full_end);
+    }
+    return left_ > 0;
+  }
+  // What each step reads of the tile: its keys, its steps, and which queries attend all of its keys. Options leave no
+  // registers for it.
+  DEVICE_MEMBER const KeyTile& tile() const {
+    if constexpr (kScores) return shared_.tile(tile_);
+    else return own_;
   }
 
   // S^T of the fill's queries, or dP^T.
@@ -101,11 +113,11 @@ class Group {
     products_begin();
     if (!Last) multiply_q(s, fill_ + 1);
     add_products(p, ds, dk, dv);
-    if (++step_ == first_step_ + steps_) step_ = first_step_, ++head_;
+    if (++step_ == tile().first_step + tile().steps) step_ = tile().first_step;
     if (!Last) {
       wait_for_products<1>();
       keep(s);
-      weigh(s, fill_ + 1, step_);
+      weigh(s, fill_ + 1);
     }
     wait_for_ds(Last ? 0 : zero_from(s));
     wait_for_products<0>();
@@ -127,47 +139,65 @@ class Group {
     products_end();
   }
 
-  // P^T of S^T.
-  DEVICE_MEMBER void weigh(Scores& s, uint32_t fill, int step) const {
+  // P^T of S^T of the next step.
+  DEVICE_MEMBER void weigh(Scores& s, uint32_t fill) const {
     Problem& p = a_.backward.problem;
     const float4* const pairs = pairs_of(fill);
-    const int first_row = step * kQueries;
-    if (rarely(first_key_ + kKeys > first_excluded(first_row))) exclude_keys(s, first_row);
-#pragma unroll
-    for (int i = 0; i < kQueryTiles; ++i) {
+    const int first_row = step_ * kQueries;
+    Units units = {p.scale, p.scale_log2};
+    if constexpr (kScores) units = change_scores(s, fill, first_row);
+    if (rarely(first_row < tile().full_begin || first_row + kQueries > tile().full_end)) exclude_queries(s, first_row);
+    weigh_scores(s, units, kScores && natural_units(a_.backward), [&](int i) {
       const float4 pair = pairs[4 * i];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) s[i][e] = exp2(__builtin_fmaf(s[i][e], p.scale_log2, e % 2 == 0 ? -pair.x : -pair.z));
-    }
+      return make_float4(pair.x, pair.z, pair.x, pair.z);
+    });
     keep(s);
   }
   // Which elements of the step's P^T dropout keeps.
   DEVICE_MEMBER Kept find_kept() const {
     Problem& p = a_.backward.problem;
-    if (!rarely(has_dropout(p))) return {};
-    return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, head_, step_ * kQueries,
-                                        first_key_ + warp_key(), lane());
+    if (!kScores || !rarely(has_dropout(p))) return {};
+    const int first_key = tile().first_key + warp_key();
+    return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, shared_.head(fill_).number,
+                                        step_ * kQueries, first_key, lane());
   }
-  // The first key that the row does not attend.
-  DEVICE_MEMBER int first_excluded(int row) const {
+  DEVICE_MEMBER Units change_scores(Scores& s, uint32_t fill, int first_row) const {
     Problem& p = a_.backward.problem;
-    return min(p.seqlen_k, p.window_right < 0 ? p.seqlen_k : row + diagonal(p) + p.window_right + 1);
+    const auto slope = [&] {
+      const int diagonal = p.top_left ? 0 : p.seqlen_k - p.seqlen_q;
+      const int key = tile().first_key + warp_key() + lane() / 4, query = first_row + 2 * (lane() % 4);
+      return SlopeOfHead{shared_.head(fill).slope, key - query - diagonal};
+    };
+    const auto read = [&](const auto& apply) {
+      shared_.score_ring().wait_until_full(fill);
+      apply(shared_.scores(fill).bias(group_), shared_.scores(fill).mask(0));
+      wave_barrier();  // all lanes have read
+      shared_.score_ring().give_back(fill, lane() == 0);
+    };
+    // Slopes wait where dS will be: registers are few.
+    const auto keep_tanh = [&](float factor) {
+      const auto slope = [&](int tile, int e) { return encoded_slope(s[tile][e] * factor); };
+      shared_.ds_ring().wait_until_empty(fill);
+#pragma unroll
+      for (int i = 0; i < kOperands; ++i) {
+        Fragment pairs;
+#pragma unroll
+        for (int x = 0; x < 4; ++x)
+          pairs.x[x] = fp16::pack(slope(2 * i + x / 2, x % 2 * 2), slope(2 * i + x / 2, x % 2 * 2 + 1));
+        shared_.ds(RingQ::stage(fill)).store(warp_key(), i, pairs, lane());
+      }
+      wave_barrier();  // all lanes have stored
+    };
+    return apply_options<T>(scores_of_keys(s), keep_tanh, p, options_, slope, read);
   }
-  DEVICE int diagonal(Problem& p) { return p.top_left ? 0 : p.seqlen_k - p.seqlen_q; }
-  DEVICE_MEMBER void exclude_keys(Scores& s, int first_row) const {
+  DEVICE_MEMBER void exclude_queries(Scores& s, int first_row) const {
     Problem& p = a_.backward.problem;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int key = first_key_ + warp_key() + row_in_wave(0, half, lane());
-      int first_query = p.window_right < 0 ? 0 : key - diagonal(p) - p.window_right - first_row;
-      if (key >= p.seqlen_k) first_query = kQueries;
-      first_query -= lane() % 4 * 2;
-#pragma unroll
-      for (int i = 0; i < kQueryTiles; ++i)
-#pragma unroll
-        for (int e = 0; e < 2; ++e)
-          if (8 * i + e < first_query) s[i][2 * half + e] = kMasked;
-    }
+    const KeyTile& tile = shared_.tile(tile_);
+    const Block block = unpacked_block(p, tile.head, tile.batch, tile.first_key);
+    scores_of_keys(s).exclude(p, block, tile.first_key + warp_key(), first_row);
+  }
+  DEVICE_MEMBER ScoresOfKeys<kQueryTiles> scores_of_keys(Scores& s) const {
+    return {s, warp_key() % kGroupRows, warp_key(), lane()};
   }
   // The statistics of the lane's columns: lse and delta of a query and of the next one.
   DEVICE_MEMBER const float4* pairs_of(uint32_t fill) const {
@@ -188,10 +218,15 @@ class Group {
       weight = s[i][e];
       return weight * (dp[i][e] - delta);
     };
-    if (rarely(has_dropout(problem))) make_operands(with_dropout, p, ds);
-    else make_operands(without, p, ds);
+    const auto make = [&](const auto& gradient) {
+      if (kScores && problem.softcap > 0) make_operands<true>(gradient, p, ds);
+      else make_operands<false>(gradient, p, ds);
+    };
+    if (kScores && rarely(has_dropout(problem))) make(with_dropout);
+    else make(without);
   }
-  template <class Gradient>
+  // `Caps`: times the slopes of softcap, which are where dS is stored.
+  template <bool Caps, class Gradient>
   DEVICE_MEMBER void make_operands(const Gradient& gradient, Fragment (&p)[kOperands],
                                    Fragment (&ds)[kOperands]) const {
     const float4* const pairs = pairs_of(fill_);
@@ -202,14 +237,21 @@ class Group {
     for (int i = 0; i < kOperands; ++i) {
       float4 next[2] = {};
       if (i + 1 < kOperands) next[0] = pairs[8 * i + 8], next[1] = pairs[8 * i + 12];
+      Fragment slopes = {};
+      if (Caps) slopes = panels.load(warp_key() + lane() % 16, i, lane());
 #pragma unroll
       for (int n = 0; n < 2; ++n)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           float weight[2];
           const int tile = 2 * i + n, e = 2 * half;
-          ds[i].x[2 * n + half] =
-              T::pack(gradient(tile, e, pair[n].y, weight[0]), gradient(tile, e + 1, pair[n].w, weight[1]));
+          const float first = gradient(tile, e, pair[n].y, weight[0]),
+                      second = gradient(tile, e + 1, pair[n].w, weight[1]);
+          const auto times = [&](uint32_t slope) {
+            return Caps ? decoded_slope(fp16::to_float(static_cast<uint16_t>(slope))) : 1;
+          };
+          const uint32_t own = slopes.x[2 * n + half];
+          ds[i].x[2 * n + half] = T::pack(first * times(own), second * times(own >> 16));
           p[i].x[2 * n + half] = T::pack(weight[0], weight[1]);
         }
       panels.store(warp_key(), i, ds[i], lane());
@@ -238,7 +280,8 @@ class Group {
     Sums dq;
     const MatrixDescriptor ds = shared_.ds(0).transposed() + RingQ::stage(fill_) * PanelsDs::kBytes +
                                 (kSplitsDims ? 0 : group_) * PanelsDs::kPanelBytes;
-    const MatrixDescriptor k = shared_.k(tile_).transposed() + (kSplitsDims ? group_ : 0) * PanelsK::kPanelBytes;
+    constexpr int kOwnDims = kHeadDim > PanelsK::kColumns ? PanelsK::kPanelBytes : kSumTiles * 16;
+    const MatrixDescriptor k = shared_.k(tile_).transposed() + (kSplitsDims ? group_ : 0) * kOwnDims;
     products_begin();
 #pragma unroll
     for (int i = 0; i < kKeys / PanelsK::kStepColumns; ++i)
@@ -251,7 +294,7 @@ class Group {
     ring.wait_until_empty(fill_);
     float4* const to = reinterpret_cast<float4*>(shared_.memory + Shared::kSums + group_ * kSumBytes);
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < kSumTiles; ++i)
       to[i * kGroupThreads + thread_id() % kGroupThreads] = make_float4(dq[i][0], dq[i][1], dq[i][2], dq[i][3]);
     publish_shared();
     ring.full(fill_).arrive();
@@ -268,7 +311,7 @@ class Group {
       char* const data = first_row_of(rows, tile.batch, {0, p.seqlen_k}, tile.head);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int key = first_key_ + warp_key() + row_in_wave(0, half, lane());
+        const int key = tile.first_key + warp_key() + row_in_wave(0, half, lane());
         store_row<T>(data + key * rows.seq, dims, sums, half, lane(), factor, key < p.seqlen_k);
       }
     };
@@ -284,17 +327,19 @@ class Group {
   }
 
   Args& a_;
+  Options& options_;
   const Shared shared_;
   const int group_;
-  int steps_, first_step_, first_key_;  // of the tile
-  int step_, head_;                     // whose P^T is next
-  uint32_t tile_ = 0, fill_ = 0;        // tiles and steps so far
+  KeyTile own_;
+  int left_;                      // steps of the tile
+  int step_;                      // whose P^T is next
+  uint32_t tile_ = 0, fill_ = 0;  // tiles and steps so far
 };
 
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};
@@ -302,7 +347,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   if (thread_id() == 0) {
     shared.init();
     publish_barriers();
-    shared.dropout() = DropoutSeed::of(arguments.backward.problem);
+    if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.backward.problem);
   }
   for (int i = thread_id(); i < kZeroBytes / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory + Shared::kZeros)[i] = make_uint4(0, 0, 0, 0);
@@ -312,8 +357,8 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
     give_up_registers<kFeederRegisters>();
     if (thread_id() == 0) Feeder(arguments, shared).run();
     else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
-      add_sums(arguments, shared, thread_id() / kWave - 1);
-    else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments, shared);
+      add_sums(arguments.all, shared, thread_id() / kWave - 1);
+    else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments.all, shared);
   } else {
     take_registers<kRegisters>();
     Group(arguments, shared, group - 1).run();

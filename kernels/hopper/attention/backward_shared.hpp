@@ -1,8 +1,10 @@
 // Sizes of backward_hopper.cu's tiles, and what a workgroup has in shared memory.
 #pragma once
 
+#include "kernels/hopper/attention/backward_score_options.hpp"
 #include "kernels/hopper/attention/dropout.hpp"
 #include "kernels/hopper/attention/key_tiles.hpp"
+#include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/fragments.hpp"
 #include "kernels/hopper/tile/panels.hpp"
 #include "kernels/hopper/tile/ring.hpp"
@@ -14,37 +16,51 @@ inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kGroups 
 inline constexpr int kKeys = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
 inline constexpr int kStages = 2;  // of queries
+// Options leave no room for a tile's K beside the next one's at head_dim 128.
+inline constexpr bool kCrowded = kScores && kHeadDim > 64;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
 inline constexpr int kFeederRegisters = 40, kRegisters = 232;
-inline constexpr bool kSplitsDims = kQueries == kGroupRows;  // dQ: groups have the same queries
-static_assert(kGroups == 2 && kQueries * kHeadDim == 2 * kGroupRows * 64);
+inline constexpr bool kSplitsDims = kQueries == kGroupRows;                   // dQ: groups have the same queries
+inline constexpr int kSumTiles = kQueries * kHeadDim / (2 * kGroupRows * 8);  // 8 columns each
+static_assert(kGroups == 2 && kQueries % kGroupRows == 0 && kSumTiles <= 8);
 
 using PanelsK = Panels<kKeys, kHeadDim>;
 using PanelsQ = Panels<kQueries, kHeadDim>;
 using PanelsDs = Panels<kKeys, kQueries>;
-using RingK = Ring<2>;
+using RingK = Ring<kCrowded ? 1 : 2>;
+using RingScores = Ring<kCrowded ? 1 : 2>;
 using RingV = Ring<1>;
 using RingSums = Ring<1>;
 using RingQ = Ring<kStages>;
 using Scores = Accumulators<kQueryTiles>;
 using Gradients = Accumulators<kDimTiles>;
 using Kept = KeptElements<kQueryTiles>;  // of dropout
-using Sums = Accumulators<8>;            // of dQ: 64 rows and columns
-inline constexpr int kSumBytes = kGroupRows * 64 * static_cast<int>(sizeof(float));
+using Sums = Accumulators<kSumTiles>;    // of dQ: 64 rows
+using StageOfOptions = StageOfScores<1, kGroups>;
+inline constexpr int kSumBytes = kGroupRows * kSumTiles * 8 * static_cast<int>(sizeof(float));
 inline constexpr int kZeroBytes = 1024;
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
+
+// The head of a step's queries: its number among all sequences' heads, and ALiBi's slope.
+struct HeadOfQ {
+  int number;
+  float slope;
+};
 
 // Shared memory: addresses, and what is read as C++ reads it.
 struct Shared {
   // A group may store a tile while K of the second one after it arrives.
-  static constexpr int kTiles = 4, kTileBytes = 32;
-  static constexpr int kV = 2 * PanelsK::kBytes, kQ = kV + PanelsK::kBytes, kDout = kQ + kStages * PanelsQ::kBytes;
+  static constexpr int kTiles = 4, kTileBytes = 48;
+  static constexpr int kV = (kCrowded ? 1 : 2) * PanelsK::kBytes, kQ = kV + PanelsK::kBytes,
+                       kDout = kQ + kStages * PanelsQ::kBytes;
   static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
-  static constexpr int kZeros = kSums + kGroups * kSumBytes, kStatistics = kZeros + kZeroBytes;
-  static constexpr int kBarriers = kStatistics + kStages * kStatisticsBytes;
-  static constexpr int kTile =
-      kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes + kGroups * RingSums::kBytes;
-  static constexpr int kDropout = kTile + kTiles * kTileBytes, kBytes = kDropout + 16;
+  static constexpr int kScoreTiles = kSums + kGroups * kSumBytes;
+  static constexpr int kZeros = kScoreTiles + (kScores ? (kCrowded ? 1 : 2) * StageOfOptions::kBytes : 0);
+  static constexpr int kStatistics = kZeros + kZeroBytes;
+  static constexpr int kHeads = kStatistics + kStages * kStatisticsBytes, kBarriers = kHeads + (kScores ? 16 : 0);
+  static constexpr int kTile = kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes +
+                               (kScores ? RingScores::kBytes : 0) + kGroups * RingSums::kBytes;
+  static constexpr int kDropout = kTile + kTiles * kTileBytes, kBytes = kDropout + (kScores ? 16 : 0);
   char* memory;
   uint32_t address;
 
@@ -56,6 +72,7 @@ struct Shared {
   DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
   DEVICE_MEMBER uint32_t zeros() const { return address + kZeros; }
   DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
+  DEVICE_MEMBER HeadOfQ& head(uint32_t n) const { return reinterpret_cast<HeadOfQ*>(memory + kHeads)[RingQ::stage(n)]; }
   DEVICE_MEMBER KeyTile& tile(uint32_t n) const {
     return *reinterpret_cast<KeyTile*>(memory + kTile + n % kTiles * kTileBytes);
   }
@@ -70,6 +87,12 @@ struct Shared {
     return {ds_ring().barriers + RingQ::kBytes + static_cast<uint32_t>(group) * RingSums::kBytes};
   }
 
+  // A stage of options on scores.
+  DEVICE_MEMBER RingScores score_ring() const { return {sums_ring(kGroups).barriers}; }
+  DEVICE_MEMBER StageOfOptions scores(uint32_t n) const {
+    return {address + kScoreTiles + RingScores::stage(n) * StageOfOptions::kBytes};
+  }
+
   DEVICE_MEMBER void init() const {
     k_ring().init(2 * kGroups + 1);  // readers: groups, the threads that add their dQ, and the one that clears
     v_ring().init(kGroups);
@@ -77,10 +100,13 @@ struct Shared {
     dout_ring().init(kGroups);
     ds_ring().init(kGroups, kGroups * 4);
     for (int group = 0; group < kGroups; ++group) sums_ring(group).init(1, kGroupThreads);
+    if constexpr (kScores) score_ring().init(4 * kGroups);  // each warp gives back
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
+using AllArgs = const rapt_hopper_backward_scores_args;
 using Args = const rapt_hopper_backward_args;
+using Options = const rapt_hopper_scores;
 
 }  // namespace rapt::nvidia

@@ -4,6 +4,7 @@
 // another one stores zeros, and two groups of four warps multiply, each every second tile.
 #include "kernels/common/block.hpp"
 #include "kernels/hopper/isa/bulk_copy.hpp"
+#include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
 #include "kernels/hopper/tile/ring.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -106,7 +107,8 @@ DEVICE void make_statistics(Args& arguments, const Shared& shared, uint32_t grou
     shared.ring().wait_until_full(n);
     multiply_own(arguments, shared, n, own);
     shared.ring().give_back(n, thread_id() % kGroupThreads == 0);
-    if (half < 2) statistics_of(a, batch, {row}, head)[0] = statistics_from(lse, half == 0 ? own[0] : own[1]);
+    if (half < 2)
+      statistics_of(a, batch, {row}, head)[0] = statistics_from(lse, half == 0 ? own[0] : own[1], lse_unit(a));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/hopper/attention/backward_score_options.hpp"
 #include "kernels/hopper/attention/turns.hpp"
 #include "kernels/hopper/isa/registers.hpp"
+#include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
 #include "kernels/hopper/tile/ring.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
@@ -15,8 +16,6 @@ namespace rapt::nvidia {
 using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kRows = kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kGroups = RAPT_WAVES / 4 - 1;
-inline constexpr bool kScores = RAPT_GENERAL;  // takes bias, mask, ALiBi and softcap
-inline constexpr float kLseUnit = kScores ? 1 : kLog2e;
 static_assert(kGroups == 2 && RAPT_BLOCK_K == kRows);
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
 inline constexpr int kFeederRegisters = 40, kRegisters = 232;
@@ -62,11 +61,6 @@ DEVICE void start_sum(Gradients& c, const Operands& a, const Tile& b) {
   for (int i = 0; i < kRows / Tile::kStepColumns; ++i)
     multiply_fragment(c, a[i], later(rows, Tile::along_rows(i)), T());
   products_end();
-}
-
-// P of a logit.
-DEVICE float weight_of(Problem& p, float logit, float lse) {
-  return exp2(kScores ? (logit - lse) * kLog2e : __builtin_fmaf(logit, p.scale_log2, -lse));
 }
 
 // 0, from signs of exponentials. The compiler cannot move them below what needs it.

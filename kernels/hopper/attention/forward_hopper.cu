@@ -271,7 +271,7 @@ class Group {
     Problem& p = a_.forward.problem;
     float scale = p.scale;
     if (p.softcap > 0) {
-      cap(s, scale, p.softcap, options_.softcap);
+      cap<false>(s, scale, p.softcap, options_.softcap);
       scale = 1;
     }
     if (p.alibi.data != nullptr) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/common/keys.hpp"
+#include "kernels/hopper/attention/turns.hpp"
 
 namespace rapt::nvidia {
 
@@ -11,10 +12,11 @@ namespace rapt::nvidia {
 struct KeyTile {
   int first_key, head, batch;  // head: of k
   int first_step, steps;       // no steps: there is no tile
+  int full_begin, full_end;    // queries that attend all of the keys
   int place, next;             // among all tiles; where the workgroup's next tile is
 };
 
-template <int Keys, int Queries>
+template <int Keys, int Rows>
 class KeyTiles {
  public:
   DEVICE_MEMBER explicit KeyTiles(const rapt_hopper_backward_args& a) : a_(a) {}
@@ -30,19 +32,21 @@ class KeyTiles {
     const int first_head = place / section * a_.heads_at_once, in_section = place % section;
     const int heads_here = min(a_.heads_at_once, heads - first_head), head = first_head + in_section % heads_here;
     KeyTile tile = {in_section / heads_here * Keys, head % p.heads_k, head / p.heads_k};
-    const int steps = (p.seqlen_q + Queries - 1) / Queries;
+    const Queries queries =
+        queries_of(p, unpacked_block(p, tile.head, tile.batch, tile.first_key), tile.first_key, Keys);
     // Keys without queries have one step, of queries that do not attend them.
-    tile.first_step = min(first_query(p, tile.first_key) / Queries, steps - 1);
-    tile.steps = steps - tile.first_step;
+    const int steps = (p.seqlen_q + Rows - 1) / Rows;
+    tile.first_step = min(queries.begin / Rows, steps - 1);
+    tile.steps = max((queries.end + Rows - 1) / Rows - tile.first_step, 1);
+    if (tile.first_key + Keys <= p.seqlen_k) {
+      tile.full_begin = queries.full_begin;
+      tile.full_end = queries.full_end < p.seqlen_q ? queries.full_end : steps * Rows;  // what does not exist weighs 0
+    }
     tile.place = place;
     return tile;
   }
 
  private:
-  DEVICE int first_query(Problem& p, int key) {
-    return p.window_right < 0 ? 0 : max(key - p.window_right - (p.top_left ? 0 : p.seqlen_k - p.seqlen_q), 0);
-  }
-
   const rapt_hopper_backward_args& a_;
 };
 

@@ -103,17 +103,31 @@ DEVICE float polynomial(const float (&coefficients)[4], float x) {
   return __builtin_fmaf(x, y, coefficients[0]);
 }
 
-// s = softcap * tanh(s * scale / softcap)
-template <int Tiles>
-DEVICE void cap(Accumulators<Tiles>& s, float scale, float softcap, const rapt_hopper_softcap& c) {
-  int most = 0;  // of squares, as integers, which keeps the order of floats that are not below 0
+// Whether a square of a lane's scores exceeds `limit`. If not `Lean`, the squares stay in registers for what follows.
+template <bool Lean, int Tiles>
+DEVICE bool square_exceeds(const Accumulators<Tiles>& s, float limit) {
+  if constexpr (Lean) {
+    float most = 0;
+#pragma unroll
+    for (int i = 0; i < Tiles; ++i)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) most = __builtin_fmaxf(most, __builtin_fabsf(s[i][e]));
+    return most * most > limit;
+  }
+  int most = 0;  // as integers, which keeps the order of floats that are not below 0
 #pragma unroll
   for (int i = 0; i < Tiles; ++i)
 #pragma unroll
     for (int e = 0; e < 4; e += 2)
       most = __vimax3_s32(most, __float_as_int(s[i][e] * s[i][e]), __float_as_int(s[i][e + 1] * s[i][e + 1]));
+  return most > __float_as_int(limit);
+}
+
+// s = softcap * tanh(s * scale / softcap)
+template <bool Lean, int Tiles>
+DEVICE void cap(Accumulators<Tiles>& s, float scale, float softcap, const rapt_hopper_softcap& c) {
   // Mostly all scores are small. Then the unit for special functions has only the softmax's exponentials to compute.
-  if (!any_lane(most > __float_as_int(c.most_square))) {
+  if (!any_lane(square_exceeds<Lean>(s, c.most_square))) {
 #pragma unroll
     for (int i = 0; i < Tiles; ++i)
 #pragma unroll

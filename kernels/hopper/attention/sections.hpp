@@ -31,7 +31,7 @@ class Sections {
 #pragma unroll 1
     for (int64_t block = heads * of_head * share / shares(); block < end; ++block)
 #pragma unroll 1
-      for (int i = 0; i < kSumBytes; i += kZeroBytes)
+      for (int i = 0; i < kBlockFloats * static_cast<int>(sizeof(float)); i += kZeroBytes)
         store_bytes(zeros, reinterpret_cast<char*>(sums + block * kBlockFloats) + i, kZeroBytes);
     stores_end();
     wait_for_stores();

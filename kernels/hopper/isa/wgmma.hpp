@@ -50,6 +50,7 @@ DEVICE void clear(Accumulators<Tiles>& c) {
 #define RAPT_NUMBERS_5 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define RAPT_NUMBERS_6 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define RAPT_NUMBERS_7 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define RAPT_NUMBERS_16 RAPT_NUMBERS_0
 #define RAPT_NUMBERS_32 RAPT_NUMBERS_0 ", " RAPT_NUMBERS_1
 #define RAPT_NUMBERS_64 RAPT_NUMBERS_32 ", " RAPT_NUMBERS_2 ", " RAPT_NUMBERS_3
 #define RAPT_NUMBERS_128 RAPT_NUMBERS_64 ", " RAPT_NUMBERS_4 ", " RAPT_NUMBERS_5 ", " RAPT_NUMBERS_6 ", " RAPT_NUMBERS_7
@@ -82,12 +83,14 @@ DEVICE void clear(Accumulators<Tiles>& c) {
 
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_columns, "1", fp16, "f16", "32", 4, 16, "%16", "%17", "%18")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "256", 32, 128, "%128", "%129", "%130", "%131", "%132")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "128", 16, 64, "%64", "%65", "%66")
+RAPT_MULTIPLY_SHARED(multiply_columns, "1", bf16, "bf16", "32", 4, 16, "%16", "%17", "%18")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")

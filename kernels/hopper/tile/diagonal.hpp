@@ -21,16 +21,4 @@ DEVICE void diagonal_of(const Accumulators<kGroupRows / 8>& c, float (&own)[2]) 
   }
 }
 
-// Statistics of a row from its lse and delta. A row that attends nothing has an lse of -Inf.
-DEVICE rapt_abi_row_statistics statistics_from(float lse, float delta, float unit = kLog2e) {
-  const bool attends = lse != -__builtin_inff();
-  return {attends ? lse * unit : __builtin_inff(), attends ? delta : 0};
-}
-
-// The lse of a row of a head of q, which has `rows` rows; -Inf if the row does not exist.
-DEVICE float lse_of(BackwardArguments& a, int batch, int head, int row) {
-  const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + batch * a.lse.batch + head * a.lse.head;
-  return row < a.problem.seqlen_q ? *reinterpret_cast<const float*>(of_head + row * a.lse.query) : -__builtin_inff();
-}
-
 }  // namespace rapt::nvidia
