@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend
 import rapt.torch
 from rapt._files import path_to_write, write
 from rapt.bench.layouts import status
-from rapt.bench.measure import card
+from rapt.bench.measure import card, hide_host
 from rapt.torch import measured
 from rapt.torch.status import variables, warnings
 
@@ -151,7 +151,7 @@ def _times(inputs, options, dout, calls=8):
     """Milliseconds of a forward and of a backward call by the device's clock, the mean of several calls."""
     start, middle, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
     _backward(_forward(inputs, options), inputs, dout)
-    torch.cuda.synchronize()
+    hide_host()
     start.record()
     outs = [_forward(inputs, options) for _ in range(calls)]
     middle.record()

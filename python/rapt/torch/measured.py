@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 _FOLDER = Path(__file__).with_name("measured")
+_WORTH_IT = 1.02  # Rapt's speed over torch's: measurements differ by less from run to run
 
 
 class Shape(NamedTuple):
@@ -68,7 +69,7 @@ def why_torch(direction: str, device: torch.device, shape: Shape, alone: bool = 
     # Without these, either backward can follow either forward, so that each pass takes the faster one.
     together = shape.kind != "plain" and not alone
     ratio = found.both if together else getattr(found, direction)
-    if ratio >= 1:
+    if ratio >= _WORTH_IT:
         return None
     return f"torch's is faster: Rapt's speed was {ratio:.2f} of it with {found.shape}"
 
