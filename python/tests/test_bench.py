@@ -371,7 +371,9 @@ def test_a_backend_that_cannot_train_is_told():
     assert train.compare({"rapt": {"error": "x"}}, "float32") == {}
 
 
-@pytest.mark.parametrize("option", [["--n-heads", "3"], ["--timed-steps", "0"], ["--threads", "0"], ["--data", "/no/such/file"]])
+@pytest.mark.parametrize(
+    "option", [["--n-heads", "3"], ["--timed-steps", "0"], ["--threads", "0"], ["--data", "/no/such/file"]]
+)
 def test_wrong_training(option):
     with pytest.raises(SystemExit) as exit:
         main(["train", *option])
