@@ -20,6 +20,7 @@ std::string folder_of(const std::string& path) {
 }
 
 bool is_special(const std::string& path) {
+  if (path.starts_with("/dev/")) return true;  // /dev/stdout leads to a regular file after a redirection
   struct stat info{};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
@@ -28,7 +29,7 @@ bool is_special(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (is_special(path_)) {
-    fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    fd_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd_ < 0) fail("open");
     return;
   }

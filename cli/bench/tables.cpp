@@ -137,6 +137,8 @@ std::vector<BenchCase> filter_rows(const std::vector<BenchCase>& cases, const st
     const size_t dots = term.find("..");
     const size_t first = position(names, term.substr(0, dots));
     const size_t last = dots == std::string::npos ? first : position(names, term.substr(dots + 2));
+    if (last < first)
+      throw InputError(fmt::format("--rows: '{}' is empty, {} comes after {}", term, names[first], names[last]));
     for (size_t i = first; i <= last; ++i) kept.insert(names[i]);
   }
   std::vector<BenchCase> result;

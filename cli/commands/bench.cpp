@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/output_file.hpp"
 #include "cli/commands/seconds.hpp"
 #include "cli/inputs/error.hpp"
 #include "common/atomic_file.hpp"
@@ -130,8 +131,8 @@ void add_bench(CLI::App& app, Action& action) {
   sub->add_option("--layout", o->layout, "Memory layout of q, k and v: bshd or bhsd")
       ->check(CLI::IsMember({"bshd", "bhsd"}))
       ->capture_default_str();
-  sub->add_option("--json", o->json, "Write one JSON object per line to this file");
-  sub->add_option("--html", o->html, "Write a report with plots to this file");
+  add_output_file(*sub, "--json", o->json, "Write one JSON object per line to this file");
+  add_output_file(*sub, "--html", o->html, "Write a report with plots to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   sub->footer(
       "Examples:\n"

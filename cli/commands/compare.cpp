@@ -6,6 +6,7 @@
 #include "cli/bench/output.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/output_file.hpp"
 #include "cli/commands/seconds.hpp"
 #include "cli/commands/wanted_options.hpp"
 #include "cli/core/environment.hpp"
@@ -69,8 +70,8 @@ void add_compare(CLI::App& app, Action& action) {
   sub->add_option("what", o->what, "Tables of `rapt bench` or problems as text");
   add_wanted_options(*sub, o->record, o->device, o->op);
   sub->add_option("--seconds", o->seconds, "Seconds of each problem")->check(seconds_from(1e-3))->capture_default_str();
-  sub->add_option("--json", o->json, "Write one JSON object per line to this file");
-  sub->add_option("--html", o->html, "Write a report with plots to this file");
+  add_output_file(*sub, "--json", o->json, "Write one JSON object per line to this file");
+  add_output_file(*sub, "--html", o->html, "Write a report with plots to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   sub->footer("Example:\n  RAPT_SIM_TIME=sample rapt compare --device hip:0 mi300x-d256 --html compare.html");
   sub->callback([o, &action] { action = [o] { return compare_command(*o); }; });

@@ -8,6 +8,7 @@
 #include "cli/bench/tables.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/ops.hpp"
+#include "cli/commands/output_file.hpp"
 #include "cli/commands/seconds.hpp"
 #include "cli/commands/wanted_options.hpp"
 #include "cli/core/placement.hpp"
@@ -55,7 +56,7 @@ void add_tune(CLI::App& app, Action& action) {
   sub->add_option("--budget", o->budget, "Seconds in total; the same command again goes on with what is left")
       ->check(seconds_from(1))
       ->capture_default_str();
-  sub->add_option("-o,--output", o->output,
+  add_output_file(*sub, "-o,--output", o->output,
                   "The table's file, made or added to after each problem; RAPT_TUNING=FILE uses it. Otherwise printed");
   sub->add_flag("--simulated", o->simulated, "Write forecasts of a simulated GPU too");
   sub->add_option("--seed", o->seed, "Seed of the inputs and of the order")->capture_default_str();

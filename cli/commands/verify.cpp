@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/device_option.hpp"
+#include "cli/commands/output_file.hpp"
 #include "cli/commands/tensor_options.hpp"
 #include "cli/core/inputs.hpp"
 #include "cli/core/report.hpp"
@@ -225,7 +226,7 @@ void add_verify(CLI::App& app, Action& action) {
   sub->add_option("--threads", o->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  sub->add_option("--json", o->json, "Write one JSON object per line to this file");
+  add_output_file(*sub, "--json", o->json, "Write one JSON object per line to this file");
   sub->add_flag("--progress", o->progress, "Report progress on stderr even if it is not a terminal");
   add_tensor_options(*sub, o->tensors);
   sub->footer(

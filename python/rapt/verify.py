@@ -6,14 +6,13 @@ Rapt; 2: wrong arguments.
 """
 
 import argparse
-import json
 import sys
 from typing import NamedTuple
 
 import numpy as np
 
 import rapt
-from rapt._files import path_to_write, write
+from rapt._files import json_of, path_to_write, write
 from rapt._float64 import attention_float64, error_and_allowance
 
 try:
@@ -72,9 +71,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device", default=_default_device(), help="where PyTorch puts the tensors: cpu, cuda:0, ...")
     parser.add_argument("--backend", default="auto", help="auto, or a name that rapt.explain lists")
     parser.add_argument(
-        "--json", metavar="FILE", type=path_to_write, help="a JSON object per result and line; no finite error is null"
+        "--json",
+        metavar="FILE",
+        type=path_to_write,
+        help="a JSON object per result and line; an error that is not finite is null",
     )
     options = parser.parse_args(arguments)
+    if torch is None and options.device != "cpu":
+        parser.error(f"--device is {options.device}; without PyTorch it must be cpu")
     try:
         _array(_tensor(np.zeros(1), "fp32", options.device))
         rapt.explain("b1 hq1 hk1 sq1 sk1 d8 fp32", backend=options.backend)
@@ -93,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"\n{len(checks)} results, {f'{wrong} wrong' if wrong else 'all within the allowance'}")
     taken = takeover_works(options.device)
     if options.json:
-        write(options.json, "".join(json.dumps(_as_json(c), allow_nan=False) + "\n" for c in checks))
+        write(options.json, "".join(json_of(c._asdict()) + "\n" for c in checks))
     return 0 if taken and not wrong else 1
 
 
@@ -223,10 +227,6 @@ def _dtypes():
 
 def _default_device():
     return "cuda:0" if torch is not None and torch.cuda.is_available() else "cpu"
-
-
-def _as_json(check):
-    return check._asdict() | {"error": check.error if np.isfinite(check.error) else None}
 
 
 def _print(checks, told):

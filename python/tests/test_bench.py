@@ -271,11 +271,28 @@ def test_errors_are_shown():
     assert "&lt;too large&gt;" in html.report(rows, "")
 
 
-@pytest.mark.parametrize("arguments", [["no"], ["cpu", "--rows", "no"], ["--json", "/no/such/folder/f"]])
-def test_wrong_arguments(arguments):
+WRONG = [
+    (["no"], "there is no table 'no'"),
+    (["cpu", "--rows", "no"], "no row is named 'no'"),
+    (["--rows", "Tiny;Smal"], "no row is named 'Smal'; the rows are Tiny; Small"),
+    (["--rows", ""], "no row is named ''"),
+    (["--json", "/no/such/folder/f"], "the folder /no/such/folder does not exist"),
+    (["--json", ""], "the name is empty"),
+    (["--device", "no"], "invalid choice: 'no'"),
+    (["--device", "cuda"], "--device is cuda, and PyTorch has no GPU here"),
+    (["strix-halo", "decode-gpu"], "the table decode-gpu's device is cuda, and PyTorch has no GPU here"),
+    (["--seconds", "-1"], "-1 must be a number of seconds"),
+    (["--seconds", "nan"], "nan must be a number of seconds"),
+    (["cpu", "--threads", "0"], "0 must be at least 1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_arguments(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(SystemExit) as exit:
         main(arguments)
-    assert exit.value.code == 2
+    assert exit.value.code == 2 and message in " ".join(capsys.readouterr().err.split())
 
 
 def test_training(tmp_path, capsys, monkeypatch):
@@ -311,7 +328,7 @@ def test_training_with_the_package_flash_attn(tmp_path, capsys, monkeypatch):
     sizes = ["--seq-len", "64", "--d-model", "32", "--n-layers", "1", "--warmup-steps", "1", "--timed-steps", "2"]
     backends = ["flash-attn-ck", "flash-attn-triton"]
     arguments = ["train", *sizes, "--device", "cpu", "--data", __file__, "--backends", *backends]
-    assert main([*arguments, "--output-json", str(tmp_path / "absent.json")]) == 0
+    assert main([*arguments, "--output-json", str(tmp_path / "absent.json")]) == 1  # nothing was measured
     assert capsys.readouterr().out.count("the package flash_attn is not installed (pip install flash-attn") == 2
     assert json.loads((tmp_path / "absent.json").read_text())["summary"] == {}
 
@@ -354,7 +371,9 @@ def test_a_backend_that_cannot_train_is_told():
     assert train.compare({"rapt": {"error": "x"}}, "float32") == {}
 
 
-@pytest.mark.parametrize("option", [["--n-heads", "3"], ["--timed-steps", "0"], ["--data", "/no/such/file"]])
+@pytest.mark.parametrize(
+    "option", [["--n-heads", "3"], ["--timed-steps", "0"], ["--threads", "0"], ["--data", "/no/such/file"]]
+)
 def test_wrong_training(option):
     with pytest.raises(SystemExit) as exit:
         main(["train", *option])

@@ -51,7 +51,8 @@ def test_a_package_that_is_not_here_is_named(monkeypatch, capsys):
     ("arguments", "error"),
     [
         (["none"], "there is no model 'none'"),
-        (["--steps", "0"], "--steps is 0; it must be at least 1"),
+        (["--steps", "0"], "--steps: 0 must be at least 1"),
+        (["--device", "no"], "invalid choice: 'no'"),
         (["--size", "100"], "--size is 100; it must be a multiple of 256"),
     ],
 )

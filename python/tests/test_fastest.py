@@ -62,15 +62,20 @@ def test_the_commands_rows(capsys, tmp_path):
 
 
 def test_what_is_no_row(capsys, tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"device": "cuda"}\n')
-    for file, reason in (
-        ("rows.jsonl", "line 1: it is no row of a bench: it lacks backend, ms"),
-        ("no", "No such file"),
+    file = tmp_path / "rows.jsonl"
+    for text, reason in (
+        (None, "No such file"),
+        ('{"device": "cuda"}', "line 1: it is no row of a bench: it lacks backend, ms"),
+        ("5", "line 1: it is no row of a bench"),
+        ("{", "line 1: it is no JSON"),
+        (row("rapt", 1.0, op="no"), "line 1: op is 'no'; it must be fwd or bwd"),
     ):
+        if text is not None:
+            file.write_text(text)
         with pytest.raises(SystemExit) as end:
-            main(["fastest", str(tmp_path / file)])
+            main(["fastest", str(file)])
         assert end.value.code == 2 and reason in capsys.readouterr().err
-    (tmp_path / "rows.jsonl").write_text(row("rapt", None))
+    file.write_text(row("rapt", None))
     assert main(["fastest", str(tmp_path / "rows.jsonl")]) == 1
 
 

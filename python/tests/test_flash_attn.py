@@ -298,9 +298,12 @@ def test_padding_helpers():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"window_size": (-2, 0)}, "window"),
+        ({"window_size": (-2, 0)}, "^window_size is -2,0"),
+        ({"window_size": None}, "window_size is None; it must be two integers"),
+        ({"window_size": (1, 2, 3)}, "window_size is "),
+        ({"window_size": (1.5, 0)}, "window_size is "),
         ({"alibi_slopes": torch.ones(3)}, "alibi_slopes"),
-        ({"dropout_p": 1.5}, "dropout"),
+        ({"dropout_p": 1.5}, "^dropout_p is 1.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
@@ -308,6 +311,40 @@ def test_bad_arguments_are_named(arguments, message):
     for error in (ValueError, RuntimeError):  # ours, and what flash_attn raises
         with pytest.raises(error, match=message):
             fa.flash_attn_func(q, k, v, **arguments)
+
+
+CU = torch.tensor([0, 3, 8], dtype=torch.int32)
+NAMED = [
+    (lambda x, pages: fa.flash_attn_func(None, x, x), "q is of type NoneType; it must be a tensor"),
+    (lambda x, pages: fa.flash_attn_qkvpacked_func(x), "qkv has the shape"),
+    (lambda x, pages: fa.flash_attn_qkvpacked_func([x]), "qkv is of type list"),
+    (lambda x, pages: fa.flash_attn_varlen_func(x[0], x[0], x[0], CU.long(), CU, 8, 8), "^cu_seqlens_q is int64"),
+    (lambda x, pages: fa.flash_attn_varlen_func(x[0], x[0], x[0], [0, 3, 8], CU, 8, 8), "cu_seqlens_q is of type list"),
+    (lambda x, pages: fa.flash_attn_varlen_func(x[0], x[0], x[0], CU, CU, None, 8), "max_seqlen_q is None"),
+    (lambda x, pages: fa.flash_attn_varlen_func(x[0], x[0], x[0], CU, CU, 8, None), "max_seqlen_k is None"),
+    (
+        lambda x, pages: fa.flash_attn_varlen_func(x[0], x, x, CU, None, 8, 8, block_table=pages),
+        "cu_seqlens_k is of type NoneType",
+    ),
+    (
+        lambda x, pages: fa.flash_attn_varlen_func(x[0], x, x, CU, 5 * CU, 8, 40, block_table=pages),
+        r"^cu_seqlens_k\[0\] is 15",
+    ),
+    (
+        lambda x, pages: fa.flash_attn_with_kvcache(x, x, x, cache_seqlens=torch.tensor([99], dtype=torch.int32)),
+        r"^cache_seqlens\[0\] is 99",
+    ),
+    (lambda x, pages: fa.flash_attn_with_kvcache(x, x, x, cache_seqlens="a"), "cache_seqlens is of type str"),
+    (lambda x, pages: fa.flash_attn_with_kvcache(x, x, x, block_table=pages.long()), "^block_table is int64"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), NAMED)
+def test_errors_have_the_names_of_flash_attn(call, message):
+    (x,) = tensors((1, 8, 2, 16))
+    with pytest.raises(ValueError, match=message) as raised:
+        call(x, torch.zeros(2, 1, dtype=torch.int32))
+    assert isinstance(raised.value, RuntimeError)
 
 
 def test_what_is_not_there_is_refused():

@@ -48,6 +48,9 @@ def test_one_tensor():
     close([flash_attn_3.flash_attn_qkvpacked_func(packed)], [flash_attn_3.flash_attn_func(q, q, q)])
     with pytest.raises(ValueError, match=r"qkv has the shape \(2, 30, 8, 16\) and num_heads_q is None"):
         flash_attn_3.flash_attn_qkvpacked_func(torch.cat((q, k, v), 2))
+    for heads in (-2, 0, 5, 8, 10):
+        with pytest.raises(ValueError, match=f"num_heads_q is {heads}"):
+            flash_attn_3.flash_attn_qkvpacked_func(torch.cat((q, k, v), 2), num_heads_q=heads)
 
 
 def test_a_cache():

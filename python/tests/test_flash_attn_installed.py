@@ -22,7 +22,9 @@ from flash_attn.layers.rotary import apply_rotary_emb
 assert flash_attn_func is rapt.flash_attn.flash_attn_func and spec is not None
 assert flash_attn.__spec__.name == flash_attn.__name__ == "flash_attn"
 assert importlib.metadata.version("flash_attn") == importlib.metadata.version("flash-attn") == flash_attn.__version__
+assert importlib.metadata.version("Flash.Attn") == flash_attn.__version__
 assert importlib.metadata.packages_distributions()["flash_attn"] == ["flash-attn"]
+assert not list(importlib.metadata.distributions(path=["/no/such/folder"]))
 try:
     import flash_attn.cute
 except ModuleNotFoundError as error:

@@ -55,6 +55,10 @@ def test_dropout_has_one_mask_in_both_passes():
     close([dv[..., 0]], [of_groups.transpose(1, 2)])
     with pytest.raises(RuntimeError, match="rng_state is None"):
         flash_attn_interface._flash_attn_backward(*passed)
+    with pytest.raises(ValueError, match=r"rng_state is of the shape \(1,\)"):
+        flash_attn_interface._flash_attn_backward(*passed, rng_state=rng_state[:1])
+    with pytest.raises(ValueError, match="softmax_lse is of type NoneType"):
+        flash_attn_interface._flash_attn_backward(*passed[:5], None, *passed[6:], rng_state=rng_state)
 
 
 def test_rows_with_nothing_to_attend():

@@ -62,6 +62,16 @@ def test_packed_tensors_are_turned_in_place(grouped):
         apply_rotary_emb_qkv_(torch.cat((q, k, v), 2), *tables)
 
 
+def test_tables_that_do_not_fit():
+    x, cos = torch.randn(2, 5, 3, 16), torch.randn(8, 8)
+    apply_rotary_emb(x, cos, cos, seqlen_offsets=3)
+    for offset in (-1, 4):  # a negative position would be one from the end
+        with pytest.raises(ValueError, match=f"seqlen_offsets is {offset}, x has 5 tokens; cos has 8 positions"):
+            apply_rotary_emb(x, cos, cos, seqlen_offsets=offset)
+    with pytest.raises(ValueError, match=r"sin has the shape \(8, 4\)"):
+        apply_rotary_emb(x, cos, cos[:, :4])
+
+
 def test_the_module():
     module = RotaryEmbedding(16, base=100.0)
     angles = torch.outer(torch.arange(20.0), 100.0 ** (-torch.arange(8) / 8))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import xml.dom.minidom
 from unittest import mock
 
@@ -36,6 +37,7 @@ class Usage(CommandTest):
             (["bench"], "required"),
             (["bench", "nosuch"], "strix-halo"),
             (["bench", "strix-halo", "--rows", "Tiny..Nosuch"], "XLarge"),
+            (["bench", "strix-halo", "--rows", "Small..Tiny"], "'Small..Tiny' is empty, Small comes after Tiny"),
             (["bench", PROBLEM, "--threads", "-1"], "--threads"),
             (["bench", PROBLEM, "--seconds", "nan"], "--seconds: is 'nan', must be"),
             (["bench", PROBLEM, "--budget", "nan"], "--budget: is 'nan', must be"),
@@ -187,8 +189,19 @@ class Bench(CommandTest):
         self.assertIn("backward pass takes no cache", text)
 
     def test_output_that_cannot_be_written(self):
-        self.rapt("bench", PROBLEM, "--op", "fwd", "--seconds", "0.1", "--json", "no/such/folder.json", code=2,
-                  says=["no/such/folder.json"])
+        commands = ("bench", "--json"), ("bench", "--html"), ("verify", "--json"), ("compare", "--html"), ("tune", "-o")
+        for command, option in commands:
+            for file, why in [("no/such.json", "there is no folder no"), (".", ". is a folder"), ("", "the name is empty")]:
+                with self.subTest(f"{command} {option} {file}"):  # before anything runs
+                    self.assertEqual(self.rapt(command, PROBLEM, option, file, code=2, says=[why]).stdout, "")
+
+    def test_output_to_a_descriptor(self):
+        with (self.folder / "out").open("w") as out:
+            subprocess.run([support.RAPT, "bench", PROBLEM, "--op", "fwd", "--seconds", "0.01", "--json", "/dev/fd/1"],
+                           stdout=out, check=True)
+        text = (self.folder / "out").read_text()
+        self.assertIn("case ", text)
+        self.assertEqual(set(json.loads(text.splitlines()[-1])) & BENCH_KEYS, BENCH_KEYS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """python -m rapt.bench models: steps of whole models on random weights, by stock torch and with rapt.torch.enable()."""
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -11,7 +10,8 @@ import torch
 from torch import Tensor
 
 import rapt.torch
-from rapt._files import path_to_write, write
+from rapt._files import json_of, path_to_write, write
+from rapt.bench.arguments import add_device, at_least_one, check_device, device_here
 from rapt.bench.layouts import status
 from rapt.bench.measure import card
 
@@ -178,16 +178,15 @@ def _peak(device, before):
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rapt.bench models", description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)}; default all")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
-    parser.add_argument("--steps", type=int, default=10, help="steps of each state (default 10)")
+    add_device(parser, device_here())
+    parser.add_argument("--steps", type=at_least_one, default=10, help="steps of each state (default 10)")
     parser.add_argument("--size", type=int, default=1024, help="width of the models; default 1024, a multiple of 256")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per model")
     options = parser.parse_args(arguments)
     for name in options.models:
         if name not in MODELS:
             parser.error(f"there is no model {name!r}; the models are {', '.join(MODELS)}")
-    if options.steps < 1:
-        parser.error(f"--steps is {options.steps}; it must be at least 1")
+    check_device(parser, options.device)
     if options.size < 256 or options.size % 256:
         parser.error(f"--size is {options.size}; it must be a multiple of 256")
     print(status(options.device))
@@ -202,7 +201,7 @@ def main(arguments: list[str]) -> int:
         for line in _lines(steps):
             print(line, flush=True)
     if options.json:
-        write(options.json, "".join(json.dumps(steps._asdict()) + "\n" for steps in found))
+        write(options.json, "".join(json_of(steps._asdict()) + "\n" for steps in found))
     return 0 if found and all(steps.difference < 5e-2 for steps in found) else 1
 
 

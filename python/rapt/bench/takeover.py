@@ -1,7 +1,6 @@
 """python -m rapt.bench takeover: F.scaled_dot_product_attention by stock torch, and with rapt.torch.enable()."""
 
 import argparse
-import json
 import math
 import statistics
 import time
@@ -12,7 +11,8 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend
 
 import rapt.torch
-from rapt._files import path_to_write, write
+from rapt._files import json_of, path_to_write, write
+from rapt.bench.arguments import seconds
 from rapt.bench.layouts import status
 from rapt.bench.measure import card, hide_host
 from rapt.torch import measured
@@ -190,7 +190,7 @@ def as_measured(cell: Cell) -> measured.Measured:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rapt.bench takeover", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each call (default 1)")
+    parser.add_argument("--seconds", type=seconds, default=1.0, help="for each call (default 1)")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per call")
     parser.add_argument("--enabled", action="store_true", help="leave calls to torch as rapt.torch.enable() does")
     parser.add_argument("--write", metavar="FILE", type=path_to_write, help="the table that rapt.torch.enable() reads")
@@ -211,7 +211,7 @@ def main(arguments: list[str]) -> int:
             print(f"    {x} left to torch: {reasons}")
     _summary(cells)
     if options.json:
-        write(options.json, "".join(json.dumps(_jsonable(c)) + "\n" for c in cells))
+        write(options.json, "".join(json_of(_jsonable(c)) + "\n" for c in cells))
     if options.write:
         lines = [f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, rapt {rapt.__version__}."]
         lines += ["# Rapt's speed over torch's, of each pass and of both: python -m rapt.bench takeover --write FILE."]

@@ -9,9 +9,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-import torch
-
-from rapt._files import path_to_write, write
+from rapt._files import json_of, path_to_write, write
+from rapt.bench.arguments import add_device, at_least_one, check_device, device_here
 from rapt.bench.measure import simulated_gpu
 from rapt.torch import status
 
@@ -36,7 +35,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m rapt.bench train",
         description="Trains a small transformer on the bytes of files, once for each attention, each in a separate "
-        "process: step time, throughput, peak memory, losses. Exit code 1: rapt failed, or its losses are not math's.",
+        "process: step time, throughput, peak memory, losses. Exit code 1: rapt failed, its losses are not math's, or "
+        "nothing was measured.",
     )
     parser.add_argument("--preset", choices=PRESETS, help="default mi300x on a GPU, else cpu")
     for name in PRESETS["cpu"]:
@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> int:
     names = f"{', '.join(BACKENDS)} (default all of them), and of the package flash_attn {', '.join(FLASH_ATTN)}"
     known = (*BACKENDS, *FLASH_ATTN)
     parser.add_argument("--backends", nargs="+", choices=known, default=BACKENDS, metavar="NAME", help=names)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
-    parser.add_argument("--threads", type=int, help="CPU threads; default PyTorch's number")
+    add_device(parser, device_here())
+    parser.add_argument("--threads", type=at_least_one, help="CPU threads; default PyTorch's number")
     parser.add_argument("--data", nargs="+", metavar="FILE", help="text; default the source files of Python's library")
     parser.add_argument("--output-json", metavar="FILE", type=path_to_write)
     options = parser.parse_args(arguments)
@@ -69,9 +69,10 @@ def main(arguments: list[str]) -> int:
     for line in (*table(results), "", *describe(comparison)):
         print(line)
     if options.output_json:
-        write(options.output_json, json.dumps({"config": config, "results": results, "summary": comparison}, indent=1))
+        write(options.output_json, json_of({"config": config, "results": results, "summary": comparison}, indent=1))
     ours = results.get("rapt", {})
-    return 1 if "error" in ours or comparison.get("losses_agree") is False else 0
+    nothing = all("error" in result for result in results.values())
+    return 1 if nothing or "error" in ours or comparison.get("losses_agree") is False else 0
 
 
 def compare(results: dict, dtype: str) -> dict:
@@ -138,6 +139,7 @@ def describe(comparison: dict) -> list[str]:
 
 
 def _check(parser, config):
+    check_device(parser, config["device"])
     if simulated_gpu(config["device"]):
         parser.error("the GPU is simulated: training is timed in the host's seconds, which say nothing about a GPU")
     for name in PRESETS["cpu"]:

@@ -2,6 +2,7 @@
 
 import importlib.abc
 import importlib.metadata
+import re
 import sys
 import warnings
 from importlib.machinery import ModuleSpec
@@ -89,7 +90,10 @@ class _StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__file__ = found["__file__"]  # messages of Python about missing names show it
 
     def find_distributions(self, context=None):
-        wanted = None if context is None or context.name is None else context.name.lower().replace("_", "-")
+        if context is not None and "path" in vars(context):  # only what is installed in certain folders
+            return []
+        name = None if context is None else context.name
+        wanted = name and re.sub(r"[-_.]+", "-", name).lower()  # as pip compares names
         return [_Distribution(name) for name in _DISTRIBUTIONS if wanted in (None, name)]
 
 

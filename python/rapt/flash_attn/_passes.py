@@ -4,7 +4,7 @@ TransformerEngine, diffusers). Shapes are those of flash_attn_interface."""
 import torch
 
 from rapt import _core
-from rapt.flash_attn._call import InvalidArgument, flash_lse, mask_options
+from rapt.flash_attn._call import InvalidArgument, check_tensors, flash_lse, length_of, mask_options
 from rapt.torch.operators import contiguous_rows
 
 
@@ -74,7 +74,11 @@ _wrapped_flash_attn_varlen_backward = _flash_attn_varlen_backward
 
 
 def packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
-    lengths = {"max_seqlen_q": int(max_seqlen_q), "max_seqlen_k": int(max_seqlen_k)}
+    check_tensors(cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
+    lengths = {
+        "max_seqlen_q": length_of("max_seqlen_q", max_seqlen_q),
+        "max_seqlen_k": length_of("max_seqlen_k", max_seqlen_k),
+    }
     return {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, **lengths}
 
 
@@ -88,8 +92,9 @@ def _forward(q, k, v, options, dropout_p, return_softmax, zero_tensors, **mask):
 
 
 def _backward(dout, q, k, v, out, lse, dq, dk, dv, options, dropout_p, rng_state, **mask):
-    if dropout_p and rng_state is None:
-        raise InvalidArgument("rng_state is None; with dropout it must be the forward's")
+    if dropout_p and (rng_state is None or rng_state.shape != (2,)):
+        given = None if rng_state is None else f"of the shape {tuple(rng_state.shape)}"
+        raise InvalidArgument(f"rng_state is {given}; with dropout it must be the forward's")
     options |= mask_options(**mask) | _dropout(dropout_p, rng_state)
     backward(dout, q, k, v, out, lse, dq, dk, dv, options)
 
@@ -102,6 +107,7 @@ def _dropout(dropout_p, rng_state):
 
 def forward(q, k, v, options, out=None, zeros=False):
     """(out, lse) with Rapt's options, without autograd; zeros: out begins as zeros."""
+    check_tensors(q=q, k=k, v=v)
     q, k, v = (contiguous_rows(x) for x in (q, k, v))
     *batch, rows, heads, _ = q.shape
     if out is None:
@@ -113,6 +119,7 @@ def forward(q, k, v, options, out=None, zeros=False):
 
 def backward(dout, q, k, v, out, lse, dq, dk, dv, options):
     """Writes dq, dk and dv, of which each may be None."""
+    check_tensors(dout=dout, q=q, k=k, v=v, out=out, softmax_lse=lse)
     arguments = [contiguous_rows(x) for x in (q, k, v, out)] + [lse, contiguous_rows(dout), dq, dk, dv, None, None]
     _call(_core.backward, *arguments, options=options)
 
@@ -123,4 +130,4 @@ def _call(function, q, *tensors, options):
     try:
         function(q, *tensors, **options)
     except ValueError as error:
-        raise InvalidArgument(str(error)) from None
+        raise InvalidArgument.of(error) from None

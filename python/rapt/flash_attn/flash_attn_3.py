@@ -10,7 +10,8 @@ sm_margin and scheduler_metadata. softmax_lse is -inf for a row with nothing to 
 import torch
 
 from rapt.flash_attn import flash_attn_interface
-from rapt.flash_attn._call import InvalidArgument, mask_options, refuse, refuse_schedule
+from rapt.flash_attn._call import InvalidArgument, check_tensors, mask_options, refuse, refuse_schedule
+from rapt.flash_attn._passes import packed_options
 from rapt.flash_attn._passes_3 import _flash_attn_backward, _flash_attn_forward  # noqa: F401  others import these
 from rapt.torch.operators import attention
 
@@ -44,7 +45,7 @@ def flash_attn_qkvpacked_func(
     [batch, seqlen, num_heads_q + 2 heads_k, head_dim]."""
     if qkv.dim() == 5 and qkv.shape[2] == 3:
         q, k, v = qkv.unbind(2)
-    elif qkv.dim() == 4 and num_heads_q is not None and (qkv.shape[2] - num_heads_q) % 2 == 0:
+    elif qkv.dim() == 4 and num_heads_q in range(qkv.shape[2] - 2, 0, -2):
         heads_k = (qkv.shape[2] - num_heads_q) // 2
         q, k, v = qkv.split([num_heads_q, heads_k, heads_k], 2)
     else:
@@ -71,12 +72,7 @@ def flash_attn_varlen_func(
         seqused_q=seqused_q, seqused_k=seqused_k, qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale
     )
     refuse_schedule(attention_chunk, num_splits)
-    packed = {
-        "cu_seqlens_q": cu_seqlens_q,
-        "cu_seqlens_k": cu_seqlens_k,
-        "max_seqlen_q": int(max_seqlen_q),
-        "max_seqlen_k": int(max_seqlen_k),
-    }
+    packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     mask = mask_options(softmax_scale, causal, window_size, softcap, None)
     return _attend(q, k, v, mask | packed | {"deterministic": deterministic}, return_attn_probs)
 
@@ -118,8 +114,9 @@ def get_scheduler_metadata(*args, **kwargs):
 
 
 def _attend(q, k, v, options, return_lse):
+    check_tensors(q=q, k=k, v=v)
     try:
         out, lse = attention(q, k, v, return_lse=True, **options)
     except ValueError as error:
-        raise InvalidArgument(str(error)) from None
+        raise InvalidArgument.of(error) from None
     return (out, lse) if return_lse else out

@@ -2,7 +2,7 @@
 
 import torch
 
-from rapt.flash_attn._call import attend, attend_to_cache
+from rapt.flash_attn._call import InvalidArgument, attend, attend_to_cache, check_tensors
 from rapt.flash_attn._passes import (  # noqa: F401  other programs import these from here
     _flash_attn_backward,
     _flash_attn_forward,
@@ -292,6 +292,7 @@ def flash_attn_with_kvcache(
 
 
 def _unpacked(packed, name, count):
+    check_tensors(**{name: packed})
     if packed.ndim not in (4, 5) or packed.shape[-3] != count:
-        raise ValueError(f"{name} has the shape {tuple(packed.shape)}; it must be [..., {count}, heads, head_dim]")
+        raise InvalidArgument(f"{name} has the shape {tuple(packed.shape)}; it must be [..., {count}, heads, head_dim]")
     return packed.unbind(-3)

@@ -25,6 +25,10 @@ def apply_rotary_emb(
     half = cos.shape[-1]
     if 2 * half > x.shape[-1]:
         raise ValueError(f"cos has {half} columns, rotary_dim / 2; it may have head_dim / 2 = {x.shape[-1] // 2}")
+    if sin.shape != cos.shape:
+        raise ValueError(f"sin has the shape {tuple(sin.shape)}; it must be cos's, {tuple(cos.shape)}")
+    if cu_seqlens is None and isinstance(seqlen_offsets, int):
+        _check_offset(seqlen_offsets, x.shape[1], len(cos))
     positions = _positions(x, seqlen_offsets, cu_seqlens)
     cos, sin = (table[positions].unsqueeze(-2).float() for table in (cos, sin))
     rotary, rest = x[..., : 2 * half], x[..., 2 * half :]
@@ -36,6 +40,12 @@ def apply_rotary_emb(
         x[..., : 2 * half].copy_(rotated)
         return x
     return torch.cat([rotated, rest], -1)
+
+
+def _check_offset(offset, seqlen, positions):
+    """Offsets in tensors are not read: that would wait for a GPU."""
+    if not 0 <= offset <= positions - seqlen:
+        raise ValueError(f"seqlen_offsets is {offset}, x has {seqlen} tokens; cos has {positions} positions for them")
 
 
 def _positions(x, offsets, cu_seqlens):
