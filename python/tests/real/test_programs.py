@@ -71,6 +71,14 @@ def test_transformers(entry):
             check(line)
 
 
+@pytest.mark.skipif(not ALL, reason="tools/real-programs runs it")
+@pytest.mark.parametrize("entry", ["flash_attention_2", "flash_attention_3"])
+def test_continuous_batching_of_transformers(entry):
+    for line in run("run_batching.py", entry, DEVICE):
+        assert line["same"] and line["forward"] >= 8, line
+        assert line["paged"] >= 8 or line["program"] == "Mistral", line  # transformers has no pages for windows
+
+
 @needs("diffusers")
 @pytest.mark.parametrize("entry", ["default", "native", "flash", "flash_varlen", "_flash_3"])
 def test_diffusers(entry):
