@@ -137,7 +137,7 @@ python-torch: ## the tests that need PyTorch alone with another version of it (T
 	test -x build/torch-$(TORCH)/bin/python || python3 -m venv build/torch-$(TORCH)
 	build/torch-$(TORCH)/bin/python -m pip install -q torch==$(TORCH) numpy pytest
 	PYTHONPATH=build/release/python build/torch-$(TORCH)/bin/python -m pytest -q -p no:cacheprovider python/tests/pytorch \
-	  python/tests/test_bench.py python/tests/test_verify.py $(foreach name,flash_attn flash_attn_3 flash_attn_passes flash_attn_rotary,python/tests/test_$(name).py)
+	  python/tests/test_bench.py python/tests/test_bench_models.py python/tests/test_verify.py $(foreach name,flash_attn flash_attn_3 flash_attn_passes flash_attn_rotary,python/tests/test_$(name).py)
 asan: ## tests under the address and undefined-behaviour sanitizers, and the fuzz targets on their corpus
 	@tools/install-deps sim
 	$(call test,asan)

@@ -121,15 +121,15 @@ def test_rivals_group_heads_alike(name):
 
 @pytest.mark.parametrize("name", options.NAMES)
 def test_options_mean_the_same_to_each_library(name):
-    q, k, v = (torch.randn(1, 2, 2200, 16) for _ in range(3))  # more than the window
+    q, k, v = (torch.randn(1, 2, 2304, 16) for _ in range(3))  # more than the window
     option = options.option(name, q, k)
-    case = Case(name, 1, 2, 2200, 16, "fp32", name not in ("bias", "mask"), option=name)
+    case = Case(name, 1, 2, 2304, 16, "fp32", name not in ("bias", "mask"), option=name)
     rapts, torchs = (rivals("cpu", torch.float32)[0][i].attention for i in (0, 1))
     out = rapts(q, k, v, case.causal, option)
     if option.mask is not None:
         other = torchs(q, k, v, case.causal, option)
     else:
-        mask = create_block_mask(option.mask_mod, None, None, 2200, 2200, "cpu")
+        mask = create_block_mask(option.mask_mod, None, None, 2304, 2304, "cpu")
         other = flex_attention(q, k, v, score_mod=option.score_mod, block_mask=mask)
     torch.testing.assert_close(out, other, atol=1e-4, rtol=1e-3)
     assert case.flops("fwd") > 0

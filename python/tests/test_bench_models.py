@@ -6,14 +6,14 @@ import pytest
 import torch
 from rapt.bench import models
 from rapt.bench.__main__ import main
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn import functional
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     def make(device, size):
         q = torch.randn(1, 2, size, 32, device=device)
-        return models.Model("tiny", lambda: scaled_dot_product_attention(q, q, q))
+        return models.Model("tiny", lambda: functional.scaled_dot_product_attention(q, q, q))
 
     monkeypatch.setattr(models, "MODELS", {"tiny": make})
 

@@ -236,6 +236,20 @@ def test_pages_are_the_rows_that_they_hold():
     torch.testing.assert_close(out, fa.flash_attn_with_kvcache(queries, k, v, cache_seqlens=lengths))
 
 
+def test_pages_of_keys_and_values_in_one_pool():
+    """As transformers has them: page 2 i is of keys, page 2 i + 1 of values, so that the two caches overlap."""
+    q, new_k, new_v, pool = tensors((2, 1, 4, 32), (2, 1, 2, 32), (2, 1, 2, 32), (13, 16, 2, 32))
+    table = torch.tensor([[4, 0, 10], [2, 8, 6]], dtype=torch.int32)
+    k, v = pool[0:-1:2].clone(), pool[1::2].clone()
+    used = torch.tensor([20, 33], dtype=torch.int32)
+    expected = fa.flash_attn_with_kvcache(q, k, v, new_k, new_v, cache_seqlens=used, block_table=table // 2)
+    out = fa.flash_attn_with_kvcache(q, pool[:-1], pool[1:], new_k, new_v, cache_seqlens=used, block_table=table)
+    torch.testing.assert_close(out, expected)
+    assert torch.equal(pool[0:-1:2], k) and torch.equal(pool[1::2], v) and torch.equal(k[0, 4], new_k[0, 0])
+    with pytest.raises(ValueError, match="v overlaps k"):  # without a table
+        fa.flash_attn_with_kvcache(q, pool[:2], pool[1:3], new_k, new_v, cache_seqlens=3)
+
+
 @pytest.mark.parametrize("interleaved", [True, False])
 def test_a_cache_that_grows_is_attention_to_the_rotated_rows(interleaved):
     q, k, v, k_cache, v_cache = tensors((2, 3, 4, 32), *2 * [(2, 3, 2, 32)], *2 * [(3, 20, 2, 32)])

@@ -61,7 +61,7 @@ def test_a_cache():
         q, *(x.clone() for x in cache), *new, cache_seqlens=20, causal=True, return_softmax_lse=True
     )
     results = flash_attn_3.flash_attn_with_kvcache(
-        q, *cache, *new, cache_seqlens=20, causal=True, return_softmax_lse=True,
+        q, *cache, *new, cache_seqlens=20, causal=True, return_softmax_lse=True, max_seqlen_q=30,
         scheduler_metadata=flash_attn_3.get_scheduler_metadata(2, 30),
     )  # fmt: skip
     assert torch.equal(cache[0][:, 20:23], new[0])
@@ -121,7 +121,7 @@ def test_the_passes_are_those_of_the_function(packed):
         ("flash_attn_func", {"attention_chunk": 64}, "attention_chunk is 64"),
         ("flash_attn_func", {"num_splits": 3}, "num_splits is 3"),
         ("flash_attn_with_kvcache", {"qv": torch.ones(1)}, "qv is given"),
-        ("flash_attn_with_kvcache", {"max_seqlen_q": 3}, "max_seqlen_q is given"),
+        ("flash_attn_with_kvcache", {"cu_seqlens_q": torch.ones(1)}, "cu_seqlens_q is given"),
         ("_flash_attn_forward", {"seqused_k": torch.ones(1)}, "seqused_k is given"),
         ("_flash_attn_forward", {"num_splits": 3}, "num_splits is 3"),
     ],

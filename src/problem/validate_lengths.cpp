@@ -123,7 +123,8 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     v.read(*k);
     v.read(*value);
     v.written(*t.k);
-    v.written(*t.v);
+    // In one pool of pages, block_table says which pages are of k and which of v.
+    v.written(*t.v, cache.block_table ? t.k : nullptr);
   }
   if (cache.rotary_cos && cache.rotary_sin) {
     const Tensor *c = v.tensor("kv_cache.rotary_cos", cache.rotary_cos, 2, 2),

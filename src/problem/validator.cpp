@@ -93,8 +93,9 @@ void Validator::device(const Tensor& t, Place place) {
     bad.add(cat(t.name, " is on ", device_text(t.device), ", must be on ", device_text(*call_device), " like q"));
 }
 
-void Validator::written(const Tensor& t) {
+void Validator::written(const Tensor& t, const Tensor* may_overlap) {
   if (!elements_distinct(t)) bad.add(cat(t.name, " has strides under which elements share memory, an output must not"));
+  may_overlap_[output_count_] = may_overlap;
   outputs_[output_count_++] = &t;
 }
 
@@ -103,7 +104,7 @@ void Validator::read(const Tensor& t) { inputs_[input_count_++] = &t; }
 void Validator::aliasing() {
   for (int32_t i = 0; i < output_count_; ++i) {
     for (int32_t j = 0; j < i; ++j)
-      if (overlap(*outputs_[i], *outputs_[j]))
+      if (may_overlap_[i] != outputs_[j] && overlap(*outputs_[i], *outputs_[j]))
         bad.add(cat(outputs_[i]->name, " overlaps ", outputs_[j]->name, ": outputs must not share memory"));
     for (int32_t j = 0; j < input_count_; ++j)
       if (overlap(*outputs_[i], *inputs_[j]))

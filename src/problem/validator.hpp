@@ -24,7 +24,8 @@ class Validator {
   bool shape(const Tensor& t, std::initializer_list<int64_t> expected, const char* meaning);
   bool dtype(const Tensor& t, std::initializer_list<rapt_dtype> allowed);
   void contiguous_rows(const Tensor& t);  // the last dimension has stride 1
-  void written(const Tensor& t);          // an output: its elements are distinct, and nothing else overlaps it
+  // An output: its elements are distinct, and nothing else overlaps it, except another output if it may.
+  void written(const Tensor& t, const Tensor* may_overlap = nullptr);
   void read(const Tensor& t);
   void aliasing();  // compares all that written() and read() collected
 
@@ -36,7 +37,7 @@ class Validator {
 
   static constexpr int32_t kMaxTensors = 24;  // more than a call has
   Tensor tensors_[kMaxTensors];
-  const Tensor *outputs_[kMaxTensors], *inputs_[kMaxTensors];
+  const Tensor *outputs_[kMaxTensors], *may_overlap_[kMaxTensors], *inputs_[kMaxTensors];
   int32_t tensor_count_ = 0, output_count_ = 0, input_count_ = 0;
 };
 

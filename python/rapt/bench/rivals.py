@@ -104,6 +104,8 @@ def _torch_flex():
     """FlexAttention, compiled. fullgraph: beyond the limit torch would run it uncompiled, without a word."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+    if not hasattr(torch._dynamo.config, "recompile_limit"):
+        raise ImportError("this torch's FlexAttention is too old")
     torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
     compiled = torch.compile(flex_attention, dynamic=False, fullgraph=True)
     block_mask = functools.lru_cache(1)(

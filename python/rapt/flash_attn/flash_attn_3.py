@@ -84,9 +84,9 @@ def flash_attn_with_kvcache(
     causal=False, window_size=(-1, -1), attention_chunk=0, softcap=0.0, rotary_interleaved=True,
     scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0, return_softmax_lse=False,
 ):  # fmt: skip
-    """rapt.flash_attn.flash_attn_with_kvcache; block_table is called page_table here."""
+    """rapt.flash_attn.flash_attn_with_kvcache; block_table is called page_table here. max_seqlen_q changes nothing."""
     refuse(
-        qv=qv, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k_new=cu_seqlens_k_new, max_seqlen_q=max_seqlen_q,
+        qv=qv, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k_new=cu_seqlens_k_new,
         rotary_seqlens=rotary_seqlens, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
     refuse_schedule(attention_chunk, num_splits)

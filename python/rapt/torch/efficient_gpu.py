@@ -10,7 +10,7 @@ FORWARD = "aten::_scaled_dot_product_efficient_attention"
 BACKWARD = "aten::_scaled_dot_product_efficient_attention_backward"
 KEY = gpu_call.KEY
 
-_LSE_ROWS = 32  # torch's lse has a multiple of this many rows
+_LSE_ROWS = 32  # in builds for CUDA, torch's lse has a multiple of this many rows
 
 
 def forward(original, counts: Counts):
@@ -26,7 +26,7 @@ def forward(original, counts: Counts):
             out = gpu_call.heads_last(query, value.shape[-1])
             batch, heads, rows, _ = query.shape
             if compute_log_sumexp:
-                padded = -(-rows // _LSE_ROWS) * _LSE_ROWS
+                padded = rows if torch.version.hip else -(-rows // _LSE_ROWS) * _LSE_ROWS
                 lse = torch.empty((batch, heads, padded), dtype=torch.float32, device=query.device)
                 written = lse[..., :rows]
             else:

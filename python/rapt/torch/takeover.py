@@ -135,7 +135,9 @@ def _preload():
 
 def _fused(direction, modules):
     """(operator, its maker of kernels, key, a key with torch's kernel) of the fused operators of one direction."""
-    return [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules if schemas.known(m)]
+    found = [(getattr(m, direction), getattr(m, direction.lower()), m.KEY, m.KEY) for m in modules if schemas.known(m)]
+    # a build may lack an operator for its GPUs, as cuDNN's
+    return [row for row in found if torch._C._dispatch_has_kernel_for_dispatch_key(row[0], row[2])]
 
 
 def _math():

@@ -1,4 +1,4 @@
-"""The kernels for a GPU's tensors, called with CPU tensors, as in a build of torch for CUDA."""
+"""The kernels for a GPU's tensors, called with CPU tensors, as in builds of torch for CUDA and for ROCm."""
 
 import pytest
 import torch
@@ -77,9 +77,13 @@ def close(results, expected):
         torch.testing.assert_close(result, one, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("build", ["cuda", "rocm"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", MODULES)
-def test_results_are_as_torch_promises(name, causal):
+def test_results_are_as_torch_promises(name, causal, build, monkeypatch):
+    if build == "rocm":  # torch's promises of shapes ask for these
+        monkeypatch.setattr(torch.version, "hip", "7.2")
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     operators, tensors = Operators(name), inputs()
     results = operators.forward(*tensors, causal=causal, scale=0.2)
     promised = operators.promised(*tensors, None, 0.0, causal, scale=0.2)

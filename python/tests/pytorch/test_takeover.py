@@ -233,3 +233,14 @@ def test_a_module_in_training():
     with rapt.torch.enabled():
         model(torch.randn(3, 10, 32)).sum().backward()
         assert taken() == (2, 2)
+
+
+def test_a_build_whose_gpu_operators_are_missing(monkeypatch):
+    """Only what is there is replaced. Builds for ROCm have their operators at the key CUDA; this build has none."""
+    if torch.version.cuda or torch.version.hip:
+        pytest.skip("this torch has operators for GPUs")
+    monkeypatch.setattr(torch.version, "hip", "7.2")
+    monkeypatch.setattr(torch.cuda, "_lazy_call", lambda function: None)
+    with rapt.torch.enabled():
+        attend(*qkv()).sum().backward()
+        assert taken() == (1, 1)

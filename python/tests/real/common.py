@@ -11,13 +11,14 @@ class Calls:
     """Counts Rapt's passes, by whatever entry they come."""
 
     def __init__(self):
-        self.forward = self.backward = 0
+        self.forward = self.backward = self.paged = 0
         for name in ("forward", "backward"):
             setattr(_core, name, self._counted(name, getattr(_core, name)))
 
     def _counted(self, name, function):
         def counted(*args, **kwargs):
             setattr(self, name, getattr(self, name) + 1)
+            self.paged += "block_table" in kwargs
             return function(*args, **kwargs)
 
         return counted

@@ -7,6 +7,7 @@ program.
 
 import os
 import sys
+import types
 
 import rapt.flash_attn
 import rapt.torch
@@ -21,6 +22,7 @@ os.environ["DIFFUSERS_ATTN_CHECKS"] = "0"  # its wish for 16 bits is not Rapt's
 import diffusers  # noqa: E402
 from diffusers.models import attention_dispatch  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
 import common  # noqa: E402  after install()
 
@@ -122,6 +124,26 @@ def compare(calls, name, make, config, inputs):
     common.line(program=name, out=out, gradients=gradients, **taken)
 
 
+class Context(types.SimpleNamespace):
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+
+def passes(calls):
+    """The two passes of context parallelism, which call _wrapped_flash_attn_forward and ..._backward."""
+    q, k, v, dout = (torch.randn(2, 12, 4, 16, device=DEVICE) for _ in range(4))
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    expected = scaled_dot_product_attention(*(x.transpose(1, 2) for x in leaves), is_causal=True).transpose(1, 2)
+    expected.backward(dout)
+    before, context = (calls.forward, calls.backward), Context()
+    out, _ = attention_dispatch._flash_attention_forward_op(context, q, k, v, is_causal=True, return_lse=True)
+    gradients = attention_dispatch._flash_attention_backward_op(context, dout)
+    found = out, dict(enumerate(gradients))
+    out, gradients = common.differences(found, (expected.detach(), {i: x.grad for i, x in enumerate(leaves)}))
+    taken = {"forward": calls.forward - before[0], "backward": calls.backward - before[1]}
+    common.line(program="passes of context parallelism", out=out, gradients=gradients, **taken)
+
+
 def main():
     calls = common.Calls()
     if ENTRY == "_flash_3" and DEVICE == "cpu":  # diffusers registers its operator for GPUs only
@@ -132,6 +154,8 @@ def main():
             compare(calls, name, *program)
         except Exception as error:  # every program has its line
             common.line(program=name, error=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+    if ENTRY == "flash":
+        passes(calls)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,28 @@ def generate(calls, name, make, config, cache):
     before = calls.forward
     tokens = [model.generate(**inputs, **options, disable_compile=True) for model in (eager, ours)]
     taken = {"forward": calls.forward - before, "backward": 0}
-    common.line(program=f"{name}, generate with a {cache} cache", same=torch.equal(*tokens), **taken)
+    common.line(program=name, same=torch.equal(*tokens), **taken)
+
+
+def compiled(calls, name, make, config):
+    """As one graph; the inputs are without padding, about which transformers itself branches."""
+    from transformers.modeling_flash_attention_utils import logger
+
+    if hasattr(torch._dynamo.config, "ignore_logging_functions"):
+        torch._dynamo.config.ignore_logging_functions.add(logger.warning_once)  # about fp32
+    eager, ours = models(make, config)
+    inputs = {
+        "input_ids": transformers_programs.padded("none", torch.Generator().manual_seed(2))["input_ids"].to(DEVICE)
+    }
+    expected = common.result_and_gradients(eager, inputs | {"use_cache": False})
+    before = calls.forward, calls.backward
+    graph = torch.compile(ours, backend="aot_eager", fullgraph=True)
+    out = graph(**inputs, use_cache=False).logits
+    out.square().mean().backward()
+    found = out.detach(), {n: p.grad for n, p in ours.named_parameters() if p.grad is not None}
+    out, gradients = common.differences(found, expected)
+    taken = {"forward": calls.forward - before[0], "backward": calls.backward - before[1]}
+    common.line(program=name, out=out, gradients=gradients, **taken)
 
 
 def main():
@@ -68,7 +89,9 @@ def main():
     work = [(compare, name, *program) for name, program in transformers_programs.programs().items()]
     for name in transformers_programs.GENERATING:
         for cache in ("dynamic", "static"):
-            work.append((generate, name, *transformers_programs.TEXTS[name], cache))
+            label = f"{name}, generate with a {cache} cache"
+            work.append((generate, label, *transformers_programs.TEXTS[name], cache))
+    work += [(compiled, f"{name}, compiled", *transformers_programs.TEXTS[name]) for name in ("Llama", "Mistral")]
     for function, name, *arguments in work:
         if WANTED and not name.startswith(tuple(WANTED)):
             continue

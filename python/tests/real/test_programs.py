@@ -49,13 +49,13 @@ def run(script, *arguments):
     return lines
 
 
-def check(line, backward=True):
+def check(line, backward=True, least=2):
     assert "error" not in line, line
     if "same" in line:
         assert line["same"] and line["forward"] >= 8, line
     else:
         assert line["out"] <= OUT and line["gradients"] <= GRADIENTS, line
-        assert line["forward"] >= 2 and line["backward"] == (line["forward"] if backward else 0), line
+        assert line["forward"] >= least and line["backward"] == (line["forward"] if backward else 0), line
 
 
 @pytest.mark.parametrize("entry", ["rapt", "sdpa", "flash_attention_2", "flash_attention_3"])
@@ -71,11 +71,24 @@ def test_transformers(entry):
             check(line)
 
 
+@pytest.mark.skipif(not ALL, reason="tools/real-programs runs it")
+@pytest.mark.parametrize("entry", ["flash_attention_2", "flash_attention_3"])
+def test_continuous_batching_of_transformers(entry):
+    for line in run("run_batching.py", entry, DEVICE):
+        assert line["same"] and line["forward"] >= 8, line
+        assert line["paged"] >= 8 or line["program"] == "Mistral", line  # transformers has no pages for windows
+
+
 @needs("diffusers")
 @pytest.mark.parametrize("entry", ["default", "native", "flash", "flash_varlen", "_flash_3"])
 def test_diffusers(entry):
     for line in run("run_diffusers.py", entry, DEVICE):
-        if "flash" in entry and line["program"] not in ("Flux", "Wan"):  # their processors call torch, whatever is set
+        if line["program"].startswith("passes"):
+            check(line, least=1)
+        elif "flash" in entry and line["program"] not in (
+            "Flux",
+            "Wan",
+        ):  # their processors call torch, whatever is set
             assert line["forward"] == 0, line
         else:
             check(line, backward=entry != "_flash_3")
