@@ -40,8 +40,8 @@ def enable(always: bool = False):
     global _switched_on
     with _lock:
         _counts.always = always
+        _switch(on=True)
         _switched_on = True
-        _switch()
 
 
 def disable():
@@ -66,8 +66,8 @@ def acquire(always: bool = False):
     global _blocks
     with _lock:
         _counts.always = always
+        _switch(on=True)
         _blocks += 1
-        _switch()
 
 
 def release():
@@ -95,17 +95,17 @@ def _modules():
     return flash_cpu, *_gpu_modules()
 
 
-def _switch():
+def _switch(on=False):
     global _fast_path_before, _cache_tag_before
-    wanted = _switched_on or _blocks > 0
+    wanted = on or _switched_on or _blocks > 0
     if wanted and _counts.off:
         _remove()
         _counts.clear()
-        _counts.off = False
         if _has_kernels():
             _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
         else:
             _replace_function()
+        _counts.off = False  # only now: after an error Rapt is not enabled, and the next call tries again
         if _gpu_modules():
             torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
         _fast_path_before = torch.backends.mha.get_fastpath_enabled()
@@ -148,10 +148,10 @@ def _math():
 
 def _install(kernels):
     global _library
+    originals = [torch.library.get_kernel(name, has_it) for name, _, _, has_it in kernels]
     _library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Overriding a previously registered kernel")
-        originals = [torch.library.get_kernel(name, has_it) for name, _, _, has_it in kernels]
         for (name, make, key, _), original in zip(kernels, originals, strict=True):
             _library.impl(name.removeprefix("aten::"), make(original, _counts), key, with_keyset=True)
 

@@ -161,6 +161,23 @@ def test_errors_of_torch_stay_its_own():
         attend(query, key.half(), value)
 
 
+def test_an_error_while_enabling_leaves_everything_as_it_was(monkeypatch):
+    def none(*_):
+        raise RuntimeError("no such kernel")
+
+    q = torch.randn(1, 2, 8, 16)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.library, "get_kernel", none)
+        for switch in (rapt.torch.enable, rapt.torch.enabled().__enter__):
+            with pytest.raises(RuntimeError, match="no such kernel"):
+                switch()
+            assert not rapt.torch.report().enabled and torch.backends.mha.get_fastpath_enabled()
+    with rapt.torch.enabled():
+        attend(q, q, q)
+        assert rapt.torch.report().taken == {"forward": 1}
+    assert not rapt.torch.report().enabled
+
+
 def test_the_reasons_that_a_report_keeps_are_bounded():
     from rapt.torch.report import Counts
 
