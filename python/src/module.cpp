@@ -141,19 +141,19 @@ NB_MODULE(_core, m) {
   nb::register_exception_translator(translate);
   m.attr("version") = rapt_version_string();
 
-  m.def("forward", run_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse") = nb::none(),
-        nb::arg("options"));
-  m.def("forward_workspace", forward_workspace, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
-        nb::arg("options"));
-  m.def("time_forward", time_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("calls"),
-        nb::arg("options"));
-  m.def("explain_forward", explain_forward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"),
-        nb::arg("options"));
+  m.def("forward", run_forward, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(), nb::arg("out"),
+        nb::arg("lse") = nb::none(), nb::arg("options"));
+  m.def("forward_workspace", forward_workspace, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+        nb::arg("out"), nb::arg("options"));
+  m.def("time_forward", time_forward, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(), nb::arg("out"),
+        nb::arg("calls"), nb::arg("options"));
+  m.def("explain_forward", explain_forward, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+        nb::arg("out"), nb::arg("options"));
 
   const auto def_backward = [&](const char* name, auto function) {
-    m.def(name, function, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("out"), nb::arg("lse"), nb::arg("dout"),
-          nb::arg("dq") = nb::none(), nb::arg("dk") = nb::none(), nb::arg("dv") = nb::none(),
-          nb::arg("dbias") = nb::none(), nb::arg("dsink") = nb::none(), nb::arg("options"));
+    m.def(name, function, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(), nb::arg("out").none(),
+          nb::arg("lse").none(), nb::arg("dout").none(), nb::arg("dq") = nb::none(), nb::arg("dk") = nb::none(),
+          nb::arg("dv") = nb::none(), nb::arg("dbias") = nb::none(), nb::arg("dsink") = nb::none(), nb::arg("options"));
   };
   def_backward("backward", run_backward);
   def_backward("backward_workspace", backward_workspace);
@@ -163,7 +163,7 @@ NB_MODULE(_core, m) {
         nb::arg("options"));
   m.def("problem_flops", problem_flops, nb::arg("problem"), nb::arg("backward"));
   m.def("empty", empty, nb::arg("shape"), nb::arg("like"), nb::arg("is_lse"));
-  m.def("shape", shape, nb::arg("object"), nb::arg("name"));
+  m.def("shape", shape, nb::arg("object").none(), nb::arg("name"));
   define_information(m);
 }
 

@@ -15,6 +15,7 @@ READ_ONLY = Q.copy()
 READ_ONLY.flags.writeable = False
 BAD = [
     (TypeError, "q must be a tensor.*int", {"q": 3}),
+    (TypeError, "v must be a tensor.*NoneType", {"v": None}),
     (TypeError, "mask must be a tensor.*list", {"mask": [[True]]}),
     (TypeError, "no option 'is_causal'", {"is_causal": True}),
     (ValueError, "q has 2 dimensions", {"q": Q[0, :, :, 0]}),
@@ -162,3 +163,11 @@ def test_doctor():
     assert f"rapt {rapt.__version__}" in text and f"torch {torch.__version__}" in text
     assert all(library in text for library in ("HIP", "CUDA"))
     assert "portable" in text and " used" in text and "kernel archives" in text
+
+
+@pytest.mark.parametrize("name", ["dout", "q", "k", "v", "out", "lse"])
+def test_a_tensor_that_the_backward_lacks_is_named(name):
+    x, lse = np.zeros((1, 4, 2, 8), np.float32), np.zeros((1, 2, 4), np.float32)
+    tensors = dict.fromkeys(("dout", "q", "k", "v", "out"), x) | {"lse": lse, name: None}
+    with pytest.raises(TypeError, match=f"^{name} must be a tensor.*NoneType"):
+        rapt.attention_backward(*tensors.values())
