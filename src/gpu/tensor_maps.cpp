@@ -143,6 +143,7 @@ std::string hopper_refusal(const Needs& n) {
   if (n.op == RAPT_FORWARD) return "";
   if (n.lengths_differ) return "by tensor maps: the backward pass takes no packed sequences";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
+  if (n.wants(gradient::sink)) return "by tensor maps: the gradient of a sink after it has not run on a GPU yet";
   return "";
 }
 

@@ -47,7 +47,7 @@ inline bool takes_softcap(const Variant& v) { return v.general && !(v.sums && v.
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (!v.triton && !(v.hopper && v.backward && !v.scores)) append({"sink"});
+  if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
   if (!(v.hopper && v.backward)) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi"});
   if (takes_softcap(v) || combines(v.name)) append({"softcap"});

@@ -226,7 +226,7 @@ Case for_hopper(const Case& c, const Variant& v) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
     if ((v.backward && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v))) continue;
     if (word.starts_with("softcap") && !takes_softcap(v)) continue;
-    if (v.backward && !v.scores && word == "sink") continue;
+    if (v.backward && word == "sink") continue;
     if (v.backward && word == "sq0") word = "sq1";
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {

@@ -35,8 +35,8 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 Case for_triton(const Case& c, int64_t tile);
 
 // In what kernels by tensor maps take: keys, head dims that are multiples of 8, rows that are aligned, no scale <= 0;
-// in the backward pass sequences that are not packed, queries, no sink without features scores, and no dropout but
-// where dq's sums are in memory.
+// in the backward pass sequences that are not packed, queries, no sink, and no dropout but where dq's sums are in
+// memory.
 Case for_hopper(const Case& c, const Variant& v);
 
 }  // namespace test
