@@ -5,7 +5,7 @@ from typing import NamedTuple, Unpack
 
 from rapt import _core
 from rapt._options import Options, Tensor
-from rapt._results import empty, empty_lse, handed_over, shape_of
+from rapt._results import clear_unused_rows, empty, empty_lse, handed_over, shape_of
 
 
 def attention(
@@ -30,8 +30,11 @@ def attention(
     option), NotImplementedError (correct, but no backend takes it), RuntimeError (a device fails, or memory runs out).
     """
     _refuse_autograd(q, k, v)
+    _refuse_causal_bias(options)
     result = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1])) if out is None else out
     lse = empty_lse(q) if return_lse else None
+    if (cu_seqlens_q := options.get("cu_seqlens_q")) is not None:
+        clear_unused_rows(cu_seqlens_q, result, None if lse is None else lse.T)
     _core.forward(q, k, v, result, lse, **options)
     if out is None:
         result = handed_over(result, q)
@@ -76,12 +79,15 @@ def attention_backward(
     Raises as attention() does.
     """
     _refuse_autograd(dout, q, k, v)
+    _refuse_causal_bias(options)
     inputs = {"q": q, "k": k, "v": v, "bias": options.get("bias"), "sink": options.get("sink")}
     given = {"q": dq, "k": dk, "v": dv, "bias": dbias, "sink": dsink}
     if unknown := set(wrt) - set(inputs):
         raise ValueError(f"wrt has {sorted(unknown)}; it may have {list(inputs)}")
     new = {name: inputs[name] for name in wrt if given[name] is None and inputs[name] is not None}
     written = given | {name: empty(x, tuple(shape_of(x, name, any_rank=True))) for name, x in new.items()}
+    clear_unused_rows(options.get("cu_seqlens_q"), written["q"])
+    clear_unused_rows(options.get("cu_seqlens_k"), written["k"], written["v"])
     _core.backward(q, k, v, out, lse, dout, *written.values(), **options)
     return Gradients(*(handed_over(x, new[name]) if name in new else x for name, x in written.items()))
 
@@ -92,3 +98,11 @@ def _refuse_autograd(*tensors):
         return
     if any(isinstance(tensor, torch.Tensor) and tensor.requires_grad for tensor in tensors):
         raise ValueError("a tensor requires grad, but this function records no gradients: use rapt.torch, or detach it")
+
+
+def _refuse_causal_bias(options):
+    """PyTorch's CausalBias is a tensor whose memory is uninitialised."""
+    module = sys.modules.get("torch.nn.attention.bias")
+    for name in ("bias", "mask") if module is not None else ():
+        if isinstance(options.get(name), module.CausalBias):
+            raise TypeError(f"{name} is a CausalBias, which has no numbers: use causal")

@@ -2,15 +2,26 @@
 
 import rapt.huggingface
 model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="rapt")
+
+A model whose attention does not go through transformers' interface raises NotImplementedError when it is made: the
+masks that it would get are meant for Rapt's function.
 """
 
+import functools
+import inspect
+import re
+import sys
+
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import sdpa_mask
 
 import rapt.torch
 
 NAME = "rapt"
+
+_ADD_TO_BOOLEAN_MASKS = {"deepseek_v4"}  # model types that join numbers to the mask, which is boolean for Rapt
+_SCORES = ("indices", "block_indices", "sinks")  # arguments of sparse attention, which few models pass
 
 
 def attention(
@@ -38,6 +49,9 @@ def attention(
     """
     if options.get("output_attentions"):
         raise ValueError('output_attentions is True; attn_implementation="rapt" has no attention weights: use "eager"')
+    for name in _SCORES:
+        if options.get(name) is not None:
+            raise NotImplementedError(f'attn_implementation="rapt" does not take {name}: use "eager"')
     if options.get("cache") is not None:
         raise NotImplementedError('attn_implementation="rapt" does not take the paged cache of continuous batching')
     if is_causal is None:
@@ -59,5 +73,42 @@ def attention(
     return out, None
 
 
+def _why_not(model: type[PreTrainedModel], model_type: str) -> str:
+    """Why the model cannot use Rapt, or ""."""
+    if model_type in _ADD_TO_BOOLEAN_MASKS:
+        return "adds numbers to the boolean mask"
+    if not model._can_set_attn_implementation():
+        return "has attention that does not go through transformers' AttentionInterface"
+    if not model._supports_sdpa and not model._supports_attention_backend and _has_attention(model):
+        return "supports neither sdpa nor other attention functions, says transformers"
+    return ""
+
+
+@functools.cache
+def _has_attention(model: type[PreTrainedModel]) -> bool:
+    module = sys.modules.get(model.__module__)
+    try:
+        return module is None or re.search(r"^class \w*Attention", inspect.getsource(module), re.MULTILINE) is not None
+    except (OSError, TypeError):
+        return True
+
+
+def _refuse_models(check):
+    """PreTrainedModel's check of a requested implementation, which every model and every part of one runs."""
+
+    @functools.wraps(check)
+    def get_correct_attn_implementation(self, requested_attention, *args, **options):
+        why = _why_not(type(self), self.config.model_type) if requested_attention == NAME else ""
+        if why:
+            raise NotImplementedError(
+                f'{type(self).__name__} {why}: use attn_implementation="eager"; for a part of a larger model, '
+                'for example {"vision_config": "eager", "text_config": "rapt"}'
+            )
+        return check(self, requested_attention, *args, **options)
+
+    return get_correct_attn_implementation
+
+
+PreTrainedModel.get_correct_attn_implementation = _refuse_models(PreTrainedModel.get_correct_attn_implementation)
 AttentionInterface.register(NAME, attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)  # without it the mask of padded batches would not arrive

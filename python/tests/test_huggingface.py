@@ -132,10 +132,50 @@ def test_a_position_bias_gets_its_gradient(device):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
+SMALL = {"vocab_size": 97, "hidden_size": 32, "num_attention_heads": 2, "num_hidden_layers": 2}
+WITHOUT_THE_INTERFACE = {
+    "BloomForCausalLM": ({"n_layer": 2, "n_head": 2}, "AttentionInterface"),
+    "XGLMForCausalLM": ({"d_model": 32, "num_layers": 2, "attention_heads": 2, "ffn_dim": 32}, "AttentionInterface"),
+    "GPTNeoForCausalLM": ({"num_layers": 2, "attention_types": [[["global", "local"], 1]]}, "AttentionInterface"),
+    "FalconForCausalLM": ({}, "AttentionInterface"),
+    "SqueezeBertForMaskedLM": ({"embedding_size": 32, "intermediate_size": 32}, "AttentionInterface"),
+    "GitForCausalLM": ({}, "supports neither sdpa nor other"),
+    "NllbMoeForConditionalGeneration": ({"d_model": 32}, "supports neither sdpa nor other"),
+    "DeepseekV4ForCausalLM": ({}, "adds numbers to the boolean mask"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_THE_INTERFACE)
+def test_a_model_that_would_be_wrong_is_refused_when_it_is_made(name):
+    make = getattr(transformers, name, None)
+    if make is None:
+        pytest.skip(f"this transformers has no {name}")
+    options, message = WITHOUT_THE_INTERFACE[name]
+    config = make.config_class(**SMALL, **options)
+    with torch.device("meta"), pytest.raises(NotImplementedError, match=f"{name} .*{message}.*: use attn_impl"):
+        make._from_config(config, attn_implementation="rapt")
+
+
+def test_a_part_of_a_model_is_refused_by_its_name():
+    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        ViTConfig(**SIZES, image_size=32, patch_size=8), transformers.TrOCRConfig(d_model=64, decoder_layers=1)
+    )
+    with torch.device("meta"), pytest.raises(NotImplementedError, match="TrOCRForCausalLM has attention that does not"):
+        transformers.VisionEncoderDecoderModel._from_config(config, attn_implementation="rapt")
+
+
+def test_a_part_without_attention_is_no_reason():
+    config = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8], depths=[1])
+    transformers.ResNetModel._from_config(config, attn_implementation="rapt")
+
+
 def test_what_is_not_there_is_refused():
     q = torch.randn(1, 2, 4, 16)
     with pytest.raises(ValueError, match="output_attentions"):
         rapt.huggingface.attention(torch.nn.Module(), q, q, q, None, output_attentions=True)
+    for name in ("indices", "block_indices", "sinks"):
+        with pytest.raises(NotImplementedError, match=f"does not take {name}"):
+            rapt.huggingface.attention(torch.nn.Module(), q, q, q, None, **{name: q})
     with pytest.raises(NotImplementedError, match="paged cache"):
         rapt.huggingface.attention(torch.nn.Module(), q, q, q, None, cache=object())
     assert int(transformers.__version__.split(".")[0]) >= 5

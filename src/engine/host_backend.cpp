@@ -2,6 +2,7 @@
 
 #include "engine/kv_cache.hpp"
 #include "engine/pool.hpp"
+#include "engine/unused_rows.hpp"
 #include "engine/workspace.hpp"
 
 namespace rapt {
@@ -29,6 +30,7 @@ void HostBackend::run(AnyCall call, const Plan&, const Execution& execution) con
   const Workspace workspace(execution, rotated + own_bytes(call, executor.concurrency));
   if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) prepare_cache(**forward, workspace.data());
   compute(call, executor, workspace.data() + rotated);
+  clear_unused_rows(call);
 }
 
 }  // namespace rapt

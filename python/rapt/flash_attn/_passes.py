@@ -4,6 +4,7 @@ TransformerEngine, diffusers). Shapes are those of flash_attn_interface."""
 import torch
 
 from rapt import _core
+from rapt._results import clear_unused_rows
 from rapt.flash_attn._call import InvalidArgument, check_tensors, flash_lse, length_of, mask_options
 from rapt.torch.operators import contiguous_rows
 
@@ -14,7 +15,7 @@ def _flash_attn_forward(
 ):  # fmt: skip
     """(out, softmax_lse, S_dmask, rng_state). S_dmask is None: return_softmax is refused."""
     return _forward(
-        q, k, v, {}, dropout_p, return_softmax, False,
+        q, k, v, {}, dropout_p, return_softmax,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
         alibi_slopes=alibi_slopes,
     )  # fmt: skip
@@ -25,13 +26,13 @@ def _flash_attn_varlen_forward(
     window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None, return_softmax=False, block_table=None,
     leftpad_k=None, seqused_k=None, zero_tensors=False,
 ):  # fmt: skip
-    """As _flash_attn_forward, of packed sequences. zero_tensors: rows of out that no sequence has are 0."""
+    """As _flash_attn_forward, of packed sequences. zero_tensors is ignored: rows that no sequence has are always 0."""
     for name, value in (("block_table", block_table), ("leftpad_k", leftpad_k), ("seqused_k", seqused_k)):
         if value is not None:
             raise NotImplementedError(f"{name} is given; here it must be None: flash_attn_with_kvcache takes a cache")
     packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     return _forward(
-        q, k, v, packed, dropout_p, return_softmax, zero_tensors,
+        q, k, v, packed, dropout_p, return_softmax,
         softmax_scale=softmax_scale, causal=causal, window_size=(window_size_left, window_size_right), softcap=softcap,
         alibi_slopes=alibi_slopes,
     )  # fmt: skip
@@ -54,10 +55,7 @@ def _flash_attn_varlen_backward(
     softmax_scale, causal, window_size_left=-1, window_size_right=-1, softcap=0.0, alibi_slopes=None,
     deterministic=False, rng_state=None, zero_tensors=False,
 ):  # fmt: skip
-    """As _flash_attn_backward, of packed sequences. zero_tensors: gradients of rows that no sequence has are 0."""
-    for gradient in (dq, dk, dv) if zero_tensors else ():
-        if gradient is not None:
-            gradient.zero_()
+    """As _flash_attn_backward, of packed sequences. zero_tensors is ignored, as in the forward."""
     packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     _backward(
         dout, q, k, v, out, softmax_lse, dq, dk, dv, packed | {"deterministic": deterministic}, dropout_p, rng_state,
@@ -82,12 +80,12 @@ def packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k):
     return {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, **lengths}
 
 
-def _forward(q, k, v, options, dropout_p, return_softmax, zero_tensors, **mask):
+def _forward(q, k, v, options, dropout_p, return_softmax, **mask):
     if return_softmax:
         raise NotImplementedError("return_softmax is true; here it must be false: flash_attn_func returns S_dmask")
     rng_state = torch.randint(2**63 - 1, (2,), dtype=torch.int64, device=q.device) if dropout_p else None
     options |= mask_options(**mask) | _dropout(dropout_p, rng_state)
-    out, lse = forward(q, k, v, options, zeros=zero_tensors)
+    out, lse = forward(q, k, v, options)
     return out, flash_lse(lse), None, rng_state
 
 
@@ -105,14 +103,15 @@ def _dropout(dropout_p, rng_state):
     return {"dropout": dropout_p, "dropout_seed": rng_state[0], "dropout_offset": rng_state[1]}
 
 
-def forward(q, k, v, options, out=None, zeros=False):
-    """(out, lse) with Rapt's options, without autograd; zeros: out begins as zeros."""
+def forward(q, k, v, options, out=None):
+    """(out, lse) with Rapt's options, without autograd."""
     check_tensors(q=q, k=k, v=v)
     q, k, v = (contiguous_rows(x) for x in (q, k, v))
     *batch, rows, heads, _ = q.shape
     if out is None:
-        out = (q.new_zeros if zeros else q.new_empty)((*batch, rows, heads, v.shape[-1]))
+        out = q.new_empty((*batch, rows, heads, v.shape[-1]))
     lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
+    clear_unused_rows(options.get("cu_seqlens_q"), out, lse.mT)
     _call(_core.forward, q, k, v, out, lse, options=options)
     return out, lse
 
@@ -121,6 +120,8 @@ def backward(dout, q, k, v, out, lse, dq, dk, dv, options):
     """Writes dq, dk and dv, of which each may be None."""
     check_tensors(dout=dout, q=q, k=k, v=v, out=out, softmax_lse=lse)
     arguments = [contiguous_rows(x) for x in (q, k, v, out)] + [lse, contiguous_rows(dout), dq, dk, dv, None, None]
+    clear_unused_rows(options.get("cu_seqlens_q"), dq)
+    clear_unused_rows(options.get("cu_seqlens_k"), dk, dv)
     _call(_core.backward, *arguments, options=options)
 
 

@@ -1,4 +1,4 @@
-"""The gradients of torch.ops.rapt.attention, and the error for second derivatives."""
+"""The gradients of torch.ops.rapt.attention; composition.py has second derivatives and forward mode."""
 
 import torch
 import torch.autograd.forward_ad
@@ -6,9 +6,11 @@ from torch._C import _after_autograd_keyset, _AutoDispatchBelowAutograd
 from torch._functorch.autograd_function import enable_single_level_autograd_function
 from torch.autograd.function import _SingleLevelFunction
 
+from rapt.torch import composition
 from rapt.torch.operators import LIBRARY, NAMES, backward_operator, operator
 
 _WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
+_WITH_SECOND = [1, *(4 + i for i in _WITH_GRADIENT)]  # of the backward's arguments: dout, and these
 _ALIBI_SLOPES = NAMES.index("alibi_slopes")
 _OPTIONS, _MORE_TENSORS, _MORE_OPTIONS = NAMES.index("heads_first"), NAMES.index("bias"), NAMES.index("dropout")
 
@@ -48,7 +50,7 @@ class _Attention(torch.autograd.Function):
         options, more_options = ctx.options
         wrt = [i in wanted for i in _WITH_GRADIENT]
         args = (wrt, dout, out, lse, q, k, v, *options, *more_tensors, *more_options)
-        if torch.is_grad_enabled() or torch.autograd.forward_ad._current_level >= 0:  # second derivatives, refused
+        if torch.is_grad_enabled() or torch.autograd.forward_ad._current_level >= 0:  # second derivatives
             found = backward_operator(*args)
         else:
             with _AutoDispatchBelowAutograd():
@@ -80,9 +82,15 @@ _any_requires_grad = getattr(torch._C, "_any_requires_grad", _each_requires_grad
 
 
 def _is_recorded(*args):
-    if torch.autograd.forward_ad._current_level >= 0:  # apply() then refuses tensors that have a tangent
-        return True
     return torch.is_grad_enabled() and _any_requires_grad(*args)
+
+
+def _has_tangent(*args):
+    """True if forward mode reaches the call."""
+    if torch.autograd.forward_ad._current_level < 0:
+        return False
+    unpack = torch.autograd.forward_ad.unpack_dual
+    return any(isinstance(arg, torch.Tensor) and unpack(arg).tangent is not None for arg in args)
 
 
 def _apply(function, transformed, *args):
@@ -94,25 +102,53 @@ def _apply(function, transformed, *args):
 
 
 def _autograd(keyset, *args):
+    if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
+        raise ValueError("alibi_slopes requires grad, but slopes have no gradient: detach() them")
+    if _has_tangent(*args):
+        return composition.forward(*args)
     if _is_recorded(*args):
-        if len(args) > _ALIBI_SLOPES and args[_ALIBI_SLOPES] is not None and args[_ALIBI_SLOPES].requires_grad:
-            raise ValueError("alibi_slopes requires grad, but slopes have no gradient: detach() them")
         return _apply(_Attention, _TransformedAttention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)
 
 
+def _save_for_second(ctx, args):
+    ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+    ctx.save_for_backward(*(args[i] for i in ctx.places))
+    ctx.others = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
+    ctx.set_materialize_grads(False)
+
+
 class _AttentionBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx, keyset, *args):
+        _save_for_second(ctx, args)
         return tuple(_below(backward_operator, keyset, args))
 
     @staticmethod
-    def backward(ctx, *_):
-        raise NotImplementedError(
-            "rapt::attention_backward has no gradient: Rapt computes only first derivatives. For second derivatives, "
-            "use torch.nn.attention.sdpa_kernel(SDPBackend.MATH) with torch's own attention"
-        )
+    def backward(ctx, *second):
+        args = list(ctx.others)
+        for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[i] = tensor
+        needed = ctx.needs_input_grad[1:]
+        wanted = [i for i in _WITH_SECOND if i < len(args) and needed[i]]
+        if all(dx is None for dx in second):
+            return None, *[None] * len(needed)
+
+        def first(*tensors):
+            for i, tensor in zip(wanted, tensors, strict=True):
+                args[i] = tensor
+            wrt, dout, _, _, *inputs = args
+            found = composition.backward(wrt, dout, *inputs)
+            return [x for x, dx in zip(found, second, strict=True) if dx is not None]
+
+        # A transform of its own works below every other one, where torch.autograd.grad does not.
+        _, pull = torch.func.vjp(first, *(args[i] for i in wanted))
+        found = pull([dx for dx in second if dx is not None])
+        gradients = [None] * len(needed)
+        for i, gradient in zip(wanted, found, strict=True):
+            gradients[i] = gradient
+        return None, *gradients
 
 
 class _TransformedBackward(_SingleLevelFunction):
@@ -122,12 +158,15 @@ class _TransformedBackward(_SingleLevelFunction):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        pass
+        _save_for_second(ctx, inputs[1:])
 
     backward = staticmethod(_AttentionBackward.backward)
 
 
 def _backward_autograd(keyset, *args):
+    if _has_tangent(*args):
+        wrt, dout, _, _, *inputs = args
+        return composition.backward(wrt, dout, *inputs)
     if _is_recorded(*args):
         return list(_apply(_AttentionBackward, _TransformedBackward, keyset, *args))
     with _AutoDispatchBelowAutograd():

@@ -22,6 +22,9 @@ def stand_in(original, counts: Counts):
         def ours():
             return sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
+        more = {"enable_gqa": True} if enable_gqa else {}  # torch 2.4 does not know it
+        if query.is_nested:  # torch calls another function, which is replaced too
+            return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
         if torch.compiler.is_compiling():
             return ours()
         with counts.attempt(NAME, "forward") as taken:
@@ -32,7 +35,6 @@ def stand_in(original, counts: Counts):
         if taken:
             math_attention.count_backward(out, counts)
             return out
-        more = {"enable_gqa": True} if enable_gqa else {}  # torch 2.4 does not know it
         return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **more)
 
     return scaled_dot_product_attention

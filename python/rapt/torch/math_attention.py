@@ -60,9 +60,11 @@ def check(query, key, value, attn_mask, is_causal, dropout_mask=None):
     if query.device.type not in ("cpu", "cuda"):
         raise NotImplementedError(f"Rapt has no kernels for {query.device.type}")
     for name, tensor in (("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask)):
-        if tensor is not None and (tensor.is_nested or is_traceable_wrapper_subclass(tensor)):
+        if tensor is not None and tensor.is_nested:
+            raise NotImplementedError(f"{name} is a nested tensor that is not of the layout torch.jagged")
+        if tensor is not None and is_traceable_wrapper_subclass(tensor):
             raise NotImplementedError(f"{name} is a {type(tensor).__name__}")
     if torch.autograd.forward_ad._current_level >= 0:
-        raise NotImplementedError("Rapt has no forward-mode derivatives")
+        raise NotImplementedError("forward-mode derivatives: Rapt composes them of torch's operators, as math is")
     if dropout_mask is not None or (is_causal and attn_mask is not None):
         raise NotImplementedError("dropout_mask, or a mask beside is_causal")

@@ -7,9 +7,13 @@ trailing arguments that have their defaults.
 
 import torch
 import torch._functorch.config
+import torch.fx.traceback
 from torch import Tensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils.checkpoint import CheckpointPolicy
 
 from rapt import _core
+from rapt._results import clear_unused_rows
 
 LIBRARY = torch.library.Library("rapt", "DEF")
 
@@ -30,10 +34,13 @@ LIBRARY.define(
     f"{_SHARED}) -> Tensor[]",
     tags=_TAGS,
 )
+# dropout's seed, for the attention of q
+LIBRARY.define("draw_seed(Tensor q) -> Tensor", tags=(*_TAGS, torch.Tag.nondeterministic_seeded))
 operator = torch.ops.rapt.attention.default
 backward_operator = torch.ops.rapt.attention_backward.default
 
 NAMES = [argument.name for argument in operator._schema.arguments]
+_CU_SEQLENS = NAMES.index("cu_seqlens_q") - NAMES.index("heads_first")
 
 
 def attention(
@@ -74,6 +81,7 @@ def attention(
 
     Returns out, [batch, seqlen_q, heads_q, head_dim_v], the type of q. Raises as rapt.attention does.
     """
+    check_is_numbers(bias=bias, mask=mask, sink=sink, alibi_slopes=alibi_slopes)
     if dropout and not isinstance(dropout_seed, Tensor):
         dropout_seed = draw_seed(q) if dropout_seed is None else torch.tensor(dropout_seed)
     out, lse = operator(
@@ -103,22 +111,60 @@ def attention(
 
 
 def draw_seed(q: Tensor) -> Tensor:
-    if (torch.compiler.is_compiling() or is_traced(q)) and _computes_again():
+    if not torch.compiler.is_compiling() and not is_traced(q):
+        return _draw_seed(q)
+    if getattr(torch._functorch.config, "activation_memory_budget", 1) == 0:
         raise NotImplementedError(
-            "dropout in a graph that activation_memory_budget or aggressive_recomputation lets torch compute again in "
-            "the backward pass, with another seed; rapt.torch.attention takes a dropout_seed"
+            "dropout in a graph of activation_memory_budget 0: torch saves nothing there, and draws another seed in "
+            "the backward pass; rapt.torch.attention takes a dropout_seed"
         )
+    return torch.ops.rapt.draw_seed.default(q)
+
+
+def _draw_seed(q):
     return torch.randint(2**63 - 1, (), dtype=torch.int64, device=q.device)
 
 
-def _computes_again():
-    config = torch._functorch.config
-    return getattr(config, "activation_memory_budget", 1) < 1 or getattr(config, "aggressive_recomputation", False)
+def _traced_seed(q):
+    """The same in a graph: its meta data tell the partitioner to save the number, not to draw another one."""
+    if not torch.fx.traceback.has_preserved_node_meta():
+        return _draw_seed(q)
+    meta = torch.fx.traceback.current_meta
+    before = dict(meta)
+    meta["recompute"] = CheckpointPolicy.MUST_SAVE
+    try:
+        return _draw_seed(q)
+    finally:
+        meta.clear()
+        meta.update(before)
 
 
 def is_traced(tensor: Tensor) -> bool:
     """True for what stands for a tensor while torch traces."""
     return type(tensor) not in (Tensor, torch.nn.Parameter)
+
+
+_ORDINARY = (Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
+
+
+def check_is_numbers(**tensors):
+    """Raises TypeError for what is no tensor, and for a class whose memory need not have the numbers it stands for.
+
+    CausalBias, for example, is a tensor of uninitialised memory: only its __torch_function__ knows what it means.
+    """
+    for name, tensor in tensors.items():
+        if type(tensor) in (Tensor, torch.nn.Parameter) or tensor is None:
+            continue
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} is a {type(tensor).__name__}; it must be a torch.Tensor")
+        if is_traceable_wrapper_subclass(tensor) or torch.compiler.is_compiling():
+            continue
+        function = type(tensor).__torch_function__
+        if getattr(function, "__func__", function) not in _ORDINARY:
+            raise TypeError(
+                f"{name} is a {type(tensor).__name__}, which has a __torch_function__ of its own; "
+                f"if its memory has the numbers, pass {name}.as_subclass(torch.Tensor)"
+            )
 
 
 def alignment(causal: bool | str) -> str | None:
@@ -127,6 +173,8 @@ def alignment(causal: bool | str) -> str | None:
 
 def _forward(q, k, v, *args):
     out, lse = _results(q, k, v, *args)
+    if len(args) > _CU_SEQLENS:
+        clear_unused_rows(args[_CU_SEQLENS], out, lse.mT)
     _core.forward(contiguous_rows(q), contiguous_rows(k), contiguous_rows(v), out, lse, **_options(q, *args))
     return out, lse
 
@@ -134,6 +182,9 @@ def _forward(q, k, v, *args):
 def _backward(wrt, dout, out, lse, q, k, v, *args):
     inputs = _gradients_of(q, k, v, *args)
     gradients = [_empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
+    if len(args) > _CU_SEQLENS:
+        clear_unused_rows(args[_CU_SEQLENS], gradients[0])
+        clear_unused_rows(args[_CU_SEQLENS + 1], *gradients[1:3])
     _core.backward(
         contiguous_rows(q),
         contiguous_rows(k),
@@ -147,6 +198,7 @@ def _backward(wrt, dout, out, lse, q, k, v, *args):
     return [gradient for gradient in gradients if gradient is not None]
 
 
+LIBRARY.impl("draw_seed", _traced_seed, "CompositeImplicitAutograd")
 for _device in ("CPU", "CUDA"):  # ROCm's tensors are at PyTorch's key CUDA
     LIBRARY.impl("attention", _forward, _device)
     LIBRARY.impl("attention_backward", _backward, _device)

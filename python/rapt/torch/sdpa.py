@@ -4,8 +4,10 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from rapt.torch.operators import draw_seed, operator
+from rapt.torch import nested
+from rapt.torch.operators import check_is_numbers, draw_seed, operator
 
 
 def sdpa(
@@ -25,14 +27,22 @@ def sdpa(
     key: [..., heads_k, seqlen_k, head_dim]; value: [..., heads_k, seqlen_k, head_dim_v]; dimensions before seqlen
         broadcast, and enable_gqa lets heads_q be a multiple of heads_k
     attn_mask: broadcastable to [..., heads_q, seqlen_q, seqlen_k]: bool, True attends, or the type of query or fp32,
-        added to the logits. It may require grad. Together with is_causal, both apply.
+        added to the logits. It may require grad. Together with is_causal, both apply. Or a CausalBias, alone.
     dropout_p: in [0, 1]; the seed is one draw from PyTorch's generator, so the mask differs from torch's
     is_causal: query i sees keys j <= i
     scale: default 1 / sqrt(head_dim)
 
-    Returns [..., heads_q, seqlen_q, head_dim_v]. A row with nothing to attend is 0. Raises ValueError if an argument is
-    wrong, NotImplementedError if no backend takes the call.
+    Jagged nested tensors of four dimensions are packed sequences; nested.py says which.
+
+    Returns [..., heads_q, seqlen_q, head_dim_v]. A row with nothing to attend is 0. Raises ValueError or TypeError if
+    an argument is wrong, NotImplementedError if no backend takes the call.
     """
+    if query.is_nested or key.is_nested or value.is_nested:
+        return nested.sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    causal = "top-left" if is_causal else None
+    if isinstance(attn_mask, CausalBias):
+        causal = _alignment(attn_mask, query, key, is_causal)
+        attn_mask = None
     _check(query, key, value, attn_mask, dropout_p)
     shape = bias = mask = None
     if attn_mask is not None or not _has_kernels_shapes(query, key, value, enable_gqa):
@@ -41,10 +51,9 @@ def sdpa(
         mask = _scores(query, key, attn_mask, shape)
         if mask.dtype != torch.bool:
             bias, mask = mask, None
-    if query.numel() == 0 or key.numel() == 0 or value.numel() == 0:
+    if 0 in (query.shape[1], key.shape[1], query.shape[3], value.shape[3]):
         out = _nothing(query, key, value)
     else:
-        causal = "top-left" if is_causal else None
         more = (None, None, None, None, draw_seed(query), dropout_p) if 0 < dropout_p < 1 else ()
         out, _ = operator(query, key, value, True, causal, scale, bias, mask, *more)
     if dropout_p == 1:
@@ -52,7 +61,19 @@ def sdpa(
     return out if shape is None or len(shape) == 2 else out.reshape(*shape, *out.shape[-2:])
 
 
+def _alignment(bias: CausalBias, query, key, is_causal):
+    """What a CausalBias asks for; it has no numbers in memory."""
+    if is_causal:
+        raise ValueError("attn_mask is a CausalBias and is_causal is True; give one of them")
+    sizes, expected = (query.shape[-2], key.shape[-2]), (bias.seq_len_q, bias.seq_len_kv)
+    if sizes != expected:
+        raise ValueError(f"attn_mask is a CausalBias of {expected}; query and key have {sizes} rows")
+    return "top-left" if bias.variant == CausalVariant.UPPER_LEFT else "bottom-right"
+
+
 def _check(query, key, value, attn_mask, dropout_p):
+    if attn_mask is not None:
+        check_is_numbers(attn_mask=attn_mask)
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"dropout_p is {dropout_p}; it must be in [0, 1]")
     same = query.dtype == key.dtype == value.dtype
@@ -128,6 +149,6 @@ def _scores(query, key, attn_mask, shape):
 
 
 def _nothing(query, key, value):
-    """Zeros, with gradients of zeros, if a tensor is empty."""
+    """Zeros, with gradients of zeros, if there are no heads or no head_dim."""
     out = query.new_zeros((*query.shape[:-1], value.shape[-1]))
     return out + 0 * (query.sum() + key.sum() + value.sum())

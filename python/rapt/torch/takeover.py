@@ -12,7 +12,16 @@ import warnings
 import torch
 
 from rapt import _core
-from rapt.torch import cudnn_gpu, efficient_gpu, flash_cpu, flash_gpu, function, math_attention, schemas
+from rapt.torch import (
+    cudnn_gpu,
+    efficient_gpu,
+    flash_cpu,
+    flash_gpu,
+    function,
+    math_attention,
+    nested_attention,
+    schemas,
+)
 from rapt.torch.report import Counts, Report
 
 _lock = threading.Lock()
@@ -21,6 +30,7 @@ _switched_on = False
 _blocks = 0  # active blocks of enabled()
 _library: torch.library.Library | None = None
 _function_before = None
+_nested_before = None
 _fast_path_before = True
 _cache_tag_before = ""
 _compiler = getattr(torch.compiler, "config", None)  # torch 2.5 has none
@@ -96,7 +106,7 @@ def _modules():
 
 
 def _switch(on=False):
-    global _fast_path_before, _cache_tag_before
+    global _fast_path_before, _cache_tag_before, _nested_before
     wanted = on or _switched_on or _blocks > 0
     if wanted and _counts.off:
         _remove()
@@ -105,6 +115,7 @@ def _switch(on=False):
             _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
         else:
             _replace_function()
+        _nested_before = nested_attention.install(_counts)
         _counts.off = False  # only now: after an error Rapt is not enabled, and the next call tries again
         if _gpu_modules():
             torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
@@ -115,6 +126,7 @@ def _switch(on=False):
             _compiler.cache_key_tag = f"{_cache_tag_before}rapt {_core.version}"
     elif not wanted and not _counts.off:
         _remove()
+        nested_attention.remove(_nested_before)
         _counts.off = True
         if _counts.bound and _has_kernels():  # backward calls to come must be Rapt's
             _install(_fused("BACKWARD", _gpu_modules()))

@@ -56,6 +56,40 @@ def test_shapes_that_change():
         assert_same(run(compiled, inputs), run(attend, inputs))
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_sizes_that_depend_on_data(backend):
+    def attend(x, chosen):
+        return rapt.torch.sdpa(x[chosen], x[chosen], x[chosen], is_causal=True)
+
+    x = torch.randn(4, 2, 5, 8, requires_grad=True)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(attend, backend=backend, fullgraph=True)
+        for chosen in ([True, False, True, True], [False] * 4):
+            chosen = torch.tensor(chosen)
+            assert_same(*(run(lambda x, f=f, c=chosen: f(x, c), [x]) for f in (compiled, attend)))
+
+
+def test_sequences_whose_length_depends_on_data():
+    def attend(x, chosen):
+        rows = x[:, :, chosen]
+        return rapt.torch.sdpa(rows, rows, rows, is_causal=True)
+
+    x, chosen = torch.randn(2, 2, 5, 8, requires_grad=True), torch.tensor([True, False, True, True, False])
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(attend, backend="aot_eager", fullgraph=True)
+        assert_same(*(run(lambda x, f=f: f(x, chosen), [x]) for f in (compiled, attend)))
+
+
+def test_export_of_sizes_that_depend_on_data():
+    class Model(torch.nn.Module):
+        def forward(self, x, chosen):
+            return rapt.torch.sdpa(x[chosen], x[chosen], x[chosen])
+
+    x, chosen = torch.randn(4, 2, 5, 8), torch.tensor([True, False, True, True])
+    program = torch.export.export(Model(), (x, chosen))
+    torch.testing.assert_close(program.module()(x, ~chosen), Model()(x, ~chosen))
+
+
 def test_dropout_draws_anew_in_each_run_of_a_graph():
     compiled = torch.compile(
         lambda q, k, v: rapt.torch.sdpa(q, k, v, dropout_p=0.5), backend="aot_eager", fullgraph=True

@@ -76,21 +76,14 @@ def test_compiled_graphs(grad):
             torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-4)
 
 
-def test_a_compiled_backward_that_computes_the_forward_again_is_torchs():
-    """A seed of Rapt's would be drawn again, and be another mask."""
+def test_a_compiled_graph_that_saves_nothing_has_torchs_dropout():
+    """A seed of Rapt's would be drawn again in the backward, and be another mask."""
     torch.compiler.reset()
-    q, v = torch.zeros(1, 1, 32, 16, requires_grad=True), torch.eye(32)[None, None].clone().requires_grad_()
-
-    def compiled(function):
-        return torch.compile(lambda q, v: function(q, q, v, dropout_p=0.5), fullgraph=True)(q, v)
-
-    with rapt.torch.enabled(), torch._functorch.config.patch(activation_memory_budget=0.5):
-        out = compiled(attend)
-        assert "compute again" in str(rapt.torch.report()) and not rapt.torch.report().taken
-        with pytest.raises(Exception, match="NotImplementedError"):
-            compiled(rapt.torch.sdpa)
-    (gradient,) = torch.autograd.grad(out, v, torch.eye(32)[None, None])
-    assert torch.equal(gradient.mT > 0, out > 0) and 0.3 < (out > 0).float().mean() < 0.7
+    q = torch.zeros(1, 1, 32, 16, requires_grad=True)
+    with rapt.torch.enabled(), torch._functorch.config.patch(activation_memory_budget=0):
+        out = torch.compile(lambda q: attend(q, q, q, dropout_p=0.5), backend="aot_eager", fullgraph=True)(q)
+        assert "activation_memory_budget 0" in str(rapt.torch.report()) and not rapt.torch.report().taken
+    assert out.shape == q.shape
     torch.compiler.reset()
 
 

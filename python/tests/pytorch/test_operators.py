@@ -80,28 +80,6 @@ def test_no_graph_without_grad():
     assert not rapt.torch.attention(**{name: x.detach() for name, x in tensors.items()}).requires_grad
 
 
-def test_double_backward_is_refused():
-    tensors = small()
-    out = rapt.torch.attention(**tensors)
-    (dq,) = torch.autograd.grad(out.sum(), tensors["q"], create_graph=True)  # the graph itself is no error
-    with pytest.raises(NotImplementedError, match="attention_backward has no gradient"):
-        dq.sum().backward()
-
-
-def test_double_backward_is_refused_in_transforms_too():
-    q, k, v = (x.detach() for x in small().values())
-
-    def once(q):
-        return torch.func.grad(lambda q: rapt.torch.attention(q, k, v).square().sum())(q)
-
-    leaf = q.clone().requires_grad_()
-    (expected,) = torch.autograd.grad(rapt.torch.attention(leaf, k, v).square().sum(), leaf)
-    torch.testing.assert_close(once(q), expected)
-    for twice in (torch.func.grad(lambda q: once(q).sum()), torch.func.jacrev(once)):
-        with pytest.raises(NotImplementedError, match="attention_backward has no gradient"):
-            twice(q)
-
-
 def test_gradients_of_nested_transforms_reach_the_outer_one():
     q, k, v = (x.detach() for x in small().values())
 
@@ -114,12 +92,6 @@ def test_gradients_of_nested_transforms_reach_the_outer_one():
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True).transpose(1, 2)
 
     torch.testing.assert_close(outer(rapt.torch.attention), outer(attend))
-
-
-def test_forward_mode_is_refused():
-    tensors = {name: x.detach() for name, x in small().items()}
-    with pytest.raises((RuntimeError, NotImplementedError), match="forward|jvp"):
-        torch.func.jvp(lambda q: rapt.torch.attention(q, tensors["k"], tensors["v"]), (tensors["q"],), (tensors["q"],))
 
 
 def test_alibi_slopes_that_require_grad_are_refused():
