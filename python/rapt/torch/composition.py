@@ -126,7 +126,7 @@ def _probabilities(q, k, o):
     if o.bias is not None:
         logits = logits + o.bias
     if o.alibi_slopes is not None:
-        slopes = o.alibi_slopes.expand(len(o.cu_seqlens_q) - 1 if q.dim() == 3 else len(qs), -1)
+        slopes = o.alibi_slopes.to(logits.dtype).expand(len(o.cu_seqlens_q) - 1 if q.dim() == 3 else len(qs), -1)
         slopes = slopes[sequence].T[None, :, :, None] if q.dim() == 3 else slopes[:, :, None, None]
         logits = logits - slopes * distance
     if o.mask is not None:

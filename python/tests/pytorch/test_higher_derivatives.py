@@ -55,7 +55,7 @@ def test_the_composition_is_what_rapt_computes(heads_first, causal, packed):
     out, lse = torch.ops.rapt.attention(q, k, v, *args)
     found = composition.forward(q, k, v, *args)
     torch.testing.assert_close(found, (out, lse))
-    dout, wrt = torch.randn_like(out), [True, True, True, not packed, True]
+    dout, wrt = normal(*out.shape), [True, True, True, not packed, True]
     gradients = torch.ops.rapt.attention_backward(wrt, dout, out, lse, q, k, v, *args)
     torch.testing.assert_close(composition.backward(wrt, dout, q, k, v, *args), gradients)
 
