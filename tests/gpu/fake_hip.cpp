@@ -64,9 +64,12 @@ FAKE int hipPointerGetAttributes(rapt::gpu::HipPointerAttributes* attributes, co
   } found = {2, 0, pointer, nullptr, 0, 0};
   return std::memcpy(attributes, &found, sizeof found), result("hipPointerGetAttributes");
 }
+// As HIP's own memory is.
+static void* aligned(size_t bytes) { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
+
 FAKE int hipMalloc(void** data, size_t bytes) {
   if (mode("out_of_memory")) return failed(kOutOfMemory);
-  return result("hipMalloc") ? t_last : (*data = std::malloc(bytes), 0);
+  return result("hipMalloc") ? t_last : (*data = aligned(bytes), 0);
 }
 FAKE int hipFree(void* data) { return result("hipFree") ? t_last : (std::free(data), 0); }
 FAKE int hipMemcpy(void* to, const void* from, size_t bytes, int) {
@@ -76,7 +79,7 @@ FAKE int hipMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) {
   return result("hipMemcpyAsync") ? t_last : (std::memcpy(to, from, bytes), 0);
 }
 FAKE int hipMallocAsync(void** data, size_t bytes, void*) {
-  return result("hipMallocAsync") ? t_last : (*data = std::malloc(bytes), 0);
+  return result("hipMallocAsync") ? t_last : (*data = aligned(bytes), 0);
 }
 FAKE int hipFreeAsync(void* data, void*) { return result("hipFreeAsync") ? t_last : (std::free(data), 0); }
 FAKE int hipMemsetAsync(void* to, int byte, size_t bytes, void*) { return std::memset(to, byte, bytes), 0; }

@@ -166,8 +166,9 @@ class Tune(support.CommandTest):
         (self.folder / "bytes").write_bytes(bytes(range(256)))
         os.mkfifo(self.folder / "pipe")
         for path, why in (("problems", "problems line 1 is no row of a table"), ("bytes", "bytes line 1 is no row"),
-                          ("pipe", "the table's path is pipe, must be a file"), (".", "is ., must be a file"),
-                          ("missing/table", "missing/table, but its folder")):
+                          ("pipe", "the table's path is pipe, must be a file"),
+                          (".", "--output: . is a folder, must be a file"),
+                          ("missing/table", "--output: missing/table: there is no folder missing")):
             before = [(name, (self.folder / name).read_bytes()) for name in ("problems", "bytes")]
             result = self.rapt("tune", "--device", "hip:0", "--simulated", "-o", path, PROBLEMS[0], code=2)
             self.assertIn(why, result.stderr)
