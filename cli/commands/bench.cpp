@@ -44,7 +44,7 @@ std::vector<BenchCase> cases_of(const BenchOptions& options) {
   return options.rows.empty() ? cases : filter_rows(cases, options.rows);
 }
 
-// Of all rows, in seconds; 0: no limit. Forecasts have none unless it is asked for: seconds on the host depend little
+// Seconds for all rows; 0: no limit. Forecasts have none unless it is asked for: seconds on the host depend little
 // on the size of what is forecast, so they say nothing of the next row's.
 double budget_of(const BenchOptions& options, rapt_device device) {
   constexpr double kDefault = 300;

@@ -17,7 +17,7 @@ struct ReportChecks {
 // the drop-in for AOTriton.
 void report_checks(rapt_device device, const DropIn* drop_in, const Team& team, ReportChecks& checks);
 
-// Both passes of a few problems, in about so many seconds.
+// Both passes of a few problems, in about `seconds`.
 void report_times(rapt_device device, const DropIn* drop_in, const Team& team, double seconds);
 
 }  // namespace rapt::cli

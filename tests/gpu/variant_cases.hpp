@@ -34,8 +34,8 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 // scale <= 0, and aligned rows.
 Case for_triton(const Case& c, int64_t tile);
 
-// In what kernels by tensor maps take: keys, head dims that are multiples of 8, rows that are aligned, no scale <= 0;
-// in the backward pass sequences that are not packed, queries, no sink, and no dropout but where dq's sums are in
+// The same for kernels by tensor maps: there are keys, head dims are multiples of 8, rows are aligned, no scale is <=
+// 0. In the backward pass there are queries, no packed sequences, no sink, and dropout only where dq's sums are in
 // memory.
 Case for_hopper(const Case& c, const Variant& v);
 

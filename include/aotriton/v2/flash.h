@@ -1,5 +1,5 @@
-// AOTriton's attention with plain arguments, of releases up to 0.12. PyTorch's code for them names these functions, and
-// calls those of v3.
+// AOTriton's attention with plain arguments, of releases up to 0.12. PyTorch's code for these releases names the
+// functions, but calls the ones of v3.
 #ifndef RAPT_INCLUDE_AOTRITON_V2_FLASH_H
 #define RAPT_INCLUDE_AOTRITON_V2_FLASH_H
 

@@ -29,7 +29,7 @@ REFUSED = {
     "flash_attention_2": FLASH,
     "flash_attention_3": FLASH,
 }
-# Of cross attention, transformers drops those queries whose place is padding among the keys.
+# transformers drops queries of cross attention whose place is padding among the keys.
 WRONG_WITHOUT_RAPT = {("flash_attention_2", "BART, padding right"), ("flash_attention_3", "BART, padding right")}
 
 
