@@ -13,7 +13,7 @@ import rapt.torch
 from rapt._files import json_of, path_to_write, write
 from rapt.bench.arguments import add_device, at_least_one, check_device, device_here
 from rapt.bench.layouts import status
-from rapt.bench.measure import card
+from rapt.bench.measure import card, peak_bytes
 
 STATES = ("stock", "enabled")
 
@@ -29,7 +29,8 @@ class Steps(NamedTuple):
     what: str
     ms: dict[str, float]
     """of each state: the median of the steps"""
-    peak_bytes: dict[str, int]
+    peak_bytes: dict[str, int | None]
+    """that a step adds at its peak"""
     difference: float
     """of the two states' results: the norm of the difference over the norm"""
     taken: dict[str, int]
@@ -131,12 +132,9 @@ def measure(name: str, device: str, size: int, steps: int) -> Steps:
             if state == "enabled":
                 rapt.torch.enable()
             try:
-                model.step()
-                _synchronize(device)
-                before = _reset_peak(device)
+                peaks[state] = peak_bytes(model.step, device)
                 took, result = _timed(model.step, device)
                 ms[state].append(took)
-                peaks[state] = _peak(device, before)
                 results[state] = result.detach().float().clone()
                 if state == "enabled":
                     report = rapt.torch.report()
@@ -155,24 +153,9 @@ def _per_step(counts):
 def _timed(step, device):
     start = time.perf_counter()
     result = step()
-    _synchronize(device)
-    return 1e3 * (time.perf_counter() - start), result
-
-
-def _synchronize(device):
     if device != "cpu":
         torch.cuda.synchronize()
-
-
-def _reset_peak(device):
-    if device == "cpu":
-        return 0
-    torch.cuda.reset_peak_memory_stats()
-    return torch.cuda.memory_allocated()
-
-
-def _peak(device, before):
-    return 0 if device == "cpu" else torch.cuda.max_memory_allocated() - before
+    return 1e3 * (time.perf_counter() - start), result
 
 
 def main(arguments: list[str]) -> int:
@@ -207,7 +190,8 @@ def main(arguments: list[str]) -> int:
 
 def _lines(steps):
     stock, enabled = (steps.ms[state] for state in STATES)
-    memory = " / ".join(f"{steps.peak_bytes[state] / 2**20:.0f}" for state in STATES)
+    peaks = (steps.peak_bytes[state] for state in STATES)
+    memory = " / ".join("-" if peak is None else f"{peak / 2**20:.0f}" for peak in peaks)
     yield f"{steps.model}: {steps.what}"
     yield (
         f"  a step: {stock:.2f} ms by stock torch, {enabled:.2f} ms with Rapt, {stock / enabled:.3f} times as fast; "
