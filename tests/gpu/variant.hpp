@@ -33,8 +33,8 @@ inline bool combines(const std::string& name) { return name.starts_with("split_c
 // Triton's names end in a word such as "tq128k64w4".
 inline bool by_triton(const std::string& name) { return name.substr(name.rfind('.')).starts_with(".tq"); }
 
-// General kernels do, and of the others Hopper's with features scores: forward ones, and those that add up dq in
-// memory, with the kernels beside them.
+// General kernels take dropout. So do Hopper's forward kernels with features scores, its backward kernels that add up
+// dq in memory, and the kernels beside them.
 inline bool takes_dropout(const Variant& v) {
   const bool beside_sums = v.sums && !v.name.starts_with("backward_hopper");
   return (v.general && (!v.scores || (v.hopper && (!v.backward || v.sums)))) || beside_sums || combines(v.name);

@@ -153,7 +153,7 @@ class Group {
     });
     keep(s);
   }
-  // Which elements of the step's P^T dropout keeps.
+  // The elements of the step's P^T that dropout keeps.
   DEVICE_MEMBER Kept find_kept() const {
     Problem& p = a_.backward.problem;
     if (!kScores || !rarely(has_dropout(p))) return {};

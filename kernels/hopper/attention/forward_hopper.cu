@@ -325,7 +325,7 @@ class Group {
   RunningSoftmax<T, kKeyTiles, kScores> softmax_;
   Kept kept_;                          // of dropout, from the exponentials to P's rounding
   int tiles_, full_begin_, full_end_;  // of Work, of this tile of queries
-  // Tiles of queries so far; tiles of K given back so far, of which V is one behind. Both are modulo 2^16: their rings
+  // Tiles of queries so far, and tiles of K given back so far. V's are one behind. Both are modulo 2^16: their rings
   // and places look at the lowest bits.
   uint32_t counts_ = 0;
 };

@@ -1,5 +1,5 @@
-// Copies of boxes of a tensor by the copy engine (TMA). What lies beyond the tensor's edges arrives as zeros, and is
-// not stored. PTX ISA, "Data Movement and Conversion Instructions": cp.async.bulk.tensor.
+// Copies of boxes of a tensor by the copy engine (TMA). What lies beyond the tensor's edges arrives as zeros.
+// PTX ISA, "Data Movement and Conversion Instructions": cp.async.bulk.tensor.
 #pragma once
 
 #include "kernels/abi.h"
@@ -20,13 +20,6 @@ DEVICE void copy_box(uint32_t to, TensorMap& map, Barrier arrival, const Coordin
       "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
       "l"(&map), "r"(arrival.address), "r"(from.column), "r"(from.row), "r"(from.head), "r"(from.batch)
       : "memory");
-}
-
-// Starts to store the box that begins there. It belongs to this thread's next batch of stores (bulk_copy.hpp).
-DEVICE void store_box(uint32_t from, TensorMap& map, const Coordinates& to) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map),
-               "r"(from), "r"(to.column), "r"(to.row), "r"(to.head), "r"(to.batch)
-               : "memory");
 }
 
 }  // namespace rapt::nvidia
