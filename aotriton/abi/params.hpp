@@ -163,9 +163,13 @@ struct BackwardParams7 {
   uint32_t varlen_bits;
 };
 
-// The values of 0.14's varlen_bits that Rapt takes. One byte says it of q, the next of k. 1: sequences are one after
-// another. 2: their lengths are differences of sums; 4: an array has the lengths. 8: the sums are positions too; 16: an
-// array has them. The last one is for caches: k's lengths are its used keys.
+// The values of 0.14's varlen_bits that Rapt takes. The lowest byte describes q's sequences, the next byte k's. The bits:
+//    1  the sequences are one after another
+//    2  their lengths are differences of sums
+//    4  an array has their lengths
+//    8  the sums are their positions too
+//   16  an array has their positions
+// The last value is for caches: k's lengths are its used keys.
 enum VarlenBits : uint32_t {
   kDenseBits = 0,
   kCompactBits = 0x0b0b,

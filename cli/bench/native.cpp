@@ -8,8 +8,8 @@ namespace rapt::cli {
 
 namespace {
 
-// fp32 operations that a compute unit ends in a clock at most: the data sheets' rates of MI100 to MI355X (matrix), and
-// of Radeon, Hopper and consumer Blackwell (vector), divided by units and clock. An A100 has half of it.
+// The most fp32 operations of a compute unit in a clock: the data sheets' rates, divided by units and clock. MI100 to
+// MI355X have them in matrix instructions; Radeon, Hopper and consumer Blackwell in vector ones. An A100 has half.
 constexpr double kOperationsPerClock = 256;
 
 }  // namespace
