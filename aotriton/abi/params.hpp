@@ -163,7 +163,7 @@ struct BackwardParams7 {
   uint32_t varlen_bits;
 };
 
-// The values of 0.14's varlen_bits that Rapt takes. The lowest byte describes q's sequences, the next byte k's. The bits:
+// The values of 0.14's varlen_bits that Rapt takes. The lowest byte describes q's sequences, the next byte k's.
 //    1  the sequences are one after another
 //    2  their lengths are differences of sums
 //    4  an array has their lengths
