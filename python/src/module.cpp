@@ -17,7 +17,8 @@ namespace {
 void run_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take_sequences(out, "out", Access::write);
-  const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
+  std::optional<Tensor> sums;
+  if (!lse.is_none()) sums = call.tensors.take_lse(lse, Access::write);
   call.run([&] { forward(call.attention, result, sums, call.execution); });
 }
 
@@ -41,7 +42,7 @@ struct BackwardTensors {
 BackwardTensors take_backward(Tensors& tensors, nb::handle out, nb::handle lse, nb::handle dout, nb::handle dq,
                               nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink) {
   return {.out = tensors.take_sequences(out, "out", Access::read),
-          .lse = tensors.take(lse, "lse", Access::read),
+          .lse = tensors.take_lse(lse, Access::read),
           .dout = tensors.take_sequences(dout, "dout", Access::read),
           .gradients = {.dq = tensors.take_optional_sequences(dq, "dq", Access::write),
                         .dk = tensors.take_optional_sequences(dk, "dk", Access::write),

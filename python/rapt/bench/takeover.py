@@ -185,7 +185,8 @@ def as_measured(cell: Cell) -> measured.Measured:
         kind, call.causal, str(call.dtype).removeprefix("torch."), call.head_dim, call.seqlen_q, call.seqlen_k,
         call.batch * call.heads, call.heads // call.heads_k,
     )  # fmt: skip
-    return measured.Measured(shape, cell.ratio("forward"), cell.ratio("backward"), cell.ratio(*PASSES))
+    ratios = cell.ratio("forward"), cell.ratio("backward"), cell.ratio(*PASSES)
+    return measured.Measured(shape, *ratios, *(1e3 * cell.rapt_ms[x] for x in PASSES))
 
 
 def main(arguments: list[str]) -> int:
@@ -214,7 +215,8 @@ def main(arguments: list[str]) -> int:
         write(options.json, "".join(json_of(_jsonable(c)) + "\n" for c in cells))
     if options.write:
         lines = [f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, rapt {rapt.__version__}."]
-        lines += ["# Rapt's speed over torch's, of each pass and of both: python -m rapt.bench takeover --write FILE."]
+        lines += ["# Rapt's speed over torch's, of each pass and of both, and Rapt's microseconds on the GPU:"]
+        lines += ["# python -m rapt.bench takeover --write FILE."]
         lines += [measured.HEADER, *(measured.line(as_measured(c)) for c in cells if not c.why)]
         write(options.write, "\n".join(lines) + "\n")
     return 0

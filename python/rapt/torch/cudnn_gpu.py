@@ -24,17 +24,16 @@ def forward(original, counts: Counts):
                 counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
             )
             out = empty_result(query, value.shape[-1])
-            lse = written = None
+            lse = None
             if compute_log_sumexp:
                 lse = torch.empty((*query.shape[:3], 1), dtype=torch.float32, device=query.device)
-                written = lse.squeeze(-1)
-            seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, written)
+            seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, lse)
         if not taken:
             return original.call_boxed(
                 keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask,
                 scale=scale,
             )  # fmt: skip
-        unread = gpu_call.never_read(query.device) if lse is None else gpu_call.unread(query)
+        unread = gpu_call.unread(query, compute_log_sumexp)
         return out, lse, None, None, query.shape[2], key.shape[2], unread, seed, None
 
     return kernel
@@ -48,9 +47,8 @@ def backward(original, counts: Counts):
         bias = gpu_call.given(attn_bias)
         with gpu_call.attempt_backward(counts, NAME, bias, dropout_p, philox_offset) as taken:
             gpu_call.check_backward(counts, NAME, query, key, bias, dropout_p, is_causal, philox_offset)
-            lse = logsumexp.reshape(query.shape[:3])
             gradients = gpu_call.backward(
-                grad_out, query, key, value, bias, out, lse, dropout_p, philox_offset, is_causal, scale
+                grad_out, query, key, value, bias, out, logsumexp, dropout_p, philox_offset, is_causal, scale
             )
         if taken:
             return tuple(gradients[:3])

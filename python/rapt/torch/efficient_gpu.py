@@ -30,11 +30,10 @@ def forward(original, counts: Counts):
                 lse = torch.empty((batch, heads, padded), dtype=torch.float32, device=query.device)
                 written = lse[..., :rows]
             else:
-                lse, written = gpu_call.never_read(query.device, batch, heads, 0, dtype=torch.float32), None
+                lse, written = gpu_call.unread(query, False, torch.float32, (batch, heads, 0)), None
             seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, written)
         if taken:
-            unread = gpu_call.unread(query) if compute_log_sumexp else gpu_call.never_read(query.device)
-            return out, lse, unread, seed
+            return out, lse, gpu_call.unread(query, compute_log_sumexp), seed
         return original.call_boxed(
             keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale=scale
         )

@@ -25,8 +25,8 @@ def forward(original, counts: Counts):
         if not taken:
             return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
         # A seed and an offset, or in builds for CUDA both in the first tensor.
-        state = gpu_call.unread(query) if torch.version.hip else torch.empty(2, dtype=torch.uint64, device=query.device)
-        debug_mask = torch.empty((0,), dtype=query.dtype, device=query.device)
+        state = gpu_call.unread(query, True) if torch.version.hip else gpu_call.unread(query, True, torch.uint64, (2,))
+        debug_mask = gpu_call.unread(query, True, query.dtype, (0,))
         return out, lse, None, None, query.shape[2], key.shape[2], state, seed, debug_mask
 
     return kernel

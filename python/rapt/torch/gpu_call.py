@@ -25,22 +25,23 @@ SEED = torch.float64
 def forward(
     counts: Counts, query, key, value, bias, dropout_p, is_causal, scale, out: Tensor, lse: Tensor | None
 ) -> Tensor:
-    """Writes out and lse [batch, heads, seqlen_q]. Returns dropout's seed, a number on the device.
+    """Writes out and lse. Returns dropout's seed, a number on the device.
 
-    lse: None if no backward follows.
+    lse: [batch, heads, seqlen_q], or with a last dimension of 1; None if no backward follows
     Raises ValueError or NotImplementedError if Rapt does not take the call; nothing is written then.
     """
     options = _options(bias, is_causal, scale)
     if dropout_p:
         # From torch's generator of the device: a captured graph draws another at each replay.
-        seed = torch.randint(2**63 - 1, (), dtype=torch.int64, device=query.device)
-        options |= {"dropout": dropout_p, "dropout_seed": seed}
+        drawn = torch.randint(2**63 - 1, (), dtype=torch.int64, device=query.device)
+        options |= {"dropout": dropout_p, "dropout_seed": drawn}
+        seed = drawn.view(SEED)
     else:
-        seed = unread(query) if lse is not None else never_read(query.device)
+        seed = unread(query, lse is not None, SEED)
     _core.forward(query, key, value, out, lse, **options)
     if _is_bound(bias, dropout_p):
         counts.bound += 1
-    return seed.view(SEED)
+    return seed
 
 
 def backward(
@@ -63,18 +64,31 @@ def heads_last(query: Tensor, head_dim: int) -> Tensor:
     return torch.empty((batch, rows, heads, head_dim), dtype=query.dtype, device=query.device).transpose(1, 2)
 
 
-def unread(query: Tensor) -> Tensor:
-    """For results of torch's operators that nobody reads without torch's dropout."""
-    return torch.empty((), dtype=torch.int64, device=query.device)
+def unread(query: Tensor, returned: bool, dtype: torch.dtype = torch.int64, sizes: tuple[int, ...] = ()) -> Tensor:
+    """For results of torch's operators that nobody reads without torch's dropout: the same tensor in each call.
+
+    returned: torch may return it from a captured graph, so that its memory must be the graph's own then
+    """
+    if returned and captured(query):
+        return torch.empty(sizes, dtype=dtype, device=query.device)
+    return _kept(query.device, dtype, sizes)
+
+
+def keep_unread(device: torch.device):
+    """Makes unread()'s tensors, so that none of them is made in memory that a later graph will own."""
+    for dtype, sizes in ((torch.int64, ()), (SEED, ()), (torch.uint64, (2,))):
+        _kept(device, dtype, sizes)
 
 
 @functools.lru_cache(256)
-def never_read(device: torch.device, *sizes: int, dtype: torch.dtype = torch.int64) -> Tensor:
-    """For results that stay in this call, because no backward follows: the same tensor each time, which costs nothing.
+def _kept(device, dtype, sizes):
+    with torch.inference_mode(False):  # otherwise no later call could save it for its backward
+        return torch.empty(sizes, dtype=dtype, device=device)
 
-    Graphs that torch captures may return unread() ones, whose memory must be their own.
-    """
-    return torch.empty(sizes, dtype=dtype, device=device)
+
+def captured(query: Tensor) -> bool:
+    """True if a graph captures this call."""
+    return query.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def check(counts: Counts, direction: str, operator: str, query, key, bias, dropout_p, is_causal, alone=False):
@@ -83,9 +97,11 @@ def check(counts: Counts, direction: str, operator: str, query, key, bias, dropo
         raise NotImplementedError("sdpa_kernel() or torch.backends.cuda asks for it")
     if counts.always or query.device.type != "cuda":
         return
-    why = measured.why_torch_computes(
+    why, why_captured = measured.why_torch_computes(
         direction, query.device, query.shape, key.shape, query.dtype, bias is not None, dropout_p > 0, is_causal, alone
     )
+    if why != why_captured and captured(query):
+        why = why_captured
     if why is not None:
         raise NotImplementedError(why)
 

@@ -1,7 +1,8 @@
 """Which calls torch's own attention computes faster than Rapt on this kind of GPU, by a table of measurements.
 
 measured/<architecture>.txt has the tables; `python -m rapt.bench takeover --write FILE` makes one. A call has the
-verdict of the measured call most like it. On a GPU without a table Rapt takes every call.
+verdict of the measured call most like it, but for a call that keeps the host busy for longer than the GPU: to leave it
+to torch would cost more than a faster kernel gains. On a GPU without a table Rapt takes every call.
 """
 
 import functools
@@ -13,6 +14,7 @@ import torch
 
 _FOLDER = Path(__file__).with_name("measured")
 _WORTH_IT = 1.02  # Rapt's speed over torch's: measurements differ by less from run to run
+_HOST_US = 18  # a call's microseconds of the host in stock torch (docs/log/2026-11-28-h200-takeover.md)
 
 
 class Shape(NamedTuple):
@@ -42,6 +44,9 @@ class Measured(NamedTuple):
     """Rapt's speed over torch's"""
     backward: float
     both: float
+    forward_us: float
+    """Rapt's microseconds on the GPU"""
+    backward_us: float
 
 
 def shape_of(query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias, has_dropout, is_causal) -> Shape:
@@ -56,15 +61,25 @@ def shape_of(query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias, h
 def why_torch_computes(
     direction: str, device: torch.device, query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias: bool,
     has_dropout: bool, is_causal: bool, alone: bool,
-) -> str | None:  # fmt: skip
-    """why_torch() of the arguments of a call, which remembers them: a call has two microseconds for it."""
-    return why_torch(direction, device, shape_of(query, key, dtype, has_bias, has_dropout, is_causal), alone)
+) -> tuple[str | None, str | None]:  # fmt: skip
+    """why_torch() of a call and of a captured call, remembered by their arguments: a call has a microsecond for it."""
+    shape = shape_of(query, key, dtype, has_bias, has_dropout, is_causal)
+    return why_torch(direction, device, shape, alone), why_torch(direction, device, shape, alone, captured=True)
 
 
-def why_torch(direction: str, device: torch.device, shape: Shape, alone: bool = False) -> str | None:
-    """Why the call is left to torch: a measurement; None if Rapt takes it. alone: no backward will follow."""
+def why_torch(
+    direction: str, device: torch.device, shape: Shape, alone: bool = False, captured: bool = False
+) -> str | None:
+    """Why the call is left to torch: a measurement; None if Rapt takes it.
+
+    alone: no backward will follow
+    captured: a graph captures the call, whose replays cost the host nothing
+    """
     found = nearest(_architecture(device), shape)
     if found is None:
+        return None
+    us = getattr(found, f"{direction}_us") * _work(shape) / _work(found.shape)
+    if us < _HOST_US and not captured:
         return None
     # Without these, either backward can follow either forward, so that each pass takes the faster one.
     together = shape.kind != "plain" and not alone
@@ -93,7 +108,9 @@ def table(architecture: str) -> list[Measured]:
 def line(measured: Measured) -> str:
     """A line of a table."""
     kind, causal, *rest = measured.shape
-    words = [kind, "causal" if causal else "full", *rest, *(f"{x:.3f}" for x in measured[1:])]
+    ratios = (measured.forward, measured.backward, measured.both)
+    times = (measured.forward_us, measured.backward_us)
+    words = [kind, "causal" if causal else "full", *rest, *(f"{x:.3f}" for x in ratios), *(f"{x:.1f}" for x in times)]
     return " ".join(f"{word:<8}" for word in words).rstrip()
 
 
@@ -109,6 +126,8 @@ _COLUMNS = (
     "forward",
     "backward",
     "both",
+    "forward_us",
+    "backward_us",
 )
 HEADER = "# " + " ".join(f"{name:<8}" for name in _COLUMNS)
 
@@ -116,6 +135,11 @@ HEADER = "# " + " ".join(f"{name:<8}" for name in _COLUMNS)
 def _parsed(words):
     kind, mask, dtype, *sizes = words[:8]
     return Measured(Shape(kind, mask == "causal", dtype, *map(int, sizes)), *map(float, words[8:]))
+
+
+def _work(shape):
+    """A number that the time on a GPU is about proportional to."""
+    return max(shape.seqlen_q * shape.seqlen_k * shape.heads * shape.head_dim, 1) / (1 + shape.causal)
 
 
 def _class(shape):

@@ -6,12 +6,12 @@ from rapt.torch import gpu_call, measured
 from rapt.torch.report import Counts
 
 TABLE = """# a comment
-plain   full   bfloat16 64  512  512  1024 1 1.100 0.800 0.900
-plain   full   bfloat16 64  8192 8192 64   1 1.300 1.200 1.250
-plain   causal bfloat16 128 512  512  512  1 0.700 1.100 0.950
-bias    full   bfloat16 64  512  512  1024 1 0.900 1.500 1.300
-dropout full   bfloat16 64  512  512  1024 1 1.500 0.500 0.800
-plain   full   float32  64  512  512  1024 1 2.000 2.000 2.000
+plain   full   bfloat16 64  512  512  1024 1 1.100 0.800 0.900 130.0 300.0
+plain   full   bfloat16 64  8192 8192 64   1 1.300 1.200 1.250 1e3   3e3
+plain   causal bfloat16 128 512  512  512  1 0.700 1.100 0.950 64.0  150.0
+bias    full   bfloat16 64  512  512  1024 1 0.900 1.500 1.300 130.0 300.0
+dropout full   bfloat16 64  512  512  1024 1 1.500 0.500 0.800 130.0 300.0
+plain   full   float32  64  512  512  1024 1 2.000 2.000 2.000 1e3   3e3
 """
 
 
@@ -58,6 +58,14 @@ def test_a_forward_without_a_backward():
     assert measured.why_torch("forward", "made_up", shape("dropout"), alone=True) is None
 
 
+def test_a_call_that_keeps_the_host_busy_for_longer_than_the_gpu():
+    small = shape(causal=True, head_dim=128, heads=128)  # 16 us forward, 37 us backward
+    assert measured.why_torch("forward", "made_up", small) is None
+    assert "0.70" in measured.why_torch("forward", "made_up", small, captured=True)
+    assert "0.80" in measured.why_torch("backward", "made_up", shape(heads=64))  # 19 us
+    assert measured.why_torch("backward", "made_up", shape(heads=56)) is None
+
+
 def test_a_gpu_without_a_table():
     assert measured.why_torch("forward", "another", shape()) is None
 
@@ -87,8 +95,9 @@ class OnGpu:
     """A query of which only the properties that choose are known."""
 
     def __init__(self):
-        self.shape, self.dtype, self.device = (1, 8, 512, 128), torch.bfloat16, self
+        self.shape, self.dtype, self.device = (64, 8, 512, 128), torch.bfloat16, self
         self.type = "cuda"
+        self.is_cuda = False  # no GPU to ask about captured graphs
 
 
 def test_calls_that_torch_computes_faster(monkeypatch):
