@@ -4,6 +4,7 @@ Options are those of rapt.Options; shapes and errors are those of rapt.attention
 recorded.
 """
 
+from collections.abc import Callable
 from typing import Any, Unpack
 
 from rapt._options import Options, Tensor
@@ -90,3 +91,57 @@ def archives() -> list[tuple[str, str]]:
 
 def archive_kernels(path: str) -> list[str]:
     """The names of an archive's kernels. RuntimeError if it cannot be read."""
+
+class Fused:
+    """One of torch's fused attention operators for tensors of a GPU, computed by Rapt or left to torch.
+
+    Tensors are torch's, [batch, heads, seqlen, head_dim]; bias is [batch, heads, seqlen_q, seqlen_k].
+
+    name: for reasons
+    counts: a rapt.torch.report.Counts, which counts the calls
+    side: the module rapt.torch.gpu_call
+    unread: makes what nobody reads without dropout, its seed last, for a query and a maker of tensors
+    new_out: makes out for a query and head_dim_v; None: in the order of the query's memory
+    lse_multiple: lse has a multiple of this many rows
+    lse_column: lse has a last dimension of 1
+    """
+
+    def __init__(
+        self,
+        name: str,
+        counts: Any,
+        side: Any,
+        unread: Callable,
+        new_out: Callable | None,
+        lse_multiple: int,
+        lse_column: bool,
+    ) -> None: ...
+    def forward(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        bias: Tensor | None,
+        dropout: float,
+        causal: bool,
+        scale: float | None,
+        wants_lse: bool,
+    ) -> tuple[Any, Any, tuple] | None:
+        """(out, lse or None, what nobody reads), or None if the call is left to torch."""
+
+    def backward(
+        self,
+        dout: Tensor,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        bias: Tensor | None,
+        out: Tensor,
+        lse: Tensor,
+        dropout: float,
+        seed: Tensor | None,
+        causal: bool,
+        scale: float | None,
+        wanted: tuple[bool, bool, bool, bool],
+    ) -> tuple[Any, Any, Any, Any] | None:
+        """(dq, dk, dv, dbias), None for what is not wanted; or None if the call is left to torch."""

@@ -6,6 +6,8 @@
 namespace rapt::python {
 
 struct Call {
+  Call() = default;
+
   // `options` are the keyword arguments that rapt.attention documents; None means that an option is not given.
   Call(nb::handle q, nb::handle k, nb::handle v, const nb::kwargs& options);
 

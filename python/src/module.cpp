@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "call.hpp"
+#include "fused.hpp"
 #include "information.hpp"
 
 namespace rapt::python {
@@ -17,8 +18,7 @@ namespace {
 void run_forward(nb::handle q, nb::handle k, nb::handle v, nb::handle out, nb::handle lse, const nb::kwargs& options) {
   Call call(q, k, v, options);
   const Tensor result = call.tensors.take_sequences(out, "out", Access::write);
-  std::optional<Tensor> sums;
-  if (!lse.is_none()) sums = call.tensors.take_lse(lse, Access::write);
+  const std::optional<Tensor> sums = call.tensors.take_optional(lse, "lse", Access::write);
   call.run([&] { forward(call.attention, result, sums, call.execution); });
 }
 
@@ -42,7 +42,7 @@ struct BackwardTensors {
 BackwardTensors take_backward(Tensors& tensors, nb::handle out, nb::handle lse, nb::handle dout, nb::handle dq,
                               nb::handle dk, nb::handle dv, nb::handle dbias, nb::handle dsink) {
   return {.out = tensors.take_sequences(out, "out", Access::read),
-          .lse = tensors.take_lse(lse, Access::read),
+          .lse = tensors.take(lse, "lse", Access::read),
           .dout = tensors.take_sequences(dout, "dout", Access::read),
           .gradients = {.dq = tensors.take_optional_sequences(dq, "dq", Access::write),
                         .dk = tensors.take_optional_sequences(dk, "dk", Access::write),
@@ -166,6 +166,7 @@ NB_MODULE(_core, m) {
   m.def("empty", empty, nb::arg("shape"), nb::arg("like"), nb::arg("is_lse"));
   m.def("shape", shape, nb::arg("object").none(), nb::arg("name"));
   define_information(m);
+  define_fused(m);
 }
 
 }  // namespace rapt::python

@@ -124,13 +124,6 @@ std::optional<Tensor> Tensors::take_optional_sequences(nb::handle object, const 
   return take_sequences(object, name, access);
 }
 
-Tensor Tensors::take_lse(nb::handle object, Access access) {
-  const Tensor tensor = take(object, "lse", access);
-  const rapt_tensor c = tensor.c();
-  if (!heads_first_ || c.ndim != 4 || c.shape[3] != 1) return tensor;
-  return Tensor(c.data, c.dtype, {c.shape, 3}, c.strides == nullptr ? Dims{} : Dims{c.strides, 3}, c.device);
-}
-
 // Empty if the object only seems to have a buffer: GPU memory, or a type that buffers have no letter for.
 std::optional<Tensor> Tensors::take_buffer(nb::handle object, const char* name, Access access) {
   if (buffer_count_ == buffers_.size()) throw std::length_error("more tensors than a call can have");

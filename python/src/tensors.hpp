@@ -40,9 +40,6 @@ class Tensors {
   Tensor take_sequences(nb::handle object, const char* name, Access access);
   std::optional<Tensor> take_optional_sequences(nb::handle object, const char* name, Access access);
 
-  // lse, [batch, heads, seqlen]. In PyTorch's order a last dimension of 1 may follow, as in its operators of cuDNN.
-  Tensor take_lse(nb::handle object, Access access);
-
   rapt_device device() const { return device_; }  // the first GPU tensor's, else the host
   void* stream() const { return stream_.value_or(nullptr); }
   // The stream of the tensors' library is unknown: the call uses the default stream, and must be waited for.

@@ -133,6 +133,18 @@ def test_inductor_with_graphs(compiler):
 # CUDA graphs
 
 
+def test_deterministic_algorithms_have_equal_bits(deterministic):
+    inputs = [x.requires_grad_() for x in normal(*[(1, 4, 2000, 128)] * 3)]
+    with rapt.torch.enabled(always=True):
+        first, *others = [run(causal, inputs) for _ in range(20)]
+        assert rapt.torch.report().taken["backward"] == 20
+    assert all(torch.equal(x, y) for other in others for x, y in zip(first, other, strict=True))
+
+
+def causal(q, k, v):
+    return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 @pytest.mark.parametrize("taken_over", [False, True])
 def test_graphs_of_both_passes(taken_over, deterministic):
     inputs, others = square(), [2 * x.detach() for x in square()]

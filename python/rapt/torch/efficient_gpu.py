@@ -1,5 +1,7 @@
 """torch's memory-efficient attention operators for tensors of a GPU, computed by Rapt."""
 
+import functools
+
 import torch
 
 from rapt.torch import gpu_call
@@ -15,50 +17,46 @@ _LSE_ROWS = 32  # in builds for CUDA, torch's lse has a multiple of this many ro
 
 def forward(original, counts: Counts):
     """The kernel; `original` is torch's, for calls that Rapt does not take."""
+    multiple = 1 if torch.version.hip else _LSE_ROWS
+    ours = gpu_call.fused(NAME, counts, new_out=gpu_call.heads_last, lse_multiple=multiple).forward
 
     def kernel(
         keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None
     ):  # fmt: skip
-        with counts.attempt(NAME, "forward") as taken:
-            gpu_call.check(
-                counts, "forward", NAME, query, key, attn_bias, dropout_p, is_causal, alone=not compute_log_sumexp
+        found = ours(query, key, value, attn_bias, dropout_p, is_causal, scale, compute_log_sumexp)
+        if found is None:
+            return original.call_boxed(
+                keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale=scale
             )
-            out = gpu_call.heads_last(query, value.shape[-1])
-            batch, heads, rows, _ = query.shape
-            if compute_log_sumexp:
-                padded = rows if torch.version.hip else -(-rows // _LSE_ROWS) * _LSE_ROWS
-                lse = torch.empty((batch, heads, padded), dtype=torch.float32, device=query.device)
-                written = lse[..., :rows]
-            else:
-                lse, written = gpu_call.unread(query, False, torch.float32, (batch, heads, 0)), None
-            seed = gpu_call.forward(counts, query, key, value, attn_bias, dropout_p, is_causal, scale, out, written)
-        if taken:
-            return out, lse, gpu_call.unread(query, compute_log_sumexp), seed
-        return original.call_boxed(
-            keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale=scale
-        )
+        out, lse, (unread, seed) = found
+        return out, _no_lse(query.device, *query.shape[:2]) if lse is None else lse, unread, seed
 
     return kernel
 
 
 def backward(original, counts: Counts):
+    ours = gpu_call.fused(NAME, counts).backward
+
     def kernel(
         keys, grad_out_, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p,
         grad_input_mask, is_causal=False, *, scale=None,
     ):  # fmt: skip
-        bias = gpu_call.given(attn_bias)
-        with gpu_call.attempt_backward(counts, NAME, bias, dropout_p, philox_offset) as taken:
-            gpu_call.check_backward(counts, NAME, query, key, bias, dropout_p, is_causal, philox_offset)
-            lse = logsumexp[..., : query.shape[2]]
-            wanted = [*grad_input_mask[:3], grad_input_mask[3] and bias is not None]
-            gradients = gpu_call.backward(
-                grad_out_, query, key, value, bias, out, lse, dropout_p, philox_offset, is_causal, scale, wanted
-            )
-        if taken:
-            return tuple(gradients)
+        bias, wanted = gpu_call.given(attn_bias), tuple(grad_input_mask)
+        gradients = ours(
+            grad_out_, query, key, value, bias, out, logsumexp, dropout_p, philox_offset, is_causal, scale, wanted
+        )
+        if gradients is not None:
+            return gradients
         return original.call_boxed(
             keys, grad_out_, query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p,
             grad_input_mask, is_causal, scale=scale,
         )  # fmt: skip
 
     return kernel
+
+
+@functools.lru_cache(256)
+def _no_lse(device, batch, heads):
+    """lse of a call that no backward follows."""
+    with torch.inference_mode(False):
+        return torch.empty((batch, heads, 0), dtype=torch.float32, device=device)

@@ -3,7 +3,6 @@
 import torch
 
 from rapt.torch import gpu_call
-from rapt.torch.operators import empty_result
 from rapt.torch.report import Counts
 
 NAME = "flash"
@@ -14,37 +13,35 @@ KEY = gpu_call.KEY
 
 def forward(original, counts: Counts):
     """The kernel; `original` is torch's, for calls that Rapt does not take."""
+    ours = gpu_call.fused(NAME, counts, _unread).forward
 
     def kernel(keys, query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, *, scale=None):
-        with counts.attempt(NAME, "forward") as taken:
-            gpu_call.check(counts, "forward", NAME, query, key, None, dropout_p, is_causal)
-            _check(query, key, is_causal)
-            out = empty_result(query, value.shape[-1])
-            lse = torch.empty(query.shape[:3], dtype=torch.float32, device=query.device)
-            seed = gpu_call.forward(counts, query, key, value, None, dropout_p, is_causal, scale, out, lse)
-        if not taken:
+        found = None
+        if _takes(counts, query, key, is_causal):
+            found = ours(query, key, value, None, dropout_p, is_causal, scale, True)
+        if found is None:
             return original.call_boxed(keys, query, key, value, dropout_p, is_causal, return_debug_mask, scale=scale)
-        # A seed and an offset, or in builds for CUDA both in the first tensor.
-        state = gpu_call.unread(query, True) if torch.version.hip else gpu_call.unread(query, True, torch.uint64, (2,))
-        debug_mask = gpu_call.unread(query, True, query.dtype, (0,))
+        out, lse, (state, debug_mask, seed) = found
         return out, lse, None, None, query.shape[2], key.shape[2], state, seed, debug_mask
 
     return kernel
 
 
 def backward(original, counts: Counts):
+    ours = gpu_call.fused(NAME, counts).backward
+
     def kernel(
         keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal,
         philox_seed, philox_offset, *, scale=None,
     ):  # fmt: skip
-        with gpu_call.attempt_backward(counts, NAME, None, dropout_p, philox_offset) as taken:
-            _check(query, key, is_causal)
-            gpu_call.check_backward(counts, NAME, query, key, None, dropout_p, is_causal, philox_offset)
-            gradients = gpu_call.backward(
-                grad_out, query, key, value, None, out, logsumexp, dropout_p, philox_offset, is_causal, scale
+        gradients = None
+        if _takes(counts, query, key, is_causal):
+            wanted = (True, True, True, False)
+            gradients = ours(
+                grad_out, query, key, value, None, out, logsumexp, dropout_p, philox_offset, is_causal, scale, wanted
             )
-        if taken:
-            return tuple(gradients[:3])
+        if gradients is not None:
+            return gradients[:3]
         return original.call_boxed(
             keys, grad_out, query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
             is_causal, philox_seed, philox_offset, scale=scale,
@@ -53,6 +50,14 @@ def backward(original, counts: Counts):
     return kernel
 
 
-def _check(query, key, is_causal):
-    if is_causal and query.shape[2] != key.shape[2]:
-        raise NotImplementedError("causal with seqlen_q != seqlen_k: torch's kernels disagree about its meaning")
+def _takes(counts, query, key, is_causal):
+    if not is_causal or query.shape[2] == key.shape[2]:
+        return True
+    counts.refuse(f"{NAME}: causal with seqlen_q != seqlen_k: torch's kernels disagree about its meaning")
+    return False
+
+
+def _unread(query, new):
+    """A seed, and in builds for CUDA the offset with it; the debug mask; Rapt's seed."""
+    state = new(torch.int64) if torch.version.hip else new(torch.uint64, (2,))
+    return state, new(query.dtype, (0,)), new(gpu_call.SEED)

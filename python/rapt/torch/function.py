@@ -30,7 +30,7 @@ def stand_in(original, counts: Counts):
         with counts.attempt(NAME, "forward") as taken:
             math_attention.check(query, key, value, attn_mask, is_causal)
             if query.dim() == key.dim() == 4:
-                gpu_call.check(counts, "both", "flash", query, key, attn_mask, dropout_p, is_causal)
+                gpu_call.check(counts, "both", query, key, attn_mask, dropout_p, is_causal)
             out = ours()
         if taken:
             math_attention.count_backward(out, counts)

@@ -48,6 +48,10 @@ class Measured(NamedTuple):
     """Rapt's microseconds on the GPU"""
     backward_us: float
 
+    @property
+    def both_us(self) -> float:
+        return self.forward_us + self.backward_us
+
 
 def shape_of(query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias, has_dropout, is_causal) -> Shape:
     """query: [batch, heads, seqlen_q, head_dim]; key: [batch, heads_k, seqlen_k, head_dim]"""
@@ -57,21 +61,12 @@ def shape_of(query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias, h
     return Shape(kind, is_causal, name, head_dim, rows, key[2], batch * heads, heads // max(key[1], 1))
 
 
-@functools.lru_cache(4096)
-def why_torch_computes(
-    direction: str, device: torch.device, query: torch.Size, key: torch.Size, dtype: torch.dtype, has_bias: bool,
-    has_dropout: bool, is_causal: bool, alone: bool,
-) -> tuple[str | None, str | None]:  # fmt: skip
-    """why_torch() of a call and of a captured call, remembered by their arguments: a call has a microsecond for it."""
-    shape = shape_of(query, key, dtype, has_bias, has_dropout, is_causal)
-    return why_torch(direction, device, shape, alone), why_torch(direction, device, shape, alone, captured=True)
-
-
 def why_torch(
     direction: str, device: torch.device, shape: Shape, alone: bool = False, captured: bool = False
 ) -> str | None:
     """Why the call is left to torch: a measurement; None if Rapt takes it.
 
+    direction: "forward", "backward" or "both"
     alone: no backward will follow
     captured: a graph captures the call, whose replays cost the host nothing
     """

@@ -20,9 +20,14 @@ class Counts:
     always: bool = False
     """take calls that torch was measured to compute faster, too"""
 
-    def attempt(self, operator: str, direction: str, must: bool = False) -> "Attempt":
-        """must: only Rapt can compute the call, so its error is raised."""
-        return Attempt(self, operator, direction, must)
+    def take(self, direction: str):
+        self.taken[direction] += 1
+
+    def bind(self):
+        self.bound += 1
+
+    def attempt(self, operator: str, direction: str) -> "Attempt":
+        return Attempt(self, operator, direction)
 
     def refuse(self, reason: str):
         if self.off:
@@ -39,10 +44,10 @@ class Counts:
 class Attempt:
     """A block that computes one call; true if Rapt took it. Errors by which Rapt refuses a call end here."""
 
-    __slots__ = ("_counts", "_direction", "_must", "_operator", "_taken")
+    __slots__ = ("_counts", "_direction", "_operator", "_taken")
 
-    def __init__(self, counts, operator, direction, must):
-        self._counts, self._operator, self._direction, self._must = counts, operator, direction, must
+    def __init__(self, counts, operator, direction):
+        self._counts, self._operator, self._direction = counts, operator, direction
         self._taken = False
 
     def __enter__(self):
@@ -51,8 +56,8 @@ class Attempt:
     def __exit__(self, kind, error, _):
         if kind is None:
             self._taken = True
-            self._counts.taken[self._direction] += 1
-        elif issubclass(kind, (ValueError, NotImplementedError)) and not self._must:
+            self._counts.take(self._direction)
+        elif issubclass(kind, (ValueError, NotImplementedError)):
             self._counts.refuse(f"{self._operator}: {error}")
             return True
         return False

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import torch
 
+from rapt.torch.report import Counts
+
 
 def difference(name: str, kernel: Callable) -> str:
     """How the operator differs from what the kernel takes, or "". The kernel's first argument is the dispatch keys."""
@@ -29,7 +31,7 @@ def known(module: ModuleType) -> bool:
     """True if Rapt can take the module's operators over; otherwise a warning says once why not."""
     for direction in ("FORWARD", "BACKWARD"):
         name = getattr(module, direction, None)
-        why = difference(name, getattr(module, direction.lower())(None, None)) if name else ""
+        why = difference(name, getattr(module, direction.lower())(None, Counts())) if name else ""
         if why:
             warnings.warn(
                 f"rapt.torch.enable(): calls of {name} stay with torch {torch.__version__}: {why}. A newer Rapt may "

@@ -18,7 +18,6 @@ from rapt.torch import (
     flash_cpu,
     flash_gpu,
     function,
-    gpu_call,
     math_attention,
     nested_attention,
     schemas,
@@ -142,7 +141,6 @@ def _preload():
         return
     try:
         _core.preload(10 if torch.version.hip else 2, torch.cuda.current_device())  # DLPack's types
-        gpu_call.keep_unread(torch.device("cuda", torch.cuda.current_device()))
     except (NotImplementedError, RuntimeError) as error:
         warnings.warn(f"rapt.torch.enable(): every call on this GPU stays with torch: {error}", stacklevel=2)
 

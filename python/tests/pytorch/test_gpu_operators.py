@@ -22,8 +22,7 @@ class Original:
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch):
-    options = gpu_call._options
-    monkeypatch.setattr(gpu_call, "_options", lambda *args: options(*args) | {"backend": "cpu"})
+    monkeypatch.setattr(gpu_call, "backend", lambda: "cpu")
 
 
 class Operators:
@@ -173,19 +172,26 @@ def test_backward_while_rapt_is_off(name):
     assert args[0] == "keys" and not operators.counts.refused
 
 
-def test_deterministic_algorithms_are_asked_for():
-    assert "deterministic" not in gpu_call._options(None, False, None)
-    torch.use_deterministic_algorithms(True)
-    try:
-        assert gpu_call._options(None, False, None)["deterministic"]
-    finally:
-        torch.use_deterministic_algorithms(False)
+@pytest.mark.parametrize("name", ["efficient", "cudnn"])
+def test_a_users_own_choice(name):
+    operators = Operators(name)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION):
+        assert operators.forward(*inputs())[0][0] == "keys"
+    assert operators.counts.refused == {f"{name}: {gpu_call.ASKED_FOR}": 1}
+
+
+def test_results_of_inference_mode_do_not_reach_training():
+    """The results that nobody reads are the same in both, and autograd saves them."""
+    kernel = cudnn_gpu.forward(Original(), Counts())
+    q = torch.randn(1, 2, 8, 16)
+    with torch.inference_mode():
+        kernel("keys", q, q, q, None, True)
+    assert not any(x.is_inference() for x in kernel("keys", q, q, q, None, True) if isinstance(x, torch.Tensor))
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_calls_that_go_to_torch(name, monkeypatch):
-    options = gpu_call._options
-    monkeypatch.setattr(gpu_call, "_options", lambda *args: options(*args) | {"backend": "cuda"})
+    monkeypatch.setattr(gpu_call, "backend", lambda: "cuda")
     operators, tensors = Operators(name), inputs()
     args, passed = operators.forward(*tensors, causal=True, scale=2.0)
     assert args[:4] == ("keys", *tensors) and passed == {"scale": 2.0}
