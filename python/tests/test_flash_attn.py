@@ -363,8 +363,6 @@ def test_errors_have_the_names_of_flash_attn(call, message):
 
 def test_what_is_not_there_is_refused():
     q, k, v = tensors(*3 * [(1, 8, 2, 16)])
-    with pytest.raises(NotImplementedError, match="num_splits is 3"):
-        fa.flash_attn_with_kvcache(q, k, v, num_splits=3)
     with pytest.raises(ValueError, match="kv has the shape"):
         fa.flash_attn_kvpacked_func(q, k)
     table = torch.zeros(1, 1, dtype=torch.int32)

@@ -119,16 +119,22 @@ def test_the_passes_are_those_of_the_function(packed):
     [
         ("flash_attn_func", {"q_descale": torch.ones(1)}, "q_descale is given"),
         ("flash_attn_func", {"attention_chunk": 64}, "attention_chunk is 64"),
-        ("flash_attn_func", {"num_splits": 3}, "num_splits is 3"),
         ("flash_attn_with_kvcache", {"qv": torch.ones(1)}, "qv is given"),
         ("flash_attn_with_kvcache", {"cu_seqlens_q": torch.ones(1)}, "cu_seqlens_q is given"),
         ("_flash_attn_forward", {"seqused_k": torch.ones(1)}, "seqused_k is given"),
-        ("_flash_attn_forward", {"num_splits": 3}, "num_splits is 3"),
     ],
 )
 def test_what_is_refused(function, arguments, reason):
     with pytest.raises(NotImplementedError, match=reason):
         getattr(flash_attn_3, function)(*qkv(), **arguments)
+
+
+def test_errors_say_page_table():
+    page_table = torch.zeros(1, 1, dtype=torch.int32)
+    for length in (1000, torch.tensor([1000], dtype=torch.int32)):
+        with pytest.raises(RuntimeError, match="page_table") as raised:
+            flash_attn_3.flash_attn_with_kvcache(*qkv(), cache_seqlens=length, page_table=page_table)
+        assert "block_table" not in str(raised.value)
 
 
 def test_install():

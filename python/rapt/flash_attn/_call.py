@@ -159,8 +159,6 @@ def refuse(**arguments):
             raise NotImplementedError(f"{name} is given; Rapt does not have it, so it must be None")
 
 
-def refuse_schedule(attention_chunk, num_splits):
+def refuse_chunk(attention_chunk):
     if attention_chunk:
         raise NotImplementedError(f"attention_chunk is {attention_chunk}; Rapt does not have it, so it must be 0")
-    if num_splits not in (0, 1):
-        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")

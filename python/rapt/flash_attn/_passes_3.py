@@ -1,6 +1,6 @@
 """FlashAttention 3's passes without autograd, by the private names that TransformerEngine imports."""
 
-from rapt.flash_attn._call import mask_options, refuse, refuse_schedule
+from rapt.flash_attn._call import mask_options, refuse, refuse_chunk
 from rapt.flash_attn._passes import backward, forward, packed_options
 
 
@@ -18,7 +18,7 @@ def _flash_attn_forward(
         rotary_sin=rotary_sin, seqlens_rotary=seqlens_rotary, q_descale=q_descale, k_descale=k_descale,
         v_descale=v_descale,
     )  # fmt: skip
-    refuse_schedule(attention_chunk, num_splits)
+    refuse_chunk(attention_chunk)
     options = _options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     options |= mask_options(softmax_scale, causal, (window_size_left, window_size_right), softcap, None)
     out, lse = forward(q, k, v, options, out=out_)

@@ -3,14 +3,15 @@
     from rapt.flash_attn.flash_attn_3 import flash_attn_func    # instead of: from flash_attn_interface import ...
 
 rapt.flash_attn.install() gives this module by that name and as flash_attn_3.flash_attn_interface. Shapes are those of
-rapt.flash_attn. An argument is honoured or refused by name. Hints about the schedule change no result: pack_gqa,
-sm_margin and scheduler_metadata. softmax_lse is -inf for a row with nothing to attend, as in FlashAttention 3.
+rapt.flash_attn. An argument is honoured or refused by name. Hints about the schedule change no result: num_splits,
+pack_gqa, sm_margin and scheduler_metadata. As in FlashAttention 3, softmax_lse is -inf for a row with nothing to
+attend.
 """
 
 import torch
 
 from rapt.flash_attn import flash_attn_interface
-from rapt.flash_attn._call import InvalidArgument, check_tensors, mask_options, refuse, refuse_schedule
+from rapt.flash_attn._call import InvalidArgument, check_tensors, mask_options, refuse, refuse_chunk
 from rapt.flash_attn._passes import packed_options
 from rapt.flash_attn._passes_3 import _flash_attn_backward, _flash_attn_forward  # noqa: F401  others import these
 from rapt.torch.operators import attention
@@ -32,7 +33,7 @@ def flash_attn_func(
     Returns out [batch, seqlen_q, heads, head_dim_v]; with return_attn_probs (out, softmax_lse).
     """
     refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
-    refuse_schedule(attention_chunk, num_splits)
+    refuse_chunk(attention_chunk)
     mask = mask_options(softmax_scale, causal, window_size, softcap, None)
     return _attend(q, k, v, mask | {"deterministic": deterministic}, return_attn_probs)
 
@@ -71,7 +72,7 @@ def flash_attn_varlen_func(
     refuse(
         seqused_q=seqused_q, seqused_k=seqused_k, qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale
     )
-    refuse_schedule(attention_chunk, num_splits)
+    refuse_chunk(attention_chunk)
     packed = packed_options(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     mask = mask_options(softmax_scale, causal, window_size, softcap, None)
     return _attend(q, k, v, mask | packed | {"deterministic": deterministic}, return_attn_probs)
@@ -89,11 +90,15 @@ def flash_attn_with_kvcache(
         qv=qv, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k_new=cu_seqlens_k_new,
         rotary_seqlens=rotary_seqlens, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
     )  # fmt: skip
-    refuse_schedule(attention_chunk, num_splits)
-    out, lse = flash_attn_interface.flash_attn_with_kvcache(
-        q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, page_table,
-        softmax_scale, causal, window_size, softcap, rotary_interleaved, None, num_splits, return_softmax_lse=True,
-    )  # fmt: skip
+    refuse_chunk(attention_chunk)
+    try:
+        out, lse = flash_attn_interface.flash_attn_with_kvcache(
+            q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+            page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, num_splits,
+            return_softmax_lse=True,
+        )  # fmt: skip
+    except InvalidArgument as error:
+        raise InvalidArgument(str(error).replace("block_table", "page_table")) from None
     return (out, lse.masked_fill(lse == torch.inf, -torch.inf)) if return_softmax_lse else out
 
 

@@ -260,12 +260,10 @@ def flash_attn_with_kvcache(
     cache_seqlens: rows in use before this call, int or int32 [batch]; default all
     cache_batch_idx: int32 [batch]: the cache row of each sequence; cache_leftpad: int32 [batch]: rows to skip
     block_table: int32 [batch, max_blocks]
-    num_splits: 0 lets Rapt choose; 1 gives bitwise the same result every time; more is refused
+    num_splits: 1 gives bitwise the same result every time; with any other number Rapt chooses the splits
 
     Returns out [batch, seqlen_q, heads, head_dim]; with return_softmax_lse (out, softmax_lse).
     """
-    if num_splits not in (0, 1):
-        raise NotImplementedError(f"num_splits is {num_splits}; it must be 0 (Rapt chooses the splits) or 1")
     out, lse = attend_to_cache(
         q,
         k_cache,
