@@ -30,7 +30,9 @@ def forward(original, counts: Counts):
         with counts.attempt(NAME, "traced" if traced else "forward") as taken:
             check(query, key, value, attn_mask, is_causal, dropout_mask)
             out = sdpa(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-            out = out.contiguous()  # as the product that math ends with
+            # As the product that math ends with, and a tensor of its own: the caller may change it before the backward.
+            own = out.requires_grad and not traced
+            out = out.clone(memory_format=torch.contiguous_format) if own else out.contiguous()
         if taken:
             if not traced:
                 count_backward(out, counts)

@@ -39,6 +39,16 @@ def test_another_head_dim_of_v():
         torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-4)
 
 
+def test_a_result_may_be_changed_in_place():
+    inputs = qkv(head_dim_v=24)
+    expected = gradients(attend(*inputs) * 3 + 1, inputs)
+    with rapt.torch.enabled():
+        results = gradients(attend(*inputs).mul_(3).add_(1), inputs)
+        assert rapt.torch.report().taken == {"forward": 1, "backward": 1}
+    for x, y in zip(results, expected, strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-4)
+
+
 def test_a_mask_with_a_gradient():
     inputs = [*qkv(), torch.randn(1, 4, 50, 70, requires_grad=True)]
     expected = attend(*inputs)
