@@ -207,11 +207,11 @@ nb::object Fused::new_lse(const Call& call, nb::handle q) const {
   return empty(sizes, fp32_, q);
 }
 
-// The same tensors in each call, but for a captured graph that returns them: their memory must be its own.
+// The same tensors in each call. A captured graph that returns them must own their memory, and can make none to keep.
 nb::object Fused::unread(const Call& call, nb::handle q, bool is_returned) {
-  if (is_returned && captured(call)) return side_.attr("made")(results_.unread, q);
   const rapt_device device = call.tensors.device();
   nb::object& kept = kept_[{device.type, device.id, dtype_of(call.attention.q)}];
+  if ((is_returned || !kept.is_valid()) && captured(call)) return side_.attr("made")(results_.unread, q);
   if (!kept.is_valid()) kept = side_.attr("kept")(results_.unread, q);
   return kept;
 }

@@ -139,6 +139,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // torch's dispatcher keeps kernels until the process ends
   nb::register_exception_translator(translate);
   m.attr("version") = rapt_version_string();
 

@@ -16,6 +16,7 @@ from rapt.bench.layouts import status
 from rapt.bench.measure import card, peak_bytes
 
 STATES = ("stock", "enabled")
+_STEPS_OF_A_TURN = 4
 
 
 class Model(NamedTuple):
@@ -119,35 +120,33 @@ MODELS = {"llama": llama, "flux": flux, "unet": unet}
 
 
 def measure(name: str, device: str, size: int, steps: int) -> Steps:
-    """Stock and enabled steps in turn, each first as often as the other.
+    """Stock and enabled turns of a few steps, each first as often as the other.
 
-    The first step of a turn does not count: torch looks for its kernels anew.
+    The first steps of a turn do not count: torch looks for its kernels anew, and Rapt for its choices.
     """
     torch.manual_seed(1)
     model = MODELS[name](device, size)
     ms, peaks, results = {state: [] for state in STATES}, {}, {}
     cards = {"before": card(device)}
-    for count in range(steps):
+    for count in range(-(-steps // _STEPS_OF_A_TURN)):
         for state in STATES if count % 2 else reversed(STATES):
             if state == "enabled":
                 rapt.torch.enable()
             try:
                 peaks[state] = peak_bytes(model.step, device)
-                took, result = _timed(model.step, device)
-                ms[state].append(took)
-                results[state] = result.detach().float().clone()
                 if state == "enabled":
-                    report = rapt.torch.report()
+                    report = rapt.torch.report()  # of one step
+                model.step()
+                for _ in range(_STEPS_OF_A_TURN):
+                    took, result = _timed(model.step, device)
+                    ms[state].append(took)
+                results[state] = result.detach().float().clone()
             finally:
                 rapt.torch.disable()
     cards["after"] = card(device)
     difference = ((results["enabled"] - results["stock"]).norm() / results["stock"].norm()).item()
     median = {state: statistics.median(times) for state, times in ms.items()}
-    return Steps(name, model.what, median, peaks, difference, _per_step(report.taken), _per_step(report.refused), cards)
-
-
-def _per_step(counts):
-    return {name: count // 2 for name, count in counts.items()}  # the step that did not count is counted here too
+    return Steps(name, model.what, median, peaks, difference, report.taken, report.refused, cards)
 
 
 def _timed(step, device):
@@ -162,7 +161,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m rapt.bench models", description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)}; default all")
     add_device(parser, device_here())
-    parser.add_argument("--steps", type=at_least_one, default=10, help="steps of each state (default 10)")
+    parser.add_argument(
+        "--steps",
+        type=at_least_one,
+        default=12,
+        help=f"steps of each state, in turns of {_STEPS_OF_A_TURN} (default 12)",
+    )
     parser.add_argument("--size", type=int, default=1024, help="width of the models; default 1024, a multiple of 256")
     parser.add_argument("--json", metavar="FILE", type=path_to_write, help="a JSON object per model")
     options = parser.parse_args(arguments)
