@@ -32,6 +32,7 @@ constexpr Slow kSlow[] = {
     {"AMD_SERIALIZE_KERNEL", "kernels wait for each other"},
     {"HIP_LAUNCH_BLOCKING", "each launch waits for its kernel"},
     {"CUDA_LAUNCH_BLOCKING", "each launch waits for its kernel"},
+    {"RAPT_CHECK", "calls with lengths in device memory wait for them"},
 };
 
 // HIP's releases are numbered like ROCm's: "ROCm, HIP 7.1.25424" is of ROCm 7.1.

@@ -42,7 +42,7 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch) {
   if (std::ranges::all_of(pass.kernels, [](const PassKernel& k) { return k.workgroups == 0; })) return;
   const DeviceScope scope(*device.driver, device.id.id);
   check_pointers(call, device);
-  if (call.check_lengths) check_device_lengths(call, device, launch.stream);
+  if (are_checked(call)) check_device_lengths(call, device, launch.stream);
   for (const PassKernel& k : pass.kernels) kernels.function(*k.variant, launch.stream);  // before memory is allocated
   Workspace workspace(pass.workspace.bytes, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);

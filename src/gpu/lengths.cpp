@@ -1,5 +1,8 @@
 #include "gpu/lengths.hpp"
 
+#include <cstdlib>
+#include <deque>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,19 +47,38 @@ void copy_lengths(Call& call, char* to, const Device& device, Stream stream) {
   }
 }
 
-void check_device_lengths(const Call& call, const Device& device, Stream stream) {
+bool are_checked(const Call& call) {
+  if (!call.device_lengths && !call.has_cache) return false;
+  const char* wish = std::getenv("RAPT_CHECK");
+  if (wish == nullptr || *wish == '\0') return call.check_lengths;
+  if (std::string_view(wish) == "lengths") return true;
+  throw Error(RAPT_INVALID_ARGUMENT, cat("RAPT_CHECK is '", wish, "', must be lengths"));
+}
+
+void check_device_lengths(Call call, const Device& device, Stream stream) {
   Driver& driver = *device.driver;
   if (driver.captures(stream))
-    throw Error(RAPT_INVALID_ARGUMENT,
-                "check_device_seqlens is set and the stream is being captured: lengths cannot be waited for");
-  const size_t count = static_cast<size_t>(call.batch + 1);
-  std::vector<int32_t> q(count), k(call.cu_seqlens_k ? count : 0);
-  for (auto& [to, from] : {std::pair{&q, call.cu_seqlens_q}, std::pair{&k, call.cu_seqlens_k}})
-    if (from)
-      driver.check(driver.copy_async(to->data(), from, to->size() * sizeof(int32_t), stream),
-                   "copying cu_seqlens from ", device.text());
-  driver.check(driver.synchronize_stream(stream), "waiting for cu_seqlens from ", device.text());
-  validate_lengths(call, q.data(), k.empty() ? nullptr : k.data());
+    throw Error(RAPT_INVALID_ARGUMENT, cat(call.check_lengths ? "check_device_seqlens" : "RAPT_CHECK",
+                                           " is set and the stream is being captured: lengths cannot be waited for"));
+  std::deque<std::vector<int32_t>> copies;
+  const auto copy = [&](const char* name, const int32_t*& numbers, int64_t count) {
+    if (numbers == nullptr) return;
+    std::vector<int32_t>& to = copies.emplace_back(static_cast<size_t>(count));
+    driver.check(driver.copy_async(to.data(), numbers, to.size() * sizeof(int32_t), stream), "copying ", name, " from ",
+                 device.text());
+    numbers = to.data();
+  };
+  if (call.device_lengths) {
+    copy("cu_seqlens", call.cu_seqlens_q, call.batch + 1);
+    copy("cu_seqlens", call.cu_seqlens_k, call.batch + 1);
+  }
+  copy("seqused_k", call.seqused_k, call.batch);
+  copy("cache_batch_idx", call.cache_batch_idx, call.batch);
+  copy("leftpad_k", call.leftpad_k, call.batch);
+  if (call.block_table && call.batch > 0)
+    copy("block_table", call.block_table, (call.batch - 1) * call.block_table_row + call.capacity / call.page);
+  driver.check(driver.synchronize_stream(stream), "waiting for lengths from ", device.text());
+  validate_lengths(std::move(call));
 }
 
 }  // namespace rapt::gpu

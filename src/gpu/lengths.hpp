@@ -1,4 +1,4 @@
-// Puts cu_seqlens of packed sequences where kernels can read them.
+// Lengths of sequences: put where kernels can read them, and checked.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -12,7 +12,10 @@ size_t lengths_bytes(int64_t batch);
 // call's pointers to the copies.
 void copy_lengths(Call& call, char* to, const Device& device, Stream stream);
 
-// Reads cu_seqlens in device memory, waiting for the stream, and validates them. Throws Error.
-void check_device_lengths(const Call& call, const Device& device, Stream stream);
+// True if the caller, or RAPT_CHECK=lengths, asks for lengths in device memory to be checked.
+bool are_checked(const Call& call);
+
+// Reads lengths, pages and cache rows in device memory, waiting for the stream, and validates them. Throws Error.
+void check_device_lengths(Call call, const Device& device, Stream stream);
 
 }  // namespace rapt::gpu

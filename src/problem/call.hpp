@@ -62,7 +62,7 @@ struct Call : Problem {
 
   const int32_t* cu_seqlens_q = nullptr;  // q is packed
   const int32_t* cu_seqlens_k = nullptr;  // k and v are packed
-  bool check_lengths = false;             // copy cu_seqlens from device memory and validate them
+  bool check_lengths = false;             // copy lengths from device memory and validate them
   int64_t capacity = 0;                   // rows of the cache per sequence, all in use if there is no seqused_k
   int64_t cache_batches = 0;              // cache rows, or pages
   const int32_t* seqused_k = nullptr;     // rows of the cache in use, before seqlen_new more
@@ -148,8 +148,9 @@ inline int64_t lse_offset(const LseView& lse, const Sequence& s, int64_t i, int6
   return s.batch_q * lse.batch + h * lse.head + (s.first_q + i) * lse.query;
 }
 
-// Checks cu_seqlens copied from device memory, batch + 1 each, which validate() could not read. Throws Error.
-void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32_t* cu_seqlens_k);
+// Checks lengths, pages and cache rows copied from device memory, where validate() could not read them. The call points
+// to the copies. Throws Error.
+void validate_lengths(Call call);
 
 // Checks everything and fills a call; throws Error with every violation, before anything is written.
 ForwardCall validate(const rapt_forward_call& call);

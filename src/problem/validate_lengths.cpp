@@ -86,17 +86,6 @@ void check_varlen(Validator& v, const rapt_varlen& varlen, const CallTensors& t,
                                    check_cu_seqlens(v, "varlen.cu_seqlens_k", k, call.batch, t.k->shape[0]));
 }
 
-void validate_lengths(const Call& call, const int32_t* cu_seqlens_q, const int32_t* cu_seqlens_k) {
-  Validator v;
-  const auto check = [&](const char* name, const char* max_name, const int32_t* cu, int64_t total, int64_t most) {
-    const int64_t longest = check_cu_seqlens(v, name, cu, call.batch, total);
-    if (longest > most) v.bad.add(cat(max_name, " is ", most, ", must be at least the longest sequence, ", longest));
-  };
-  if (cu_seqlens_q) check("varlen.cu_seqlens_q", "varlen.max_seqlen_q", cu_seqlens_q, call.total_q, call.seqlen_q);
-  if (cu_seqlens_k) check("varlen.cu_seqlens_k", "varlen.max_seqlen_k", cu_seqlens_k, call.total_k, call.seqlen_k);
-  v.bad.throw_if_any();
-}
-
 namespace {
 
 void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors& t, Call& call) {
@@ -148,21 +137,24 @@ void check_new_keys(Validator& v, const rapt_kv_cache& cache, const CallTensors&
     call.rotary_interleaved = cache.rotary_interleaved != 0;
     v.read(*c);
     v.read(*s);
-    if (call.seqused_k && call.device.type == RAPT_CPU)
-      for (int64_t b = 0; b < call.batch; ++b) {
-        const int64_t queries = call.cu_seqlens_q ? call.cu_seqlens_q[b + 1] - call.cu_seqlens_q[b] : call.seqlen_q;
-        const int64_t needed = call.seqused_k[b] + std::max(queries, call.seqlen_new);
-        if (needed > c->shape[0]) {
-          v.bad.add(cat("kv_cache.rotary_cos has ", c->shape[0], " positions, sequence ", b, " needs ", needed));
-          break;
-        }
-      }
+  }
+}
+
+void check_positions(Validator& v, const Call& call) {
+  if (call.rotary_dim == 0 || !call.seqused_k) return;
+  for (int64_t b = 0; b < call.batch; ++b) {
+    const int64_t queries = call.cu_seqlens_q ? call.cu_seqlens_q[b + 1] - call.cu_seqlens_q[b] : call.seqlen_q;
+    const int64_t needed = call.seqused_k[b] + std::max(queries, call.seqlen_new);
+    if (needed <= call.new_keys.positions) continue;
+    v.bad.add(
+        cat("kv_cache.rotary_cos has ", call.new_keys.positions, " positions, sequence ", b, " needs ", needed));
+    return;
   }
 }
 
 // Per sequence: the rows in use fit in the cache, page numbers are valid, and no two sequences append to the same
 // place.
-void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
+void check_cache_contents(Validator& v, Call& call) {
   std::vector<int64_t> written;
   call.seqlen_k = 0;
   for (int64_t b = 0; b < call.batch; ++b) {
@@ -180,8 +172,8 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
     call.seqlen_k = std::max(call.seqlen_k, end - pad);
     if (call.cache_batch_idx) {
       const int64_t row = call.cache_batch_idx[b];
-      if (row < 0 || row >= t.k->shape[0]) {
-        v.bad.add(cat("kv_cache.cache_batch_idx[", b, "] is ", row, ", must be in 0 to ", t.k->shape[0] - 1));
+      if (row < 0 || row >= call.cache_batches) {
+        v.bad.add(cat("kv_cache.cache_batch_idx[", b, "] is ", row, ", must be in 0 to ", call.cache_batches - 1));
         return;
       }
       if (call.seqlen_new > 0) written.push_back(row);
@@ -189,8 +181,8 @@ void check_cache_contents(Validator& v, const CallTensors& t, Call& call) {
     if (!call.block_table) continue;
     for (int64_t i = pad / call.page; i * call.page < end; ++i) {
       const int64_t block = call.block_table[b * call.block_table_row + i];
-      if (block < 0 || block >= t.k->shape[0]) {
-        v.bad.add(cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", t.k->shape[0] - 1));
+      if (block < 0 || block >= call.cache_batches) {
+        v.bad.add(cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", call.cache_batches - 1));
         return;
       }
       if ((i + 1) * call.page > used && call.seqlen_new > 0) written.push_back(block);
@@ -246,8 +238,26 @@ void check_cache(Validator& v, const rapt_kv_cache& cache, const CallTensors& t,
   v.bad.throw_if_any();
   check_new_keys(v, cache, t, call);
   v.bad.throw_if_any();
-  if (call.device.type == RAPT_CPU) check_cache_contents(v, t, call);
-  else check_cache_sizes(v, t, call);
+  if (call.device.type != RAPT_CPU) return check_cache_sizes(v, t, call);
+  check_positions(v, call);
+  check_cache_contents(v, call);
+}
+
+void validate_lengths(Call call) {
+  Validator v;
+  const auto check = [&](const char* name, const char* max_name, const int32_t* cu, int64_t total, int64_t most) {
+    const int64_t longest = check_cu_seqlens(v, name, cu, call.batch, total);
+    if (longest > most) v.bad.add(cat(max_name, " is ", most, ", must be at least the longest sequence, ", longest));
+  };
+  if (call.cu_seqlens_q)
+    check("varlen.cu_seqlens_q", "varlen.max_seqlen_q", call.cu_seqlens_q, call.total_q, call.seqlen_q);
+  if (call.cu_seqlens_k)
+    check("varlen.cu_seqlens_k", "varlen.max_seqlen_k", call.cu_seqlens_k, call.total_k, call.seqlen_k);
+  if (call.has_cache) {
+    check_positions(v, call);
+    check_cache_contents(v, call);
+  }
+  v.bad.throw_if_any();
 }
 
 }  // namespace rapt

@@ -273,7 +273,7 @@ TEST_F(Fake, LengthsThatNoReplayCouldRead) {
 TEST_F(Fake, FailuresOfCheckedLengths) {
   const Tensors t(kSecond);
   for (const auto& [function, says] : {std::pair{"copy_async", "copying cu_seqlens from hip:1"},
-                                       std::pair{"synchronize_stream", "waiting for cu_seqlens from hip:1"}}) {
+                                       std::pair{"synchronize_stream", "waiting for lengths from hip:1"}}) {
     hip.failing = function;
     EXPECT_EQ(error_of([&] { t.forward_checked(); }),
               std::string(says) + " failed: fakeError77 (as the test asked for)");

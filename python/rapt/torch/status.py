@@ -26,6 +26,7 @@ _SLOW = {
     "AMD_SERIALIZE_KERNEL": "kernels wait for each other",
     "HIP_LAUNCH_BLOCKING": "each launch waits for its kernel",
     "CUDA_LAUNCH_BLOCKING": "each launch waits for its kernel",
+    "RAPT_CHECK": "calls with lengths in device memory wait for them",
 }
 
 
