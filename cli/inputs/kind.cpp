@@ -12,6 +12,7 @@ constexpr std::pair<const char*, InputKind> kKinds[] = {
     {"normal", InputKind::normal},
     {"outliers", InputKind::outliers},
     {"large", InputKind::large},
+    {"huge", InputKind::huge},
     {"identical", InputKind::identical},
     {"constant-v", InputKind::constant_v},
     {"hostile-bias", InputKind::hostile_bias},

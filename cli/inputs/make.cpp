@@ -99,6 +99,7 @@ class Maker {
       if (kind_ == InputKind::outliers) add_outliers(*x, stream);
       if (kind_ == InputKind::large)
         for (int64_t i = 0; i < x->count(); ++i) x->set(i, 100 * x->at(i));
+      if (kind_ == InputKind::huge) make_huge(*x);
       if (kind_ == InputKind::identical && x->count() > 0) x->repeat(x->shape().end()[-2] * x->shape().back());
     }
     if (p_.page > 0) clear_unused_rows();
@@ -108,6 +109,13 @@ class Maker {
     Random random(seed_, kOutliers * 64 + stream);
     for (int64_t i = 0; i < a.count(); ++i)
       if (random.uniform() < 0.01) a.set(i, a.at(i) * 30);
+  }
+
+  // Every third row is negative. Sums of the products are exact in float32, so equal rows have equal logits.
+  void make_huge(Array& a) const {
+    const double size = p_.dtype.code == RAPT_FLOAT && p_.dtype.bits == 16 ? 63488 : 133120;
+    const int64_t dim = a.shape().back();
+    a.fill([&](int64_t i) { return i / dim % 3 == 1 ? -size : size; });
   }
 
   void clear_unused_rows() {

@@ -13,7 +13,7 @@ namespace rapt::cli {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRoundoff = 0x1p-24;
+constexpr double kLeastNormal = 0x1p-126;  // a weight below it may count as 0
 
 // X64; values beyond the range of x's type count as infinities.
 struct Exact {
@@ -54,18 +54,26 @@ double largest(const Exact& exact) {
   return most;
 }
 
+// What float32's logits may cost a result whose largest value is `most`.
+double of_logits(const std::string& tensor, double most, const Bounds& bounds) {
+  const double slack = logit_slack(bounds.largest_logit);
+  if (tensor == "lse") return slack + 1e-6;
+  const double vague = Bounds::kVague;
+  const double at_most = tensor == "out" ? vague * most + bounds.spread : std::max(vague * most, bounds.reach(tensor));
+  return std::min(slack * most, at_most) + kLeastNormal * bounds.reach(tensor);
+}
+
 }  // namespace
 
-Measure measure(std::string tensor, const Array& x, const Array& plain, const Array& exact, double largest_logit) {
+Measure measure(std::string tensor, const Array& x, const Array& plain, const Array& exact, const Bounds& bounds) {
   const Exact x64{exact.values(), largest_finite(x.dtype())};
   const Difference mine = difference(x, x64);
-  const double logits = 4 * kRoundoff * (1 + largest_logit);
   Measure m;
   m.tensor = std::move(tensor);
   m.misplaced = mine.misplaced;
   m.gaps_untouched = x.gaps_untouched();
   m.error = m.misplaced == 0 && m.gaps_untouched ? mine.largest : kInfinity;
-  m.allowance = 2 * difference(plain, x64).largest + (m.tensor == "lse" ? logits + 1e-6 : logits * largest(x64));
+  m.allowance = 2 * difference(plain, x64).largest + of_logits(m.tensor, largest(x64), bounds);
   return m;
 }
 

@@ -19,11 +19,29 @@ struct Measure {
   std::string text() const;
 };
 
-// exact: X64. plain: X_plain, in the type of x.
-Measure measure(std::string tensor, const Array& x, const Array& plain, const Array& exact, double largest_logit);
+// What the inputs say of a problem's results, in float64.
+struct Bounds {
+  static constexpr double kVague = 0x1p-4;  // a relative error of the weights from which on `spread` counts
 
-// The largest magnitude among the finite final logits that the masks keep, sinks included, in float64.
-double largest_logit(const rapt_problem& problem, const MadeTensors& tensors);
+  // The largest magnitude among the finite final logits that the masks keep, sinks included. A logit whose weight is
+  // exactly 0 in float32 does not count.
+  double largest_logit = 0;
+  // How far out can move, however wrong the weights are.
+  double spread = 0;
+  // How large each result can be if every weight is anything from 0 to 1.
+  double out = 0, dq = 0, dk = 0, dv = 0, dbias = 0, dsink = 0;
+
+  double reach(const std::string& tensor) const;
+};
+
+// dout is null if no gradient is measured.
+Bounds bounds_of(const rapt_problem& problem, const MadeTensors& tensors, const Array* dout);
+
+// What any float32 sum of the logits may lose, as an error of each logit.
+inline double logit_slack(double largest_logit) { return 4 * 0x1p-24 * (1 + largest_logit); }
+
+// exact: X64. plain: X_plain, in the type of x.
+Measure measure(std::string tensor, const Array& x, const Array& plain, const Array& exact, const Bounds& bounds);
 
 // True if the float64 backward pass gets X_plain's out, not its own. Rounding out to 16 bits changes delta, and so
 // every backend's gradients in the same way: that is no error of a backend. A float32 out is as accurate as float32

@@ -28,15 +28,17 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
       deterministic_(problem.c().deterministic != 0),
       gradients_(problem.c().gradients),
       a64_(attention.converted(kFp64)),
-      largest_logit_(largest_logit(problem.c(), attention)),
       plain_(a_),
       exact_(a64_) {
   const Execution math{.backend = "math", .executor = executor_};
   rapt::forward(a_.view(), plain_.out.tensor(), plain_.lse.tensor(), math);
   rapt::forward(a64_.view(), exact_.out.tensor(), exact_.lse.tensor(), math);
+  if (backward) {
+    dout_ = plain_.out.converted(plain_.out.dtype());
+    fill_normal(*dout_, a_.seed, kDoutStream);
+  }
+  bounds_ = bounds_of(problem.c(), attention, backward ? &*dout_ : nullptr);
   if (!backward) return;
-  dout_ = plain_.out.converted(plain_.out.dtype());
-  fill_normal(*dout_, a_.seed, kDoutStream);
   const Array dout64 = dout_->converted(kFp64);
   const Array out64 = (gradients_of_plain_out(a_.q.dtype()) ? plain_.out : exact_.out).converted(kFp64);
   lse_ = exact_.lse.converted(plain_.lse.dtype());
@@ -48,7 +50,7 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
 
 CheckRow Checker::compare(rapt_op op, const char* tensor, const Array& x, const Array& plain,
                           const Array& exact) const {
-  CheckRow row{measure(tensor, x, plain, exact, largest_logit_)};
+  CheckRow row{measure(tensor, x, plain, exact, bounds_)};
   row.op = op;
   return row;
 }

@@ -46,10 +46,10 @@ class Checker {
   bool deterministic_;
   int32_t gradients_;  // rapt_gradient_bits that are computed
   Attention a64_;
-  double largest_logit_;
   Forward plain_, exact_;
   std::optional<Array> dout_, lse_;
   std::optional<Gradients> plain_gradients_, exact_gradients_;
+  Bounds bounds_;
 };
 
 }  // namespace rapt::cli

@@ -40,6 +40,9 @@ const VerifyCase kOptions[] = {
 const VerifyCase kHostile[] = {
     {"b2 hq8 hk8 sq150 sk150 d64 {}", large},
     {"b2 hq8 hk8 sq150 sk150 d64 {} causal", large},
+    {"b1 hq2 hk2 sq64 sk150 d64 {}", huge, true},
+    {"b1 hq2 hk2 sq64 sk150 d128 {} causal", huge, true},
+    {"b1 hq2 hk2 sq1 sk150 d128 {}", huge, true},
     {"b1 hq2 hk2 sq150 sk150 d128 {}", identical},
     {"b1 hq8 hk4 sq33 sk165 d16 {}", constant_v, true},
     {"b1 hq8 hk4 sq40 sk3000 d16 {}", constant_v, true},

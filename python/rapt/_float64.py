@@ -4,9 +4,14 @@ It shares nothing with the library: it has whole matrices, and gradients by the 
 and rowsum(dO * O). rapt.verify and the tests use it; tests/float64.py loads this file without the package.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 UNIT = 2.0**-24  # of fp32
+LEAST_NORMAL = 2.0**-126  # of fp32: a weight below it may count as 0
+NO_WEIGHT = -104.0  # e^-104 is below half of fp32's least number: such a weight is exactly 0
+VAGUE = 2.0**-4  # a relative error of the weights from which on Bounds.spread counts
 LARGEST_FINITE = {
     "float16": 65504.0,
     "bfloat16": 2.0**128 - 2.0**120,
@@ -15,9 +20,20 @@ LARGEST_FINITE = {
 }
 
 
+class Bounds(NamedTuple):
+    """What the inputs say of a problem's results."""
+
+    largest_logit: float
+    """the largest |logit| that is not masked and whose weight is not 0, sinks included"""
+    spread: float
+    """how far out can move, however wrong the weights are"""
+    reach: dict[str, float]
+    """how large each result can be if every weight is anything from 0 to 1"""
+
+
 def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
                       mask=None, alibi_slopes=None, sink=None, out=None):  # fmt: skip
-    """out, lse, dq, dk, dv, dbias and dsink as a dict, and the largest |logit| that is not masked, sinks included.
+    """out, lse, dq, dk, dv, dbias and dsink as a dict, and their Bounds.
 
     q [batch, seqlen_q, heads_q, head_dim], k, v [batch, seqlen_k, heads_k, ...]; rapt.attention's options as arrays.
     `out`: the forward's result, if the gradients use a rounded one.
@@ -32,16 +48,18 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     results = {"out": np.zeros(shape), "lse": np.zeros((batch, heads_q, seqlen_q))}
     results |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
     dbias, dsink, largest = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q), 0.0
+    spreads = []
+    scale = q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale
     for b, h in np.ndindex(batch, heads_q):
-        found, top = head_float64(
+        found, top, spread = head_float64(
             q[b, :, h], k[b, :, h // group], v[b, :, h // group], dout[b, :, h],
-            scale=q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale,
-            causal=causal, softcap=softcap, window=window,
+            scale=scale, causal=causal, softcap=softcap, window=window,
             bias=None if bias is None else parts[0][b, h], mask=None if mask is None else parts[1][b, h],
             slope=None if slopes is None else slopes[b, h], sink=None if sink is None else sink[h],
             out=None if out is None else out[b, :, h],
         )  # fmt: skip
         largest = max(largest, top)
+        spreads.append(spread)
         results["out"][b, :, h], results["lse"][b, h], results["dq"][b, :, h] = found["out"], found["lse"], found["dq"]
         results["dk"][b, :, h // group] += found["dk"]
         results["dv"][b, :, h // group] += found["dv"]
@@ -51,12 +69,25 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
         results["dbias"] = dbias.sum(axis=tuple(i for i in range(4) if bias.shape[i] == 1), keepdims=True)
     if sink is not None:
         results["dsink"] = dsink
-    return results, largest
+    slack = 4 * UNIT * (1 + largest)
+    widest = max((spread(slack) for spread in spreads), default=0.0) if slack > VAGUE else 0.0
+    return results, Bounds(largest, widest, _reach(q, k, v, dout, scale))
+
+
+def _reach(q, k, v, dout, scale):
+    keys, rows = k.shape[1], q.shape[1] * (q.shape[2] // k.shape[2])
+    largest = {name: np.abs(x[np.isfinite(x)]).max(initial=0) for name, x in zip("qkvo", (q, k, v, dout), strict=True)}
+    norms = [np.sqrt(np.square(np.where(np.isfinite(x), x, 0)).sum(axis=-1)).max(initial=0) for x in (dout, v)]
+    gradient = 2 * norms[0] * norms[1]  # |dP - delta|
+    reach = {"out": keys * largest["v"], "dv": rows * largest["o"], "lse": 0.0}
+    reach |= {"dq": keys * abs(scale) * gradient * largest["k"], "dk": rows * abs(scale) * gradient * largest["q"]}
+    return reach | dict.fromkeys(("dbias", "dsink"), gradient * q.shape[0] * q.shape[2] * q.shape[1])
 
 
 def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None, bias=None, mask=None, slope=None,
                  sink=None, keep=1.0, out=None):  # fmt: skip
-    """One head of one sequence, each tensor a matrix; `keep` multiplies probabilities, as dropout does.
+    """One head of one sequence, each tensor a matrix; `keep` multiplies probabilities, as dropout does. Also returns
+    Bounds.largest_logit, and a function from an error of each logit to Bounds.spread.
 
     Keys and values that no query attends may hold NaN: they affect nothing.
     """
@@ -73,7 +104,6 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     if slope is not None:
         logits = logits - slope * np.abs(distance)
     logits = np.where(seen, logits, -np.inf)
-    largest = np.abs(logits[np.isfinite(logits)]).max(initial=0.0 if sink is None else abs(sink))
 
     every = logits if sink is None else np.concatenate([logits, np.full((rows, 1), sink)], axis=1)
     top = every.max(axis=1, initial=-np.inf, keepdims=True)
@@ -82,6 +112,8 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     total = e.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         lse = (top + np.log(total))[:, 0]
+    counts = np.isfinite(every) & (every >= lse[:, None] + NO_WEIGHT)
+    largest = np.abs(every[counts]).max(initial=0.0)
     p_every = e / np.where(total == 0, 1, total)
     p = p_every[:, :columns]
     with np.errstate(invalid="ignore"):
@@ -94,7 +126,25 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     result |= {"dq": scale * _weighted(draw, k), "dk": scale * _weighted(draw.T, q)}
     if sink is not None:
         result["dsink"] = -(p_every[:, -1:] * mean).sum()
-    return result, largest
+    return result, largest, lambda slack: _spread(every, top, v, slack, sink is not None, np.max(keep, initial=0))
+
+
+def _spread(every, top, v, slack, with_sink, keep):
+    """The widest range of v, in one dimension, among the keys that an error of `slack` in each logit can give weight.
+
+    It is 0 where these logits are equal: their weights are equal too, in any arithmetic.
+    """
+    widest = 0.0
+    for logits, counts in zip(every, np.isfinite(every) & (every >= top + NO_WEIGHT - 2 * slack), strict=True):
+        sunk = with_sink and counts[-1]
+        keys = counts[: len(v)]
+        if not keys.any() or (not sunk and np.ptp(logits[: len(v)][keys]) == 0):
+            continue
+        values = np.where(np.isfinite(v[keys]), v[keys], 0)
+        if sunk or keep != 1:
+            values = np.concatenate([values, np.zeros((1, v.shape[1]))])
+        widest = max(widest, np.ptp(values, axis=0).max(initial=0))
+    return keep * widest
 
 
 def _attended(distance, causal, window, mask):
@@ -120,17 +170,20 @@ def _weighted(weights, rows, counts=None):
     return total
 
 
-def error_and_allowance(name, result, exact, plain, largest_logit):
+def error_and_allowance(name, result, exact, plain, bounds):
     """The rule of docs/architecture.md, as cli/rule/rule.cpp has it; `result` and `plain` in their own type, as NumPy
     arrays or PyTorch tensors. The error is infinite if a NaN or an infinity is misplaced."""
     largest_finite = LARGEST_FINITE[str(result.dtype).rpartition(".")[2]]
     result, exact, plain = (_doubles(x) for x in (result, exact, plain))
     misplaced, error = _difference(result, exact, largest_finite)
-    slack = 4 * UNIT * (1 + largest_logit)
+    slack = 4 * UNIT * (1 + bounds.largest_logit)
     if name == "lse":
         slack += 1e-6
     else:
-        slack *= np.abs(exact[np.isfinite(exact)]).clip(max=largest_finite).max(initial=0)
+        most = np.abs(exact[np.isfinite(exact)]).clip(max=largest_finite).max(initial=0)
+        reach = bounds.reach[name]
+        at_most = VAGUE * most + bounds.spread if name == "out" else max(VAGUE * most, reach)
+        slack = min(slack * most, at_most) + LEAST_NORMAL * reach
     return np.inf if misplaced else error, 2 * _difference(plain, exact, largest_finite)[1] + slack
 
 

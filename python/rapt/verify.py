@@ -149,7 +149,7 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
     out, plain_lse = rapt.attention(*at_home[:3], return_lse=True, backend="math", **options)
     # Rounding out to 16 bits changes every backend's gradients in the same way: it is no backend's error.
     rounded = None if dtype == "fp32" else _array(out)
-    exact, largest_logit = attention_float64(*arrays, **given, out=rounded)
+    exact, bounds = attention_float64(*arrays, **given, out=rounded)
     lse = _tensor(exact["lse"], "fp32", "cpu")  # every backward pass gets this lse
     gradients = rapt.attention_backward(at_home[3], *at_home[:3], out, lse, backend="math", **options)
     plain = {"out": out, "lse": plain_lse, **gradients._asdict()}
@@ -171,7 +171,7 @@ def check(problem: Problem, dtype: str, device: str = "cpu", backend: str = "aut
             results = rapt.attention_backward(*backward, backend=backend, **options)._asdict()
         for name, result in results.items():
             if result is not None:
-                numbers = error_and_allowance(name, result, exact[name], plain[name], largest_logit)
+                numbers = error_and_allowance(name, result, exact[name], plain[name], bounds)
                 error, allowance = map(float, numbers)
                 yield Check(
                     explanation.problem, op, device, chosen.backend, chosen.kernel, name, error, allowance,

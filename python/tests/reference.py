@@ -4,12 +4,12 @@ from rapt._float64 import attention_float64, error_and_allowance
 
 
 def forward(q, k, v, **options):
-    """out and lse in float64, and the largest logit; the options of rapt.attention."""
-    results, largest_logit = attention_float64(q, k, v, **options)
-    return results["out"], results["lse"], largest_logit
+    """out and lse in float64, and their bounds; the options of rapt.attention."""
+    results, bounds = attention_float64(q, k, v, **options)
+    return results["out"], results["lse"], bounds
 
 
-def assert_within_rule(name, result, exact, plain, largest_logit):
+def assert_within_rule(name, result, exact, plain, bounds):
     """The rule of docs/architecture.md; `result` and `plain` are tensors or arrays of their own type."""
-    error, allowed = error_and_allowance(name, result, exact, plain, largest_logit)
+    error, allowed = error_and_allowance(name, result, exact, plain, bounds)
     assert error <= allowed, f"{name}: error {error:.3e}, allowed {allowed:.3e}"

@@ -9,7 +9,7 @@ import pytest
 import rapt
 import rapt.verify
 import torch
-from rapt._float64 import attention_float64, error_and_allowance
+from rapt._float64 import Bounds, attention_float64, error_and_allowance
 
 
 def test_everything_is_right_here(tmp_path):
@@ -47,12 +47,16 @@ RULE = [  # result, exact, whether that is allowed; the plain formula's first va
 ]
 
 
+def _bounds(largest_logit, spread=0.0, **reach):
+    return Bounds(largest_logit, spread, dict.fromkeys(("out", "lse", "dq", "dk", "dv"), 0.0) | reach)
+
+
 @pytest.mark.parametrize(("result", "exact", "allowed"), RULE)
 @pytest.mark.parametrize("kind", [np.array, torch.tensor])
 def test_the_rule(result, exact, allowed, kind):
     half = {np.array: np.float16, torch.tensor: torch.float16}[kind]
     plain = [exact[0] + 1, float(np.clip(exact[1], -65504, 65504))]
-    error, allowance = error_and_allowance("out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), 0)
+    error, allowance = error_and_allowance("out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), _bounds(0))
     assert (error <= allowance) == allowed
     if abs(exact[1]) < INF:
         assert allowance == 2 + 4 * 2.0**-24 * min(max(map(abs, exact)), 65504)
@@ -60,7 +64,35 @@ def test_the_rule(result, exact, allowed, kind):
 
 def test_the_rule_for_lse():
     of = [np.array([x], np.float32) for x in (4, 5)]
-    assert error_and_allowance("lse", of[0], np.array([4.0]), of[1], 3)[1] == 2 + (4 * 2.0**-24 * 4 + 1e-6)
+    assert error_and_allowance("lse", of[0], np.array([4.0]), of[1], _bounds(3))[1] == 2 + (4 * 2.0**-24 * 4 + 1e-6)
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("out", 3.5), ("dv", 5), ("dq", 0.5)])
+def test_logits_allow_no_more_than_wrong_weights_could(name, allowed):
+    of = np.array([8], np.float16)
+    bounds = _bounds(1e11, 3.0, dv=5.0)
+    assert error_and_allowance(name, of, np.array([8.0]), of, bounds)[1] == pytest.approx(allowed, abs=1e-30)
+
+
+HUGE = [("zeros", False), ("one key", False), ("mean", True)]
+
+
+@pytest.mark.parametrize(("result", "allowed"), HUGE)
+def test_equal_huge_logits_do_not_hide_a_wrong_result(result, allowed):
+    q, v = np.full((1, 64, 1, 128), 133120.0), np.random.default_rng(1).standard_normal((1, 64, 1, 128))
+    exact, bounds = attention_float64(q, q, v)
+    assert bounds.largest_logit > 1e11 and bounds.spread == 0
+    right = exact["out"].astype(np.float32)
+    out = {"zeros": 0 * right, "one key": 0 * right + v[:, :1].astype(np.float32), "mean": right}[result]
+    error, allowance = error_and_allowance("out", out, exact["out"], right, bounds)
+    assert (error <= allowance) == allowed
+
+
+def test_a_finite_mask_is_no_logit():
+    generator = np.random.default_rng(1)
+    q, k, v = (generator.standard_normal((1, 8, 1, 16)) for _ in range(3))
+    bias = np.where(np.arange(8) % 3 == 1, -1e9, 0.0).reshape(1, 1, 1, 8)
+    assert attention_float64(q, k, v, bias=bias)[1].largest_logit < 100
 
 
 @pytest.fixture

@@ -108,16 +108,17 @@ TEST(Inputs, PaddedRowsHaveGapsOfNanBetweenThem) {
   }
 }
 
-TEST(LargestLogit, FollowsMasksAndCaps) {
-  const auto largest = [](const char* text) {
+TEST(Bounds, LargestLogitFollowsMasksAndCaps) {
+  const auto largest = [](const char* text, double sink = -50) {
     const Problem p = Problem::parse(text);
     Attention a = make_inputs(p, InputKind::normal, 1);
     const int64_t keys = a.k.count() / a.head_dim();
     for (int64_t i = 0; i < a.q.count(); ++i) a.q.set(i, 1);
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t c = 0; c < a.head_dim(); ++c) a.k.set(j * a.head_dim() + c, static_cast<double>(j));
-    if (a.sink) a.sink.set(0, -50);
-    return largest_logit(p.c(), a);
+    if (a.sink) a.sink.set(0, sink);
+    if (a.bias) a.bias.fill([](int64_t j) { return j == 2 ? -1e9 : 0; });
+    return bounds_of(p.c(), a, nullptr).largest_logit;
   };
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64"), 4 * 4 / 2.0);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 causal-tl"), 2 * 4 / 2.0);
@@ -125,6 +126,25 @@ TEST(LargestLogit, FollowsMasksAndCaps) {
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 softcap=2"), 2 * std::tanh(4));
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink"), 50);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq5 sk5 d4 fp64 window=0,0"), 8);
+  // A weight that is exactly 0 does not count, be it a key's or the sink's.
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 bias=b1h1q1"), 8);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink", -120), 8);
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink", 120), 120);
+}
+
+TEST(Bounds, SpreadIsOfTheKeysThatCanHaveWeight) {
+  const auto spread = [](const char* text, bool equal) {
+    const Problem p = Problem::parse(text);
+    Attention a = make_inputs(p, InputKind::normal, 1);
+    a.q.fill([](int64_t) { return 1e5; });
+    a.k.fill([&](int64_t j) { return j == 4 ? -1e5 : equal ? 1e5 : 1e5 * (1 + static_cast<double>(j) * 1e-9); });
+    a.v.fill([](int64_t j) { return static_cast<double>(10 + j); });
+    return bounds_of(p.c(), a, nullptr).spread;
+  };
+  EXPECT_EQ(spread("b1 hq1 hk1 sq1 sk5 d1 fp64", true), 0);
+  EXPECT_EQ(spread("b1 hq1 hk1 sq1 sk5 d1 fp64", false), 3);  // key 4 cannot have weight
+  EXPECT_EQ(spread("b1 hq1 hk1 sq1 sk5 d1 fp64 drop=0.5", false), 2 * 13);
+  EXPECT_EQ(spread("b1 hq1 hk1 sq1 sk5 d1 fp64 scale=1e-06", false), 0);  // small logits
 }
 
 Array fp16_of(const std::vector<double>& values) {
@@ -139,9 +159,16 @@ Array fp64_of(const std::vector<double>& values) {
   return a;
 }
 
+// Bounds that leave the roundoff of logits up to `largest_logit` as it is.
+Bounds wide(double largest_logit) {
+  Bounds b;
+  b.largest_logit = largest_logit;
+  return b;
+}
+
 // The measure of x, where the rule allows an error of two: the plain formula's error is one.
 Measure measured(const std::vector<double>& x, const std::vector<double>& exact) {
-  return measure("out", fp16_of(x), fp16_of({exact[0] + 1, exact[1]}), fp64_of(exact), 0);
+  return measure("out", fp16_of(x), fp16_of({exact[0] + 1, exact[1]}), fp64_of(exact), wide(0));
 }
 
 TEST(Rule, AllowsTwiceThePlainErrorAndTheLogitsRoundoff) {
@@ -151,7 +178,19 @@ TEST(Rule, AllowsTwiceThePlainErrorAndTheLogitsRoundoff) {
   EXPECT_TRUE(m.ok());
   EXPECT_EQ(m.ratio(), 1 / m.allowance);
   EXPECT_FALSE(measured({4, -10.5}, {4, -8}).ok());
-  EXPECT_EQ(measure("lse", fp16_of({4}), fp16_of({5}), fp64_of({4}), 3).allowance, 2 + (4 * 0x1p-24 * 4 + 1e-6));
+  EXPECT_EQ(measure("lse", fp16_of({4}), fp16_of({5}), fp64_of({4}), wide(3)).allowance, 2 + (4 * 0x1p-24 * 4 + 1e-6));
+}
+
+TEST(Rule, LogitsAllowNoMoreThanWrongWeightsCould) {
+  Bounds b = wide(1e11);
+  b.spread = 3, b.dv = 5, b.dk = 0x1p125;
+  const auto allowance = [&](const char* tensor) {
+    return measure(tensor, fp16_of({8}), fp16_of({8}), fp64_of({8}), b).allowance;
+  };
+  EXPECT_EQ(allowance("out"), 8 / 16.0 + 3);
+  EXPECT_EQ(allowance("dv"), 5);
+  EXPECT_EQ(allowance("dq"), 8 / 16.0);
+  EXPECT_EQ(allowance("dk"), 4 * 0x1p-24 * (1 + 1e11) * 8 + 0.5);  // weights below 2^-126 may be 0
 }
 
 TEST(Rule, NanAndInfinitiesStayInTheirPlaces) {
@@ -165,7 +204,7 @@ TEST(Rule, NanAndInfinitiesStayInTheirPlaces) {
   EXPECT_FALSE(measured({4, INFINITY}, {4, 7}).ok());
   EXPECT_FALSE(measured({4, NAN}, {4, 7}).ok());
   // Even if the plain formula fails too, a misplaced NaN is an error.
-  EXPECT_FALSE(measure("out", fp16_of({4, NAN}), fp16_of({4, NAN}), fp64_of({4, 7}), 0).ok());
+  EXPECT_FALSE(measure("out", fp16_of({4, NAN}), fp16_of({4, NAN}), fp64_of({4, 7}), wide(0)).ok());
 }
 
 TEST(Rule, BeyondTheTypesRangeItsInfinityAndItsLargestValueAreOne) {
@@ -182,10 +221,10 @@ TEST(Rule, NothingIsWrittenBetweenRows) {
   Array padded(kFp16, {1, 2, 1, 2}, Layout::padded);
   padded.fill([](int64_t) { return 1; });
   const Array plain = padded, exact = padded.converted(kFp64);
-  EXPECT_TRUE(measure("out", padded, plain, exact, 0).ok());
+  EXPECT_TRUE(measure("out", padded, plain, exact, wide(0)).ok());
   std::fill_n(padded.data(), padded.bytes(), std::byte{0});
   padded.fill([](int64_t) { return 1; });
-  EXPECT_FALSE(measure("out", padded, plain, exact, 0).ok());
+  EXPECT_FALSE(measure("out", padded, plain, exact, wide(0)).ok());
 }
 
 }  // namespace

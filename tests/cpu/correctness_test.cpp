@@ -102,6 +102,21 @@ TEST(Gradients, OfRowsThatAttendOneKeyMeetTheRuleUnderDropout) {
     }
 }
 
+// fp16's gradients of such inputs are beyond its range. Logits of 2e9 have once left every row empty.
+TEST(Forward, OfHugeLogitsMeetsTheRule) {
+  for (const char* text : {"b1 hq4 hk2 sq64 sk64 d128 fp16", "b1 hq4 hk2 sq33 sk300 d64 fp16 causal",
+                           "b1 hq4 hk2 sq1 sk300 d64 fp16", "b1 hq4 hk2 sq64 sk64 d128 fp16 scale=-0.1"}) {
+    const Inputs inputs = make_inputs(Problem(text), Kind::huge);
+    const Oracle oracle(inputs);
+    for (const std::string& backend : backends(inputs.problem)) {
+      Results results = make_results(inputs, Layout::compact, false);
+      ASSERT_EQ(forward(inputs, results, {.backend = backend, .backward = false}), RAPT_OK) << rapt_last_error();
+      for (const Measure& m : oracle.measure(results))
+        EXPECT_TRUE(m.ok()) << backend << ", " << text << ", " << m.text();
+    }
+  }
+}
+
 TEST(Gradients, OffByAHundredthOrInBf16ATwentiethMissTheRule) {
   for (const char* type : {"fp32", "bf16", "fp16"})
     for (const Kind kind : {Kind::normal, Kind::outliers}) {

@@ -93,7 +93,7 @@ TEST_P(Plain, LosesLittleMoreThanItsTypeMust) {
       for (double x : exact[t].second->values())
         if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
       const double of_type = measures[t].tensor == "lse" ? 0x1p-24 : unit;
-      EXPECT_LE(measures[t].error, 8 * (of_type + 0x1p-24 * oracle.largest_logit()) * largest)
+      EXPECT_LE(measures[t].error, 8 * (of_type + 0x1p-24 * oracle.bounds().largest_logit) * largest)
           << c.problem << ", " << measures[t].text();
     }
   }

@@ -158,7 +158,7 @@ def expected(problem, tensors):
             keep = 1.0
             if problem.dropout:
                 keep = dropout_factors(problem.dropout, b * problem.heads_q + h, rows, columns)
-            found, top = float64.head_float64(
+            found, top, _ = float64.head_float64(
                 tensors["q"][at_q][:, h], k, v, tensors["dout"][at_q][:, h], scale=problem.scale, causal=problem.causal,
                 softcap=problem.softcap, window=problem.window, bias=bias, mask=mask, slope=slope, sink=sink, keep=keep,
             )  # fmt: skip

@@ -12,7 +12,7 @@ void require(rapt_status status) {
 
 }  // namespace
 
-Oracle::Oracle(const Inputs& in) : largest_logit_(rapt::cli::largest_logit(in.problem.c, in)) {
+Oracle::Oracle(const Inputs& in) : bounds_(rapt::cli::bounds_of(in.problem.c, in, in.dout ? &in.dout : nullptr)) {
   const Inputs wide = in.as(kFp64);
   plain_ = make_results(in, Layout::compact, differentiable(in));
   exact_ = make_results(wide, Layout::compact, differentiable(wide));
@@ -33,7 +33,7 @@ std::vector<Measure> Oracle::measure(const Results& results) const {
   std::vector<Measure> measures;
   for (size_t t = 0; t < tested.size(); ++t)
     measures.push_back(
-        rapt::cli::measure(tested[t].first, *tested[t].second, *plain[t].second, *exact[t].second, largest_logit_));
+        rapt::cli::measure(tested[t].first, *tested[t].second, *plain[t].second, *exact[t].second, bounds_));
   return measures;
 }
 

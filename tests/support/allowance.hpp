@@ -20,10 +20,10 @@ class Oracle {
   const Results& exact() const { return exact_; }  // X64
   const Results& plain() const { return plain_; }  // X_plain
   const Results& given() const { return given_; }  // out and lse that all backward passes get
-  double largest_logit() const { return largest_logit_; }
+  const rapt::cli::Bounds& bounds() const { return bounds_; }
 
  private:
-  double largest_logit_;
+  rapt::cli::Bounds bounds_;
   Results plain_, exact_, given_;
 };
 

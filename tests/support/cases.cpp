@@ -133,12 +133,21 @@ void add_head_dims(std::vector<Case>& all) {
     }
 }
 
+// Gradients of such inputs exceed fp16's range where float32 has lost their cancellation.
+void add_huge(std::vector<Case>& all) {
+  for (const char* type : {"fp32", "bf16"})
+    for (const char* text : {"b1 hq8 hk8 sq33 sk65 d64 *", "b1 hq8 hk4 sq33 sk33 d128 * causal drop=0.2",
+                             "b2 hq8 hk4 sq1 sk65 d128 * sink"})
+      all.push_back({with_type(text, type), huge});
+}
+
 }  // namespace
 
 std::string name_of(const Case& c) {
   static constexpr const char* kKindNames[] = {"",
                                                "_outliers",
                                                "_large",
+                                               "_huge",
                                                "_identical",
                                                "_constant_v",
                                                "_hostile_bias",
@@ -163,6 +172,7 @@ std::vector<Case> cases() {
     for (const Case& c : option_cases(type)) all.push_back(c);
   add_edges(all);
   add_head_dims(all);
+  add_huge(all);
   return all;
 }
 

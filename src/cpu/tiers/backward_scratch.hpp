@@ -22,7 +22,7 @@ struct QueryOperands {
   float *q_rows, *do_rows;    // [queries][apart(gradient_row)]; bf16: [queries / 2][apart(gradient_row)] pairs
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
-  bool* finite;               // whether q and dO hold no Inf or NaN
+  bool* finite;               // whether q and dO hold no Inf or NaN, and no lse is huge
 
   QueryOperands(const Call& call, Scratch& carve) {
     const int64_t n = backward_queries(call), d = gradient_row(call.head_dim), dv = gradient_row(call.head_dim_v);

@@ -171,7 +171,8 @@ class BackwardTile {
     if constexpr (kDot) narrow_strip(w_, lane0, j, rows);
   }
 
-  // Like the plain strip, with options and dropout, and exactly 0 for excluded keys, even if their V is Inf or NaN.
+  // Like the plain strip, with options and dropout, and exactly 0 for excluded keys, even if their V is Inf or NaN. P
+  // is at most 1, however far the rounding of huge logits moves them above lse.
   __attribute__((noinline)) void special_strip(int64_t g, int64_t j, int64_t rows, const Strip& s, const Strip& ds) {
     const int64_t key = block_first_ + j, lane0 = g * kGroupLanes;
     const bool drops = call_.dropout != 0;
@@ -184,7 +185,7 @@ class BackwardTile {
         const int64_t lane = lane0 + i * kLanes;
         const F logit = load(s.at(r, i)), lse = load(o_->lse + lane);
         const I excluded = (logit == splat(-INFINITY)) | (lse == splat(INFINITY));
-        const F p = excluded ? F{} : exp2_subnormal((logit - lse) * splat(kLog2e));
+        const F p = excluded ? F{} : exp2_subnormal(min(F{}, (logit - lse) * splat(kLog2e)));
         F dropped = p, dp = load(ds.at(r, i));
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);

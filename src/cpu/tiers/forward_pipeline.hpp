@@ -48,6 +48,7 @@ struct TilePipeline {
     for (F& x : most) x = splat(-INFINITY);
     fold_max(s[turn], now.rows, kGroupLanes, most);
     raise_maximum(most, scale_log2, 1.f, now.m, shift, alpha);
+    const float factor = scale_huge(s[turn], now.rows, scale_log2, shift);
     // Keys whose exponentials fit in the processor's window together with a block of tiles.
     constexpr int64_t kChunk = kTileRows;
     const int64_t chunks = now.rows / kChunk, value_blocks = last ? dim_v / kBlockRows : 0,
@@ -56,7 +57,7 @@ struct TilePipeline {
       for (int64_t b = blocks * c / chunks; b < blocks * (c + 1) / chunks; ++b)
         if (b < value_blocks) value_block(*last, p[1 - turn], b);
         else score_block(*next, s[1 - turn], b - value_blocks);
-      exponentials<true, false>(s[turn] + c * kChunk * kGroupLanes, kChunk, scale_log2, shift, sums,
+      exponentials<true, false>(s[turn] + c * kChunk * kGroupLanes, kChunk, factor, shift, sums,
                                 p[turn] + c * kChunk / 2 * kGroupLanes);
     }
     for (int i = 0; i < kVectors; ++i) store(now.l + i * kLanes, fma(load(now.l + i * kLanes), alpha[i], sums[i]));

@@ -217,11 +217,12 @@ class ForwardTile {
       column_of_dots<kDot, Out::store_max>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes,
                                            most);
 
-    const float factor = options_ ? 1.f : scale_log2_;
+    float factor = options_ ? 1.f : scale_log2_;
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
     raise_maximum(most, factor, maximum_log2(call_), m, shift, alpha);
     const bool careful = (edges || options_ || again_) && !values_finite() && note_excluded(rows);
+    if (!options_) factor = scale_huge(w_.s, rows, factor, shift);
     const bool narrow_later = kDot && (call_.dropout != 0 || careful);  // P stays in floats until then
     if (options_ && narrow_later) exponentials<false, true>(w_.s, rows, factor, shift, block_sum, nullptr);
     else if (options_) exponentials<kDot, true>(w_.s, rows, factor, shift, block_sum, w_.p);

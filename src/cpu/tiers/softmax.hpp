@@ -23,6 +23,17 @@ RAPT_INLINE void raise_maximum(const F* most, float factor, float unit, float* m
   }
 }
 
+// Rounding a maximum in the log2 domain moves it by up to 2^-24 of itself. One fused operation shows that as the
+// exponent of the largest weight, which from 2^24 on could leave exp2's range: there the strip is scaled and rounded
+// first, as its maximum was. Returns the factor that is left for exponentials().
+inline float scale_huge(float* s, int64_t rows, float factor, const F* shift) {
+  I huge = {};
+  for (int v = 0; v < kVectors; ++v) huge |= float_of(bits_of(shift[v]) & 0x7FFFFFFF) > splat(0x1p24f);
+  if (sum(float_of(huge & bits_of(splat(1)))) == 0) return factor;
+  for (int64_t i = 0; i < rows * kGroupLanes; i += kLanes) store(s + i, load(s + i) * splat(factor));
+  return 1;
+}
+
 // s [rows][kGroupLanes] becomes P = exponential(s), in place for floats; for kDot it goes to p as bf16 pairs of rows,
 // [rows / 2][kGroupLanes] words. Adds each lane's sum of the unrounded P to sums.
 template <bool kDot, bool kNatural>

@@ -1,0 +1,170 @@
+// What the results of a problem are bounded by, from its inputs, by the formula of docs/naming.md. Slow and plain on
+// purpose: it decides how much error a backend may have, so it shares nothing with any backend.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "cli/rule/rule.hpp"
+
+namespace rapt::cli {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A weight below half of float32's least number is exactly 0: e^-104 is below 2^-150.
+constexpr double kNoWeight = -104;
+
+// In float64, with q and k decoded once.
+class FinalLogit {
+ public:
+  FinalLogit(const rapt_problem& p, const MadeTensors& t) : p_(p), t_(t), q_(t.q.values()), k_(t.k.values()) {
+    scale_ = p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim));
+  }
+
+  double operator()(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    const int64_t row_q = first_q(p_, b) + i, row_k = key_row(p_, t_.block_table, b, j);
+    const double* q = q_.data() + (row_q * p_.heads_q + h) * p_.head_dim;
+    const double* k = k_.data() + (row_k * p_.heads_k + h / (p_.heads_q / p_.heads_k)) * p_.head_dim;
+    double s = 0;
+    for (int64_t x = 0; x < p_.head_dim; ++x) s += q[x] * k[x];
+    s *= scale_;
+    if (p_.softcap != 0) s = p_.softcap * std::tanh(s / p_.softcap);
+    if (t_.bias) s += t_.bias.at({b, h, i, j});
+    if (t_.alibi_slopes) {
+      const int64_t off = diagonal(p_, b);
+      const double slope = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
+      s -= slope * static_cast<double>(std::abs(i + off - j));
+    }
+    return s;
+  }
+
+ private:
+  const rapt_problem& p_;
+  const MadeTensors& t_;
+  std::vector<double> q_, k_;
+  double scale_;
+};
+
+// The attended keys of one row and their final logits.
+struct Row {
+  int64_t b, h;
+  std::vector<int64_t> keys;
+  std::vector<double> logits;
+  double sink, top;  // -inf if there is none
+};
+
+template <class Body>
+void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
+  const FinalLogit logit(p, t);
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t h = 0; h < p.heads_q; ++h)
+      for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
+        Row row{b, h, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
+        for (int64_t j = 0; j < seqlen_k(p, b); ++j)
+          if (attends(p, t.mask, b, h, i, j)) {
+            row.keys.push_back(j);
+            row.logits.push_back(logit(b, h, i, j));
+          }
+        row.top = row.sink;
+        for (const double s : row.logits)
+          if (std::isfinite(s)) row.top = std::max(row.top, s);
+        body(row);
+      }
+}
+
+// The largest magnitude among the row's finite logits whose weight is not exactly 0.
+double largest_of(const Row& row) {
+  double sum = std::exp(row.sink - row.top), largest = 0;
+  for (const double s : row.logits)
+    if (std::isfinite(s)) sum += std::exp(s - row.top);
+  const double least = row.top + std::log(sum) + kNoWeight;
+  for (const double s : row.logits)
+    if (std::isfinite(s) && s >= least) largest = std::max(largest, std::fabs(s));
+  return std::isfinite(row.sink) && row.sink >= least ? std::max(largest, std::fabs(row.sink)) : largest;
+}
+
+// The widest range of V, in one dimension, among the keys that an error of `slack` in each logit can give weight. It is
+// 0 where these logits are equal: their weights are equal too, in any arithmetic.
+double spread_of(const rapt_problem& p, const MadeTensors& t, const Row& row, double slack,
+                 const std::vector<double>& v) {
+  std::vector<int64_t> keys;
+  double low = kInfinity, high = -kInfinity, spread = 0;
+  const double least = row.top + kNoWeight - 2 * slack;
+  for (size_t n = 0; n < row.keys.size(); ++n) {
+    const double s = row.logits[n];
+    if (!std::isfinite(s) || s < least) continue;
+    keys.push_back(row.keys[n]);
+    low = std::min(low, s), high = std::max(high, s);
+  }
+  const bool with_zero = p.dropout > 0 || row.sink >= least;
+  if (keys.empty() || (low == high && !(row.sink >= least))) return 0;
+  for (int64_t x = 0; x < p.head_dim_v; ++x) {
+    double from = with_zero ? 0 : kInfinity, to = with_zero ? 0 : -kInfinity;
+    for (const int64_t j : keys) {
+      const int64_t head = key_row(p, t.block_table, row.b, j) * p.heads_k + row.h / (p.heads_q / p.heads_k);
+      const double value = v[static_cast<size_t>(head * p.head_dim_v + x)];
+      if (std::isfinite(value)) from = std::min(from, value), to = std::max(to, value);
+    }
+    if (to > from) spread = std::max(spread, to - from);
+  }
+  return spread;
+}
+
+double largest_finite_of(const Array& a) {
+  double most = 0;
+  for (const double x : a.values())
+    if (std::isfinite(x)) most = std::max(most, std::fabs(x));
+  return most;
+}
+
+// The largest Euclidean norm of a row, without what is not finite.
+double largest_norm(const Array& a) {
+  const std::vector<double> values = a.values();
+  const auto dim = static_cast<size_t>(a.shape().back());
+  double most = 0;
+  for (size_t row = 0; row + dim <= values.size() && dim > 0; row += dim) {
+    double squares = 0;
+    for (size_t x = 0; x < dim; ++x)
+      if (std::isfinite(values[row + x])) squares += values[row + x] * values[row + x];
+    most = std::max(most, std::sqrt(squares));
+  }
+  return most;
+}
+
+}  // namespace
+
+Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout) {
+  Bounds b;
+  each_row(p, t, [&](const Row& row) { b.largest_logit = std::max(b.largest_logit, largest_of(row)); });
+  const double slack = logit_slack(b.largest_logit), keep = 1 / (1 - p.dropout);
+  const std::vector<double> v = t.v.values();
+  b.spread = 0;
+  if (slack > Bounds::kVague)
+    each_row(p, t, [&](const Row& row) { b.spread = std::max(b.spread, keep * spread_of(p, t, row, slack, v)); });
+
+  int64_t most_q = 0, most_k = 0;
+  for (int64_t i = 0; i < p.batch; ++i)
+    most_q = std::max(most_q, seqlen_q(p, i)), most_k = std::max(most_k, seqlen_k(p, i));
+  const double keys = static_cast<double>(most_k), rows = static_cast<double>(most_q * p.heads_q / p.heads_k);
+  b.out = keys * keep * largest_finite_of(t.v);
+  if (!dout) return b;
+  const double scale = std::fabs(p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim)));
+  const double gradient = 2 * keep * largest_norm(*dout) * largest_norm(t.v);  // |dP - delta|
+  b.dv = rows * keep * largest_finite_of(*dout);
+  b.dq = keys * scale * gradient * largest_finite_of(t.k);
+  b.dk = rows * scale * gradient * largest_finite_of(t.q);
+  b.dbias = gradient * static_cast<double>(p.batch * p.heads_q * most_q);
+  b.dsink = b.dbias;
+  return b;
+}
+
+double Bounds::reach(const std::string& tensor) const {
+  if (tensor == "out") return out;
+  if (tensor == "dq") return dq;
+  if (tensor == "dk") return dk;
+  if (tensor == "dv") return dv;
+  return tensor == "dbias" ? dbias : tensor == "dsink" ? dsink : 0;
+}
+
+}  // namespace rapt::cli

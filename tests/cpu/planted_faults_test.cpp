@@ -1,0 +1,119 @@
+// Wrong results that the correctness rule must fail, where the logits alone once let anything pass: huge logits, a
+// finite number that stands for a mask, and weights far below 1. Each changes one result of the plain formula, which
+// itself must pass.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "support/allowance.hpp"
+
+namespace test {
+
+namespace {
+
+struct Fault {
+  const char* name;
+  const char* tensor;
+  std::function<void(const Inputs&, const Oracle&, Results&)> plant;
+};
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+void expect_failed(const Inputs& inputs, const Fault& fault) {
+  const Oracle oracle(inputs);
+  for (const Measure& m : oracle.measure(oracle.plain()))
+    EXPECT_TRUE(m.ok() || m.tensor != fault.tensor) << inputs.problem.text << ", plain " << m.text();
+  Results wrong = oracle.plain();
+  fault.plant(inputs, oracle, wrong);
+  for (const Measure& m : oracle.measure(wrong))
+    EXPECT_FALSE(m.ok() && m.tensor == fault.tensor) << inputs.problem.text << ", " << m.text();
+}
+
+void fill(Tensor& x, double value) {
+  x.fill([&](int64_t) { return value; });
+}
+void scale(Tensor& x, double factor) {
+  const std::vector<double> old = x.values();
+  x.fill([&](int64_t i) { return factor * old[static_cast<size_t>(i)]; });
+}
+
+// out as the mean of V over the keys that `counts` takes, the same for every query.
+void mean_of(const Inputs& in, Results& wrong, const std::function<bool(int64_t key)>& counts) {
+  const int64_t dim = in.v.shape().back(), keys = in.v.count() / dim;
+  wrong.out.fill([&](int64_t i) {
+    double sum = 0, n = 0;
+    for (int64_t j = 0; j < keys; ++j)
+      if (counts(j)) sum += in.v.at(j * dim + i % dim), ++n;
+    return sum / n;
+  });
+}
+
+// Every logit is 1e11 or its negative, and all keys of the larger one have the same weight. One head and batch.
+const Fault kHugeLogits[] = {
+    {"zeros", "out", [](auto&, auto&, Results& r) { fill(r.out, 0); }},
+    {"lse of a row without keys", "lse", [](auto&, auto&, Results& r) { fill(r.lse, -INFINITY); }},
+    {"NaN", "out", [](auto&, auto&, Results& r) { fill(r.out, NAN); }},
+    {"one of the equal keys alone", "out",
+     [](const Inputs& in, auto&, Results& r) { mean_of(in, r, [](int64_t j) { return j == 0; }); }},
+    {"half of the equal keys", "out",
+     [](const Inputs& in, auto&, Results& r) { mean_of(in, r, [](int64_t j) { return j < 33 && j % 3 != 1; }); }},
+    {"the keys of the other sign too", "out",
+     [](const Inputs& in, auto&, Results& r) { mean_of(in, r, [](int64_t) { return true; }); }},
+    {"not divided by the sum", "out", [](auto&, auto&, Results& r) { scale(r.out, 44); }},
+    {"lse in the log2 domain", "lse", [](auto&, auto&, Results& r) { scale(r.lse, 1.4426950408889634); }},
+    {"dv of weights that are infinite", "dv", [](auto&, auto&, Results& r) { fill(r.dv, INFINITY); }},
+    {"dv of weights above 1", "dv", [](auto&, auto&, Results& r) { scale(r.dv, 1e4); }},
+};
+
+class HugeLogits : public testing::TestWithParam<Fault> {};
+TEST_P(HugeLogits, DoNotHideIt) {
+  for (const char* type : {"fp32", "bf16", "fp16"}) {
+    const Problem problem("b1 hq1 hk1 sq33 sk66 d64 " + std::string(type));
+    Inputs inputs = make_inputs(problem, Kind::huge);
+    inputs.q.fill([&](int64_t) { return inputs.q.at(0); });
+    expect_failed(inputs, GetParam());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Planted, HugeLogits, testing::ValuesIn(kHugeLogits));
+
+// A bias of -1e9 excludes every third key of every row.
+const Fault kFiniteMask[] = {
+    {"out without the mask", "out",
+     [](const Inputs& in, auto&, Results& r) {
+       Inputs unmasked = in;
+       unmasked.bias.fill([](int64_t) { return 0; });
+       r.out = Oracle(unmasked).plain().out;
+     }},
+    {"lse off by 1e-3", "lse",
+     [](auto&, const Oracle& o, Results& r) { r.lse.fill([&](int64_t i) { return o.plain().lse.at(i) + 1e-3; }); }},
+    {"dq off by a tenth", "dq", [](auto&, auto&, Results& r) { scale(r.dq, 1.1); }},
+    {"dk off by a tenth", "dk", [](auto&, auto&, Results& r) { scale(r.dk, 1.1); }},
+    {"dv of no key", "dv", [](auto&, auto&, Results& r) { fill(r.dv, 0); }},
+    {"dbias of no key", "dbias", [](auto&, auto&, Results& r) { fill(r.dbias, 0); }},
+};
+
+class FiniteMask : public testing::TestWithParam<Fault> {};
+TEST_P(FiniteMask, DoesNotHideIt) {
+  for (const char* type : {"fp32", "bf16", "fp16"}) {
+    // fp16 has no -1e9, so that the bias is fp32
+    Inputs inputs = make_inputs(Problem("b1 hq2 hk2 sq33 sk66 d64 " + std::string(type) + " bias=b1h1"));
+    Tensor bias(kFp32, inputs.bias.shape());
+    bias.fill([](int64_t i) { return i % 3 == 1 ? -1e9 : 0; });
+    inputs.bias = bias;
+    expect_failed(inputs, GetParam());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Planted, FiniteMask, testing::ValuesIn(kFiniteMask));
+
+// A sink leaves e^-70 for the keys.
+TEST(SmallWeights, AreNotTakenForZero) {
+  Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq5 sk9 d8 fp32 sink"));
+  inputs.sink.fill([](int64_t) { return 70; });
+  for (const auto& [name, result] :
+       {std::pair{"out", &Results::out}, {"dq", &Results::dq}, {"dk", &Results::dk}, {"dv", &Results::dv}})
+    expect_failed(inputs, {"zero", name, [result](auto&, auto&, Results& r) { fill(r.*result, 0); }});
+}
+
+}  // namespace
+
+}  // namespace test
