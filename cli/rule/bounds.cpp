@@ -15,6 +15,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A weight below half of float32's least number is exactly 0: e^-104 is below 2^-150.
 constexpr double kNoWeight = -104;
 
+struct Logit {
+  double product;  // scaled and capped
+  double value;    // with bias and ALiBi
+};
+
 // In float64, with q and k decoded once.
 class FinalLogit {
  public:
@@ -22,7 +27,7 @@ class FinalLogit {
     scale_ = p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim));
   }
 
-  double operator()(int64_t b, int64_t h, int64_t i, int64_t j) const {
+  Logit operator()(int64_t b, int64_t h, int64_t i, int64_t j) const {
     const int64_t row_q = first_q(p_, b) + i, row_k = key_row(p_, t_.block_table, b, j);
     const double* q = q_.data() + (row_q * p_.heads_q + h) * p_.head_dim;
     const double* k = k_.data() + (row_k * p_.heads_k + h / (p_.heads_q / p_.heads_k)) * p_.head_dim;
@@ -30,13 +35,14 @@ class FinalLogit {
     for (int64_t x = 0; x < p_.head_dim; ++x) s += q[x] * k[x];
     s *= scale_;
     if (p_.softcap != 0) s = p_.softcap * std::tanh(s / p_.softcap);
+    const double product = s;
     if (t_.bias) s += t_.bias.at({b, h, i, j});
     if (t_.alibi_slopes) {
       const int64_t off = diagonal(p_, b);
       const double slope = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
       s -= slope * static_cast<double>(std::abs(i + off - j));
     }
-    return s;
+    return {product, s};
   }
 
  private:
@@ -50,7 +56,7 @@ class FinalLogit {
 struct Row {
   int64_t b, h;
   std::vector<int64_t> keys;
-  std::vector<double> logits;
+  std::vector<double> products, logits;
   double sink, top;  // -inf if there is none
 };
 
@@ -60,11 +66,13 @@ void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t h = 0; h < p.heads_q; ++h)
       for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
-        Row row{b, h, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
+        Row row{b, h, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
         for (int64_t j = 0; j < seqlen_k(p, b); ++j)
           if (attends(p, t.mask, b, h, i, j)) {
             row.keys.push_back(j);
-            row.logits.push_back(logit(b, h, i, j));
+            const Logit of_key = logit(b, h, i, j);
+            row.products.push_back(of_key.product);
+            row.logits.push_back(of_key.value);
           }
         row.top = row.sink;
         for (const double s : row.logits)
@@ -73,14 +81,17 @@ void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
       }
 }
 
-// The largest magnitude among the row's finite logits whose weight is not exactly 0.
+// The largest magnitude among the row's finite logits. Where the weight is exactly 0, what was added to the product
+// does not count.
 double largest_of(const Row& row) {
   double sum = std::exp(row.sink - row.top), largest = 0;
   for (const double s : row.logits)
     if (std::isfinite(s)) sum += std::exp(s - row.top);
   const double least = row.top + std::log(sum) + kNoWeight;
-  for (const double s : row.logits)
-    if (std::isfinite(s) && s >= least) largest = std::max(largest, std::fabs(s));
+  for (size_t n = 0; n < row.logits.size(); ++n) {
+    const double counts = row.logits[n] >= least ? row.logits[n] : row.products[n];
+    if (std::isfinite(row.logits[n]) && std::isfinite(counts)) largest = std::max(largest, std::fabs(counts));
+  }
   return std::isfinite(row.sink) && row.sink >= least ? std::max(largest, std::fabs(row.sink)) : largest;
 }
 

@@ -23,8 +23,8 @@ struct Measure {
 struct Bounds {
   static constexpr double kVague = 0x1p-4;  // a relative error of the weights from which on `spread` counts
 
-  // The largest magnitude among the finite final logits that the masks keep, sinks included. A logit whose weight is
-  // exactly 0 in float32 does not count.
+  // The largest magnitude among the finite final logits that the masks keep, sinks included. Of a logit whose weight is
+  // exactly 0 in float32 only the scaled product counts, without bias and ALiBi; such a sink does not count.
   double largest_logit = 0;
   // How far out can move, however wrong the weights are.
   double spread = 0;

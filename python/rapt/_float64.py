@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
     """What the inputs say of a problem's results."""
 
     largest_logit: float
-    """the largest |logit| that is not masked and whose weight is not 0, sinks included"""
+    """the largest |logit| that is not masked, sinks included; without bias and ALiBi where its weight is 0"""
     spread: float
     """how far out can move, however wrong the weights are"""
     reach: dict[str, float]
@@ -98,7 +98,7 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     k, v = np.where(unseen_keys[:, None], 0, k), np.where(unseen_keys[:, None], 0, v)
     raw = scale * (q @ k.T)
     tanh = np.tanh(raw / softcap) if softcap else None
-    logits = softcap * tanh if softcap else raw
+    products = logits = softcap * tanh if softcap else raw
     if bias is not None:
         logits = logits + bias
     if slope is not None:
@@ -114,6 +114,8 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
         lse = (top + np.log(total))[:, 0]
     counts = np.isfinite(every) & (every >= lse[:, None] + NO_WEIGHT)
     largest = np.abs(every[counts]).max(initial=0.0)
+    weightless = np.isfinite(logits) & np.isfinite(products) & ~counts[:, :columns]
+    largest = np.abs(products[weightless]).max(initial=largest)
     p_every = e / np.where(total == 0, 1, total)
     p = p_every[:, :columns]
     with np.errstate(invalid="ignore"):

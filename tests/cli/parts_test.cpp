@@ -126,7 +126,8 @@ TEST(Bounds, LargestLogitFollowsMasksAndCaps) {
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 softcap=2"), 2 * std::tanh(4));
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink"), 50);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq5 sk5 d4 fp64 window=0,0"), 8);
-  // A weight that is exactly 0 does not count, be it a key's or the sink's.
+  // Where a weight is exactly 0, a bias does not count, nor does a sink; the product does.
+  EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 scale=-100 bias=b1h1q1"), 1600);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 bias=b1h1q1"), 8);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink", -120), 8);
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink", 120), 120);
