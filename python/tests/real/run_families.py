@@ -7,7 +7,6 @@ difference to eager's logits with padding on either side and without, over the l
 """
 
 import argparse
-import contextlib
 import copy
 import json
 import os
@@ -18,6 +17,7 @@ import sys
 import rapt.huggingface
 import torch
 import transformers
+from family_sizes import is_number, shrink
 from transformers.models.auto import modeling_auto
 
 MAPPINGS = {
@@ -25,78 +25,21 @@ MAPPINGS = {
     "two texts": ["MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"],
     "image": ["MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES"],
 }
-SIZES = {
-    2: "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_encoder_layers "
-    "num_decoder_layers num_experts_per_tok moe_topk moe_top_k top_k_experts num_key_value_heads num_kv_heads "
-    "n_head_kv",
-    64: "hidden_size d_model n_embd dim embed_dim emb_dim embedding_size word_embed_proj_dim d_embed n_embed "
-    "encoder_hidden_size",
-    4: "num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads num_local_experts "
-    "num_experts n_routed_experts",
-    96: "intermediate_size ffn_dim encoder_ffn_dim decoder_ffn_dim n_inner d_ff ffn_hidden_size moe_intermediate_size "
-    "shared_expert_intermediate_size dense_intermediate_size",
-    16: "head_dim d_kv attention_head_dim v_head_dim q_lora_rank kv_lora_rank rotary_dim",
-    8: "qk_rope_head_dim qk_nope_head_dim patch_size",
-    1: "n_group topk_group",
-    128: "max_position_embeddings n_positions max_target_positions max_source_positions",
-    5: "sliding_window",
-    32: "image_size",
-    300: "vocab_size",
-}
-TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id")
-KINDS = ("layer_types", "layers_block_type", "mlp_layer_types")
 OFF = 1e-3  # of the largest logit
-
-
-def is_number(value):
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def got(config, name):
-    try:
-        return getattr(config, name, None)
-    except Exception:  # noqa: BLE001  some attributes are of each layer
-        return None
-
-
-def change(config, name, value):
-    with contextlib.suppress(Exception):  # some attributes cannot be set: the family is then larger, or not made
-        setattr(config, name, value)
-
-
-def shrink(config):
-    """The configuration with small sizes, each kind of layer once, and no dropout; so too its parts."""
-    for size, names in SIZES.items():
-        for name in names.split():
-            if is_number(got(config, name)) and got(config, name) > size:
-                change(config, name, size)
-    if got(config, "qk_rope_head_dim"):  # DeepSeek's latent attention
-        change(config, "head_dim", config.qk_rope_head_dim)
-        change(config, "num_key_value_heads", config.num_attention_heads)
-    for name in TOKENS:
-        value = got(config, name)
-        if isinstance(value, list) or (is_number(value) and value >= 300):
-            change(config, name, 1)
-    for name in KINDS:
-        kinds = list(dict.fromkeys(got(config, name) or []))
-        if kinds:
-            kinds = (kinds * 2)[: max(2, len(kinds))]
-            change(config, "num_hidden_layers", len(kinds))
-            change(config, name, kinds)
-    for name, value in vars(config).items():
-        if isinstance(value, float) and ("dropout" in name or name.endswith(("pdrop", "layerdrop"))):
-            change(config, name, 0.0)
-    for name in config.sub_configs:
-        if got(config, name) is not None:
-            shrink(got(config, name))
-    return config
 
 
 def inputs(kind, config, side):
     """The arguments of a model, and which rows of its logits count."""
     generator = torch.Generator().manual_seed(1)
+    if config.model_type == "imagegpt":  # whose pixels are words
+        return {"input_ids": torch.randint(0, 200, (2, 64), generator=generator)}, None
+    if config.model_type == "siglip2":  # whose patches are rows
+        patches = torch.randn(2, 16, 3 * config.vision_config.patch_size**2, generator=generator)
+        places = {"pixel_attention_mask": torch.ones(2, 16), "spatial_shapes": torch.tensor([[4, 4], [4, 4]])}
+        return {"pixel_values": patches, **places}, None
     if kind == "image":
-        size = config.image_size if is_number(getattr(config, "image_size", None)) else 32
+        size = getattr(config, "image_size", 32)
+        size = size if is_number(size) else 32 if size is None else size[0]
         shape = (2, getattr(config, "num_channels", 3), size, size)
         return {"pixel_values": torch.randn(shape, generator=generator)}, None
     tokens = torch.randint(10, 90, (2, 12), generator=generator)
