@@ -19,6 +19,7 @@ from rapt.torch import (
     flash_gpu,
     function,
     math_attention,
+    native_attention,
     nested_attention,
     schemas,
 )
@@ -41,9 +42,8 @@ def enable(always: bool = False):
 
     Rapt takes every call of F.scaled_dot_product_attention, eager and compiled, from Python and from C++, forward and
     backward, whichever of its operators torch chooses: flash, efficient, cuDNN or math. A call that Rapt cannot compute
-    or that is faster with torch goes to torch's own kernel, and report() says why. torch.backends.mha's fast path,
-    which bypasses these operators, is off in the meantime. The kernels of the current GPU are loaded, so that the first
-    call may be in a captured graph. Graphs compiled before keep the math that they contain.
+    or that is faster with torch goes to torch's own kernel, and report() says why. The kernels of the current GPU are
+    loaded, so that the first call may be in a captured graph. Graphs compiled before keep the math that they contain.
 
     always: take calls that torch computes faster on this GPU too, by the measurements that measured.py reads
     """
@@ -91,7 +91,7 @@ def report() -> Report:
     """The calls that Rapt took since it was enabled, and the calls left to torch, with reasons. print() shows it."""
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
-        operators.append(math_attention.FORWARD)
+        operators += [math_attention.FORWARD, native_attention.FORWARD]
         if not _has_kernels():
             operators = ["torch.nn.functional.scaled_dot_product_attention"]
         return Report(not _counts.off, operators, dict(_counts.taken), dict(_counts.refused))
@@ -112,15 +112,16 @@ def _switch(on=False):
         _remove()
         _counts.clear()
         if _has_kernels():
-            _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math()))
+            _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math(), *_native()))
         else:
             _replace_function()
         _nested_before = nested_attention.install(_counts)
         _counts.off = False  # only now: after an error Rapt is not enabled, and the next call tries again
         if _gpu_modules():
             torch.cuda._lazy_call(_preload)  # now, or when torch initializes CUDA
-        _fast_path_before = torch.backends.mha.get_fastpath_enabled()
-        torch.backends.mha.set_fastpath_enabled(False)
+        if not _has_kernels():  # the fast path of nn.MultiheadAttention does not call the function
+            _fast_path_before = torch.backends.mha.get_fastpath_enabled()
+            torch.backends.mha.set_fastpath_enabled(False)
         if _compiler is not None:  # graphs that are compiled now may contain Rapt's operator in place of math
             _cache_tag_before = _compiler.cache_key_tag
             _compiler.cache_key_tag = f"{_cache_tag_before}rapt {_core.version}"
@@ -130,7 +131,8 @@ def _switch(on=False):
         _counts.off = True
         if _counts.bound and _has_kernels():  # backward calls to come must be Rapt's
             _install(_fused("BACKWARD", _gpu_modules()))
-        torch.backends.mha.set_fastpath_enabled(_fast_path_before)
+        if not _has_kernels():
+            torch.backends.mha.set_fastpath_enabled(_fast_path_before)
         if _compiler is not None:
             _compiler.cache_key_tag = _cache_tag_before
 
@@ -156,6 +158,14 @@ def _math():
     if not schemas.known(math_attention):
         return []
     return [(math_attention.FORWARD, math_attention.forward, key, "CPU") for key in math_attention.KEYS]
+
+
+def _native():
+    if not schemas.known(native_attention):
+        return []
+    name = native_attention.FORWARD
+    has = [key for key in native_attention.KEYS if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)]
+    return [(name, native_attention.forward, key, key) for key in has]
 
 
 def _install(kernels):
