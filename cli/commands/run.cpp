@@ -22,7 +22,9 @@ struct RunOptions {
 };
 
 int run_command(const RunOptions& o) {
-  check_output_path(o.output);
+  std::vector<std::string> names = {"out"};
+  if (o.lse) names.emplace_back("lse");
+  check_are_no_inputs(output_paths(o.output, names), o.tensors);
   const rapt_device device = parse_device(o.device);
   const Attention attention = load_attention(o.tensors);
   const Team team(o.threads);

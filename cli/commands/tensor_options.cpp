@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "cli/inputs/error.hpp"
 #include "cli/io/tensors.hpp"
@@ -120,6 +121,17 @@ void add_tensor_options(CLI::App& command, TensorOptions& o) {
   command.add_option("--seed", o.seed, "Seed of the dropout and of any random input")
       ->capture_default_str()
       ->group("Attention");
+}
+
+void check_are_no_inputs(const std::vector<std::string>& paths, const TensorOptions& o) {
+  for (const std::string& spec :
+       {o.input, o.q, o.k, o.v, o.bias, o.mask, o.alibi, o.sink, o.cu_seqlens_q, o.cu_seqlens_k}) {
+    for (const std::string& path : paths) {
+      std::error_code error;  // false for a file that is not there
+      if (!spec.empty() && std::filesystem::equivalent(file_of(spec), path, error))
+        throw InputError(fmt::format("{}: tensors are read from this file, so it must not be written", path));
+    }
+  }
 }
 
 Attention load_attention(const TensorOptions& o) {

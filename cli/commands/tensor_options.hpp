@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/core/attention.hpp"
 
@@ -24,6 +25,8 @@ struct TensorOptions {
 };
 
 void add_tensor_options(CLI::App& command, TensorOptions& options);
+// Throws InputError if a path is a file that tensors are read from.
+void check_are_no_inputs(const std::vector<std::string>& paths, const TensorOptions& options);
 Attention load_attention(const TensorOptions& options);  // throws InputError
 
 }  // namespace rapt::cli

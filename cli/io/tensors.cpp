@@ -44,27 +44,36 @@ Array load_tensor(const std::string& spec, const std::string& role) {
     return read_npy(spec, mapped.bytes());
   }
   if (spec.ends_with(kSafeTensors)) return load_stored(spec, role, true);
-  const std::string separator = std::string(kSafeTensors) + ":";
-  if (const size_t at = spec.rfind(separator); at != std::string::npos)
-    return load_stored(spec.substr(0, at + separator.size() - 1), spec.substr(at + separator.size()), false);
+  if (const std::string file = file_of(spec); file != spec)
+    return load_stored(file, spec.substr(file.size() + 1), false);
   throw InputError(fmt::format("{}: the name must end in .npy, .safetensors or .safetensors:TENSOR", spec));
 }
 
 Array load_named(const std::string& path, const std::string& tensor) { return load_stored(path, tensor, false); }
 
-void check_output_path(const std::string& path) {
-  if (!path.ends_with(kNpy) && !path.ends_with(kSafeTensors))
-    throw InputError(fmt::format("{}: the name must end in .npy or .safetensors", path));
+std::string file_of(const std::string& spec) {
+  if (spec.ends_with(kNpy) || spec.ends_with(kSafeTensors)) return spec;
+  const size_t at = spec.rfind(std::string(kSafeTensors) + ":");
+  return at == std::string::npos ? spec : spec.substr(0, at + std::string_view(kSafeTensors).size());
+}
+
+std::vector<std::string> output_paths(const std::string& path, const std::vector<std::string>& names) {
+  if (path.ends_with(kSafeTensors)) return {path};
+  if (!path.ends_with(kNpy)) throw InputError(fmt::format("{}: the name must end in .npy or .safetensors", path));
+  const std::string stem = path.substr(0, path.size() - std::string_view(kNpy).size());
+  std::vector<std::string> paths = {path};
+  for (size_t i = 1; i < names.size(); ++i) paths.push_back(fmt::format("{}.{}{}", stem, names[i], kNpy));
+  return paths;
 }
 
 std::vector<std::string> save_tensors(const std::string& path,
                                       const std::vector<std::pair<std::string, const Array*>>& tensors) {
-  check_output_path(path);
-  std::vector<std::string> paths;
+  std::vector<std::string> names;
+  for (const auto& [name, array] : tensors) names.push_back(name);
+  const std::vector<std::string> paths = output_paths(path, names);
   std::vector<std::unique_ptr<common::AtomicFile>> files;
-  const auto begin = [&](const std::string& file, const std::string& header) {
-    paths.push_back(file);
-    files.push_back(std::make_unique<common::AtomicFile>(file));
+  const auto begin = [&](const std::string& header) {
+    files.push_back(std::make_unique<common::AtomicFile>(paths[files.size()]));
     files.back()->write(header);
   };
   const auto data = [](const Array& a) { return std::span(a.data(), static_cast<size_t>(a.bytes())); };
@@ -73,12 +82,11 @@ std::vector<std::string> save_tensors(const std::string& path,
     std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return std::pair(-bytes_of(a.second->dtype()), a.first) < std::pair(-bytes_of(b.second->dtype()), b.first);
     });
-    begin(path, safetensors_header(order));
+    begin(safetensors_header(order));
     for (const auto& [name, array] : order) files.back()->write(data(*array));
   } else {
     for (const auto& [name, array] : tensors) {
-      const std::string stem = path.substr(0, path.size() - std::string(kNpy).size());
-      begin(files.empty() ? path : fmt::format("{}.{}{}", stem, name, kNpy), npy_header(path, *array));
+      begin(npy_header(path, *array));
       files.back()->write(data(*array));
     }
   }

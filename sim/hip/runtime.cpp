@@ -9,6 +9,7 @@
 #include "sim/profile/time_log.hpp"
 #include "sim/timing/device_name.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -16,18 +17,21 @@ namespace rapt::sim::hip {
 
 namespace {
 
+// Without RAPT_SIM_LOG too: the program can only say that there is no device.
+void complain(const std::string& why) { std::fprintf(stderr, "rapt-sim: %s\n", why.c_str()); }
+
 // Nothing if there is no such device.
 std::optional<timing::DeviceName> find_device(std::string_view word) {
   const auto device = timing::parse_device_name(word);
   if (!device)
-    log("RAPT_SIM_ARCH: no device is called '" + std::string(word) + "'; there are " + timing::device_names());
+    complain("RAPT_SIM_ARCH: no device is called '" + std::string(word) + "'; there are " + timing::device_names());
   return device;
 }
 
 // None if a variable has a value that it cannot have.
 std::vector<timing::DeviceName> configured() {
   if (environment().time == TimeMode::unknown) {
-    log("RAPT_SIM_TIME: '" + std::string(std::getenv("RAPT_SIM_TIME")) + "' is none of 0, 1, sample and all");
+    complain("RAPT_SIM_TIME: '" + std::string(std::getenv("RAPT_SIM_TIME")) + "' is none of 0, 1, sample and all");
     return {};
   }
   const char* variable = std::getenv("RAPT_SIM_ARCH");

@@ -286,6 +286,18 @@ class Outputs(FilesTest):
         self.rapt("run", "--input", "b.safetensors", "--output", "out.npy", code=2, says=[".npy has no bf16"])
         self.assertNotIn("out.npy", self.names())
 
+    def test_inputs_are_not_overwritten(self):
+        write_safetensors(self.folder / "mask.safetensors", {"left": ("U8", np.ones((1, 1, 9, 13), np.uint8))})
+        self.save(**{"k.lse": self.k})
+        good = [*self.qkv(), "--mask", "mask.safetensors:left"]
+        before = (self.folder / "q.npy").read_bytes()
+        for name in ("q.npy", "./q.npy", "mask.safetensors"):
+            self.rapt("run", *good, "--output", name, code=2, says=[name, "must not be written"])
+        lse = ["--q", "q.npy", "--k", "k.lse.npy", "--v", "v.npy", "--lse"]
+        self.rapt("run", *lse, "--output", "k.npy", code=2, says=["k.lse.npy", "must not be written"])
+        self.assertEqual((self.folder / "q.npy").read_bytes(), before)
+        self.rapt("run", *lse[:-1], "--output", "k.npy")
+
     def test_replaces_the_old(self):
         good = self.qkv()
         (self.folder / "out.npy").write_bytes(b"old")
