@@ -135,7 +135,7 @@ python: ## the Python package: its tests, with GPU tensors on the simulator, and
 python-torch: ## the tests that need PyTorch alone with another version of it (TORCH=2.5.1), after `make python`
 	$(if $(TORCH),,$(error TORCH=VERSION is missing))
 	test -x build/torch-$(TORCH)/bin/python || python3 -m venv build/torch-$(TORCH)
-	build/torch-$(TORCH)/bin/python -m pip install -q torch==$(TORCH) numpy pytest
+	build/torch-$(TORCH)/bin/python -m pip install -q torch==$(TORCH) numpy pytest expecttest
 	PYTHONPATH=build/release/python build/torch-$(TORCH)/bin/python -m pytest -q -p no:cacheprovider python/tests/pytorch \
 	  python/tests/test_bench.py python/tests/test_bench_models.py python/tests/test_verify.py $(foreach name,flash_attn flash_attn_3 flash_attn_passes flash_attn_rotary,python/tests/test_$(name).py)
 asan: ## tests under the address and undefined-behaviour sanitizers, and the fuzz targets on their corpus
