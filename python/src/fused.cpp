@@ -44,6 +44,7 @@ size_t Fused::Hash::operator()(const Key& key) const {
 
 Fused::Fused(std::string name, Results results, nb::object counts, nb::object side)
     : name_(std::move(name)), results_(std::move(results)), counts_(std::move(counts)), side_(std::move(side)) {
+  take_ = counts_.attr("take");
   seed_type_ = side_.attr("SEED");
   backend_ = nb::cast<std::string>(side_.attr("backend")());
   const nb::module_ torch = nb::module_::import_("torch");
@@ -128,7 +129,7 @@ nb::object Fused::attempt(Direction direction, bool must, const Compute& compute
   try {
     Attempt found = compute();
     if (found.why.is_none()) {
-      counts_.attr("take")(direction == Direction::forward ? "forward" : "backward");
+      take_(direction == Direction::forward ? "forward" : "backward");
       return found.results;
     }
     why = found.why;

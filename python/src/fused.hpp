@@ -63,7 +63,7 @@ class Fused {
 
   std::string name_;
   Results results_;
-  nb::object counts_, side_, seed_type_;
+  nb::object counts_, take_, side_, seed_type_;
   std::string backend_;
   nb::object empty_, empty_like_, fp32_, uses_flash_, deterministic_, capturing_;  // torch's
   std::unordered_map<Key, Verdict, Hash> verdicts_;
