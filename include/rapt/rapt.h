@@ -152,7 +152,7 @@ typedef struct rapt_attention {
   size_t struct_size;
   const rapt_tensor* q;        /* [batch, seqlen_q, heads_q, head_dim], fp16, bf16, fp32 (fp64: math backend only) */
   const rapt_tensor* k;        /* [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k */
-  const rapt_tensor* v;        /* [batch, seqlen_k, heads_k, head_dim_v]; head dims 1 to 512 */
+  const rapt_tensor* v;        /* [batch, seqlen_k, heads_k, head_dim_v]; head dims 1 to 576 */
   const double* softmax_scale; /* NULL: 1 / sqrt(head_dim) */
   int32_t causal;              /* rapt_causal */
   double softcap;              /* 0: none */

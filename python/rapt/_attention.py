@@ -16,7 +16,7 @@ def attention(
     q: [batch, seqlen_q, heads_q, head_dim]; fp16, bf16 or fp32 (fp64: only the math backend), any strides, but
         head_dim contiguous. PyTorch's [batch, heads, seqlen, head_dim] is a transposed view of that.
     k: [batch, seqlen_k, heads_k, head_dim]; heads_q is a multiple of heads_k
-    v: [batch, seqlen_k, heads_k, head_dim_v]; head dims are 1 to 512
+    v: [batch, seqlen_k, heads_k, head_dim_v]; head dims are 1 to 576
     out: [batch, seqlen_q, heads_q, head_dim_v], the type of q, to write into; default: a new one of q's library
     return_lse: return (out, lse), where lse (logsumexp) is fp32 (fp64 where q is) [batch, heads_q, seqlen_q]: the
         natural logarithm of the sum of exp(logits)

@@ -236,6 +236,26 @@ def test_pages_are_the_rows_that_they_hold():
     torch.testing.assert_close(out, fa.flash_attn_with_kvcache(queries, k, v, cache_seqlens=lengths))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=["fp16", "bf16", "fp32"])
+def test_latent_attention_decodes_from_one_paged_cache(dtype):
+    """The values are the first 512 elements of the keys, and 128 query heads share them."""
+    q, pages = tensors((2, 2, 128, 576), (6, 16, 1, 576), dtype=dtype)
+    table = torch.tensor([[3, 0, 5], [1, 4, 2]], dtype=torch.int32)
+    lengths = torch.tensor([37, 48], dtype=torch.int32)
+    out, lse = fa.flash_attn_with_kvcache(
+        q, pages, pages[..., :512], cache_seqlens=lengths, block_table=table, causal=True, return_softmax_lse=True
+    )
+    assert out.shape == (2, 2, 128, 512)
+    for b, rows in enumerate(lengths.tolist()):
+        k = pages[table[b].long()].flatten(0, 1)[None, :rows]
+        exact_out, exact_lse, limit = forward(
+            *(x.double().numpy() for x in (q[b : b + 1], k, k[..., :512])), causal=True
+        )
+        plain, plain_lse = rapt.attention(q[b : b + 1], k, k[..., :512], causal=True, return_lse=True, backend="math")
+        assert_within_rule("out", out[b : b + 1], exact_out, plain, limit)
+        assert_within_rule("lse", lse[b : b + 1], exact_lse, plain_lse, limit)
+
+
 def test_pages_of_keys_and_values_in_one_pool():
     """As transformers has them: page 2 i is of keys, page 2 i + 1 of values, so that the two caches overlap."""
     q, new_k, new_v, pool = tensors((2, 1, 4, 32), (2, 1, 2, 32), (2, 1, 2, 32), (13, 16, 2, 32))

@@ -16,7 +16,7 @@ namespace rapt {
 
 enum class DType : uint8_t { fp16, bf16, fp32, fp64 };
 
-inline constexpr int64_t kMaxHeadDim = 512;
+inline constexpr int64_t kMaxHeadDim = 576;  // MLA decodes with 576
 
 std::string_view dtype_name(DType dtype);
 int64_t dtype_bytes(DType dtype);

@@ -62,7 +62,7 @@ TEST_P(LongRows, MeetTheRuleForEverySeed) {
 
 const char* const kLongRows[] = {
     "b1 hq1 hk1 sq70 sk90 d512 fp32", "b1 hq1 hk1 sq71 sk89 d448 fp32", "b1 hq1 hk1 sq67 sk91 d384 fp32",
-    "b2 hq8 hk1 sq2 sk91 d512 fp32",  "b1 hq1 hk1 sq70 sk90 d512 bf16",
+    "b2 hq8 hk1 sq2 sk91 d512 fp32",  "b1 hq1 hk1 sq70 sk90 d512 bf16", "b2 hq128 hk1 sq1 sk91 d576 dv512 fp32",
 };
 
 INSTANTIATE_TEST_SUITE_P(Suite, LongRows,

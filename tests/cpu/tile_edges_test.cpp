@@ -45,13 +45,15 @@ TEST_F(TileEdges, OfOneQuery) {
 }
 
 TEST_F(TileEdges, OfHeadDims) {
-  for (const char* dim : {"8", "15", "16", "24", "31", "32", "33", "40", "64", "72", "80", "112", "256", "272", "512"})
+  for (const char* dim :
+       {"8", "15", "16", "24", "31", "32", "33", "40", "64", "72", "80", "112", "256", "272", "512", "576"})
     for (const char* rest : {" bf16", " bf16 causal"})
       check(std::string("b1 hq4 hk4 sq37 sk45 d") + dim + rest, Layout::padded);
 }
 
 TEST_F(TileEdges, OfDifferentHeadDims) {
-  for (const char* dims : {"d8 dv40", "d40 dv8", "d64 dv16", "d80 dv112", "d192 dv128", "d256 dv24", "d24 dv512"})
+  for (const char* dims :
+       {"d8 dv40", "d40 dv8", "d64 dv16", "d80 dv112", "d192 dv128", "d256 dv24", "d24 dv512", "d576 dv512"})
     for (const char* rest : {" bf16", " bf16 causal"})
       check(std::string("b1 hq4 hk4 sq50 sk35 ") + dims + rest, Layout::compact);
 }

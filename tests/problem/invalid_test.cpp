@@ -66,14 +66,15 @@ const BadRow kTensors[] = {
        c.reshape(c.attention.c.q, {2, 5, 4, 0});
        c.reshape(c.attention.c.k, {2, 7, 2, 0});
      },
-     {"q has head_dim 0", "1 to 512"}},
-    {"HeadDim513",
-     "b1 hq1 hk1 sq64 sk64 d512 fp32",
+     {"q has head_dim 0", "1 to 576"}},
+    {"HeadDim577",
+     "b1 hq1 hk1 sq64 sk64 d576 fp32",
      [](C& c) {
-       c.reshape(c.attention.c.q, {1, 8, 1, 513});
-       c.reshape(c.attention.c.k, {1, 8, 1, 513});
+       c.reshape(c.attention.c.q, {1, 8, 1, 577});
+       c.reshape(c.attention.c.k, {1, 8, 1, 577});
+       c.reshape(c.attention.c.v, {1, 8, 1, 577});
      },
-     {"q has head_dim 513", "1 to 512"}},
+     {"q has head_dim 577", "v has head_dim 577", "1 to 576"}},
     {"ShapeOfOut", kPlain, [](C& c) { c.reshape(c.forward.out, {2, 4, 4, 8}); }, {"out has shape [2, 4, 4, 8]", "5"}},
     {"ShapeOfLse", kPlain, [](C& c) { c.reshape(c.forward.lse, {2, 4, 4}); }, {"lse has shape [2, 4, 4]"}},
     {"OutIsQ", kPlain, [](C& c) { c.forward.out = c.attention.c.q; }, {"out", "overlaps q"}},

@@ -92,7 +92,7 @@ const Case kOptions[] = {
 };
 
 constexpr int64_t kEdges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
-constexpr int64_t kHeadDims[] = {1, 5, 7, 20, 32, 33, 64, 80, 100, 128, 160, 192, 256, 257, 512};
+constexpr int64_t kHeadDims[] = {1, 5, 7, 20, 32, 33, 64, 80, 100, 128, 160, 192, 256, 257, 512, 576};
 const char* const kTypes[] = {"fp32", "bf16", "fp16"};
 
 std::string with_type(std::string text, const std::string& dtype) { return text.replace(text.find('*'), 1, dtype); }
@@ -141,6 +141,16 @@ void add_huge(std::vector<Case>& all) {
       all.push_back({with_type(text, type), huge});
 }
 
+// Multi-head latent attention: the prefill, and decoding, where every query head attends the same compressed keys.
+void add_latent(std::vector<Case>& all) {
+  for (const std::string type : kTypes) {
+    all.push_back({sizes(1, 4, 4, 35, 67, 192) + " dv128 " + type + " causal", outliers, padded});
+    all.push_back({sizes(2, 128, 1, 1, 70, 576) + " dv512 " + type + " paged=16", outliers});
+    all.push_back({sizes(1, 16, 1, 2, 300, 576) + " dv512 " + type + " causal", normal, padded});
+    all.push_back({sizes(1, 8, 1, 2, 70, 576) + " dv512 " + type + " causal paged=16"});
+  }
+}
+
 }  // namespace
 
 std::string name_of(const Case& c) {
@@ -173,6 +183,7 @@ std::vector<Case> cases() {
   add_edges(all);
   add_head_dims(all);
   add_huge(all);
+  add_latent(all);
   return all;
 }
 

@@ -7,7 +7,7 @@ from torch._functorch.autograd_function import enable_single_level_autograd_func
 from torch.autograd.function import _SingleLevelFunction
 
 from rapt.torch import composition
-from rapt.torch.operators import LIBRARY, NAMES, backward_operator, operator
+from rapt.torch.operators import LIBRARY, NAMES, backward_operator, check_has_backward, operator
 
 _WITH_GRADIENT = [NAMES.index(name) for name in ("q", "k", "v", "bias", "sink")]
 _WITH_SECOND = [1, *(4 + i for i in _WITH_GRADIENT)]  # of the backward's arguments: dout, and these
@@ -107,6 +107,7 @@ def _autograd(keyset, *args):
     if _has_tangent(*args):
         return composition.forward(*args)
     if _is_recorded(*args):
+        check_has_backward(args[0], args[2])
         return _apply(_Attention, _TransformedAttention, keyset, *args)
     with _AutoDispatchBelowAutograd():
         return operator.redispatch(keyset & _after_autograd_keyset, *args)

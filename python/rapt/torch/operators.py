@@ -167,6 +167,19 @@ def check_is_numbers(**tensors):
             )
 
 
+_MOST_BACKWARD = 512
+
+
+def check_has_backward(query: Tensor, value: Tensor):
+    """Raises for a forward on a GPU whose backward no kernel computes."""
+    largest = max(query.shape[-1], value.shape[-1])
+    if largest > _MOST_BACKWARD and query.device.type == "cuda":
+        raise NotImplementedError(
+            f"head_dim is {largest}, and GPU kernels have a backward pass up to {_MOST_BACKWARD}: "
+            "without one, call it under torch.no_grad()"
+        )
+
+
 def alignment(causal: bool | str) -> str | None:
     return {True: "bottom-right", False: None}.get(causal, causal)
 

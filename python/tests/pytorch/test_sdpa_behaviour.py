@@ -45,6 +45,11 @@ CALLS = {
     "head_dim_v": (qkv(v=(B, H, SK, 3)), {}),
     "head_dim 1": (qkv((B, H, SQ, 1), (B, H, SK, 1)), {}),
     "head_dim 512": (qkv((1, 1, 3, 512), (1, 1, 4, 512)), {}),
+    "head_dim 192, head_dim_v 128": (qkv((B, H, SQ, 192), (B, H, SK, 192), (B, H, SK, 128)), {"is_causal": True}),
+    "head_dim 576, head_dim_v 512, one head of keys": (
+        qkv((B, 128, 1, 576), (B, 1, SK, 576), (B, 1, SK, 512)),
+        {"enable_gqa": True},
+    ),
     "seqlen 1": (qkv((B, H, 1, D), (B, H, 1, D)), {}),
     "keys of batch 1": (qkv(k=(1, H, SK, D)), {}),
     "query of batch 1": (qkv(q=(1, H, SQ, D)), {}),
