@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "cli/rule/rule.hpp"
 
@@ -54,19 +55,23 @@ class FinalLogit {
 
 // The attended keys of one row and their final logits.
 struct Row {
-  int64_t b, h;
+  int64_t b, h, index;  // index: in lse
   std::vector<int64_t> keys;
   std::vector<double> products, logits;
   double sink, top;  // -inf if there is none
 };
 
+// Without rows that have a logit of NaN or +inf: no result that depends on their weights is finite.
 template <class Body>
 void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
   const FinalLogit logit(p, t);
+  const bool packed = p.varlen_count > 0;
+  const int64_t rows = packed ? first_q(p, p.batch) : p.seqlen_q;
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t h = 0; h < p.heads_q; ++h)
       for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
-        Row row{b, h, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
+        const int64_t index = packed ? h * rows + first_q(p, b) + i : (b * p.heads_q + h) * rows + i;
+        Row row{b, h, index, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
         for (int64_t j = 0; j < seqlen_k(p, b); ++j)
           if (attends(p, t.mask, b, h, i, j)) {
             row.keys.push_back(j);
@@ -75,9 +80,8 @@ void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
             row.logits.push_back(of_key.value);
           }
         row.top = row.sink;
-        for (const double s : row.logits)
-          if (std::isfinite(s)) row.top = std::max(row.top, s);
-        body(row);
+        for (const double s : row.logits) row.top = std::max(row.top, s);
+        if (std::ranges::all_of(row.logits, [](double s) { return s < kInfinity; })) body(row);
       }
 }
 
@@ -122,6 +126,18 @@ double spread_of(const rapt_problem& p, const MadeTensors& t, const Row& row, do
   return spread;
 }
 
+void find_largest_logits(const rapt_problem& p, const MadeTensors& t, Bounds& b) {
+  const int64_t rows = p.varlen_count > 0 ? first_q(p, p.batch) : p.batch * p.seqlen_q;
+  std::vector<bool> vague(static_cast<size_t>(rows * p.heads_q));
+  each_row(p, t, [&](const Row& row) {
+    const double largest = largest_of(row);
+    vague[static_cast<size_t>(row.index)] = logit_slack(largest) > Bounds::kVague;
+    b.largest_logit = std::max(b.largest_logit, largest);
+    if (logit_slack(largest) <= Bounds::kVague) b.clear_logit = std::max(b.clear_logit, largest);
+  });
+  if (logit_slack(b.largest_logit) > Bounds::kVague) b.vague_rows = std::move(vague);
+}
+
 double largest_finite_of(const Array& a) {
   double most = 0;
   for (const double x : a.values())
@@ -147,7 +163,7 @@ double largest_norm(const Array& a) {
 
 Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout) {
   Bounds b;
-  each_row(p, t, [&](const Row& row) { b.largest_logit = std::max(b.largest_logit, largest_of(row)); });
+  find_largest_logits(p, t, b);
   const double slack = logit_slack(b.largest_logit), keep = 1 / (1 - p.dropout);
   const std::vector<double> v = t.v.values();
   b.spread = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/inputs/make.hpp"
 
@@ -26,6 +27,9 @@ struct Bounds {
   // The largest magnitude among the finite final logits that the masks keep, sinks included. Of a logit whose weight is
   // exactly 0 in float32 only the scaled product counts, without bias and ALiBi; such a sink does not count.
   double largest_logit = 0;
+  // Whether a row's own logits make its weights vague, for each row in the order of lse. Empty if no row is vague.
+  std::vector<bool> vague_rows;
+  double clear_logit = 0;  // largest_logit of the other rows
   // How far out can move, however wrong the weights are.
   double spread = 0;
   // How large each result can be if every weight is anything from 0 to 1.

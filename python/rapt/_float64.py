@@ -29,6 +29,10 @@ class Bounds(NamedTuple):
     """how far out can move, however wrong the weights are"""
     reach: dict[str, float]
     """how large each result can be if every weight is anything from 0 to 1"""
+    vague_rows: np.ndarray | None = None
+    """as lse: rows whose weights errors of their own logits make vague; None if there are none"""
+    clear_logit: float = 0.0
+    """largest_logit of the other rows"""
 
 
 def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
@@ -47,8 +51,8 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     parts = [None if x is None else np.broadcast_to(x, (batch, heads_q, seqlen_q, k.shape[1])) for x in (bias, mask)]
     results = {"out": np.zeros(shape), "lse": np.zeros((batch, heads_q, seqlen_q))}
     results |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
-    dbias, dsink, largest = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q), 0.0
-    spreads = []
+    dbias, dsink = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q)
+    largest, spreads = np.zeros_like(results["lse"]), []
     scale = q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale
     for b, h in np.ndindex(batch, heads_q):
         found, top, spread = head_float64(
@@ -58,7 +62,7 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
             slope=None if slopes is None else slopes[b, h], sink=None if sink is None else sink[h],
             out=None if out is None else out[b, :, h],
         )  # fmt: skip
-        largest = max(largest, top)
+        largest[b, h] = top
         spreads.append(spread)
         results["out"][b, :, h], results["lse"][b, h], results["dq"][b, :, h] = found["out"], found["lse"], found["dq"]
         results["dk"][b, :, h // group] += found["dk"]
@@ -69,9 +73,16 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
         results["dbias"] = dbias.sum(axis=tuple(i for i in range(4) if bias.shape[i] == 1), keepdims=True)
     if sink is not None:
         results["dsink"] = dsink
-    slack = 4 * UNIT * (1 + largest)
-    widest = max((spread(slack) for spread in spreads), default=0.0) if slack > VAGUE else 0.0
-    return results, Bounds(largest, widest, _reach(q, k, v, dout, scale))
+    vague, reach = _slack(largest) > VAGUE, _reach(q, k, v, dout, scale)
+    if not vague.any():
+        return results, Bounds(largest.max(initial=0), 0.0, reach)
+    widest = max(spread(_slack(largest.max())) for spread in spreads)
+    return results, Bounds(largest.max(), widest, reach, vague, largest[~vague].max(initial=0))
+
+
+def _slack(largest_logit):
+    """What any fp32 sum of the logits may lose, as an error of each logit."""
+    return 4 * UNIT * (1 + largest_logit)
 
 
 def _reach(q, k, v, dout, scale):
@@ -87,7 +98,7 @@ def _reach(q, k, v, dout, scale):
 def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None, bias=None, mask=None, slope=None,
                  sink=None, keep=1.0, out=None):  # fmt: skip
     """One head of one sequence, each tensor a matrix; `keep` multiplies probabilities, as dropout does. Also returns
-    Bounds.largest_logit, and a function from an error of each logit to Bounds.spread.
+    each row's Bounds.largest_logit, and a function from an error of each logit to Bounds.spread.
 
     Keys and values that no query attends may hold NaN: they affect nothing.
     """
@@ -112,10 +123,11 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     total = e.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         lse = (top + np.log(total))[:, 0]
-    counts = np.isfinite(every) & (every >= lse[:, None] + NO_WEIGHT)
-    largest = np.abs(every[counts]).max(initial=0.0)
-    weightless = np.isfinite(logits) & np.isfinite(products) & ~counts[:, :columns]
-    largest = np.abs(products[weightless]).max(initial=largest)
+    finite = np.isfinite(every) & np.isfinite(lse)[:, None]  # where lse is NaN, no result of the row is finite
+    counts = finite & (every >= lse[:, None] + NO_WEIGHT)
+    largest = np.where(counts, np.abs(every), 0).max(axis=1, initial=0)
+    weightless = finite[:, :columns] & np.isfinite(products) & ~counts[:, :columns]
+    largest = np.maximum(largest, np.where(weightless, np.abs(products), 0).max(axis=1, initial=0))
     p_every = e / np.where(total == 0, 1, total)
     p = p_every[:, :columns]
     with np.errstate(invalid="ignore"):
@@ -142,10 +154,12 @@ def _spread(every, top, v, slack, with_sink, keep):
         keys = counts[: len(v)]
         if not keys.any() or (not sunk and np.ptp(logits[: len(v)][keys]) == 0):
             continue
-        values = np.where(np.isfinite(v[keys]), v[keys], 0)
+        values = v[keys]
         if sunk or keep != 1:
             values = np.concatenate([values, np.zeros((1, v.shape[1]))])
-        widest = max(widest, np.ptp(values, axis=0).max(initial=0))
+        finite = np.isfinite(values)
+        ranges = np.where(finite, values, -np.inf).max(axis=0) - np.where(finite, values, np.inf).min(axis=0)
+        widest = max(widest, ranges.max(initial=0))
     return keep * widest
 
 
@@ -176,13 +190,23 @@ def error_and_allowance(name, result, exact, plain, bounds):
     """The rule of docs/architecture.md, as cli/rule/rule.cpp has it; `result` and `plain` in their own type, as NumPy
     arrays or PyTorch tensors. The error is infinite if a NaN or an infinity is misplaced."""
     largest_finite = LARGEST_FINITE[str(result.dtype).rpartition(".")[2]]
-    result, exact, plain = (_doubles(x) for x in (result, exact, plain))
+    tensors = [_doubles(x) for x in (result, exact, plain)]
+    most = np.abs(tensors[1][np.isfinite(tensors[1])]).clip(max=largest_finite).max(initial=0)
+    parts = [(..., bounds.largest_logit)]
+    if bounds.vague_rows is not None and name in ("out", "lse", "dq"):
+        vague = bounds.vague_rows if name == "lse" else bounds.vague_rows.swapaxes(1, 2)
+        parts.append((~vague, bounds.clear_logit))
+    found = [_of_rows(name, [x[rows] for x in tensors], largest_finite, most, logit, bounds) for rows, logit in parts]
+    return max(found, key=lambda pair: (pair[0] > pair[1], pair[0] / pair[1] if pair[1] else 0))
+
+
+def _of_rows(name, tensors, largest_finite, most, largest_logit, bounds):
+    result, exact, plain = tensors
     misplaced, error = _difference(result, exact, largest_finite)
-    slack = 4 * UNIT * (1 + bounds.largest_logit)
+    slack = _slack(largest_logit)
     if name == "lse":
         slack += 1e-6
     else:
-        most = np.abs(exact[np.isfinite(exact)]).clip(max=largest_finite).max(initial=0)
         reach = bounds.reach[name]
         at_most = VAGUE * most + bounds.spread if name == "out" else max(VAGUE * most, reach)
         slack = min(slack * most, at_most) + LEAST_NORMAL * reach

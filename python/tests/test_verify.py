@@ -56,7 +56,9 @@ def _bounds(largest_logit, spread=0.0, **reach):
 def test_the_rule(result, exact, allowed, kind):
     half = {np.array: np.float16, torch.tensor: torch.float16}[kind]
     plain = [exact[0] + 1, float(np.clip(exact[1], -65504, 65504))]
-    error, allowance = error_and_allowance("out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), _bounds(0))
+    error, allowance = error_and_allowance(
+        "out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), _bounds(0)
+    )
     assert (error <= allowance) == allowed
     if abs(exact[1]) < INF:
         assert allowance == 2 + 4 * 2.0**-24 * min(max(map(abs, exact)), 65504)
@@ -72,6 +74,29 @@ def test_logits_allow_no_more_than_wrong_weights_could(name, allowed):
     of = np.array([8], np.float16)
     bounds = _bounds(1e11, 3.0, dv=5.0)
     assert error_and_allowance(name, of, np.array([8.0]), of, bounds)[1] == pytest.approx(allowed, abs=1e-30)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("out", (1, 2, 2, 1)), ("lse", (1, 2, 2))])
+def test_vague_rows_allow_nothing_in_others(name, shape):
+    q = np.ones((1, 2, 2, 1))
+    q[0, 1, 0] = 1e9  # head 0, row 1
+    results, bounds = attention_float64(q, np.array([[[[1.0]], [[1.0 + 1e-9]]]]), np.array([[[[5.0]], [[8.0]]]]))
+    assert bounds.vague_rows.tolist() == [[[False, True], [False, False]]]
+    assert bounds.clear_logit < 2 and bounds.spread == 3
+    exact = results[name]
+    assert exact.shape == shape
+    for at in np.ndindex(shape):
+        wrong = exact.astype(np.float32)
+        wrong[at] += 1
+        error, allowance = error_and_allowance(name, wrong, exact, exact.astype(np.float32), bounds)
+        assert (error <= allowance) == (at == ((0, 1, 0, 0) if name == "out" else (0, 0, 1)))
+
+
+def test_rows_with_nan_do_not_count():
+    k = np.array([1.0, 2, NAN, 4, 5]).reshape(1, 5, 1, 1)
+    with np.errstate(invalid="ignore"):
+        bounds = attention_float64(np.full((1, 3, 1, 1), 1e9), k, np.ones((1, 5, 1, 1)), causal="top-left")[1]
+    assert bounds.largest_logit == 2e9
 
 
 HUGE = [("zeros", False), ("one key", False), ("mean", True)]

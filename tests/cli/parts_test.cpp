@@ -133,6 +133,34 @@ TEST(Bounds, LargestLogitFollowsMasksAndCaps) {
   EXPECT_DOUBLE_EQ(largest("b1 hq1 hk1 sq3 sk5 d4 fp64 sink", 120), 120);
 }
 
+TEST(Bounds, RowsWithNanDoNotCount) {
+  const Problem p = Problem::parse("b1 hq1 hk1 sq3 sk5 d1 fp64 causal-tl");
+  Attention a = make_inputs(p, InputKind::normal, 1);
+  a.q.fill([](int64_t) { return 1e9; });
+  a.k.fill([](int64_t j) { return j == 2 ? NAN : j + 1; });
+  EXPECT_DOUBLE_EQ(bounds_of(p.c(), a, nullptr).largest_logit, 2e9);
+  a.k.set(2, INFINITY);
+  EXPECT_DOUBLE_EQ(bounds_of(p.c(), a, nullptr).largest_logit, 2e9);
+}
+
+TEST(Bounds, VagueRowsAreInTheOrderOfLse) {
+  const auto of = [](const char* text, double others) {
+    const Problem p = Problem::parse(text);
+    Attention a = make_inputs(p, InputKind::normal, 1);
+    a.k.fill([](int64_t) { return 1; });
+    a.q.fill([&](int64_t i) { return i == 5 ? 1e9 : others; });
+    return bounds_of(p.c(), a, nullptr);
+  };
+  const Bounds dense = of("b2 hq2 hk1 sq3 sk2 d1 fp64", 3), packed = of("b2 hq2 hk1 sq3 sk2 d1 fp64 varlen=1:2,3:2", 3);
+  EXPECT_EQ(dense.vague_rows, (std::vector<bool>{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(packed.vague_rows, (std::vector<bool>{0, 0, 0, 0, 0, 0, 1, 0}));
+  for (const Bounds& b : {dense, packed}) {
+    EXPECT_EQ(b.clear_logit, 3);
+    EXPECT_EQ(b.largest_logit, 1e9);
+  }
+  EXPECT_TRUE(of("b1 hq2 hk1 sq3 sk2 d1 fp64", 1e5 / 4).vague_rows.size() == 6);
+}
+
 TEST(Bounds, SpreadIsOfTheKeysThatCanHaveWeight) {
   const auto spread = [](const char* text, bool equal) {
     const Problem p = Problem::parse(text);
@@ -192,6 +220,28 @@ TEST(Rule, LogitsAllowNoMoreThanWrongWeightsCould) {
   EXPECT_EQ(allowance("dv"), 5);
   EXPECT_EQ(allowance("dq"), 8 / 16.0);
   EXPECT_EQ(allowance("dk"), 4 * 0x1p-24 * (1 + 1e11) * 8 + 0.5);  // weights below 2^-126 may be 0
+}
+
+TEST(Rule, VagueRowsAllowNothingInOthers) {
+  Bounds b = wide(1e11);
+  b.spread = 3, b.vague_rows = {false, true, false, false};  // head 0, row 1
+  const auto ok = [&](const char* tensor, std::vector<int64_t> shape, int64_t wrong) {
+    Array exact(kFp64, shape), x(kFp16, shape);
+    exact.fill([](int64_t) { return 8; });
+    x.fill([&](int64_t i) { return i == wrong ? 9 : 8; });
+    return measure(tensor, x, exact.converted(kFp16), exact, b).ok();
+  };
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(ok("out", {1, 2, 2, 1}, i), i == 2) << i;
+    EXPECT_EQ(ok("dq", {2, 2, 1}, i), false) << i;  // of packed sequences; half of the value is too much in any row
+    EXPECT_EQ(ok("lse", {1, 2, 2}, i), i == 1) << i;
+    EXPECT_EQ(ok("dv", {1, 2, 2, 1}, i), false) << i;
+  }
+  b.dq = b.dv = 1;
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(ok("dq", {2, 2, 1}, i), i == 2) << i;
+    EXPECT_EQ(ok("dv", {1, 2, 2, 1}, i), true) << i;  // every row can add to it
+  }
 }
 
 TEST(Rule, NanAndInfinitiesStayInTheirPlaces) {

@@ -105,6 +105,37 @@ TEST_P(FiniteMask, DoesNotHideIt) {
 }
 INSTANTIATE_TEST_SUITE_P(Planted, FiniteMask, testing::ValuesIn(kFiniteMask));
 
+// A mask of -1e9 excludes every key of the first three rows, and nothing of the other rows. What the first rows do to
+// dk, dv and dbias can be as large as these are.
+void change_other_rows(Tensor& x, const std::function<double(double)>& change) {
+  const std::vector<double> old = x.values();
+  const int64_t rest = x.count() / 33;  // of one head and batch
+  x.fill([&](int64_t i) { return i / rest < 3 ? old[static_cast<size_t>(i)] : change(old[static_cast<size_t>(i)]); });
+}
+
+const Fault kMaskedRows[] = {
+    {"lse off by 1e-3", "lse",
+     [](auto&, auto&, Results& r) { change_other_rows(r.lse, [](double x) { return x + 1e-3; }); }},
+    {"out off by a tenth", "out",
+     [](auto&, auto&, Results& r) { change_other_rows(r.out, [](double x) { return x * 1.1; }); }},
+    {"dq off by a tenth", "dq",
+     [](auto&, auto&, Results& r) { change_other_rows(r.dq, [](double x) { return x * 1.1; }); }},
+    {"dq of the other sign", "dq",
+     [](auto&, auto&, Results& r) { change_other_rows(r.dq, [](double x) { return -x; }); }},
+};
+
+class MaskedRows : public testing::TestWithParam<Fault> {};
+TEST_P(MaskedRows, DoNotHideItInOthers) {
+  for (const char* type : {"fp32", "bf16", "fp16"}) {
+    Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq33 sk66 d64 " + std::string(type) + " bias=b1h1"));
+    Tensor bias(kFp32, inputs.bias.shape());
+    bias.fill([](int64_t i) { return i < 3 * 66 ? -1e9 : 0; });
+    inputs.bias = bias;
+    expect_failed(inputs, GetParam());
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Planted, MaskedRows, testing::ValuesIn(kMaskedRows));
+
 // A sink leaves e^-70 for the keys.
 TEST(SmallWeights, AreNotTakenForZero) {
   Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq5 sk9 d8 fp32 sink"));

@@ -162,7 +162,7 @@ def expected(problem, tensors):
                 tensors["q"][at_q][:, h], k, v, tensors["dout"][at_q][:, h], scale=problem.scale, causal=problem.causal,
                 softcap=problem.softcap, window=problem.window, bias=bias, mask=mask, slope=slope, sink=sink, keep=keep,
             )  # fmt: skip
-            largest = max(largest, top)
+            largest = max(largest, top.max(initial=0))
             results["out"][at_q][:, h] = found["out"]
             results["lse"][(h, *at_q) if problem.packed else (b, h)] = found["lse"]
             if "dq" in results:
