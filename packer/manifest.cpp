@@ -61,7 +61,7 @@ void set(Row& row, const Setting& s) {
   Budget& budget = row.budget;
   if (key == "features=") row.features = word(key, value, {"plain", "scores", "general"});
   else if (key == "p=") row.p = word(key, value, {"nearest", "truncated", "exact"});
-  else if (key == "head_dim=") row.head_dim = number(key, value, 1, 512);
+  else if (key == "head_dim=") row.head_dim = number(key, value, 1, 576);
   else if (key == "block_k=") row.block_k = number(key, value, 1, 65536);
   else if (key == "waves=") row.waves = number(key, value, 1, 32);
   else if (key == "waves_per_eu=") row.waves_per_eu = number(key, value, 1, 16);
