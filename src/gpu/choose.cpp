@@ -160,7 +160,8 @@ class Chooser {
           lead.computes(stage) ? &lead : by_shape(able(stage, lead.family()), std::nullopt, "largest");
       if (v == nullptr) return;
       const Grid grid = grid_of(*v, n_);
-      const double most = v->known->hopper ? shelf_.device.compute_units : grid.workgroups;
+      const int32_t resident = std::max(v->nvidia.occupancy * 4 / v->waves, 1);
+      const double most = v->known->hopper ? shelf_.device.compute_units * resident : grid.workgroups;
       pass.kernels.push_back(
           {v, static_cast<int32_t>(grid.tiles), static_cast<uint32_t>(std::min(grid.workgroups, most))});
     }

@@ -10,14 +10,12 @@
 
 namespace rapt::nvidia {
 
-inline constexpr int kAgainDims = 32;
-
 // If `Natural`, scores have options and natural units.
 //
-// O of kAgainDims of v's columns of a warp's rows, in one of the later passes. Finite results stay.
-template <class T, bool Natural>
+// O of `Dims` of v's columns of a warp's rows, in one of the later passes. Finite results stay.
+template <class T, int Dims, bool Natural>
 DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, int first_row, int first_dim, int lane) {
-  constexpr int kStepKeys = 16, kDimTiles = kAgainDims / 8;
+  constexpr int kStepKeys = 16, kDimTiles = Dims / 8;
   const int head_k = block.head / a.problem.group;
   const auto q = RowsInMemory<T>::of(a.q, block.batch, block.q, block.head, a.problem.head_dim);
   const auto k = RowsInMemory<T>::of(a.k, block.batch, block.k, head_k, a.problem.head_dim);
@@ -52,8 +50,8 @@ DEVICE void run_pass(const rapt_forward_args& a, const Block& block, int pass, i
 }
 
 // Looks at the rows that this warp has stored, of all the workgroup's tiles. They begin at row `first_row` of each tile
-// of `Rows` rows.
-template <class T, int Rows, bool Natural>
+// of `Rows` rows. `Dims` of v's columns are computed at a time.
+template <class T, int Rows, int Dims, bool Natural>
 DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) {
   const rapt_forward_args& a = arguments.forward;
   const int lane = thread_id() % kWave;
@@ -64,10 +62,10 @@ DEVICE void run_again(const rapt_hopper_forward_args& arguments, int first_row) 
     const int row = block.first_row + first_row;
     if (RowsInMemory<T>::of(a.out, block.batch, block.q, block.head, a.problem.head_dim_v).finite(row, lane)) continue;
 #pragma unroll 1
-    for (int dim = 0; dim < a.problem.head_dim_v; dim += kAgainDims)
+    for (int dim = 0; dim < a.problem.head_dim_v; dim += Dims)
 #pragma unroll 1
       for (int pass = kFinite; pass < passes<Natural>(a.problem); ++pass)
-        run_pass<T, Natural>(a, block, pass, row, dim, lane);
+        run_pass<T, Dims, Natural>(a, block, pass, row, dim, lane);
   }
 }
 

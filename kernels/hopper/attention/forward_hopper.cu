@@ -1,114 +1,19 @@
 // Forward attention with wgmma and TMA: Hopper only. S = Q K^T, O = P V.
 //
-// A workgroup has four warps that only copy, by one thread, and groups of four warps that compute 64 rows each. It
+// A workgroup has four warps that only copy, by two threads, and groups of four warps that compute 64 rows each. It
 // stays on its multiprocessor and computes tiles of queries, one after another (turns.hpp), in one pipeline: the next
 // tile's first product runs beside the last one's end. Within a tile S of the next keys is computed together with O of
 // the last ones, and the softmax of the former runs beside the rest of the latter. Groups take turns to issue products,
 // so that one group's softmax runs beside another one's products.
 #include "kernels/hopper/attention/again.hpp"
-#include "kernels/hopper/attention/forward_shared.hpp"
+#include "kernels/hopper/attention/forward_copies.hpp"
 #include "kernels/hopper/attention/running_softmax.hpp"
-#include "kernels/hopper/attention/turns.hpp"
 #include "kernels/hopper/isa/registers.hpp"
 
 namespace rapt::nvidia {
 
-using AllArgs = const rapt_hopper_forward_scores_args;
-using Args = const rapt_hopper_forward_args;
-using Options = const rapt_hopper_scores;
-
-// Tiles of a bias and a mask, for each tile of keys.
-DEVICE uint32_t tiles_of_scores(Options& o) { return (o.bias.boxes > 0) + (o.mask.boxes > 0); }
-// The place of the i-th tile of keys, of `tiles`.
-DEVICE int place_of(Options& o, int i, int tiles) { return kScores && o.last_keys_first ? tiles - 1 - i : i; }
-
-// The feeding thread.
-class Feeder {
- public:
-  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
-      : a_(a.all), options_(a.scores), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
-
-  DEVICE_MEMBER void run() {
-    uint32_t n = 0;
-    find_work(n);
-    if constexpr (kQueryStages > 1) load_q(n);
-#pragma unroll 1
-    for (; shared_.work(n).tiles > 0; ++n) {
-      const Work& work = shared_.work(n);  // registers would hold only a part
-      const int tiles = work.tiles;
-      // K is a tile ahead of V. The next tile of queries, which takes long to find, follows when the groups have work.
-#pragma unroll 1
-      for (int i = 0; i <= tiles; ++i) {
-        const auto key_of = [&](int place) { return (work.first_tile + place_of(options_, place, tiles)) * kKeys; };
-        if (i < tiles) {
-          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, work, key_of(i));
-          if constexpr (kScores) load_scores(work, keys_ + i, key_of(i));
-        }
-        if (kQueryStages == 1 && i == 0) load_q(n);
-        if (i == 0) continue;
-        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, work, key_of(i - 1));
-        if (i > 1) continue;
-        find_work(n + 1);
-        if constexpr (kQueryStages > 1) load_q(n + 1);
-      }
-      keys_ += tiles;
-    }
-    if constexpr (kQueryStages == 1) load_q(n);
-  }
-
- private:
-  // The n-th tile of queries.
-  DEVICE_MEMBER void find_work(uint32_t n) {
-    Problem& p = a_.forward.problem;
-    const Block block = turns_.next_block(p, kRows);
-    Work& work = shared_.work(n);
-    work = {block.first_row, block.head, block.batch};
-    if (block.head < 0) return;
-    const Keys keys = keys_of(p, block, block.first_row, kRows);
-    work.first_tile = keys.begin / kKeys;
-    work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
-    work.full_begin = (keys.full_begin + kKeys - 1) / kKeys - work.first_tile;
-    work.full_end = keys.full_end / kKeys - work.first_tile;
-    if constexpr (kScores) work.slope = slope_of(p, block.head, block.batch);
-    work.q = block.q;
-    work.k = block.k;
-  }
-  DEVICE_MEMBER void load_q(uint32_t n) const {
-    const RingQ ring = shared_.q_ring();
-    ring.wait_until_empty(n);
-    const Work& work = shared_.work(n);
-    const PanelsQ q = shared_.q(RingQ::stage(n));
-    const int batch = a_.forward.problem.cu_seqlens_q == nullptr ? work.batch : 0;
-    if (work.tiles > 0) q.load(a_.q, ring.full(n), work.q.first + work.first_row, work.head, batch);
-    else ring.full(n).arrive();
-  }
-  DEVICE_MEMBER void load(const RingK& ring, uint32_t n, const PanelsK& panels, TensorMap& map, const Work& work,
-                          int key) const {
-    Problem& p = a_.forward.problem;
-    ring.wait_until_empty(n);
-    panels.load(map, ring.full(n), work.k.first + key, work.head / p.group, p.cu_seqlens_k == nullptr ? work.batch : 0);
-  }
-  // The bias and mask of the n-th fill of K.
-  DEVICE_MEMBER void load_scores(const Work& work, uint32_t n, int key) const {
-    uint32_t fill = n * tiles_of_scores(options_);
-    for (const rapt_hopper_score_tiles* const t : {&options_.bias, &options_.mask}) {
-      if (t->boxes == 0) continue;
-      shared_.score_ring().wait_until_empty(fill);
-      shared_.scores(RingK::stage(fill))
-          .load(*t, shared_.score_ring().full(fill), {key, work.first_row, work.head, work.batch});
-      ++fill;
-    }
-  }
-
-  Args& a_;
-  Options& options_;
-  const Shared shared_;
-  Turns turns_;
-  uint32_t keys_ = 0;  // fills of K by earlier tiles of queries
-};
-
 // The first of a warp's rows, within a tile of queries.
-DEVICE int warp_row(int group) { return group * kGroupRows + thread_id() / kWave % 4 * kWarpRows; }
+DEVICE int warp_row(int group) { return group * kGroupRows + (thread_id() & 3 * kWave) / kWave * kWarpRows; }
 
 // A group's 64 rows of each tile of queries.
 template <bool Dropout>
@@ -125,7 +30,7 @@ class Group {
   DEVICE_MEMBER void run() {
     begin_tile();
     if (tiles_ == 0) return;
-    if (group_ == kGroups - 1) turn_of(0).arrive();
+    if (kGroups > 1 && group_ == kGroups - 1) turn_of(0).arrive();
     Scores s;
     Outputs o;
     Fragment p[kKeyTiles / 2];
@@ -171,7 +76,7 @@ class Group {
  private:
   DEVICE_MEMBER uint32_t queries() const { return counts_ >> 16; }
   DEVICE_MEMBER uint32_t keys() const { return counts_ & 0xffffu; }
-  DEVICE int lane() { return thread_id() % kWave; }
+  DEVICE int lane() { return thread_id() & (kWave - 1); }  // without a sign
   DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
   // Groups issue products one after another.
   DEVICE NamedBarrier turn_of(int group) { return {1 + group, 2 * kGroupThreads}; }
@@ -204,16 +109,19 @@ class Group {
   // its products follow O's without a gap, and beside them runs this group's softmax.
   DEVICE_MEMBER void multiply(Scores& s, const Fragment (&p)[kKeyTiles / 2], Outputs& o) const {
     shared_.v_ring().wait_until_full(keys() - 1);
-    turn_of(group_).wait();
+    if constexpr (kGroups > 1) turn_of(group_).wait();
     keep(o);
     products_begin();
     multiply_k(s);
     multiply_v(p, o);
     wait_for_products<1>();
+    if constexpr (kGroups > 1) pass_turn();
+    keep(s);
+  }
+  DEVICE_MEMBER void pass_turn() const {
     int next = group_ + 1;
     asm volatile("" : "+r"(next));  // computed anew each time: registers are scarce
     turn_of(next == kGroups ? 0 : next).arrive();
-    keep(s);
   }
   DEVICE_MEMBER void give_back_k(bool last) {
     shared_.k_ring().give_back(keys(), leads());
@@ -302,20 +210,50 @@ class Group {
   DEVICE_MEMBER bool store(const Outputs& o) const {
     const rapt_forward_args& a = a_.forward;
     const Work& work = shared_.work(queries() - 1);
-    const Block block = block_of(work);
-    char* const out = first_row_of(a.out, block.batch, block.q, block.head);
+    const int first = work.first_row + warp_row(group_), rows = work.q.count;
+    float factor[2];
+    Softmax<T, kScores> own[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      own[half] = softmax_.of_row(half, options_.unit);
+      own[half].sum = query_sum(own[half].sum + own[half].rest);
+      factor[half] = own[half].sum > 0 ? rough_reciprocal(own[half].sum) : own[half].sum;
+    }
+    if (rarely(a.problem.sink.data != nullptr)) {
+      const float sink = sink_of<kScores>(a.problem, block_of(work));
+#pragma unroll
+      for (int half = 0; half < 2; ++half) factor[half] = own[half].finish_total(sink);
+    }
+    char* const out = global(work.out);
+    float* const lse = global(work.lse);
+    if (lse != nullptr && lane() % 4 == 0) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first + row_in_wave(0, half, lane());
+        if (row < rows) *at(lse, row * a.lse.query) = own[half].lse();
+      }
+    }
     bool again = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = block.first_row + warp_row(group_) + row_in_wave(0, half, lane());
-      Softmax<T, kScores> own = softmax_.of_row(half, options_.unit);
-      const float factor = own.finish(sink_of<kScores>(a.problem, block)) * (kScores ? a.problem.keep_scale : 1);
-      const bool exists = row < block.q.count;
-      if (exists) again |= not_finite(o, half) && own.sum == own.sum;
-      if (exists && lane() % 4 == 0) store_lse(a, block, row, own.lse());
-      store_row<T>(out + row * a.out.seq, a.problem.head_dim_v, o, half, lane(), factor, exists);
+      const int row = first + row_in_wave(0, half, lane());
+      const bool exists = row < rows;
+      const float of_row = factor[half] * (kScores ? a.problem.keep_scale : 1);
+      const bool finite = store_row<T>(out + row * a.out.seq, a.problem.head_dim_v, o, half, lane(), of_row, exists);
+      again |= exists && !finite && own[half].sum == own[half].sum;
     }
+    wave_barrier();
+    shared_.work_ring().give_back(queries() - 1, lane() == 0);
     return any_lane(again);
+  }
+  // An address that is read from shared memory, where the compiler does not see which memory it names.
+  template <class X>
+  DEVICE X* global(X* pointer) {
+    __builtin_assume(__isGlobal(pointer));
+    return pointer;
+  }
+  DEVICE float* at(float* first, int64_t bytes) {
+    return reinterpret_cast<float*>(reinterpret_cast<char*>(first) + bytes);
   }
 
   Args& a_;
@@ -332,23 +270,28 @@ class Group {
 
 }  // namespace rapt::nvidia
 
-KERNEL(rapt::nvidia::kThreads, 1)
+KERNEL(rapt::nvidia::kThreads, rapt::nvidia::kResident)
 RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};
   const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0);
   if (thread_id() == 0) {
+    prefetch_map(arguments.all.q);
+    prefetch_map(arguments.all.k);
+    prefetch_map(arguments.all.v);
+    shared.work_ring().init(4 * kGroups);  // each warp gives back
     shared.q_ring().init(kGroups);
     shared.k_ring().init(kGroups);
     shared.v_ring().init(kGroups);
-    if constexpr (kScores) shared.score_ring().init(4 * kGroups);  // each warp gives back
+    if constexpr (kScores) shared.score_ring().init(4 * kGroups);
     publish_barriers();
     if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.forward.problem);
   }
   barrier();
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
+    if (thread_id() == kWave) return Finder(arguments, shared).run();
     if (thread_id() == 0) Feeder(arguments, shared).run();
   } else {
     take_registers<kRegisters>();
@@ -362,6 +305,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
       Group<false>(arguments, shared, group - 1).run();
     }
     wave_barrier();
-    if (shared.again() != 0) run_again<T, kRows, kScores>(arguments.all, warp_row(thread_id() / kGroupThreads - 1));
+    if (shared.again() != 0)
+      run_again<T, kRows, kAgainDims, kScores>(arguments.all, warp_row(thread_id() / kGroupThreads - 1));
   }
 }

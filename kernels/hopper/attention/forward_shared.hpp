@@ -10,16 +10,23 @@ namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
-inline constexpr bool kScores = RAPT_GENERAL;  // takes bias, mask, ALiBi, softcap and dropout
+inline constexpr bool kScores = RAPT_GENERAL;                         // takes bias, mask, ALiBi, softcap and dropout
+inline constexpr int kResident = RAPT_WAVES_PER_EU * 4 / RAPT_WAVES;  // workgroups of a multiprocessor
 inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
-inline constexpr int kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2, kKeyStages = 2;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
-inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kScores ? 24 : 40;
-inline constexpr int kRegisters = kGroups > 2 ? 160 : kScores ? 240 : 232;
+inline constexpr bool kCrowded = kScores && kHeadDim > 64;
+inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kCrowded || kResident > 2 ? 24 : kResident > 1 ? 32 : 40;
+inline constexpr int kRegisters = kGroups > 2 ? 160 : kGroups > 1 ? (kCrowded ? 240 : 232) : kResident == 2 ? 224 : 136;
+inline constexpr int kAgainDims = kGroups == 1 ? 16 : 32;  // columns of rows that are computed again
 
 using PanelsQ = Panels<kRows, kHeadDim>;
 using PanelsK = Panels<kKeys, kHeadDim>;
+inline constexpr int kWorks = 8, kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2;
+// Four tiles of K and of V where the row's shared memory has room for them.
+inline constexpr int kBytesOfFour = kQueryStages * PanelsQ::kBytes + 4 * 2 * PanelsK::kBytes;
+inline constexpr int kKeyStages = !kScores && RAPT_SHARED_BYTES > kBytesOfFour ? 4 : 2;
+using RingWork = Ring<kWorks>;
 using RingQ = Ring<kQueryStages>;
 using PanelsOfScores = ScorePanels<kRows, kKeys>;
 using RingK = Ring<kKeyStages>;
@@ -27,13 +34,15 @@ using Kept = KeptElements<kKeyTiles>;  // of dropout
 using Scores = Accumulators<kKeyTiles>;
 using Outputs = Accumulators<kDimTiles>;
 
-// A tile of queries and its keys, in tiles: the feeding thread says it of each fill of Q.
+// A tile of queries and its keys, in tiles.
 struct Work {
-  int first_row, head, batch;
+  int first_row, head, batch, head_k;
   int first_tile, tiles;     // no tiles: there is nothing more to do
   int full_begin, full_end;  // the tiles that all rows attend whole
-  float slope;               // of ALiBi
   Span q, k;                 // the sequence's rows
+  char* out;                 // the sequence's row 0
+  float* lse;                // the same, or null
+  float slope;               // of ALiBi
 
   DEVICE_MEMBER Block block(Problem& p) const {
     return {head, batch, q, k, first_row, p.top_left ? 0 : k.count - q.count};
@@ -42,14 +51,13 @@ struct Work {
 
 // Shared memory: addresses, and what is read as C++ reads it.
 struct Shared {
-  // A group may still store a tile when the fourth one after it is found.
-  static constexpr uint32_t kWorks = 8;
-  static constexpr int kWorkBytes = 48, kMostWarps = 16;
+  static constexpr int kWorkBytes = 80, kMostWarps = 20;
   static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
   static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
   static constexpr int kBarriers = kScoreTiles + (kScores ? kKeyStages * PanelsOfScores::kBytes : 0);
-  static constexpr int kWork = kBarriers + (RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes + 31) / 32 * 32;
-  static constexpr int kAgain = kWork + static_cast<int>(kWorks) * kWorkBytes, kDropout = kAgain + kMostWarps * 4;
+  static constexpr int kWork =
+      kBarriers + (RingWork::kBytes + RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes + 31) / 32 * 32;
+  static constexpr int kAgain = kWork + kWorks * kWorkBytes, kDropout = kAgain + kMostWarps * 4;
   static constexpr int kKept = kDropout + 16;
   static constexpr int kKeptBytes = kGroups * kGroupThreads * static_cast<int>(sizeof(Kept));
   static constexpr int kBytes = kScores ? kKept + kKeptBytes : kDropout;
@@ -66,8 +74,11 @@ struct Shared {
   DEVICE_MEMBER RingK k_ring() const { return {address + kBarriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingK v_ring() const { return {address + kBarriers + RingQ::kBytes + RingK::kBytes}; }
   DEVICE_MEMBER RingK score_ring() const { return {address + kBarriers + RingQ::kBytes + 2 * RingK::kBytes}; }
+  DEVICE_MEMBER RingWork work_ring() const {
+    return {address + kBarriers + RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes};
+  }
   DEVICE_MEMBER Work& work(uint32_t n) const {
-    return *reinterpret_cast<Work*>(memory + kWork + n % kWorks * kWorkBytes);
+    return *reinterpret_cast<Work*>(memory + kWork + RingWork::stage(n) * kWorkBytes);
   }
   // Whether a row that this warp has stored must be computed again.
   DEVICE_MEMBER volatile int& again() const { return reinterpret_cast<int*>(memory + kAgain)[thread_id() / kWave]; }

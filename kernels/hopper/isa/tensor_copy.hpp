@@ -1,5 +1,5 @@
 // Copies of boxes of a tensor by the copy engine (TMA). What lies beyond the tensor's edges arrives as zeros.
-// PTX ISA, "Data Movement and Conversion Instructions": cp.async.bulk.tensor.
+// PTX ISA, "Data Movement and Conversion Instructions": cp.async.bulk.tensor, prefetch.
 #pragma once
 
 #include "kernels/abi.h"
@@ -8,6 +8,9 @@
 namespace rapt::nvidia {
 
 using TensorMap = const rapt_abi_tensor_map;
+
+// Fetches a map, which the first copy would wait for.
+DEVICE void prefetch_map(TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 
 struct Coordinates {
   int column, row, head, batch;
