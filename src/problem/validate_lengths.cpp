@@ -146,8 +146,7 @@ void check_positions(Validator& v, const Call& call) {
     const int64_t queries = call.cu_seqlens_q ? call.cu_seqlens_q[b + 1] - call.cu_seqlens_q[b] : call.seqlen_q;
     const int64_t needed = call.seqused_k[b] + std::max(queries, call.seqlen_new);
     if (needed <= call.new_keys.positions) continue;
-    v.bad.add(
-        cat("kv_cache.rotary_cos has ", call.new_keys.positions, " positions, sequence ", b, " needs ", needed));
+    v.bad.add(cat("kv_cache.rotary_cos has ", call.new_keys.positions, " positions, sequence ", b, " needs ", needed));
     return;
   }
 }
@@ -182,7 +181,8 @@ void check_cache_contents(Validator& v, Call& call) {
     for (int64_t i = pad / call.page; i * call.page < end; ++i) {
       const int64_t block = call.block_table[b * call.block_table_row + i];
       if (block < 0 || block >= call.cache_batches) {
-        v.bad.add(cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", call.cache_batches - 1));
+        v.bad.add(
+            cat("kv_cache.block_table[", b, "][", i, "] is ", block, ", must be in 0 to ", call.cache_batches - 1));
         return;
       }
       if ((i + 1) * call.page > used && call.seqlen_new > 0) written.push_back(block);
