@@ -10,6 +10,8 @@ using R = Rows16<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr int kSlice = kHeadDim / RAPT_HEAD_SLICES, kSize = sizeof(T::element);
 inline constexpr bool kGeneral = RAPT_GENERAL;
+// As in forward_wide.hip.
+inline constexpr bool kTwoParts = __is_same(T, fp16) && kHeadDim > 512;
 static_assert(RAPT_HEAD_SLICES == kWaves);
 using NextKeys = SplitKeys<T, kSlice, kKeys>;
 using WaveRow = RowOfWave<T, kGeneral, NextKeys>;
@@ -68,6 +70,13 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
     row.probabilities(a, first, s);
     if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
     next.multiply_v(s, row.o);
+    if constexpr (kTwoParts) {
+#pragma unroll
+      for (auto& block : s)
+#pragma unroll
+        for (float& x : block) x -= T::to_float(T::round(x));
+      next.multiply_v(s, row.o);
+    }
     if (first + kKeys < end) next.load_v<Whole>(v, first + kKeys);
   }
 }
