@@ -1,6 +1,8 @@
 // Makes the operands of a block of queries (QueryOperands) for the backward pass, before it meets keys.
 #pragma once
 
+#include <limits>
+
 #include "cpu/tiers/backward_scratch.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
@@ -68,8 +70,8 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 #endif
 
 // Makes the operands of the lanes' queries [0, n), all of one head. Rows that attend nothing (lse -inf) count as zero
-// rows: P is finite and all its factors are 0. A row whose |lse| exceeds kLargestLse counts as not finite: rounding
-// alone could take the exponent of its P out of exp2's range, and special_strip() keeps P below 1.
+// rows: P is finite and all its factors are 0. A row of huge lse counts as not finite where plain strips are made:
+// rounding alone could take the exponent of its P out of exp2's range, and special_strip() keeps P below 1.
 template <class T>
 void make_operands(const BackwardCall& call, const Sequence& s, const BackwardScratch& w, const QueryOperands& o,
                    int64_t head, int64_t n) {
@@ -85,12 +87,13 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
     prefetch_row(row(call.out, lane), dim_v);
   }
   const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
-  constexpr float kLargestLse = 0x1p22f;
+  const bool special = has_score_options(call) || call.dropout != 0;
+  const float largest_lse = special ? std::numeric_limits<float>::max() : 0x1p22f;
   bool lse_finite = true;
   for (int64_t at = 0; at < all; ++at) {
     const float value = lse[lse_offset(call.lse, s, lanes.query[at], head)];
     const bool used = at < n && value != -INFINITY;
-    lse_finite &= !used || std::fabs(value) <= kLargestLse;
+    lse_finite &= !used || std::fabs(value) <= largest_lse;
     q[at] = used ? row(call.q, at) : nullptr;
     dout[at] = used ? row(call.dout, at) : nullptr;
     out[at] = used ? row(call.out, at) : nullptr;
