@@ -24,8 +24,8 @@ struct Measure {
 struct Bounds {
   static constexpr double kVague = 0x1p-4;  // a relative error of the weights from which on `spread` counts
 
-  // The largest magnitude among the finite final logits that the masks keep, sinks included. Of a logit whose weight is
-  // exactly 0 in float32 only the scaled product counts, without bias and ALiBi; such a sink does not count.
+  // The largest magnitude among the finite final logits that the masks keep, sinks included. A logit whose weight is
+  // exactly 0 in float32 counts with its scaled product alone, without bias and ALiBi. A sink of no weight does not.
   double largest_logit = 0;
   // Whether a row's own logits make its weights vague, for each row in the order of lse. Empty if no row is vague.
   std::vector<bool> vague_rows;

@@ -176,7 +176,7 @@ const Fused::Verdict& Fused::verdict(Direction direction, const Call& call, nb::
   const bool backward = direction == Direction::backward;
   const int64_t flags = backward | has_bias << 1 | has_dropout << 2 | causal << 3 | alone << 4;
   const Key key = {flags,           call.tensors.device().id, dtype_of(a.q),   size_of(a.q, 0), size_of(a.q, 1),
-                   size_of(a.q, 2), size_of(a.q, 3),          size_of(a.k, 1), size_of(a.k, 2), 0};
+                   size_of(a.q, 2), size_of(a.q, 3),          size_of(a.k, 1), size_of(a.k, 2)};
   if (const auto known = verdicts_.find(key); known != verdicts_.end()) return known->second;
   if (verdicts_.size() == 4096) verdicts_.clear();  // a long run must not remember every shape
   const nb::object both =

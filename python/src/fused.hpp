@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "call.hpp"
 
@@ -44,7 +43,7 @@ class Fused {
   struct Verdict {
     nb::object why, why_captured;  // of a call, and of one that a graph captures
   };
-  using Key = std::array<int64_t, 10>;  // what a verdict depends on
+  using Key = std::array<int64_t, 9>;  // what a verdict depends on
   struct Hash {
     size_t operator()(const Key& key) const;
   };

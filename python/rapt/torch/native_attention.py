@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from rapt.torch import math_attention
-from rapt.torch.operators import operator
+from rapt.torch.operators import attention
 from rapt.torch.report import Counts
 
 NAME = "native"
@@ -74,8 +74,8 @@ def _nested(query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias):
     q, k, v = functional.linear(rows, qkv_weight, qkv_bias).unflatten(-1, (3, num_head, -1)).unbind(1)
     cu_seqlens = functional.pad(sizes[:, 0].cumsum(0), (1, 0)).to(query.device, torch.int32)
     longest = int(sizes[:, 0].max())
-    options = (None, None, *[None] * 4, cu_seqlens, cu_seqlens, None, 0.0, 0, 0.0, -1, -1, longest, longest)
-    out, _ = operator(q, k, v, False, *options)
+    packed = {"cu_seqlens_q": cu_seqlens, "cu_seqlens_k": cu_seqlens, "max_seqlen_q": longest, "max_seqlen_k": longest}
+    out = attention(q, k, v, **packed)
     out = functional.linear(out.flatten(1), proj_weight, proj_bias)
     places = query._nested_tensor_strides(), query._nested_tensor_storage_offsets()
     return torch._nested_view_from_buffer(out.flatten(), sizes, *places)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nested._internal.nested_tensor import nested_view_from_values_offsets_lengths
 
-from rapt.torch.operators import draw_seed, operator
+from rapt.torch.operators import attention
 
 
 def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None) -> Tensor:
@@ -22,13 +22,14 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
     if key.shape[2] != value.shape[2]:
         raise ValueError("key and value have sequences of different lengths, or offsets that are not the same tensor")
     q, k, v = (x.values() for x in packed)
-    causal = "top-left" if is_causal else None
     cu_seqlens = [x.offsets().to(torch.int32) for x in packed[:2]]
     # On a GPU, reading the longest sequence waits for the device once; torch keeps it in the nested tensor.
     longest = [x._get_max_seqlen() if q.device.type != "cpu" else None for x in packed[:2]]
-    seed = draw_seed(q) if 0 < dropout_p < 1 else None
-    p = dropout_p if dropout_p < 1 else 0.0
-    out, _ = operator(q, k, v, False, causal, scale, *[None] * 4, *cu_seqlens, seed, p, 0, 0.0, -1, -1, *longest)
+    out = attention(
+        q, k, v, causal="top-left" if is_causal else False, softmax_scale=scale,
+        dropout=dropout_p if dropout_p < 1 else 0.0, cu_seqlens_q=cu_seqlens[0], cu_seqlens_k=cu_seqlens[1],
+        max_seqlen_q=longest[0], max_seqlen_k=longest[1],
+    )  # fmt: skip
     if dropout_p == 1:
         out = torch.nn.functional.dropout(out, 1.0)
     # nested_tensor_from_jagged() refuses to be traced below torch.compile's first level

@@ -70,8 +70,8 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 #endif
 
 // Makes the operands of the lanes' queries [0, n), all of one head. Rows that attend nothing (lse -inf) count as zero
-// rows: P is finite and all its factors are 0. A row of huge lse counts as not finite where plain strips are made:
-// rounding alone could take the exponent of its P out of exp2's range, and special_strip() keeps P below 1.
+// rows: P is finite and all its factors are 0. Where plain strips are made, a row of huge lse counts as not finite:
+// rounding alone could take the exponent of its P out of exp2's range. special_strip() keeps P at most 1.
 template <class T>
 void make_operands(const BackwardCall& call, const Sequence& s, const BackwardScratch& w, const QueryOperands& o,
                    int64_t head, int64_t n) {
