@@ -3,7 +3,8 @@
 //   forward  forward                                         takes no KV cache
 //   split    split, split_combine                            combine merges the results over parts of the keys
 //   apart    backward_dq, backward_dkv                       adds in a fixed order
-//   fused    backward_dq, backward_fused, backward_dq_round  computes the scores once, adds to dq in any order
+//   fused    backward_dq, backward_fused, backward_dq_round  computes the scores once, adds to dq in any order; on
+//                                                            Hopper in a fixed order if `deterministic` is asked for
 //
 // A backward pass ends with backward_dbias and backward_dsink where their gradients are asked for. In `fused`,
 // backward_dq computes only the statistics of rows.
@@ -152,7 +153,7 @@ class Chooser {
     const uint32_t stages = stages_of(pass.kind, n_);
     const uint32_t before = n_.wants(kKeyGradients) ? bit(Stage::backward_dq) : 0;  // the kernel of dk and dv leads
     if (!lead.computes(static_cast<Stage>(std::countr_zero(stages & ~before)))) return;
-    if (pass.kind == PassKind::fused) pass.dq_sum_dims = lead.head_dim;
+    if (pass.kind == PassKind::fused) pass.dq_sum_dims = lead.head_dim, pass.in_order = n_.deterministic;
     if (pass.kind == PassKind::split) cut_keys(pass, n_, shelf_.device);
     for (const auto& [stage, name] : operations::kStages) {
       if (!(stages & bit(stage)) || (stage == Stage::split_combine && pass.splits == 1)) continue;
@@ -233,9 +234,11 @@ class Chooser {
     w.partial_out = place(partial, static_cast<size_t>(partial_dims(n_.head_dim_v)) * sizeof(float));
     w.partial_softmax = place(partial, sizeof(rapt_abi_partial));
     w.dq_sum = place(rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
-    w.statistics = place(rows, sizeof(rapt_abi_row_statistics));
+    const int64_t copied = hopper && n_.packed ? (n_.heads_q * n_.rows_q + 1) / 2 * 2 : 0;  // padded_rows.hpp
+    w.statistics = place(copied + rows, sizeof(rapt_abi_row_statistics));
     const int64_t sections = pass.kind == PassKind::fused && hopper ? n_.batch * n_.heads_k : 0;  // at most
     w.counters = place(sections > 0 ? 2 + sections : 0, sizeof(int32_t));
+    w.added = place(hopper && pass.in_order ? rows / kRowsAdded : 0, sizeof(int32_t));
   }
 
   const Shelf& shelf_;
@@ -268,7 +271,8 @@ std::string refusal(const Variant& v, const Needs& n) {
   const std::optional<PassKind> pass = home(v, n);
   if (!pass) return cat("it computes ", v.operation, ", which the problem does not need");
   if (pass == PassKind::forward && n.cache) return "it takes no KV cache";
-  if (pass == PassKind::fused && n.deterministic) return "deterministic is asked for, and it adds to dq in any order";
+  if (pass == PassKind::fused && n.deterministic && v.known->family != Family::hopper)
+    return "deterministic is asked for, and it adds to dq in any order";
   if (pass == PassKind::fused && !(n.wants(gradient::q) && n.wants(kKeyGradients)))
     return "it computes dq together with dk or dv, not one alone";
   // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq. Those
@@ -280,7 +284,7 @@ std::string refusal(const Variant& v, const Needs& n) {
   if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   const bool by_maps = v.known->hopper || v.known->family == Family::hopper;
-  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(n) : "";
+  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(v.known->family, n) : "";
   if (!why.empty()) return why;
   if (!merges && !rounds && !statistics && !takes_options(v, n)) return lacking(v);
   if (v.known->family == Family::hopper && v.features == "scores" && v.dtype == DType::fp16 && v.head_dim > 64 &&

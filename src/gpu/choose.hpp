@@ -26,7 +26,7 @@ struct PassKernel {
 struct WorkspaceLayout {
   size_t partial_out = 0, partial_softmax = 0;  // of splits
   size_t dq_sum = 0, statistics = 0;            // of the backward pass
-  size_t counters = 0;                          // of Hopper's
+  size_t counters = 0, added = 0;               // of Hopper's
   size_t bytes = 0;                             // of the whole workspace
 };
 
@@ -38,6 +38,7 @@ struct Pass {
   std::vector<PassKernel> kernels;
   int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part
   int32_t dq_sum_dims = 0;             // of fused: dims of a row of dq's sums
+  bool in_order = false;               // of fused: adds to dq in a fixed order
   WorkspaceLayout workspace;
 
   bool has(const Variant& v) const { return std::ranges::find(kernels, &v, &PassKernel::variant) != kernels.end(); }

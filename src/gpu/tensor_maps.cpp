@@ -125,23 +125,32 @@ int32_t heads_at_once(const BackwardCall& call, int64_t bytes_of_sums, const Dev
 }
 
 // Clearing sums ahead does not pay where tiles are short and sums wide (docs/log/2026-11-28-h100-backward-hopper.md).
-void plan_sections(rapt_hopper_backward_args& a, const BackwardCall& call, const Pass& pass, const Device& device) {
-  const bool ahead = pass.dq_sum_dims <= 64 || call.right_side() < 0;
+// Without it the last section may be larger: its longest tiles then begin while there are others to compute beside
+// them.
+void plan_sections(rapt_hopper_backward_scores_args& all, const BackwardCall& call, const Pass& pass,
+                   const Device& device) {
+  rapt_hopper_backward_args& a = all.all;
+  const bool packed = call.cu_seqlens_q != nullptr;
+  const bool ahead = !packed && (pass.dq_sum_dims <= 64 || call.right_side() < 0);
   a.clears_ahead = ahead;
   a.heads_at_once = heads_at_once(call, (ahead ? 2 : 1) * pass.dq_sum_dims * int64_t{sizeof(float)}, device);
-  a.count = static_cast<int32_t>(2 + (call.batch * call.heads_k + a.heads_at_once - 1) / a.heads_at_once);
+  const int64_t tiles = std::max<int64_t>((call.seqlen_k + pass.lead->block_q - 1) / pass.lead->block_q, 1);
+  const int64_t least = ahead ? 1 : (2 * device.compute_units + tiles - 1) / tiles, heads = call.batch * call.heads_k;
+  const int64_t sections_before = std::max<int64_t>(heads - least, 0) / a.heads_at_once;
+  all.last_heads = static_cast<int32_t>(heads - sections_before * a.heads_at_once);
 }
 
 }  // namespace
 
-std::string hopper_refusal(const Needs& n) {
+std::string hopper_refusal(Family family, const Needs& n) {
   if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
   if (n.alignment < 16)
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
   if (n.op == RAPT_FORWARD) return "";
-  if (n.lengths_differ) return "by tensor maps: the backward pass takes no packed sequences";
+  if (n.packed && family != Family::hopper)
+    return "by tensor maps: without sums of dq the backward pass takes no packed sequences";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
   if (n.wants(gradient::sink)) return "by tensor maps: the gradient of a sink after it has not run on a GPU yet";
   return "";
@@ -162,7 +171,10 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   return arguments;
 }
 
-int64_t hopper_rows(const Needs& n) { return n.batch * n.heads_q * padded_rows(n.seqlen_q); }
+int64_t hopper_rows(const Needs& n) {
+  if (!n.packed) return n.batch * n.heads_q * padded_rows(n.seqlen_q);
+  return n.heads_q * (n.rows_q / kMostStep + n.batch) * kMostStep;
+}
 
 void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, const Pass& pass, const Device& device,
               char* workspace) {
@@ -182,14 +194,19 @@ void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, c
   of_q(a.dout_rows, "dout", call.dout, call.head_dim_v, kBlockRows);
   of_k(a.k, "k", call.k, call.head_dim, keys);
   of_k(a.v, "v", call.v, call.head_dim_v, keys);
-  const int64_t rows = padded_rows(call.seqlen_q);
-  a.backward.statistics.head = rows;
-  a.backward.statistics.batch = rows * call.heads_q;
+  if (call.cu_seqlens_q == nullptr) {
+    const int64_t rows = padded_rows(call.seqlen_q);
+    a.backward.statistics.head = rows;
+    a.backward.statistics.batch = rows * call.heads_q;
+  }
   all.scores = {};
   if (lead.features == "scores") add_scores(all.scores, call, a.backward.problem, kBlockRows, kBlockRows, device);
   if (!fused) return;
-  a.counters = reinterpret_cast<int32_t*>(workspace + pass.workspace.counters);
-  plan_sections(a, call, pass, device);
+  const WorkspaceLayout& w = pass.workspace;
+  a.counters = reinterpret_cast<int32_t*>(workspace + w.counters);
+  a.count = static_cast<int32_t>((w.bytes - w.counters) / sizeof(int32_t));
+  all.added = pass.in_order ? reinterpret_cast<int32_t*>(workspace + w.added) : nullptr;
+  plan_sections(all, call, pass, device);
 }
 
 void set_turns(rapt_hopper_backward_args& a, const BackwardCall& call, const PassKernel& kernel, const Device& device) {

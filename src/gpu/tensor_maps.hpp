@@ -8,10 +8,13 @@
 namespace rapt::gpu {
 
 // Why the problem's tensors cannot be described by maps, or the kernels that read them lack something; "" if they can.
-std::string hopper_refusal(const Needs& n);
+std::string hopper_refusal(Family family, const Needs& n);
 
 rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& kernel,
                                                     const Device& device);
+
+// Rows of dq for which the backward pass has a number where it adds in a fixed order.
+inline constexpr int64_t kRowsAdded = 32;
 
 // Rows that the backward pass has statistics of: of all heads.
 int64_t hopper_rows(const Needs& n);

@@ -80,6 +80,7 @@ Results run_backward_on(rapt_device device, const Inputs& in, const Results& giv
   Attention attention(in);
   auto execution = init<rapt_execution>();
   execution.backend = backend.c_str();
+  execution.deterministic = in.problem.c.deterministic;
   auto call = init<rapt_backward_call>();
   call.attention = &attention.c;
   call.execution = &execution;

@@ -30,13 +30,13 @@ class FakeHopperBackward : public FakeHopper {
   }
   int64_t batch_ = kBatch;
 
-  void run(int64_t dim, rapt_causal causal) const {
+  void run(int64_t dim, rapt_causal causal, const rapt::api::Execution& execution = {}) const {
     const auto of_q = [&](size_t number) { return tensor(number, kRows, kHeads, dim); };
     const auto of_k = [&](size_t number) { return tensor(number, kKeys, kKeyHeads, dim); };
     const rapt::api::Tensor lse(tensor(7, 1, 1, 1).c().data, rapt::kFp32, {batch_, kHeads, kRows}, {}, kCuda);
     rapt::api::Attention a{.q = of_q(0), .k = of_k(1), .v = of_k(2)};
     a.causal = causal;
-    rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
+    rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)}, execution);
   }
   // What a launch was passed.
   rapt_hopper_backward_args launched(size_t i, const char* symbol, uint32_t workgroups) const {
@@ -88,6 +88,65 @@ TEST_F(FakeHopperBackward, WithSumsOfDq) {
 TEST_F(FakeHopperBackward, WithSumsThatAreClearBefore) {
   run(128, RAPT_CAUSAL);
   EXPECT_EQ(launched(1, "backward_hopper_d128_bf16_plain_k64w12", 8).clears_ahead, 0);
+}
+
+// Without sums that are cleared ahead, the last section has two tiles for each multiprocessor, or all.
+TEST_F(FakeHopperBackward, HeadsOfTheLastSection) {
+  for (const auto& [causal, heads] : {std::pair(RAPT_NOT_CAUSAL, 1), {RAPT_CAUSAL, kBatch * kKeyHeads}}) {
+    cuda.launches.clear();
+    run(128, causal);
+    ASSERT_EQ(cuda.launches.size(), 3U);
+    rapt_hopper_backward_scores_args arguments;
+    ASSERT_EQ(cuda.launches[1].arguments.size(), sizeof arguments);
+    std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.all.heads_at_once, 1);
+    EXPECT_EQ(arguments.last_heads, heads);
+  }
+}
+
+// A number for each 64 rows and group of warps is cleared with the counters.
+TEST_F(FakeHopperBackward, InAFixedOrder) {
+  run(128, RAPT_CAUSAL, {.deterministic = true});
+  ASSERT_EQ(cuda.launches.size(), 3U);
+  EXPECT_EQ(launched(0, "backward_statistics_hopper_d128_bf16_plain_k64w12", 10).count,
+            2 + kBatch * kKeyHeads + kBatch * kHeads * 384 / 32);
+  rapt_hopper_backward_scores_args arguments;
+  ASSERT_EQ(cuda.launches[1].arguments.size(), sizeof arguments);
+  std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.added, arguments.all.counters + 2 + kBatch * kKeyHeads);
+  run(128, RAPT_CAUSAL);
+  ASSERT_EQ(cuda.launches.size(), 6U);
+  std::memcpy(static_cast<void*>(&arguments), cuda.launches[4].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.added, nullptr);
+}
+
+TEST_F(FakeHopperBackward, PackedSequencesWithSumsOfDq) {
+  constexpr int64_t kTotalQ = 500, kTotalK = 201, kDim = 128;
+  const int32_t of_queries[] = {0, 300, 500}, of_keys[] = {0, 200, 201};
+  const auto packed = [&](size_t number, int64_t rows, int64_t heads) {
+    return rapt::api::Tensor(tensor(number, 1, 1, 1).c().data, rapt::kBf16, {rows, heads, kDim}, {}, kCuda);
+  };
+  const auto of_q = [&](size_t number) { return packed(number, kTotalQ, kHeads); };
+  const auto of_k = [&](size_t number) { return packed(number, kTotalK, kKeyHeads); };
+  const rapt::api::Tensor lse(tensor(7, 1, 1, 1).c().data, rapt::kFp32, {kHeads, kTotalQ}, {}, kCuda);
+  rapt::api::Attention a{.q = of_q(0), .k = of_k(1), .v = of_k(2)};
+  a.varlen = {.cu_seqlens_q = rapt::api::Tensor(of_queries, rapt::kInt32, {3}),
+              .cu_seqlens_k = rapt::api::Tensor(of_keys, rapt::kInt32, {3})};
+  rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
+  ASSERT_EQ(cuda.launches.size(), 3U);
+  rapt_hopper_backward_args arguments;
+  ASSERT_GE(cuda.launches[1].arguments.size(), sizeof arguments);
+  std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.clears_ahead, 0);
+  EXPECT_EQ(arguments.backward.statistics.head, kTotalQ);
+  EXPECT_EQ(arguments.backward.statistics.batch, 0);
+  constexpr int64_t kPadded = (kTotalQ / 128 + kBatch) * 128;  // rows of a head, beside a copy without gaps
+  EXPECT_GE(reinterpret_cast<char*>(arguments.counters),
+            reinterpret_cast<char*>(arguments.backward.statistics.data) + kHeads * (kTotalQ + kPadded) * 8);
+  for (const auto& [map, rows] : {std::pair{&arguments.q, kTotalQ}, {&arguments.k, kTotalK}}) {
+    EXPECT_EQ(layout_of(*map).batch, 1);
+    EXPECT_EQ(layout_of(*map).rows, rows);
+  }
 }
 
 TEST_F(FakeHopperBackward, Apart) {

@@ -16,7 +16,7 @@ struct Variant {
   std::string arch, name, dtype;
   int64_t tile = 0;
   bool general = false, scores = false, backward = false, triton = false, hopper = false;  // general: not plain
-  bool sums = false;  // Hopper's pass that adds up dq in memory, in any order
+  bool sums = false;  // Hopper's pass that adds up dq in memory
   size_t turn = 0;    // which of the shared problems it takes first
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
@@ -48,7 +48,7 @@ inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
   if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
-  if (!(v.hopper && v.backward)) append({"varlen"});
+  if (!(v.hopper && v.backward) || v.sums) append({"varlen"});
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi"});
   if (takes_softcap(v) || combines(v.name)) append({"softcap"});
   if (takes_dropout(v)) append({"dropout"});
@@ -77,6 +77,16 @@ inline std::vector<Variant> all_variants() {
   for (Variant& v : all)
     v.turn = turns.try_emplace({v.dtype, v.tile, v.general, v.backward}, turns.size()).first->second++;
   return all;
+}
+
+// The kernel that rounds dq runs with a kernel that adds to it.
+inline std::string fused_for(const Variant& v) {
+  static const std::vector<Variant> all = all_variants();
+  for (const Variant& other : all)
+    if (other.arch == v.arch && other.dtype == v.dtype && other.tile == v.tile &&
+        other.name.starts_with("backward_fused"))
+      return other.name;
+  return v.name;
 }
 
 }  // namespace test

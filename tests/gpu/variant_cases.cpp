@@ -65,6 +65,17 @@ const Case kDropout[] = {
     {"b1 hq4 hk4 sq70 sk33 d-1 * causal drop=0.3"},  // rows that attend nothing
     {"b1 hq2 hk2 sq130 sk129 d-0 * drop=0.85", large},
     {"b1 hq4 hk2 sq64 sk1 d-0 * drop=0.7"},
+    {"b3 hq4 hk2 sq200 sk270 d-0 * causal drop=0.2 varlen=131:7,200:270,1:129", outliers, padded},
+};
+
+// Several tiles of keys add to each row of dq, in a fixed order. In some steps the first tile that adds is not the
+// first of its head.
+const Case kInOrder[] = {
+    {"b2 hq4 hk2 sq700 sk900 d-0 * causal det"},
+    {"b1 hq6 hk2 sq520 sk390 d-0 * det", outliers},
+    {"b2 hq4 hk4 sq640 sk640 d-0 * window=130,20 det"},
+    {"b1 hq2 hk2 sq300 sk900 d-0 * causal-tl det"},  // keys without queries
+    {"b3 hq4 hk2 sq500 sk600 d-0 * causal varlen=500:600,30:400,300:70 det"},
 };
 
 // Every option at once, for kernels of each sort. Other lists have options alone and a few together.
@@ -142,6 +153,12 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool wit
 std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile) {
   std::vector<Case> all;
   for (const Case& c : kDropout) all.push_back(filled(c, dtype, tile));
+  return all;
+}
+
+std::vector<Case> ordered_cases(const std::string& dtype, int64_t tile) {
+  std::vector<Case> all;
+  for (const Case& c : kInOrder) all.push_back(filled(c, dtype, tile));
   return all;
 }
 
@@ -224,7 +241,8 @@ Case for_hopper(const Case& c, const Variant& v) {
   std::string text, head_dim;
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
-    if ((v.backward && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v))) continue;
+    if ((v.backward && !v.sums && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v)))
+      continue;
     if (word.starts_with("softcap") && !takes_softcap(v)) continue;
     if (v.backward && word == "sink") continue;
     if (v.backward && word == "sq0") word = "sq1";

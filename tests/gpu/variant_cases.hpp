@@ -18,6 +18,9 @@ std::vector<Case> variant_cases(const std::string& dtype, int64_t tile, bool gen
 // Small problems with dropout, for kernels that take it and no other option of general kernels.
 std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile);
 
+// Problems that ask for equal bits, for kernels that add up dq in memory.
+std::vector<Case> ordered_cases(const std::string& dtype, int64_t tile);
+
 // Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.
 std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool general, bool split);
 
@@ -35,7 +38,7 @@ std::vector<Case> long_variant_cases(const std::string& dtype, int64_t tile, boo
 Case for_triton(const Case& c, int64_t tile);
 
 // The same for kernels by tensor maps: there are keys, head dims are multiples of 8, rows are aligned, no scale is <=
-// 0. In the backward pass there are queries, no packed sequences, no sink, and dropout only where dq's sums are in
+// 0. In the backward pass there are queries and no sink; packed sequences and dropout only where dq's sums are in
 // memory.
 Case for_hopper(const Case& c, const Variant& v);
 

@@ -8,30 +8,37 @@ namespace rapt::nvidia {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
-      : a_(a.all), options_(a.scores), shared_(shared), tiles_(a.all) {}
+  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared), tiles_(a) {}
 
   DEVICE_MEMBER void run() {
     int place = tiles_.first_place();
 #pragma unroll 1
-    for (KeyTile tile = tiles_.at(place); tile.steps > 0; tile = tiles_.at(place)) {
-      tile.next = place = tiles_.next_place();  // early, because it takes long
-      const int group = a_.backward.problem.group;
-      int step = tile.first_step, head = tile.head * group;
+    while (true) {
+      KeyTile& tile = shared_.tile(tiles_so_far_);  // not a copy: registers are few
+      tile = tiles_.at(place);
+      if (tile.steps == 0) break;
+      if (tile.steps < 0) {
+        place = tiles_.next_place();
+        continue;
+      }
+      const int group = a_.backward.problem.group, steps = tile.steps * group;
+      int step = tile.begin_step, head = tile.block.head * group;
       // The order in which the last tile gives room.
       load_k(tile);
       load_q(tile, step, head);
       load_v(tile);
 #pragma unroll 1
-      for (int left = tile.steps * group; left > 0; --left) {
-        load_dout(step, head, tile.batch);
-        if (++step == tile.first_step + tile.steps) step = tile.first_step, ++head;
+      for (int left = steps; left > 0; --left) {
+        // Not earlier, because workgroups should begin tiles in their order; not later, because it takes long.
+        if (left == min(steps, kStages)) place = tiles_.next_place();
+        load_dout(tile, step, head);
+        step = tile.after(step);
+        if (step == tile.begin_step) ++head;
         if (left > 1) load_q(tile, step, head);
       }
     }
     const RingK ring = shared_.k_ring();
     ring.wait_until_empty(tiles_so_far_);
-    shared_.tile(tiles_so_far_) = {};
     ring.full(tiles_so_far_).arrive();
   }
 
@@ -39,14 +46,24 @@ class Feeder {
   DEVICE_MEMBER void load_k(const KeyTile& tile) const {
     const RingK ring = shared_.k_ring();
     ring.wait_until_empty(tiles_so_far_);
-    shared_.tile(tiles_so_far_) = tile;
-    shared_.k(tiles_so_far_).load(a_.k, ring.full(tiles_so_far_), tile.first_key, tile.head, tile.batch);
+    load_keys(shared_.k(tiles_so_far_), a_.k, ring.full(tiles_so_far_), tile.block);
   }
   DEVICE_MEMBER void load_v(const KeyTile& tile) {
     const RingV ring = shared_.v_ring();
     ring.wait_until_empty(tiles_so_far_);
-    shared_.v().load(a_.v, ring.full(tiles_so_far_), tile.first_key, tile.head, tile.batch);
+    load_keys(shared_.v(), a_.v, ring.full(tiles_so_far_), tile.block);
     ++tiles_so_far_;
+  }
+  // Packed sequences are one in their map.
+  DEVICE_MEMBER void load_keys(const PanelsK& to, const rapt_abi_tensor_map& map, Barrier arrival,
+                               const Block& keys) const {
+    const int batch = a_.backward.problem.cu_seqlens_k == nullptr ? keys.batch : 0;
+    to.load(map, arrival, keys.k.first + keys.first_row, keys.head, batch);
+  }
+  DEVICE_MEMBER void load_queries(const PanelsQ& to, const rapt_abi_tensor_map& map, Barrier arrival, const Block& keys,
+                                  int step, int head) const {
+    const int batch = a_.backward.problem.cu_seqlens_q == nullptr ? keys.batch : 0;
+    to.load(map, arrival, keys.q.first + step * kQueries, head, batch);
   }
   // Q with the statistics, then what the options need.
   DEVICE_MEMBER void load_q(const KeyTile& tile, int step, int head) {
@@ -54,67 +71,90 @@ class Feeder {
     const uint32_t stage = RingQ::stage(fills_of_q_);
     ring.wait_until_empty(fills_of_q_);
     const Barrier arrival = ring.full(fills_of_q_);
-    shared_.q(stage).load(a_.q, arrival, step * kQueries, head, tile.batch);
+    load_queries(shared_.q(stage), a_.q, arrival, tile.block, step, head);
     if constexpr (kScores) {
       Problem& p = a_.backward.problem;
-      if (step == tile.first_step) head_ = {tile.batch * p.heads_q + head, slope_of(p, head, tile.batch)};
-      shared_.head(fills_of_q_) = head_;
+      const int batch = tile.block.batch;
+      if (step == tile.begin_step) slope_ = slope_of(p, head, batch);
+      shared_.step(fills_of_q_) = {step * kQueries, batch * p.heads_q + head, slope_};
     }
     arrival.arrive_expecting(kStatisticsBytes);
     copy_bytes(shared_.address + Shared::kStatistics + stage * kStatisticsBytes,
-               statistics_of(a_.backward, tile.batch, {step * kQueries}, head), kStatisticsBytes, arrival);
+               PaddedRows(a_.backward).statistics(tile.block, head, step * kQueries), kStatisticsBytes, arrival);
     if (kScores && has_tiles(options_)) {
       shared_.score_ring().wait_until_empty(fills_of_q_);
       shared_.scores(fills_of_q_)
-          .load(options_, shared_.score_ring().full(fills_of_q_), {tile.first_key, step * kQueries, head, tile.batch});
+          .load(options_, shared_.score_ring().full(fills_of_q_),
+                {tile.block.first_row, step * kQueries, head, tile.block.batch});
     }
     ++fills_of_q_;
   }
-  DEVICE_MEMBER void load_dout(int step, int head, int batch) {
+  DEVICE_MEMBER void load_dout(const KeyTile& tile, int step, int head) {
     const RingQ ring = shared_.dout_ring();
-    ring.wait_until_empty(fills_of_dout_);
-    shared_.dout(RingQ::stage(fills_of_dout_)).load(a_.dout, ring.full(fills_of_dout_), step * kQueries, head, batch);
-    ++fills_of_dout_;
+    const uint32_t fill = fills_of_q_ - 1;  // Q of the step came before
+    ring.wait_until_empty(fill);
+    load_queries(shared_.dout(RingQ::stage(fill)), a_.dout, ring.full(fill), tile.block, step, head);
   }
 
   Args& a_;
   Options& options_;
   const Shared shared_;
   const KeyTiles<kKeys, kQueries> tiles_;
-  uint32_t tiles_so_far_ = 0, fills_of_q_ = 0, fills_of_dout_ = 0;
-  HeadOfQ head_;  // of q's fills
+  uint32_t tiles_so_far_ = 0, fills_of_q_ = 0;
+  float slope_;  // of the head of q's fills
 };
 
 // The thread that adds a group's dQ to memory.
-DEVICE void add_sums(Args& a, const Shared& shared, int group) {
-  const RingK k_ring = shared.k_ring();
-  const RingSums ring = shared.sums_ring(group);
-  Sections sections(a);
-  uint32_t fills = 0;
+class Adder {
+ public:
+  DEVICE_MEMBER Adder(AllArgs& a, const Shared& shared, int group)
+      : a_(a.all), added_(a.added), shared_(shared), group_(group), sections_(a.all), tiles_(a) {}
+
+  DEVICE_MEMBER void run() {
+    const RingK ring = shared_.k_ring();
 #pragma unroll 1
-  for (uint32_t n = 0;; ++n) {
-    k_ring.wait_until_full(n);
-    const KeyTile tile = shared.tile(n);
-    k_ring.give_back(n, true);
-    if (tile.steps == 0) break;
-    sections.wait_until_clear(tile.place);
-    const int heads = a.backward.problem.group;
+    for (uint32_t n = 0;; ++n) {
+      ring.wait_until_full(n);
+      const KeyTile& tile = shared_.tile(n);  // stays until the third tile after it
+      ring.give_back(n, true);
+      if (tile.steps == 0) break;
+      sections_.wait_until_clear(tile.place);
+      const int heads = a_.backward.problem.group, number = tile.block.first_row / kKeys;
+      const int end_before = added_ != nullptr ? tiles_.end_before(tile.block) : 0;
 #pragma unroll 1
-    for (int head = tile.head * heads; head < (tile.head + 1) * heads; ++head) {
-      float* to = sums_of(a.backward, tile.batch, {tile.first_step * kQueries}, head) + group * (kSumBytes / 4);
+      for (int head = tile.block.head * heads; head < (tile.block.head + 1) * heads; ++head)
 #pragma unroll 1
-      for (int step = 0; step < tile.steps; ++step) {
-        ring.wait_until_full(fills);
-        add_floats(shared.sums(group), to, kSumBytes);
-        stores_end();
-        wait_for_reads();
-        ring.give_back(fills++, true);
-        to += kQueries * kHeadDim;
-      }
+        for (int step = tile.begin_step; step != tile.end_step; step += tile.stride)
+          add(PaddedRows(a_.backward).index(tile.block, head, step * kQueries), step < end_before, number);
     }
+    wait_for_stores();
   }
-  wait_for_stores();
-}
+
+ private:
+  // Adds to a step's rows. In a fixed order it waits until the tile before has added, if that one attends these
+  // queries.
+  DEVICE_MEMBER void add(int64_t row, bool waits, int number) {
+    const RingSums ring = shared_.sums_ring(group_);
+    const Counter added = {added_ + row / (kGroupRows / kGroups) + group_};
+    ring.wait_until_full(fills_);
+    if (waits) added.wait_for(number);
+    add_floats(shared_.sums(group_), a_.backward.dq_sum.data + row * kHeadDim + group_ * (kSumBytes / 4), kSumBytes);
+    stores_end();
+    wait_for_reads();
+    ring.give_back(fills_++, true);
+    if (added_ == nullptr) return;
+    wait_for_stores();
+    added.set(number + 1);
+  }
+
+  Args& a_;
+  int* const added_;
+  const Shared shared_;
+  const int group_;
+  Sections sections_;
+  const KeyTiles<kKeys, kQueries> tiles_;
+  uint32_t fills_ = 0;
+};
 
 // The thread that clears sums.
 DEVICE void clear_sums(Args& a, const Shared& shared) {
@@ -126,8 +166,7 @@ DEVICE void clear_sums(Args& a, const Shared& shared) {
     const KeyTile tile = shared.tile(n);
     ring.give_back(n, true);
     if (tile.steps == 0) break;
-    if (n == 0) sections.clear_ahead(tile.place, shared.zeros());
-    sections.clear_ahead(tile.next, shared.zeros());
+    sections.clear_ahead(tile.place, shared.zeros());
   }
 }
 

@@ -180,7 +180,7 @@ class Group {
   DEVICE_MEMBER void make_statistics() {
     const Block rows = block();
     float lse[2], delta[2];
-    for (int half = 0; half < 2; ++half) lse[half] = lse_of(a_.backward, rows.batch, rows.head, row_of(rows, half));
+    for (int half = 0; half < 2; ++half) lse[half] = lse_of(a_.backward, rows, row_of(rows, half));
     shared_.v_ring().wait_until_full(fill_);
     shared_.k_ring().wait_until_full(fill_);
     Scores c;

@@ -2,6 +2,7 @@
 // are none as a rule, and the code would take registers from backward_hopper. It serves problems with and without
 // options.
 #include "kernels/hopper/attention/backward_again.hpp"
+#include "kernels/hopper/attention/padded_rows.hpp"
 #include "kernels/hopper/tile/fragments.hpp"
 
 namespace rapt::nvidia {
@@ -13,7 +14,7 @@ static_assert(kRows == kGroupRows, "a block of sums");
 // Returns whether the warp must compute its rows again.
 DEVICE bool round_rows(BackwardArguments& a, const Block& block, int first_row) {
   const int lane = thread_id() % kWave, dims = a.problem.head_dim;
-  const float* const sums = sums_of(a, block.batch, {block.first_row}, block.head);
+  const float* const sums = PaddedRows(a).sums(block, block.head, block.first_row);
   char* const dq = first_row_of(a.dq, block.batch, block.q, block.head);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
   bool again = false;
@@ -46,7 +47,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   const rapt_backward_args& a = arguments.backward;
   const Block block = block_of(a.problem, a.tiles, kRows);
   const int first_row = block.first_row + thread_id() / kWave * kTile, lane = thread_id() % kWave;
-  if (round_rows(a, block, first_row)) {
+  if (block.first_row < block.q.count && round_rows(a, block, first_row)) {
     wave_barrier();  // the lanes have stored their parts of the rows
     run_again<T, run_rows<T, true>>(a, block, first_row, lane);
   }

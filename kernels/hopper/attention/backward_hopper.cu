@@ -1,5 +1,5 @@
 // Backward attention with wgmma and TMA: Hopper only. Five products: S^T = K Q^T, dP^T = V dO^T, dV += P^T dO,
-// dK += dS^T Q, and dQ = dS K. dQ is added to float32 sums in memory, in any order.
+// dK += dS^T Q, and dQ = dS K. dQ is added to float32 sums in memory, in any order or, if it is asked for, a fixed one.
 //
 // A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
 // four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, one for
@@ -55,12 +55,12 @@ class Group {
   DEVICE_MEMBER bool begin_tile() {
     shared_.k_ring().wait_until_full(tile_);
     const KeyTile& tile = shared_.tile(tile_);
-    step_ = same_in_all_lanes(tile.first_step);
     left_ = same_in_all_lanes(tile.steps) * a_.backward.problem.group;
     if constexpr (!kScores) {
-      own_.first_key = same_in_all_lanes(tile.first_key);
-      own_.first_step = step_;
-      own_.steps = same_in_all_lanes(tile.steps);
+      step_ = own_.begin_step = same_in_all_lanes(tile.begin_step);
+      own_.end_step = same_in_all_lanes(tile.end_step);
+      own_.stride = same_in_all_lanes(tile.stride);
+      own_.block.first_row = same_in_all_lanes(tile.block.first_row);
       own_.full_begin = same_in_all_lanes(tile.full_begin);
       own_.full_end = same_in_all_lanes(tile.full_end);
     }
@@ -71,6 +71,11 @@ class Group {
   DEVICE_MEMBER const KeyTile& tile() const {
     if constexpr (kScores) return shared_.tile(tile_);
     else return own_;
+  }
+
+  DEVICE_MEMBER int first_row_of_step(uint32_t fill) const {
+    if constexpr (kScores) return shared_.step(fill).first_row;
+    else return step_ * kQueries;
   }
 
   // S^T of the fill's queries, or dP^T.
@@ -113,7 +118,7 @@ class Group {
     products_begin();
     if (!Last) multiply_q(s, fill_ + 1);
     add_products(p, ds, dk, dv);
-    if (++step_ == tile().first_step + tile().steps) step_ = tile().first_step;
+    if (!kScores) step_ = own_.after(step_);
     if (!Last) {
       wait_for_products<1>();
       keep(s);
@@ -143,7 +148,7 @@ class Group {
   DEVICE_MEMBER void weigh(Scores& s, uint32_t fill) const {
     Problem& p = a_.backward.problem;
     const float4* const pairs = pairs_of(fill);
-    const int first_row = step_ * kQueries;
+    const int first_row = first_row_of_step(fill);
     Units units = {p.scale, p.scale_log2};
     if constexpr (kScores) units = change_scores(s, fill, first_row);
     if (rarely(first_row < tile().full_begin || first_row + kQueries > tile().full_end)) exclude_queries(s, first_row);
@@ -157,16 +162,16 @@ class Group {
   DEVICE_MEMBER Kept find_kept() const {
     Problem& p = a_.backward.problem;
     if (!kScores || !rarely(has_dropout(p))) return {};
-    const int first_key = tile().first_key + warp_key();
-    return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, shared_.head(fill_).number,
-                                        step_ * kQueries, first_key, lane());
+    const int first_key = tile().block.first_row + warp_key();
+    return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, shared_.step(fill_).head,
+                                        first_row_of_step(fill_), first_key, lane());
   }
   DEVICE_MEMBER Units change_scores(Scores& s, uint32_t fill, int first_row) const {
     Problem& p = a_.backward.problem;
     const auto slope = [&] {
-      const int diagonal = p.top_left ? 0 : p.seqlen_k - p.seqlen_q;
-      const int key = tile().first_key + warp_key() + lane() / 4, query = first_row + 2 * (lane() % 4);
-      return SlopeOfHead{shared_.head(fill).slope, key - query - diagonal};
+      const Block& keys = shared_.tile(tile_).block;
+      const int key = keys.first_row + warp_key() + lane() / 4, query = first_row + 2 * (lane() % 4);
+      return SlopeOfHead{shared_.step(fill).slope, key - query - keys.diagonal};
     };
     const auto read = [&](const auto& apply) {
       shared_.score_ring().wait_until_full(fill);
@@ -191,10 +196,8 @@ class Group {
     return apply_options<T>(scores_of_keys(s), keep_tanh, p, options_, slope, read);
   }
   DEVICE_MEMBER void exclude_queries(Scores& s, int first_row) const {
-    Problem& p = a_.backward.problem;
-    const KeyTile& tile = shared_.tile(tile_);
-    const Block block = unpacked_block(p, tile.head, tile.batch, tile.first_key);
-    scores_of_keys(s).exclude(p, block, tile.first_key + warp_key(), first_row);
+    const Block& keys = shared_.tile(tile_).block;
+    scores_of_keys(s).exclude(a_.backward.problem, keys, keys.first_row + warp_key(), first_row);
   }
   DEVICE_MEMBER ScoresOfKeys<kQueryTiles> scores_of_keys(Scores& s) const {
     return {s, warp_key() % kGroupRows, warp_key(), lane()};
@@ -305,14 +308,14 @@ class Group {
     const rapt_backward_args& a = a_.backward;
     Problem& p = a.problem;
     note_not_finite(dk, dv);
-    const KeyTile& tile = shared_.tile(tile_);
+    const Block& keys = shared_.tile(tile_).block;
     const auto store_all = [&](const rapt_abi_rows& rows, const Gradients& sums, int dims, float factor) {
       if (rows.data == nullptr) return;
-      char* const data = first_row_of(rows, tile.batch, {0, p.seqlen_k}, tile.head);
+      char* const data = first_row_of(rows, keys.batch, keys.k, keys.head);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int key = tile.first_key + warp_key() + row_in_wave(0, half, lane());
-        store_row<T>(data + key * rows.seq, dims, sums, half, lane(), factor, key < p.seqlen_k);
+        const int key = keys.first_row + warp_key() + row_in_wave(0, half, lane());
+        store_row<T>(data + key * rows.seq, dims, sums, half, lane(), factor, key < keys.k.count);
       }
     };
     store_all(a.dk, dk, p.head_dim, p.scale);
@@ -332,7 +335,7 @@ class Group {
   const int group_;
   KeyTile own_;
   int left_;                      // steps of the tile
-  int step_;                      // whose P^T is next
+  int step_;                      // whose P^T is next, without options
   uint32_t tile_ = 0, fill_ = 0;  // tiles and steps so far
 };
 
@@ -357,7 +360,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) 
     give_up_registers<kFeederRegisters>();
     if (thread_id() == 0) Feeder(arguments, shared).run();
     else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
-      add_sums(arguments.all, shared, thread_id() / kWave - 1);
+      Adder(arguments, shared, thread_id() / kWave - 1).run();
     else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments.all, shared);
   } else {
     take_registers<kRegisters>();

@@ -4,6 +4,7 @@
 #include "kernels/hopper/attention/backward_score_options.hpp"
 #include "kernels/hopper/attention/dropout.hpp"
 #include "kernels/hopper/attention/key_tiles.hpp"
+#include "kernels/hopper/attention/padded_rows.hpp"
 #include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/fragments.hpp"
 #include "kernels/hopper/tile/panels.hpp"
@@ -41,23 +42,23 @@ inline constexpr int kSumBytes = kGroupRows * kSumTiles * 8 * static_cast<int>(s
 inline constexpr int kZeroBytes = 1024;
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
 
-// The head of a step's queries: its number among all sequences' heads, and ALiBi's slope.
-struct HeadOfQ {
-  int number;
+// The first of a step's queries, the number of their head among all sequences', and ALiBi's slope.
+struct StepOfQ {
+  int first_row, head;
   float slope;
 };
 
 // Shared memory: addresses, and what is read as C++ reads it.
 struct Shared {
   // A group may store a tile while K of the second one after it arrives.
-  static constexpr int kTiles = 4, kTileBytes = 48;
+  static constexpr int kTiles = 4, kTileBytes = 64;
   static constexpr int kV = (kCrowded ? 1 : 2) * PanelsK::kBytes, kQ = kV + PanelsK::kBytes,
                        kDout = kQ + kStages * PanelsQ::kBytes;
   static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
   static constexpr int kScoreTiles = kSums + kGroups * kSumBytes;
   static constexpr int kZeros = kScoreTiles + (kScores ? (kCrowded ? 1 : 2) * StageOfOptions::kBytes : 0);
   static constexpr int kStatistics = kZeros + kZeroBytes;
-  static constexpr int kHeads = kStatistics + kStages * kStatisticsBytes, kBarriers = kHeads + (kScores ? 16 : 0);
+  static constexpr int kSteps = kStatistics + kStages * kStatisticsBytes, kBarriers = kSteps + (kScores ? 32 : 0);
   static constexpr int kTile = kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes +
                                (kScores ? RingScores::kBytes : 0) + kGroups * RingSums::kBytes;
   static constexpr int kDropout = kTile + kTiles * kTileBytes, kBytes = kDropout + (kScores ? 16 : 0);
@@ -72,7 +73,7 @@ struct Shared {
   DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
   DEVICE_MEMBER uint32_t zeros() const { return address + kZeros; }
   DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
-  DEVICE_MEMBER HeadOfQ& head(uint32_t n) const { return reinterpret_cast<HeadOfQ*>(memory + kHeads)[RingQ::stage(n)]; }
+  DEVICE_MEMBER StepOfQ& step(uint32_t n) const { return reinterpret_cast<StepOfQ*>(memory + kSteps)[RingQ::stage(n)]; }
   DEVICE_MEMBER KeyTile& tile(uint32_t n) const {
     return *reinterpret_cast<KeyTile*>(memory + kTile + n % kTiles * kTileBytes);
   }

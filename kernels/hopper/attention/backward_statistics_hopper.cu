@@ -2,7 +2,7 @@
 //
 // A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
 // another one stores zeros, and two groups of four warps multiply, each every second tile.
-#include "kernels/common/block.hpp"
+#include "kernels/hopper/attention/padded_rows.hpp"
 #include "kernels/hopper/isa/bulk_copy.hpp"
 #include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
@@ -36,16 +36,17 @@ static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
 using Args = const rapt_hopper_backward_args;
 
-// f(number, first row, head, batch) for each tile of the workgroup. A head has rows up to a multiple of 128.
+// f(number, block) for each tile of the workgroup.
 template <class F>
 DEVICE void for_tiles(Args& a, const F& f) {
   Problem& p = a.backward.problem;
-  const int tiles = static_cast<int>(a.backward.statistics.head) / kGroupRows;
+  const int tiles = PaddedRows::blocks(p.seqlen_q);
   uint32_t n = 0;
 #pragma unroll 1
   for (int i = workgroup_id(); i < tiles * p.heads_q * p.batch; i += static_cast<int>(gridDim.x)) {
     const int head = i / tiles;
-    f(n++, i % tiles * kGroupRows, head % p.heads_q, head / p.heads_q);
+    const Block block = block_at(p, {0, head % p.heads_q, head / p.heads_q}, i % tiles * kGroupRows);
+    if (block.first_row < PaddedRows::blocks(block.q.count) * kGroupRows) f(n++, block);
   }
 }
 
@@ -53,15 +54,17 @@ DEVICE int panels_of(Args& a) { return (a.backward.problem.head_dim_v + kColumns
 
 DEVICE void copy_rows(Args& a, const Shared& shared) {
   const Filled ring = shared.ring();
-  for_tiles(a, [&](uint32_t n, int row, int head, int batch) {
+  const bool packed = PaddedRows(a.backward).packed();
+  for_tiles(a, [&](uint32_t n, const Block& block) {
+    const int row = block.q.first + block.first_row, batch = packed ? 0 : block.batch;
     ring.wait_until_empty(n);
     const Barrier arrival = ring.full(n);
     const int panels = panels_of(a);
     arrival.arrive_expecting(2 * panels * Rows::kBytes);
 #pragma unroll 1
     for (int i = 0; i < panels; ++i) {
-      copy_box(shared.out(n, i).address, a.out, arrival, {i * kColumns, row, head, batch});
-      copy_box(shared.dout(n, i).address, a.dout_rows, arrival, {i * kColumns, row, head, batch});
+      copy_box(shared.out(n, i).address, a.out, arrival, {i * kColumns, row, block.head, batch});
+      copy_box(shared.dout(n, i).address, a.dout_rows, arrival, {i * kColumns, row, block.head, batch});
     }
   });
 }
@@ -69,9 +72,9 @@ DEVICE void copy_rows(Args& a, const Shared& shared) {
 DEVICE void clear_sums(Args& a, const Shared& shared) {
   Problem& p = a.backward.problem;
   const int heads = a.clears_ahead ? a.heads_at_once * p.group : p.heads_q * p.batch;  // sections.hpp
-  for_tiles(a, [&](uint32_t, int row, int head, int batch) {
-    if (batch * p.heads_q + head >= heads) return;
-    float* const sums = sums_of(a.backward, batch, {row}, head);
+  for_tiles(a, [&](uint32_t, const Block& block) {
+    if (block.batch * p.heads_q + block.head >= heads) return;
+    float* const sums = PaddedRows(a.backward).sums(block, block.head, block.first_row);
 #pragma unroll 1
     for (int i = 0; i < a.backward.dq_sum.dims / kColumns; ++i)
       store_bytes(shared.address + Shared::kZero, sums + i * kGroupRows * kColumns, kZeros);
@@ -99,16 +102,19 @@ DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)
 DEVICE void make_statistics(Args& arguments, const Shared& shared, uint32_t group) {
   const rapt_backward_args& a = arguments.backward;
   const int lane = thread_id() % kWave, half = lane % 4;
-  for_tiles(arguments, [&](uint32_t n, int first_row, int head, int batch) {
+  const PaddedRows padded(a);
+  for_tiles(arguments, [&](uint32_t n, const Block& block) {
     if (n % kGroups != group) return;
-    const int row = first_row + thread_id() / kWave % 4 * kWarpRows + row_in_wave(0, half, lane);
-    const float lse = half < 2 ? lse_of(a, batch, head, row) : 0;
+    const int row = block.first_row + thread_id() / kWave % 4 * kWarpRows + row_in_wave(0, half, lane);
+    const float lse = half < 2 ? lse_of(a, block, row) : 0;
     float own[2];
     shared.ring().wait_until_full(n);
     multiply_own(arguments, shared, n, own);
     shared.ring().give_back(n, thread_id() % kGroupThreads == 0);
-    if (half < 2)
-      statistics_of(a, batch, {row}, head)[0] = statistics_from(lse, half == 0 ? own[0] : own[1], lse_unit(a));
+    if (half > 1) return;
+    const rapt_abi_row_statistics statistics = statistics_from(lse, half == 0 ? own[0] : own[1], lse_unit(a));
+    *padded.statistics(block, block.head, row) = statistics;
+    if (padded.packed() && row < block.q.count) statistics_of(a, block.batch, block.q, block.head)[row] = statistics;
   });
 }
 
@@ -125,7 +131,9 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   }
   for (int i = thread_id(); i < kZeros / 16; i += kThreads)
     reinterpret_cast<uint4*>(memory + Shared::kZero)[i] = make_uint4(0, 0, 0, 0);
-  for (int i = thread_id(); workgroup_id() == 0 && i < arguments.count; i += kThreads) arguments.counters[i] = 0;
+  for (int i = workgroup_id() * kThreads + thread_id(); i < arguments.count;
+       i += static_cast<int>(gridDim.x) * kThreads)
+    arguments.counters[i] = 0;
   publish_shared();
   barrier();
   const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0) - 1;

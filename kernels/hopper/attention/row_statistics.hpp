@@ -17,10 +17,11 @@ DEVICE rapt_abi_row_statistics statistics_from(float lse, float delta, float uni
   return {attends ? lse * unit : __builtin_inff(), attends ? delta : 0};
 }
 
-// The lse of a row of a head of q, which has `rows` rows; -Inf if the row does not exist.
-DEVICE float lse_of(BackwardArguments& a, int batch, int head, int row) {
-  const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + batch * a.lse.batch + head * a.lse.head;
-  return row < a.problem.seqlen_q ? *reinterpret_cast<const float*>(of_head + row * a.lse.query) : -__builtin_inff();
+// The lse of a row of the block's sequence; -Inf if the row does not exist.
+DEVICE float lse_of(BackwardArguments& a, const Block& b, int row) {
+  const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
+  const char* const lse = of_head + (b.q.first + row) * a.lse.query;
+  return row < b.q.count ? *reinterpret_cast<const float*>(lse) : -__builtin_inff();
 }
 
 }  // namespace rapt::nvidia

@@ -3,8 +3,8 @@
 // is computed, its first tiles' workgroups clear the next one's sums, which then are in L2. Without `clears_ahead`
 // backward_statistics_hopper clears all of them.
 //
-// Tiles are taken in order, and long before they are computed. Whoever takes one clears its share at once, beside the
-// tile before it. So additions need not wait for a section's zeros, as a rule, and never for tiles after their own.
+// Tiles begin in order. A share is cleared when K of its tile arrives. So additions need not wait for a section's
+// zeros, as a rule, and never for tiles after their own.
 #pragma once
 
 #include "kernels/hopper/attention/backward_shared.hpp"

@@ -1,5 +1,6 @@
 // A counter in memory that tells other workgroups that stores of the copy engine are done.
-// PTX ISA, "Parallel Synchronization and Communication Instructions": red, ld.acquire, fence.proxy.async.
+// PTX ISA, "Parallel Synchronization and Communication Instructions": red, fence.proxy.async; "Data Movement and
+// Conversion Instructions": ld.acquire, st.release.
 #pragma once
 
 #include "kernels/nvidia/isa/device.hpp"
@@ -13,6 +14,11 @@ struct Counter {
   DEVICE_MEMBER void add() const {
     fence();
     asm volatile("fence.acq_rel.gpu;\nred.release.gpu.global.add.s32 [%0], 1;" ::"l"(value) : "memory");
+  }
+  // The same, where no other thread changes the counter meanwhile.
+  DEVICE_MEMBER void set(int to) const {
+    fence();
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(value), "r"(to) : "memory");
   }
   // What comes afterwards sees the stores of all who added.
   DEVICE_MEMBER void wait_for(int count) const {
