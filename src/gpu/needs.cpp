@@ -27,6 +27,7 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.softcap = p.softcap != 0;
   n.deterministic = op == RAPT_BACKWARD && p.deterministic;
   n.cache = p.has_cache;
+  n.appends = p.seqlen_new > 0;
   n.lengths_differ = packed(p) || p.has_leftpad || (p.has_cache && !p.whole_cache);
   n.packed = packed(p);
   n.host_lengths = !p.varlen.empty();
@@ -55,8 +56,6 @@ std::string unsupported(const Problem& p) {
   if (p.page % 16 != 0) return cat("page is ", p.page, ", GPU kernels take multiples of 16");
   if (p.softcap != 0 && !(p.softcap >= FLT_MIN && p.softcap <= FLT_MAX))
     return cat("softcap is ", p.softcap, ", GPU kernels take values that are normal in float32");
-  if (p.seqlen_new > 0 && (packed(p) ? p.total_q : p.seqlen_q) == 0)
-    return "there are no queries, and GPU kernels append new keys only where a query attends";
   for (const auto& [name, rows] :
        {std::pair{"seqlen_q", p.seqlen_q}, std::pair{"seqlen_k", p.seqlen_k}, std::pair{"total_q", p.total_q},
         std::pair{"total_k", p.total_k}, std::pair{"batch", p.batch}, std::pair{"heads_q", p.heads_q}})

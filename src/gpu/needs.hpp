@@ -17,6 +17,7 @@ struct Needs : Sizes {
   bool dropout = false, softcap = false;
   bool deterministic = false;
   bool cache = false;           // K and V are a KV cache
+  bool appends = false;         // the call appends new keys to the cache, also where it has no queries
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
   bool packed = false;          // sequences are packed
   bool host_lengths = false;    // cu_seqlens are in host memory
@@ -32,7 +33,8 @@ struct Needs : Sizes {
 
   bool general() const { return options != KernelSupport::every || dropout; }  // most plain kernels lack an option
   int64_t tile() const { return head_dim > head_dim_v ? head_dim : head_dim_v; }
-  int64_t group_rows() const { return seqlen_q * group(); }
+  // Rows of q that share a head of k. Workgroups of such rows also append, so there is at least one.
+  int64_t group_rows() const { return seqlen_q == 0 && appends ? 1 : seqlen_q * group(); }
   bool wants(int32_t gradient) const { return gradients & gradient; }
 };
 

@@ -322,9 +322,6 @@ TEST(Choose, OptionsOfAProblem) {
   EXPECT_EQ(unsupported(problem(" softcap=1e+39")),
             "softcap is 1e+39, GPU kernels take values that are normal in float32");
   EXPECT_EQ(unsupported(problem(" cache append=3")), "");
-  Problem no_queries = problem(" cache append=3");
-  no_queries.seqlen_q = 0;
-  EXPECT_NE(unsupported(no_queries).find("there are no queries"), std::string::npos);
   EXPECT_EQ(unsupported(problem(" sink")), "");
   EXPECT_EQ(needs_of(problem(" causal"), RAPT_FORWARD).mask, MaskKind::causal);
   EXPECT_EQ(needs_of(problem(" causal-tl window=3,9"), RAPT_FORWARD).mask, MaskKind::window);

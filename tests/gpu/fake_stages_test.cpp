@@ -200,21 +200,26 @@ class FakeSplit : public Fake {
     write_archive(archive::good_archive(archive::read_manifest("manifest", rows)));
   }
 
-  void split(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1,
-             int used_at = -4) const {
+  void split(int64_t capacity, const rapt::api::Execution& execution = {}, int64_t queries = 1, int used_at = -4,
+             int64_t seqlen_new = 0) const {
     char* const data = static_cast<char*>(memory_.data());
     const rapt::api::Tensor q(data, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
     const rapt::api::Tensor k(data + kMostRows, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
+    const rapt::api::Tensor v(data + kMostRows + kMostKeys, rapt::kBf16, {1, capacity, 1, 64}, {}, kFirst);
     const rapt::api::Tensor out(data + kBytes - kMostRows, rapt::kBf16, {1, queries, 4, 64}, {}, kFirst);
-    rapt::api::Attention a{.q = q, .k = k, .v = k};
-    a.kv_cache = {.seqused_k = rapt::api::Tensor(data + kBytes - kMostRows + used_at, rapt::kInt32, {1}, {}, kFirst)};
+    rapt::api::Attention a{.q = q, .k = k, .v = v};
+    rapt::api::KvCache cache;
+    cache.seqused_k = rapt::api::Tensor(data + kBytes - kMostRows + used_at, rapt::kInt32, {1}, {}, kFirst);
+    if (seqlen_new > 0) cache.new_k = cache.new_v = {data, rapt::kBf16, {1, seqlen_new, 1, 64}, {}, kFirst};
+    a.kv_cache = cache;
     rapt::api::forward(a, out, {}, execution);
   }
 
   static constexpr size_t kPartial = size_t{4} * 8 * (64 * 4 + 8);  // 4 rows, 8 splits
 
  private:
-  static constexpr size_t kMostRows = size_t{32} * 4 * 64 * 2, kBytes = kMostRows * 2 + size_t{6000} * 64 * 2 + 4;
+  static constexpr size_t kMostRows = size_t{32} * 4 * 64 * 2, kMostKeys = size_t{6000} * 64 * 2;
+  static constexpr size_t kBytes = 2 * kMostRows + 2 * kMostKeys + 4;
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
@@ -278,6 +283,16 @@ TEST_F(FakeSplit, WorkgroupsFoldSplitsOfALargeBatch) {
   EXPECT_EQ(launched(8, true), std::pair(16U, 2)) << "one sequence may be long";
   EXPECT_EQ(launched(6, false), std::pair(12U, 2)) << "too few";
   EXPECT_EQ(launched(12, false), std::pair(24U, 2)) << "too few at the end";
+}
+
+// The kernel that attends appends too: without queries there is one workgroup for each split, and nothing to merge.
+TEST_F(FakeSplit, NewKeysAreAppendedWithoutQueries) {
+  split(2000, {}, 0);
+  EXPECT_TRUE(hip.launches.empty()) << "nothing to do";
+  split(2000, {}, 0, -4, 3);
+  ASSERT_EQ(hip.launches.size(), 1U);
+  EXPECT_EQ(hip.launches[0].symbol, "split_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{8, 1, 1}));
 }
 
 TEST_F(FakeSplit, NumbersAreAligned) {
