@@ -11,7 +11,7 @@ from rapt.bench.measure import time_model
 from rapt.bench.run import Row, measure_table
 from rapt.bench.tables import TABLES
 
-_COMMANDS = {name: f"rapt.bench.{name}" for name in ("train", "takeover", "models", "fastest")}
+_COMMANDS = {name: f"rapt.bench.{name}" for name in ("train", "takeover", "models", "fastest", "rates")}
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +22,8 @@ def main(arguments: list[str]) -> int:
         description="Rapt against torch's flash, efficient, cudnn and math attention, flash_attn and aiter, all that "
         "are installed, alternating in one run. `python -m rapt.bench train` trains a small transformer with each; "
         "`python -m rapt.bench takeover` times torch's own function with and without rapt.torch.enable(), "
-        "`python -m rapt.bench models` whole models; `python -m rapt.bench fastest FILE` reads files of --json.",
+        "`python -m rapt.bench models` whole models; `python -m rapt.bench fastest FILE` and `rates FILE` read "
+        "files of --json.",
     )
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default strix-halo")
     parser.add_argument("--rows", metavar="NAMES", help="only the cases with these names, separated by ;")

@@ -6,14 +6,13 @@ there is none, the next kernel took.
 """
 
 import argparse
-import json
 import re
 import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import NamedTuple
 
-from rapt.bench.layouts import grid
+from rapt.bench.layouts import grid, markdown
+from rapt.bench.rows import PASSES, read
 
 _OURS = ("rapt", "math", "cpu", "hip", "cuda")  # backends that are Rapt's; cpu.avx2 and hip.<kernel> too
 
@@ -33,11 +32,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--markdown", action="store_true", help="a table for a page")
     options = parser.parse_args(arguments)
     try:
-        rows = [row for file in options.files for row in _rows(file)]
+        rows = [row for file in options.files for row in read(file)]
     except (OSError, ValueError) as error:
         parser.error(str(error))
     for title, header, lines in tables(rows):
-        print(f"{title}\n\n{_markdown(header, lines) if options.markdown else grid(header, lines)}\n")
+        print(f"{title}\n\n{markdown(header, lines) if options.markdown else grid(header, lines)}\n")
     if not any(row["ms"] for row in rows):
         print("no row has a time", file=sys.stderr)
         return 1
@@ -54,7 +53,7 @@ def tables(rows: list[dict]):
         origin = f"simulated by {row['simulated']}" if row.get("simulated") else "measured"
         on_cpu = "runtime" not in row  # of a GPU, in the command's rows
         threads = f", {row['threads']} threads" if on_cpu and row.get("threads") else ""
-        title = f"{row['device']}{threads}, {_options(problem)}, {_PASSES[row['op']]}, {origin}"
+        title = f"{row['device']}{threads}, {_options(problem)}, {PASSES[row['op']]}, {origin}"
         time = Time(_name(row), _library(row["backend"]), row["ms"])
         of_problem = found[title][problem]
         before = of_problem.get(time.name)
@@ -71,26 +70,6 @@ def tables(rows: list[dict]):
             for (head_dim, sizes), of_key in sorted(cells.items())
         ]
         yield title, ["head_dim", *(f"{n} keys" for n in lengths)], lines
-
-
-_PASSES = {"fwd": "forward", "bwd": "backward"}
-
-
-def _rows(file):
-    for number, line in enumerate(Path(file).read_text().splitlines(), 1):
-        try:
-            row = json.loads(line) if line.strip() else {"about": ""}
-        except ValueError as error:
-            raise ValueError(f"{file}, line {number}: it is no JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise ValueError(f"{file}, line {number}: it is no row of a bench")
-        if "about" in row:  # a comment, as in docs/performance/rows
-            continue
-        if missing := {"problem", "op", "device", "backend", "ms"} - row.keys():
-            raise ValueError(f"{file}, line {number}: it is no row of a bench: it lacks {', '.join(sorted(missing))}")
-        if row["op"] not in _PASSES:
-            raise ValueError(f"{file}, line {number}: op is {row['op']!r}; it must be fwd or bwd")
-        yield row
 
 
 def _library(backend):
@@ -136,11 +115,6 @@ def _sizes(problem):
 def _options(problem):
     """The type and everything that is no size."""
     return " ".join(word for word in problem.split() if not re.fullmatch(r"(b|hq|hk|sq|sk|d)\d+", word))
-
-
-def _markdown(header, lines):
-    rule = ["---"] * len(header)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join([rule("-"), line(header), rule("="), *(x for row in rows for x in (line(row), rule("-")))])
 
 
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table for a page."""
+    rule = ["---"] * len(header)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
+
+
 def status(device: str) -> str:
     lines = [f"PyTorch version: {torch.__version__}", f"CUDA available: {torch.cuda.is_available()}"]
     lines += [f"ROCm version: {torch.version.hip}", f"Rapt version: {rapt.__version__}", f"Device: {device}"]
