@@ -127,6 +127,34 @@ def _decode_gpu():
     return Table(cases, ["rapt", "torch", "torch flash", "torch cudnn"], ("fwd",), "cuda", graphs=True)
 
 
+def _short():
+    """Short sequences: 16k tokens, hidden size 2048, as the table fa3."""
+    cases = [
+        Case(f"d{d}-s{s}", 16384 // s, 2048 // d, s, d, "bf16", causal)
+        for d in (64, 128)
+        for s in (64, 128, 256)
+        for causal in (False, True)
+    ]
+    return Table(cases, _ON_A_GPU, ("fwd", "bwd"), "cuda")
+
+
+def _wide():
+    """fp32, and head dims of which most libraries have no kernel of their own."""
+    sizes = [  # batch, heads, keys, head_dim, type
+        (8, 32, 2048, 64, "fp32"),
+        (8, 16, 2048, 128, "fp32"),
+        (4, 8, 2048, 256, "fp32"),
+        (1, 16, 2048, 512, "fp32"),
+        (4, 16, 4096, 96, "bf16"),
+        (4, 16, 4096, 192, "bf16"),
+        (2, 16, 4096, 512, "bf16"),
+    ]
+    return Table([Case(f"d{x[3]}-{x[4]}", *x, False) for x in sizes], _ON_A_GPU, ("fwd", "bwd"), "cuda")
+
+
+_ON_A_GPU = ["rapt", "torch", "torch flash", "torch efficient", "torch cudnn"]
+
+
 def _options():
     """Options of attention, hidden size 2048: bias and mask of 4096 keys, every other one of 8192, packed or not."""
     cases = []
@@ -192,6 +220,8 @@ TABLES = {
     "fa3": _fa3,
     "decode": _decode,
     "decode-gpu": _decode_gpu,
+    "short": _short,
+    "wide": _wide,
     "options": _options,
     "cpu": _cpu,
     "xeon": _xeon,
