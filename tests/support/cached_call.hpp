@@ -266,6 +266,8 @@ inline const CacheSetup kSetups[] = {
     {.causal = true, .paged = true, .seqlen_q = 1, .seqlen_new = 1},
     {.paged = true, .leftpad = true, .seqlen_new = 7},
     {.causal = true, .indexed = true, .seqlen_q = 2, .seqlen_new = 2},
+    {.seqlen_q = 40, .seqlen_new = 2},  // five tiles of 16 rows of q append to each head of k
+    {.paged = true, .leftpad = true, .seqlen_q = 9, .seqlen_new = 7, .rotary = Rotary::halves},
     {.paged = true, .seqlen_q = 0, .seqlen_new = 3},  // nothing to compute: the new keys alone
     {.leftpad = true, .indexed = true, .seqlen_q = 0, .seqlen_new = 2, .rotary = Rotary::halves},
     {.causal = true, .seqlen_new = 3, .rotary = Rotary::halves},

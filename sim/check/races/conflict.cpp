@@ -12,6 +12,7 @@ void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t
     if (!stores_equal(place, mark, bytes, run)) fail(mark, base, bytes);
   } else if (!writes) {
     // A load meets a store (an atomic one where the load is plain).
+    if (!atomic && !mark_atomic && (mark.kind & RaceMark::repeats || repeated_before(place, bytes))) return;
     if (atomic ? marks_stores(mark) : !code_.synchronises(actor_.slot)) fail(mark, base, bytes);
     kind |= RaceMark::atomic;
     if (mark_atomic) acquire(address);
@@ -20,7 +21,7 @@ void RaceCheck::conflict(const Place& place, const RaceMark& mark, std::uint16_t
     // An atomic meets a plain load or store.
     if (mark_writes ? !code_.polls(actor_.slot) : !code_.synchronises(mark.slot)) fail(mark, base, bytes);
     if (mark_writes) acquire_from(mark);
-  } else {
+  } else if (mark_atomic || !repeats_) {
     // A plain store meets a load or an atomic.
     const bool flag = mark_atomic && !mark_writes && !marks_stores(mark);
     const bool lock =
@@ -42,6 +43,33 @@ bool RaceCheck::stores_equal(const Place& place, const RaceMark& mark, std::uint
     if (data[place.base + b - run.begin] != before[b]) return false;
   }
   return true;
+}
+
+// A mark that repeats another does not count: the first store of a value is always kept, and loads race with it alone.
+bool RaceCheck::repeats(const Place& place, std::uint16_t bytes, const RaceRun& run) {
+  if (space_ != Space::global || actor_.kind != RaceMark::writes) return false;
+  const RaceGranule& g = place.shadow.granules()[place.index];
+  std::uint16_t stored = 0;
+  const auto look = [&](const RaceMark& mark) {
+    if (mark.kind == RaceMark::writes && mark.group != number_ &&
+        !clocks_[actor_.wave].knows(mark.group, mark.waves, mark.clock))
+      stored |= mark.bytes;
+  };
+  look({g.clock(), place.shadow.groups()[place.index], g.waves, g.slot(), g.what.bytes, g.what.kind});
+  if (g.what.others & RaceGranule::writers)
+    for (const RaceMark& mark : place.shadow.others(place.index)) look(mark);
+  if ((bytes & ~stored) != 0 || !stores_equal(place, {}, bytes, run)) return false;
+  RaceMark& own = repeated_[place.base];
+  own.clock = std::max(own.clock, actor_.clock);
+  own.waves |= actor_.bit;
+  own.bytes |= bytes;
+  return true;
+}
+
+bool RaceCheck::repeated_before(const Place& place, std::uint16_t bytes) const {
+  const auto own = space_ == Space::global ? repeated_.find(place.base) : repeated_.end();
+  return own != repeated_.end() && (bytes & ~own->second.bytes) == 0 &&
+         (own->second.waves == actor_.bit || own->second.clock <= actor_.floor);
 }
 
 // Atomic stores are not marked on gfx9 before gfx940, on gfx11 and in LDS, and nowhere between waves of a group.

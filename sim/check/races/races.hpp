@@ -1,13 +1,16 @@
 // Data races: two waves access the same bytes, one of them stores, not both are atomic, and nothing orders them.
 // Barriers order the waves of a workgroup. Atomics on one location order any two waves: the later atomic's wave comes
 // after the earlier one's. The start and the end of a launch order everything. Two plain stores of equal bytes are not
-// reported: code that sets a flag or a value from every wave is common, and correct on this hardware.
+// reported: code that sets a flag or a value from every wave is common, and correct on this hardware. Nor are loads of
+// such bytes of global memory by a workgroup that has stored them itself: they have one value from its own store on.
 #pragma once
 
 #include "sim/check/checks.hpp"
 #include "sim/check/races/code.hpp"
 #include "sim/check/races/lanes.hpp"
 #include "sim/check/races/launch.hpp"
+
+#include <unordered_map>
 
 namespace rapt::sim {
 
@@ -58,6 +61,10 @@ class RaceCheck final : public Observer {
 
   void conflict(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run, std::uint8_t& kind);
   bool stores_equal(const Place& place, const RaceMark& mark, std::uint16_t bytes, const RaceRun& run);
+  // Whether the current store writes what another group's store wrote, with nothing that orders the two.
+  bool repeats(const Place& place, std::uint16_t bytes, const RaceRun& run);
+  // Whether this group's stores have repeated these bytes before the current load.
+  bool repeated_before(const Place& place, std::uint16_t bytes) const;
   [[noreturn]] void fail(const RaceMark& mark, std::uint64_t base, std::uint16_t bytes) const;
   bool marks_stores(const RaceMark& mark) const;
   void become_atomic(std::uint8_t& kind, std::uint64_t address);
@@ -90,6 +97,7 @@ class RaceCheck final : public Observer {
   unsigned stored_shift_ = 0;                   // of a narrow store's data in its register
   unsigned lanes_ = 64;                         // of the wave
   std::vector<std::pair<Space, std::uint64_t>> to_acquire_;
+  bool repeats_ = false;  // the current store, in the current granule
   struct Later {
     Access access;
     std::array<std::uint64_t, 64> at;
@@ -99,6 +107,7 @@ class RaceCheck final : public Observer {
   unsigned data_first_lane_ = 64;  // of the run whose data are cached; 64: none
 
   std::array<RacePage*, 64> pages_{};
+  std::unordered_map<std::uint64_t, RaceMark> repeated_;  // by the granule's address: the group's repeating stores
 
   std::uint64_t phase_ = 0;
   std::vector<BarrierState> barrier_;

@@ -11,7 +11,8 @@ namespace rapt::sim {
 
 // One recorded access.
 struct RaceMark {
-  enum : std::uint8_t { writes = 1, atomic = 2, unknown_value = 4 };
+  // repeats: a store of what another group's store wrote, with nothing that orders the two.
+  enum : std::uint8_t { writes = 1, atomic = 2, unknown_value = 4, repeats = 8 };
   Stamp clock = 0;
   std::uint32_t group = 0, waves = 0;  // one wave; several if they load the same bytes by the same instruction
   std::uint32_t slot = 0;              // of the instruction

@@ -14,13 +14,15 @@ std::uint8_t others_of(const RaceOthers& others, Stamp clock) {
   return any;
 }
 
-// The access that is forgotten for a new one: the oldest load, or where there are only stores the oldest of them.
+// The access that is forgotten for a new one: the oldest load. Where there are only stores, it is the oldest that
+// repeats another one, then the oldest of all.
 RaceMark& least_needed(RaceMark& latest, RaceOthers& others) {
+  const auto need = [](const RaceMark& mark) {
+    return !(mark.kind & RaceMark::writes) ? 0 : mark.kind & RaceMark::repeats ? 1 : 2;
+  };
   RaceMark* place = &latest;
-  for (RaceMark& mark : others) {
-    const bool a = mark.kind & RaceMark::writes, b = place->kind & RaceMark::writes;
-    if (a != b ? b : mark.clock < place->clock) place = &mark;
-  }
+  for (RaceMark& mark : others)
+    if (std::pair(need(mark), mark.clock) < std::pair(need(*place), place->clock)) place = &mark;
   return *place;
 }
 
@@ -82,6 +84,8 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
   RaceOthers* others = g.what.others != 0 ? &at.shadow.others(at.index) : nullptr;
   std::uint8_t kind = actor_.kind;
   const bool writes = kind & RaceMark::writes;
+  repeats_ = repeats(at, bytes, run);
+  const auto recorded = static_cast<std::uint8_t>(repeats_ ? RaceMark::repeats : 0);
   RaceMark *place = nullptr, *joined = nullptr;
   const auto look = [&](RaceMark& mark) {
     if (mark.bytes == 0) {
@@ -89,7 +93,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
       return;
     }
     const bool own = mark.group == number_;
-    if (own && join(mark, bytes, kind)) {
+    if (own && join(mark, bytes, kind | recorded)) {
       joined = &mark;
       return;
     }
@@ -124,8 +128,10 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
       place = &least_needed(latest, *others);
     }
     if (place != &latest) *place = latest;
-    latest = {actor_.clock, number_, actor_.bit,
-              actor_.slot,  bytes,   static_cast<std::uint8_t>(kind | (actor_.stored_kind & RaceMark::unknown_value))};
+    latest = {
+        actor_.clock, number_,
+        actor_.bit,   actor_.slot,
+        bytes,        static_cast<std::uint8_t>(kind | recorded | (actor_.stored_kind & RaceMark::unknown_value))};
   }
   g = {RaceGranule::moment(latest.clock, latest.slot),
        latest.waves,

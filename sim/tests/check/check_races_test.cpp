@@ -214,6 +214,44 @@ TEST(GlobalRaces, BetweenWorkgroups) {
   EXPECT_RACE(between_groups(Arch::gfx90a, store + "\ns_barrier", "s_barrier\n" + load));
 }
 
+// Several workgroups that each store the same bytes and then load them, as where they append to a cache.
+TEST(GlobalRaces, LoadsOfWhatTheGroupHasStoredTooAreNoFinding) {
+  const std::string store = "global_store_dword v0, v0, s[2:3]\n", load = "global_load_dword v2, v0, s[2:3]\n",
+                    other = "global_store_dword v0, v1, s[2:3]\n", wait = "s_barrier\n";
+  // Programs of one wave each, by turns or one after another.
+  const auto found = [](const Programs& programs, bool by_turns) -> std::string {
+    const Global memory;
+    RaceLaunch launch;
+    const auto code = std::make_shared<CheckedCode>(Arch::gfx942, programs);
+    std::vector<std::unique_ptr<CheckedGroup>> groups;
+    for (unsigned n = 0; n < programs.size(); ++n) {
+      groups.push_back(std::make_unique<CheckedGroup>(code, n, 1, only_races, &launch, n));
+      groups.back()->set_address(2, memory.data());
+    }
+    for (unsigned turn = 0; turn < 8; ++turn)
+      for (const auto& group : groups) {
+        if (group->wave(0).state != WaveState::running) continue;
+        if (const std::string text = by_turns ? group->step(0) : group->run({0}); !text.empty()) return text;
+      }
+    return "";
+  };
+  const std::string both = store + wait + load;
+  for (const bool by_turns : {true, false}) {
+    EXPECT_EQ(found({both, both}, by_turns), "");
+    EXPECT_EQ(found({store + load, both, both}, by_turns), "");
+    EXPECT_EQ(found(Programs(9, both), by_turns), "");
+    EXPECT_EQ(found({both, both, store + load, store}, by_turns), "");
+    // A group that has not stored the bytes itself may load the old ones.
+    EXPECT_RACE(found({both, both, load}, by_turns));
+    EXPECT_RACE(found({load, both, both}, by_turns));
+    EXPECT_RACE(found({both, load + wait + store, both}, by_turns));
+    EXPECT_RACE(found({both, both, both, both, both, both, both, both, wait + load}, by_turns));
+    EXPECT_RACE(found({both, "global_store_short v0, v0, s[2:3]\n" + wait + load}, by_turns));
+    EXPECT_RACE(found({both, other}, by_turns));
+    EXPECT_RACE(found({both, both, wait + other}, by_turns));
+  }
+}
+
 TEST(GlobalRaces, BetweenWavesOfAGroup) {
   const Global memory;
   for (const bool barrier : {true, false}) {
