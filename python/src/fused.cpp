@@ -38,10 +38,6 @@ Tensor rows_of(const Tensor& lse, int64_t rows) {
 
 }  // namespace
 
-size_t Fused::Hash::operator()(const Key& key) const {
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(key.data()), sizeof(key)});
-}
-
 Fused::Fused(std::string name, Results results, nb::object counts, nb::object side)
     : name_(std::move(name)), results_(std::move(results)), counts_(std::move(counts)), side_(std::move(side)) {
   take_ = counts_.attr("take");
@@ -50,7 +46,6 @@ Fused::Fused(std::string name, Results results, nb::object counts, nb::object si
   const nb::module_ torch = nb::module_::import_("torch");
   empty_ = torch.attr("empty");
   empty_like_ = torch.attr("empty_like");
-  fp32_ = torch.attr("float32");
   uses_flash_ = torch.attr("_C").attr("_get_flash_sdp_enabled");
   deterministic_ = torch.attr("_C").attr("_get_deterministic_algorithms");
   capturing_ = torch.attr("cuda").attr("is_current_stream_capturing");
@@ -198,14 +193,19 @@ nb::object Fused::new_out(const Call& call, nb::handle q) const {
   return side_.attr("empty_result")(q, head_dim);
 }
 
-nb::object Fused::new_lse(const Call& call, nb::handle q) const {
+// Like a kept tensor of one element, expanded: empty_like() costs the host half of what empty() does.
+nb::object Fused::new_lse(const Call& call, nb::handle q) {
   const Tensor& query = call.attention.q;
-  const int64_t rows = size_of(query, 1), multiple = results_.lse_multiple;
-  const int64_t padded = (rows + multiple - 1) / multiple * multiple;
-  const int64_t batch = size_of(query, 0), heads = size_of(query, 2);
+  const int64_t multiple = results_.lse_multiple;
+  const int64_t padded = (size_of(query, 1) + multiple - 1) / multiple * multiple;
+  const rapt_device device = call.tensors.device();
+  const LseKey key = {device.type, device.id, size_of(query, 0), size_of(query, 2), padded};
+  if (const auto known = lse_likes_.find(key); known != lse_likes_.end()) return empty_like_(known->second);
+  const auto [_, id, batch, heads, rows] = key;
   const nb::tuple sizes =
-      results_.lse_column ? nb::make_tuple(batch, heads, padded, 1) : nb::make_tuple(batch, heads, padded);
-  return empty(sizes, fp32_, q);
+      results_.lse_column ? nb::make_tuple(batch, heads, rows, 1) : nb::make_tuple(batch, heads, rows);
+  if (lse_likes_.size() == 4096) lse_likes_.clear();  // a long run must not remember every shape
+  return empty_like_(lse_likes_[key] = side_.attr("expanded")(q, sizes));
 }
 
 // The same tensors in each call. A captured graph that returns them must own their memory, and can make none to keep.

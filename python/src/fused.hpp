@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "call.hpp"
@@ -43,9 +44,13 @@ class Fused {
   struct Verdict {
     nb::object why, why_captured;  // of a call, and of one that a graph captures
   };
-  using Key = std::array<int64_t, 9>;  // what a verdict depends on
+  using Key = std::array<int64_t, 9>;     // what a verdict depends on
+  using LseKey = std::array<int64_t, 5>;  // the device's type and id, batch, heads, rows
   struct Hash {
-    size_t operator()(const Key& key) const;
+    template <size_t N>
+    size_t operator()(const std::array<int64_t, N>& key) const {
+      return std::hash<std::string_view>()({reinterpret_cast<const char*>(key.data()), sizeof(key)});
+    }
   };
 
   template <class Compute>
@@ -57,15 +62,16 @@ class Fused {
   bool captured(const Call& call) const;
   nb::object empty(nb::handle sizes, nb::handle dtype, nb::handle like) const;
   nb::object new_out(const Call& call, nb::handle q) const;
-  nb::object new_lse(const Call& call, nb::handle q) const;
+  nb::object new_lse(const Call& call, nb::handle q);
   nb::object unread(const Call& call, nb::handle q, bool is_returned);
 
   std::string name_;
   Results results_;
   nb::object counts_, take_, side_, seed_type_;
   std::string backend_;
-  nb::object empty_, empty_like_, fp32_, uses_flash_, deterministic_, capturing_;  // torch's
+  nb::object empty_, empty_like_, uses_flash_, deterministic_, capturing_;  // torch's
   std::unordered_map<Key, Verdict, Hash> verdicts_;
+  std::unordered_map<LseKey, nb::object, Hash> lse_likes_;
   std::map<std::array<int64_t, 3>, nb::object> kept_;  // unread results, by device and dtype
 };
 

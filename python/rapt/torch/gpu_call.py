@@ -57,6 +57,12 @@ def kept(unread: Callable, query: Tensor) -> tuple[Tensor, ...]:
         return unread(query, lambda dtype, sizes=(): memory.view(dtype)[: math.prod(sizes)].reshape(sizes))
 
 
+def expanded(query: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """One float32 in the place of all: empty_like() of it has these sizes, and is dense."""
+    with torch.inference_mode(False):
+        return torch.from_dlpack(_core.empty((1,), query, True)).expand(sizes)
+
+
 def draw_seed(query: Tensor) -> Tensor:
     """Dropout's seed, from torch's generator of the device: a captured graph draws another at each replay."""
     return torch.randint(2**63 - 1, (), dtype=torch.int64, device=query.device)
