@@ -37,6 +37,8 @@ struct rapt_hopper_scores {
 struct rapt_hopper_forward_scores_args {
   struct rapt_hopper_forward_args all;
   struct rapt_hopper_scores scores;
+  /* 0 batches: K and V are no KV cache. Else sequences of their maps are its rows, or its pages. */
+  struct rapt_abi_cache cache;
 };
 
 /* Of the backward pass. Kernels without options take the beginning. */

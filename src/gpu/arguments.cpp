@@ -160,6 +160,8 @@ rapt_abi_divisor divisor(int64_t d) {
   return by;
 }
 
+}  // namespace
+
 rapt_abi_cache cache_args(const Call& call) {
   rapt_abi_cache c = {};
   c.seqused = call.seqused_k;
@@ -172,6 +174,8 @@ rapt_abi_cache cache_args(const Call& call) {
   c.by_page = divisor(call.page);
   return c;
 }
+
+namespace {
 
 rapt_abi_new_keys new_keys_args(const Call& call) {
   const NewKeys& from = call.new_keys;

@@ -24,6 +24,7 @@ void fill(Arguments& a, const ForwardCall& call, const Pass& pass, const PassKer
 void fill(Arguments& a, const BackwardCall& call, const Pass& pass, const PassKernel& kernel, const Device& device,
           char* workspace);
 
+rapt_abi_cache cache_args(const Call& call);  // of a KV cache
 rapt_forward_args forward_args(const ForwardCall& call, const PassKernel& kernel, const Device& device);
 
 // Throws Error if a tensor is in memory that the device cannot reach: host memory that its driver does not know, or

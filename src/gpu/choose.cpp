@@ -1,6 +1,6 @@
 // A pass is a list of kernels that belong together. There are four:
 //
-//   forward  forward                                         takes no KV cache
+//   forward  forward                                         takes a KV cache on Hopper
 //   split    split, split_combine                            combine merges the results over parts of the keys
 //   apart    backward_dq, backward_dkv                       adds in a fixed order
 //   fused    backward_dq, backward_fused, backward_dq_round  computes the scores once, adds to dq in any order; on
@@ -91,6 +91,17 @@ std::string triton_refusal(const Variant& v, const Needs& n) {
   if (!n.softcap_fits)
     return cat("by Triton: the backward pass takes a softcap of at most ", archive::kTritonMostSoftcap);
   if (!n.strides_fit) return cat("by Triton: rows must be less than ", v.triton.row_stride_below, " elements apart");
+  return "";
+}
+
+// Of the forward pass: tiles of keys are copied from one page each.
+std::string cache_refusal(const Variant& v, const Needs& n) {
+  if (!v.known->hopper || v.features != "plain" || v.block_k % 64 != 0) return "it takes no KV cache";
+  if (n.appends || n.rotates) return "it appends no keys to a KV cache, and rotates none";
+  if (n.page % v.block_k != 0)
+    return cat("pages must have a multiple of ", v.block_k, " rows, as its tiles of keys have, the problem's have ",
+               n.page);
+  if (n.padded_pages) return "it takes no padding before keys in pages";
   return "";
 }
 
@@ -270,7 +281,8 @@ std::string refusal(const Variant& v, const Needs& n) {
   const Stage stage = v.known->stage;
   const std::optional<PassKind> pass = home(v, n);
   if (!pass) return cat("it computes ", v.operation, ", which the problem does not need");
-  if (pass == PassKind::forward && n.cache) return "it takes no KV cache";
+  if (pass == PassKind::forward && n.cache)
+    if (std::string why = cache_refusal(v, n); !why.empty()) return why;
   if (pass == PassKind::fused && n.deterministic && v.known->family != Family::hopper)
     return "deterministic is asked for, and it adds to dq in any order";
   if (pass == PassKind::fused && !(n.wants(gradient::q) && n.wants(kKeyGradients)))

@@ -28,6 +28,9 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.deterministic = op == RAPT_BACKWARD && p.deterministic;
   n.cache = p.has_cache;
   n.appends = p.seqlen_new > 0;
+  n.rotates = p.rotary_dim > 0;
+  n.page = p.page;
+  n.padded_pages = p.page > 0 && p.has_leftpad;
   n.lengths_differ = packed(p) || p.has_leftpad || (p.has_cache && !p.whole_cache);
   n.packed = packed(p);
   n.host_lengths = !p.varlen.empty();

@@ -18,6 +18,9 @@ struct Needs : Sizes {
   bool deterministic = false;
   bool cache = false;           // K and V are a KV cache
   bool appends = false;         // the call appends new keys to the cache, also where it has no queries
+  bool rotates = false;         // q and new keys have a rotary embedding
+  bool padded_pages = false;    // a cache's sequences begin within a page
+  int64_t page = 0;             // rows of its pages; 0: none
   bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
   bool packed = false;          // sequences are packed
   bool host_lengths = false;    // cu_seqlens are in host memory

@@ -20,10 +20,14 @@ void encode(rapt_abi_tensor_map& map, const char* name, const Call& call, const 
             bool of_queries, int64_t columns, int32_t box_rows, const Device& device) {
   const int64_t bytes = dtype_bytes(call.dtype);
   const bool packed = (of_queries ? call.cu_seqlens_q : call.cu_seqlens_k) != nullptr;
-  const int64_t total = of_queries ? call.total_q : call.total_k, rows = of_queries ? call.seqlen_q : call.seqlen_k;
+  const bool cached = !of_queries && call.has_cache;
+  const int64_t total = of_queries ? call.total_q : call.total_k;
+  const int64_t rows = of_queries ? call.seqlen_q : call.block_table ? call.page : call.seqlen_k;
   const TensorLayout layout = {.data = view.data,
                                .bf16 = call.dtype == DType::bf16,
-                               .batch = packed ? 1 : call.batch,
+                               .batch = packed   ? 1
+                                        : cached ? call.cache_batches
+                                                 : call.batch,
                                .heads = heads,
                                .rows = packed ? total : rows,
                                .columns = columns,
@@ -165,6 +169,7 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   encode(a.k, "k", call, call.k, call.heads_k, false, call.head_dim, v.block_k, device);
   encode(a.v, "v", call, call.v, call.heads_k, false, call.head_dim_v, v.block_k, device);
   a.turns = turns_of(call, kernel.tiles, false, device);
+  if (call.has_cache) arguments.cache = cache_args(call);
   a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;
   if (v.features == "scores") add_scores(arguments.scores, call, a.forward.problem, v.block_q, v.block_k, device);

@@ -347,6 +347,13 @@ TEST(Choose, TensorMaps) {
   EXPECT_EQ(refused("b2 hq8 hk2 sq9 sk9 d72 bf16 varlen=9:9,3:4", as_is), "");
   EXPECT_EQ(refused(sizes + "72 bf16", [](Problem& p) { p.seqlen_k = 0; }), "by tensor maps: there are no keys");
   EXPECT_NE(refused(sizes + "72 bf16 alibi", as_is).find("plain kernels lack"), std::string::npos);
+  for (const char* cache : {"cache", "paged=64", "paged=192"})
+    EXPECT_EQ(refused(sizes + "72 bf16 " + cache, as_is), "");
+  EXPECT_EQ(refused(sizes + "72 bf16 paged=96", as_is),
+            "pages must have a multiple of 64 rows, as its tiles of keys have, the problem's have 96");
+  EXPECT_EQ(refused(sizes + "72 bf16 cache append=3", as_is), "it appends no keys to a KV cache, and rotates none");
+  EXPECT_EQ(refused(sizes + "72 bf16 paged=64", [](Problem& p) { p.has_leftpad = true; }),
+            "it takes no padding before keys in pages");
   const MadeUpShelf scores(kLast,
                            {variant("forward_hopper.d128.bf16.scores.k128w12", DType::bf16, 128, "scores", 128)});
   const auto lacks = [&](const std::string& options) {

@@ -43,6 +43,12 @@ inline bool takes_dropout(const Variant& v) {
 // Kernels that add up dq in memory take no softcap in fp16 above head_dim 64.
 inline bool takes_softcap(const Variant& v) { return v.general && !(v.sums && v.dtype == "fp16" && v.tile > 64); }
 
+// Split kernels take KV caches, and so do Hopper's plain forward kernels whose tiles of keys fit pages.
+inline bool takes_cache(const Variant& v) {
+  const bool fits = v.hopper && !v.backward && !v.general && v.name.find(".k80") == v.name.npos;
+  return fits || v.name.starts_with("split");
+}
+
 // The options that every such kernel takes.
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
@@ -52,7 +58,7 @@ inline std::vector<std::string> options_taken(const Variant& v) {
   if (v.general || combines(v.name)) append({"bias", "mask", "alibi"});
   if (takes_softcap(v) || combines(v.name)) append({"softcap"});
   if (takes_dropout(v)) append({"dropout"});
-  if (v.name.starts_with("split")) append({"paged"});
+  if (takes_cache(v)) append({"paged"});
   return all;
 }
 

@@ -78,6 +78,14 @@ const Case kInOrder[] = {
     {"b3 hq4 hk2 sq500 sk600 d-0 * causal varlen=500:600,30:400,300:70 det"},
 };
 
+// Keys in pages that hold whole tiles of them.
+const Case kCached[] = {
+    {"b2 hq4 hk2 sq150 sk600 d-0 * causal paged=128", outliers},
+    {"b3 hq4 hk2 sq70 sk500 d-0 dv-8 * causal window=200,0 sink varlen=70:500,1:0,33:130 paged=256", poison_unseen},
+    {"b2 hq4 hk4 sq40 sk300 d-0 * varlen=40:300,17:64 paged=128", poison_seen},
+    {"b1 hq8 hk8 sq130 sk128 d-0 * paged=384", normal, heads_first},
+};
+
 // Every option at once, for kernels of each sort. Other lists have options alone and a few together.
 const Case kAllPlain{"b2 hq4 hk2 sq23 sk70 d-0 dv-3 * causal window=9,0 sink scale=0.4 varlen=23:70,9:41", outliers,
                      padded};
@@ -159,6 +167,12 @@ std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile) {
 std::vector<Case> ordered_cases(const std::string& dtype, int64_t tile) {
   std::vector<Case> all;
   for (const Case& c : kInOrder) all.push_back(filled(c, dtype, tile));
+  return all;
+}
+
+std::vector<Case> cached_cases(const std::string& dtype, int64_t tile) {
+  std::vector<Case> all;
+  for (const Case& c : kCached) all.push_back(filled(c, dtype, tile));
   return all;
 }
 

@@ -21,6 +21,9 @@ std::vector<Case> dropout_cases(const std::string& dtype, int64_t tile);
 // Problems that ask for equal bits, for kernels that add up dq in memory.
 std::vector<Case> ordered_cases(const std::string& dtype, int64_t tile);
 
+// Problems whose keys are in pages of 128 rows or a multiple of them.
+std::vector<Case> cached_cases(const std::string& dtype, int64_t tile);
+
 // Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.
 std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool general, bool split);
 

@@ -43,6 +43,7 @@ TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
     std::set<std::string> options;
     std::vector<Case> cases =
         all_options_cases(v.dtype, v.tile, v.general || combines(v.name), v.name.starts_with("split"));
+    if (v.hopper && takes_cache(v)) std::ranges::copy(cached_cases(v.dtype, v.tile), std::back_inserter(cases));
     if (v.sums && takes_dropout(v)) std::ranges::copy(dropout_cases(v.dtype, v.tile), std::back_inserter(cases));
     for (Case c : cases) {
       if (v.triton) c = for_triton(c, v.tile);

@@ -329,8 +329,9 @@ TEST_P(EveryVariant, MeetsTheRule) {
   const bool general = v.general || combines(v.name);
   const int64_t tile = combines(v.name) ? 64 : v.tile;
   std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
-  const size_t of_every_kernel = cases.size();
   const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
+  if (v.hopper && takes_cache(v)) append(cached_cases(v.dtype, tile));
+  const size_t of_every_kernel = cases.size();
   if (split) append(split_cases(v.dtype, tile, general));
   if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
   if (v.sums && takes_dropout(v)) append(dropout_cases(v.dtype, tile));

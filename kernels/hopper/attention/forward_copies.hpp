@@ -1,6 +1,7 @@
 // The threads of the forward kernel that do not compute: one finds tiles of queries, another one copies.
 #pragma once
 
+#include "kernels/hopper/attention/cached_keys.hpp"
 #include "kernels/hopper/attention/forward_shared.hpp"
 #include "kernels/hopper/attention/turns.hpp"
 
@@ -19,7 +20,7 @@ DEVICE int place_of(Options& o, int i, int tiles) { return kScores && o.last_key
 class Finder {
  public:
   DEVICE_MEMBER Finder(AllArgs& a, const Shared& shared)
-      : a_(a.all), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
+      : a_(a.all), cache_(a.cache), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
 
   DEVICE_MEMBER void run() {
     const RingWork ring = shared_.work_ring();
@@ -36,9 +37,10 @@ class Finder {
   DEVICE_MEMBER bool find(Work& work) {
     const rapt_forward_args& a = a_.forward;
     Problem& p = a.problem;
-    const Block block = turns_.next_block(p, kRows);
+    Block block = turns_.next_block(p, kRows);
     work.tiles = 0;
     if (block.head < 0) return false;
+    if (kCaches && has_cache(cache_)) block = with_cached_keys(cache_, p, block);
     const Keys keys = keys_of(p, block, block.first_row, kRows);
     work.first_tile = keys.begin / kKeys;
     work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
@@ -50,6 +52,7 @@ class Finder {
     work.head = block.head;
     work.batch = block.batch;
     work.head_k = block.head / p.group;
+    work.batch_k = p.cu_seqlens_k != nullptr ? 0 : kCaches ? cache_row(cache_, block.batch) : block.batch;
     work.out = first_row_of(a.out, block.batch, block.q, block.head);
     work.lse = lse_of(a, block);
     if constexpr (kScores) work.slope = slope_of(p, block.head, block.batch);
@@ -62,6 +65,7 @@ class Finder {
   }
 
   Args& a_;
+  Cache& cache_;
   const Shared shared_;
   Turns turns_;
 };
@@ -69,7 +73,8 @@ class Finder {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
+  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
+      : a_(a.all), options_(a.scores), cache_(a.cache), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
     uint32_t n = 0;
@@ -78,18 +83,27 @@ class Feeder {
     for (; tiles_of(n) > 0; ++n) {
       const Work& work = shared_.work(n);  // registers would hold only a part
       const int tiles = work.tiles;
-      // K is a tile ahead of V.
+      const auto key_of = [&](int i) { return (work.first_tile + place_of(options_, i, tiles)) * kKeys; };
+      // K is a tile ahead of V. Where the next tile is, is asked for before a tile is waited for.
+      const auto tile = [&](int i) { return tile_of(work, key_of(i)); };
+      KeyTile of_k = tile(0), of_v = of_k;
 #pragma unroll 1
       for (int i = 0; i <= tiles; ++i) {
-        const auto key_of = [&](int place) { return (work.first_tile + place_of(options_, place, tiles)) * kKeys; };
+        const KeyTile next = kCaches ? tile(i + 1) : of_k;
         if (i < tiles) {
-          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, work, key_of(i));
+          load(shared_.k_ring(), keys_ + i, shared_.k(RingK::stage(keys_ + i)), a_.k, work, kCaches ? of_k : tile(i));
           if constexpr (kScores) load_scores(work, keys_ + i, key_of(i));
         }
         if (kQueryStages == 1 && i == 0) load_q(n);
-        if (i == 0) continue;
-        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, work, key_of(i - 1));
+        if (i == 0) {
+          of_k = next;
+          continue;
+        }
+        load(shared_.v_ring(), keys_ + i - 1, shared_.v(RingK::stage(keys_ + i - 1)), a_.v, work,
+             kCaches ? of_v : tile(i - 1));
         if (kQueryStages > 1 && i == 1) load_q(n + 1);
+        of_v = of_k;
+        of_k = next;
       }
       keys_ += tiles;
     }
@@ -112,11 +126,15 @@ class Feeder {
     if (exists) q.load(a_.q, ring.full(n), work.q.first + work.first_row, work.head, batch);
     else ring.full(n).arrive();
   }
+  DEVICE_MEMBER KeyTile tile_of(const Work& work, int key) const {
+    if (!kCaches || cache_.block_table == nullptr) return {work.k.first + key, work.batch_k};
+    const Page page = page_of(cache_, a_.forward.problem, work.batch, key);
+    return {key - page.first_row, page.page};
+  }
   DEVICE_MEMBER void load(const RingK& ring, uint32_t n, const PanelsK& panels, TensorMap& map, const Work& work,
-                          int key) const {
-    const int batch = a_.forward.problem.cu_seqlens_k == nullptr ? work.batch : 0;
+                          const KeyTile& tile) const {
     ring.wait_until_empty(n);
-    panels.load(map, ring.full(n), work.k.first + key, work.head_k, batch);
+    panels.load(map, ring.full(n), tile.row, work.head_k, tile.batch);
   }
   // The bias and mask of the n-th fill of K.
   DEVICE_MEMBER void load_scores(const Work& work, uint32_t n, int key) const {
@@ -132,6 +150,7 @@ class Feeder {
 
   Args& a_;
   Options& options_;
+  Cache& cache_;
   const Shared shared_;
   uint32_t keys_ = 0;  // fills of K by earlier tiles of queries
 };

@@ -306,6 +306,6 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
     }
     wave_barrier();
     if (shared.again() != 0)
-      run_again<T, kRows, kAgainDims, kScores>(arguments.all, warp_row(thread_id() / kGroupThreads - 1));
+      run_again<T, kRows, kAgainDims, kScores>(arguments, warp_row(thread_id() / kGroupThreads - 1));
   }
 }

@@ -11,6 +11,7 @@ namespace rapt::nvidia {
 using T = RAPT_DTYPE;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
 inline constexpr bool kScores = RAPT_GENERAL;                         // takes bias, mask, ALiBi, softcap and dropout
+inline constexpr bool kCaches = !kScores && kKeys % 64 == 0;          // takes KV caches
 inline constexpr int kResident = RAPT_WAVES_PER_EU * 4 / RAPT_WAVES;  // workgroups of a multiprocessor
 inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
@@ -18,7 +19,7 @@ inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
 inline constexpr bool kCrowded = kScores && kHeadDim > 64;
 inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kCrowded || kResident > 2 ? 24 : kResident > 1 ? 32 : 40;
 inline constexpr int kRegisters = kGroups > 2 ? 160 : kGroups > 1 ? (kCrowded ? 240 : 232) : kResident == 2 ? 224 : 136;
-inline constexpr int kAgainDims = kGroups == 1 ? 16 : 32;  // columns of rows that are computed again
+inline constexpr int kAgainDims = kRegisters < 160 ? 16 : 32;  // columns of rows that are computed again
 
 using PanelsQ = Panels<kRows, kHeadDim>;
 using PanelsK = Panels<kKeys, kHeadDim>;
@@ -36,7 +37,8 @@ using Outputs = Accumulators<kDimTiles>;
 
 // A tile of queries and its keys, in tiles.
 struct Work {
-  int first_row, head, batch, head_k;
+  int first_row, head, batch;
+  int head_k, batch_k;       // batch_k: of K's map
   int first_tile, tiles;     // no tiles: there is nothing more to do
   int full_begin, full_end;  // the tiles that all rows attend whole
   Span q, k;                 // the sequence's rows
