@@ -42,7 +42,7 @@ class PointerCheck {
 
   void operator()(const char* name, const void* data,
                   std::string_view hint = ": copy it there, or set its device to cpu") const {
-    if (data == nullptr) return;
+    if (data == nullptr || right_.holds(data)) return;
     MemoryPlace place;
     if (const Status status = driver_.locate(data, place); status != Status::success)
       driver_.fail(status, cat("asking which memory ", name, " is in, at ", address_text(data)));
@@ -55,6 +55,7 @@ class PointerCheck {
       throw Error(RAPT_INVALID_ARGUMENT, cat(name, " is at ", address_text(data), ", in the memory of ",
                                              device_text({device_.id.type, place.device}), ", must be in that of ",
                                              device_.text(), " as it says"));
+    right_ = place;
   }
   // Scalar loads, by which kernels read these numbers, take multiples of 4.
   void numbers(const char* name, const void* data) const {
@@ -66,6 +67,7 @@ class PointerCheck {
  private:
   Driver& driver_;
   const Device& device_;
+  mutable MemoryPlace right_;  // where the last tensor is: a call's tensors often share an allocation
 };
 
 // How many heads of `rows` rows fit in half the cache, at least one; the other half is for data in flight.

@@ -84,8 +84,10 @@ Status FakeDriver::locate(const void* pointer, MemoryPlace& place) {
   auto after = blocks_.upper_bound(at);
   if (after != blocks_.begin()) {
     const auto& [begin, block] = *--after;
-    if (at < begin + block.bytes) place = {MemoryKind::device, block.device};
+    if (at < begin + block.bytes)
+      place = {MemoryKind::device, block.device, reinterpret_cast<uintptr_t>(begin), block.bytes};
   }
+  ++located;
   return result("locate");
 }
 

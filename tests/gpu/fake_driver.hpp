@@ -34,6 +34,7 @@ class FakeDriver : public Driver {
   int failure = kFailure;             // ... this code
   std::set<Stream> capturing;         // streams that are being captured
   int64_t allocated = 0;              // allocations that are not freed yet
+  int located = 0;                    // pointers that it was asked about
   bool in_stream_order = true;        // it can allocate in the order of a stream
   int32_t current() const { return t_current; }
 

@@ -56,6 +56,7 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   rapt::api::Attention a{.q = tensor(0, kHeads), .k = tensor(1, kKeyHeads), .v = tensor(2, kKeyHeads)};
   a.causal = RAPT_CAUSAL;
   rapt::api::forward(a, tensor(3, kHeads));
+  EXPECT_EQ(cuda.located, 1) << "the tensors share an allocation";
   ASSERT_EQ(cuda.launches.size(), 1U);
   const FakeDriver::Launched& launched = cuda.launches[0];
   EXPECT_EQ(launched.symbol, "forward_hopper_d128_bf16_plain_k128w12");

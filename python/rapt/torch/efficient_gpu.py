@@ -12,6 +12,7 @@ FORWARD = "aten::_scaled_dot_product_efficient_attention"
 BACKWARD = "aten::_scaled_dot_product_efficient_attention_backward"
 KEY = gpu_call.KEY
 
+_MOST_SEQUENCES = 65535  # of a call with dropout; torch has an error for more
 _LSE_ROWS = 32  # in builds for CUDA, torch's lse has a multiple of this many rows
 
 
@@ -23,7 +24,9 @@ def forward(original, counts: Counts):
     def kernel(
         keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None
     ):  # fmt: skip
-        found = ours(query, key, value, attn_bias, dropout_p, is_causal, scale, compute_log_sumexp)
+        found = None
+        if _takes(counts, query.shape[0], dropout_p):
+            found = ours(query, key, value, attn_bias, dropout_p, is_causal, scale, compute_log_sumexp)
         if found is None:
             return original.call_boxed(
                 keys, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale=scale
@@ -42,9 +45,11 @@ def backward(original, counts: Counts):
         grad_input_mask, is_causal=False, *, scale=None,
     ):  # fmt: skip
         bias, wanted = gpu_call.given(attn_bias), tuple(grad_input_mask)
-        gradients = ours(
-            grad_out_, query, key, value, bias, out, logsumexp, dropout_p, philox_offset, is_causal, scale, wanted
-        )
+        gradients = None
+        if bias is not None or not wanted[3]:  # else torch has an error
+            gradients = ours(
+                grad_out_, query, key, value, bias, out, logsumexp, dropout_p, philox_offset, is_causal, scale, wanted
+            )
         if gradients is not None:
             return gradients
         return original.call_boxed(
@@ -53,6 +58,13 @@ def backward(original, counts: Counts):
         )  # fmt: skip
 
     return kernel
+
+
+def _takes(counts, batch, dropout_p):
+    if dropout_p == 0 or batch <= _MOST_SEQUENCES:
+        return True
+    counts.refuse(f"{NAME}: dropout in more than {_MOST_SEQUENCES} sequences: torch has an error for it")
+    return False
 
 
 @functools.lru_cache(256)

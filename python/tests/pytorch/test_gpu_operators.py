@@ -209,3 +209,16 @@ def test_causal_of_different_lengths():
     operators = Operators("flash")
     assert operators.forward(*inputs(30), causal=True)[0][0] == "keys"
     assert "seqlen_q != seqlen_k" in next(iter(operators.counts.refused))
+
+
+def test_calls_for_which_torch_has_an_error():
+    """PyTorch's own tests of the efficient operator ask for these errors."""
+    counts = Counts()
+    q = torch.randn(1, 1, 2, 8).expand(65536, 1, 2, 8)
+    kernel = efficient_gpu.forward(Original(), counts)
+    assert kernel("keys", q, q, q, None, True, 0.1)[0] == ("keys", q, q, q, None, True, 0.1, False)
+    assert list(counts.refused) == ["efficient: dropout in more than 65535 sequences: torch has an error for it"]
+    operators, tensors = Operators("efficient"), inputs()
+    out, lse, *numbers = operators.forward(*tensors)
+    passed = ("keys", out, *tensors, None, out, lse, *numbers, 0.0, (True,) * 4, False)
+    assert efficient_gpu.backward(Original(), counts)(*passed)[0] == passed

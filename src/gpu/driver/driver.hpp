@@ -42,7 +42,10 @@ enum class MemoryKind {
 
 struct MemoryPlace {
   MemoryKind kind = MemoryKind::unknown;
-  int32_t device = 0;  // its device; meaningless if the kind is unknown
+  int32_t device = 0;              // its device; meaningless if the kind is unknown
+  uintptr_t begin = 0, bytes = 0;  // the allocation that it is part of; no bytes if the driver does not say
+
+  bool holds(const void* pointer) const { return reinterpret_cast<uintptr_t>(pointer) - begin < bytes; }
 };
 
 struct Extent {

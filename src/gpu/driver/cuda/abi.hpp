@@ -30,6 +30,7 @@ inline constexpr int kCudaAttributeMaxSharedMemoryPerBlockOptin = 97;
 
 // CUpointer_attribute, and CUmemorytype
 inline constexpr int kCudaPointerMemoryType = 2, kCudaPointerIsManaged = 8, kCudaPointerDeviceOrdinal = 9;
+inline constexpr int kCudaPointerRangeStart = 11, kCudaPointerRangeSize = 12;
 inline constexpr unsigned kCudaMemoryUnknown = 0, kCudaMemoryHost = 1;
 
 // CUfunction_attribute

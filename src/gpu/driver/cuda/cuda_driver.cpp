@@ -67,11 +67,12 @@ class CudaDriver final : public Driver {
   Status locate(const void* pointer, MemoryPlace& place) override {
     unsigned type = kCudaMemoryUnknown, managed = 0;
     int device = 0;
-    static constexpr int kAsked[] = {kCudaPointerMemoryType, kCudaPointerIsManaged, kCudaPointerDeviceOrdinal};
-    void* answers[] = {&type, &managed, &device};
+    static constexpr int kAsked[] = {kCudaPointerMemoryType, kCudaPointerIsManaged, kCudaPointerDeviceOrdinal,
+                                     kCudaPointerRangeStart, kCudaPointerRangeSize};
     place = {};
+    void* answers[] = {&type, &managed, &device, &place.begin, &place.bytes};
     // Unlike the function for one attribute, it succeeds for memory that CUDA does not know.
-    const CudaError error = cuda_.cuPointerGetAttributes(3, kAsked, answers, address(pointer));
+    const CudaError error = cuda_.cuPointerGetAttributes(std::size(kAsked), kAsked, answers, address(pointer));
     if (error != kCudaSuccess || type == kCudaMemoryUnknown) return status(error);
     place.kind = managed != 0 ? MemoryKind::managed : type == kCudaMemoryHost ? MemoryKind::host : MemoryKind::device;
     place.device = device;
