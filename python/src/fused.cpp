@@ -46,6 +46,7 @@ Fused::Fused(std::string name, Results results, nb::object counts, nb::object si
   const nb::module_ torch = nb::module_::import_("torch");
   empty_ = torch.attr("empty");
   empty_like_ = torch.attr("empty_like");
+  fp32_ = torch.attr("float32");
   uses_flash_ = torch.attr("_C").attr("_get_flash_sdp_enabled");
   deterministic_ = torch.attr("_C").attr("_get_deterministic_algorithms");
   capturing_ = torch.attr("cuda").attr("is_current_stream_capturing");
@@ -193,7 +194,8 @@ nb::object Fused::new_out(const Call& call, nb::handle q) const {
   return side_.attr("empty_result")(q, head_dim);
 }
 
-// Like a kept tensor of one element, expanded: empty_like() costs the host half of what empty() does.
+// Like a kept tensor of one element, expanded: empty_like() costs the host half of what empty() does. A captured graph
+// can make none to keep.
 nb::object Fused::new_lse(const Call& call, nb::handle q) {
   const Tensor& query = call.attention.q;
   const int64_t multiple = results_.lse_multiple;
@@ -204,6 +206,7 @@ nb::object Fused::new_lse(const Call& call, nb::handle q) {
   const auto [_, id, batch, heads, rows] = key;
   const nb::tuple sizes =
       results_.lse_column ? nb::make_tuple(batch, heads, rows, 1) : nb::make_tuple(batch, heads, rows);
+  if (captured(call)) return empty(sizes, fp32_, q);
   if (lse_likes_.size() == 4096) lse_likes_.clear();  // a long run must not remember every shape
   return empty_like_(lse_likes_[key] = side_.attr("expanded")(q, sizes));
 }
