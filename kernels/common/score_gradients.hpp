@@ -19,13 +19,21 @@ struct Dropped {
   DEVICE_MEMBER void set(int i, float) const { bits |= 1u << i; }
 };
 
+// Logits above `most` become `most`; NaN stays.
+template <class Logits>
+DEVICE void limit(const Logits& s, float most) {
+#pragma unroll
+  for (int i = 0; i < Logits::count; ++i) s.set(i, s.get(i) > most ? most : s.get(i));
+}
+
 enum class Of { products, logits };
 
 // Turns the products q k of one query into P after dropout, and dP = dO V^T into the gradient of the final logits, or
 // of softmax_scale times the products, before softcap. `query()` is the row; plain kernels ask for it only where keys
-// are `masked`.
+// are `masked`. `again`: in a later run, which is `masked` too. Its P is at most 1, however far rounding moves huge
+// logits above lse (huge.hpp). AMD's kernels do not have it yet.
 template <bool General, Of What = Of::products, class Logits, class QueryOf>
-DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool masked, const QueryOf& query,
+DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool masked, bool again, const QueryOf& query,
                             const rapt_abi_row_statistics& row, const Logits& s, const Logits& dp) {
   float slope[Logits::count];
   uint32_t dropped = 0;
@@ -34,15 +42,21 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
     for (int i = 0; i < Logits::count; ++i) slope[i] = 1;
     transform_logits(p, b, query(), first_key, s, [&](int i, float x) { slope[i] = 1 - x * x; });
     if (p.keep_threshold < 65536) drop(p, b, query(), first_key, Dropped<Logits>{s, dropped});
+    if (again) limit(s, row.lse);
   } else if (masked) {
+    if (again) s.scale(p.scale);
     exclude(s, query().begin - first_key, query().end - first_key);
+    if (again) {
+      limit(s, row.lse);
+#pragma unroll
+      for (int i = 0; i < Logits::count; ++i) s.set(i, s.get(i) - row.lse);
+    }
   }
-  const float lse_log2 = row.lse * kLog2e;
-  const auto compute = [&](auto excluded) {
+  const auto compute = [&](auto excluded, float scale, float shift) {
 #pragma unroll
     for (int i = 0; i < Logits::count; ++i) {
       const bool kept = !(dropped >> i & 1);
-      const float power = General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * p.scale_log2 - lse_log2;
+      const float power = General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * scale - shift;
       const float of_value = General ? (kept ? p.keep_scale * dp.get(i) : 0) : dp.get(i);
       const float change = (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1);
       const float weight = exp2(excluded(i) ? kMasked : power);
@@ -52,8 +66,10 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
     }
   };
   // An Inf or NaN in a row or key must not reach keys or rows that do not attend each other.
-  if (General || masked) compute([&](int i) { return s.get(i) == kMasked; });
-  else compute([](int) { return false; });
+  const auto is_masked = [&](int i) { return s.get(i) == kMasked; };
+  const float lse_log2 = row.lse * kLog2e;
+  if (General || masked) compute(is_masked, again ? kLog2e : p.scale_log2, again ? 0 : lse_log2);
+  else compute([](int) { return false; }, p.scale_log2, lse_log2);
 }
 
 }  // namespace rapt::RAPT_VENDOR

@@ -1,9 +1,13 @@
 // The gradient of a sink, which is a logit whose value is zero: dsink = -sum over rows of exp(sink - lse) delta.
 #pragma once
 
+#include "kernels/common/huge.hpp"
 #include "kernels/common/scores.hpp"
 
 namespace rapt::RAPT_VENDOR {
+
+// `above`: of the sink, above its row's lse. It is at most 0, but for the rounding of huge numbers.
+DEVICE float sink_weight(float above) { return exp2((above > 0 ? 0 : above) * kLog2e); }
 
 // A workgroup's head. Each thread sums every Threads-th row of each sequence, then half of the threads add the sums of
 // the other half, and so on: the same order in every run. `sums` has an element per thread.
@@ -22,7 +26,7 @@ DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
     // a sink of -Inf has no weight in any row, not even where delta is NaN
 #pragma unroll 1
     for (int row = thread; row < q.count && sink != kMasked; row += Threads)
-      sum -= exp2((sink - rows[row].lse) * kLog2e) * rows[row].delta;
+      sum -= sink_weight(sink - unmarked(a, batch, block.head, q, row, rows[row].lse)) * rows[row].delta;
   }
   sums[thread] = sum;
 #pragma unroll 1

@@ -3,9 +3,9 @@
 // in any order. Each result is checked against the math backend in float64 by the rule of docs/architecture.md. A
 // kernel that no test has run is a failure, and so is an option that a kernel takes and has not run.
 //
-// Every kernel runs a problem with all of its options. Kernels of one type and tile share the other problems: each
-// takes every eighth on the simulator and every third on a GPU, and the next kernel begins one later. RAPT_TEST_LONG=1
-// takes all problems and a longer list. RAPT_TEST_REPORT names a file for the list of kernels that ran.
+// Every kernel runs a problem with all of its options and one with huge logits. Kernels of one type and tile share the
+// other problems: each takes every eighth on the simulator and every third on a GPU, and the next kernel begins one
+// later. RAPT_TEST_LONG=1 takes all problems and more. RAPT_TEST_REPORT names a file for the list of kernels that ran.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -331,15 +331,13 @@ TEST_P(EveryVariant, MeetsTheRule) {
   std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
   const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
   if (v.hopper && takes_cache(v)) append(cached_cases(v.dtype, tile));
-  const size_t of_every_kernel = cases.size();
+  const size_t of_every_kernel = cases.size() + 1;  // with the first of huge_cases()
+  append(huge_cases(v));
   if (split) append(split_cases(v.dtype, tile, general));
   if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
   if (v.sums && takes_dropout(v)) append(dropout_cases(v.dtype, tile));
   if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
-  if (v.triton)
-    for (Case& c : cases) c = for_triton(c, v.tile);
-  if (v.hopper)
-    for (Case& c : cases) c = for_hopper(c, v);
+  for (Case& c : cases) c = v.triton ? for_triton(c, v.tile) : v.hopper ? for_hopper(c, v) : c;
   const auto start = std::chrono::steady_clock::now();
   const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
   const size_t step = longer ? 1 : simulated ? 8 : 3;

@@ -50,8 +50,8 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   for (int t = 0; t < kKeyTiles; ++t) {
     BackwardArguments& again = opaque_copy(a);
     score_gradients<true, Of::logits>(
-        again.problem, block, first_key + t * kTile, true, [&] { return query_of(again.problem, block, row); }, of_row,
-        TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
+        again.problem, block, first_key + t * kTile, true, false, [&] { return query_of(again.problem, block, row); },
+        of_row, TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     sums[t] += ds[t];
   }
 }

@@ -102,7 +102,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 #pragma unroll
     for (int t = 0; t < kKeyTiles; ++t)
       score_gradients<kGeneral>(
-          again.problem, block, first + t * kTile, masked,
+          again.problem, block, first + t * kTile, masked, false,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     scale.apply(ds, dq);

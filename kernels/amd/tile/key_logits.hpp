@@ -37,8 +37,9 @@ DEVICE void key_score_gradients(BackwardArguments& a, const Block& block, int fi
       const int row = t * kTile + M::element(r, lane_again / kTile);
       float logit = s[t][r], gradient = ds[t][r];
       score_gradients<General>(
-          again.problem, block, first_key, masked, [&] { return query_of(again.problem, block, first_row + row); },
-          statistics[row], KeyLogit{logit, lane_again}, KeyLogit{gradient, lane_again});
+          again.problem, block, first_key, masked, false,
+          [&] { return query_of(again.problem, block, first_row + row); }, statistics[row], KeyLogit{logit, lane_again},
+          KeyLogit{gradient, lane_again});
       if constexpr (General) in_turn(logit, gradient);
       s[t][r] = logit;
       ds[t][r] = gradient;

@@ -57,9 +57,11 @@ DEVICE void run_pass(const rapt_hopper_forward_scores_args& arguments, const Blo
       first_row_of(a.out, block.batch, block.q, block.head) + first_dim * static_cast<int>(sizeof(typename T::element));
   for_rows<1>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
-    const float factor =
-        softmax[m][half].finish(sink_of<Natural>(a.problem, block)) * (Natural ? a.problem.keep_scale : 1);
+    Softmax<T, Natural>& own = softmax[m][half];
+    const bool replaces_lse = !Natural && pass == kFinite && first_dim == 0 && lane % 4 == 0 && huge(own.reference);
+    const float factor = own.finish(sink_of<Natural>(a.problem, block)) * (Natural ? a.problem.keep_scale : 1);
     if (row >= block.q.count) return;
+    if (replaces_lse) store_lse(a, block, row, own.lse());
     const int dims = a.problem.head_dim_v - first_dim;
     if (pass >= kAbove) add_where_weighted<T>(out + row * a.out.seq, dims, added<Natural>(pass), o[m], half, lane);
     else replace_not_finite<T>(out + row * a.out.seq, dims, o[m], half, lane, factor);

@@ -18,8 +18,10 @@ using AgainTiles = TileC[1][kAgainColumns / 8];
 
 // What a row's statistics are in a run, in natural units: score_gradients() expects them.
 template <class T>
-DEVICE rapt_abi_row_statistics statistics_in(int run, BackwardArguments& a, const rapt_abi_row_statistics& row) {
-  return {natural_lse(a, row.lse) + added_to_lse<T>(run), row.delta};
+DEVICE rapt_abi_row_statistics statistics_in(int run, BackwardArguments& a, const Block& b, int row,
+                                             const rapt_abi_row_statistics& own) {
+  const float lse = unmarked(a, b.batch, b.head, b.q, row, natural_lse(a, own.lse));
+  return {lse + added_to_lse<T>(run), own.delta};
 }
 
 // The tensors of a head of q.
@@ -27,19 +29,21 @@ template <class T>
 struct HeadInMemory {
   RowsInMemory<T> q, dout, k, v;
   const rapt_abi_row_statistics* statistics;
+  const Block& block;  // its head is the head of q
 
-  DEVICE HeadInMemory of(BackwardArguments& a, const Block& block, int head) {
+  DEVICE HeadInMemory of(BackwardArguments& a, const Block& block) {
     Problem& p = a.problem;
+    const int head = block.head;
     const auto rows = [&](const rapt_abi_rows& tensor, const Span& span, int own, int dims) {
       return RowsInMemory<T>::of(tensor, block.batch, span, own, dims);
     };
     const int head_k = head / p.group;
-    return {rows(a.q, block.q, head, p.head_dim), rows(a.dout, block.q, head, p.head_dim_v),
-            rows(a.k, block.k, head_k, p.head_dim), rows(a.v, block.k, head_k, p.head_dim_v),
-            statistics_of(a, block.batch, block.q, head)};
+    return {rows(a.q, block.q, head, p.head_dim),         rows(a.dout, block.q, head, p.head_dim_v),
+            rows(a.k, block.k, head_k, p.head_dim),       rows(a.v, block.k, head_k, p.head_dim_v),
+            statistics_of(a, block.batch, block.q, head), block};
   }
   DEVICE_MEMBER rapt_abi_row_statistics of_row(int run, BackwardArguments& a, int row) const {
-    return row < q.rows ? statistics_in<T>(run, a, statistics[row]) : rapt_abi_row_statistics{};
+    return row < q.rows ? statistics_in<T>(run, a, block, row, statistics[row]) : rapt_abi_row_statistics{};
   }
 };
 
@@ -78,7 +82,7 @@ DEVICE bool replace_rows(const rapt_abi_rows& tensor, int batch, const Span& spa
 template <class T, bool General>
 DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int first_row, int dim, int lane) {
   Problem& p = a.problem;
-  const auto head = HeadInMemory<T>::of(a, block, block.head);
+  const auto head = HeadInMemory<T>::of(a, block);
   const Keys keys = keys_of(p, block, first_row, kTile);
   AgainTiles dq = {};
 #pragma unroll 1
@@ -89,7 +93,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
     for_rows<1>([&](int m, int half) {
       const int row = first_row + row_in_wave(m, half, lane);
       score_gradients<General>(
-          p, block, key, true, [&] { return query_of(p, block, row); }, head.of_row(run, a, row),
+          p, block, key, true, true, [&] { return query_of(p, block, row); }, head.of_row(run, a, row),
           TileLogits<2>{s[m], half, lane}, TileLogits<2>{dp[m], half, lane});
     });
     add_rows(dq, rounded_operand<T>(dp), head.k, key, dim, lane, run);
@@ -108,7 +112,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
   for (int g = 0; g < p.group; ++g) {
     Block of_query = block;
     of_query.head = block.head * p.group + g;
-    const auto head = HeadInMemory<T>::of(a, of_query, of_query.head);
+    const auto head = HeadInMemory<T>::of(a, of_query);
 #pragma unroll 1
     for (int row = rows.begin / kTile * kTile; row < rows.end; row += kTile) {
       TileC s[1][2] = {}, dp[1][2] = {};
@@ -120,8 +124,9 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
         for (int column = 0; column < 2; ++column) {
           const int query = row + n * 8 + lane % 4 * 2 + column;
           score_gradients<General>(
-              p, of_query, first_key, true, [&] { return query_of(p, of_query, query); }, head.of_row(run, a, query),
-              ColumnLogits<1, 2>{s, n, column, lane}, ColumnLogits<1, 2>{dp, n, column, lane});
+              p, of_query, first_key, true, true, [&] { return query_of(p, of_query, query); },
+              head.of_row(run, a, query), ColumnLogits<1, 2>{s, n, column, lane},
+              ColumnLogits<1, 2>{dp, n, column, lane});
         }
       add_rows(dv, rounded_operand<T>(s), head.dout, row, dim, lane, run);
       add_rows(dk, rounded_operand<T>(dp), head.q, row, dim, lane, run);

@@ -237,10 +237,11 @@ class Group {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first + row_in_wave(0, half, lane());
-      const bool exists = row < rows;
-      const float of_row = factor[half] * (kScores ? a.problem.keep_scale : 1);
+      const bool exists = row < rows, unsure = !kScores && huge(softmax_.of_row(half, options_.unit).reference);
+      // All elements of a row with huge logits are computed again.
+      const float of_row = unsure ? __builtin_nanf("") : factor[half] * (kScores ? a.problem.keep_scale : 1);
       const bool finite = store_row<T>(out + row * a.out.seq, a.problem.head_dim_v, o, half, lane(), of_row, exists);
-      again |= exists && !finite && own[half].sum == own[half].sum;
+      again |= exists && (unsure || (!finite && own[half].sum == own[half].sum));
     }
     wave_barrier();
     shared_.work_ring().give_back(queries() - 1, lane() == 0);

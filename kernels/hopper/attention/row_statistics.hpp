@@ -1,7 +1,7 @@
 // Statistics of rows, which the first kernel of the backward pass writes and others read.
 #pragma once
 
-#include "kernels/common/block.hpp"
+#include "kernels/common/huge.hpp"
 
 namespace rapt::nvidia {
 
@@ -14,14 +14,12 @@ DEVICE float natural_lse(BackwardArguments& a, float lse) { return natural_units
 // Statistics of a row from its lse and delta. A row that attends nothing has an lse of -Inf.
 DEVICE rapt_abi_row_statistics statistics_from(float lse, float delta, float unit) {
   const bool attends = lse != -__builtin_inff();
-  return {attends ? lse * unit : __builtin_inff(), attends ? delta : 0};
+  return {attends ? marked(lse) * unit : __builtin_inff(), attends ? delta : 0};
 }
 
 // The lse of a row of the block's sequence; -Inf if the row does not exist.
 DEVICE float lse_of(BackwardArguments& a, const Block& b, int row) {
-  const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + b.batch * a.lse.batch + b.head * a.lse.head;
-  const char* const lse = of_head + (b.q.first + row) * a.lse.query;
-  return row < b.q.count ? *reinterpret_cast<const float*>(lse) : -__builtin_inff();
+  return row < b.q.count ? *lse_at(a, b.batch, b.head, b.q, row) : -__builtin_inff();
 }
 
 }  // namespace rapt::nvidia

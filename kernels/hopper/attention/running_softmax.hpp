@@ -4,13 +4,15 @@
 // only where a logit is far above it, which a vote of the warp finds out without the row's maximum.
 #pragma once
 
+#include "kernels/common/huge.hpp"
 #include "kernels/common/softmax.hpp"
 #include "kernels/hopper/isa/wgmma.hpp"
 
 namespace rapt::nvidia {
 
 // If `Options`, options have changed the scores. Then they may be too large for the log2 domain: a bias of the lowest
-// float32 would overflow there. Scores of such a row are taken relative to `far`, its largest score.
+// float32 would overflow there. Scores of a row with huge ones (huge.hpp) are taken relative to `far`, its largest
+// score. Without options such rows are computed again (again.hpp).
 template <class T, int Tiles, bool Options>
 class RunningSoftmax {
  public:
@@ -78,8 +80,6 @@ class RunningSoftmax {
   }
 
  private:
-  static constexpr float kFar = 0x1p100f;  // numbers from here on are equal, or differ by so much that P is 0
-
   // The largest score that needs no other reference.
   DEVICE_MEMBER float limit(int half) const { return (reference_[half] + kMost) * inverse_; }
   DEVICE_MEMBER bool settled(int half) const {
@@ -133,11 +133,12 @@ class RunningSoftmax {
       // If scaled, the lowest number would be -Inf, as for a row without keys.
       const bool first = before == 0 && (Options ? top : most) > -__builtin_inff();
       if (first || most > old + kMost) {
-        if constexpr (Options) far_[half] = __builtin_fabsf(top) > kFar ? top : 0;
+        if constexpr (Options) far_[half] = __builtin_fabsf(top * scale_) > kHuge ? top : 0;
         reference_[half] = (Options ? (top - far_[half]) * scale_ : most) - T::p_exponent;
       }
-      factor[half] = before == 0 ? 1 : exp2(old - reference_[half]);
-      if (Options && far_[half] != old_far && before != 0) factor[half] = 0;
+      float fall = old - reference_[half];
+      if constexpr (Options) fall += (old_far - far_[half]) * scale_;
+      factor[half] = before == 0 ? 1 : exp2(fall);
       sum_[half] *= factor[half];
       rest_[half] *= factor[half];
     }

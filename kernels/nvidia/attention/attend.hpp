@@ -1,6 +1,7 @@
 // One tile of keys after its products with the queries: masks, options and softmax. Four lanes share a query.
 #pragma once
 
+#include "kernels/common/huge.hpp"
 #include "kernels/common/scores.hpp"
 #include "kernels/common/softmax.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
@@ -23,11 +24,14 @@ DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf&
                           TileC (&s)[QueryTiles][KeyTiles], Softmax<T, General> (&softmax)[QueryTiles][2],
                           TileC (&o)[QueryTiles][DimTiles], Rounded<T, QueryTiles, KeyTiles>& p) {
   using Logits = TileLogits<KeyTiles, Group>;
-  const float scale = exponent_scale(pass, General ? kLog2e : problem.scale_log2);
-  if (General || partial) {
+  const bool scale_first = !General && pass != kAll;  // huge.hpp
+  const float own_scale = exponent_scale(pass, General ? kLog2e : problem.scale_log2),
+              scale = scale_first ? 1 : own_scale;
+  if (General || partial || scale_first) {
     for_rows<QueryTiles>([&](int m, int half) {
       const Logits logits{s[m], half, lane};
       const ResultRow row = row_of(row_in_wave(m, half, lane));
+      if (scale_first) logits.scale(own_scale);
       if constexpr (General) transform_logits(problem, row.block, row.query, first_key, logits);
       else exclude(logits, row.query.begin - first_key, row.query.end - first_key);
     });

@@ -4,6 +4,7 @@
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * 16 rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/common/bias_gradient.hpp"
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -46,9 +47,11 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
     if (row >= block.q.count) return;
+    const rapt_abi_row_statistics own = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse),
+                                         statistics[row].delta};
     const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{ds[m], half, lane};
     score_gradients<true, Of::logits>(
-        p, block, first_key, true, [&] { return query_of(p, block, row); }, statistics[row], logits, gradients);
+        p, block, first_key, true, true, [&] { return query_of(p, block, row); }, own, logits, gradients);
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n)
 #pragma unroll

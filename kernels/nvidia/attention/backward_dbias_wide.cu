@@ -1,6 +1,7 @@
 // Like backward_dbias.cu, for rows that do not fit in shared memory and registers as whole tiles. All waves share 16
 // rows and columns of dbias, and each multiplies a slice of the head dimension.
 #include "kernels/common/bias_gradient.hpp"
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
@@ -51,9 +52,11 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + row_in_wave(m, half, part.lane);
     if (row >= block.q.count) return;
+    const rapt_abi_row_statistics own = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse),
+                                         statistics[row].delta};
     const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{ds[m], half, part.lane};
     score_gradients<true, Of::logits>(
-        p, block, first_key, true, [&] { return query_of(p, block, row); }, statistics[row], logits, gradients);
+        p, block, first_key, true, true, [&] { return query_of(p, block, row); }, own, logits, gradients);
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n)
 #pragma unroll

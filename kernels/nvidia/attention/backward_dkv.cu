@@ -62,7 +62,8 @@ DEVICE void step_gradients(Problem& p, const Block& block, const Queries& own, i
   of_head.head = step.head;
   const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
   const auto compute = [&](bool some_masked) {
-    transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, steps.statistics(buffer, 0), s, ds);
+    transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, some_masked && run != kFirstRun,
+                                   steps.statistics(buffer, 0), s, ds);
   };
   if (kGeneral || masked) compute(true);
   else compute(false);
@@ -87,7 +88,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Step step = steps.first();
   k.load(block.first_row);
   v.load(block.first_row);
-  if (steps.has(step)) steps.load(step, 0, thread);
+  if (steps.has(step)) steps.load(run, step, 0, thread);
   Accumulators dv = {}, of_dk = {};
   Accumulators& dk = kBoth ? of_dk : dv;
 #pragma unroll 1
@@ -95,7 +96,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     wait_for_copies();
     barrier();  // and the last step's rows have been read
     const Step next = steps.next(step);
-    if (steps.has(next)) steps.load(next, buffer ^ 1, thread);
+    if (steps.has(next)) steps.load(run, next, buffer ^ 1, thread);
     const auto q = steps.q(step, buffer, thread), dout = steps.dout(step, buffer, thread);
     const bool attends = step.first < own.end && step.first + kQueries > own.begin;
     Tiles s, ds = {};

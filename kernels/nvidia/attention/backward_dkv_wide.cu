@@ -69,7 +69,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   Accumulators dk = {}, dv = {};
 #pragma unroll 1
   for (Step step = steps.first(); steps.has(step); step = steps.next(step)) {
-    steps.load(step, 0, thread);
+    steps.load(run, step, 0, thread);
     wait_for_copies();
     barrier();  // and the last sums have been read
     const auto q = steps.q(step, 0, thread).from(0, part.dim), dout = steps.dout(step, 0, thread).from(0, part.dim);
@@ -83,7 +83,8 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     Block of_head = block;
     of_head.head = step.head;
     const bool masked = run != kFirstRun || step.first < rows.full_begin || step.first + kQueries > rows.full_end;
-    transposed_gradients<kGeneral>(p, of_head, block.first_row, step.first, masked, steps.statistics(0, 0), s, ds);
+    transposed_gradients<kGeneral>(p, of_head, block.first_row, step.first, masked, run != kFirstRun,
+                                   steps.statistics(0, 0), s, ds);
     Rounded<T, 1, kQueryTiles> weights, rounded;
     round_tiles<T>(s, weights);
     round_tiles<T>(ds, rounded);

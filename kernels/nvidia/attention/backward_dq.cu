@@ -6,6 +6,7 @@
 //
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again (runs.hpp).
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -66,10 +67,10 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, int wave_r
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
-      const float lse = rows.lse[m][half];
-      statistics[m][half] = {lse == -__builtin_inff() ? __builtin_inff() : lse, delta[half]};
+      const float lse = rows.lse[m][half] == -__builtin_inff() ? __builtin_inff() : rows.lse[m][half];
+      statistics[m][half] = {lse, delta[half]};
       if (row < block.q.count && lane % 4 == 0)
-        statistics_of(a, block.batch, block.q, block.head)[row] = statistics[m][half];
+        statistics_of(a, block.batch, block.q, block.head)[row] = {marked(lse), delta[half]};
     }
   }
 }
@@ -94,8 +95,8 @@ DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows
   for_rows<kQueryTiles>([&](int m, int half) {
     const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{dp[m], half, lane};
     score_gradients<kGeneral>(
-        p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); }, statistics[m][half],
-        logits, gradients);
+        p, block, first, masked, run != kFirstRun, [&] { return rows.query(p, block, row_in_wave(m, half, lane)); },
+        statistics[m][half], logits, gradients);
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
   });
@@ -153,7 +154,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Statistics statistics;
   make_statistics(a, block, wave_row, dout, own, statistics);
   if (a.dq.data == nullptr) return false;
-  for_rows<kQueryTiles>([&](int m, int half) { statistics[m][half].lse += added_to_lse<T>(run); });
+  for_rows<kQueryTiles>([&](int m, int half) { statistics[m][half].lse = lse_in<T>(run, statistics[m][half].lse); });
 
   TileC dq[kQueryTiles][kDimTiles] = {};
 #pragma unroll 1

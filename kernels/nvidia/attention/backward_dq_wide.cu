@@ -1,6 +1,7 @@
 // Like backward_dq.cu, for rows that do not fit in one wave's registers: all waves share 16 rows, each with a slice of
 // the head dimension of q, dO and dq. The products of the slices are summed through shared memory, and each wave
 // computes the same gradients of the logits.
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -53,9 +54,11 @@ DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part
   sums.get(products);
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + row_in_wave(m, half, part.lane);
-    statistics[m][half] = {lse[half] == -__builtin_inff() ? __builtin_inff() : lse[half], products[0][0][half]};
+    const rapt_abi_row_statistics own = {lse[half] == -__builtin_inff() ? __builtin_inff() : lse[half],
+                                         products[0][0][half]};
+    statistics[m][half] = own;
     if (row < block.q.count && part.first_slice() && part.lane % 4 == 0)
-      statistics_of(a, block.batch, block.q, block.head)[row] = statistics[m][half];
+      statistics_of(a, block.batch, block.q, block.head)[row] = {marked(own.lse), own.delta};
   });
 }
 
@@ -67,8 +70,8 @@ DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows
   for_rows<1>([&](int m, int half) {
     const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{dp[m], half, part.lane};
     score_gradients<kGeneral>(
-        p, block, first, masked, [&] { return rows.query(p, block, row_in_wave(m, half, part.lane)); },
-        statistics[m][half], logits, gradients);
+        p, block, first, masked, run != kFirstRun,
+        [&] { return rows.query(p, block, row_in_wave(m, half, part.lane)); }, statistics[m][half], logits, gradients);
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n) rounded[m][n][half] = T::pack(gradients.get(2 * n), gradients.get(2 * n + 1));
   });
@@ -124,7 +127,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Statistics statistics;
   make_statistics(a, block, part, dout, sums, statistics);
   if (a.dq.data == nullptr) return false;
-  for_rows<1>([&](int m, int half) { statistics[m][half].lse += added_to_lse<T>(run); });
+  for_rows<1>([&](int m, int half) { statistics[m][half].lse = lse_in<T>(run, statistics[m][half].lse); });
 
   TileC dq[1][kDimTiles] = {};
 #pragma unroll 1

@@ -40,9 +40,10 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
       return;
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
+    const bool unsure = !kGeneral && huge(own.reference);
     const float factor = own.finish(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
     if (exists) {
-      again |= not_finite(o[m], half) && own.sum == own.sum;
+      again |= unsure || (not_finite(o[m], half) && own.sum == own.sum);
       if (part.first_slice() && part.lane % 4 == 0) store_lse(a, block, first_row + row, own.lse());
     }
     stage<T>(gathered.at(row), o[m], half, part.lane, factor);

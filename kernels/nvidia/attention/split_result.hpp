@@ -83,6 +83,7 @@ DEVICE bool end_split(SplitArguments& a, const SplitBlock& b, int pass, const Sp
   const int dims = a.problem.head_dim_v;
   const bool ends_part = split % kSplitsOfPart == kSplitsOfPart - 1 || split == splits.last;
   bool again = false;
+  for_rows<1>([&](int m, int half) { again |= !kGeneral && huge(softmax[m][half].reference); });
   waves.put_softmax(softmax, static_cast<int>(exchange - shared), thread / kWave, lane);
 #pragma unroll
   for (int half = 0; half < kHalves; ++half) {

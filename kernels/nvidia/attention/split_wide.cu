@@ -45,11 +45,12 @@ DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part& 
     Softmax<T, kGeneral>& own = softmax[m][half];
     own.sum = query_sum(own.sum + own.rest);
     const float sum = own.sum;
+    const bool unsure = !kGeneral && huge(own.reference);
     if (row >= rows) return;
     const bool first_lane = part.first_slice() && part.lane % 4 == 0 && pass < kAbove;
     const auto put = [&]<class To>(To, char* to) {
       if (pass >= kAbove) return add_where_weighted<To>(to, dims, added<kGeneral>(pass), o[m], half, part.lane);
-      again |= not_finite(o[m], half) && sum == sum;
+      again |= unsure || (not_finite(o[m], half) && sum == sum);
       store_elements<To>(to, dims, o[m], half, part.lane);
     };
     if (a.splits > 1) {

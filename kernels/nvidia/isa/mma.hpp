@@ -136,6 +136,9 @@ DEVICE void copy_async(uint32_t to, const void* from) {
 DEVICE void copy_async_8(uint32_t to, const void* from, bool there) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(there ? 8 : 0) : "memory");
 }
+DEVICE void copy_async_4(uint32_t to, const void* from, bool there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(there ? 4 : 0) : "memory");
+}
 // Waits for the copies that this thread has started. A barrier then completes the copies of all threads.
 DEVICE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

@@ -1,6 +1,7 @@
 // Steps of queries, for kernels whose workgroups have keys. Tiles are transposed: keys by queries.
 #pragma once
 
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -58,13 +59,20 @@ struct QuerySteps {
     return shared + buffer * kBytes + 2 * Staged::kBytes + row * static_cast<int>(sizeof(rapt_abi_row_statistics));
   }
 
-  // Starts to copy a step's rows of q and dout and their statistics; zeros where rows do not exist.
-  DEVICE_MEMBER void load(const Step& step, int buffer, int thread) const {
+  // Starts to copy a step's rows of q and dout and their statistics; zeros where rows do not exist. Later runs have the
+  // lse itself, which statistics may not have (huge.hpp).
+  DEVICE_MEMBER void load(int run, const Step& step, int buffer, int thread) const {
     if (thread < Queries) {
-      const int row = step.first + thread;
-      const bool there = row < block.q.count;
-      const rapt_abi_row_statistics* const of_head = statistics_of(a, block.batch, block.q, step.head);
-      copy_async_8(shared_address(statistics(buffer, thread)), of_head + (there ? row : 0), there);
+      const bool there = step.first + thread < block.q.count;
+      const int row = there ? step.first + thread : 0;
+      const rapt_abi_row_statistics* const own = statistics_of(a, block.batch, block.q, step.head) + row;
+      const uint32_t to = shared_address(statistics(buffer, thread));
+      if (run == kFirstRun) {
+        copy_async_8(to, own, there);
+      } else {
+        copy_async_4(to, lse_at(a, block.batch, step.head, block.q, row), there);
+        copy_async_4(to + sizeof(float), &own->delta, there);
+      }
     }
     q(step, buffer, thread).load(step.first);
     dout(step, buffer, thread).load(step.first);
@@ -73,8 +81,10 @@ struct QuerySteps {
   // Prepares a step's rows and statistics for the last products (runs.hpp). All earlier products have been made.
   DEVICE_MEMBER void prepare(int run, const Step& step, int buffer, int thread) const {
     if (run == kFirstRun) return;
-    if (thread < Queries)
-      reinterpret_cast<rapt_abi_row_statistics*>(statistics(buffer, thread))->lse += added_to_lse<T>(run);
+    if (thread < Queries) {
+      float& lse = reinterpret_cast<rapt_abi_row_statistics*>(statistics(buffer, thread))->lse;
+      lse = (lse == -__builtin_inff() ? __builtin_inff() : lse) + added_to_lse<T>(run);
+    }
     remove_not_finite<2 * Queries, Threads>(q(step, buffer, thread).from(0, 0));  // dO is behind Q
   }
 
@@ -104,15 +114,16 @@ DEVICE void round_tiles(const TileC (&x)[KeyTiles][QueryTiles], Rounded<T, KeyTi
 
 // S^T and dP^T become P^T and dS^T. The block's head is one of q.
 template <bool General, int KeyTiles, int QueryTiles>
-DEVICE void transposed_gradients(Problem& p, const Block& block, int first_key, int first_row, bool masked,
+DEVICE void transposed_gradients(Problem& p, const Block& block, int first_key, int first_row, bool masked, bool again,
                                  const char* statistics, TileC (&s)[KeyTiles][QueryTiles],
                                  TileC (&ds)[KeyTiles][QueryTiles]) {
   const int lane = thread_id() % kWave;
   using Column = ColumnLogits<KeyTiles, QueryTiles>;
   for_columns<QueryTiles>(lane, statistics, [&](int n, int column, const rapt_abi_row_statistics& row) {
     score_gradients<General>(
-        p, block, first_key, masked, [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row,
-        Column{s, n, column, lane}, Column{ds, n, column, lane});
+        p, block, first_key, masked, again,
+        [&] { return query_of(p, block, first_row + n * 8 + lane % 4 * 2 + column); }, row, Column{s, n, column, lane},
+        Column{ds, n, column, lane});
   });
 }
 
