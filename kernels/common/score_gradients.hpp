@@ -26,6 +26,13 @@ DEVICE void limit(const Logits& s, float most) {
   for (int i = 0; i < Logits::count; ++i) s.set(i, s.get(i) > most ? most : s.get(i));
 }
 
+// Whether Inf and NaN become 0 where a key was dropped. By the plain formula they become NaN.
+#ifdef __CUDACC__
+inline constexpr bool kDroppedIsZero = true;
+#else
+inline constexpr bool kDroppedIsZero = false;
+#endif
+
 enum class Of { products, logits };
 
 // Turns the products q k of one query into P after dropout, and dP = dO V^T into the gradient of the final logits, or
@@ -56,13 +63,15 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
 #pragma unroll
     for (int i = 0; i < Logits::count; ++i) {
       const bool kept = !(dropped >> i & 1);
+      const float factor = kDroppedIsZero || kept ? p.keep_scale : 0;
+      const auto after_dropout = [&](float x) { return kDroppedIsZero && !kept ? 0 : factor * x; };
       const float power = General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * scale - shift;
-      const float of_value = General ? (kept ? p.keep_scale * dp.get(i) : 0) : dp.get(i);
+      const float of_value = General ? after_dropout(dp.get(i)) : dp.get(i);
       const float change = (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1);
       const float weight = exp2(excluded(i) ? kMasked : power);
       dp.set(i, weight * (excluded(i) ? 0 : change));
       // Scaled before it is rounded to an operand, as by the plain formula: dv is then as exact.
-      s.set(i, kept ? weight * (General ? p.keep_scale : 1) : 0);
+      s.set(i, General ? after_dropout(weight) : weight);
     }
   };
   // An Inf or NaN in a row or key must not reach keys or rows that do not attend each other.

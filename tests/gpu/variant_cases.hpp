@@ -24,7 +24,8 @@ std::vector<Case> ordered_cases(const std::string& dtype, int64_t tile);
 // Problems whose keys are in pages of 128 rows or a multiple of them.
 std::vector<Case> cached_cases(const std::string& dtype, int64_t tile);
 
-// Logits so large that rounding their maximum is worth a factor of 2^100 (huge.hpp).
+// Logits so large that rounding their maximum is worth a factor of 2^100 (huge.hpp), for kernels that meet the rule
+// there.
 std::vector<Case> huge_cases(const Variant& v);
 
 // Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.

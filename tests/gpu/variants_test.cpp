@@ -3,8 +3,8 @@
 // in any order. Each result is checked against the math backend in float64 by the rule of docs/architecture.md. A
 // kernel that no test has run is a failure, and so is an option that a kernel takes and has not run.
 //
-// Every kernel runs a problem with all of its options and one with huge logits. Kernels of one type and tile share the
-// other problems: each takes every eighth on the simulator and every third on a GPU, and the next kernel begins one
+// Every kernel runs a problem with all of its options and the first of huge_cases(). Kernels of one type and tile share
+// the other problems: each takes every eighth on the simulator and every third on a GPU, and the next kernel begins one
 // later. RAPT_TEST_LONG=1 takes all problems and more. RAPT_TEST_REPORT names a file for the list of kernels that ran.
 #include <gtest/gtest.h>
 
@@ -214,7 +214,7 @@ void check_rows_without_keys(const Variant& v, const std::string& option = "") {
 }
 
 // A problem with Inf and NaN in a row of dout, made once for all kernels. With `keys_too`, a key that the row does not
-// attend has NaN in V, and so has a key whose logits of -Inf exclude it.
+// attend has NaN in V, and so has a key whose logits of -Inf exclude it. With dropout of 0.3 a row's weights are NaN.
 const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bool keys_too) {
   static std::map<std::tuple<std::string, Layout, bool, bool>, std::unique_ptr<Yardstick>> made;
   std::unique_ptr<Yardstick>& one = made[{problem, layout_for(v), flushes(v.arch, v.dtype), keys_too}];
@@ -232,6 +232,7 @@ const Yardstick& row_not_finite(const Variant& v, const std::string& problem, bo
   } else if (!flushes(v.arch, v.dtype)) {  // gfx90a's scale of fp16 makes NaN of Inf (docs/amd.md)
     inputs.dout.set(25 * 2 * v.tile, std::numeric_limits<double>::infinity());  // dk is Inf of both signs, or NaN
   }
+  if (problem.find(" drop=0.3") != problem.npos) inputs.q.set(9 * 2 * v.tile, std::nan(""));
   one = std::make_unique<Yardstick>(std::move(inputs));
   return *one;
 }
@@ -324,14 +325,14 @@ bool asks_for(const Variant& v, const Case& c) {
 TEST_P(EveryVariant, MeetsTheRule) {
   const Variant& v = GetParam();
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
-  const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr;
+  const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr, amd = v.arch.starts_with("gfx");
   const bool split = v.name.starts_with("split");
   const bool general = v.general || combines(v.name);
   const int64_t tile = combines(v.name) ? 64 : v.tile;
   std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
   const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
   if (v.hopper && takes_cache(v)) append(cached_cases(v.dtype, tile));
-  const size_t of_every_kernel = cases.size() + 1;  // with the first of huge_cases()
+  const size_t of_every_kernel = cases.size() + !huge_cases(v).empty();
   append(huge_cases(v));
   if (split) append(split_cases(v.dtype, tile, general));
   if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
@@ -360,6 +361,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     check_row_not_finite(v, "b2 hq2 hk1 sq40 sk70", v.hopper && !v.sums ? "" : " varlen=40:40,9:70");
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", takes_dropout(v) ? " drop=0.2" : "", true);
     problems += 4;
+    if (amd && v.general) check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", " drop=0.3"), ++problems;
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;
   }
   if (v.sums)

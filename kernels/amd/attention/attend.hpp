@@ -1,6 +1,7 @@
 // One tile of keys after its products with the queries: masks, softmax, and the product with V. A lane owns one query.
 #pragma once
 
+#include "kernels/amd/tile/huge_logits.hpp"
 #include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/common/scores.hpp"
@@ -33,7 +34,8 @@ template <class T, bool General, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, const WaveRows& rows, int first_key,
                           int half, Tile (&s)[KeyTiles], Softmax<T, General>& softmax, Tile (&o)[DimTiles]) {
   using M = Matrix<T>;
-  const float scale = General ? exponent_scale(pass, kLog2e) : exponent_scale(pass, arguments.problem.scale_log2);
+  const float own_scale = exponent_scale(pass, General ? kLog2e : arguments.problem.scale_log2);
+  const float scale = General || pass == kAll ? own_scale : 1;
   if constexpr (General) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
@@ -43,6 +45,7 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
   } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
+    if (pass != kAll) scale_first(own_scale, s);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
       exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
@@ -97,7 +100,7 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Ti
   const auto part = WavePart<Slices, DimTiles * kTile>::of(opaque_thread_id());
   const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.problem.head_dim_v - part.slice;
   if (row >= block.q.count) return false;
-  const bool again = not_finite(softmax, o);
+  const bool again = not_finite(softmax, o) || (!General && huge(softmax.reference));
   char* const head = first_row_of(a.out, block.batch, block.q, block.head);
   char* const out = head + row * a.out.seq + part.slice * static_cast<int>(sizeof(typename T::element));
   if (pass >= kAbove) {

@@ -25,7 +25,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
 
   M::B q[kSteps] = {};

@@ -34,7 +34,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const auto part = WavePart<kSlices, kSlice>::of(thread);
   const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
   const int first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
 
   M::B q[kSteps] = {};

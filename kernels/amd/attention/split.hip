@@ -44,6 +44,7 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
     next.load_v<Whole>(v, begin);
   }
   barrier();  // start.block is in LDS
+  if (!kGeneral) row.keys = keys_in(row.pass, row.keys);
   if (!q.loaded) q.load_through_lds<kHeadDim, kThreads>(a, shared.block, shared.lds, 0);
 #pragma unroll 1
   for (int first = begin; first < end; first += step) {
@@ -119,6 +120,7 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
       of_row.to.store(a, row.pass, dim, o, of_row.factor);
     }
   }
+  again |= !kGeneral && huge(row.softmax.reference);
   return again && row.pass < kAbove;
 }
 

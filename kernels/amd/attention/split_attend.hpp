@@ -2,6 +2,7 @@
 // and where results go. A lane has some of the keys of a row of q.
 #pragma once
 
+#include "kernels/amd/tile/huge_logits.hpp"
 #include "kernels/amd/tile/split_keys.hpp"
 #include "kernels/common/softmax.hpp"
 
@@ -156,9 +157,10 @@ struct RowOfWave {
   DEVICE_MEMBER void probabilities(SplitArguments& a, int first, typename K::Scores& s) {
     const int lane = ThreadPlace::of_thread().lane;
     mask(a, first, lane, s);
+    const float left = General || pass == kAll ? scale : 1;
     float maximum = -__builtin_inff();
     for_scores(s, [&](float& x) { maximum = max(maximum, x); });
-    if constexpr (!General) maximum *= scale;
+    if constexpr (!General) maximum *= left;
     if (any_lane(softmax.outgrown(maximum))) {
       const float factor = softmax.raise_reference(maximum, General ? scale : 1);
 #pragma unroll
@@ -168,7 +170,7 @@ struct RowOfWave {
     }
     float sum = 0;
     for_scores(s, [&](float& x) {
-      x = exp2(General ? (x - softmax.reference) * scale : __builtin_fmaf(x, scale, -softmax.reference));
+      x = exp2(General ? (x - softmax.reference) * scale : __builtin_fmaf(x, left, -softmax.reference));
       sum += x;
     });
     softmax.add(sum);
@@ -192,6 +194,7 @@ struct RowOfWave {
       for (int b = 0; b < K::blocks; ++b)
         transform_logits(p, block.block(p, head), query, first + b * R::keys - first_key, RowScores<R>{s[b], lane});
     } else if (first < keys.full_begin || first + K::blocks * R::keys > keys.full_end) {
+      if (pass != kAll) for_scores(s, [&](float& x) { x *= scale; });
 #pragma unroll
       for (int b = 0; b < K::blocks; ++b) {
         const int key = first + b * R::keys - first_key;

@@ -10,8 +10,8 @@ using R = Rows16<T>;
 inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
 inline constexpr int kSlice = kHeadDim / RAPT_HEAD_SLICES, kSize = sizeof(T::element);
 inline constexpr bool kGeneral = RAPT_GENERAL;
-// As in forward_wide.hip.
-inline constexpr bool kTwoParts = __is_same(T, fp16) && kHeadDim > 512;
+// As in forward_wide.hip. On RDNA, whose blocks of keys are smaller, 512 needs it too.
+inline constexpr bool kTwoParts = __is_same(T, fp16) && kHeadDim > (kWave == 32 ? 256 : 512);
 static_assert(RAPT_HEAD_SLICES == kWaves);
 using NextKeys = SplitKeys<T, kSlice, kKeys>;
 using WaveRow = RowOfWave<T, kGeneral, NextKeys>;
@@ -59,6 +59,7 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
     next.load_v<Whole>(v, begin);
   }
   barrier();  // start.block is in LDS
+  if (!kGeneral) row.keys = keys_in(row.pass, row.keys);
   if (!q.loaded) q.load_through_lds<kHeadDim, kThreads>(a, shared.block, shared.q, place.wave * kSlice);
   int turn = 0;
 #pragma unroll 1
@@ -92,6 +93,7 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
   softmax.sum = RowLanes::sum(softmax.sum + softmax.rest);
   const float sum = softmax.sum;
   if (own >= query_rows(a.problem, block)) return false;
+  const bool not_sure = !kGeneral && huge(softmax.reference);
   const float factor = finish_row(a, block, row.pass, own, place.thread < 16, softmax);
   const auto to = ResultRow<T>::of(a, block, own);
   float zero = 0;
@@ -106,7 +108,7 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
         if (dim < a.problem.head_dim_v) to.store(a, row.pass, dim, row.o[c][e][r], factor);
         zero = __builtin_fmaf(row.o[c][e][r], 0, zero);
       }
-  return row.pass < kAbove && zero != 0 && sum == sum;
+  return row.pass < kAbove && ((zero != 0 && sum == sum) || not_sure);
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).

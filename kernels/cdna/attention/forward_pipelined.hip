@@ -36,9 +36,10 @@ struct State {
   float maximum;  // of this lane's logits of the current tile
 };
 
-DEVICE void mask(Arguments& arguments, const Block& block, const WaveRows& rows, int first_key, int half,
+DEVICE void mask(Arguments& arguments, const Block& block, int pass, const WaveRows& rows, int first_key, int half,
                  Tile (&s)[kKeyTiles]) {
   Arguments& a = opaque_copy(arguments);
+  if (pass != kAll) scale_first(exponent_scale(pass, a.problem.scale_log2), s);
   const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t)
@@ -129,9 +130,9 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const int thread = opaque_thread_id();
   const auto part = WavePart<1, kHeadDim>::of(thread);
   const int lane = part.lane, half = lane / kTile, first_row = block.first_row + part.first_row;
-  const WaveRows rows = {first_row, keys_of(a.problem, block, first_row, kTile)};
+  const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
-  const float scale = exponent_scale(pass, a.problem.scale_log2);
+  const float scale = pass == kAll ? a.problem.scale_log2 : 1;          // that is left for exp2 (huge.hpp)
 
   State state = {};
   load_q(a, block, first_row + lane % kTile, lane, state.q);
@@ -151,7 +152,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     k.stage(1);
     barrier();
     multiply(k, 0, state, s);
-    if (first < rows.keys.full_begin || first + kKeys > rows.keys.full_end) mask(a, block, rows, first, half, s);
+    if (first < rows.keys.full_begin || first + kKeys > rows.keys.full_end) mask(a, block, pass, rows, first, half, s);
     state.maximum = largest(s) * scale;
   }
   const auto advance = [&](int buffer, Tile(&current)[kKeyTiles], Tile(&next)[kKeyTiles]) {
@@ -165,7 +166,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     step(k, v, buffer, scale, state, current, next);
     first += kKeys;
     if (first < rows.keys.full_begin || first + kKeys > rows.keys.full_end) {
-      mask(a, block, rows, first, half, next);
+      mask(a, block, pass, rows, first, half, next);
       state.maximum = largest(next) * scale;
     }
   };
