@@ -78,10 +78,9 @@ inline constexpr Operation kTable[] = {
     {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_scores_args), 0, Family::hopper, true, false,
      "scores"},
     {"backward_dq_round_hopper", Stage::backward_dq_round, sizeof(rapt_hopper_backward_args), 0, Family::hopper},
-    {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_scores_args), 128, Family::hopper_apart,
+    {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 128, Family::hopper_apart, true},
+    {"backward_dkv_hopper", Stage::backward_dkv, sizeof(rapt_hopper_backward_args), 64, Family::hopper_apart, true,
      true},
-    {"backward_dkv_hopper", Stage::backward_dkv, sizeof(rapt_hopper_backward_scores_args), 64, Family::hopper_apart,
-     true, true},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
     {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::slices},  // as forward_wide

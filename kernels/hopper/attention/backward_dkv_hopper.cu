@@ -1,4 +1,4 @@
-// dK and dV by wgmma and TMA, for head dims above 128 and for options: Hopper only. S^T = K Q^T, dP^T = V dO^T,
+// dK and dV by wgmma and TMA, for head dims above 128: Hopper only. S^T = K Q^T, dP^T = V dO^T,
 // dV += P^T dO, dK += dS^T Q.
 //
 // A workgroup stays on its multiprocessor and computes tiles of 64 keys, one after another (turns.hpp), in steps of 64
@@ -29,11 +29,9 @@ struct Shared {
   using RingQ = Ring<2>;
   static constexpr int kWeightBytes = kRows * kRows * static_cast<int>(sizeof(float));
   static constexpr int kQ = 2 * Tile::kBytes, kDout = kQ + 2 * Tile::kBytes, kWeights = kDout + 2 * Tile::kBytes;
-  using Stage = StageOfScores<1, 1>;
-  static constexpr int kScoreTiles = kWeights + 2 * kWeightBytes;
-  static constexpr int kStatistics = kScoreTiles + (kScores ? 2 * Stage::kBytes : 0);
+  static constexpr int kStatistics = kWeights + 2 * kWeightBytes;
   static constexpr int kBarriers = kStatistics + 2 * kStatisticsBytes, kWorkBytes = 32;
-  static constexpr int kWork = kBarriers + 2 * RingK::kBytes + (kScores ? 4 : 3) * RingQ::kBytes;
+  static constexpr int kWork = kBarriers + 2 * RingK::kBytes + 3 * RingQ::kBytes;
   static constexpr int kFound = kWork + 2 * kWorkBytes, kBytes = kFound + 16;
   char* memory;
   uint32_t address;
@@ -52,8 +50,6 @@ struct Shared {
   DEVICE_MEMBER RingQ q_ring() const { return {v_ring().barriers + RingK::kBytes}; }
   DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingQ weights_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
-  DEVICE_MEMBER RingQ score_ring() const { return {weights_ring().barriers + RingQ::kBytes}; }
-  DEVICE_MEMBER Stage scores(uint32_t n) const { return {address + kScoreTiles + RingQ::stage(n) * Stage::kBytes}; }
   // Groups still store a tile when K and V of the next one arrive: there are two.
   DEVICE_MEMBER Work& work(uint32_t n) const { return *reinterpret_cast<Work*>(memory + kWork + n % 2 * kWorkBytes); }
   // Whether an element of dK or dV of the workgroup's tiles is Inf or NaN.
@@ -66,7 +62,6 @@ struct Shared {
     q_ring().init(kGroups, 2);  // Q, and the statistics
     dout_ring().init(kGroups);
     weights_ring().init(4, 4);  // warps
-    if constexpr (kScores) score_ring().init(4);
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
@@ -94,7 +89,7 @@ DEVICE Work work_of(Args& a, const QueryTile& turn) {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
+  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
     Turns turns(a_.turns, workgroup_id(), workgroups());
@@ -104,7 +99,6 @@ class Feeder {
       int step = work.first_step, head = work.head * group;
 #pragma unroll 1
       for (int i = 0; i < work.steps * group; ++i) {
-        if constexpr (kScores) load_scores({work.first_key, step * kQueries, head, work.batch});
         load_rows(step * kQueries, head, work.batch);
         if (i == 0) load_keys(work);  // when the last tile's keys are not needed any more
         if (++step == work.first_step + work.steps) step = work.first_step, ++head;
@@ -127,11 +121,6 @@ class Feeder {
     shared_.v().load(a_.v, shared_.v_ring().full(tiles_), work.first_key, work.head, work.batch);
     ++tiles_;
   }
-  DEVICE_MEMBER void load_scores(const Coordinates& first) const {
-    if (!has_tiles(options_)) return;
-    shared_.score_ring().wait_until_empty(fills_);
-    shared_.scores(fills_).load(options_, shared_.score_ring().full(fills_), first);
-  }
   // Q with the statistics, and dO.
   DEVICE_MEMBER void load_rows(int row, int head, int batch) {
     shared_.q_ring().wait_until_empty(fills_);
@@ -146,7 +135,6 @@ class Feeder {
   }
 
   Args& a_;
-  Options& options_;
   const Shared shared_;
   uint32_t tiles_ = 0, fills_ = 0;
 };
@@ -155,7 +143,7 @@ class Feeder {
 template <bool Weighs>
 class Group {
  public:
-  DEVICE_MEMBER Group(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
+  DEVICE_MEMBER Group(Args& a, const Shared& shared) : a_(a), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
 #pragma unroll 1
@@ -224,54 +212,22 @@ class Group {
     if (!Last) make_operand(s, next_is_last);
   }
 
-  // P^T of S^T. The other group has it times the slope of softcap.
+  // P^T of S^T.
   DEVICE_MEMBER void weigh(Scores& s) const {
     Problem& p = a_.backward.problem;
     const int first_row = step_ * kQueries;
-    Scores slopes;
-    Units units = {p.scale, p.scale_log2};
-    if constexpr (kScores) units = change_scores(s, slopes, first_row);
     if (rarely(first_row < full_begin_ || first_row + kQueries > full_end_)) exclude_queries(s, first_row);
     const float4* const pairs = pairs_of(fill_);
-    weigh_scores(s, units, kScores && natural_units(a_.backward), [&](int i) {
+    weigh_scores(s, {p.scale, p.scale_log2}, false, [&](int i) {
       const float4 pair = pairs[4 * i];
       return make_float4(pair.x, pair.z, pair.x, pair.z);
     });
     shared_.weights_ring().wait_until_empty(fill_);
     float4* const to = shared_.weights(fill_);
-    const bool caps = kScores && p.softcap > 0;
 #pragma unroll
-    for (int i = 0; i < kQueries / 8; ++i) {
-      const auto sloping = [&](int e) { return caps ? s[i][e] * slopes[i][e] : s[i][e]; };
-      to[i * kGroupThreads] = make_float4(sloping(0), sloping(1), sloping(2), sloping(3));
-    }
+    for (int i = 0; i < kQueries / 8; ++i) to[i * kGroupThreads] = make_float4(s[i][0], s[i][1], s[i][2], s[i][3]);
     wave_barrier();
     shared_.weights_ring().full(fill_).arrive_if(lane() == 0);
-  }
-  DEVICE_MEMBER Units change_scores(Scores& s, Scores& slopes, int first_row) const {
-    Problem& p = a_.backward.problem;
-    const auto slope = [&] {
-      const Work& work = shared_.work(tile_);
-      const int key = work.first_key + warp_row() + lane() / 4, query = first_row + 2 * (lane() % 4);
-      const int diagonal = unpacked_block(p, work.head, work.batch, 0).diagonal;
-      return SlopeOfHead{slope_of(p, head_, work.batch), key - query - diagonal};
-    };
-    const auto read = [&](const auto& apply) {
-      shared_.score_ring().wait_until_full(fill_);
-      apply(shared_.scores(fill_).bias(0), shared_.scores(fill_).mask(0));
-      wave_barrier();  // all lanes have read
-      shared_.score_ring().give_back(fill_, lane() == 0);
-    };
-    const auto keep_tanh = [&](float factor) {
-#pragma unroll
-      for (int i = 0; i < kQueries / 8; ++i)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const float t = s[i][e] * factor;
-          slopes[i][e] = __builtin_fmaf(-t, t, 1);
-        }
-    };
-    return apply_options<T>(scores_of_keys(s), keep_tanh, p, options_, slope, read);
   }
   DEVICE_MEMBER void exclude_queries(Scores& s, int first_row) const {
     const Work& work = shared_.work(tile_);
@@ -320,7 +276,6 @@ class Group {
   }
 
   Args& a_;
-  Options& options_;
   const Shared shared_;
   int steps_, first_step_, full_begin_, full_end_;  // of the tile
   int step_, head_;                                 // whose operand is next
@@ -353,15 +308,15 @@ DEVICE void compute_again(Args& arguments, int group) {
     const bool again = !finite(a.dk, p.head_dim) || !finite(a.dv, p.head_dim_v);
     OwnWarps::wait();  // all four have looked
     if (!again) continue;
-    run_again<T, run_keys<T, kScores>>(a, block, block.first_row + warp_row(), lane());
-    add_infinite_rows<T, kScores, kKeys, 4, OwnWarps>(a, block);
+    run_again<T, run_keys<T, false>>(a, block, block.first_row + warp_row(), lane());
+    add_infinite_rows<T, false, kKeys, 4, OwnWarps>(a, block);
   }
 }
 
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};
@@ -379,6 +334,6 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) 
     if (group == 1) Group<true>(arguments, shared).run();
     else Group<false>(arguments, shared).run();
     NamedBarrier{1, kGroups * kGroupThreads}.wait();
-    if (rarely(shared.found())) compute_again(arguments.all, group - 1);
+    if (rarely(shared.found())) compute_again(arguments, group - 1);
   }
 }

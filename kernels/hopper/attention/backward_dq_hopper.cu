@@ -1,4 +1,4 @@
-// dQ by wgmma and TMA, for head dims above 128 and for options: Hopper only. S = Q K^T, dP = dO V^T, dQ += dS K.
+// dQ by wgmma and TMA, for head dims above 128: Hopper only. S = Q K^T, dP = dO V^T, dQ += dS K.
 //
 // A workgroup stays on its multiprocessor and computes tiles of 128 queries, one after another (turns.hpp), in steps of
 // 64 keys. Two groups of four warps have 64 queries each, and keep dQ in registers. Four more warps have one thread
@@ -25,11 +25,8 @@ struct Shared {
   using RingK = Ring<2>;
   using RingV = Ring<1>;
   static constexpr int kDout = kGroups * Tile::kBytes, kK = 2 * kDout, kV = kK + 2 * Tile::kBytes;
-  using Stage = StageOfScores<kGroups, 1>;
-  static constexpr int kScoreTiles = kV + Tile::kBytes;
-  static constexpr int kBarriers = kScoreTiles + (kScores ? 2 * Stage::kBytes : 0);
-  static constexpr int kWorkBytes = 32;
-  static constexpr int kWork = kBarriers + 2 * RingQ::kBytes + (kScores ? 2 : 1) * RingK::kBytes + RingV::kBytes;
+  static constexpr int kBarriers = kV + Tile::kBytes, kWorkBytes = 32;
+  static constexpr int kWork = kBarriers + 2 * RingQ::kBytes + RingK::kBytes + RingV::kBytes;
   static constexpr int kBytes = kWork + 2 * kWorkBytes;
   char* memory;
   uint32_t address;
@@ -42,8 +39,6 @@ struct Shared {
   DEVICE_MEMBER RingQ dout_ring() const { return {q_ring().barriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingK k_ring() const { return {dout_ring().barriers + RingQ::kBytes}; }
   DEVICE_MEMBER RingV v_ring() const { return {k_ring().barriers + RingK::kBytes}; }
-  DEVICE_MEMBER RingK score_ring() const { return {v_ring().barriers + RingV::kBytes}; }
-  DEVICE_MEMBER Stage scores(uint32_t n) const { return {address + kScoreTiles + RingK::stage(n) * Stage::kBytes}; }
   // Groups still store a tile when dO of the next one arrives: there are two.
   DEVICE_MEMBER Work& work(uint32_t n) const { return *reinterpret_cast<Work*>(memory + kWork + n % 2 * kWorkBytes); }
 
@@ -52,7 +47,6 @@ struct Shared {
     dout_ring().init(kGroups, kGroups);
     k_ring().init(kGroups);
     v_ring().init(kGroups);
-    if constexpr (kScores) score_ring().init(4 * kGroups);  // each warp gives back
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
@@ -73,7 +67,7 @@ DEVICE Work work_of(Args& a, const QueryTile& turn) {
 // The feeding thread.
 class Feeder {
  public:
-  DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared) : a_(a.all), options_(a.scores), shared_(shared) {}
+  DEVICE_MEMBER Feeder(Args& a, const Shared& shared) : a_(a), shared_(shared) {}
 
   DEVICE_MEMBER void run() {
     Turns turns(a_.turns, workgroup_id(), workgroups());
@@ -84,7 +78,6 @@ class Feeder {
 #pragma unroll 1
       for (int step = work.first_step; step < end; ++step) {
         load_k(a_.k, step * kKeys, head, work.batch);
-        if constexpr (kScores) load_scores(work, step * kKeys);
         load_v(a_.v, step * kKeys, head, work.batch);
       }
     }
@@ -113,13 +106,6 @@ class Feeder {
     shared_.k(fills_of_k_).load(map, shared_.k_ring().full(fills_of_k_), row, head, batch);
     ++fills_of_k_;
   }
-  DEVICE_MEMBER void load_scores(const Work& work, int key) {
-    if (!has_tiles(options_)) return;
-    shared_.score_ring().wait_until_empty(fills_of_scores_);
-    shared_.scores(fills_of_scores_)
-        .load(options_, shared_.score_ring().full(fills_of_scores_), {key, work.first_row, work.head, work.batch});
-    ++fills_of_scores_;
-  }
   DEVICE_MEMBER void load_v(TensorMap& map, int row, int head, int batch) {
     shared_.v_ring().wait_until_empty(fills_of_v_);
     shared_.v().load(map, shared_.v_ring().full(fills_of_v_), row, head, batch);
@@ -127,16 +113,14 @@ class Feeder {
   }
 
   Args& a_;
-  Options& options_;
   const Shared shared_;
-  uint32_t tiles_ = 0, fills_of_k_ = 0, fills_of_v_ = 0, fills_of_scores_ = 0;
+  uint32_t tiles_ = 0, fills_of_k_ = 0, fills_of_v_ = 0;
 };
 
 // A group's 64 rows of each tile of queries.
 class Group {
  public:
-  DEVICE_MEMBER Group(AllArgs& a, const Shared& shared, int group)
-      : a_(a.all), options_(a.scores), shared_(shared), group_(group) {}
+  DEVICE_MEMBER Group(Args& a, const Shared& shared, int group) : a_(a), shared_(shared), group_(group) {}
 
   DEVICE_MEMBER void run() {
     bool again = false;
@@ -225,43 +209,13 @@ class Group {
 #pragma unroll
       for (int e = 0; e < 4; ++e) dp[i][e] = s[i][e] * (dp[i][e] - statistics_[e / 2].delta);
   }
-  // P of S, times the slope of softcap.
+  // P of S.
   DEVICE_MEMBER void weigh(Scores& s, int step) const {
     Problem& p = a_.backward.problem;
-    Scores slopes;
-    Units units = {p.scale, p.scale_log2};
-    if constexpr (kScores) units = change_scores(s, slopes, step);
     if (rarely(step < full_begin_ || step >= full_end_)) exclude_keys(s, step);
     const float first = statistics_[0].lse, second = statistics_[1].lse;
-    weigh_scores(s, units, kScores && natural_units(a_.backward),
-                 [&](int) { return make_float4(first, first, second, second); });
-    if (kScores && p.softcap > 0) multiply_all(s, slopes);
+    weigh_scores(s, {p.scale, p.scale_log2}, false, [&](int) { return make_float4(first, first, second, second); });
     keep(s);
-  }
-  DEVICE_MEMBER Units change_scores(Scores& s, Scores& slopes, int step) const {
-    Problem& p = a_.backward.problem;
-    const auto slope = [&] {
-      const Block rows = block();
-      const int key = (shared_.work(tile_).first_step + step) * kKeys + 2 * (lane() % 4);
-      return SlopeOfHead{slope_of(p, rows.head, rows.batch), key - row_of(rows, 0) - rows.diagonal};
-    };
-    const auto read = [&](const auto& apply) {
-      const uint32_t n = fill_ - tile_ - 1;  // each tile has one more fill of K and V: O
-      shared_.score_ring().wait_until_full(n);
-      apply(shared_.scores(n).bias(group_), shared_.scores(n).mask(group_));
-      wave_barrier();  // all lanes have read
-      shared_.score_ring().give_back(n, lane() == 0);
-    };
-    const auto keep_tanh = [&](float factor) {
-#pragma unroll
-      for (int i = 0; i < kKeys / 8; ++i)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const float t = s[i][e] * factor;
-          slopes[i][e] = __builtin_fmaf(-t, t, 1);
-        }
-    };
-    return apply_options<T>(ScoresOfQueries{s, warp_row(), lane()}, keep_tanh, p, options_, slope, read);
   }
   DEVICE_MEMBER void exclude_keys(Scores& s, int step) const {
     Problem& problem = a_.backward.problem;
@@ -318,12 +272,11 @@ class Group {
       const Block rows = unpacked_block(a.problem, turn.head % heads, turn.head / heads, turn.tile * kQueries);
       const int row = rows.first_row + group_ * kRows + warp_row();
       if (!RowsInMemory<T>::of(a.dq, rows.batch, rows.q, rows.head, a.problem.head_dim).finite(row, lane()))
-        run_again<T, run_rows<T, kScores>>(a, rows, row, lane());
+        run_again<T, run_rows<T, false>>(a, rows, row, lane());
     }
   }
 
   Args& a_;
-  Options& options_;
   const Shared shared_;
   const int group_;
   rapt_abi_row_statistics statistics_[2];  // of the lane's rows
@@ -335,7 +288,7 @@ class Group {
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) {
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
   const Shared shared = {memory, shared_address(memory)};

@@ -44,23 +44,6 @@ struct StageOfScores {
 
 DEVICE bool has_tiles(const rapt_hopper_scores& s) { return s.bias.boxes + s.mask.boxes > 0; }
 
-// Scores of a warp's 16 queries.
-struct ScoresOfQueries {
-  Accumulators<kScoreRows / 8>& s;
-  int first_query, lane;  // within the tile
-
-  template <class T>
-  DEVICE_MEMBER void add_bias(const ScoreTile& tile, const rapt_hopper_score_tiles& t, float scale) const {
-    tile.add_bias<T>(s, scale, t, first_query, lane);
-  }
-  DEVICE_MEMBER void apply_mask(const ScoreTile& tile, const rapt_hopper_score_tiles& t) const {
-    tile.apply_mask(s, t, first_query, lane);
-  }
-  DEVICE_MEMBER void add_slopes(float scale, float slope, int distance) const {
-    nvidia::add_slopes(s, scale, slope, distance);
-  }
-};
-
 // Scores of a warp's 16 keys, transposed: a lane's are of keys lane / 4 and 8 more, and of queries 2 (lane % 4) + 8 i
 // and the next ones.
 template <int Tiles>
@@ -125,14 +108,6 @@ DEVICE float encoded_slope(float t) {
   return square < 0.5f ? -square : __builtin_fmaf(-square, 0x1p14f, 0x1p14f + 0x1p-9f);  // above 0
 }
 DEVICE float decoded_slope(float x) { return x <= 0 ? 1 + x : x * 0x1p-14f; }
-
-template <int Tiles>
-DEVICE void multiply_all(Accumulators<Tiles>& s, const Accumulators<Tiles>& factors) {
-#pragma unroll
-  for (int i = 0; i < Tiles; ++i)
-#pragma unroll
-    for (int e = 0; e < 4; ++e) s[i][e] *= factors[i][e];
-}
 
 // Where scores are, for ALiBi.
 struct SlopeOfHead {

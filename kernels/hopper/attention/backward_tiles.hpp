@@ -24,9 +24,7 @@ using Tile = Panels<kRows, kHeadDim>;
 using Scores = Accumulators<kRows / 8>;
 using Gradients = Accumulators<kHeadDim / 8>;
 using Operands = Fragment[kRows / Tile::kStepColumns];
-using AllArgs = const rapt_hopper_backward_scores_args;
 using Args = const rapt_hopper_backward_args;
-using Options = const rapt_hopper_scores;
 
 DEVICE int lane() { return thread_id() % kWave; }
 DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
