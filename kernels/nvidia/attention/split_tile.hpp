@@ -36,7 +36,7 @@ static_assert(kKeepQ || kQBytes == Tile::kBytes, "shared= of the row");
 // True if P is two numbers of 16 bits: in bf16 at head_dim 256 one misses the rule. If q is kept, no registers are left
 // for two.
 inline constexpr bool kTwoParts = std::is_same_v<T, bf16> && kHeadDim == 256 && !kKeepQ;
-static_assert(Waves::kExchangeBytes <= Tile::kBytes && sizeof(Waves) <= Tile::kBytes);
+static_assert(Waves::kExchangeBytes <= Tile::kBytes && (kFolds || sizeof(Waves) <= Tile::kBytes));
 inline constexpr int kAhead = (kBuffers - 1) / 2 * kKeysOfWaves;  // keys
 
 // A wave's buffers: K of its first tile, V of it, K of the next, and so on.
