@@ -59,6 +59,8 @@ nb::object Fused::forward(nb::handle q, nb::handle k, nb::handle v, nb::handle b
     set(call, q, k, v, bias, causal, scale);
     if (nb::object why = why_not(Direction::forward, call, q, k, dropout > 0, !wants_lse); !why.is_none())
       return {.results = {}, .why = why};
+    // With dropout or a bias, the backward is Rapt's too.
+    if (wants_lse && (dropout > 0 || !bias.is_none())) side_.attr("check_has_backward")(q, v);
     const nb::object out = new_out(call, q);
     const Tensor written = call.tensors.take_sequences(out, "out", Access::write);
     nb::object lse = nb::none(), unread_ones = unread(call, q, wants_lse);

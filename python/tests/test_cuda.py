@@ -365,6 +365,41 @@ def test_a_call_that_no_fused_kernel_of_torch_takes():
     assert_close(results, in_float64(scaled_dot_product_attention, inputs), TOLERANCE[torch.bfloat16])
 
 
+def latent(dtype):
+    """MLA's decode: 128 heads of q on one of k, and the values are the first 512 elements of the keys."""
+    query, key = normal((2, 128, 1, 576), (2, 1, 300, 576), dtype=dtype)
+    return query, key, key[..., :512]
+
+
+@DTYPES
+def test_latent_attention(dtype):
+    inputs = latent(dtype)
+    with rapt.torch.enabled(always=True):
+        out = scaled_dot_product_attention(*inputs, enable_gqa=True)
+        assert rapt.torch.report().taken == {"forward": 1}
+    exact = scaled_dot_product_attention(*(x.double() for x in inputs), enable_gqa=True)
+    assert_close([out], [exact], TOLERANCE[dtype])
+
+
+def test_a_backward_that_no_kernel_has_is_refused_before_the_forward():
+    inputs = [x.detach().requires_grad_() for x in latent(torch.bfloat16)]
+    with pytest.raises(NotImplementedError, match="head_dim is 576, and GPU kernels have a backward pass up to 512"):
+        rapt.torch.sdpa(*inputs, enable_gqa=True)
+    with rapt.torch.enabled(always=True):
+        results = run(lambda *x: scaled_dot_product_attention(*x, enable_gqa=True), inputs)  # by torch
+        assert not rapt.torch.report().taken
+    assert all(x.isfinite().all() for x in results)
+
+
+def test_a_bias_whose_backward_no_kernel_has_is_left_to_torch():
+    inputs = [x.requires_grad_() for x in normal(*3 * [(1, 2, 20, 576)])]
+    bias = normal((1, 2, 20, 20))[0].detach()
+    with rapt.torch.enabled(always=True):
+        results = run(lambda *x: scaled_dot_product_attention(*x, attn_mask=bias), inputs)
+        assert not rapt.torch.report().taken
+    assert all(x.isfinite().all() for x in results)
+
+
 def test_what_is_left_to_torch_is_reported():
     inputs = [x.detach() for x in square()]
     with rapt.torch.enabled(), sdpa_kernel(SDPBackend.MATH):

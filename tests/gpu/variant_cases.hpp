@@ -26,7 +26,7 @@ std::vector<Case> cached_cases(const std::string& dtype, int64_t tile);
 
 // Logits so large that rounding their maximum is worth a factor of 2^100 (huge.hpp), for kernels that meet the rule
 // there.
-std::vector<Case> huge_cases(const Variant& v);
+std::vector<Case> huge_cases(const Variant& v, int64_t tile);
 
 // Problems that have all options of such kernels at once: one of them, or two of split kernels that are general.
 std::vector<Case> all_options_cases(const std::string& dtype, int64_t tile, bool general, bool split);

@@ -318,26 +318,32 @@ void check(const Variant& v, const Case& c) {
 bool asks_for(const Variant& v, const Case& c) {
   const rapt_problem p = Problem(c.problem).c;
   if (v.name.starts_with("backward_dbias")) return p.has_bias;
-  if (v.name.starts_with("backward_dsink")) return p.has_sink;
-  return true;
+  return !v.name.starts_with("backward_dsink") || p.has_sink;
+}
+
+// A kernel's problems at the head dims of a tile. The first are for every kernel, up to one with huge logits.
+std::vector<Case> cases_of(const Variant& v, int64_t tile, bool longer, size_t& of_every_kernel) {
+  const bool split = v.name.starts_with("split"), general = v.general || combines(v.name);
+  std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
+  const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
+  if (v.hopper && takes_cache(v)) append(cached_cases(v.dtype, tile));
+  of_every_kernel = cases.size() + !huge_cases(v, tile).empty();
+  append(huge_cases(v, tile));
+  if (split) append(split_cases(v.dtype, tile, general));
+  if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
+  if (v.sums && takes_dropout(v)) append(dropout_cases(v.dtype, tile));
+  if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
+  return cases;
 }
 
 TEST_P(EveryVariant, MeetsTheRule) {
   const Variant& v = GetParam();
   ASSERT_TRUE(devices().contains(v.arch)) << "no device of this architecture; RAPT_SIM_ARCH lists them";
   const bool longer = std::getenv("RAPT_TEST_LONG") != nullptr, amd = v.arch.starts_with("gfx");
-  const bool split = v.name.starts_with("split");
-  const bool general = v.general || combines(v.name);
-  const int64_t tile = combines(v.name) ? 64 : v.tile;
-  std::vector<Case> cases = all_options_cases(v.dtype, tile, general, split);
-  const auto append = [&](const std::vector<Case>& more) { std::ranges::copy(more, std::back_inserter(cases)); };
-  if (v.hopper && takes_cache(v)) append(cached_cases(v.dtype, tile));
-  const size_t of_every_kernel = cases.size() + !huge_cases(v).empty();
-  append(huge_cases(v));
-  if (split) append(split_cases(v.dtype, tile, general));
-  if (!combines(v.name)) append(variant_cases(v.dtype, tile, general));
-  if (v.sums && takes_dropout(v)) append(dropout_cases(v.dtype, tile));
-  if (longer && !combines(v.name)) append(long_variant_cases(v.dtype, tile, general));
+  size_t of_every_kernel = 0, of_other_tile = 0;
+  std::vector<Case> cases = cases_of(v, combines(v.name) ? 64 : v.tile, longer, of_every_kernel);
+  if (!amd && v.tile > 512)  // it has code of its own for rows of up to 512 elements
+    std::ranges::copy(cases_of(v, 512, longer, of_other_tile), std::back_inserter(cases));
   for (Case& c : cases) c = v.triton ? for_triton(c, v.tile) : v.hopper ? for_hopper(c, v) : c;
   const auto start = std::chrono::steady_clock::now();
   const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
@@ -365,7 +371,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;
   }
   if (v.sums)
-    for (const Case& c : ordered_cases(v.dtype, tile)) check(v, c), check_repeated(v, c), ++problems;
+    for (const Case& c : ordered_cases(v.dtype, v.tile)) check(v, c), check_repeated(v, c), ++problems;
   if (!simulated) check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record->add(v, problems, seconds.count(), !HasFailure());

@@ -18,8 +18,8 @@ struct ResultRow {
 
 // Turns the products Q K^T of keys from first_key on into probabilities; rescales `o` where the maximum grew.
 // `partial`: some row does not attend some key. row_of(i) is the wave's row i, a ResultRow. `Group` is as in
-// TileLogits.
-template <class T, bool General, int Group, class RowOf, int QueryTiles, int KeyTiles, int DimTiles>
+// TileLogits. Unless `Lazy`, every larger logit raises its row's reference (softmax.hpp).
+template <class T, bool General, int Group, bool Lazy = true, class RowOf, int QueryTiles, int KeyTiles, int DimTiles>
 DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf& row_of, int first_key, int lane,
                           TileC (&s)[QueryTiles][KeyTiles], Softmax<T, General> (&softmax)[QueryTiles][2],
                           TileC (&o)[QueryTiles][DimTiles], Rounded<T, QueryTiles, KeyTiles>& p) {
@@ -41,7 +41,9 @@ DEVICE void probabilities(Problem& problem, int pass, bool partial, const RowOf&
   for_rows<QueryTiles>([&](int m, int half) {
     const Logits logits{s[m], half, lane};
     maximum[m][half] = General ? logits.largest() : logits.largest() * scale;
-    outgrown |= softmax[m][half].outgrown(maximum[m][half]);
+    const Softmax<T, General>& own = softmax[m][half];
+    outgrown |= Lazy ? own.outgrown(maximum[m][half])
+                     : maximum[m][half] > own.reference + T::p_exponent * Softmax<T, General>::kOctave;
   });
   if (any_lane(outgrown)) {
     for_rows<QueryTiles>([&](int m, int half) {

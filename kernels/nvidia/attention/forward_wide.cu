@@ -1,6 +1,8 @@
 // Like forward.cu, for rows of q and O that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share 16 rows,
 // each with a slice of the head dimension. Each multiplies its slice of q and K, the products are summed through shared
 // memory, and each wave computes the same softmax and its own slice of O.
+//
+// The tile of 576 also has code for rows of up to 512 elements, whose slices are shorter.
 #include "kernels/nvidia/attention/attend.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
 #include "kernels/nvidia/tile/staged_tensors.hpp"
@@ -8,29 +10,35 @@
 namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
-inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
-inline constexpr int kSlices = RAPT_HEAD_SLICES, kSlice = kHeadDim / kSlices, kRows = kWaves / kSlices * kTile;
-inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kSlice / 8;
+inline constexpr int kKeys = RAPT_BLOCK_K, kWaves = RAPT_WAVES, kThreads = kWaves * kWave;
+inline constexpr int kSlices = RAPT_HEAD_SLICES, kRows = kWaves / kSlices * kTile, kKeyTiles = kKeys / 8;
 inline constexpr bool kGeneral = RAPT_GENERAL;
-using StagedQ = StagedRows<T, kHeadDim, kRows, kThreads>;
-using StagedKeys = StagedRows<T, kHeadDim, kKeys, kThreads>;
-using Part = WavePart<kSlices, kSlice>;
 using Sums = SliceSums<kKeyTiles, kSlices>;
-static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys::kBytes + kWaves * Sums::kWaveBytes, "shared= of the row");
-static_assert(StagedQ::kBytes <= 2 * StagedKeys::kBytes &&
-              kTile * kWaves * Part::Gathered<T>::kStride <= RAPT_SHARED_BYTES);
+template <int HeadDim>
+using StagedKeys = StagedRows<T, HeadDim, kKeys, kThreads>;
+static_assert(RAPT_SHARED_BYTES == 2 * StagedKeys<RAPT_HEAD_DIM>::kBytes + kWaves * Sums::kWaveBytes,
+              "shared= of the row");
 
-using Accumulators = TileC[1][kDimTiles];
+// In fp16 each larger logit becomes the reference. Then the P of a row's largest logit is a power of two, which is not
+// rounded. With lazy rescaling, an element of out missed the rule by 9 % where that P has most of the row's weight.
+template <int HeadDim>
+inline constexpr bool kLazyRows = !std::is_same_v<T, fp16> || HeadDim <= 512;
+
+template <int HeadDim>
+using Accumulators = TileC[1][HeadDim / kSlices / 8];
 using Softmaxes = Softmax<T, kGeneral>[1][2];
 
 // Stores a pass's result. Returns true if a row has an Inf or NaN that may come from a key it does not attend.
-DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, char* shared) {
+template <int HeadDim>
+DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators<HeadDim>& o, char* shared) {
+  using Part = WavePart<kSlices, HeadDim / kSlices>;
+  static_assert(kTile * kWaves * Part::template Gathered<T>::kStride <= RAPT_SHARED_BYTES);
   const Block block = block_of(a.problem, a.q_tiles, kRows);
   const int thread = thread_id();
   const Part part = Part::of(thread);
   const int first_row = block.first_row + part.row, dims = part.dims(a.problem.head_dim_v);
-  const auto gathered = part.gathered<T>(shared, thread);
-  char* const out = part.at<T>(first_row_of(a.out, block.batch, block.q, block.head) + first_row * a.out.seq);
+  const auto gathered = part.template gathered<T>(shared, thread);
+  char* const out = part.template at<T>(first_row_of(a.out, block.batch, block.q, block.head) + first_row * a.out.seq);
   bool again = false;
   for_rows<1>([&](int m, int half) {
     const int row = row_in_wave(m, half, part.lane);
@@ -53,7 +61,13 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
 }
 
 // One pass over the keys. Returns true if another must follow (not_finite.hpp).
+template <int HeadDim>
 DEVICE bool forward(Arguments& a, char* shared, int pass) {
+  constexpr int kSlice = HeadDim / kSlices;
+  using Part = WavePart<kSlices, kSlice>;
+  using StagedQ = StagedRows<T, HeadDim, kRows, kThreads>;
+  using Staged = StagedKeys<HeadDim>;
+  static_assert(StagedQ::kBytes <= 2 * Staged::kBytes);
   Problem& p = a.problem;
   const Block block = block_of(p, a.q_tiles, kRows);
   if (block.first_row >= block.q.count) return false;
@@ -62,9 +76,9 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   const int first_row = block.first_row + part.row;
   const Keys keys = keys_of(p, block, block.first_row, kRows);  // of the workgroup
   const WaveRows rows = {first_row, keys_of(p, block, first_row, kTile)};
-  const auto k = staged_keys<StagedKeys>(a.k, p.head_dim, block, head_k, keys, shared, thread);
-  const auto v = staged_keys<StagedKeys>(a.v, p.head_dim_v, block, head_k, keys, shared + StagedKeys::kBytes, thread);
-  const Sums sums = {shared + 2 * StagedKeys::kBytes, part.wave, part.lane};
+  const auto k = staged_keys<Staged>(a.k, p.head_dim, block, head_k, keys, shared, thread);
+  const auto v = staged_keys<Staged>(a.v, p.head_dim_v, block, head_k, keys, shared + Staged::kBytes, thread);
+  const Sums sums = {shared + 2 * Staged::kBytes, part.wave, part.lane};
 
   // q passes through the place of K and V.
   const auto staged_q = staged_queries<StagedQ>(a.q, p.head_dim, block, shared, thread);
@@ -75,7 +89,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   q.load(staged_q, part.row, part.dim);
   barrier();
 
-  Accumulators o = {};
+  Accumulators<HeadDim> o = {};
   Softmaxes softmax;
   for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
   const int begin = keys.begin / kKeys * kKeys;
@@ -101,12 +115,13 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
     Rounded<T, 1, kKeyTiles> weights;
     const bool partial = first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
     const auto row_of = [&](int row) { return ResultRow{block, rows.query(p, block, row)}; };
-    probabilities<T, kGeneral, 2>(p, pass, partial, row_of, first, part.lane, s, softmax, o, weights);
+    probabilities<T, kGeneral, 2, kLazyRows<HeadDim>>(p, pass, partial, row_of, first, part.lane, s, softmax, o,
+                                                      weights);
     add_product<T>(weights, v.from(0, part.dim), o);
   }
 
   barrier();  // V has been read
-  const bool again = store(a, pass, softmax, o, shared);
+  const bool again = store<HeadDim>(a, pass, softmax, o, shared);
   return any_thread(again) || pass != kAll;
 }
 
@@ -115,5 +130,8 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_forward_args arguments) {
   extern __shared__ __align__(16) char shared[];
-  rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::forward>(arguments, shared);
+  using namespace rapt::nvidia;
+  constexpr int kShort = kShortRows<RAPT_HEAD_DIM>;
+  if (fits<kShort>(arguments.problem)) run_passes<kGeneral, forward<kShort>>(arguments, shared);
+  else run_passes<kGeneral, forward<RAPT_HEAD_DIM>>(arguments, shared);
 }

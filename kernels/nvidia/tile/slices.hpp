@@ -7,6 +7,14 @@
 
 namespace rapt::nvidia {
 
+// The tile of 576 has code of its own for rows of up to 512 elements: with slices of 144, they would take longer.
+template <int HeadDim>
+inline constexpr int kShortRows = HeadDim > 512 ? 512 : HeadDim;
+template <int HeadDim>
+DEVICE bool fits(Problem& p) {
+  return max(p.head_dim, p.head_dim_v) <= HeadDim;
+}
+
 // A wave's rows, from `row` of the workgroup's on, and its slice of `Dims` elements, from `dim` on.
 template <int Slices, int Dims>
 struct WavePart {

@@ -26,6 +26,7 @@ ASKED_FOR = "sdpa_kernel() or torch.backends.cuda asks for it"
 
 contiguous_rows = operators.contiguous_rows
 empty_result = operators.empty_result
+check_has_backward = operators.check_has_backward
 
 
 def unread(query: Tensor, new: Callable) -> tuple[Tensor, Tensor]:
