@@ -5,7 +5,7 @@ from typing import NamedTuple, Unpack
 
 from rapt import _core
 from rapt._options import Options, Tensor
-from rapt._results import clear_unused_rows, empty, empty_lse, handed_over, shape_of
+from rapt._results import empty, empty_lse, handed_over, shape_of
 
 
 def attention(
@@ -33,8 +33,6 @@ def attention(
     _refuse_causal_bias(options)
     result = empty(q, (*shape_of(q, "q")[:-1], shape_of(v, "v")[-1])) if out is None else out
     lse = empty_lse(q) if return_lse else None
-    if (cu_seqlens_q := options.get("cu_seqlens_q")) is not None:
-        clear_unused_rows(cu_seqlens_q, result, None if lse is None else lse.T)
     _core.forward(q, k, v, result, lse, **options)
     if out is None:
         result = handed_over(result, q)
@@ -86,8 +84,6 @@ def attention_backward(
         raise ValueError(f"wrt has {sorted(unknown)}; it may have {list(inputs)}")
     new = {name: inputs[name] for name in wrt if given[name] is None and inputs[name] is not None}
     written = given | {name: empty(x, tuple(shape_of(x, name, any_rank=True))) for name, x in new.items()}
-    clear_unused_rows(options.get("cu_seqlens_q"), written["q"])
-    clear_unused_rows(options.get("cu_seqlens_k"), written["k"], written["v"])
     _core.backward(q, k, v, out, lse, dout, *written.values(), **options)
     return Gradients(*(handed_over(x, new[name]) if name in new else x for name, x in written.items()))
 

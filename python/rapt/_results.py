@@ -42,23 +42,6 @@ def empty_lse(q):
     return _core.empty(shape, q, True)
 
 
-def clear_unused_rows(cu_seqlens, *results):
-    """Sets rows of packed results that belong to no sequence to 0, before kernels of a GPU write the others.
-
-    results: PyTorch's tensors [total, ...], or None. In host memory the library itself clears these rows. cu_seqlens in
-    GPU memory are not read, which would wait for the GPU: all rows are cleared.
-    """
-    torch = sys.modules.get("torch")
-    if cu_seqlens is None or torch is None:
-        return
-    known = isinstance(cu_seqlens, numpy.ndarray) or (
-        isinstance(cu_seqlens, torch.Tensor) and cu_seqlens.device.type == "cpu"
-    )
-    for result in results:
-        if isinstance(result, torch.Tensor) and result.device.type != "cpu":
-            (result[int(cu_seqlens[-1]) :] if known else result).zero_()
-
-
 _Memory = type(_core.empty((1,), numpy.empty(1), False))
 
 

@@ -1,5 +1,7 @@
 """Packed tensors with rows behind the last sequence: their results are 0, not what the memory held."""
 
+import os
+
 import numpy
 import pytest
 import rapt
@@ -83,3 +85,33 @@ def test_flash_attn(device):
     flash_attn_interface._flash_attn_varlen_backward(dout, q, k, v, out, lse, *gradients, *lengths, 0.0, 0.25, True)
     for x in gradients:
         assert x.isfinite().all() and not x[USED:].any()
+
+
+@pytest.mark.parametrize("of_lengths", ["cpu", "hip"])
+@pytest.mark.parametrize("columns", [64, 80])  # 80: rows with a gap between heads
+def test_memory_of_a_gpu(of_lengths, columns):
+    pytest.importorskip("torch")
+    import torch
+    from placed import fetch, place
+
+    if "RAPT_HIP_LIBRARY" not in os.environ:
+        pytest.skip("no HIP library")
+    q, k, v, dout = (torch.randn(TOTAL, heads, 64, dtype=torch.float16) for heads in (4, 2, 2, 4))
+    for x in (q, k, v, dout):
+        x[USED:] = torch.nan
+    lengths = place(torch.tensor(CU_SEQLENS, dtype=torch.int32), of_lengths)
+    options = {"cu_seqlens_q": lengths, "cu_seqlens_k": lengths, "max_seqlen_q": 35, "max_seqlen_k": 35}
+
+    def result(heads):
+        return place(torch.full((TOTAL, heads, columns), torch.nan, dtype=torch.float16)[..., :64], "hip")
+
+    out, gradients = result(4), {"dq": result(4), "dk": result(2), "dv": result(2)}
+    lse = place(torch.full((4, TOTAL), torch.nan), "hip")
+    placed = [place(x, "hip") for x in (q, k, v)]
+    rapt._core.forward(*placed, out, lse, causal=True, **options)
+    rapt.attention_backward(place(dout, "hip"), *placed, out, lse, causal=True, **gradients, **options)
+    assert not fetch(lse)[:, USED:].any()
+    for x in map(fetch, (out, *gradients.values())):
+        assert x.isfinite().all() and x[:USED].any() and not x[USED:].any()
+        gaps = x.as_strided((TOTAL * x.shape[1] - 1, columns), (columns, 1))[:, 64:]
+        assert gaps.isnan().all()

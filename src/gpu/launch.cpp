@@ -6,6 +6,7 @@
 #include "gpu/gpu.hpp"
 #include "gpu/kernels.hpp"
 #include "gpu/lengths.hpp"
+#include "gpu/unused_rows.hpp"
 #include "gpu/workspace.hpp"
 #include "kernels/archive_format.hpp"
 
@@ -39,11 +40,13 @@ template <class SomeCall>
 void run(const Pass& pass, SomeCall& call, const Launch& launch) {
   Kernels& kernels = Kernels::of(call.device);
   const Device& device = kernels.shelf.device;
-  if (std::ranges::all_of(pass.kernels, [](const PassKernel& k) { return k.workgroups == 0; })) return;
+  const bool nothing = std::ranges::all_of(pass.kernels, [](const PassKernel& k) { return k.workgroups == 0; });
+  if (nothing && call.cu_seqlens_q == nullptr) return;
   const DeviceScope scope(*device.driver, device.id.id);
   check_pointers(call, device);
   if (are_checked(call)) check_device_lengths(call, device, launch.stream);
   for (const PassKernel& k : pass.kernels) kernels.function(*k.variant, launch.stream);  // before memory is allocated
+  clear_unused_rows(call, device, launch.stream);
   Workspace workspace(pass.workspace.bytes, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);
   Arguments arguments;

@@ -151,6 +151,8 @@ TEST_F(Cuda, EachFailureIsReturned) {
       {"cuMemAllocFromPoolAsync", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
       {"cuMemcpy", [&] { return driver.copy(data, host, 8); }},
       {"cuMemcpyAsync", [&] { return driver.copy_async(data, host, 8, nullptr); }},
+      {"cuMemsetD8Async", [&] { return driver.clear_async(data, 8, 8, 1, nullptr); }},
+      {"cuMemsetD2D8Async", [&] { return driver.clear_async(data, 8, 4, 1, nullptr); }},
       {"cuPointerGetAttributes", [&] { return driver.locate(data, place); }},
       {"cuMemFree_v2", [&] { return driver.free(data); }},
       {"cuStreamSynchronize", [&] { return driver.synchronize_stream(nullptr); }},

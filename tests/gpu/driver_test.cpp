@@ -103,6 +103,8 @@ TEST_F(Driver, EachFailureIsReturnedAndForgotten) {
       {"hipMallocAsync", [&] { return driver.allocate_async(&streamed, 8, nullptr); }},
       {"hipMemcpy", [&] { return driver.copy(data, host, 8); }},
       {"hipMemcpyAsync", [&] { return driver.copy_async(data, host, 8, nullptr); }},
+      {"hipMemsetAsync", [&] { return driver.clear_async(data, 8, 8, 1, nullptr); }},
+      {"hipMemset2DAsync", [&] { return driver.clear_async(data, 8, 4, 1, nullptr); }},
       {"hipPointerGetAttributes", [&] { return driver.locate(data, place); }},
       {"hipFree", [&] { return driver.free(data); }},
       {"hipFreeAsync", [&] { return driver.free_async(streamed, nullptr); }},

@@ -92,6 +92,13 @@ FAKE int cuMemcpy(Address to, Address from, size_t bytes) {
 FAKE int cuMemcpyAsync(Address to, Address from, size_t bytes, void*) {
   return result("cuMemcpyAsync") ? kLaunchFailed : copy(to, from, bytes);
 }
+FAKE int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void*) {
+  return result("cuMemsetD8Async") ? kLaunchFailed : (std::memset(reinterpret_cast<void*>(to), value, bytes), 0);
+}
+FAKE int cuMemsetD2D8Async(Address to, size_t pitch, unsigned char value, size_t width, size_t rows, void*) {
+  for (size_t row = 0; row < rows; ++row) std::memset(reinterpret_cast<char*>(to) + row * pitch, value, width);
+  return result("cuMemsetD2D8Async") ? kLaunchFailed : 0;
+}
 FAKE int cuPointerGetAttributes(unsigned count, const int* asked, void** answers, Address) {
   for (unsigned i = 0; i < count; ++i) {
     const int answer = asked[i] != 2 ? 0 : mode("host_memory") ? 0 : 2;  // the type of memory, of device 0, not managed

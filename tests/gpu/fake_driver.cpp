@@ -78,6 +78,13 @@ Status FakeDriver::copy_async(void* to, const void* from, size_t bytes, Stream) 
   return status;
 }
 
+Status FakeDriver::clear_async(void* to, size_t pitch, size_t width, size_t rows, Stream) {
+  const Status status = called("clear_async");
+  for (size_t row = 0; status == Status::success && row < rows; ++row)
+    std::memset(static_cast<char*>(to) + row * pitch, 0, width);
+  return status;
+}
+
 Status FakeDriver::locate(const void* pointer, MemoryPlace& place) {
   place = {};
   const auto* const at = static_cast<const char*>(pointer);

@@ -58,6 +58,7 @@ class FakeDriver : public Driver {
   Status free_async(void* data, Stream) override;
   Status copy(void* to, const void* from, size_t bytes) override;
   Status copy_async(void* to, const void* from, size_t bytes, Stream) override;
+  Status clear_async(void* to, size_t pitch, size_t width, size_t rows, Stream) override;
   Status locate(const void* pointer, MemoryPlace& place) override;
 
   Status synchronize_stream(Stream) override { return called("synchronize_stream"); }

@@ -212,6 +212,25 @@ TEST_F(Fake, LengthsGoToMemoryOfTheStream) {
   EXPECT_NE(refused.find("bytes of execution.workspace"), std::string::npos) << refused;
 }
 
+// Rows behind the last sequence become 0: these rows, or all if the lengths are in device memory.
+TEST_F(Fake, UnusedRowsAreCleared) {
+  const Tensors t(kFirst);
+  constexpr int32_t kEnds[] = {0, 100, 120};
+  rapt::api::DeviceMemory on_device(kFirst, sizeof kEnds);
+  on_device.copy_from_host(kEnds);
+  for (const rapt::api::Tensor& ends : {rapt::api::Tensor(kEnds, rapt::kInt32, {3}),
+                                        rapt::api::Tensor(on_device.data(), rapt::kInt32, {3}, {}, kFirst)}) {
+    std::memset(t.at(2), 1, size_t{2} * (t.at(3) - t.at(2)));
+    rapt::api::Attention a{.q = t.packed(0), .k = t.packed(1), .v = t.packed(2)};
+    a.varlen = {.cu_seqlens_q = ends, .cu_seqlens_k = ends, .max_seqlen_q = 100, .max_seqlen_k = 100};
+    rapt::api::forward(a, t.packed(3));
+    const bool known = ends.c().data == kEnds;
+    const std::string rows(t.at(3), t.at(3) + 140 * 128);
+    EXPECT_EQ(rows.find_last_of('\1'), known ? 120 * 128 - 1 : std::string::npos);
+    EXPECT_EQ(rows.find('\0'), known ? 120 * 128 : 0);
+  }
+}
+
 TEST_F(Fake, EachFailureIsAnErrorThatLeavesNothingBehind) {
   const Tensors t(kSecond);
   struct Case {

@@ -78,12 +78,17 @@ FAKE int hipMemcpy(void* to, const void* from, size_t bytes, int) {
 FAKE int hipMemcpyAsync(void* to, const void* from, size_t bytes, int, void*) {
   return result("hipMemcpyAsync") ? t_last : (std::memcpy(to, from, bytes), 0);
 }
+FAKE int hipMemsetAsync(void* to, int value, size_t bytes, void*) {
+  return result("hipMemsetAsync") ? t_last : (std::memset(to, value, bytes), 0);
+}
+FAKE int hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t rows, void*) {
+  for (size_t row = 0; row < rows; ++row) std::memset(static_cast<char*>(to) + row * pitch, value, width);
+  return result("hipMemset2DAsync") ? t_last : 0;
+}
 FAKE int hipMallocAsync(void** data, size_t bytes, void*) {
   return result("hipMallocAsync") ? t_last : (*data = aligned(bytes), 0);
 }
 FAKE int hipFreeAsync(void* data, void*) { return result("hipFreeAsync") ? t_last : (std::free(data), 0); }
-FAKE int hipMemsetAsync(void* to, int byte, size_t bytes, void*) { return std::memset(to, byte, bytes), 0; }
-FAKE int hipMemset2DAsync(void*, size_t, int, size_t, size_t, void*) { return kNotSupported; }
 FAKE int hipStreamGetDevice(void*, int* device) { return *device = 0; }
 FAKE int hipStreamSynchronize(void*) { return result("hipStreamSynchronize"); }
 FAKE int hipStreamIsCapturing(void*, int* capturing) { return *capturing = 0, result("hipStreamIsCapturing"); }

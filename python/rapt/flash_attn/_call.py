@@ -5,7 +5,6 @@ import re
 import torch
 
 from rapt import _core
-from rapt._results import clear_unused_rows
 from rapt.flash_attn._probabilities import signed_probabilities
 from rapt.torch.operators import attention, contiguous_rows, draw_seed
 
@@ -105,7 +104,6 @@ def _attend_to_rows(q, k, v, options, lengths="cache_seqlens"):
     lse = q.new_empty((*batch, heads, seqlen_q), dtype=torch.float32)
     if q.device.type == "cpu":
         options["_openmp_threads"] = torch.get_num_threads()
-    clear_unused_rows(options.get("cu_seqlens_q"), out, lse.mT)
     try:
         _core.forward(q, k, v, out, lse, **options)
     except ValueError as error:

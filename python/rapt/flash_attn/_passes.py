@@ -4,7 +4,6 @@ TransformerEngine, diffusers). Shapes are those of flash_attn_interface."""
 import torch
 
 from rapt import _core
-from rapt._results import clear_unused_rows
 from rapt.flash_attn._call import InvalidArgument, check_tensors, flash_lse, length_of, mask_options
 from rapt.torch.operators import contiguous_rows
 
@@ -111,7 +110,6 @@ def forward(q, k, v, options, out=None):
     if out is None:
         out = q.new_empty((*batch, rows, heads, v.shape[-1]))
     lse = q.new_empty((*batch, heads, rows), dtype=torch.float32)
-    clear_unused_rows(options.get("cu_seqlens_q"), out, lse.mT)
     _call(_core.forward, q, k, v, out, lse, options=options)
     return out, lse
 
@@ -120,8 +118,6 @@ def backward(dout, q, k, v, out, lse, dq, dk, dv, options):
     """Writes dq, dk and dv, of which each may be None."""
     check_tensors(dout=dout, q=q, k=k, v=v, out=out, softmax_lse=lse)
     arguments = [contiguous_rows(x) for x in (q, k, v, out)] + [lse, contiguous_rows(dout), dq, dk, dv, None, None]
-    clear_unused_rows(options.get("cu_seqlens_q"), dq)
-    clear_unused_rows(options.get("cu_seqlens_k"), dk, dv)
     _call(_core.backward, *arguments, options=options)
 
 

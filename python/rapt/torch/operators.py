@@ -13,7 +13,6 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils.checkpoint import CheckpointPolicy
 
 from rapt import _core
-from rapt._results import clear_unused_rows
 
 LIBRARY = torch.library.Library("rapt", "DEF")
 
@@ -40,7 +39,6 @@ operator = torch.ops.rapt.attention.default
 backward_operator = torch.ops.rapt.attention_backward.default
 
 NAMES = [argument.name for argument in operator._schema.arguments]
-_CU_SEQLENS = NAMES.index("cu_seqlens_q") - NAMES.index("heads_first")
 
 
 def attention(
@@ -186,8 +184,6 @@ def alignment(causal: bool | str) -> str | None:
 
 def _forward(q, k, v, *args):
     out, lse = _results(q, k, v, *args)
-    if len(args) > _CU_SEQLENS:
-        clear_unused_rows(args[_CU_SEQLENS], out, lse.mT)
     _core.forward(contiguous_rows(q), contiguous_rows(k), contiguous_rows(v), out, lse, **_options(q, *args))
     return out, lse
 
@@ -195,9 +191,6 @@ def _forward(q, k, v, *args):
 def _backward(wrt, dout, out, lse, q, k, v, *args):
     inputs = _gradients_of(q, k, v, *args)
     gradients = [_empty_like(x) if wanted else None for x, wanted in zip(inputs, wrt, strict=True)]
-    if len(args) > _CU_SEQLENS:
-        clear_unused_rows(args[_CU_SEQLENS], gradients[0])
-        clear_unused_rows(args[_CU_SEQLENS + 1], *gradients[1:3])
     _core.backward(
         contiguous_rows(q),
         contiguous_rows(k),

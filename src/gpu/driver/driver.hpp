@@ -109,6 +109,8 @@ class Driver {
   // Between host and device memory in any direction; the driver derives it from the pointers.
   virtual Status copy(void* to, const void* from, size_t bytes) = 0;
   virtual Status copy_async(void* to, const void* from, size_t bytes, Stream) = 0;
+  // Zeros in `rows` rows of `width` bytes, whose beginnings are `pitch` bytes apart.
+  virtual Status clear_async(void* to, size_t pitch, size_t width, size_t rows, Stream) = 0;
   virtual Status locate(const void* pointer, MemoryPlace& place) = 0;
 
   virtual Status synchronize_stream(Stream) = 0;

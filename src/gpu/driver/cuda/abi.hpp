@@ -110,6 +110,8 @@ static_assert(sizeof(CudaPoolProperties) == 88);
   function(CudaError, cuMemFreeAsync, (CudaAddress, CudaStream))                                      \
   function(CudaError, cuMemcpy, (CudaAddress, CudaAddress, size_t))                                   \
   function(CudaError, cuMemcpyAsync, (CudaAddress, CudaAddress, size_t, CudaStream))                  \
+  function(CudaError, cuMemsetD8Async, (CudaAddress, unsigned char, size_t, CudaStream))              \
+  function(CudaError, cuMemsetD2D8Async, (CudaAddress, size_t, unsigned char, size_t, size_t, CudaStream)) \
   function(CudaError, cuPointerGetAttributes, (unsigned, const int*, void**, CudaAddress))            \
   function(CudaError, cuStreamSynchronize, (CudaStream))                                              \
   function(CudaError, cuStreamIsCapturing, (CudaStream, int*))                                        \

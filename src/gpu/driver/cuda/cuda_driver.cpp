@@ -64,6 +64,10 @@ class CudaDriver final : public Driver {
   Status copy_async(void* to, const void* from, size_t bytes, Stream stream) override {
     return status(cuda_.cuMemcpyAsync(address(to), address(from), bytes, stream));
   }
+  Status clear_async(void* to, size_t pitch, size_t width, size_t rows, Stream stream) override {
+    if (pitch == width) return status(cuda_.cuMemsetD8Async(address(to), 0, width * rows, stream));
+    return status(cuda_.cuMemsetD2D8Async(address(to), pitch, 0, width, rows, stream));
+  }
   Status locate(const void* pointer, MemoryPlace& place) override {
     unsigned type = kCudaMemoryUnknown, managed = 0;
     int device = 0;

@@ -69,6 +69,8 @@ struct HipPointerAttributes {
   required(HipError, hipFree, (void*))                                                                                \
   required(HipError, hipMemcpy, (void*, const void*, size_t, int))                                                    \
   required(HipError, hipMemcpyAsync, (void*, const void*, size_t, int, HipStream))                                    \
+  required(HipError, hipMemsetAsync, (void*, int, size_t, HipStream))                                                 \
+  required(HipError, hipMemset2DAsync, (void*, size_t, int, size_t, size_t, HipStream))                               \
   required(HipError, hipStreamSynchronize, (HipStream))                                                               \
   required(HipError, hipStreamIsCapturing, (HipStream, int*))                                                         \
   required(HipError, hipModuleLoadData, (HipModule*, const void*))                                                    \

@@ -61,6 +61,10 @@ class HipDriver final : public Driver {
   Status copy_async(void* to, const void* from, size_t bytes, Stream stream) override {
     return status(hip_.hipMemcpyAsync(to, from, bytes, kHipMemcpyDefault, stream));
   }
+  Status clear_async(void* to, size_t pitch, size_t width, size_t rows, Stream stream) override {
+    if (pitch == width) return status(hip_.hipMemsetAsync(to, 0, width * rows, stream));
+    return status(hip_.hipMemset2DAsync(to, pitch, 0, width, rows, stream));
+  }
   Status locate(const void* pointer, MemoryPlace& place) override {
     HipPointerAttributes attributes = {};
     const HipError error = hip_.hipPointerGetAttributes(&attributes, pointer);
