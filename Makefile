@@ -9,7 +9,7 @@ ARCHS ?= $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' ker
 ALL_ARCHS := $(shell sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = .*/\1/p' kernels/architectures.hpp)
 VENV := build/python-venv
 TRITON_VENV := build/triton-venv
-SCRIPTS := tools/check-pages tools/draw-bench tools/flash-attn-tests tools/pytorch-tests tools/time-triton tools/tune-shipped sim/tests/triton kernels/triton tests/gpu/triton
+SCRIPTS := tools/check-pages tools/draw-bench tools/draw-gpu-bench tools/svg.py tools/flash-attn-tests tools/pytorch-tests tools/time-triton tools/tune-shipped sim/tests/triton kernels/triton tests/gpu/triton
 # The demo compares with this Python's PyTorch: an active environment's Python, or the system's.
 PYTHON ?= $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV)/bin/python,python3)
 # Asked once, and only by the demo.

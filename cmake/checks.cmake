@@ -9,9 +9,11 @@ add_test(NAME check.functions COMMAND ${PROJECT_SOURCE_DIR}/tools/check-function
 add_test(NAME check.functions_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-functions --self-test)
 add_test(NAME check.chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --check)
 add_test(NAME check.chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-bench --self-test)
+add_test(NAME check.gpu_chart COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-gpu-bench --check)
+add_test(NAME check.gpu_chart_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/draw-gpu-bench --self-test)
 add_test(NAME check.old_systems_self_test COMMAND ${PROJECT_SOURCE_DIR}/tools/check-old-systems --self-test)
 set_tests_properties(check.layers check.layers_self_test check.pages check.pages_self_test check.functions check.functions_self_test
-  check.chart check.chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
+  check.chart check.chart_self_test check.gpu_chart check.gpu_chart_self_test check.old_systems_self_test PROPERTIES LABELS check)
 
 if(NOT CMAKE_CROSSCOMPILING AND NOT RAPT_SANITIZE)
   if(BUILD_SHARED_LIBS)

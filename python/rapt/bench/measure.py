@@ -192,7 +192,7 @@ def _run(function, calls, device):
     return start.elapsed_time(end) / 1e3
 
 
-def hide_host():
-    """Keeps the GPU busy for a millisecond, in which the host queues what is to be timed."""
+def hide_host(ms: float = 1):
+    """Keeps the GPU busy for about `ms` milliseconds, in which the host queues what is to be timed."""
     torch.cuda.synchronize()
-    torch.cuda._sleep(2_000_000)  # cycles of its clock
+    torch.cuda._sleep(int(2_000_000 * ms))  # cycles of its clock

@@ -1,6 +1,7 @@
 """python -m rapt.bench takeover: F.scaled_dot_product_attention by stock torch, and with rapt.torch.enable()."""
 
 import argparse
+import gc
 import math
 import statistics
 import time
@@ -133,6 +134,8 @@ def _backward(out, inputs, dout):
 
 
 def _peaks(inputs, options, dout):
+    gc.collect()  # else what an earlier call left may be freed meanwhile
+
     def peak(function, *arguments):
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
@@ -151,7 +154,7 @@ def _times(inputs, options, dout, calls=8):
     """Milliseconds of a forward and of a backward call by the device's clock, the mean of several calls."""
     start, middle, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
     _backward(_forward(inputs, options), inputs, dout)
-    hide_host()
+    hide_host(8)  # eight calls of both passes need up to 4 ms of a slow host
     start.record()
     outs = [_forward(inputs, options) for _ in range(calls)]
     middle.record()
