@@ -296,14 +296,9 @@ std::string refusal(const Variant& v, const Needs& n) {
   if (v.dtype != (merges ? DType::fp32 : n.dtype)) return cat("it is for ", dtype_name(v.dtype));
   if (v.head_dim < head_dim) return cat("its tile holds head dims up to ", v.head_dim, ", the problem's is ", head_dim);
   const bool by_maps = v.known->hopper || v.known->family == Family::hopper;
-  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(v.known->family, n) : "";
+  std::string why = v.by_triton() ? triton_refusal(v, n) : by_maps ? hopper_refusal(v, n) : "";
   if (!why.empty()) return why;
   if (!merges && !rounds && !statistics && !takes_options(v, n)) return lacking(v);
-  if (v.known->family == Family::hopper && v.features == "scores" && v.dtype == DType::fp16 && v.head_dim > 64 &&
-      n.softcap)
-    return "in fp16 at this tile it rounds slopes of softcap more than the rule allows";
-  if (by_maps && n.wants(gradient::sink) && v.features == "plain" && !rounds && !statistics)
-    return "by tensor maps: plain kernels of the backward pass leave no statistics for the gradient of a sink";
   const double workgroups = grid_of(v, n).workgroups;
   if (workgroups * v.threads >= 0x1p32)
     return cat("it needs ", workgroups, " workgroups of ", v.threads, " threads, a launch has less than 2^32");

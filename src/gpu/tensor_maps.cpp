@@ -146,16 +146,21 @@ void plan_sections(rapt_hopper_backward_scores_args& all, const BackwardCall& ca
 
 }  // namespace
 
-std::string hopper_refusal(Family family, const Needs& n) {
+std::string hopper_refusal(const Variant& v, const Needs& n) {
   if (n.seqlen_k == 0) return "by tensor maps: there are no keys";
   if (n.alignment < 16)
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
   if (n.op == RAPT_FORWARD) return "";
-  if (n.packed && family != Family::hopper)
-    return "by tensor maps: without sums of dq the backward pass takes no packed sequences";
+  const bool sums = v.known->family == Family::hopper;
+  if (n.packed && !sums) return "by tensor maps: without sums of dq the backward pass takes no packed sequences";
   if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
+  if (sums && v.features == "scores" && v.dtype == DType::fp16 && v.head_dim > 64 && n.softcap)
+    return "in fp16 at this tile it rounds slopes of softcap more than the rule allows";
+  const bool beside_sums = sums && v.known->stage != Stage::backward_fused;  // sees no scores
+  if (n.wants(gradient::sink) && v.features == "plain" && !beside_sums)
+    return "by tensor maps: plain kernels of the backward pass leave no statistics for the gradient of a sink";
   if (n.wants(gradient::sink)) return "by tensor maps: the gradient of a sink after it has not run on a GPU yet";
   return "";
 }

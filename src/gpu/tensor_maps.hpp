@@ -8,7 +8,7 @@
 namespace rapt::gpu {
 
 // Why the problem's tensors cannot be described by maps, or the kernels that read them lack something; "" if they can.
-std::string hopper_refusal(Family family, const Needs& n);
+std::string hopper_refusal(const Variant& v, const Needs& n);
 
 rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, const PassKernel& kernel,
                                                     const Device& device);
