@@ -88,7 +88,6 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   KeptSlice<T, kSlice> q;
   q.load(staged_q, part.row, part.dim);
   barrier();
-
   Accumulators<HeadDim> o = {};
   Softmaxes softmax;
   for_rows<1>([&](int m, int half) { softmax[m][half] = Softmax<T, kGeneral>(); });
@@ -121,8 +120,7 @@ DEVICE bool forward(Arguments& a, char* shared, int pass) {
   }
 
   barrier();  // V has been read
-  const bool again = store<HeadDim>(a, pass, softmax, o, shared);
-  return any_thread(again) || pass != kAll;
+  return any_thread(store<HeadDim>(a, pass, softmax, o, shared)) || pass != kAll;
 }
 
 }  // namespace rapt::nvidia

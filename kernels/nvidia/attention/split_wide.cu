@@ -165,8 +165,7 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
     ring.advance();
   }
 
-  const bool again = store<HeadDim>(a, b, pass, part, softmax, o);
-  return any_thread(again) || pass != kAll;
+  return any_thread(store<HeadDim>(a, b, pass, part, softmax, o)) || pass != kAll;
 }
 
 }  // namespace rapt::nvidia

@@ -26,6 +26,13 @@ RaceMark& least_needed(RaceMark& latest, RaceOthers& others) {
   return *place;
 }
 
+// The first place of a granule that had one access.
+RaceMark* new_others(const Place& at, RaceOthers*& others) {
+  others = &at.shadow.others(at.index);
+  *others = {};
+  return others->data();
+}
+
 }  // namespace
 
 // A load of a granule with only loads, of other waves or other bytes.
@@ -120,13 +127,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
   if (joined) {
     if (joined != &latest) std::swap(*joined, latest);
   } else {
-    if (!place && !others) {
-      others = &at.shadow.others(at.index);
-      *others = {};
-      place = others->data();
-    } else if (!place) {
-      place = &least_needed(latest, *others);
-    }
+    if (!place) place = others ? &least_needed(latest, *others) : new_others(at, others);
     if (place != &latest) *place = latest;
     latest = {
         actor_.clock, number_,
